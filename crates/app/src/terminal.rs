@@ -53,6 +53,9 @@ fn sentence(notice: &Notice) -> String {
         Notice::PagesOutOfReach(e) => format!("the visible pages could not be brought up to date: {e}"),
         Notice::FilesLeftOut(e) => format!("notes were left out: {}", with_next_step(e)),
         Notice::MomentLeft(e) => format!("the pages of this conversation could not be brought up to date: {e}"),
+        Notice::LinesProposed(id) if id.starts_with("l:") => {
+            format!("your line in MEMORY.md is kept as the open loop {id}: heirloom loop show {id}")
+        }
         Notice::LinesProposed(id) => {
             format!("your lines in MEMORY.md are kept as the proposal {id}: heirloom proposal show {id}")
         }

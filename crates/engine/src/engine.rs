@@ -48,7 +48,7 @@ use crate::report::import::Imported;
 use crate::report::items::{EntryReport, LoopsReport, UnfiledReport};
 use crate::report::memories::{ForgottenMemories, RememberedReport};
 use crate::report::recalled::RecallReport;
-use crate::report::review::ReviewReport;
+use crate::report::review::{DecisionsReport, InboxReport, ReviewReport};
 use crate::report::search::SearchReport;
 use crate::report::sessions::{SessionDetails, SessionsReport};
 use crate::report::status::StatusReport;
@@ -60,8 +60,8 @@ use crate::transcript::read::{self, SessionFilter};
 use crate::tree::{AssistantHome, TreeLock};
 
 pub use crate::instance::{
-    ContextRequest, Embeddings, How, Listener, Notice, Options, Progress, RecallRequest, SearchRequest, Settings,
-    Silent, Source, Task, Verdict, Wrong,
+    ContextRequest, Decision, Embeddings, How, Listener, Notice, Options, Progress, RecallRequest, SearchRequest,
+    Settings, Silent, Source, Task, Verdict, Wrong,
 };
 
 /// A memory, opened, acting for one agent.
@@ -276,6 +276,17 @@ impl Engine {
     /// Does what a person decided about proposed memory or about something noticed.
     pub fn review(&self, verdict: &Verdict) -> Result<ReviewReport> {
         self.instance.review(&self.agent, &self.actor, verdict)
+    }
+
+    /// Everything that waits for a person's yes: proposals, what was noticed or asked to be remembered, memories that
+    /// contradict each other, words kept aside.
+    pub fn inbox(&self) -> Result<InboxReport> {
+        self.instance.inbox(&self.agent, &self.actor)
+    }
+
+    /// Decides about what waits, item by item; what could not be decided is in the report with its reason.
+    pub fn decide(&self, decision: &Decision) -> Result<DecisionsReport> {
+        self.instance.decide(&self.agent, &self.actor, decision)
     }
 
     /// Open loops, newest first, or those that were resolved: at most `limit`, of one scope where it is named.

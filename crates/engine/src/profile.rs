@@ -76,8 +76,8 @@ pub fn unset(at: &AssistantHome, key: &str) -> Result<()> {
         let gone = tx
             .prepare_cached("DELETE FROM profile WHERE agent_no = ?1 AND key = ?2")?
             .execute(params![at.agent_no, key])?;
-        if gone > 0 && key == "timezone" {
-            pages::mark(tx, at.agent_no, &Happened::ZoneMoved)?;
+        if gone > 0 {
+            mark(tx, at.agent_no, &key)?;
         }
         if gone == 0 {
             return Err(Error::not_found(format!("the profile says nothing about {key}")).hint("see ⟨profile show⟩"));
@@ -100,7 +100,32 @@ fn put(tx: &Write, agent_no: AgentNo, key: &str, value: &str, source: &str) -> R
          ON CONFLICT (agent_no, key) DO UPDATE SET value = excluded.value, source = excluded.source, set_at = excluded.set_at",
     )?
     .execute(params![agent_no, key, value, source, tx.now()])?;
-    if key == "timezone" { pages::mark(tx, agent_no, &Happened::ZoneMoved) } else { Ok(()) }
+    mark(tx, agent_no, key)
+}
+
+/// Marks the pages that show a value.
+fn mark(tx: &Write, agent_no: AgentNo, key: &str) -> Result<()> {
+    if key == "timezone" {
+        pages::mark(tx, agent_no, &Happened::ZoneMoved)?;
+    }
+    pages::mark(tx, agent_no, &Happened::MemoryChanged { workspace: None })
+}
+
+/// Puts a value back as it was before a confirmation was undone; `None`: there was none. A value that was changed since
+/// stays, and the result is `false`.
+pub fn restore_in(tx: &Write, agent_no: AgentNo, key: &str, set: &str, before: Option<&str>) -> Result<bool> {
+    if get(tx, agent_no, key)?.as_deref() != Some(set) {
+        return Ok(false);
+    }
+    match before {
+        Some(before) => put(tx, agent_no, key, before, "user")?,
+        None => {
+            tx.prepare_cached("DELETE FROM profile WHERE agent_no = ?1 AND key = ?2")?
+                .execute(params![agent_no, key])?;
+            mark(tx, agent_no, key)?;
+        }
+    }
+    Ok(true)
 }
 
 /// Normalises a key; refuses an invalid one.

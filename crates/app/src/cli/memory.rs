@@ -153,7 +153,7 @@ enum Command {
         #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
         limit: usize,
     },
-    /// What was noticed about you and waits for your yes
+    /// What was noticed about you and waits for your yes; also in heirloom review
     Pending {
         /// What was decided, too
         #[arg(long)]
@@ -224,7 +224,7 @@ fn marks(memory: &MemoryReport) -> String {
     if memory.age.stale {
         marks.push("stale".to_owned());
     }
-    if let Some(by) = entry.field("superseded_by") {
+    if let Some(by) = leaf::superseded_by(entry) {
         marks.push(format!("superseded by {by}"));
     }
     if entry.problem.is_some() {

@@ -30,6 +30,7 @@ mod recall;
 mod reindex;
 mod remember;
 mod report;
+mod review;
 mod search;
 mod session;
 mod show;
@@ -79,6 +80,7 @@ enum Command {
     Timeline(timeline::Args),
     Remember(remember::Args),
     Memory(memory::Args),
+    Review(review::Args),
     Proposal(proposal::Args),
     Loop(open_loop::Args),
     Compact(compact::Args),
@@ -120,6 +122,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Timeline(args) => timeline::run(global, args),
         Command::Remember(args) => remember::run(global, args),
         Command::Memory(args) => memory::run(global, args),
+        Command::Review(args) => review::run(global, args),
         Command::Proposal(args) => proposal::run(global, args),
         Command::Profile(args) => profile::run(global, args),
         Command::Loop(args) => open_loop::run(global, args),

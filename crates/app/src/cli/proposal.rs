@@ -15,7 +15,7 @@ use crate::context::{Context, Global, label_of};
 use crate::error::Exit;
 use crate::print;
 
-/// Memory that waits for your yes
+/// Memory that waits for your yes; heirloom review shows it with everything else that waits
 ///
 /// Each is a file in continuity/proposals/memory/ that you can edit by hand before you say yes; its lines (- …) become
 /// one memory each.
@@ -154,7 +154,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 }
 
 /// The scope that was asked for; `None` where none was.
-fn scope_of(engine: &Engine, scope: Option<&str>, workspace: Option<&str>) -> Result<Option<Scope>> {
+pub fn scope_of(engine: &Engine, scope: Option<&str>, workspace: Option<&str>) -> Result<Option<Scope>> {
     let project = |name: &str| Ok(Some(Scope::Workspace(engine.workspace_id(name)?)));
     match (scope, workspace) {
         (None, None) => Ok(None),

@@ -1,5 +1,5 @@
-//! Statements about the user in the prompts of a batch (R9.5): found while nothing is locked, stored as proposals in
-//! the transaction that stores the prompt.
+//! Statements about the user in the prompts of a batch, and what they ask to remember (R9.5): found while nothing is
+//! locked, stored as proposals in the transaction that stores the prompt.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,22 @@ use rusqlite::{OptionalExtension, params};
 use crate::error::Result;
 use crate::event::{NewTurn, Role, TurnKind, unwrapped};
 use crate::ledger::{Read, Write};
+use crate::memory::Class;
 use crate::memory::pending::{self, Notice, NoticeKind};
+use crate::memory::remember::{Remembered, remembered};
 use crate::memory::signals::{SignalKind, signals};
 use crate::transcript::Fresh;
 use crate::transcript::prepare::Batch;
 
-/// Notices by the text of the prompt: few prompts have any, and equal prompts have the same.
-pub(super) type Noticed = HashMap<String, Vec<Notice>>;
+/// What was found by the text of the prompt: few prompts have any, and equal prompts have the same.
+pub(super) type Noticed = HashMap<String, Found>;
+
+/// What was found in a prompt.
+pub(super) struct Found {
+    about_the_user: Vec<Notice>,
+    /// Of which kind it is depends on the project it was said in.
+    remembered: Vec<Remembered>,
+}
 
 /// Whether a person typed the turn; prompts made by programs have another kind.
 fn is_prompt(turn: &NewTurn) -> bool {
@@ -28,21 +37,27 @@ pub(super) fn in_batch(batch: &Batch) -> Noticed {
         if noticed.contains_key(&turn.text) {
             continue;
         }
-        let notices: Vec<Notice> = signals(unwrapped(&turn.text))
-            .into_iter()
-            .filter_map(|s| {
-                let kind = match s.kind {
-                    SignalKind::Preference => NoticeKind::Preference,
-                    SignalKind::Identity => NoticeKind::Identity,
-                    SignalKind::Profile { key, value } => NoticeKind::Profile { key: key.to_owned(), value },
-                    // A rule about one project is not a memory about the user.
-                    SignalKind::Rule => return None,
-                };
-                Some(Notice { kind, title: s.title, text: s.text, confidence: s.confidence })
-            })
-            .collect();
-        if !notices.is_empty() {
-            noticed.insert(turn.text.clone(), notices);
+        let prompt = unwrapped(&turn.text);
+        let mut remembered = remembered(prompt);
+        let mut about_the_user: Vec<Notice> = Vec::new();
+        for s in signals(prompt) {
+            let kind = match s.kind {
+                SignalKind::Preference => NoticeKind::Preference,
+                SignalKind::Identity => NoticeKind::Identity,
+                SignalKind::Profile { key, value } => NoticeKind::Profile { key: key.to_owned(), value },
+                // A rule about one project is not a memory about the user.
+                SignalKind::Rule => continue,
+            };
+            // The same words make one proposal. What is said of the project stays with the project.
+            let overlaps = |r: &Remembered| r.range.start < s.range.end && s.range.start < r.range.end;
+            if remembered.iter().any(|r| overlaps(r) && r.class.of_workspace()) {
+                continue;
+            }
+            remembered.retain(|r| !overlaps(r));
+            about_the_user.push(Notice { kind, title: s.title, text: s.text, confidence: s.confidence });
+        }
+        if !about_the_user.is_empty() || !remembered.is_empty() {
+            noticed.insert(turn.text.clone(), Found { about_the_user, remembered });
         }
     }
     noticed
@@ -52,15 +67,40 @@ pub(super) fn in_batch(batch: &Batch) -> Noticed {
 pub(super) fn store(tx: &mut Write, fresh: &[Fresh], noticed: &Noticed) -> Result<()> {
     let mut new = 0;
     for f in fresh.iter().filter(|f| is_prompt(&f.turn)) {
-        let Some(notices) = noticed.get(&f.turn.text) else { continue };
+        let Some(found) = noticed.get(&f.turn.text) else { continue };
         if speaks_for_the_user(tx, f)? {
-            new += pending::capture(tx, f.agent_no, Some(f.turn_no), Some(f.session_no), notices)?;
+            let mut notices = found.about_the_user.clone();
+            let project = if found.remembered.is_empty() { None } else { project_of(tx, f)? };
+            notices.extend(found.remembered.iter().map(|r| of_project(r, project.as_deref())));
+            new += pending::capture(tx, f.agent_no, Some(f.turn_no), Some(f.session_no), &notices)?;
         }
     }
     if new > 0 {
         tx.note("noticed", new);
     }
     Ok(())
+}
+
+/// A remembered statement as a notice. Where there is no project, it holds everywhere.
+fn of_project(r: &Remembered, project: Option<&str>) -> Notice {
+    let kind = match (project, if project.is_some() { r.class } else { r.elsewhere }) {
+        (Some(id), class) if class.of_workspace() => NoticeKind::Project { class, workspace: id.to_owned() },
+        (_, Class::Identity) => NoticeKind::Identity,
+        _ => NoticeKind::Preference,
+    };
+    Notice { kind, title: r.title.clone(), text: r.text.clone(), confidence: r.confidence }
+}
+
+/// The id of the project a turn belongs to.
+fn project_of(tx: &Read, f: &Fresh) -> Result<Option<String>> {
+    let Some(workspace_no) = f.workspace_no else { return Ok(None) };
+    Ok(tx
+        .prepare_cached(
+            "SELECT w.workspace_id FROM workspaces v
+             JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no) WHERE v.workspace_no = ?1",
+        )?
+        .query_row([workspace_no], |r| r.get(0))
+        .optional()?)
 }
 
 /// Whether the speaker is the user. In a conversation of several people, what others say about themselves is not about

@@ -27,6 +27,8 @@ pub struct NewLoop {
     pub thread: Option<String>,
     /// `YYYY-MM-DD`.
     pub due: Option<String>,
+    /// What kind of commitment it is, if that was said: `promise`.
+    pub kind: Option<String>,
     pub confidence: Option<f64>,
     /// When the commitment was made, if not now.
     pub opened: Option<Millis>,
@@ -255,7 +257,7 @@ fn chosen(lock: &TreeLock, state: State, names: &[String]) -> Result<Vec<Entry>>
 
 fn fields(new: &NewLoop, id: &str, lock: &TreeLock) -> Vec<(String, Value)> {
     let mut fields: Vec<(&str, Value)> = vec![("id", id.into()), ("status", "open".into())];
-    for (key, value) in [("scope", &new.scope), ("thread", &new.thread), ("due", &new.due)] {
+    for (key, value) in [("kind", &new.kind), ("scope", &new.scope), ("thread", &new.thread), ("due", &new.due)] {
         if let Some(value) = value {
             fields.push((key, value.as_str().into()));
         }

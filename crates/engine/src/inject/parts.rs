@@ -12,7 +12,7 @@ use crate::home::{RelPath, layout};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::lineage::distillate::Distillate;
-use crate::memory::pending;
+use crate::memory::pending::{self, NoticeKind};
 use crate::pages::PageKey;
 use crate::recall::{self, Audience, Item};
 use crate::redact::redact;
@@ -37,6 +37,9 @@ const SESSIONS: usize = 8;
 
 /// The most observations about the person shown for confirmation.
 const UNCONFIRMED: usize = 3;
+
+/// The most statements a person asked to remember of the project, and has not confirmed yet.
+const ASKED_TO_REMEMBER: usize = 6;
 
 /// Turns in the tail, and the most tokens of each.
 const TAIL: usize = 12;
@@ -230,27 +233,45 @@ fn word_for_word(at: &AssistantHome, tx: &Read, opener: &Opener, turn: TurnId, m
     Ok(Some(Piece::line(format!("- {}{when}: {words} [{id}]\n", render::line(who)), Some(id))))
 }
 
-/// The person's own text in MEMORY.md, the part of Tier 1 this thread may read, and observations to confirm.
+/// The operator profile, the person's own text in MEMORY.md, the part of Tier 1 this thread may read, and observations to confirm.
 fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>> {
-    let mut out = Vec::new();
+    let mut out: Vec<Piece> =
+        render::profile::lines(tx, at.agent_no)?.into_iter().map(|value| Piece::line(value, None)).collect();
+    if !out.is_empty() {
+        out.insert(0, Piece::heading("## The user\n"));
+    }
     if let Some(own) = own_words(at, &layout::MEMORY_HEAD)? {
         out.extend(pieces(&own, 2));
     }
     let lines = memory::tier1(at, tx)?;
     out.extend(pieces(&memory::for_thread(&lines, &audience.threads(), audience.workspace.as_deref()), 2));
-    // An unconfirmed observation is given only in the thread it was made in (R9.5, R10.3).
-    let mut waiting = Vec::new();
+    // An unconfirmed observation is given only in the thread it was made in, and what a person asked to remember of a
+    // project in all its sessions (R9.5, R10.3).
+    let (mut waiting, mut asked) = (Vec::new(), Vec::new());
     for noticed in pending::list(tx, at.agent_no, false)? {
+        if let NoticeKind::Project { workspace, .. } = &noticed.kind {
+            if audience.workspace.as_ref() == Some(workspace) && asked.len() < ASKED_TO_REMEMBER {
+                asked.push(noticed);
+            }
+            continue;
+        }
         let own = match noticed.turn {
-            Some(turn) => audience.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?),
-            None => false,
+            Some(turn) if waiting.len() < UNCONFIRMED => {
+                audience.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?)
+            }
+            _ => false,
         };
-        if own && waiting.len() < UNCONFIRMED {
+        if own {
             waiting.push(noticed);
         }
     }
-    if !waiting.is_empty() {
-        out.push(Piece::heading("## Noticed, not confirmed by the user\n"));
+    for (title, waiting) in
+        [("Asked to remember, not confirmed yet", asked), ("Noticed, not confirmed by the user", waiting)]
+    {
+        if waiting.is_empty() {
+            continue;
+        }
+        out.push(Piece::heading(format!("## {title}\n")));
         for noticed in waiting {
             let (id, text) = (noticed.id(), render::line(&redact(&noticed.text)));
             out.push(Piece::line(format!("- {text} · [{id}]\n"), Some(id)));

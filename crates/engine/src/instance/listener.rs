@@ -34,7 +34,7 @@ pub enum Notice<'n> {
     FilesLeftOut(&'n Error),
     /// The pages about the moment could not be written.
     MomentLeft(&'n Error),
-    /// Lines a person wrote into MEMORY.md's block were kept as this proposal.
+    /// Lines a person wrote into MEMORY.md's block were kept as this proposal, or as this open loop.
     LinesProposed(&'n str),
     /// There is no model that places texts in space: words alone are searched.
     WordsOnly(&'n Error),

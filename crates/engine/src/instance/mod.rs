@@ -55,7 +55,7 @@ pub use listener::{Listener, Notice, Progress, Silent, Task};
 pub use opening::{How, Options};
 pub use projects::label_of;
 pub use recalling::RecallRequest;
-pub use reviewing::Verdict;
+pub use reviewing::{Decision, Verdict};
 pub use searching::SearchRequest;
 pub use settings::{Embeddings, Settings, Wrong};
 

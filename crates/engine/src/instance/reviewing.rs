@@ -3,9 +3,13 @@
 use super::Instance;
 use crate::error::Result;
 use crate::memory::pending;
-use crate::report::review::{DecidedNotice, ReviewReport};
+use crate::report::review::{
+    DecidedNotice, DecidedReport, DecisionsReport, InboxReport, RefusedReport, ReviewReport, WaitingReport,
+};
+use crate::review::inbox::{self, Answer, Change, Outcome};
 use crate::review::{self, noticed};
 use crate::scope::{AgentId, PendingNo};
+use crate::tree::TreeLock;
 
 /// A verdict. Proposals are named by id (`p:…`), title or file, notices by id (`u:17`). Of several all are decided, or
 /// none.
@@ -45,6 +49,65 @@ impl Instance {
                 }
             }
         };
+        self.settle(&at);
+        Ok(report)
+    }
+}
+
+/// A decision about things that wait, by their ids.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// Yes or no. Each item with the version the person saw, if they saw one.
+    Answer { items: Vec<(String, Option<String>)>, answer: Answer },
+    /// What was decided waits again; without ids, what was decided last.
+    Undo { items: Vec<String> },
+    /// Something that waits says something else from now on.
+    Change { item: String, change: Change },
+}
+
+impl Instance {
+    /// Everything that waits for a yes.
+    pub fn inbox(&self, agent: &AgentId, actor: &str) -> Result<InboxReport> {
+        let Some((at, _)) = self.look_at(agent, actor)? else { return Ok(InboxReport::default()) };
+        Ok(InboxReport { waiting: inbox::waiting(&at)?.into_iter().map(WaitingReport::from).collect() })
+    }
+
+    /// Decides item by item: what cannot be decided is refused by itself, with the reason. An error only where nothing
+    /// could be decided because of the home.
+    pub fn decide(&self, agent: &AgentId, actor: &str, decision: &Decision) -> Result<DecisionsReport> {
+        let at = self.assistant(agent, actor)?;
+        let mut report = DecisionsReport::default();
+        {
+            let lock = at.lock()?;
+            let mut each = |id: &str, said: &'static str, act: &dyn Fn(&TreeLock) -> Result<Outcome>| match act(&lock) {
+                Ok(outcome) => report.items.push(DecidedReport::of(outcome, said)),
+                Err(e) => report.refused.push(RefusedReport {
+                    id: id.to_owned(),
+                    what: e.to_string(),
+                    next: e.next_step().map(str::to_owned),
+                }),
+            };
+            match decision {
+                Decision::Answer { items, answer } => {
+                    let said = if matches!(answer, Answer::Accept { .. }) { "accepted" } else { "rejected" };
+                    for (id, version) in items {
+                        each(id, said, &|lock| inbox::decide(lock, id, version.as_deref(), answer));
+                    }
+                }
+                Decision::Undo { items } if items.is_empty() => {
+                    let last = inbox::last_decided(&at)?;
+                    each(&last, "undone", &|lock| inbox::undo(lock, &last));
+                }
+                Decision::Undo { items } => {
+                    items.iter().for_each(|id| each(id, "undone", &|lock| inbox::undo(lock, id)));
+                }
+                Decision::Change { item, change } => each(item, "changed", &|lock| {
+                    inbox::change(lock, item, change)?;
+                    let now = inbox::one(lock.at, item)?;
+                    Ok(Outcome { id: now.id, title: now.title, ..Outcome::default() })
+                }),
+            }
+        }
         self.settle(&at);
         Ok(report)
     }

@@ -140,11 +140,11 @@ pub fn supersede(lock: &TreeLock, old: &Entry, new: &Entry) -> Result<bool> {
     if old.path == new.path {
         return Err(Error::usage("a memory cannot take its own place").hint("name the old one, then the new one"));
     }
-    if old.field("superseded_by") == Some(&id(new)) {
+    if leaf::superseded_by(old) == Some(&id(new)) {
         return Ok(false);
     }
     for (entry, which) in [(old, "already"), (new, "itself")] {
-        if let Some(by) = entry.field("superseded_by") {
+        if let Some(by) = leaf::superseded_by(entry) {
             return Err(Error::refused(format!("{} is {which} superseded, by {by}", id(entry)))
                 .hint("see the chain: ⟨memory list --superseded⟩"));
         }
@@ -170,7 +170,7 @@ pub fn supersede(lock: &TreeLock, old: &Entry, new: &Entry) -> Result<bool> {
 /// Writes a new memory that supersedes an old one. If its text is already known, the existing memory supersedes the old
 /// one.
 pub fn supersede_with(lock: &TreeLock, old: &Entry, new: &NewLeaf) -> Result<Added> {
-    if let Some(by) = old.field("superseded_by") {
+    if let Some(by) = leaf::superseded_by(old) {
         return Err(Error::refused(format!(
             "{} is already superseded, by {by}",
             old.item.as_deref().unwrap_or_default()

@@ -69,13 +69,15 @@ fn visible(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> Re
     all.retain(|e| leaf::scope_of(e).allowed(within).is_ok());
     // Credentials were redacted from the title when it was written, so redact the name before comparing.
     let clean = redact(name);
-    let key = TitleKey::of(&clean).ok();
+    // A final full stop is not part of a title, whether it was typed or stands in the file.
+    let title_key = |title: &str| TitleKey::of(title.trim().trim_end_matches(['.', '。'])).ok();
+    let key = title_key(&clean);
     let bare = name.strip_prefix("m:").unwrap_or(name);
     let id = |e: &Entry| e.item.as_deref().and_then(|i| i.strip_prefix("m:")).unwrap_or_default().to_owned();
     let tests: [&dyn Fn(&Entry) -> bool; 4] = [
         &|e| id(e) == bare,
         &|e| e.path.name() == name || e.path.name().strip_suffix(".md") == Some(name),
-        &|e| key.is_some() && TitleKey::of(&e.title).ok() == key,
+        &|e| key.is_some() && title_key(&e.title) == key,
         &|e| bare.len() >= 3 && id(e).starts_with(bare),
     ];
     for test in tests {

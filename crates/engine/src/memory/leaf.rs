@@ -297,6 +297,11 @@ pub(super) fn is_pinned(entry: &Entry) -> bool {
     entry.fields.get("pinned") == Some(&true.into())
 }
 
+/// The id of the memory that took its place. One that is gone hides nothing.
+pub fn superseded_by(entry: &Entry) -> Option<&str> {
+    entry.field("superseded_by").filter(|_| entry.status.as_deref() == Some("superseded"))
+}
+
 /// The ids of the memories it supersedes.
 pub fn superseded_ids(entry: &Entry) -> Vec<String> {
     match entry.fields.get("supersedes") {

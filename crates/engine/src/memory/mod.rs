@@ -3,7 +3,8 @@
 //! The files are authoritative. A leaf's name is derived from its content, so the same text stored twice is one file; a
 //! different text supersedes and never overwrites ([`writing`]). [`change`] edits, verifies, pins and supersedes,
 //! [`forget`] deletes everything but a keyed digest, [`find`] finds leaves within what a caller may see, [`signals`]
-//! recognises what a prompt says about its author, [`pending`] holds that until the author accepts it.
+//! recognises what a prompt says about its author, [`remember`] what it asks to keep, [`pending`] holds both until the
+//! author accepts them.
 //!
 //! Knows nothing of proposals, prompts or indexes.
 
@@ -13,6 +14,7 @@ pub mod find;
 pub mod forget;
 pub mod leaf;
 pub mod pending;
+pub mod remember;
 pub mod signals;
 pub mod staleness;
 mod tombstone;

@@ -1,5 +1,5 @@
-//! Notices: statements about the user found in their own words, waiting to be accepted (R9.5). Rows of the ledger, no
-//! files.
+//! Notices: statements about the user found in their own words, and what they asked to remember, waiting to be accepted
+//! (R9.5). Rows of the ledger, no files.
 //!
 //! Finding the same statement again only increments its count; accepted or dismissed ones are not offered again, and
 //! forgotten ones are not recorded. Accepting happens in `review`, because it writes memories and sets the profile.
@@ -26,6 +26,12 @@ pub enum NoticeKind {
         key: String,
         value: String,
     },
+    /// Something to remember of one project.
+    Project {
+        class: Class,
+        /// The workspace id.
+        workspace: String,
+    },
 }
 
 impl NoticeKind {
@@ -34,6 +40,15 @@ impl NoticeKind {
             NoticeKind::Preference => "preference",
             NoticeKind::Identity => "identity",
             NoticeKind::Profile { .. } => "profile",
+            NoticeKind::Project { class, .. } => class.name(),
+        }
+    }
+
+    /// Where the memory it becomes applies.
+    pub fn scope(&self) -> Scope {
+        match self {
+            NoticeKind::Project { workspace, .. } => Scope::Workspace(workspace.clone()),
+            _ => Scope::Agent,
         }
     }
 
@@ -43,6 +58,7 @@ impl NoticeKind {
             NoticeKind::Preference => Some(Class::Preference),
             NoticeKind::Identity => Some(Class::Identity),
             NoticeKind::Profile { .. } => None,
+            NoticeKind::Project { class, .. } => Some(*class),
         }
     }
 }
@@ -100,6 +116,8 @@ pub struct Pending {
     pub decided_at: Option<Millis>,
     /// What an accepted notice became: `m:…` or `profile:…`.
     pub result: Option<String>,
+    /// The value of the profile whose place an accepted one took.
+    pub replaced: Option<String>,
 }
 
 impl Pending {
@@ -139,12 +157,13 @@ pub fn capture(
                 (format!("profile:{key}:{}", lowered(&value)), value)
             }
             kind => {
-                let class = kind.class().unwrap_or(Class::Preference);
+                let (class, scope) = (kind.class().unwrap_or(Class::Preference), kind.scope());
                 let key = lowered(&title);
-                if key.is_empty() || lowered(&text).is_empty() || is_known(tx, agent_no, class, &title, &text)? {
+                let empty = key.is_empty() || lowered(&text).is_empty();
+                if empty || is_known_in(tx, agent_no, class, &scope, &title, &text)? {
                     continue;
                 }
-                (key, text)
+                (if scope == Scope::Agent { key } else { format!("{scope}:{key}") }, text)
             }
         };
         let kind = notice.kind.name();
@@ -180,11 +199,6 @@ pub fn capture(
         tx.note("noticed", new);
     }
     Ok(new)
-}
-
-/// Whether a text is already remembered, or was forgotten.
-fn is_known(tx: &Read, agent_no: AgentNo, class: Class, title: &str, text: &str) -> Result<bool> {
-    is_known_in(tx, agent_no, class, &Scope::Agent, title, text)
 }
 
 /// Whether a text is already remembered in this class and scope, or was forgotten there.
@@ -228,7 +242,23 @@ fn row(r: &Row) -> rusqlite::Result<Pending> {
             NoticeKind::Profile { key, value: text.clone() }
         }
         "identity" => NoticeKind::Identity,
-        _ => NoticeKind::Preference,
+        name => {
+            let workspace = key.strip_prefix("workspace/").and_then(|rest| rest.split_once(':'));
+            match (Class::parse(name), workspace) {
+                (Ok(class), Some((id, _))) if class.of_workspace() => {
+                    NoticeKind::Project { class, workspace: id.to_owned() }
+                }
+                _ => NoticeKind::Preference,
+            }
+        }
+    };
+    let result: Option<String> = r.get(12)?;
+    let (result, replaced) = match result {
+        Some(text) => match text.split_once('\n') {
+            Some((result, replaced)) => (Some(result.to_owned()), Some(replaced.to_owned())),
+            None => (Some(text), None),
+        },
+        None => (None, None),
     };
     Ok(Pending {
         no: r.get(0)?,
@@ -242,7 +272,8 @@ fn row(r: &Row) -> rusqlite::Result<Pending> {
         session: r.get(9)?,
         created_at: r.get(10)?,
         decided_at: r.get(11)?,
-        result: r.get(12)?,
+        result,
+        replaced,
     })
 }
 
@@ -280,6 +311,70 @@ pub fn waiting(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
         }
         None => Err(Error::not_found(format!("nothing noticed has the id u:{no}")).hint("see ⟨memory pending⟩")),
     }
+}
+
+/// One notice, whatever was decided about it.
+pub fn find(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
+    let found = tx
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM pending_memory p LEFT JOIN sessions s USING (session_no)
+             WHERE p.agent_no = ?1 AND pending_no = ?2"
+        ))?
+        .query_row(params![agent_no, no], row)
+        .optional()?;
+    found.ok_or_else(|| Error::not_found(format!("nothing noticed has the id u:{no}")).hint("see ⟨review --all⟩"))
+}
+
+/// Records that a notice waits again.
+pub fn reopen(tx: &Write, agent_no: AgentNo, no: PendingNo) -> Result<()> {
+    tx.prepare_cached(
+        "UPDATE pending_memory SET state = 'pending', decided_at = NULL, result = NULL
+         WHERE agent_no = ?1 AND pending_no = ?2",
+    )?
+    .execute(params![agent_no, no])?;
+    pages::mark(tx, agent_no, &Happened::NoticeChanged)
+}
+
+/// Changes what a waiting notice would become: its text, or the class and scope of the memory. The words it was found by
+/// stay, so that the same words said again make no second one.
+pub fn amend(at: &AssistantHome, no: PendingNo, text: Option<&str>, place: Option<(Class, Scope)>) -> Result<()> {
+    at.write("memory.amend", |tx| {
+        let waits = waiting(tx, at.agent_no, no)?;
+        if let Some(text) = text {
+            let text = redact(text.trim()).into_owned();
+            leaf::check_text(&text)?;
+            let title = match &waits.kind {
+                NoticeKind::Profile { key, .. } => format!("{key} is {text}"),
+                _ => leaf::derived_title(&text),
+            };
+            tx.prepare_cached(
+                "UPDATE pending_memory SET title = ?3, text = ?4 WHERE agent_no = ?1 AND pending_no = ?2",
+            )?
+            .execute(params![at.agent_no, no, title, text])?;
+        }
+        if let Some((class, scope)) = place {
+            scope.holds(class)?;
+            let key: String = tx
+                .prepare_cached("SELECT key FROM pending_memory WHERE agent_no = ?1 AND pending_no = ?2")?
+                .query_row(params![at.agent_no, no], |r| r.get(0))?;
+            let bare = key.strip_prefix("workspace/").and_then(|k| k.split_once(':')).map_or(key.as_str(), |(_, k)| k);
+            let key = if scope == Scope::Agent { bare.to_owned() } else { format!("{scope}:{bare}") };
+            let taken = tx
+                .prepare_cached(
+                    "SELECT 1 FROM pending_memory WHERE agent_no = ?1 AND kind = ?2 AND key = ?3 AND pending_no != ?4",
+                )?
+                .exists(params![at.agent_no, class.name(), key, no])?;
+            if taken {
+                return Err(Error::refused(format!("the same was noticed as a {class} of {scope} before"))
+                    .hint("nothing was changed; reject this one"));
+            }
+            tx.prepare_cached("UPDATE pending_memory SET kind = ?3, key = ?4 WHERE agent_no = ?1 AND pending_no = ?2")?
+                .execute(params![at.agent_no, no, class.name(), key])?;
+        }
+        pages::mark(tx, at.agent_no, &Happened::NoticeChanged)?;
+        tx.note("items", [format!("u:{no}")]);
+        Ok(())
+    })
 }
 
 /// Records the decision on a notice, if it still waits.

@@ -296,7 +296,7 @@ impl<'d> Writing<'d> {
             title: entry.title.clone(),
             subject: entry.field("subject").map(leaf::lowered).filter(|s| doc.is_some() && !s.is_empty()),
             text: doc.as_ref().map(|d| leaf::comparable(&leaf::text_of(d))).unwrap_or_default(),
-            superseded_by: entry.field("superseded_by").map(str::to_owned),
+            superseded_by: leaf::superseded_by(entry).map(str::to_owned),
             supersedes: leaf::superseded_ids(entry),
             pinned: leaf::is_pinned(entry),
             by_person: matches!(origin, Origin::User | Origin::Hand) || entry.by_hand(),

@@ -1,11 +1,12 @@
 //! Changes a person made inside a rendered block (D2).
 //!
 //! The opening marker contains a fingerprint of the block as it was rendered. If the block no longer matches it, the
-//! file as the person left it is kept as a revision. In MEMORY.md, moreover, added lines become one proposal (the same
-//! text, the same proposal), and a removed line dismisses its item until the item changes. A changed line counts as
-//! both.
+//! file as the person left it is kept as a revision. In MEMORY.md, moreover, a line added under Commitments becomes an
+//! open loop, other added lines become one proposal (the same text, the same proposal), and a removed line dismisses its
+//! item until the item changes. A changed line counts as both.
 
-use super::shared;
+use super::{memory, shared};
+use crate::continuity::open_loop::{self, NewLoop};
 use crate::continuity::proposal::{self, NewProposal};
 use crate::document::{Document, Found};
 use crate::error::{ErrorKind, Result};
@@ -22,7 +23,7 @@ use crate::tree::provenance::{Origin, Provenance};
 pub(super) struct ProcessedEdits {
     /// Digest of the block when it was checked; `None`: there was no block.
     pub seen: Option<home::Digest>,
-    /// Ids of the proposals made from it.
+    /// Ids of the proposals and open loops made from it.
     pub proposed: Vec<String>,
 }
 
@@ -84,14 +85,21 @@ pub(super) fn process(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> R
     }
     let (now, before) = (lines(block.content), lines(last));
     let removed = without(&before, &now);
-    let added: Vec<String> = without(&now, &before)
-        .iter()
-        .filter(|l| !l.starts_with('#'))
-        .map(|l| plain(l))
-        .filter(|l| !l.is_empty() && l.len() <= LONGEST)
+    let added: Vec<(bool, String)> = added(&now, &before)
+        .into_iter()
+        .map(|(section, l)| (is_commitment(section, l), plain(l)))
+        .filter(|(_, l)| !l.is_empty() && l.len() <= LONGEST)
         .take(MOST)
         .collect();
+    let (owed, added): (Vec<_>, Vec<_>) = added.into_iter().partition(|(owed, _)| *owed);
+    let added: Vec<String> = added.into_iter().map(|(_, l)| l).collect();
     dismiss(lock, head, &removed)?;
+    for (_, line) in owed {
+        let (title, due) = dated(&line);
+        let source = Provenance { origin: Origin::Hand, ..Provenance::default() };
+        let new = NewLoop { title, due, kind: Some(PROMISE.into()), source, ..NewLoop::default() };
+        out.proposed.push(open_loop::add(lock, &new)?.id);
+    }
     if let Some(first) = added.first() {
         let title: String = first.chars().take(80).collect();
         let item = proposal::add(
@@ -108,6 +116,44 @@ pub(super) fn process(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> R
         out.proposed.push(item.id);
     }
     Ok(out)
+}
+
+/// The kind of an open loop that a person wrote down as a commitment.
+const PROMISE: &str = "promise";
+
+/// Whether an added line is a new commitment. A changed line of another item is not.
+fn is_commitment(section: &str, line: &str) -> bool {
+    section == memory::Section::Commitments.title() && reference_in(line).is_none()
+}
+
+/// A commitment and its day: `Send the table · due 2026-11-27`.
+fn dated(line: &str) -> (String, Option<String>) {
+    let line = line.strip_prefix("[ ] ").unwrap_or(line).trim();
+    let Some((rest, day)) = line.rsplit_once(' ') else { return (line.to_owned(), None) };
+    let day = day.trim_matches(['(', ')', '.', ',']);
+    let joint =
+        ["due", "by", "until", "bis", "avant", "antes"].iter().find_map(|w| rest.trim_end_matches(':').strip_suffix(w));
+    match joint.map(|title| title.trim_end_matches(['·', ',', '(', ' '])).filter(|title| !title.is_empty()) {
+        Some(title) if day.parse::<jiff::civil::Date>().is_ok() => (title.to_owned(), Some(day.to_owned())),
+        _ => (line.to_owned(), None),
+    }
+}
+
+/// The lines of `now` that were not there before, each with the heading above it.
+fn added<'n>(now: &'n [String], before: &[String]) -> Vec<(&'n str, &'n str)> {
+    let mut rest: Vec<&String> = before.iter().collect();
+    let (mut section, mut out) = ("", Vec::new());
+    for line in now {
+        match rest.iter().position(|r| *r == line) {
+            Some(at) => drop(rest.swap_remove(at)),
+            None if !line.starts_with('#') => out.push((section, line.as_str())),
+            None => {}
+        }
+        if line.starts_with('#') {
+            section = line.trim_start_matches('#').trim();
+        }
+    }
+    out
 }
 
 /// Dismisses the items of removed lines until they change: an item with a file until the file changes, any other until

@@ -172,7 +172,7 @@ const NOT_IN_FILE: &str = "only given to sessions of its project";
 
 pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     let lines = tier1(at, tx)?;
-    let mut out = String::new();
+    let mut out = profile_section(at, tx)?;
     for section in Section::ALL {
         let of: Vec<&Tier1Line> = lines.iter().filter(|l| l.section == section).collect();
         let left = of.iter().filter(|l| l.left_out.as_deref() == Some(NO_ROOM)).count();
@@ -194,6 +194,13 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         ));
     }
     Ok(format!("{}\n", out.trim_end()))
+}
+
+/// What every session is told of the person; empty where nothing was said.
+fn profile_section(at: &AssistantHome, tx: &Read) -> Result<String> {
+    let values = super::profile::lines(tx, at.agent_no)?;
+    let empty = values.is_empty();
+    Ok(if empty { String::new() } else { format!("## {}\n{}\n", super::profile::TITLE, values.concat()) })
 }
 
 /// Every line of Tier 1: first those in the file, in its order, then those left out, each with its scope, score and
@@ -246,6 +253,7 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
 
     let fixed: usize = known_of.iter().chain(&further).filter(|l| l.left_out.is_none()).map(cost).sum();
     let fixed_headings = usize::from(!known_of.is_empty()) + usize::from(!further.is_empty());
+    let fixed = fixed + tokens(&profile_section(at, tx)?);
     let mut budget = TOKENS.saturating_sub(fixed + (fixed_headings + 3) * HEADING);
     let need = |lines: &[Tier1Line]| lines.iter().filter(|l| l.left_out.is_none()).map(cost).sum::<usize>();
     let owed_need: usize = owed_lines.iter().map(|(l, _)| cost(l)).sum();

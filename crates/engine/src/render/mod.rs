@@ -18,6 +18,7 @@ pub mod index;
 pub mod memory;
 pub mod outside;
 mod page;
+pub mod profile;
 pub mod revisions;
 pub mod rollup;
 mod running;
@@ -54,7 +55,7 @@ pub struct Refreshed {
     /// Pages a person or another program is editing; the next command renders them.
     pub deferred: Vec<RelPath>,
     pub failed: Vec<Problem>,
-    /// Proposals made from lines a person wrote into a rendered block.
+    /// Proposals and open loops made from lines a person wrote into a rendered block.
     pub proposed: Vec<String>,
 }
 

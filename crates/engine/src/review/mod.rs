@@ -6,7 +6,11 @@
 //!
 //! Does not know who proposed.
 
+pub mod contradiction;
+pub mod inbox;
+pub mod kept_aside;
 pub mod noticed;
+pub mod supersession;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -52,9 +56,15 @@ pub fn propose(lock: &TreeLock, new: &NewProposal) -> Result<(Item, Option<Entry
     Ok((item, waits))
 }
 
-/// Changes a proposal that waits. Returns whether anything was written.
+/// Changes a proposal that waits. Returns whether anything was written. A class and scope that do not fit together,
+/// which a merge would refuse, are refused.
 pub fn amend(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<bool> {
     edit.entries.iter().flatten().try_for_each(|text| leaf::check_text(text))?;
+    if edit.class.is_some() || edit.scope.is_some() {
+        let class = edit.class.clone().or_else(|| entry.class.clone());
+        let scope = edit.scope.clone().or_else(|| entry.scope.clone());
+        fitting(class.as_deref(), scope.as_deref())?;
+    }
     Ok(proposal::edit(lock, entry, edit)? == Change::Changed)
 }
 
@@ -98,7 +108,8 @@ pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<
                 confirmed: true,
                 ..NewLeaf::new(class, scope.clone(), text.as_str())
             };
-            leaves.push(writing.add(&new).map_err(|e| about(&id, e))?);
+            let added = writing.add(&new).map_err(|e| about(&id, e))?;
+            leaves.push(supersession::displace(&mut writing, lock.at, text, added)?);
         }
         let ids = |outcome: &dyn Fn(Outcome) -> bool| -> Vec<String> {
             let mut ids: Vec<String> = Vec::new();
@@ -206,15 +217,25 @@ pub fn undo(lock: &TreeLock, name: &str, within: Option<&str>) -> Result<Undone>
 /// The class and scope a proposal's entries get. A value a person wrote that cannot be used is an error with its
 /// remedy.
 fn destination(proposed: &Proposed) -> Result<(Class, Scope)> {
-    let scope = proposed.scope.as_deref().map(|s| Scope::parse(s, None)).transpose()?;
-    let class = proposed.class.as_deref().map(Class::parse).transpose()?;
+    fitting(proposed.class.as_deref(), proposed.scope.as_deref())
+}
+
+/// The class and scope these words name, if they fit together; the error lists the classes that would.
+fn fitting(class: Option<&str>, scope: Option<&str>) -> Result<(Class, Scope)> {
+    let scope = scope.map(|s| Scope::parse(s, None)).transpose()?;
+    let class = class.map(Class::parse).transpose()?;
     let (class, scope) = match (class, scope) {
         (Some(class), Some(scope)) => (class, scope),
         (Some(class), None) => (class, Scope::Agent),
         (None, Some(scope @ Scope::Workspace(_))) => (Class::Fact, scope),
         (None, scope) => (Class::Preference, scope.unwrap_or_default()),
     };
-    scope.folder(class)?;
+    if let Err(e) = scope.holds(class) {
+        let fit = Class::ALL.iter().filter(|c| scope.holds(**c).is_ok()).map(|c| c.name());
+        let fit = fit.collect::<Vec<_>>().join(", ");
+        let next = e.next_step().map(str::to_owned).unwrap_or_default();
+        return Err(Error::new(e.kind(), e.to_string()).hint(format!("{next}; classes that fit {scope}: {fit}")));
+    }
     Ok((class, scope))
 }
 

@@ -466,6 +466,46 @@ pub(super) fn store(
     Ok(true)
 }
 
+/// A memory that names the memory in its place: its file, its folder, and whether that other memory is there.
+const WITH_SUCCESSOR: &str = "SELECT file_no, path, status, EXISTS (
+         SELECT 1 FROM catalogue n WHERE n.agent_no = c.agent_no AND n.item = c.fields ->> 'superseded_by'
+           AND n.kind = 'memory' AND n.state = 'active')
+     FROM catalogue c WHERE c.agent_no = ?1 AND c.kind = 'memory' AND c.state = 'active'
+       AND c.fields ->> 'superseded_by' LIKE 'm:%'";
+
+/// Brings the status of superseded memories up to date with the memories in their place: one whose successor is gone
+/// without having been forgotten counts again, until the successor is back. Returns what changed.
+pub(super) fn settle_successors(tx: &Write, agent_no: AgentNo) -> Result<Vec<Happened>> {
+    let mut statement = tx.prepare_cached(WITH_SUCCESSOR)?;
+    let rows = statement.query_map([agent_no], |r| {
+        let superseded = r.get::<_, Option<String>>(2)?.as_deref() == Some("superseded");
+        Ok((r.get::<_, FileNo>(0)?, r.get::<_, String>(1)?, superseded, r.get::<_, bool>(3)?))
+    })?;
+    let rows: Vec<_> = rows.collect::<rusqlite::Result<_>>()?;
+    let mut changes = Vec::new();
+    for (file_no, path, _, there) in rows.into_iter().filter(|(_, _, superseded, there)| superseded != there) {
+        tx.prepare_cached(
+            "UPDATE catalogue SET status = ?3, change_no = (SELECT max(change_no) + 1 FROM catalogue WHERE agent_no = ?1)
+             WHERE agent_no = ?1 AND file_no = ?2",
+        )?
+        .execute(params![agent_no, file_no, if there { "superseded" } else { "active" }])?;
+        changes.extend(happened_to(&RelPath::parse(&path)?, Kind::Leaf));
+    }
+    Ok(changes)
+}
+
+/// Whether [`settle_successors`] has anything to do.
+pub(super) fn successors_differ(tx: &Read, agent_no: AgentNo) -> Result<bool> {
+    let mut statement = tx.prepare_cached(WITH_SUCCESSOR)?;
+    let mut rows = statement.query([agent_no])?;
+    while let Some(r) = rows.next()? {
+        if (r.get::<_, Option<String>>(2)?.as_deref() == Some("superseded")) != r.get::<_, bool>(3)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Records that a file no longer exists.
 pub(super) fn gone(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached(

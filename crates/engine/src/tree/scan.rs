@@ -80,6 +80,13 @@ pub fn scan(at: &AssistantHome) -> Result<Scanned> {
             Ok(())
         })?;
     }
+    if out.changed > 0 && at.read(|tx| file_table::successors_differ(tx, at.agent_no))? {
+        at.write("catalogue.sweep", |tx| {
+            let changes = file_table::settle_successors(tx, at.agent_no)?;
+            tx.note("successors", changes.len());
+            pages::mark_each(tx, at.agent_no, &changes)
+        })?;
+    }
     Ok(out)
 }
 

@@ -54,11 +54,11 @@ pub fn names(text: &str) -> bool {
 pub fn announces(s: &Statement) -> bool {
     let low = lower(&s.text);
     let words = split(&low, Marks::Dropped);
-    if phrases!("let me / let's / i'll / i will / i'm going to / i am going to / next i / next, i / now i'll / ich werde / je vais / voy a / ahora voy").begin(&words).next().is_some() {
+    if phrases!("let me / let's / i'll / i will / i'm going to / i am going to / next i / now i'll / ich werde / je vais / voy a / ahora voy").begin(&words).next().is_some() {
         return true;
     }
     // "I'm also adding": a participle within three words.
-    let progressive = phrases!("i'm|i am / we're|we are");
+    let progressive = phrases!("i'm / i am / we're / we are");
     (0..words.len()).any(|at| {
         progressive.begin(&words[at..]).next().is_some_and(|((), taken)| {
             words[at + taken..].iter().take(2).any(|w| low[w.start..w.end].ends_with("ing"))

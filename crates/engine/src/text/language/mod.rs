@@ -27,6 +27,12 @@ pub const CUES: &str = include_str!("cues.txt");
 /// Phrases that identify a statement of a summary: lists looked up by name with `sayings!`.
 pub const SAYINGS: &str = include_str!("sayings.txt");
 
+/// Phrases that ask to keep something for good, and what of it is kept.
+pub const REMEMBER: &str = include_str!("remember.txt");
+
+/// Values that exclude each other, and what tells that a statement has one value only.
+pub const VALUES: &str = include_str!("values.txt");
+
 /// Phrases of headings and announcements.
 pub const HEADINGS: &str = include_str!("headings.txt");
 
@@ -60,7 +66,17 @@ mod tests {
 
     #[test]
     fn every_list_is_found_and_none_is_empty() {
-        let files = [ANNOUNCEMENTS, CUES, HEADINGS, SAYINGS, FUNCTION_WORDS, lexicon::LEXICON, stop_words::STOP_WORDS];
+        let files = [
+            ANNOUNCEMENTS,
+            CUES,
+            HEADINGS,
+            SAYINGS,
+            REMEMBER,
+            VALUES,
+            FUNCTION_WORDS,
+            lexicon::LEXICON,
+            stop_words::STOP_WORDS,
+        ];
         for file in files {
             assert!(file.starts_with('#'), "a file says what it holds");
             let names: Vec<&str> = sections(file).map(|(name, _)| name).collect();

@@ -1,0 +1,483 @@
+//! The inbox: everything that waits for a person's yes, in one list, with one pair of verbs (R8.2, R9.5).
+//!
+//! | what | id | a yes | a no |
+//! |---|---|---|---|
+//! | a proposal | `p:…` | its entries become memories | it goes to the archive |
+//! | something noticed, or asked to be remembered | `u:…` | it becomes a memory, or a value of the profile | it is not asked again |
+//! | two memories that contradict each other | `s:…` | the newer takes the older one's place | both hold |
+//! | words kept aside | `r:…` | they are put back below what is rendered | they stay in the revision |
+//!
+//! Every item has a version. A decision that names another version than the item has by now is refused: it was made about
+//! something else.
+
+use super::supersession::Pair;
+use super::{kept_aside, noticed, supersession};
+use crate::clock::{Millis, parse_rfc3339};
+use crate::continuity;
+use crate::continuity::proposal::{self, Status};
+use crate::error::{Error, Result};
+use crate::ledger::audit;
+use crate::memory::pending::{self, NoticeKind};
+use crate::memory::{Added, Class, Scope};
+use crate::scope::PendingNo;
+use crate::title::wordless;
+use crate::tree::file_table::Entry;
+use crate::tree::{AssistantHome, TreeLock};
+
+/// What kind of thing waits, in the order in which they are listed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    Supersession,
+    Noticed,
+    Proposal,
+    KeptAside,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Supersession => "supersession",
+            Kind::Noticed => "noticed",
+            Kind::Proposal => "proposal",
+            Kind::KeptAside => "edit",
+        }
+    }
+
+    fn of_id(id: &str) -> Result<Kind> {
+        match id.split_once(':').map(|(prefix, _)| prefix) {
+            Some("s") => Ok(Kind::Supersession),
+            Some("u") => Ok(Kind::Noticed),
+            Some("p") => Ok(Kind::Proposal),
+            Some("r") => Ok(Kind::KeptAside),
+            _ => {
+                let shown: String = id.chars().take(40).collect();
+                Err(Error::usage(format!("{shown:?} is no id of something that waits"))
+                    .hint("ids look like p:…, u:17, s:…, r:12: ⟨review⟩"))
+            }
+        }
+    }
+}
+
+/// A memory that would be superseded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Older {
+    pub id: String,
+    pub text: String,
+}
+
+/// Something that waits for a yes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Waiting {
+    pub id: String,
+    pub kind: Kind,
+    pub title: String,
+    /// What a yes would remember, word for word.
+    pub entries: Vec<String>,
+    /// The class of the memory, `profile` for a value of the profile; empty for words kept aside.
+    pub class: String,
+    /// `agent` or `workspace/<id>`.
+    pub scope: String,
+    pub since: Option<Millis>,
+    /// Where it was said, or what a program says of where it is from.
+    pub session: Option<String>,
+    pub turns: Vec<String>,
+    /// In how many turns it was noticed.
+    pub seen: Option<i64>,
+    pub confidence: Option<f64>,
+    /// The file it is about.
+    pub path: Option<String>,
+    /// What a yes would take the place of.
+    pub replaces: Vec<Older>,
+    /// Why a yes would be refused as it stands.
+    pub problem: Option<String>,
+    /// Another version is another decision.
+    pub version: String,
+}
+
+impl Waiting {
+    fn versioned(mut self) -> Waiting {
+        let mut hasher = blake3::Hasher::new();
+        for part in [&self.id, &self.title, &self.class, &self.scope] {
+            hasher.update(part.as_bytes()).update(&[0]);
+        }
+        for part in self.entries.iter().chain(self.replaces.iter().flat_map(|o| [&o.id, &o.text])) {
+            hasher.update(part.as_bytes()).update(&[0]);
+        }
+        self.version = hasher.finalize().as_bytes()[..4].iter().map(|b| format!("{b:02x}")).collect();
+        self
+    }
+}
+
+/// Everything that waits: by kind, the newest of each first.
+pub fn waiting(at: &AssistantHome) -> Result<Vec<Waiting>> {
+    let mut out: Vec<Waiting> = supersession::pairs(at)?.into_iter().map(of_pair).collect();
+    for notice in at.read(|tx| pending::list(tx, at.agent_no, false))? {
+        out.push(of_notice(at, notice)?);
+    }
+    for entry in at.read(|tx| proposal::list(tx, at.agent_no, Status::Pending, None))? {
+        out.push(of_proposal(at, &entry)?);
+    }
+    out.extend(kept_aside::waiting(at)?.into_iter().map(of_kept));
+    out.sort_by_key(|w| (w.kind, std::cmp::Reverse(w.since)));
+    Ok(out)
+}
+
+/// One of them, by its id or the beginning of it.
+pub fn one(at: &AssistantHome, id: &str) -> Result<Waiting> {
+    Kind::of_id(id)?;
+    let all = waiting(at)?;
+    if let Some(exact) = all.iter().find(|w| w.id == id) {
+        return Ok(exact.clone());
+    }
+    let mut begin = all.into_iter().filter(|w| id.len() >= 4 && w.id.starts_with(id));
+    match (begin.next(), begin.next()) {
+        (Some(one), None) => Ok(one),
+        (Some(a), Some(b)) => Err(Error::usage(format!("{id} stands for {} and {}", a.id, b.id))),
+        (None, _) => Err(missing(at, id)),
+    }
+}
+
+/// Why an id is not among what waits: decided meanwhile, or never there.
+fn missing(at: &AssistantHome, id: &str) -> Error {
+    if let Ok(no) = pending::parse_id(id)
+        && id.starts_with("u:")
+        && let Ok(found) = at.read(|tx| pending::find(tx, at.agent_no, no))
+    {
+        return Error::refused(format!("{id} was {} already", found.state.name()))
+            .hint(format!("nothing was changed; to take it back: ⟨review undo {id}⟩"));
+    }
+    let shown: String = id.chars().take(60).collect();
+    Error::not_found(format!("{shown} does not wait; it may have been decided meanwhile")).hint("see ⟨review⟩")
+}
+
+fn of_pair(pair: Pair) -> Waiting {
+    let blank = Waiting {
+        id: pair.id,
+        kind: Kind::Supersession,
+        title: pair.new_text.clone(),
+        entries: vec![pair.new_text],
+        class: pair.new.class.clone().unwrap_or_default(),
+        scope: pair.new.scope.clone().unwrap_or_default(),
+        since: pair.since,
+        session: None,
+        turns: Vec::new(),
+        seen: None,
+        confidence: None,
+        path: Some(pair.new.path.as_str().to_owned()),
+        replaces: vec![Older { id: pair.old.item.unwrap_or_default(), text: pair.old_text }],
+        problem: None,
+        version: String::new(),
+    };
+    blank.versioned()
+}
+
+fn older(found: Vec<(Entry, String)>) -> Vec<Older> {
+    found.into_iter().map(|(entry, text)| Older { id: entry.item.unwrap_or_default(), text }).collect()
+}
+
+fn of_notice(at: &AssistantHome, notice: pending::Pending) -> Result<Waiting> {
+    let (class, title, entries, replaces) = match &notice.kind {
+        NoticeKind::Profile { key, value } => {
+            let before = at.read(|tx| crate::profile::get(tx, at.agent_no, key))?;
+            let replaces = before.map(|text| Older { id: format!("profile:{key}"), text: format!("{key}: {text}") });
+            ("profile", format!("{key}: {value}"), vec![format!("{key}: {value}")], replaces.into_iter().collect())
+        }
+        kind => {
+            let found = supersession::contradicted(at, &kind.scope(), &notice.text)?;
+            (kind.name(), notice.title.clone(), vec![notice.text.clone()], older(found))
+        }
+    };
+    let waiting = Waiting {
+        id: notice.id(),
+        kind: Kind::Noticed,
+        title,
+        entries,
+        class: class.to_owned(),
+        scope: notice.kind.scope().to_string(),
+        since: Some(notice.created_at),
+        session: notice.session,
+        turns: notice.turn.iter().map(ToString::to_string).collect(),
+        seen: Some(notice.seen),
+        confidence: Some(notice.confidence),
+        path: None,
+        replaces,
+        problem: None,
+        version: String::new(),
+    };
+    Ok(waiting.versioned())
+}
+
+fn of_proposal(at: &AssistantHome, entry: &Entry) -> Result<Waiting> {
+    let doc = continuity::read(at, &entry.path)?;
+    let proposed = proposal::proposed(entry, &doc);
+    let (mut problem, mut replaces) = (None, Vec::new());
+    let (mut class, mut scope) = (entry.class.clone().unwrap_or_default(), entry.scope.clone().unwrap_or_default());
+    match super::destination(&proposed) {
+        Ok((found, place)) => {
+            for text in &proposed.entries {
+                replaces.extend(older(supersession::contradicted(at, &place, text)?));
+            }
+            (class, scope) = (found.name().to_owned(), place.to_string());
+        }
+        Err(e) => problem = Some(e.to_string()),
+    }
+    if proposed.entries.is_empty() {
+        problem = Some("there is nothing in it to remember".to_owned());
+    }
+    let clean = |text: &String| crate::redact::redact(text).into_owned();
+    let waiting = Waiting {
+        id: entry.item.clone().unwrap_or_default(),
+        kind: Kind::Proposal,
+        title: entry.title.clone(),
+        entries: proposed.entries.iter().map(clean).collect(),
+        class,
+        scope,
+        since: proposal::day(entry, Status::Pending)
+            .and_then(parse_rfc3339)
+            .or(Some(entry.stamp.modified_ns / 1_000_000)),
+        session: proposed.source.session.clone(),
+        turns: proposed.source.turns.iter().map(ToString::to_string).collect(),
+        seen: None,
+        confidence: proposed.confidence,
+        path: Some(entry.path.as_str().to_owned()),
+        replaces,
+        problem,
+        version: String::new(),
+    };
+    Ok(waiting.versioned())
+}
+
+fn of_kept(kept: kept_aside::KeptAside) -> Waiting {
+    let waiting = Waiting {
+        title: kept.lines.first().cloned().unwrap_or_default(),
+        entries: kept.lines,
+        kind: Kind::KeptAside,
+        class: String::new(),
+        scope: String::new(),
+        since: Some(kept.at),
+        session: None,
+        turns: Vec::new(),
+        seen: None,
+        confidence: None,
+        path: Some(kept.path),
+        replaces: Vec::new(),
+        problem: None,
+        version: String::new(),
+        id: kept.id,
+    };
+    waiting.versioned()
+}
+
+/// What a person says to something that waits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// Yes. `both`: what it contradicts holds as well.
+    Accept { both: bool },
+    /// No.
+    Reject { reason: Option<String> },
+}
+
+/// What a decision came to.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Outcome {
+    pub id: String,
+    pub title: String,
+    /// Memories that were made or were known.
+    pub memories: Vec<Added>,
+    /// Memories that were superseded.
+    pub superseded: Vec<String>,
+    /// `profile:language`.
+    pub profile: Option<String>,
+    /// Undone: memories that were removed, and those that are current again.
+    pub removed: Vec<String>,
+    pub restored: Vec<String>,
+    /// The file words were put back into.
+    pub path: Option<String>,
+}
+
+/// Decides about one item. `version`: the version the person has seen; another one is refused.
+pub fn decide(lock: &TreeLock, id: &str, version: Option<&str>, answer: &Answer) -> Result<Outcome> {
+    let item = one(lock.at, id)?;
+    if version.is_some_and(|seen| seen != item.version) {
+        return Err(Error::refused(format!("{} was changed meanwhile: {}", item.id, item.title))
+            .hint(format!("nothing was changed; look at it again: ⟨review show {}⟩", item.id)));
+    }
+    let names = [item.id.clone()];
+    let mut out = Outcome { id: item.id.clone(), title: item.title.clone(), ..Outcome::default() };
+    match (item.kind, answer) {
+        (Kind::Proposal, Answer::Accept { .. }) => {
+            let merged = super::merge(lock, &names, None)?;
+            out.memories = merged.into_iter().flat_map(|m| m.leaves).collect();
+        }
+        (Kind::Proposal, Answer::Reject { reason }) => drop(super::reject(lock, &names, reason.as_deref())?),
+        (Kind::Noticed, Answer::Accept { .. }) => {
+            for accepted in noticed::accept(lock, &[number(&item.id)?])? {
+                out.profile = accepted.pending.result.filter(|r| r.starts_with("profile:"));
+                out.memories.extend(accepted.leaf);
+            }
+        }
+        (Kind::Noticed, Answer::Reject { .. }) => drop(pending::dismiss(lock.at, &[number(&item.id)?])?),
+        (Kind::Supersession, answer) => {
+            let pair = supersession::pairs(lock.at)?.into_iter().find(|p| p.id == item.id);
+            let pair = pair.ok_or_else(|| missing(lock.at, &item.id))?;
+            match answer {
+                Answer::Accept { both: false } => {
+                    supersession::accept(lock, &pair)?;
+                    out.superseded.extend(pair.old.item);
+                }
+                _ => supersession::keep_both(lock, &pair)?,
+            }
+        }
+        (Kind::KeptAside, Answer::Accept { .. }) => out.path = Some(kept_aside::put_back(lock, &item.id)?.path),
+        (Kind::KeptAside, Answer::Reject { .. }) => drop(kept_aside::let_go(lock, &item.id)?),
+    }
+    if *answer == (Answer::Accept { both: true }) {
+        for added in &mut out.memories {
+            for old in std::mem::take(&mut added.superseded) {
+                let restored = supersession::undo(lock, &supersession::id_of(&old, &added.id))?;
+                let again = supersession::pairs(lock.at)?.into_iter().find(|p| p.id == restored.id);
+                again.iter().try_for_each(|pair| supersession::keep_both(lock, pair))?;
+            }
+        }
+    }
+    out.superseded.extend(out.memories.iter().flat_map(|m| m.superseded.clone()));
+    Ok(out)
+}
+
+fn number(id: &str) -> Result<PendingNo> {
+    pending::parse_id(id)
+}
+
+/// Takes a decision back.
+pub fn undo(lock: &TreeLock, id: &str) -> Result<Outcome> {
+    let mut out = Outcome { id: id.to_owned(), ..Outcome::default() };
+    match Kind::of_id(id)? {
+        Kind::Proposal => {
+            let undone = super::undo(lock, id, None)?;
+            (out.id, out.title) = (undone.proposal.id, undone.proposal.title);
+            (out.removed, out.restored) = (undone.removed, undone.restored);
+        }
+        Kind::Noticed => {
+            let undone = noticed::undo(lock, number(id)?)?;
+            (out.title, out.removed, out.restored) = (undone.pending.title, undone.removed, undone.restored);
+        }
+        Kind::Supersession => {
+            let undone = supersession::undo(lock, id)?;
+            out.title = undone.new.title;
+            out.restored.extend(undone.old.item.filter(|_| undone.superseded));
+        }
+        Kind::KeptAside => {
+            let undone = kept_aside::undo(lock, id)?;
+            (out.title, out.path) = (undone.lines.first().cloned().unwrap_or_default(), Some(undone.path));
+        }
+    }
+    Ok(out)
+}
+
+/// How far back the last decision is looked for, in acts.
+const ACTS: usize = 500;
+
+/// The item that was decided last and is still decided.
+pub fn last_decided(at: &AssistantHome) -> Result<String> {
+    let acts = at.read(|tx| audit::list(tx, at.agent_no, ACTS))?;
+    let decided = at.read(|tx| {
+        let mut all = proposal::list(tx, at.agent_no, Status::Merged, None)?;
+        all.extend(proposal::list(tx, at.agent_no, Status::Rejected, None)?);
+        Ok(all)
+    })?;
+    let pairs = supersession::decided(at)?;
+    let notices = at.read(|tx| pending::list(tx, at.agent_no, true))?;
+    let kept = at.read(|tx| crate::pages::dismissals::of(tx, at.agent_no, &crate::pages::PageKey::Memory))?;
+    for act in acts {
+        let words = |key: &str| -> Vec<String> {
+            match act.detail.get(key) {
+                Some(serde_json::Value::String(one)) => vec![one.clone()],
+                Some(serde_json::Value::Array(all)) => {
+                    all.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+                }
+                _ => Vec::new(),
+            }
+        };
+        let found = match act.action.as_str() {
+            "proposal.merge" => proposal_of(&decided, &words("proposal")),
+            "proposal.reject" => proposal_of(&decided, &words("items")),
+            "memory.accept" => notice_of(&notices, &words("notices")),
+            "memory.dismiss" => notice_of(&notices, &words("items")),
+            "memory.beside" => words("pair").into_iter().find(|id| pairs.iter().any(|p| p.id == *id && !p.superseded)),
+            "memory.supersede" => {
+                let items = words("items");
+                let name = |e: &Entry| wordless(e.item.as_deref().unwrap_or_default());
+                let is = |p: &&supersession::Decided| p.superseded && items == [name(&p.old), name(&p.new)];
+                pairs.iter().find(is).map(|p| p.id.clone())
+            }
+            "review.put_back" | "review.let_go" => words("edit").into_iter().find(|id| kept.contains_key(id)),
+            _ => None,
+        };
+        if let Some(id) = found {
+            return Ok(id);
+        }
+    }
+    Err(Error::not_found("there is no decision to take back").hint("name what you mean: ⟨review undo ID⟩"))
+}
+
+fn proposal_of(decided: &[Entry], named: &[String]) -> Option<String> {
+    let mut ids = decided.iter().filter_map(|e| e.item.clone());
+    ids.find(|id| named.contains(&wordless(id)))
+}
+
+fn notice_of(notices: &[pending::Pending], named: &[String]) -> Option<String> {
+    let decided = notices.iter().filter(|n| n.state != pending::State::Pending);
+    decided.map(pending::Pending::id).find(|id| named.contains(id))
+}
+
+/// What a change of something that waits sets; `None` leaves it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Change {
+    pub entries: Option<Vec<String>>,
+    pub class: Option<Class>,
+    pub scope: Option<Scope>,
+}
+
+/// Changes something that waits. What a yes would refuse is refused now.
+pub fn change(lock: &TreeLock, id: &str, change: &Change) -> Result<()> {
+    let item = one(lock.at, id)?;
+    match item.kind {
+        Kind::Proposal => {
+            let entry = super::waiting(lock, &item.id)?;
+            let (class, scope) =
+                (change.class.map(|c| c.name().to_owned()), change.scope.as_ref().map(Scope::to_string));
+            super::amend(lock, &entry, &proposal::Edit { entries: change.entries.clone(), class, scope }).map(drop)
+        }
+        Kind::Noticed => {
+            let text = match change.entries.as_deref() {
+                None => None,
+                Some([one]) => Some(one.as_str()),
+                Some(_) => return Err(Error::usage("what was noticed is one statement").hint("give one text")),
+            };
+            if item.class == "profile" {
+                if change.class.is_some() || change.scope.is_some() {
+                    return Err(Error::usage("a value of the profile has no class and no scope").hint("give a text"));
+                }
+                let key = item.entries.first().and_then(|e| e.split_once(':')).map_or("", |(key, _)| key);
+                text.map(|text| crate::profile::sound_value(key, text)).transpose()?;
+            }
+            let place = match (&change.class, &change.scope) {
+                (None, None) => None,
+                (class, scope) => {
+                    let class = class.map_or_else(|| item.class.clone(), |c| c.name().to_owned());
+                    Some(super::fitting(
+                        Some(&class),
+                        Some(scope.as_ref().map_or(item.scope.clone(), Scope::to_string).as_str()),
+                    )?)
+                }
+            };
+            pending::amend(lock.at, number(&item.id)?, text, place)
+        }
+        Kind::Supersession => Err(Error::usage(format!("{} is about two memories", item.id)).hint(format!(
+            "change one of them: ⟨memory edit {}⟩",
+            item.replaces.first().map_or("", |old| old.id.as_str())
+        ))),
+        Kind::KeptAside => Err(Error::usage(format!("{} is about words of yours in a file", item.id))
+            .hint(format!("change the file: {}", item.path.unwrap_or_default()))),
+    }
+}

@@ -1,0 +1,177 @@
+//! A person's words that were kept aside: they were written into the rendered block of a page, which is rendered anew
+//! (D2). The version with them is a revision; here they wait for a decision.
+
+use std::collections::HashSet;
+
+use crate::clock::Millis;
+use crate::document::Document;
+use crate::error::{Error, Result};
+use crate::home::{self, RelPath};
+use crate::ledger::Read;
+use crate::pages::{self, PageKey, dismissals};
+use crate::redact::redact;
+use crate::tree::revise::{self, Patience, Revised, Revision};
+use crate::tree::{AssistantHome, LARGEST_FILE, TreeLock};
+
+/// Words kept aside longer ago than this, in milliseconds, are not asked about any more; they stay in the revision.
+const ASKED_MS: Millis = 30 * 24 * 3_600_000;
+/// The most versions looked at, and the most lines of each.
+const MOST: usize = 20;
+const LINES: usize = 50;
+/// What is said of a version whose added lines have become proposals and open loops already.
+const IN_BLOCK: &str = "edited inside the rendered block";
+
+/// Words kept aside.
+#[derive(Clone, Debug)]
+pub struct KeptAside {
+    /// `r:12`.
+    pub id: String,
+    pub path: String,
+    pub at: Millis,
+    pub why: String,
+    /// The lines that stand nowhere in the file now.
+    pub lines: Vec<String>,
+    digest: home::Digest,
+}
+
+/// What waits, newest first.
+pub fn waiting(at: &AssistantHome) -> Result<Vec<KeptAside>> {
+    let since = at.ledger.now() - ASKED_MS;
+    let (found, decided) = at.read(|tx| {
+        let found = revise::found_by_scan(tx, at.agent_no, since, MOST)?;
+        let mut out = Vec::new();
+        for (no, path, why) in found {
+            if why == IN_BLOCK && path == crate::home::layout::MEMORY_HEAD.as_str() {
+                continue;
+            }
+            let kept = revise::revisions(tx, at.agent_no, Some(&path), MOST)?;
+            out.extend(kept.into_iter().find(|r| r.no == no));
+        }
+        Ok((out, dismissals::of(tx, at.agent_no, &PageKey::Memory)?))
+    })?;
+    let mut out = Vec::new();
+    for revision in found {
+        let id = format!("r:{}", revision.no);
+        if decided.contains_key(&id) {
+            continue;
+        }
+        let lines = lost(at, &revision)?;
+        if !lines.is_empty() {
+            let digest = home::digest(&revision.bytes);
+            out.push(KeptAside { id, path: revision.path, at: revision.at, why: revision.why, lines, digest });
+        }
+    }
+    Ok(out)
+}
+
+/// The lines of a version that were a person's and stand nowhere in the file now.
+fn lost(at: &AssistantHome, revision: &Revision) -> Result<Vec<String>> {
+    let path = RelPath::parse(&revision.path)?;
+    let now = at.files.read(&path, LARGEST_FILE).ok().flatten().unwrap_or_default();
+    let mut known: HashSet<String> = String::from_utf8_lossy(&now).lines().map(|l| l.trim().to_owned()).collect();
+    if let Some(page) = page_of(&path) {
+        for text in at.read(|tx| rendered(tx, at, &page))? {
+            known.extend(text.lines().map(|l| l.trim().to_owned()));
+        }
+    }
+    let doc = Document::parse(revision.bytes.clone());
+    let body = doc.body();
+    let own = body.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("<!--") && !l.starts_with('#'));
+    // A line that ends in an id was rendered.
+    let own = own.filter(|l| !l.ends_with(']') && !known.contains(*l) && !l.starts_with("- … and"));
+    Ok(own.take(LINES).map(|l| redact(l).into_owned()).collect())
+}
+
+fn page_of(path: &RelPath) -> Option<PageKey> {
+    let name = path.name().strip_suffix(".md")?;
+    [PageKey::Memory, PageKey::Active, PageKey::Thread(name.to_owned())]
+        .into_iter()
+        .find(|page| page.path().is_ok_and(|p| p == *path))
+}
+
+/// What was rendered on a shared page, as far as it is kept.
+fn rendered(tx: &Read, at: &AssistantHome, page: &PageKey) -> Result<Vec<String>> {
+    let (kept, _) = pages::revisions::log(tx, at.agent_no, page, MOST)?;
+    let mut out = Vec::new();
+    for entry in kept {
+        out.push(pages::revisions::revision(tx, at.agent_no, page, entry.revision)?.rendered);
+    }
+    Ok(out)
+}
+
+fn find(at: &AssistantHome, id: &str) -> Result<KeptAside> {
+    let found = waiting(at)?.into_iter().find(|k| k.id == id);
+    found.ok_or_else(|| Error::not_found(format!("nothing kept aside has the id {id}")).hint("see ⟨review⟩"))
+}
+
+/// Puts the words back: at the end of the file, outside what is rendered, where they stay.
+pub fn put_back(lock: &TreeLock, id: &str) -> Result<KeptAside> {
+    let (at, kept) = (lock.at, find(lock.at, id)?);
+    let path = RelPath::parse(&kept.path)?;
+    let mut written = None;
+    let revised = lock.revise(&path, None, Patience::Wait, |bytes| {
+        let mut doc = Document::parse(bytes.unwrap_or_default().to_vec());
+        doc.append(&format!("{}\n", kept.lines.join("\n")), true)?;
+        written = Some(doc.print().to_vec());
+        Ok(written.clone())
+    })?;
+    at.write("review.put_back", |tx| {
+        if let (Revised::Written(now), Some(bytes)) = (&revised, &written) {
+            at.seen(tx, &path, *now, bytes)?;
+        }
+        // The digest of what was put back tells it from words that were let go, and from what stands there later.
+        dismissals::dismiss(tx, at.agent_no, &PageKey::Memory, id, &home::digest(kept.lines.join("\n").as_bytes()))?;
+        tx.note("edit", id);
+        Ok(())
+    })?;
+    Ok(kept)
+}
+
+/// Lets the words go; the revision keeps them.
+pub fn let_go(lock: &TreeLock, id: &str) -> Result<KeptAside> {
+    let (at, kept) = (lock.at, find(lock.at, id)?);
+    at.write("review.let_go", |tx| {
+        dismissals::dismiss(tx, at.agent_no, &PageKey::Memory, id, &kept.digest)?;
+        tx.note("edit", id);
+        Ok(())
+    })?;
+    Ok(kept)
+}
+
+/// Takes a decision back: the words that were put back are taken out again if they stand as they were put, and are asked
+/// about again.
+pub fn undo(lock: &TreeLock, id: &str) -> Result<KeptAside> {
+    let at = lock.at;
+    let decided = at.read(|tx| dismissals::of(tx, at.agent_no, &PageKey::Memory))?;
+    let Some(put) = decided.get(id) else {
+        return Err(Error::not_found(format!("nothing was decided about {id}")).hint("see what waits: ⟨review⟩"));
+    };
+    let number = id.strip_prefix("r:").and_then(|n| n.parse().ok()).unwrap_or(0);
+    let all = at.read(|tx| revise::revisions(tx, at.agent_no, None, usize::MAX >> 1))?;
+    let revision = all.into_iter().find(|r| r.no.0 == number);
+    let revision = revision.ok_or_else(|| Error::not_found(format!("the revision {number} is not kept any more")))?;
+    let path = RelPath::parse(&revision.path)?;
+    let mut written = None;
+    let revised = lock.revise(&path, None, Patience::Wait, |bytes| {
+        let Some(text) = bytes.and_then(|b| String::from_utf8(b.to_vec()).ok()) else { return Ok(None) };
+        // The words were put behind everything else, as a paragraph.
+        let body = text.trim_end();
+        let from = body.rfind("\n\n").map_or(0, |at| at + 2);
+        if home::digest(&body.as_bytes()[from..]) != *put {
+            return Ok(None);
+        }
+        written = Some(format!("{}\n", body[..from].trim_end()).into_bytes());
+        Ok(written.clone())
+    })?;
+    at.write("review.ask_again", |tx| {
+        if let (Revised::Written(now), Some(bytes)) = (&revised, &written) {
+            at.seen(tx, &path, *now, bytes)?;
+        }
+        dismissals::forget(tx, at.agent_no, id)?;
+        tx.note("edit", id);
+        Ok(())
+    })?;
+    let lines = lost(at, &revision)?;
+    let digest = home::digest(&revision.bytes);
+    Ok(KeptAside { id: id.to_owned(), path: revision.path, at: revision.at, why: revision.why, lines, digest })
+}

@@ -1,0 +1,230 @@
+//! Memories that contradict each other: which takes the other's place is for the person to say (R9.3).
+//!
+//! Found anew at every look, by [`contradiction`](super::contradiction) over the current memories of a scope. A yes links
+//! the older one as superseded; a no is kept in the newer one (`beside`), and the two are not asked about again.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::contradiction::Statement;
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+use crate::ledger::Read;
+use crate::memory::{Added, Outcome, Scope, Writing, change, leaf};
+use crate::title::wordless;
+use crate::tree::file_table::{self, Entry, Kind, State};
+use crate::tree::journal::{Act, Step};
+use crate::tree::{AssistantHome, TreeLock};
+
+/// The key under which a memory names those that hold beside it although they seem to contradict it.
+const BESIDE: &str = "beside";
+
+/// The most memories compared under one key: what begins alike is little, unless a program wrote it.
+const ALIKE: usize = 200;
+
+/// Two memories that contradict each other.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// `s:3f2a91c0`.
+    pub id: String,
+    pub old: Entry,
+    pub old_text: String,
+    pub new: Entry,
+    pub new_text: String,
+    /// When the newer one was observed.
+    pub since: Option<Millis>,
+}
+
+/// The id of a pair: the same as long as both memories are.
+pub fn id_of(old: &str, new: &str) -> String {
+    let digest = blake3::hash(format!("{old}\0{new}").as_bytes());
+    digest.as_bytes()[..4].iter().fold("s:".to_owned(), |id, b| format!("{id}{b:02x}"))
+}
+
+/// A current memory with what it says.
+struct Current {
+    entry: Entry,
+    text: String,
+    said: Statement,
+}
+
+fn current(at: &AssistantHome, tx: &Read, scope: Option<&Scope>) -> Result<Vec<Current>> {
+    let mut out = Vec::new();
+    for entry in file_table::list(tx, at.agent_no, Kind::Leaf, State::Active)? {
+        let elsewhere = scope.is_some_and(|scope| leaf::scope_of(&entry) != *scope);
+        if leaf::superseded_by(&entry).is_some() || elsewhere {
+            continue;
+        }
+        // A memory without a summary says what its title says; a file that cannot be read says nothing.
+        let text = match entry.field("summary") {
+            None if !entry.by_hand() => entry.title.clone(),
+            _ => match leaf::read(at, &entry.path) {
+                Ok(doc) => leaf::text_of(&doc),
+                Err(_) => continue,
+            },
+        };
+        let Some(said) = Statement::of(&text) else { continue };
+        out.push(Current { entry, text, said });
+    }
+    Ok(out)
+}
+
+fn observed(entry: &Entry) -> Option<Millis> {
+    entry.field("observed").and_then(crate::clock::parse_rfc3339)
+}
+
+/// Whether a person said that two memories hold beside each other.
+fn beside(a: &Entry, b: &Entry) -> bool {
+    let names = |of: &Entry, other: &Entry| listed(of).iter().any(|id| Some(id.as_str()) == other.item.as_deref());
+    names(a, b) || names(b, a)
+}
+
+fn listed(entry: &Entry) -> Vec<String> {
+    let list = entry.fields.get(BESIDE).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+}
+
+/// The pairs nobody decided about, newest first.
+pub fn pairs(at: &AssistantHome) -> Result<Vec<Pair>> {
+    let all = at.read(|tx| current(at, tx, None))?;
+    let mut shelves: HashMap<(Scope, &str), Vec<usize>> = HashMap::new();
+    for (no, one) in all.iter().enumerate() {
+        for key in one.said.keys() {
+            shelves.entry((leaf::scope_of(&one.entry), key)).or_default().push(no);
+        }
+    }
+    let mut out: Vec<Pair> = Vec::new();
+    for shelf in shelves.values() {
+        let shelf = &shelf[..shelf.len().min(ALIKE)];
+        for (n, a) in shelf.iter().enumerate() {
+            for b in &shelf[n + 1..] {
+                let (a, b) = (&all[*a], &all[*b]);
+                if beside(&a.entry, &b.entry) || !a.said.contradicts(&b.said) {
+                    continue;
+                }
+                let key = |c: &Current| (observed(&c.entry), c.entry.file_no.0);
+                let (old, new) = if key(a) <= key(b) { (a, b) } else { (b, a) };
+                let name = |c: &Current| c.entry.item.clone().unwrap_or_default();
+                let id = id_of(&name(old), &name(new));
+                if out.iter().all(|p| p.id != id) {
+                    out.push(Pair {
+                        id,
+                        old: old.entry.clone(),
+                        old_text: old.text.clone(),
+                        new: new.entry.clone(),
+                        new_text: new.text.clone(),
+                        since: observed(&new.entry),
+                    });
+                }
+            }
+        }
+    }
+    out.sort_by(|a, b| b.since.cmp(&a.since).then_with(|| a.id.cmp(&b.id)));
+    Ok(out)
+}
+
+/// The current memories of a scope that a new text contradicts, with what they say.
+pub fn contradicted(at: &AssistantHome, scope: &Scope, text: &str) -> Result<Vec<(Entry, String)>> {
+    let Some(said) = Statement::of(text) else { return Ok(Vec::new()) };
+    let all = at.read(|tx| current(at, tx, Some(scope)))?;
+    Ok(all.into_iter().filter(|c| c.said.contradicts(&said)).map(|c| (c.entry, c.text)).collect())
+}
+
+/// After a person's yes to a new memory: those it contradicts are superseded by it, in the same act.
+pub(super) fn displace(writing: &mut Writing, at: &AssistantHome, text: &str, mut added: Added) -> Result<Added> {
+    if added.outcome != Outcome::New {
+        return Ok(added);
+    }
+    for (old, _) in contradicted(at, &added.scope, text)? {
+        let id = old.item.clone().unwrap_or_default();
+        if id != added.id && !added.superseded.contains(&id) {
+            writing.supersede(&old, &added)?;
+            added.superseded.push(id);
+        }
+    }
+    Ok(added)
+}
+
+/// Adds to an act the steps that make current again what a memory superseded.
+pub(super) fn restoring(lock: &TreeLock, id: &str, mut act: Act) -> Result<(Act, Vec<String>)> {
+    let mut restored = Vec::new();
+    for old in lock.at.read(|tx| file_table::list(tx, lock.at.agent_no, Kind::Leaf, State::Active))? {
+        if old.field("superseded_by") == Some(id) {
+            act = leaf::scope_of(&old).shown(act).step(edited(&old, Map::new(), vec!["superseded_by".to_owned()]));
+            restored.push(old.item.clone().unwrap_or_default());
+        }
+    }
+    Ok((act, restored))
+}
+
+fn edited(entry: &Entry, set: Map<String, Value>, unset: Vec<String>) -> Step {
+    Step::Edit { path: entry.path.as_str().to_owned(), set, unset, body: None, base: None }
+}
+
+/// The newer memory takes the older one's place.
+pub fn accept(lock: &TreeLock, pair: &Pair) -> Result<()> {
+    change::supersede(lock, &pair.old, &pair.new).map(drop)
+}
+
+/// Both hold: they are not asked about again.
+pub fn keep_both(lock: &TreeLock, pair: &Pair) -> Result<()> {
+    let mut ids = listed(&pair.new);
+    ids.extend(pair.old.item.clone());
+    let act = leaf::scope_of(&pair.new).shown(Act::new("memory.beside"));
+    let act = act.step(edited(&pair.new, Map::from_iter([(BESIDE.to_owned(), json!(ids))]), Vec::new()));
+    lock.perform(act.note("pair", pair.id.as_str()), |_| Ok(()))?;
+    Ok(())
+}
+
+/// A decision about two memories.
+pub struct Decided {
+    pub id: String,
+    pub old: Entry,
+    pub new: Entry,
+    /// The older one is superseded; otherwise both were kept.
+    pub superseded: bool,
+}
+
+/// What was decided about pairs of memories that are still there.
+pub fn decided(at: &AssistantHome) -> Result<Vec<Decided>> {
+    let all = at.read(|tx| file_table::list(tx, at.agent_no, Kind::Leaf, State::Active))?;
+    let by_id: HashMap<&str, &Entry> = all.iter().filter_map(|e| Some((e.item.as_deref()?, e))).collect();
+    let mut out = Vec::new();
+    for entry in &all {
+        let own = entry.item.clone().unwrap_or_default();
+        if let Some(new) = entry.field("superseded_by").and_then(|id| by_id.get(id)) {
+            let id = id_of(&own, new.item.as_deref().unwrap_or_default());
+            out.push(Decided { id, old: entry.clone(), new: (*new).clone(), superseded: true });
+        }
+        for old in listed(entry).iter().filter_map(|id| by_id.get(id.as_str())) {
+            let id = id_of(old.item.as_deref().unwrap_or_default(), &own);
+            out.push(Decided { id, old: (*old).clone(), new: entry.clone(), superseded: false });
+        }
+    }
+    Ok(out)
+}
+
+/// Takes a decision about a pair back: both are current, and it waits again.
+pub fn undo(lock: &TreeLock, id: &str) -> Result<Decided> {
+    let found = decided(lock.at)?.into_iter().find(|d| d.id == id);
+    let found = found
+        .ok_or_else(|| Error::not_found(format!("nothing was decided about {id}")).hint("see what waits: ⟨review⟩"))?;
+    let act = leaf::scope_of(&found.old).shown(leaf::scope_of(&found.new).shown(Act::new("memory.undo")));
+    let (old, new) = (found.old.item.clone().unwrap_or_default(), found.new.item.clone().unwrap_or_default());
+    let (key, left) = match found.superseded {
+        true => ("supersedes", leaf::superseded_ids(&found.new)),
+        false => (BESIDE, listed(&found.new)),
+    };
+    let left: Vec<String> = left.into_iter().filter(|id| *id != old).collect();
+    let step = match left.is_empty() {
+        true => edited(&found.new, Map::new(), vec![key.to_owned()]),
+        false => edited(&found.new, Map::from_iter([(key.to_owned(), json!(left))]), Vec::new()),
+    };
+    let mut act = act.step(step);
+    if found.superseded {
+        act = act.step(edited(&found.old, Map::new(), vec!["superseded_by".to_owned()]));
+    }
+    lock.perform(act.note("items", json!([wordless(&old), wordless(&new)])), |_| Ok(()))?;
+    Ok(found)
+}
