@@ -38,6 +38,7 @@ use crate::memory;
 use crate::redact::redact;
 use crate::render::{self, Occasion, Refreshed};
 use crate::scope::{AgentNo, NodeId, SessionNo, TurnId};
+use crate::transcript::prepare::OriginForm;
 use crate::tree::file_table::Entry;
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::{AssistantHome, TreeLock};
@@ -379,10 +380,11 @@ fn rows(tx: &Read, agent: AgentNo, found: &Found, marks: &Marks, named: bool) ->
 
 /// The stores these records were read from, if they still exist.
 fn not_ours(tx: &Read, found: &Found) -> Result<Vec<PathBuf>> {
-    let mut statement = tx.prepare_cached(
+    const LIVE: i64 = OriginForm::Live as i64;
+    let mut statement = tx.prepare_cached(&format!(
         "SELECT path FROM records JOIN streams USING (stream_no) JOIN sources USING (source_no)
-         WHERE record_no = ?1 AND form != 2",
-    )?;
+         WHERE record_no = ?1 AND form != {LIVE}"
+    ))?;
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
     for record in &found.records {
         let path: Option<Vec<u8>> = statement.query_row([record], |r| r.get(0)).optional()?;

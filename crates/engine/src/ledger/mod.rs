@@ -14,6 +14,7 @@
 pub mod agents;
 pub mod audit;
 pub mod blocks;
+pub mod codes;
 pub mod jobs;
 mod migrate;
 mod readers;

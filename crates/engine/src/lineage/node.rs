@@ -6,6 +6,7 @@ use super::distillate::Distillate;
 use super::roots;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::codes::{CHUNK, COMPACTION, CONDENSED, SESSION};
 use crate::ledger::{Read, Write, blocks};
 use crate::scope::{AgentNo, BoundaryNo, LaneNo, NodeId, SessionKey, SessionNo, ThreadNo, TurnId};
 
@@ -24,10 +25,10 @@ impl Kind {
     /// The number stored in the ledger: part of the format, never renumbered.
     pub fn code(self) -> i64 {
         match self {
-            Kind::Chunk => 0,
-            Kind::Session => 1,
-            Kind::Compaction => 2,
-            Kind::Condensed => 3,
+            Kind::Chunk => CHUNK,
+            Kind::Session => SESSION,
+            Kind::Compaction => COMPACTION,
+            Kind::Condensed => CONDENSED,
         }
     }
 
@@ -182,10 +183,10 @@ pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
     }
     if new.kind == Kind::Chunk {
         let taken = tx
-            .prepare_cached(
-                "SELECT 1 FROM nodes WHERE lane_no = ?1 AND kind = 0 AND last_turn >= ?2 AND first_turn <= ?3
-                   AND length(key) > 0 LIMIT 1",
-            )?
+            .prepare_cached(&format!(
+                "SELECT 1 FROM nodes WHERE lane_no = ?1 AND kind = {CHUNK} AND last_turn >= ?2
+                   AND first_turn <= ?3 AND length(key) > 0 LIMIT 1"
+            ))?
             .exists(params![new.lane_no, new.turns.0.0, new.turns.1.0])?;
         if taken {
             return Err(broken(format!("turns from {} to {} are in a chunk already", new.turns.0, new.turns.1)));
@@ -336,7 +337,9 @@ pub fn find(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Option<Node>> {
 pub fn frontier(tx: &Read, lane_no: LaneNo) -> Result<TurnId> {
     // Chunks of a lane do not overlap, so the one that begins last also ends last.
     let last: Option<TurnId> = tx
-        .prepare_cached("SELECT last_turn FROM nodes WHERE lane_no = ?1 AND kind = 0 ORDER BY first_turn DESC LIMIT 1")?
+        .prepare_cached(&format!(
+            "SELECT last_turn FROM nodes WHERE lane_no = ?1 AND kind = {CHUNK} ORDER BY first_turn DESC LIMIT 1"
+        ))?
         .query_row([lane_no], |r| r.get(0))
         .optional()?;
     Ok(last.unwrap_or_default())
@@ -345,10 +348,10 @@ pub fn frontier(tx: &Read, lane_no: LaneNo) -> Result<TurnId> {
 /// The chunk that contains a turn. The turn must be the agent's: see [`crate::transcript::read::turn`].
 pub fn chunk_of(tx: &Read, lane_no: LaneNo, turn: TurnId) -> Result<Option<NodeId>> {
     Ok(tx
-        .prepare_cached(
-            "SELECT node_no FROM nodes WHERE lane_no = ?1 AND kind = 0 AND first_turn <= ?2 AND last_turn >= ?2
-               AND length(key) > 0",
-        )?
+        .prepare_cached(&format!(
+            "SELECT node_no FROM nodes WHERE lane_no = ?1 AND kind = {CHUNK} AND first_turn <= ?2
+               AND last_turn >= ?2 AND length(key) > 0"
+        ))?
         .query_row((lane_no, turn.0), |r| r.get(0))
         .optional()?)
 }
@@ -371,13 +374,15 @@ pub fn newest(tx: &Read, session_no: SessionNo, kind: Kind, thread_no: Option<Th
 pub fn uncovered(tx: &Read, session_no: SessionNo) -> Result<Vec<Node>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM nodes n {JOINS}
-         WHERE n.session_no = ?1 AND n.kind IN (0, 2) AND length(n.key) > 0 AND {STANDS} AND NOT EXISTS (
+         WHERE n.session_no = ?1 AND n.kind IN ({CHUNK}, {COMPACTION}) AND length(n.key) > 0
+           AND {STANDS} AND NOT EXISTS (
            SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
-           WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 1 OR (n.kind = 0 AND p.kind = 2)))
-           AND (n.kind = 0 OR EXISTS (
+           WHERE e.child_no = n.node_no AND length(p.key) > 0
+             AND (p.kind = {SESSION} OR (n.kind = {CHUNK} AND p.kind = {COMPACTION})))
+           AND (n.kind = {CHUNK} OR EXISTS (
              SELECT 1 FROM node_edges b WHERE b.parent_no = n.node_no AND NOT EXISTS (
                SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
-               WHERE e.child_no = b.child_no AND length(p.key) > 0 AND p.kind = 1)))
+               WHERE e.child_no = b.child_no AND length(p.key) > 0 AND p.kind = {SESSION})))
          ORDER BY n.first_turn, n.node_no"
     );
     let mut statement = tx.prepare_cached(&sql)?;

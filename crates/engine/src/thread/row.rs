@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
+use crate::ledger::codes::{COMPACTION, SESSION};
 use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
 
 /// A thread.
@@ -34,15 +35,17 @@ impl ThreadRow {
 const NEWEST_RUNS: i64 = 32;
 
 /// `last_at` is computed from session and compaction nodes, which are few, and from runs they may not cover yet.
-const COLUMNS: &str = "t.thread_no, t.thread_key, t.file, t.label, t.state, t.merged_into, t.created_at,
-    nullif(max(
-      coalesce((SELECT max(last_at) FROM nodes n WHERE n.thread_no = t.thread_no AND n.kind IN (1, 2)), -1),
-      coalesce((SELECT max(r.last_at) FROM
-        (SELECT run_no FROM run_threads m WHERE m.thread_no = t.thread_no ORDER BY run_no DESC LIMIT NEWEST) m
-        JOIN turn_results r USING (run_no)), -1)), -1)";
-
 fn columns() -> String {
-    COLUMNS.replace("NEWEST", &NEWEST_RUNS.to_string())
+    format!(
+        "t.thread_no, t.thread_key, t.file, t.label, t.state, t.merged_into, t.created_at,
+         nullif(max(
+           coalesce((SELECT max(last_at) FROM nodes n
+                     WHERE n.thread_no = t.thread_no AND n.kind IN ({SESSION}, {COMPACTION})), -1),
+           coalesce((SELECT max(r.last_at) FROM
+             (SELECT run_no FROM run_threads m WHERE m.thread_no = t.thread_no
+              ORDER BY run_no DESC LIMIT {NEWEST_RUNS}) m
+             JOIN turn_results r USING (run_no)), -1)), -1)"
+    )
 }
 
 fn row_of(r: &Row) -> rusqlite::Result<ThreadRow> {

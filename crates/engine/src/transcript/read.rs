@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Role, TurnKind};
 pub use crate::ledger::agents::{agent_no, ensure_agent};
 use crate::ledger::blocks::Opener;
+use crate::ledger::codes::{MESSAGE, USER};
 use crate::ledger::{Read, Write};
 use crate::redact::redact;
 use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
@@ -167,10 +168,11 @@ fn session_of(r: &Row) -> rusqlite::Result<SessionRow> {
 /// The first thing a person said in a session, which names it if the program gave no title.
 pub fn first_prompt(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result<Option<String>> {
     let place: Option<(BlockNo, i64, i64)> = tx
-        .prepare_cached(
-            "SELECT block_no, text_offset, text_length FROM turns WHERE session_no = ?1 AND role = 0 AND kind = 0
-               AND forgotten IS NULL ORDER BY turn_no LIMIT 1",
-        )?
+        .prepare_cached(&format!(
+            "SELECT block_no, text_offset, text_length FROM turns
+             WHERE session_no = ?1 AND role = {USER} AND kind = {MESSAGE} AND forgotten IS NULL
+             ORDER BY turn_no LIMIT 1"
+        ))?
         .query_row([session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
         .optional()?;
     let Some((block, offset, length)) = place else { return Ok(None) };
