@@ -50,7 +50,7 @@ impl fmt::Display for AgentId {
 }
 
 /// `<harness>:<the program's own session id>` (D3).
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, Debug)]
 pub struct SessionKey(String);
 
 impl SessionKey {
@@ -151,12 +151,17 @@ impl TurnId {
     }
 }
 
-/// Serialised as shown to people (`t9c11`).
-impl serde::Serialize for TurnId {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
+/// Serialised as shown to people: `t9c11`, `n7f3a`, `q:17`.
+macro_rules! serialized_as_shown {
+    ($($id:ident),*) => {$(
+        impl serde::Serialize for $id {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+    )*};
 }
+serialized_as_shown!(TurnId, NodeId, QuarantineId);
 
 impl<'de> serde::Deserialize<'de> for TurnId {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<TurnId, D::Error> {

@@ -47,11 +47,11 @@ fn people(report: &CompactReport) {
         Outcome::Made { until, nodes, handoff, .. } => {
             print::out(&print::safe(&handoff.text));
             print::line("");
-            let node = nodes.last().map_or("", |n| &n.id);
+            let node = nodes.last().map_or(String::new(), |n| n.id.to_string());
             print::line(&format!(
                 "{} in {}{} · heirloom expand {node}",
                 print::counted(nodes.iter().map(|n| n.count).sum(), "turn"),
-                Paint::stdout().bold(node),
+                Paint::stdout().bold(&node),
                 until.map(|t| format!(", up to {t}")).unwrap_or_default(),
             ));
         }

@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 
+use heirloom_engine::clock::rfc3339;
 use heirloom_engine::engine::{ContextRequest, Engine};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::inject::{ContextId, Event};
@@ -236,9 +237,9 @@ pub fn show(engine: &Engine, global: &Global, id: ContextId, why: bool) -> Resul
         print::line("");
         let about = format!(
             "{} · {} at {} · {} tokens · epoch {} · fingerprint {}",
-            print::safe_line(&given.session),
+            print::safe_line(given.session.as_str()),
             given.event,
-            given.at,
+            rfc3339(given.at),
             given.tokens,
             given.epoch,
             given.fingerprint.get(..12).unwrap_or_default()
@@ -269,11 +270,11 @@ fn list(global: &Global, args: &List) -> Result<Exit> {
     for given in &report.contexts {
         print::line(&format!(
             "{:>6}  {}  {:7}  {:>5} tokens  {}",
-            given.id,
-            print::when(Some(given.at_ms), now),
+            given.id.to_string(),
+            print::when(Some(given.at), now),
             given.event,
             given.tokens,
-            print::safe_line(&given.session)
+            print::safe_line(given.session.as_str())
         ));
     }
     Ok(Exit::Ok)

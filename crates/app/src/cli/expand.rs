@@ -88,7 +88,7 @@ impl Page<'_> {
                 Subject::File(view) => self.file(view),
                 Subject::Session(view) => {
                     let resume = match &report.subject {
-                        SubjectReport::Session(subject) => subject.session.what.resume.clone(),
+                        SubjectReport::Session(subject) => subject.session.resume.clone(),
                         _ => None,
                     };
                     self.session(view, resume);

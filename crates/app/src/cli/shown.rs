@@ -3,7 +3,7 @@
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::redact::redact;
-use heirloom_engine::report::file_shown::{LinesReport, RevisionReport, RevisionsReport};
+use heirloom_engine::report::file::{LinesReport, RevisionReport, RevisionsReport};
 use heirloom_engine::scope::RevisionNo;
 use heirloom_engine::tree::address::{self, Addressed};
 use heirloom_engine::tree::file_table::Entry;
@@ -68,7 +68,7 @@ fn lines(report: &LinesReport) {
         print::line(&format!("{mark} {} {}", paint.dim(&format!("{:width$}", line.line)), print::safe(&line.text)));
     }
     print::line("");
-    let mut foot = vec![report.file.file.clone()];
+    let mut foot = Vec::from_iter(report.file.file.clone());
     foot.extend(report.file.entry.problem.clone());
     print::line(&paint.dim(&print::safe_line(&foot.join(" · "))));
 }

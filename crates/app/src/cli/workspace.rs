@@ -1,8 +1,8 @@
 //! `heirloom workspace`
 
 use heirloom_engine::error::Result;
-use heirloom_engine::report::home::{ProjectReport, ProjectsReport};
-use heirloom_engine::transcript::read;
+use heirloom_engine::report::home::ProjectsReport;
+use heirloom_engine::transcript::read::{self, WorkspaceRow};
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -42,10 +42,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 fn list(global: &Global) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    let report = {
-        let rows = context.read(|tx| read::workspaces(tx, agent_no))?;
-        ProjectsReport { workspaces: rows.into_iter().map(ProjectReport::from).collect() }
-    };
+    let report = { ProjectsReport { workspaces: context.read(|tx| read::workspaces(tx, agent_no))? } };
     if global.json {
         print::report(&report);
         return Ok(Exit::Ok);
@@ -54,13 +51,13 @@ fn list(global: &Global) -> Result<Exit> {
         print::line("No projects yet.");
     }
     let now = context.now();
-    let row = |w: &ProjectReport| {
+    let row = |w: &WorkspaceRow| {
         vec![
             print::safe_line(&w.label),
             print::counted(w.sessions, "session"),
-            print::when(w.last, now),
-            w.workspace.clone(),
-            print::safe_line(&w.root),
+            print::when(w.last_at, now),
+            w.id.clone(),
+            print::safe_line(&w.root.display().to_string()),
             w.alias_of.as_ref().map_or(String::new(), |id| format!("now {id}")),
         ]
     };

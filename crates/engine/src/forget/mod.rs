@@ -99,7 +99,6 @@ pub struct Preview {
     /// Files with the words that people or other programs wrote: they are named, never changed.
     pub by_hand: Vec<String>,
     /// Nodes that become tombstones and are remade from what is left.
-    #[serde(serialize_with = "as_written")]
     pub nodes: Vec<NodeId>,
     /// Other rows of the ledger, by table.
     #[serde(serialize_with = "as_map")]
@@ -125,10 +124,6 @@ pub struct ItemGone {
 
 fn as_sessions<S: Serializer>(sessions: &BTreeMap<String, u64>, to: S) -> std::result::Result<S::Ok, S::Error> {
     to.collect_seq(sessions.iter().map(|(key, turns)| serde_json::json!({"session": key, "turns": turns})))
-}
-
-fn as_written<S: Serializer>(nodes: &[NodeId], to: S) -> std::result::Result<S::Ok, S::Error> {
-    to.collect_seq(nodes.iter().map(NodeId::to_string))
 }
 
 fn as_map<S: Serializer>(rows: &[(&'static str, u64)], to: S) -> std::result::Result<S::Ok, S::Error> {

@@ -1,17 +1,20 @@
 //! Nodes as rows: inserting and reading them, and the most frequent queries.
 
 use rusqlite::{OptionalExtension, Row, params};
+use serde::{Serialize, Serializer};
 
 use super::distillate::Distillate;
 use super::roots;
-use crate::clock::Millis;
+use crate::clock::{Millis, as_rfc3339, rfc3339};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::codes::{CHUNK, COMPACTION, CONDENSED, SESSION};
 use crate::ledger::{Read, Write, blocks};
+use crate::redact::{as_redacted, as_redacted_value};
 use crate::scope::{AgentNo, BoundaryNo, LaneNo, NodeId, SessionKey, SessionNo, ThreadNo, TurnId};
 
 /// The kind of a node, by what it covers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     Chunk,
     Session,
@@ -47,7 +50,8 @@ impl Kind {
 }
 
 /// The origin of a summary.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum Source {
     /// The program that compacted its own context.
     Harness,
@@ -118,37 +122,64 @@ pub struct NewNode {
 }
 
 /// A stored, visible node.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Node {
     pub id: NodeId,
+    #[serde(skip)]
     pub agent_no: AgentNo,
+    #[serde(rename = "agent_id")]
     pub agent: String,
     pub kind: Kind,
+    /// 0 for a chunk of turns, one more with each condensing.
     pub depth: i64,
+    #[serde(skip)]
     pub thread_no: ThreadNo,
     /// The thread key it was created with.
     pub thread: String,
+    #[serde(skip)]
     pub session_no: Option<SessionNo>,
     pub session: Option<SessionKey>,
+    #[serde(skip)]
     pub lane_no: Option<LaneNo>,
     pub lane: Option<String>,
+    /// The first and the last turn it covers, and when those were said.
     pub turns: (TurnId, TurnId),
+    #[serde(rename = "time", serialize_with = "as_times")]
     pub times: (Option<Millis>, Option<Millis>),
+    /// The number of turns it covers.
     pub count: u64,
+    #[serde(serialize_with = "as_redacted")]
     pub summary: String,
+    #[serde(serialize_with = "as_redacted_value")]
     pub distillate: Distillate,
     pub source: Source,
+    #[serde(skip)]
     pub source_tokens: u64,
+    #[serde(skip)]
     pub summary_tokens: u64,
+    /// The turn that contains the program's complete summary.
     pub summary_turn: Option<TurnId>,
+    /// Whether all its turns lie on an abandoned branch.
     pub abandoned: bool,
+    #[serde(skip)]
     pub late: Vec<(TurnId, TurnId)>,
+    /// The node this one replaces because part of that node was forgotten.
     pub replaces: Option<NodeId>,
+    #[serde(serialize_with = "as_rfc3339")]
     pub created_at: Millis,
     /// Whether its text was forgotten; its position in the DAG stays.
     pub forgotten: bool,
+    #[serde(skip)]
     pub key: Vec<u8>,
+    #[serde(skip)]
     pub digest: Vec<u8>,
+}
+
+fn as_times<S: Serializer>(
+    (first, last): &(Option<Millis>, Option<Millis>),
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    (first.map(rfc3339), last.map(rfc3339)).serialize(to)
 }
 
 /// SQL condition for visible nodes: those that do not belong to an unfinished act.
@@ -395,8 +426,9 @@ pub fn uncovered(tx: &Read, session_no: SessionNo) -> Result<Vec<Node>> {
 }
 
 /// A point at which a context was cut.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Compaction {
+    #[serde(skip)]
     pub session_no: SessionNo,
     pub lane: String,
     pub node: Option<NodeId>,
@@ -404,9 +436,12 @@ pub struct Compaction {
     /// The last turn that the handoff replaces.
     pub until: TurnId,
     /// Turns that stay in the context verbatim after the handoff.
+    #[serde(skip)]
     pub preserved: Vec<TurnId>,
     /// The parts of the new context, in order.
+    #[serde(skip)]
     pub restoration: Vec<String>,
+    #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
 }
 

@@ -3,10 +3,13 @@
 
 use std::fmt;
 
-use crate::clock::Millis;
+use serde::Serialize;
+
+use crate::clock::{Millis, as_rfc3339_or_null};
 
 /// How deliberately an item was written down. Earlier stages come first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum Stage {
     /// Visible files: memory, open loops, proposals.
     Structured,
@@ -33,7 +36,7 @@ impl fmt::Display for Stage {
 }
 
 /// One recalled item.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Item {
     /// Id that `heirloom expand` takes: `m:…`, `l:…`, `n7f3a`, `t9c11`.
     pub id: String,
@@ -45,6 +48,7 @@ pub struct Item {
     /// Label of its thread, if it is from another thread that was named.
     pub thread: Option<String>,
     /// When it was said, observed or written.
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub at: Option<Millis>,
     /// 1.0 for the best item of its recall.
     pub score: f64,
@@ -55,7 +59,7 @@ pub struct Item {
 }
 
 /// An item that was found and left out.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Dropped {
     pub id: String,
     pub why: String,

@@ -1,11 +1,11 @@
 //! Visible files as reports name them: a row of the file table, and an item after an act.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::continuity::Item;
 use crate::home::RelPath;
-use crate::redact::redact;
+use crate::redact::{redact, redacted};
 use crate::tree::file_table::Entry;
 
 /// What an act did to items.
@@ -92,16 +92,4 @@ pub struct EditedReport {
     pub path: RelPath,
     /// Something was written.
     pub changed: bool,
-}
-
-/// Every text in a value without credentials.
-pub fn redacted(value: Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(redact(&text).into_owned()),
-        Value::Array(all) => Value::Array(all.into_iter().map(redacted).collect()),
-        Value::Object(fields) => {
-            Value::Object(fields.into_iter().map(|(key, value)| (key, redacted(value))).collect::<Map<_, _>>())
-        }
-        other => other,
-    }
 }

@@ -1,27 +1,36 @@
 //! Rows of threads, found by number, key or name.
 
 use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
 
-use crate::clock::Millis;
+use crate::clock::{Millis, as_rfc3339, as_rfc3339_or_null};
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::ledger::codes::{COMPACTION, SESSION};
+use crate::redact::as_redacted;
 use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
 
 /// A thread.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct ThreadRow {
+    #[serde(skip)]
     pub no: ThreadNo,
+    #[serde(rename = "thread")]
     pub key: String,
     /// The file name of its head, without the extension.
+    #[serde(skip)]
     pub file: String,
+    #[serde(serialize_with = "as_redacted")]
     pub label: String,
     /// `active` or `closed`.
     pub state: String,
     /// The thread it was merged into; it is then no longer a thread of its own.
+    #[serde(skip)]
     pub merged_into: Option<ThreadNo>,
+    #[serde(serialize_with = "as_rfc3339")]
     pub created_at: Millis,
     /// When it was last worked in, according to its nodes and runs.
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
 }
 

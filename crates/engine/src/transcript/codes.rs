@@ -33,6 +33,11 @@ pub fn role_name(role: Role) -> &'static str {
     }
 }
 
+/// Serialises a role by its name.
+pub(super) fn as_role<S: serde::Serializer>(role: &Role, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(role_name(*role))
+}
+
 pub fn role_parse(name: &str) -> Option<Role> {
     [Role::User, Role::Assistant, Role::Tool, Role::System].into_iter().find(|r| role_name(*r) == name)
 }
@@ -70,6 +75,11 @@ pub fn kind_name(kind: TurnKind) -> &'static str {
         TurnKind::CompactSummary => "compact-summary",
         TurnKind::MachinePrompt => "machine-prompt",
     }
+}
+
+/// Serialises a kind by its name.
+pub(super) fn as_kind<S: serde::Serializer>(kind: &TurnKind, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(kind_name(*kind))
 }
 
 pub(super) fn class_code(class: RecordClass) -> i64 {

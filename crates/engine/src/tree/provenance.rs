@@ -1,11 +1,13 @@
 //! The provenance of an item: who stated it, in which conversation and in which turns (R8.2, R9.2).
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::scope::TurnId;
 
 /// Where the content of an item came from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug, Default)]
+#[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// A person told Heirloom directly.
     #[default]
@@ -49,8 +51,9 @@ impl Origin {
 }
 
 /// The `source` of an item's front matter.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug, Default)]
 pub struct Provenance {
+    #[serde(rename = "type")]
     pub origin: Origin,
     pub session: Option<String>,
     pub turns: Vec<TurnId>,
