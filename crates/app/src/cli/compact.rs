@@ -29,12 +29,7 @@ pub struct Args {
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as("cli compact");
     let report = engine.compact(&args.session, args.until.as_deref(), args.dry_run)?;
-    if global.json {
-        print::report(&report);
-    } else {
-        people(&report);
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || people(&report)))
 }
 
 fn people(report: &CompactReport) {

@@ -58,13 +58,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Show { key } => show(&engine, global, &key),
         Command::End { key } => {
             let report = engine.instance().end_session(engine.agent(), engine.actor(), &key)?;
-            if global.json {
-                print::report(&report);
-            } else {
+            Ok(print::answer(global.json, &report, || {
                 let word = if report.ended { "is over" } else { "was over already" };
                 print::line(&format!("{} {word}.", report.session));
-            }
-            Ok(Exit::Ok)
+            }))
         }
     }
 }

@@ -129,26 +129,23 @@ fn show_turn(engine: &Engine, global: &Global, id: TurnId, around: usize, raw: b
         return Ok(print::raw(&engine.instance().turn_bytes(engine.agent(), id)?));
     }
     let report = engine.instance().turns(engine.agent(), id, around)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let paint = Paint::stdout();
-    let now = engine.now();
-    for shown in &report.turns {
-        let turn = &shown.turn;
-        let here = if around > 0 && turn.id == id { paint.bold("▶ ") } else { String::new() };
-        print::line(&format!("{here}{}", heading(turn, now, paint)));
-        print::line(&turn.forgotten.map_or_else(|| print::safe(&turn.text), |at| forgotten(at, now)));
-        print::line("");
-    }
-    if let Some(ShownTurn { turn: first, .. }) = report.turns.first() {
-        let mut foot = vec![format!("session {}", first.session), format!("entry {}", first.entry)];
-        foot.extend(report.resume.as_ref().map(|resume| format!("resume: {resume}")));
-        foot.push(format!("heirloom show --session {}", first.session));
-        print::line(&paint.dim(&foot.join(" · ")));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        let paint = Paint::stdout();
+        let now = engine.now();
+        for shown in &report.turns {
+            let turn = &shown.turn;
+            let here = if around > 0 && turn.id == id { paint.bold("▶ ") } else { String::new() };
+            print::line(&format!("{here}{}", heading(turn, now, paint)));
+            print::line(&turn.forgotten.map_or_else(|| print::safe(&turn.text), |at| forgotten(at, now)));
+            print::line("");
+        }
+        if let Some(ShownTurn { turn: first, .. }) = report.turns.first() {
+            let mut foot = vec![format!("session {}", first.session), format!("entry {}", first.entry)];
+            foot.extend(report.resume.as_ref().map(|resume| format!("resume: {resume}")));
+            foot.push(format!("heirloom show --session {}", first.session));
+            print::line(&paint.dim(&foot.join(" · ")));
+        }
+    }))
 }
 
 fn show_session(engine: &Engine, global: &Global, name: &str, lane: Option<&str>, full: bool) -> Result<Exit> {
@@ -241,23 +238,20 @@ fn body(shown: &ShownTurn, full: bool) -> String {
 fn list_quarantine(engine: &Engine, global: &Global) -> Result<Exit> {
     let most = if global.json { usize::MAX >> 1 } else { QUARANTINE_LINES };
     let report = engine.instance().quarantine(engine.agent(), most)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let all = &report.set_aside;
-    if all.is_empty() {
-        print::line("Nothing was set aside: every record could be decoded.");
-    }
-    for q in all {
-        print::line(&format!("{}  {}", q.id, place(q)));
-        let gone = if q.forgotten.is_some() { ", forgotten" } else { "" };
-        print::line(&format!("      {}, {}{gone}", print::safe_line(&q.reason), print::bytes(q.length as u64)));
-    }
-    if all.len() == QUARANTINE_LINES {
-        print::line("These are the newest; all of them: --json");
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        let all = &report.set_aside;
+        if all.is_empty() {
+            print::line("Nothing was set aside: every record could be decoded.");
+        }
+        for q in all {
+            print::line(&format!("{}  {}", q.id, place(q)));
+            let gone = if q.forgotten.is_some() { ", forgotten" } else { "" };
+            print::line(&format!("      {}, {}{gone}", print::safe_line(&q.reason), print::bytes(q.length as u64)));
+        }
+        if all.len() == QUARANTINE_LINES {
+            print::line("These are the newest; all of them: --json");
+        }
+    }))
 }
 
 fn show_quarantined(engine: &Engine, global: &Global, id: QuarantineId, raw: bool) -> Result<Exit> {
@@ -265,19 +259,16 @@ fn show_quarantined(engine: &Engine, global: &Global, id: QuarantineId, raw: boo
     if raw {
         return Ok(print::raw(&bytes));
     }
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let (paint, q, text) = (Paint::stdout(), &report.quarantined, &report.text);
-    print::line(&format!("{}  {}", paint.bold(&q.id.to_string()), place(q)));
-    print::line(&format!("{}\n", print::safe_line(&q.reason)));
-    let shown = &text[..text.floor_char_boundary(4000)];
-    print::line(&print::safe(shown));
-    if text.len() > shown.len() {
-        print::line(&paint.dim(&format!("… {} in all", print::bytes(bytes.len() as u64))));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        let (paint, q, text) = (Paint::stdout(), &report.quarantined, &report.text);
+        print::line(&format!("{}  {}", paint.bold(&q.id.to_string()), place(q)));
+        print::line(&format!("{}\n", print::safe_line(&q.reason)));
+        let shown = &text[..text.floor_char_boundary(4000)];
+        print::line(&print::safe(shown));
+        if text.len() > shown.len() {
+            print::line(&paint.dim(&format!("… {} in all", print::bytes(bytes.len() as u64))));
+        }
+    }))
 }
 
 fn place(q: &Quarantined) -> String {

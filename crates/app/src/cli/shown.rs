@@ -43,12 +43,7 @@ pub fn find_and_show(context: &Context, engine: &Engine, name: &str, part: &Part
         Part::Now { around } => match line {
             Some(line) => {
                 let report = LinesReport::of(&at, &entry, line, *around)?;
-                if context.json {
-                    print::report(&report);
-                } else {
-                    lines(&report);
-                }
-                Ok(Exit::Ok)
+                Ok(print::answer(context.json, &report, || lines(&report)))
             }
             None => files::show(context, &at, &entry),
         },
@@ -84,31 +79,29 @@ pub fn kept(engine: &Engine, global: &Global, no: Option<i64>, raw: bool) -> Res
 
 fn list_revisions(engine: &Engine, json: bool, at: &AssistantHome, entry: Option<&Entry>) -> Result<Exit> {
     let report = RevisionsReport::of(at, entry)?;
-    if json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.revisions.is_empty() {
-        print::line("No earlier state was kept: nothing of ours has replaced anybody's words.");
-    }
-    let now = engine.now();
-    let rows: Vec<Vec<String>> = report
-        .revisions
-        .iter()
-        .map(|r| {
-            let mut row = vec![r.revision.to_string(), print::when(Some(r.at_ms), now), print::bytes(r.bytes as u64)];
-            if entry.is_none() {
-                row.push(print::safe_line(&redact(&r.path)));
-            }
-            row.push(print::safe_line(&r.why));
-            row
-        })
-        .collect();
-    print::out(&print::table(&rows));
-    if !rows.is_empty() {
-        print::line(&Paint::stdout().dim("one of them: heirloom show --revision N"));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(json, &report, || {
+        if report.revisions.is_empty() {
+            print::line("No earlier state was kept: nothing of ours has replaced anybody's words.");
+        }
+        let now = engine.now();
+        let rows: Vec<Vec<String>> = report
+            .revisions
+            .iter()
+            .map(|r| {
+                let mut row =
+                    vec![r.revision.to_string(), print::when(Some(r.at_ms), now), print::bytes(r.bytes as u64)];
+                if entry.is_none() {
+                    row.push(print::safe_line(&redact(&r.path)));
+                }
+                row.push(print::safe_line(&r.why));
+                row
+            })
+            .collect();
+        print::out(&print::table(&rows));
+        if !rows.is_empty() {
+            print::line(&Paint::stdout().dim("one of them: heirloom show --revision N"));
+        }
+    }))
 }
 
 fn show_revision(
@@ -123,15 +116,12 @@ fn show_revision(
     if raw {
         return Ok(print::raw(&report.bytes));
     }
-    if json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let revision = &report.revision;
-    print::line(print::safe(&revision.text).trim_end());
-    print::line("");
-    let facts = [&revision.path, &print::when(Some(revision.at_ms), engine.now()), &revision.why];
-    let facts: Vec<&str> = facts.iter().map(|fact| fact.as_str()).collect();
-    print::line(&Paint::stdout().dim(&print::safe_line(&redact(&facts.join(" · ")))));
-    Ok(Exit::Ok)
+    Ok(print::answer(json, &report, || {
+        let revision = &report.revision;
+        print::line(print::safe(&revision.text).trim_end());
+        print::line("");
+        let facts = [&revision.path, &print::when(Some(revision.at_ms), engine.now()), &revision.why];
+        let facts: Vec<&str> = facts.iter().map(|fact| fact.as_str()).collect();
+        print::line(&Paint::stdout().dim(&print::safe_line(&redact(&facts.join(" · ")))));
+    }))
 }

@@ -184,16 +184,13 @@ fn switch(engine: &Engine, global: &Global, name: Option<&str>, session: &str) -
     })?;
     let thread = row.as_ref().map(ThreadReport::of).transpose()?;
     let report = SessionSwitched { session: session.as_str().to_owned(), thread };
-    if global.json {
-        print::report(&report);
-    } else {
+    Ok(print::answer(global.json, &report, || {
         let to = match &report.thread {
             Some(thread) => format!("{} · {}", print::safe_line(&thread.row.label), thread.row.key),
             None => "the thread it belongs to by itself".into(),
         };
         print::line(&format!("From its next prompt on {session} belongs to {to}"));
-    }
-    Ok(Exit::Ok)
+    }))
 }
 
 /// Prints a thread after an act. `message`: what became of it, for people.
@@ -204,12 +201,9 @@ fn changed(
     message: impl FnOnce(&ThreadRow) -> String,
 ) -> Result<Exit> {
     let report = ThreadChanged { thread: ThreadReport::of(row)?, changed };
-    if global.json {
-        print::report(&report);
-    } else {
-        print::line(&format!("{}.", print::safe_line(&message(&report.thread.row))));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        print::line(&format!("{}.", print::safe_line(&message(&report.thread.row))))
+    }))
 }
 
 fn both_changed(global: &Global, rows: &[ThreadRow; 2], changed: bool, said: &str) -> Result<Exit> {
@@ -225,41 +219,39 @@ fn both_changed(global: &Global, rows: &[ThreadRow; 2], changed: bool, said: &st
 fn list(engine: &Engine, global: &Global, all: bool, session: Option<&str>, limit: usize) -> Result<Exit> {
     let agent_no = engine.agent_no()?;
     let report = engine.read(|tx| ThreadsReport::list(tx, agent_no, all, session, limit))?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.all == 0 {
-        print::line(match (session, all) {
-            (Some(_), _) => "It is in no thread yet.",
-            (None, true) => "No threads yet.",
-            (None, false) => "Nothing is being worked on.",
-        });
-    }
-    let now = engine.now();
-    let table: Vec<Vec<String>> = report
-        .threads
-        .iter()
-        .map(|listed| {
-            let thread = &listed.thread;
-            let spans: Vec<String> = listed.in_session.iter().map(|s| format!("{} to {}", s.first, s.last)).collect();
-            let note = match &listed.merged_into {
-                Some(key) => format!("part of {}", print::safe_line(key)),
-                None if thread.row.state == "closed" => "closed".into(),
-                None => print::cut(&spans.join(", "), 60),
-            };
-            vec![
-                print::when(thread.row.last_at, now),
-                print::cut(&print::safe_line(&thread.row.label), 40),
-                print::counted(listed.sessions, "session"),
-                print::counted(listed.runs, "run"),
-                print::safe_line(&thread.row.key),
-                note,
-            ]
-        })
-        .collect();
-    print::list(&table, report.all);
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        if report.all == 0 {
+            print::line(match (session, all) {
+                (Some(_), _) => "It is in no thread yet.",
+                (None, true) => "No threads yet.",
+                (None, false) => "Nothing is being worked on.",
+            });
+        }
+        let now = engine.now();
+        let table: Vec<Vec<String>> = report
+            .threads
+            .iter()
+            .map(|listed| {
+                let thread = &listed.thread;
+                let spans: Vec<String> =
+                    listed.in_session.iter().map(|s| format!("{} to {}", s.first, s.last)).collect();
+                let note = match &listed.merged_into {
+                    Some(key) => format!("part of {}", print::safe_line(key)),
+                    None if thread.row.state == "closed" => "closed".into(),
+                    None => print::cut(&spans.join(", "), 60),
+                };
+                vec![
+                    print::when(thread.row.last_at, now),
+                    print::cut(&print::safe_line(&thread.row.label), 40),
+                    print::counted(listed.sessions, "session"),
+                    print::counted(listed.runs, "run"),
+                    print::safe_line(&thread.row.key),
+                    note,
+                ]
+            })
+            .collect();
+        print::list(&table, report.all);
+    }))
 }
 
 fn show(engine: &Engine, global: &Global, name: &str) -> Result<Exit> {

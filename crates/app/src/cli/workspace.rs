@@ -43,35 +43,27 @@ fn list(global: &Global) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
     let report = { ProjectsReport { workspaces: context.read(|tx| read::workspaces(tx, agent_no))? } };
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.workspaces.is_empty() {
-        print::line("No projects yet.");
-    }
-    let now = context.now();
-    let row = |w: &WorkspaceRow| {
-        vec![
-            print::safe_line(&w.label),
-            print::counted(w.sessions, "session"),
-            print::when(w.last_at, now),
-            w.id.clone(),
-            print::safe_line(&w.root.display().to_string()),
-            w.alias_of.as_ref().map_or(String::new(), |id| format!("now {id}")),
-        ]
-    };
-    print::out(&print::table(&report.workspaces.iter().map(row).collect::<Vec<_>>()));
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        if report.workspaces.is_empty() {
+            print::line("No projects yet.");
+        }
+        let now = context.now();
+        let row = |w: &WorkspaceRow| {
+            vec![
+                print::safe_line(&w.label),
+                print::counted(w.sessions, "session"),
+                print::when(w.last_at, now),
+                w.id.clone(),
+                print::safe_line(&w.root.display().to_string()),
+                w.alias_of.as_ref().map_or(String::new(), |id| format!("now {id}")),
+            ]
+        };
+        print::out(&print::table(&report.workspaces.iter().map(row).collect::<Vec<_>>()));
+    }))
 }
 
 fn alias(global: &Global, old: &str, new: &str) -> Result<Exit> {
     let context = Context::open(global)?;
     let joined = context.instance().join_project(context.agent(), "cli workspace", old, new)?;
-    if global.json {
-        print::report(&joined);
-    } else {
-        print::line(&format!("{old} now counts as {new}."));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &joined, || print::line(&format!("{old} now counts as {new}."))))
 }
