@@ -4,12 +4,14 @@
 //! [`SessionNo`] comes from a look-up by both (decision D3). Text is parsed once, where it enters; a value of these
 //! types is always valid. Knows nothing about storage except the numbers of its rows ([`AgentNo`] and the others).
 
+mod named;
 mod numbers;
 
 use std::fmt;
 
 use crate::error::{Error, Result};
 
+pub(crate) use named::named;
 pub use numbers::*;
 
 /// The id of an agent, which owns a memory: `[a-z0-9][a-z0-9_-]{0,63}` (D3).

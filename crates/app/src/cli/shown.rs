@@ -89,11 +89,11 @@ fn list_revisions(engine: &Engine, json: bool, at: &AssistantHome, entry: Option
             .iter()
             .map(|r| {
                 let mut row =
-                    vec![r.revision.to_string(), print::when(Some(r.at_ms), now), print::bytes(r.bytes as u64)];
+                    vec![r.kept.no.to_string(), print::when(Some(r.kept.at), now), print::bytes(r.bytes as u64)];
                 if entry.is_none() {
-                    row.push(print::safe_line(&redact(&r.path)));
+                    row.push(print::safe_line(&redact(&r.kept.path)));
                 }
-                row.push(print::safe_line(&r.why));
+                row.push(print::safe_line(&r.kept.why));
                 row
             })
             .collect();
@@ -114,13 +114,13 @@ fn show_revision(
 ) -> Result<Exit> {
     let report = RevisionReport::of(at, entry, RevisionNo(no))?;
     if raw {
-        return Ok(print::raw(&report.bytes));
+        return Ok(print::raw(&report.revision.kept.bytes));
     }
     Ok(print::answer(json, &report, || {
-        let revision = &report.revision;
-        print::line(print::safe(&revision.text).trim_end());
+        let revision = &report.revision.kept;
+        print::line(print::safe(&report.revision.text).trim_end());
         print::line("");
-        let facts = [&revision.path, &print::when(Some(revision.at_ms), engine.now()), &revision.why];
+        let facts = [&revision.path, &print::when(Some(revision.at), engine.now()), &revision.why];
         let facts: Vec<&str> = facts.iter().map(|fact| fact.as_str()).collect();
         print::line(&Paint::stdout().dim(&print::safe_line(&redact(&facts.join(" · ")))));
     }))

@@ -10,21 +10,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::codes::{CHUNK, COMPACTION, CONDENSED, SESSION};
 use crate::ledger::{Read, Write, blocks};
 use crate::redact::{as_redacted, as_redacted_value};
-use crate::scope::{AgentNo, BoundaryNo, LaneNo, NodeId, SessionKey, SessionNo, ThreadNo, TurnId};
+use crate::scope::{AgentNo, BoundaryNo, LaneNo, NodeId, SessionKey, SessionNo, ThreadNo, TurnId, named};
 
-/// The kind of a node, by what it covers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Debug)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    Chunk,
-    Session,
-    Compaction,
-    Condensed,
+named! {
+    /// The kind of a node, by what it covers.
+    pub enum Kind {
+        Chunk = "chunk",
+        Session = "session",
+        Compaction = "compaction",
+        Condensed = "condensed",
+    }
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Chunk, Kind::Session, Kind::Compaction, Kind::Condensed];
-
     /// The number stored in the ledger: part of the format, never renumbered.
     pub fn code(self) -> i64 {
         match self {
@@ -38,25 +36,16 @@ impl Kind {
     pub fn of(code: i64) -> Kind {
         Kind::ALL.into_iter().find(|k| k.code() == code).unwrap_or(Kind::Condensed)
     }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Chunk => "chunk",
-            Kind::Session => "session",
-            Kind::Compaction => "compaction",
-            Kind::Condensed => "condensed",
-        }
-    }
 }
 
-/// The origin of a summary.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Debug)]
-#[serde(rename_all = "lowercase")]
-pub enum Source {
-    /// The program that compacted its own context.
-    Harness,
-    Deterministic,
-    Model,
+named! {
+    /// The origin of a summary.
+    pub enum Source {
+        /// The program that compacted its own context.
+        Harness = "harness",
+        Deterministic = "deterministic",
+        Model = "model",
+    }
 }
 
 impl Source {
@@ -73,14 +62,6 @@ impl Source {
             0 => Source::Harness,
             2 => Source::Model,
             _ => Source::Deterministic,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Source::Harness => "harness",
-            Source::Deterministic => "deterministic",
-            Source::Model => "model",
         }
     }
 }

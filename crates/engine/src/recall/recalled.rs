@@ -1,37 +1,20 @@
 //! The result of a recall: items, best first, each with its origin and the reasons; and what was left out (R10.1,
 //! R10.2).
 
-use std::fmt;
-
 use serde::Serialize;
 
 use crate::clock::{Millis, as_rfc3339_or_null};
+use crate::scope::named;
 
-/// How deliberately an item was written down. Earlier stages come first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Debug)]
-#[serde(rename_all = "lowercase")]
-pub enum Stage {
-    /// Visible files: memory, open loops, proposals.
-    Structured,
-    /// Summaries in the lineage.
-    Lineage,
-    /// Turns, used where nothing above answers.
-    Transcript,
-}
-
-impl Stage {
-    pub fn name(self) -> &'static str {
-        match self {
-            Stage::Structured => "structured",
-            Stage::Lineage => "lineage",
-            Stage::Transcript => "transcript",
-        }
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named! {
+    /// How deliberately an item was written down. Earlier stages come first.
+    pub enum Stage {
+        /// Visible files: memory, open loops, proposals.
+        Structured = "structured",
+        /// Summaries in the lineage.
+        Lineage = "lineage",
+        /// Turns, used where nothing above answers.
+        Transcript = "transcript",
     }
 }
 

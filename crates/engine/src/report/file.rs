@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::items::EntryReport;
 use super::memories::AgeReport;
-use crate::clock::{Millis, rfc3339};
+use crate::clock::Millis;
 use crate::continuity;
 use crate::error::{Error, Result};
 use crate::memory::leaf;
@@ -12,8 +12,9 @@ use crate::memory::staleness::{Staleness, staleness};
 use crate::redact::{redact, redact_lines};
 use crate::scope::RevisionNo;
 use crate::see::See;
+use crate::tree::AssistantHome;
 use crate::tree::file_table::{Entry, Kind};
-use crate::tree::{AssistantHome, revise};
+use crate::tree::revise::{self, Revision};
 
 /// A visible file and where it stands.
 #[derive(Clone, PartialEq, Serialize, Debug)]
@@ -136,28 +137,16 @@ pub struct RevisionsReport {
 /// An earlier state, as listed.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct ListedRevision {
-    pub revision: RevisionNo,
-    pub path: String,
-    pub at: String,
-    /// What took its place.
-    pub why: String,
+    #[serde(flatten)]
+    pub kept: Revision,
     pub bytes: usize,
-    #[serde(skip)]
-    pub at_ms: Millis,
 }
 
 impl RevisionsReport {
     pub fn of(at: &AssistantHome, entry: Option<&Entry>) -> Result<RevisionsReport> {
         let path = entry.map(|e| e.path.as_str());
         let kept = at.read(|tx| revise::revisions(tx, at.agent_no, path, REVISIONS))?;
-        let listed = kept.into_iter().map(|r| ListedRevision {
-            revision: r.no,
-            at: rfc3339(r.at),
-            bytes: r.bytes.len(),
-            at_ms: r.at,
-            path: r.path,
-            why: r.why,
-        });
+        let listed = kept.into_iter().map(|kept| ListedRevision { bytes: kept.bytes.len(), kept });
         Ok(RevisionsReport { file: entry.map(|e| FileReport::of(at, e)), revisions: listed.collect() })
     }
 }
@@ -168,20 +157,14 @@ pub struct RevisionReport {
     #[serde(flatten)]
     pub file: Option<FileReport>,
     pub revision: RevisionShown,
-    /// Its exact bytes.
-    #[serde(skip)]
-    pub bytes: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct RevisionShown {
-    pub revision: RevisionNo,
-    pub path: String,
-    pub at: String,
-    pub why: String,
+    #[serde(flatten)]
+    pub kept: Revision,
+    /// Without credentials.
     pub text: String,
-    #[serde(skip)]
-    pub at_ms: Millis,
 }
 
 impl RevisionReport {
@@ -193,14 +176,7 @@ impl RevisionReport {
             Error::not_found(format!("there is no kept state {no} of {}", path.unwrap_or("any file")))
                 .hint("⟨show --revisions⟩")
         })?;
-        let revision = RevisionShown {
-            revision: no,
-            at: rfc3339(found.at),
-            text: redact(&String::from_utf8_lossy(&found.bytes)).into_owned(),
-            at_ms: found.at,
-            path: found.path,
-            why: found.why,
-        };
-        Ok(RevisionReport { file: entry.map(|e| FileReport::of(at, e)), revision, bytes: found.bytes })
+        let text = redact(&String::from_utf8_lossy(&found.bytes)).into_owned();
+        Ok(RevisionReport { file: entry.map(|e| FileReport::of(at, e)), revision: RevisionShown { kept: found, text } })
     }
 }

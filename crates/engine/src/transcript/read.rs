@@ -663,16 +663,28 @@ pub fn record_bytes(tx: &Read, opener: &Opener, record_no: RecordNo) -> Result<V
 }
 
 /// The amount of data stored for an agent.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Totals {
     pub sessions: u64,
     pub turns: u64,
+    #[serde(skip)]
     pub records: u64,
     pub source_bytes: u64,
+    #[serde(skip)]
     pub quarantined: u64,
+    /// Projects; those joined by an alias count once.
     pub workspaces: u64,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub first_at: Option<Millis>,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
+}
+
+impl Totals {
+    /// From the first to the last moment; `None` where nothing is stored.
+    pub fn span(&self) -> Option<(Millis, Millis)> {
+        self.first_at.zip(self.last_at)
+    }
 }
 
 pub fn totals(tx: &Read, agent_no: AgentNo) -> Result<Totals> {
