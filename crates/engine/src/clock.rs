@@ -86,3 +86,8 @@ pub fn rfc3339(at: Millis) -> String {
 pub fn as_rfc3339<S: serde::Serializer>(at: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&rfc3339(*at))
 }
+
+/// [`as_rfc3339`] for a time that may be unknown.
+pub fn as_rfc3339_or_null<S: serde::Serializer>(at: &Option<Millis>, serializer: S) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&at.map(rfc3339), serializer)
+}

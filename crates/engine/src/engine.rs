@@ -40,8 +40,9 @@ use crate::memory::{self, NewLeaf};
 use crate::program::HookCall;
 use crate::recall::{Reach, Reference};
 use crate::render::unfiled;
+use crate::report::Of;
 use crate::report::compact::CompactReport;
-use crate::report::contexts::{ContextReport, ContextsReport, GivenReport, ReplayReport};
+use crate::report::contexts::{ContextReport, ContextsReport, ReplayReport};
 use crate::report::expanded::ExpandReport;
 use crate::report::forget::ForgetReport;
 use crate::report::import::Imported;
@@ -248,7 +249,7 @@ impl Engine {
             inject::list(tx, agent_no, key.as_ref(), limit)
         })?;
         let agent_id = self.agent.as_str();
-        let contexts = given.iter().map(|r| GivenReport::of(agent_id, r)).collect();
+        let contexts = given.into_iter().map(|what| Of { agent_id: agent_id.to_owned(), what }).collect();
         Ok(ContextsReport { agent_id: agent_id.to_owned(), contexts })
     }
 

@@ -4,12 +4,14 @@
 //! [`SessionNo`] comes from a look-up by both (decision D3). Text is parsed once, where it enters; a value of these
 //! types is always valid. Knows nothing about storage except the numbers of its rows ([`AgentNo`] and the others).
 
+mod named;
 mod numbers;
 
 use std::fmt;
 
 use crate::error::{Error, Result};
 
+pub(crate) use named::named;
 pub use numbers::*;
 
 /// The id of an agent, which owns a memory: `[a-z0-9][a-z0-9_-]{0,63}` (D3).
@@ -50,7 +52,7 @@ impl fmt::Display for AgentId {
 }
 
 /// `<harness>:<the program's own session id>` (D3).
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, Debug)]
 pub struct SessionKey(String);
 
 impl SessionKey {
@@ -151,12 +153,17 @@ impl TurnId {
     }
 }
 
-/// Serialised as shown to people (`t9c11`).
-impl serde::Serialize for TurnId {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
+/// Serialised as shown to people: `t9c11`, `n7f3a`, `q:17`.
+macro_rules! serialized_as_shown {
+    ($($id:ident),*) => {$(
+        impl serde::Serialize for $id {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+    )*};
 }
+serialized_as_shown!(TurnId, NodeId, QuarantineId);
 
 impl<'de> serde::Deserialize<'de> for TurnId {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<TurnId, D::Error> {

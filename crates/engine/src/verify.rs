@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::ledger::blocks::{self, Opener};
+use crate::ledger::codes::QUARANTINED;
 use crate::ledger::{Ledger, Read, audit};
 use crate::pages;
 use crate::scope::{BlockNo, RecordNo, StreamNo};
@@ -309,7 +310,7 @@ fn references(tx: &Read, report: &mut Report) -> Result<()> {
             "turns belong to a workspace of another agent",
         ),
         (
-            "SELECT count(*) FROM quarantine JOIN records USING (record_no) WHERE class != 8",
+            &format!("SELECT count(*) FROM quarantine JOIN records USING (record_no) WHERE class != {QUARANTINED}"),
             "quarantined stretches are not marked as such in their record",
         ),
     ];

@@ -267,6 +267,22 @@ fn ever_more_tables_are_the_business_of_one_room() {
 }
 
 #[test]
+fn statements_name_kinds_instead_of_numbering_them() {
+    let mut numbered = Vec::new();
+    for (path, _, sql) in engine() {
+        for column in ["kind", "role", "class", "status", "form"] {
+            for sign in [" = ", " != ", " > ", " IN (", " NOT IN ("] {
+                let found = format!("{column}{sign}");
+                let behind =
+                    |(at, found): (usize, &str)| sql[at + found.len()..].starts_with(|c: char| c.is_ascii_digit());
+                numbered.extend(sql.match_indices(&found).any(behind).then(|| format!("{path}: {found}")));
+            }
+        }
+    }
+    assert_eq!(numbered, Vec::<String>::new());
+}
+
+#[test]
 fn the_application_has_no_sql_of_its_own() {
     for (path, text) in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../app/src")) {
         let sql = sql_of(&text);

@@ -4,42 +4,29 @@
 use std::path::PathBuf;
 
 use heirloom_engine::event::{Beginning, HookEvent, Moment};
-use serde::Deserialize;
 use serde_json::json;
 
 use crate::hook::{Decoded, HookError};
-use crate::loose::{Words, loose};
+use crate::loose::{Words, loosely};
 
-/// The fields of a payload that are used; all others are ignored.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct Payload {
-    #[serde(deserialize_with = "loose")]
-    pub session_id: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub transcript_path: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub agent_transcript_path: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub cwd: Option<Words>,
-    /// Claude Code's id of a run.
-    #[serde(deserialize_with = "loose")]
-    pub prompt_id: Option<Words>,
-    /// Codex's id of a run.
-    #[serde(deserialize_with = "loose")]
-    pub turn_id: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub agent_id: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub agent_type: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub source: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub trigger: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub prompt: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub last_assistant_message: Option<Words>,
+loosely! {
+    /// The fields of a payload that are used; all others are ignored.
+    pub(crate) struct Payload {
+        pub session_id: Option<Words>,
+        pub transcript_path: Option<Words>,
+        pub agent_transcript_path: Option<Words>,
+        pub cwd: Option<Words>,
+        /// Claude Code's id of a run.
+        pub prompt_id: Option<Words>,
+        /// Codex's id of a run.
+        pub turn_id: Option<Words>,
+        pub agent_id: Option<Words>,
+        pub agent_type: Option<Words>,
+        pub source: Option<Words>,
+        pub trigger: Option<Words>,
+        pub prompt: Option<Words>,
+        pub last_assistant_message: Option<Words>,
+    }
 }
 
 /// The text of a field, unless it is missing or empty.

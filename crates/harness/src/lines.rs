@@ -35,6 +35,15 @@ pub(crate) fn parse_line<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, S
     })
 }
 
+/// Reads a part of a record that must be an object: a list, too, could be read into a struct. The error as of
+/// [`parse_part`].
+pub(crate) fn parse_object<'a, T: Deserialize<'a>>(raw: &'a RawValue, what: &str) -> Result<T, String> {
+    if raw.get().starts_with('[') {
+        return Err(format!("{what} has an unexpected shape"));
+    }
+    parse_part(raw, what)
+}
+
 /// Reads a part of a record. The error is a reason for quarantine and begins with `what`.
 pub(crate) fn parse_part<'a, T: Deserialize<'a>>(raw: &'a RawValue, what: &str) -> Result<T, String> {
     serde_json::from_str(raw.get()).map_err(|error| {

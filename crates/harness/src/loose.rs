@@ -12,6 +12,21 @@ use serde_json::value::RawValue;
 
 use crate::lines::Members;
 
+/// Structs of which every field is read through [`loose`] and may be missing.
+macro_rules! loosely {
+    ($($(#[$of_struct:meta])* $seen:vis struct $name:ident {
+        $($(#[$of_field:meta])* $open:vis $field:ident: $kind:ty,)*
+    })*) => {$(
+        #[derive(serde::Deserialize, Default)]
+        #[serde(default)]
+        $(#[$of_struct])*
+        $seen struct $name {
+            $($(#[$of_field])* #[serde(deserialize_with = "crate::loose::loose")] $open $field: $kind,)*
+        }
+    )*};
+}
+pub(crate) use loosely;
+
 /// Reads a field, or its default if it has another type. Needs `#[serde(default)]` beside it.
 pub(crate) fn loose<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where

@@ -4,37 +4,28 @@
 use std::path::PathBuf;
 
 use heirloom_engine::event::{HookEvent, Moment};
-use serde::Deserialize;
 use serde_json::json;
 
 use crate::hook::HookError;
-use crate::loose::{Words, loose};
+use crate::loose::{Words, loosely};
 
-/// The payload a plugin sends.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct Payload {
-    /// The program's session id.
-    #[serde(deserialize_with = "loose")]
-    pub session: Option<Words>,
-    /// The parent session, if this one is a sub-agent's.
-    #[serde(deserialize_with = "loose")]
-    pub parent: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub agent: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub cwd: Option<Words>,
-    /// The program's id of the run.
-    #[serde(deserialize_with = "loose")]
-    pub run: Option<Words>,
-    /// The person's prompt.
-    #[serde(deserialize_with = "loose")]
-    pub prompt: Option<Words>,
-    /// The prompt's id in the program's store.
-    #[serde(deserialize_with = "loose")]
-    pub entry: Option<Words>,
-    #[serde(deserialize_with = "loose")]
-    pub reason: Option<Words>,
+loosely! {
+    /// The payload a plugin sends.
+    pub(crate) struct Payload {
+        /// The program's session id.
+        pub session: Option<Words>,
+        /// The parent session, if this one is a sub-agent's.
+        pub parent: Option<Words>,
+        pub agent: Option<Words>,
+        pub cwd: Option<Words>,
+        /// The program's id of the run.
+        pub run: Option<Words>,
+        /// The person's prompt.
+        pub prompt: Option<Words>,
+        /// The prompt's id in the program's store.
+        pub entry: Option<Words>,
+        pub reason: Option<Words>,
+    }
 }
 
 /// The field names of [`Payload`] as they are sent, and whether they are required.

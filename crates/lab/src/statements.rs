@@ -125,7 +125,13 @@ fn example(item: Item, label: Label) -> Example {
     let marked = item.text.starts_with(['-', '*', '•', '+']) || item.text.starts_with(|c: char| c.is_ascii_digit());
     // A block stood in a fence, or is a table.
     let fenced = item.kind == "block" && !item.text.starts_with('|');
-    let said = if fenced { format!("```\n{}\n```", item.text) } else if item.bullet && !marked { format!("- {}", item.text) } else { item.text.clone() };
+    let said = if fenced {
+        format!("```\n{}\n```", item.text)
+    } else if item.bullet && !marked {
+        format!("- {}", item.text)
+    } else {
+        item.text.clone()
+    };
     let from = text.len();
     let to = from + said.len();
     text.push_str(&said);

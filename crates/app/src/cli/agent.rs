@@ -52,38 +52,29 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 fn list(global: &Global) -> Result<Exit> {
     let context = Context::open(global)?;
     let report = AgentsReport { agents: context.read(read::agents)?, default: context.agent().to_string() };
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let row = |a: &AgentRow| {
-        let mark = if a.agent == report.default { "current" } else { "" };
-        vec![a.agent.clone(), print::counted(a.sessions, "session"), mark.into()]
-    };
-    print::out(&print::table(&report.agents.iter().map(row).collect::<Vec<_>>()));
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        let row = |a: &AgentRow| {
+            let mark = if a.agent == report.default { "current" } else { "" };
+            vec![a.agent.clone(), print::counted(a.sessions, "session"), mark.into()]
+        };
+        print::out(&print::table(&report.agents.iter().map(row).collect::<Vec<_>>()));
+    }))
 }
 
 fn add(global: &Global, agent: &AgentId) -> Result<Exit> {
     let context = Context::create(global)?;
     let new = context.instance().agent_no(agent)?.is_none();
     context.instance().ensure_agent(agent, ACTOR)?;
-    if global.json {
-        print::report(&AgentAdded { agent: agent.as_str().to_owned(), new });
-    } else {
+    Ok(print::answer(global.json, &AgentAdded { agent: agent.as_str().to_owned(), new }, || {
         let word = if new { "is known now" } else { "is already known" };
         print::line(&format!("{agent} {word}. Use it with --agent {agent} or HEIRLOOM_AGENT={agent}."));
-    }
-    Ok(Exit::Ok)
+    }))
 }
 
 fn adopt(global: &Global, folder: Option<&Path>) -> Result<Exit> {
     let context = Context::create(global)?;
     let report = context.instance().adopt(context.agent(), ACTOR, folder)?;
-    if global.json {
-        print::report(&report);
-    } else {
-        print::line(&format!("The pages of {} are those in {}.", report.agent, report.root));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        print::line(&format!("The pages of {} are those in {}.", report.agent, report.root))
+    }))
 }

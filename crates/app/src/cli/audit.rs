@@ -30,22 +30,19 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
     let report = AuditReport { audit: context.read(|tx| audit::list(tx, agent_no, limit))? };
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let now = context.now();
-    let row = |e: &Entry| {
-        vec![
-            e.no.to_string(),
-            print::when(Some(e.at), now),
-            e.actor.clone(),
-            e.action.clone(),
-            print::cut(&print::safe_line(&detail(e)), 80),
-        ]
-    };
-    print::out(&print::table(&report.audit.iter().map(row).collect::<Vec<_>>()));
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        let now = context.now();
+        let row = |e: &Entry| {
+            vec![
+                e.no.to_string(),
+                print::when(Some(e.at), now),
+                e.actor.clone(),
+                e.action.clone(),
+                print::cut(&print::safe_line(&detail(e)), 80),
+            ]
+        };
+        print::out(&print::table(&report.audit.iter().map(row).collect::<Vec<_>>()));
+    }))
 }
 
 /// The details of an audit row as one line, without the digests that only `verify` uses.

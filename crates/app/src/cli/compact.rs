@@ -29,12 +29,7 @@ pub struct Args {
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as("cli compact");
     let report = engine.compact(&args.session, args.until.as_deref(), args.dry_run)?;
-    if global.json {
-        print::report(&report);
-    } else {
-        people(&report);
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || people(&report)))
 }
 
 fn people(report: &CompactReport) {
@@ -47,11 +42,11 @@ fn people(report: &CompactReport) {
         Outcome::Made { until, nodes, handoff, .. } => {
             print::out(&print::safe(&handoff.text));
             print::line("");
-            let node = nodes.last().map_or("", |n| &n.id);
+            let node = nodes.last().map_or(String::new(), |n| n.id.to_string());
             print::line(&format!(
                 "{} in {}{} · heirloom expand {node}",
                 print::counted(nodes.iter().map(|n| n.count).sum(), "turn"),
-                Paint::stdout().bold(node),
+                Paint::stdout().bold(&node),
                 until.map(|t| format!(", up to {t}")).unwrap_or_default(),
             ));
         }

@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 
+use heirloom_engine::clock::rfc3339;
 use heirloom_engine::engine::{ContextRequest, Engine};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::inject::{ContextId, Event};
@@ -150,21 +151,18 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
     request.can.stores = !args.for_one_call;
     request.can.keeps_tail = !args.with_tail;
     let report = engine.context(&request)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    print::out(&print::safe(&report.block));
-    for reason in report.degraded.iter().filter(|_| !args.explain) {
-        print::note(&format!("less than it could be: {}", print::safe_line(reason)));
-    }
-    if report.block.is_empty() {
-        print::note("nothing new to give: what there is was given before, or the memory is empty");
-    }
-    if args.explain {
-        explain(&report);
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        print::out(&print::safe(&report.block));
+        for reason in report.degraded.iter().filter(|_| !args.explain) {
+            print::note(&format!("less than it could be: {}", print::safe_line(reason)));
+        }
+        if report.block.is_empty() {
+            print::note("nothing new to give: what there is was given before, or the memory is empty");
+        }
+        if args.explain {
+            explain(&report);
+        }
+    }))
 }
 
 fn explain(report: &ContextReport) {
@@ -236,9 +234,9 @@ pub fn show(engine: &Engine, global: &Global, id: ContextId, why: bool) -> Resul
         print::line("");
         let about = format!(
             "{} · {} at {} · {} tokens · epoch {} · fingerprint {}",
-            print::safe_line(&given.session),
+            print::safe_line(given.session.as_str()),
             given.event,
-            given.at,
+            rfc3339(given.at),
             given.tokens,
             given.epoch,
             given.fingerprint.get(..12).unwrap_or_default()
@@ -258,23 +256,20 @@ pub fn show(engine: &Engine, global: &Global, id: ContextId, why: bool) -> Resul
 fn list(global: &Global, args: &List) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as("cli context");
     let report = engine.contexts(args.session.as_deref(), args.limit.into())?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.contexts.is_empty() {
-        print::line("Nothing was given yet.");
-    }
-    let now = engine.now();
-    for given in &report.contexts {
-        print::line(&format!(
-            "{:>6}  {}  {:7}  {:>5} tokens  {}",
-            given.id,
-            print::when(Some(given.at_ms), now),
-            given.event,
-            given.tokens,
-            print::safe_line(&given.session)
-        ));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        if report.contexts.is_empty() {
+            print::line("Nothing was given yet.");
+        }
+        let now = engine.now();
+        for given in &report.contexts {
+            print::line(&format!(
+                "{:>6}  {}  {:7}  {:>5} tokens  {}",
+                given.id.to_string(),
+                print::when(Some(given.at), now),
+                given.event,
+                given.tokens,
+                print::safe_line(given.session.as_str())
+            ));
+        }
+    }))
 }

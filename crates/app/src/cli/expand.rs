@@ -62,12 +62,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let reach =
         Reach { depth: args.depth.into(), transcript: args.transcript, limit: args.limit.into(), cursor: args.cursor };
     let report = engine.expand(&reference, &reach)?;
-    if global.json {
-        print::report(&report);
-    } else {
-        Page { now: engine.now(), paint: Paint::stdout(), reference: &reference }.show(&report, &reach);
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        Page { now: engine.now(), paint: Paint::stdout(), reference: &reference }.show(&report, &reach)
+    }))
 }
 
 struct Page<'a> {
@@ -88,7 +85,7 @@ impl Page<'_> {
                 Subject::File(view) => self.file(view),
                 Subject::Session(view) => {
                     let resume = match &report.subject {
-                        SubjectReport::Session(subject) => subject.session.what.resume.clone(),
+                        SubjectReport::Session(subject) => subject.session.resume.clone(),
                         _ => None,
                     };
                     self.session(view, resume);

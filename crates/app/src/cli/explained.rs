@@ -1,7 +1,7 @@
 //! Why a search found what it found: how the query was understood, what each score is made of, what was limited (R10.9).
 
-use heirloom_engine::recall::Trace;
 use heirloom_engine::recall::query::{Kind, Term};
+use heirloom_engine::recall::{Stage, Trace};
 use heirloom_engine::report::search::SearchReport;
 use heirloom_engine::report::understood::Understood;
 
@@ -87,7 +87,7 @@ pub fn line(score: f64, trace: &Trace) -> String {
 }
 
 /// `lineage · score 0.81 · says it, newest of its thread`
-pub fn recalled(stage: &str, score: f64, reasons: &[String]) -> String {
+pub fn recalled(stage: Stage, score: f64, reasons: &[String]) -> String {
     format!("{stage} · score {score:.2} · {}", reasons.join(", "))
 }
 

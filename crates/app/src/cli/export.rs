@@ -119,15 +119,12 @@ fn write(context: &Context, args: &Args, parts: Vec<(Option<PathBuf>, Part)>) ->
         let written = to_file(context, &path, args.force, &part)?;
         report.written.push(FileWritten::of(&path, written));
     }
-    if context.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    for file in &report.written {
-        print::line(&format!("{}  {}", file.path, print::bytes(file.bytes)));
-        note_forgotten(file.forgotten);
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(context.json, &report, || {
+        for file in &report.written {
+            print::line(&format!("{}  {}", file.path, print::bytes(file.bytes)));
+            note_forgotten(file.forgotten);
+        }
+    }))
 }
 
 /// What is not in an export is said (D6).

@@ -18,9 +18,9 @@ pub fn print_file(json: bool, report: &FileTextReport, more: Option<String>) -> 
     Ok(print::answer(json, report, || {
         print::line(print::safe(&report.document).trim_end());
         print::line("");
-        let mut foot = vec![report.file.clone()];
+        let mut foot = Vec::from_iter(report.file.file.clone());
         foot.extend(more);
-        foot.extend(report.entry.problem.clone());
+        foot.extend(report.file.entry.problem.clone());
         print::line(&Paint::stdout().dim(&print::safe_line(&foot.join(" · "))));
     }))
 }

@@ -276,7 +276,7 @@ fn show(global: &Global, name: &str, workspace: Option<&str>) -> Result<Exit> {
     let foot = report.memory.as_ref().and_then(|memory| {
         let age = &memory.staleness;
         let until = age.after.map(|after| print::day(age.since.saturating_add(after)))?;
-        let id = report.entry.id.as_deref().unwrap_or_default();
+        let id = report.file.entry.id.as_deref().unwrap_or_default();
         Some(match age.stale {
             true => format!("stale since {until}: check it, then heirloom memory verify {id}"),
             false => format!("good until {until}"),

@@ -28,7 +28,7 @@ impl Wanted {
     /// `only_turns`: an option that no file can fit was given; `only_files`: one that no turn can; `of_files`: one that
     /// says which files.
     pub fn of(kinds: &[String], only_turns: bool, only_files: bool, of_files: bool) -> Result<Wanted> {
-        let named: Vec<Kind> = kinds.iter().filter_map(|k| Kind::parse(k)).collect();
+        let named: Vec<Kind> = kinds.iter().filter_map(|k| Kind::named(k)).collect();
         if only_turns && (!named.is_empty() || only_files || of_files) {
             return Err(Error::usage(
                 "--session, --role and --harness are about turns; --class, --archived and kinds of files are not",

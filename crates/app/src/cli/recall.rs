@@ -92,7 +92,7 @@ fn people(report: &RecallReport, now: Millis) {
     let width = print::width();
     for (n, item) in report.items.iter().enumerate() {
         let mut head =
-            vec![paint.bold(&format!("{:>2}", n + 1)), print::safe_line(&item.kind), print::when(item.at_ms, now)];
+            vec![paint.bold(&format!("{:>2}", n + 1)), print::safe_line(&item.kind), print::when(item.at, now)];
         head.extend(item.thread.as_ref().map(|t| paint.accent(&print::safe_line(t))));
         head.extend(item.marks.iter().map(|m| paint.warn(m)));
         print::line(&head.join("  "));

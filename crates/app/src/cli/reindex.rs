@@ -12,9 +12,7 @@ pub struct Args {}
 
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let done = Context::open(global)?.instance().reindex("cli reindex")?;
-    if global.json {
-        print::report(&done);
-    } else {
+    Ok(print::answer(global.json, &done, || {
         print::line(&format!(
             "{}{} indexed in {:.1} s, {}",
             print::counted(done.turns, "turn"),
@@ -22,6 +20,5 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
             done.seconds,
             print::bytes(done.bytes)
         ));
-    }
-    Ok(Exit::Ok)
+    }))
 }

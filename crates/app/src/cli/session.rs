@@ -2,6 +2,7 @@
 
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::Result;
+use heirloom_engine::transcript::prepare::OriginForm;
 use heirloom_engine::transcript::read::{self, SessionFilter};
 
 use crate::context::{Context, Global};
@@ -57,13 +58,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Show { key } => show(&engine, global, &key),
         Command::End { key } => {
             let report = engine.instance().end_session(engine.agent(), engine.actor(), &key)?;
-            if global.json {
-                print::report(&report);
-            } else {
+            Ok(print::answer(global.json, &report, || {
                 let word = if report.ended { "is over" } else { "was over already" };
                 print::line(&format!("{} {word}.", report.session));
-            }
-            Ok(Exit::Ok)
+            }))
         }
     }
 }
@@ -152,7 +150,7 @@ fn show(engine: &Engine, global: &Global, key: &str) -> Result<Exit> {
     if let Some(resume) = &report.session.resume {
         rows.push(vec!["Resume".into(), resume.clone()]);
     }
-    for s in report.sources.iter().filter(|s| s.form == "file") {
+    for s in report.sources.iter().filter(|s| s.stream.form == OriginForm::File) {
         let generations = if s.generations > 1 {
             format!(", rewritten {}", print::counted(s.generations as u64 - 1, "time"))
         } else {
@@ -160,12 +158,16 @@ fn show(engine: &Engine, global: &Global, key: &str) -> Result<Exit> {
         };
         rows.push(vec![
             "File".into(),
-            format!("{}  {}{generations}", print::safe_line(&s.path), print::bytes(s.bytes)),
+            format!(
+                "{}  {}{generations}",
+                print::safe_line(&s.stream.path.display().to_string()),
+                print::bytes(s.stream.bytes)
+            ),
         ]);
     }
-    let mut table_rows = report.sources.iter().filter(|s| s.form == "database" && !s.mixed);
+    let mut table_rows = report.sources.iter().filter(|s| s.stream.form == OriginForm::Database && !s.mixed);
     if let Some(first) = table_rows.next() {
-        let place = print::safe_line(&first.path);
+        let place = print::safe_line(&first.stream.path.display().to_string());
         rows.push(vec!["Rows".into(), format!("{} of {place}", print::count(1 + table_rows.count() as u64))]);
     }
     print::out(&print::table(&rows));
@@ -176,7 +178,7 @@ fn show(engine: &Engine, global: &Global, key: &str) -> Result<Exit> {
     print::out(&print::table(&rows));
     if !report.boundaries.is_empty() {
         print::line("\nBoundaries");
-        for b in report.boundaries.iter().map(|b| &b.row) {
+        for b in &report.boundaries {
             let reason = b.reason.as_deref().map_or(String::new(), |r| format!(" ({})", print::safe_line(r)));
             print::line(&format!("  {}{reason}  {}", b.kind, print::when(b.at, now)));
         }
@@ -187,7 +189,6 @@ fn show(engine: &Engine, global: &Global, key: &str) -> Result<Exit> {
             .runs
             .iter()
             .map(|r| {
-                let r = &r.row;
                 let tokens = match (r.usage.input, r.usage.output) {
                     (None, None) => String::new(),
                     (i, o) => format!("{} in, {} out", print::count(i.unwrap_or(0)), print::count(o.unwrap_or(0))),

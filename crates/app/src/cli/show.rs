@@ -5,9 +5,9 @@ use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::event::{Role, TurnKind};
 use heirloom_engine::inject::ContextId;
-use heirloom_engine::report::turns::{QuarantinedReport, ShownTurn};
+use heirloom_engine::report::turns::ShownTurn;
 use heirloom_engine::scope::{QuarantineId, TurnId};
-use heirloom_engine::transcript::read::{self, Turn};
+use heirloom_engine::transcript::read::{self, Quarantined, Turn};
 use heirloom_engine::transcript::role_name;
 use heirloom_engine::tree::address;
 
@@ -129,26 +129,23 @@ fn show_turn(engine: &Engine, global: &Global, id: TurnId, around: usize, raw: b
         return Ok(print::raw(&engine.instance().turn_bytes(engine.agent(), id)?));
     }
     let report = engine.instance().turns(engine.agent(), id, around)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let paint = Paint::stdout();
-    let now = engine.now();
-    for shown in &report.turns {
-        let turn = &shown.turn;
-        let here = if around > 0 && turn.turn == id { paint.bold("▶ ") } else { String::new() };
-        print::line(&format!("{here}{}", heading(&turn.row, now, paint)));
-        print::line(&turn.row.forgotten.map_or_else(|| print::safe(&turn.text), |at| forgotten(at, now)));
-        print::line("");
-    }
-    if let Some(ShownTurn { turn: first, .. }) = report.turns.first() {
-        let mut foot = vec![format!("session {}", first.session), format!("entry {}", first.entry)];
-        foot.extend(report.resume.as_ref().map(|resume| format!("resume: {resume}")));
-        foot.push(format!("heirloom show --session {}", first.session));
-        print::line(&paint.dim(&foot.join(" · ")));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        let paint = Paint::stdout();
+        let now = engine.now();
+        for shown in &report.turns {
+            let turn = &shown.turn;
+            let here = if around > 0 && turn.id == id { paint.bold("▶ ") } else { String::new() };
+            print::line(&format!("{here}{}", heading(turn, now, paint)));
+            print::line(&turn.forgotten.map_or_else(|| print::safe(&turn.text), |at| forgotten(at, now)));
+            print::line("");
+        }
+        if let Some(ShownTurn { turn: first, .. }) = report.turns.first() {
+            let mut foot = vec![format!("session {}", first.session), format!("entry {}", first.entry)];
+            foot.extend(report.resume.as_ref().map(|resume| format!("resume: {resume}")));
+            foot.push(format!("heirloom show --session {}", first.session));
+            print::line(&paint.dim(&foot.join(" · ")));
+        }
+    }))
 }
 
 fn show_session(engine: &Engine, global: &Global, name: &str, lane: Option<&str>, full: bool) -> Result<Exit> {
@@ -172,7 +169,7 @@ fn show_session(engine: &Engine, global: &Global, name: &str, lane: Option<&str>
     let mut hidden = 0u64;
     let mut last_lane = lane.unwrap_or("").to_owned();
     for shown in &report.turns {
-        let turn = &shown.turn.row;
+        let turn = &shown.turn;
         if matches!(turn.kind, TurnKind::Thinking | TurnKind::MachinePrompt) && !full {
             hidden += 1;
             continue;
@@ -225,7 +222,7 @@ fn forgotten(at: Millis, now: Millis) -> String {
 fn body(shown: &ShownTurn, full: bool) -> String {
     let turn = &shown.turn;
     let text = print::safe(turn.text.trim_end());
-    let tool = matches!(turn.row.kind, TurnKind::ToolCall | TurnKind::ToolResult);
+    let tool = matches!(turn.kind, TurnKind::ToolCall | TurnKind::ToolResult);
     if full || !tool {
         return text;
     }
@@ -233,7 +230,7 @@ fn body(shown: &ShownTurn, full: bool) -> String {
     let mut out: Vec<String> = lines.iter().take(TOOL_LINES).map(|l| format!("  {}", print::cut(l, 160))).collect();
     if lines.len() > TOOL_LINES {
         let more = print::counted((lines.len() - TOOL_LINES) as u64, "more line");
-        out.push(format!("  … {more} (heirloom show {})", turn.turn));
+        out.push(format!("  … {more} (heirloom show {})", turn.id));
     }
     out.join("\n")
 }
@@ -241,23 +238,20 @@ fn body(shown: &ShownTurn, full: bool) -> String {
 fn list_quarantine(engine: &Engine, global: &Global) -> Result<Exit> {
     let most = if global.json { usize::MAX >> 1 } else { QUARANTINE_LINES };
     let report = engine.instance().quarantine(engine.agent(), most)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let all = &report.set_aside;
-    if all.is_empty() {
-        print::line("Nothing was set aside: every record could be decoded.");
-    }
-    for q in all {
-        print::line(&format!("{}  {}", q.id, place(q)));
-        let gone = if q.forgotten.is_some() { ", forgotten" } else { "" };
-        print::line(&format!("      {}, {}{gone}", print::safe_line(&q.reason), print::bytes(q.length as u64)));
-    }
-    if all.len() == QUARANTINE_LINES {
-        print::line("These are the newest; all of them: --json");
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        let all = &report.set_aside;
+        if all.is_empty() {
+            print::line("Nothing was set aside: every record could be decoded.");
+        }
+        for q in all {
+            print::line(&format!("{}  {}", q.id, place(q)));
+            let gone = if q.forgotten.is_some() { ", forgotten" } else { "" };
+            print::line(&format!("      {}, {}{gone}", print::safe_line(&q.reason), print::bytes(q.length as u64)));
+        }
+        if all.len() == QUARANTINE_LINES {
+            print::line("These are the newest; all of them: --json");
+        }
+    }))
 }
 
 fn show_quarantined(engine: &Engine, global: &Global, id: QuarantineId, raw: bool) -> Result<Exit> {
@@ -265,26 +259,23 @@ fn show_quarantined(engine: &Engine, global: &Global, id: QuarantineId, raw: boo
     if raw {
         return Ok(print::raw(&bytes));
     }
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let (paint, q, text) = (Paint::stdout(), &report.quarantined, &report.text);
-    print::line(&format!("{}  {}", paint.bold(&q.id), place(q)));
-    print::line(&format!("{}\n", print::safe_line(&q.reason)));
-    let shown = &text[..text.floor_char_boundary(4000)];
-    print::line(&print::safe(shown));
-    if text.len() > shown.len() {
-        print::line(&paint.dim(&format!("… {} in all", print::bytes(bytes.len() as u64))));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        let (paint, q, text) = (Paint::stdout(), &report.quarantined, &report.text);
+        print::line(&format!("{}  {}", paint.bold(&q.id.to_string()), place(q)));
+        print::line(&format!("{}\n", print::safe_line(&q.reason)));
+        let shown = &text[..text.floor_char_boundary(4000)];
+        print::line(&print::safe(shown));
+        if text.len() > shown.len() {
+            print::line(&paint.dim(&format!("… {} in all", print::bytes(bytes.len() as u64))));
+        }
+    }))
 }
 
-fn place(q: &QuarantinedReport) -> String {
-    let path = print::safe_line(&q.path);
+fn place(q: &Quarantined) -> String {
+    let path = print::safe_line(&q.path.display().to_string());
     match (q.key.as_str(), q.line) {
-        ("", Some(line)) => format!("{path}  line {line} (byte {})", q.offset),
-        ("", None) => format!("{path}  byte {}", q.offset),
+        ("", Some(line)) => format!("{path}  line {line} (byte {})", q.position),
+        ("", None) => format!("{path}  byte {}", q.position),
         (key, _) => format!("{path}#{}", print::safe_line(key)),
     }
 }

@@ -3,7 +3,7 @@
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::redact::redact;
-use heirloom_engine::report::file_shown::{LinesReport, RevisionReport, RevisionsReport};
+use heirloom_engine::report::file::{LinesReport, RevisionReport, RevisionsReport};
 use heirloom_engine::scope::RevisionNo;
 use heirloom_engine::tree::address::{self, Addressed};
 use heirloom_engine::tree::file_table::Entry;
@@ -43,12 +43,7 @@ pub fn find_and_show(context: &Context, engine: &Engine, name: &str, part: &Part
         Part::Now { around } => match line {
             Some(line) => {
                 let report = LinesReport::of(&at, &entry, line, *around)?;
-                if context.json {
-                    print::report(&report);
-                } else {
-                    lines(&report);
-                }
-                Ok(Exit::Ok)
+                Ok(print::answer(context.json, &report, || lines(&report)))
             }
             None => files::show(context, &at, &entry),
         },
@@ -68,7 +63,7 @@ fn lines(report: &LinesReport) {
         print::line(&format!("{mark} {} {}", paint.dim(&format!("{:width$}", line.line)), print::safe(&line.text)));
     }
     print::line("");
-    let mut foot = vec![report.file.file.clone()];
+    let mut foot = Vec::from_iter(report.file.file.clone());
     foot.extend(report.file.entry.problem.clone());
     print::line(&paint.dim(&print::safe_line(&foot.join(" · "))));
 }
@@ -84,31 +79,29 @@ pub fn kept(engine: &Engine, global: &Global, no: Option<i64>, raw: bool) -> Res
 
 fn list_revisions(engine: &Engine, json: bool, at: &AssistantHome, entry: Option<&Entry>) -> Result<Exit> {
     let report = RevisionsReport::of(at, entry)?;
-    if json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.revisions.is_empty() {
-        print::line("No earlier state was kept: nothing of ours has replaced anybody's words.");
-    }
-    let now = engine.now();
-    let rows: Vec<Vec<String>> = report
-        .revisions
-        .iter()
-        .map(|r| {
-            let mut row = vec![r.revision.to_string(), print::when(Some(r.at_ms), now), print::bytes(r.bytes as u64)];
-            if entry.is_none() {
-                row.push(print::safe_line(&redact(&r.path)));
-            }
-            row.push(print::safe_line(&r.why));
-            row
-        })
-        .collect();
-    print::out(&print::table(&rows));
-    if !rows.is_empty() {
-        print::line(&Paint::stdout().dim("one of them: heirloom show --revision N"));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(json, &report, || {
+        if report.revisions.is_empty() {
+            print::line("No earlier state was kept: nothing of ours has replaced anybody's words.");
+        }
+        let now = engine.now();
+        let rows: Vec<Vec<String>> = report
+            .revisions
+            .iter()
+            .map(|r| {
+                let mut row =
+                    vec![r.kept.no.to_string(), print::when(Some(r.kept.at), now), print::bytes(r.bytes as u64)];
+                if entry.is_none() {
+                    row.push(print::safe_line(&redact(&r.kept.path)));
+                }
+                row.push(print::safe_line(&r.kept.why));
+                row
+            })
+            .collect();
+        print::out(&print::table(&rows));
+        if !rows.is_empty() {
+            print::line(&Paint::stdout().dim("one of them: heirloom show --revision N"));
+        }
+    }))
 }
 
 fn show_revision(
@@ -121,17 +114,14 @@ fn show_revision(
 ) -> Result<Exit> {
     let report = RevisionReport::of(at, entry, RevisionNo(no))?;
     if raw {
-        return Ok(print::raw(&report.bytes));
+        return Ok(print::raw(&report.revision.kept.bytes));
     }
-    if json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let revision = &report.revision;
-    print::line(print::safe(&revision.text).trim_end());
-    print::line("");
-    let facts = [&revision.path, &print::when(Some(revision.at_ms), engine.now()), &revision.why];
-    let facts: Vec<&str> = facts.iter().map(|fact| fact.as_str()).collect();
-    print::line(&Paint::stdout().dim(&print::safe_line(&redact(&facts.join(" · ")))));
-    Ok(Exit::Ok)
+    Ok(print::answer(json, &report, || {
+        let revision = &report.revision.kept;
+        print::line(print::safe(&report.revision.text).trim_end());
+        print::line("");
+        let facts = [&revision.path, &print::when(Some(revision.at), engine.now()), &revision.why];
+        let facts: Vec<&str> = facts.iter().map(|fact| fact.as_str()).collect();
+        print::line(&Paint::stdout().dim(&print::safe_line(&redact(&facts.join(" · ")))));
+    }))
 }

@@ -34,7 +34,7 @@ fn people(report: &StatusReport, home_from: &str, agent_from: &str) {
     let mut row = |name: &str, what: String| rows.push(vec![name.to_owned(), what]);
     row("Home", format!("{}  ({home_from})", report.home));
     row("Agent", format!("{}  ({agent_from})", report.agent));
-    row("Time", stored.span.map_or("nothing stored yet".into(), |(first, last)| print::days(first, last)));
+    row("Time", stored.span().map_or("nothing stored yet".into(), |(first, last)| print::days(first, last)));
     let counted =
         |sessions, turns| format!("{}, {}", print::counted(sessions, "session"), print::counted(turns, "turn"));
     let source = print::bytes(stored.source_bytes);

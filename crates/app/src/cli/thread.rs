@@ -120,7 +120,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 let no = thread::named(tx, agent, &thread)?.no;
                 thread::rename(tx, agent, no, &name)
             })?;
-            changed(global, &row, true, |row| format!("{} is now called {}", row.thread, row.label))
+            changed(global, &row, true, |row| format!("{} is now called {}", row.key, row.label))
         }
         Command::Merge { from, into } => {
             let (part, row) = engine.change("thread.merge", |tx, agent| {
@@ -128,14 +128,14 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 let into = thread::named(tx, agent, &into)?.no;
                 Ok((part.key, thread::merge(tx, agent, part.no, into)?))
             })?;
-            changed(global, &row, true, |row| format!("{part} is now part of {}", row.thread))
+            changed(global, &row, true, |row| format!("{part} is now part of {}", row.key))
         }
         Command::Unmerge { thread } => {
             let row = engine.change("thread.unmerge", |tx, agent| {
                 let no = thread::called(tx, agent, &thread)?.no;
                 thread::unmerge(tx, agent, no)
             })?;
-            changed(global, &row, true, |row| format!("{} is a thread of its own again", row.thread))
+            changed(global, &row, true, |row| format!("{} is a thread of its own again", row.key))
         }
         Command::Close { thread } => {
             let (row, new) = engine.change("thread.close", |tx, agent| {
@@ -144,7 +144,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 Ok((thread::row(tx, agent, no)?, new))
             })?;
             let said = if new { "is closed" } else { "was closed already" };
-            changed(global, &row, new, |row| format!("{} {said}", row.thread))
+            changed(global, &row, new, |row| format!("{} {said}", row.key))
         }
         Command::Reopen { thread } => {
             let (row, new) = engine.change("thread.reopen", |tx, agent| {
@@ -153,7 +153,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 Ok((thread::row(tx, agent, no)?, new))
             })?;
             let said = if new { "is open again" } else { "is open" };
-            changed(global, &row, new, |row| format!("{} {said}", row.thread))
+            changed(global, &row, new, |row| format!("{} {said}", row.key))
         }
         Command::Link { one, other, why } => {
             let (rows, new) = engine.change("thread.link", |tx, agent| {
@@ -184,32 +184,26 @@ fn switch(engine: &Engine, global: &Global, name: Option<&str>, session: &str) -
     })?;
     let thread = row.as_ref().map(ThreadReport::of).transpose()?;
     let report = SessionSwitched { session: session.as_str().to_owned(), thread };
-    if global.json {
-        print::report(&report);
-    } else {
+    Ok(print::answer(global.json, &report, || {
         let to = match &report.thread {
-            Some(thread) => format!("{} · {}", print::safe_line(&thread.label), thread.thread),
+            Some(thread) => format!("{} · {}", print::safe_line(&thread.row.label), thread.row.key),
             None => "the thread it belongs to by itself".into(),
         };
         print::line(&format!("From its next prompt on {session} belongs to {to}"));
-    }
-    Ok(Exit::Ok)
+    }))
 }
 
-/// Prints a thread after an act. `said`: what became of it, for people.
+/// Prints a thread after an act. `message`: what became of it, for people.
 fn changed(
     global: &Global,
     row: &ThreadRow,
     changed: bool,
-    said: impl FnOnce(&ThreadReport) -> String,
+    message: impl FnOnce(&ThreadRow) -> String,
 ) -> Result<Exit> {
     let report = ThreadChanged { thread: ThreadReport::of(row)?, changed };
-    if global.json {
-        print::report(&report);
-    } else {
-        print::line(&format!("{}.", print::safe_line(&said(&report.thread))));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        print::line(&format!("{}.", print::safe_line(&message(&report.thread.row))))
+    }))
 }
 
 fn both_changed(global: &Global, rows: &[ThreadRow; 2], changed: bool, said: &str) -> Result<Exit> {
@@ -225,41 +219,39 @@ fn both_changed(global: &Global, rows: &[ThreadRow; 2], changed: bool, said: &st
 fn list(engine: &Engine, global: &Global, all: bool, session: Option<&str>, limit: usize) -> Result<Exit> {
     let agent_no = engine.agent_no()?;
     let report = engine.read(|tx| ThreadsReport::list(tx, agent_no, all, session, limit))?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.all == 0 {
-        print::line(match (session, all) {
-            (Some(_), _) => "It is in no thread yet.",
-            (None, true) => "No threads yet.",
-            (None, false) => "Nothing is being worked on.",
-        });
-    }
-    let now = engine.now();
-    let table: Vec<Vec<String>> = report
-        .threads
-        .iter()
-        .map(|listed| {
-            let thread = &listed.thread;
-            let spans: Vec<String> = listed.in_session.iter().map(|s| format!("{} to {}", s.first, s.last)).collect();
-            let note = match &listed.merged_into {
-                Some(key) => format!("part of {}", print::safe_line(key)),
-                None if thread.state == "closed" => "closed".into(),
-                None => print::cut(&spans.join(", "), 60),
-            };
-            vec![
-                print::when(thread.last_at_ms, now),
-                print::cut(&print::safe_line(&thread.label), 40),
-                print::counted(listed.sessions, "session"),
-                print::counted(listed.runs, "run"),
-                print::safe_line(&thread.thread),
-                note,
-            ]
-        })
-        .collect();
-    print::list(&table, report.all);
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        if report.all == 0 {
+            print::line(match (session, all) {
+                (Some(_), _) => "It is in no thread yet.",
+                (None, true) => "No threads yet.",
+                (None, false) => "Nothing is being worked on.",
+            });
+        }
+        let now = engine.now();
+        let table: Vec<Vec<String>> = report
+            .threads
+            .iter()
+            .map(|listed| {
+                let thread = &listed.thread;
+                let spans: Vec<String> =
+                    listed.in_session.iter().map(|s| format!("{} to {}", s.first, s.last)).collect();
+                let note = match &listed.merged_into {
+                    Some(key) => format!("part of {}", print::safe_line(key)),
+                    None if thread.row.state == "closed" => "closed".into(),
+                    None => print::cut(&spans.join(", "), 60),
+                };
+                vec![
+                    print::when(thread.row.last_at, now),
+                    print::cut(&print::safe_line(&thread.row.label), 40),
+                    print::counted(listed.sessions, "session"),
+                    print::counted(listed.runs, "run"),
+                    print::safe_line(&thread.row.key),
+                    note,
+                ]
+            })
+            .collect();
+        print::list(&table, report.all);
+    }))
 }
 
 fn show(engine: &Engine, global: &Global, name: &str) -> Result<Exit> {
@@ -271,7 +263,7 @@ fn show(engine: &Engine, global: &Global, name: &str) -> Result<Exit> {
     }
     let now = engine.now();
     let thread = &report.thread.thread;
-    print::line(&Paint::stdout().bold(&print::safe_line(&thread.label)));
+    print::line(&Paint::stdout().bold(&print::safe_line(&thread.row.label)));
     let counts = format!(
         "{} in {}, {}",
         print::counted(report.thread.runs, "run"),
@@ -282,8 +274,8 @@ fn show(engine: &Engine, global: &Global, name: &str) -> Result<Exit> {
         report.programs.iter().map(|name| programs::title(&SessionKey::new(name, "")).to_owned()).collect();
     let merged: Vec<String> = report.merged.iter().map(|m| m.thread.clone()).collect();
     let mut rows = vec![
-        vec!["Thread".to_owned(), print::safe_line(&thread.thread)],
-        vec!["State".into(), format!("{}, last worked in: {}", thread.state, print::when(thread.last_at_ms, now))],
+        vec!["Thread".to_owned(), print::safe_line(&thread.row.key)],
+        vec!["State".into(), format!("{}, last worked in: {}", thread.row.state, print::when(thread.row.last_at, now))],
         vec!["Holds".into(), counts],
     ];
     let lists = [

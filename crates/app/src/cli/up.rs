@@ -170,7 +170,7 @@ fn people(overview: &Overview, now: Millis) {
     if stored.sessions == 0 {
         print::line("No sessions on this machine yet.");
     } else {
-        let span = stored.span.map_or(String::new(), |(first, last)| format!(", {}", print::days(first, last)));
+        let span = stored.span().map_or(String::new(), |(first, last)| format!(", {}", print::days(first, last)));
         print::line(&format!(
             "{}, {}, {} from {}{span}. Last worked on:",
             print::counted(stored.workspaces, "project"),

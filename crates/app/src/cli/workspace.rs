@@ -1,8 +1,8 @@
 //! `heirloom workspace`
 
 use heirloom_engine::error::Result;
-use heirloom_engine::report::home::{ProjectReport, ProjectsReport};
-use heirloom_engine::transcript::read;
+use heirloom_engine::report::home::ProjectsReport;
+use heirloom_engine::transcript::read::{self, WorkspaceRow};
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -42,39 +42,28 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 fn list(global: &Global) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    let report = {
-        let rows = context.read(|tx| read::workspaces(tx, agent_no))?;
-        ProjectsReport { workspaces: rows.into_iter().map(ProjectReport::from).collect() }
-    };
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.workspaces.is_empty() {
-        print::line("No projects yet.");
-    }
-    let now = context.now();
-    let row = |w: &ProjectReport| {
-        vec![
-            print::safe_line(&w.label),
-            print::counted(w.sessions, "session"),
-            print::when(w.last, now),
-            w.workspace.clone(),
-            print::safe_line(&w.root),
-            w.alias_of.as_ref().map_or(String::new(), |id| format!("now {id}")),
-        ]
-    };
-    print::out(&print::table(&report.workspaces.iter().map(row).collect::<Vec<_>>()));
-    Ok(Exit::Ok)
+    let report = { ProjectsReport { workspaces: context.read(|tx| read::workspaces(tx, agent_no))? } };
+    Ok(print::answer(global.json, &report, || {
+        if report.workspaces.is_empty() {
+            print::line("No projects yet.");
+        }
+        let now = context.now();
+        let row = |w: &WorkspaceRow| {
+            vec![
+                print::safe_line(&w.label),
+                print::counted(w.sessions, "session"),
+                print::when(w.last_at, now),
+                w.id.clone(),
+                print::safe_line(&w.root.display().to_string()),
+                w.alias_of.as_ref().map_or(String::new(), |id| format!("now {id}")),
+            ]
+        };
+        print::out(&print::table(&report.workspaces.iter().map(row).collect::<Vec<_>>()));
+    }))
 }
 
 fn alias(global: &Global, old: &str, new: &str) -> Result<Exit> {
     let context = Context::open(global)?;
     let joined = context.instance().join_project(context.agent(), "cli workspace", old, new)?;
-    if global.json {
-        print::report(&joined);
-    } else {
-        print::line(&format!("{old} now counts as {new}."));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &joined, || print::line(&format!("{old} now counts as {new}."))))
 }

@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
+use crate::ledger::codes::{MESSAGE, RUN_OPEN, USER};
 use crate::lineage::{self, Kind, NewNode, marks};
 use crate::scope::{LaneNo, NodeId, RunNo, SessionNo, ThreadNo, TurnId};
 use crate::thread::{self, Membership};
@@ -338,10 +339,11 @@ impl<'p> Pass<'p> {
     fn first_open(&self, tx: &Read, lane_no: LaneNo, turns: &[Loaded]) -> Result<usize> {
         // The next prompt closes a run, so only the newest can be open.
         let open: Option<RunNo> = tx
-            .prepare_cached(
-                "SELECT run_no FROM turn_results WHERE run_no = (SELECT max(run_no) FROM turn_results WHERE lane_no = ?1)
-                   AND status = 0 AND closed_by IS NULL",
-            )?
+            .prepare_cached(&format!(
+                "SELECT run_no FROM turn_results
+                 WHERE run_no = (SELECT max(run_no) FROM turn_results WHERE lane_no = ?1)
+                   AND status = {RUN_OPEN} AND closed_by IS NULL"
+            ))?
             .query_row([lane_no], |r| r.get(0))
             .optional()?;
         Ok(open.and_then(|run| turns.iter().position(|t| t.said.run == run)).unwrap_or(turns.len()))
@@ -375,7 +377,9 @@ impl<'p> Pass<'p> {
         let between: Vec<RunNo> = rows.collect::<rusqlite::Result<_>>()?;
         let asked = |run: &RunNo| -> Result<bool> {
             Ok(tx
-                .prepare_cached("SELECT 1 FROM turns WHERE run_no = ?1 AND role = 0 AND kind = 0 LIMIT 1")?
+                .prepare_cached(&format!(
+                    "SELECT 1 FROM turns WHERE run_no = ?1 AND role = {USER} AND kind = {MESSAGE} LIMIT 1"
+                ))?
                 .exists([run])?)
         };
         for run in &between {

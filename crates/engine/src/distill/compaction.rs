@@ -9,13 +9,14 @@ use rusqlite::{OptionalExtension, params};
 
 use super::advance::Pass;
 use super::flush::{Files, Made, flush};
-use super::load::{self, Mark, SessionFacts};
 use super::fold::fold;
+use super::load::{self, Mark, SessionFacts};
 use super::session::{add_files, hull, segment_start, turns_of};
 use super::standing::still_stands;
 use super::{Request, Said, closing, handoff, summary_input};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::codes::{CHUNK, COMPACT_SUMMARY, COMPACTION, MACHINE_PROMPT, TOOL_CALL};
 use crate::ledger::{Read, Write};
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{self, Kind, NewCompaction, NewNode, Node, Source, walk};
@@ -45,14 +46,15 @@ pub struct OpenChunk {
 
 /// The chunks of a lane without a compaction, oldest first, up to a turn.
 pub fn open_chunks(tx: &Read, lane_no: LaneNo, until: Option<TurnId>) -> Result<Vec<OpenChunk>> {
-    let mut statement = tx.prepare_cached(
+    let mut statement = tx.prepare_cached(&format!(
         "SELECT n.node_no, n.last_turn, n.turns, n.source_tokens FROM nodes n
-         WHERE n.lane_no = ?1 AND n.kind = 0 AND length(n.key) > 0 AND (?2 IS NULL OR n.last_turn <= ?2)
+         WHERE n.lane_no = ?1 AND n.kind = {CHUNK} AND length(n.key) > 0
+           AND (?2 IS NULL OR n.last_turn <= ?2)
            AND n.first_turn > coalesce((SELECT max(until_turn) FROM compactions WHERE lane_no = ?1), 0)
            AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
-                           WHERE e.child_no = n.node_no AND p.kind = 2)
-         ORDER BY n.first_turn",
-    )?;
+                           WHERE e.child_no = n.node_no AND p.kind = {COMPACTION})
+         ORDER BY n.first_turn"
+    ))?;
     let rows = statement.query_map(params![lane_no, until.map(|u| u.0)], |r| {
         Ok(OpenChunk {
             id: r.get(0)?,
@@ -161,16 +163,16 @@ pub(super) fn ours(
 /// them count as one.
 fn program_summary(tx: &Read, pass: &Pass, lane_no: LaneNo, mark: &Mark) -> Result<Option<(TurnId, String)>> {
     let found: Option<(TurnId, BlockNo, i64, i64)> = tx
-        .prepare_cached(
+        .prepare_cached(&format!(
             "SELECT turn_no, block_no, text_offset, text_length FROM turns
-             WHERE lane_no = ?1 AND kind = 4 AND record_no >= ?2
+             WHERE lane_no = ?1 AND kind = {COMPACT_SUMMARY} AND record_no >= ?2
                AND record_no < coalesce((SELECT min(record_no) FROM boundaries
                                          WHERE lane_no = ?1 AND kind = 'compaction' AND record_no > ?2
                                            AND EXISTS (SELECT 1 FROM turns t INDEXED BY turns_record
                                                        WHERE t.record_no >= ?2 AND t.record_no < boundaries.record_no
                                                          AND t.lane_no = ?1)), 9e18)
-             ORDER BY turn_no LIMIT 1",
-        )?
+             ORDER BY turn_no LIMIT 1"
+        ))?
         .query_row((lane_no, mark.record_no), |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
         .optional()?;
     let Some((turn, block, offset, length)) = found else { return Ok(None) };
@@ -223,9 +225,10 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
 
 /// Whether these chunks contain messages: a program's own summary needs no handoff.
 fn speaks(tx: &Read, chunks: &[Node]) -> Result<bool> {
-    let mut statement = tx.prepare_cached(
-        "SELECT 1 FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no BETWEEN ?2 AND ?3 AND kind NOT IN (4, 5) LIMIT 1",
-    )?;
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT 1 FROM turns INDEXED BY turns_lane
+         WHERE lane_no = ?1 AND turn_no BETWEEN ?2 AND ?3 AND kind NOT IN ({COMPACT_SUMMARY}, {MACHINE_PROMPT}) LIMIT 1"
+    ))?;
     for chunk in chunks {
         if statement.exists(params![chunk.lane_no, chunk.turns.0.0, chunk.turns.1.0])? {
             return Ok(true);
@@ -311,12 +314,12 @@ fn node(
 fn sub_agents(tx: &Read, what: &Cut, below: &[Node]) -> Result<Vec<Node>> {
     let mut out = Vec::new();
     for chunk in below {
-        let mut statement = tx.prepare_cached(
-            "SELECT n.node_no FROM lanes l JOIN nodes n ON n.lane_no = l.lane_no AND n.kind = 0
+        let mut statement = tx.prepare_cached(&format!(
+            "SELECT n.node_no FROM lanes l JOIN nodes n ON n.lane_no = l.lane_no AND n.kind = {CHUNK}
              WHERE l.session_no = ?1 AND l.lane != '' AND n.thread_no = ?2 AND l.parent_call IN (
                SELECT call FROM turns INDEXED BY turns_lane
-               WHERE lane_no = ?3 AND turn_no BETWEEN ?4 AND ?5 AND kind = 2 AND call IS NOT NULL)",
-        )?;
+               WHERE lane_no = ?3 AND turn_no BETWEEN ?4 AND ?5 AND kind = {TOOL_CALL} AND call IS NOT NULL)"
+        ))?;
         let rows = statement.query_map(
             params![what.session_no, chunk.thread_no, what.lane_no, chunk.turns.0.0, chunk.turns.1.0],
             |r| r.get(0),

@@ -6,6 +6,7 @@ use super::session::{hull, ids};
 use super::summarizer::Told;
 use super::summary_input;
 use crate::error::Result;
+use crate::ledger::codes::{COMPACTION, SESSION};
 use crate::lineage::{self, Kind, NewNode, Node, walk};
 use crate::pages::{self, Happened};
 use crate::scope::{SessionNo, ThreadNo};
@@ -20,8 +21,9 @@ const CONDENSED_TOKENS: usize = 240;
 /// Condenses what is due in the threads of a session.
 pub(super) fn after(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     let threads: Vec<ThreadNo> = pass.at.read(|tx| {
-        let mut statement =
-            tx.prepare_cached("SELECT DISTINCT thread_no FROM nodes WHERE session_no = ?1 AND kind IN (1, 2)")?;
+        let mut statement = tx.prepare_cached(&format!(
+            "SELECT DISTINCT thread_no FROM nodes WHERE session_no = ?1 AND kind IN ({SESSION}, {COMPACTION})"
+        ))?;
         let rows = statement.query_map([session_no], |r| r.get(0))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     })?;

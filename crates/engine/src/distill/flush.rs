@@ -114,6 +114,7 @@ pub(super) fn flush(
             scope: Some(scope.clone()),
             thread: Some(row.key.clone()),
             due: opened.and_then(|said| due(&item.text, at.day_of(said)?)).map(|day| day.to_string()),
+            kind: None,
             confidence: Some(Origin::Distilled.confidence()),
             opened,
             source: source(&item.turns),

@@ -26,8 +26,13 @@ pub fn render(d: &Distillate, budget: usize) -> String {
     .into_iter()
     .filter(|(_, lines, _)| !lines.is_empty())
     .enumerate()
-    .map(|(place, (title, lines, weight))| {
-        Section { head: format!("## {title}\n"), lines, weight, place, taken: 0, cost: 0 }
+    .map(|(place, (title, lines, weight))| Section {
+        head: format!("## {title}\n"),
+        lines,
+        weight,
+        place,
+        taken: 0,
+        cost: 0,
     })
     .collect();
     filled(sections, budget).iter().map(Section::text).collect()
@@ -110,9 +115,7 @@ fn refs(turns: &[crate::scope::TurnId]) -> String {
 /// Changed files by kind of change, many paths per line. Files only read are left out: reading changes nothing.
 fn files(d: &Distillate) -> Vec<String> {
     let mut out = Vec::new();
-    for (touch, word) in
-        [(Touch::Deleted, "deleted"), (Touch::Created, "created"), (Touch::Changed, "changed")]
-    {
+    for (touch, word) in [(Touch::Deleted, "deleted"), (Touch::Created, "created"), (Touch::Changed, "changed")] {
         let of: Vec<_> = d.files.iter().filter(|f| f.touch == touch).collect();
         // Paths of one kind in lines of five, so that a budget can drop the older ones.
         for chunk in of.chunks(5) {

@@ -165,8 +165,9 @@ pub fn parse(answer: &[u8], request: &SummaryRequest) -> Result<Summary, Summari
     let answer: Answer = serde_json::from_slice(answer)
         .map_err(|e| SummarizerError::Form(format!("line {}, column {}", e.line(), e.column())))?;
     let lines = |list: Vec<Line>| list.into_iter().map(|l| Item { text: l.text, turns: l.turns, file: None }).collect();
-    let Lists { goal, constraints, done, in_progress, blocked, fixed, decisions, open_loops, next_steps, context, .. } =
-        answer.distillate;
+    let Lists {
+        goal, constraints, done, in_progress, blocked, fixed, decisions, open_loops, next_steps, context, ..
+    } = answer.distillate;
     let (files, proposals) = (answer.distillate.files, answer.distillate.proposals);
     let distillate = Distillate {
         goal: goal.map(|l| Item { text: l.text, turns: l.turns, file: None }),

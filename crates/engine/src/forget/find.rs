@@ -10,6 +10,7 @@ use super::{Request, Wish};
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::ledger::blocks::{self, Opener};
+use crate::ledger::codes::{MESSAGE, USER};
 use crate::scope::{AgentNo, RecordNo, SessionKey, SessionNo, StreamNo, TurnId};
 use crate::transcript::read;
 
@@ -205,10 +206,10 @@ fn repeated(tx: &Read, agent_no: AgentNo, request: &Request, found: &mut Found) 
 
 /// The texts of the turns that are long enough to search for; if there are many turns, only those of people.
 fn texts(tx: &Read, opener: &Opener, found: &Found) -> Result<Vec<String>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT block_no, text_offset, text_length, role = 0 AND kind = 0 FROM turns
-         WHERE turn_no = ?1 AND forgotten IS NULL",
-    )?;
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT block_no, text_offset, text_length, role = {USER} AND kind = {MESSAGE} FROM turns
+         WHERE turn_no = ?1 AND forgotten IS NULL"
+    ))?;
     let few = found.turns.len() <= 64;
     let mut texts = Vec::new();
     for turn in &found.turns {
@@ -295,7 +296,10 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
 pub(super) fn title_of_prompt(tx: &Read, session: SessionNo, found: &Found) -> Result<Option<String>> {
     let first: Vec<TurnId> = numbers(
         tx,
-        "SELECT turn_no FROM turns WHERE session_no = ?1 AND role = 0 AND kind = 0 ORDER BY turn_no LIMIT 1",
+        &format!(
+            "SELECT turn_no FROM turns WHERE session_no = ?1 AND role = {USER} AND kind = {MESSAGE}
+             ORDER BY turn_no LIMIT 1"
+        ),
         [session],
     )?;
     if !first.first().is_some_and(|turn| found.turns.contains(turn)) {

@@ -38,6 +38,7 @@ use crate::memory;
 use crate::redact::redact;
 use crate::render::{self, Occasion, Refreshed};
 use crate::scope::{AgentNo, NodeId, SessionNo, TurnId};
+use crate::transcript::prepare::OriginForm;
 use crate::tree::file_table::Entry;
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::{AssistantHome, TreeLock};
@@ -98,7 +99,6 @@ pub struct Preview {
     /// Files with the words that people or other programs wrote: they are named, never changed.
     pub by_hand: Vec<String>,
     /// Nodes that become tombstones and are remade from what is left.
-    #[serde(serialize_with = "as_written")]
     pub nodes: Vec<NodeId>,
     /// Other rows of the ledger, by table.
     #[serde(serialize_with = "as_map")]
@@ -124,10 +124,6 @@ pub struct ItemGone {
 
 fn as_sessions<S: Serializer>(sessions: &BTreeMap<String, u64>, to: S) -> std::result::Result<S::Ok, S::Error> {
     to.collect_seq(sessions.iter().map(|(key, turns)| serde_json::json!({"session": key, "turns": turns})))
-}
-
-fn as_written<S: Serializer>(nodes: &[NodeId], to: S) -> std::result::Result<S::Ok, S::Error> {
-    to.collect_seq(nodes.iter().map(NodeId::to_string))
 }
 
 fn as_map<S: Serializer>(rows: &[(&'static str, u64)], to: S) -> std::result::Result<S::Ok, S::Error> {
@@ -379,10 +375,11 @@ fn rows(tx: &Read, agent: AgentNo, found: &Found, marks: &Marks, named: bool) ->
 
 /// The stores these records were read from, if they still exist.
 fn not_ours(tx: &Read, found: &Found) -> Result<Vec<PathBuf>> {
-    let mut statement = tx.prepare_cached(
+    const LIVE: i64 = OriginForm::Live as i64;
+    let mut statement = tx.prepare_cached(&format!(
         "SELECT path FROM records JOIN streams USING (stream_no) JOIN sources USING (source_no)
-         WHERE record_no = ?1 AND form != 2",
-    )?;
+         WHERE record_no = ?1 AND form != {LIVE}"
+    ))?;
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
     for record in &found.records {
         let path: Option<Vec<u8>> = statement.query_row([record], |r| r.get(0)).optional()?;

@@ -25,8 +25,6 @@ pub const SCRATCH: RelPath = RelPath::literal("state/scratch");
 pub const SPOOL: RelPath = RelPath::literal("spool");
 /// Socket, token and locks.
 pub const RUN: RelPath = RelPath::literal("run");
-/// The daemon's socket for local clients.
-pub const SOCKET: RelPath = RelPath::literal("run/heirloom.sock");
 /// The secret that clients of the HTTP API present.
 pub const TOKEN: RelPath = RelPath::literal("run/token");
 /// Logs of limited size.
@@ -108,20 +106,6 @@ pub const IDENTITY_LEAVES: RelPath = RelPath::literal("memory/identity");
 pub const WORKSPACE_MEMORY: RelPath = RelPath::literal("memory/workspace");
 /// Below a workspace's folder: durable knowledge.
 pub const KNOWLEDGE: RelPath = RelPath::literal("knowledge");
-/// The subfolders of `knowledge/`.
-pub const KNOWLEDGE_CLASSES: [&str; 4] = ["facts", "procedures", "blockers", "references"];
-/// Below a workspace's folder: the latest turn.
-pub const LATEST_TURN: RelPath = RelPath::literal("runtime/latest-turn.md");
-/// Below a workspace's folder: the current blockers.
-pub const RUNTIME_BLOCKERS: RelPath = RelPath::literal("runtime/blockers.md");
-/// Below a workspace's folder: the most recent turns.
-pub const RECENT_TURNS: RelPath = RelPath::literal("runtime/recent-turns.md");
-/// Below a workspace's folder: one file per session.
-pub const SESSION_MEMORY: RelPath = RelPath::literal("runtime/session-memory");
-/// Below a workspace's folder: skill candidates, `<candidate>/SKILL.md`.
-pub const SKILLS: RelPath = RelPath::literal("evolve/skills");
-/// The file name of a skill candidate.
-pub const SKILL_FILE: &str = "SKILL.md";
 
 #[cfg(test)]
 mod tests {

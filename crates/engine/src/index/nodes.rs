@@ -173,15 +173,6 @@ impl Index {
         Ok(out)
     }
 
-    /// The number of rows of one agent's nodes.
-    pub fn node_rows_of(&self, agent_no: AgentNo) -> Result<i64> {
-        let (first, last) = RowId::range(agent_no, 0, i64::MAX);
-        Ok(self
-            .conn
-            .prepare_cached("SELECT count(*) FROM node_rows WHERE node BETWEEN ?1 AND ?2")?
-            .query_row([first, last], |r| r.get(0))?)
-    }
-
     /// Follows the nodes of the ledger until done or `deadline`.
     pub(super) fn catch_up_nodes(&mut self, ledger: &Ledger, deadline: Option<Instant>) -> Result<()> {
         let (covered, mark) = self.nodes_end()?;

@@ -7,39 +7,30 @@
 use super::dedup::Held;
 use super::{Event, PartGiven};
 use crate::recall::recalled::Dropped;
+use crate::scope::named;
 use crate::text::similarity;
 use crate::text::words::runs;
 use crate::tokens::tokens;
 
-/// The parts of a context, in the order they are printed within cacheable and volatile parts.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Part {
-    /// Identity of assistant and person, and standing rules: the pages people write.
-    Pages,
-    /// Tier 1, limited to what this thread may read.
-    Memory,
-    /// The state of the thread.
-    Thread,
-    /// The replacement for what was cut, or where the last session of the thread stopped.
-    Handoff,
-    /// The newest turns, word for word.
-    Tail,
-    /// The recalled items.
-    Recall,
+named! {
+    /// The parts of a context, in the order they are printed within cacheable and volatile parts.
+    pub enum Part {
+        /// Identity of assistant and person, and standing rules: the pages people write.
+        Pages = "pages",
+        /// Tier 1, limited to what this thread may read.
+        Memory = "memory",
+        /// The state of the thread.
+        Thread = "thread",
+        /// The replacement for what was cut, or where the last session of the thread stopped.
+        Handoff = "handoff",
+        /// The newest turns, word for word.
+        Tail = "tail",
+        /// The recalled items.
+        Recall = "recall",
+    }
 }
 
 impl Part {
-    pub fn name(self) -> &'static str {
-        match self {
-            Part::Pages => "pages",
-            Part::Memory => "memory",
-            Part::Thread => "thread",
-            Part::Handoff => "handoff",
-            Part::Tail => "tail",
-            Part::Recall => "recall",
-        }
-    }
-
     /// Parts that seldom change are printed first, so that a prompt cache can reuse them.
     pub fn is_cacheable(self) -> bool {
         matches!(self, Part::Pages | Part::Memory | Part::Thread)

@@ -12,24 +12,16 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::lineage;
-use crate::scope::{AgentNo, SessionKey};
+use crate::scope::{AgentNo, SessionKey, named};
 
 /// Hooks report one cut several times, before and after it, within seconds; a report after this is another cut.
 const SAME_CUT_MS: Millis = 60_000;
 
-/// Why a context was last cut.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cause {
-    Compact,
-    Clear,
-}
-
-impl Cause {
-    fn name(self) -> &'static str {
-        match self {
-            Cause::Compact => "compact",
-            Cause::Clear => "clear",
-        }
+named! {
+    /// Why a context was last cut.
+    pub enum Cause {
+        Compact = "compact",
+        Clear = "clear",
     }
 }
 

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::ledger::Audit;
 use crate::program::HookCall;
 use crate::recall::recalled::{Dropped, Recalled};
-use crate::scope::SessionKey;
+use crate::scope::{SessionKey, named};
 use crate::tokens::{cut, tokens};
 use crate::tree::AssistantHome;
 
@@ -30,36 +30,25 @@ pub use crate::recall::given::{ContextId, Replayed, list, replay};
 pub use budget::Part;
 pub use print::{FENCE, contained};
 
-/// The moment at which a program asks for a context.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// A session begins with an empty context.
-    Start,
-    /// A program continues its own session: its context still holds what it held (R10.5).
-    Resume,
-    /// A person cleared the context, and wants it empty.
-    Clear,
-    /// The context was cut.
-    Compact,
-    /// A person sent a prompt.
-    Prompt,
+named! {
+    /// The moment at which a program asks for a context.
+    pub enum Event {
+        /// A session begins with an empty context.
+        Start = "start",
+        /// A program continues its own session: its context still holds what it held (R10.5).
+        Resume = "resume",
+        /// A person cleared the context, and wants it empty.
+        Clear = "clear",
+        /// The context was cut.
+        Compact = "compact",
+        /// A person sent a prompt.
+        Prompt = "prompt",
+    }
 }
 
 impl Event {
-    pub const ALL: [Event; 5] = [Event::Start, Event::Resume, Event::Clear, Event::Compact, Event::Prompt];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Event::Start => "start",
-            Event::Resume => "resume",
-            Event::Clear => "clear",
-            Event::Compact => "compact",
-            Event::Prompt => "prompt",
-        }
-    }
-
     pub fn parse(name: &str) -> Result<Event> {
-        Event::ALL.into_iter().find(|e| e.name() == name).ok_or_else(|| {
+        Event::named(name).ok_or_else(|| {
             let shown: String = name.chars().take(40).collect();
             Error::usage(format!("{shown:?} is no event")).hint("use start, resume, clear, compact or prompt")
         })

@@ -10,8 +10,7 @@ use crate::ledger::blocks::Opener;
 use crate::lineage::marks;
 use crate::render::continuity::write_turn_continuity;
 use crate::report::sessions::{
-    BoundaryReport, LaneReport, RecordsReport, RunReport, SessionDetails, SessionEnded, SessionReport, SessionsReport,
-    SourceReport,
+    RecordsReport, SessionDetails, SessionEnded, SessionReport, SessionsReport, SourceReport,
 };
 use crate::report::turns::{QuarantineReport, SessionTurnsReport, SetAsideReport, ShownTurn, TurnsReport};
 use crate::scope::{AgentId, QuarantineId, SessionKey, TurnId};
@@ -46,16 +45,18 @@ impl Instance {
             let row = read::session_named(tx, agent_no, name)?;
             let no = row.no;
             let (own, mixed) = (export::streams(tx, no)?, export::mixed_streams(tx, no)?);
-            let sources = own.iter().map(|s| (s, false)).chain(mixed.iter().map(|s| (s, true)));
+            let sources = own.into_iter().map(|s| (s, false)).chain(mixed.into_iter().map(|s| (s, true)));
             let records = read::record_classes(tx, no)?.into_iter();
             Ok(SessionDetails {
-                lanes: read::lanes(tx, no)?.into_iter().map(LaneReport::from).collect(),
-                sources: sources.map(|(stream, mixed)| SourceReport::of(stream, mixed)).collect(),
+                lanes: read::lanes(tx, no)?,
+                sources: sources
+                    .map(|(stream, mixed)| SourceReport { generations: stream.generation + 1, stream, mixed })
+                    .collect(),
                 records: records
                     .map(|(class, records, bytes)| RecordsReport { class: class_name(class), records, bytes })
                     .collect(),
-                runs: read::runs(tx, no)?.into_iter().map(RunReport::from).collect(),
-                boundaries: read::boundaries(tx, no)?.into_iter().map(BoundaryReport::from).collect(),
+                runs: read::runs(tx, no)?,
+                boundaries: read::boundaries(tx, no)?,
                 name: read::name_of(tx, &Opener::default(), &row)?,
                 session: self.session_report(row),
             })
@@ -124,7 +125,7 @@ impl Instance {
     pub fn quarantine(&self, agent: &AgentId, most: usize) -> Result<QuarantineReport> {
         let agent_no = self.known_agent(agent)?;
         let rows = self.ledger.read(|tx| read::quarantine(tx, agent_no, None, most))?;
-        Ok(QuarantineReport { set_aside: rows.into_iter().map(Into::into).collect() })
+        Ok(QuarantineReport { set_aside: rows })
     }
 
     /// One record that could not be decoded, with its exact bytes.

@@ -11,7 +11,7 @@ use crate::ledger::jobs;
 use crate::redact::redact;
 use crate::render::memory::{self, Section};
 use crate::report::counted;
-use crate::report::status::{Lately, ModelReport, NowLine, Overview, ProgramShare, StatusReport, Stored};
+use crate::report::status::{Lately, ModelReport, NowLine, Overview, ProgramShare, StatusReport};
 use crate::report::visible::VisibleReport;
 use crate::scope::{AgentId, AgentNo};
 use crate::see::See;
@@ -80,7 +80,7 @@ impl Instance {
         Ok(StatusReport {
             home: self.home.root().display().to_string(),
             agent: agent.as_str().to_owned(),
-            stored: Stored::from(&totals),
+            stored: totals,
             records: totals.records,
             ledger_bytes: self.ledger.bytes_on_disk(),
             index_bytes,
@@ -140,7 +140,7 @@ impl Instance {
             home: self.home.root().display().to_string(),
             threads,
             now: now.take(FIRST).map(NowLine::from).collect(),
-            stored: Stored::from(&totals),
+            stored: totals,
             lately,
             programs,
             others: others.into_iter().map(|a| a.agent).collect(),

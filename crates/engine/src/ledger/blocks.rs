@@ -86,11 +86,6 @@ impl Packer {
         if self.raw.len() >= TARGET_RAW { self.close() } else { Ok(()) }
     }
 
-    /// Uncompressed bytes waiting in the open block.
-    pub fn open_bytes(&self) -> usize {
-        self.raw.len()
-    }
-
     /// Closes the last block and returns all of them; the packer is empty again.
     pub fn finish(&mut self) -> Result<Vec<Packed>> {
         if !self.raw.is_empty() {

@@ -8,31 +8,17 @@ use rusqlite::{OptionalExtension, params};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
+use crate::scope::named;
 
-/// Everything that can be queued.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum JobKind {
-    /// Index what was added to the ledger.
-    Index,
-    /// Close runs and sessions that have been quiet for ten minutes.
-    CloseIdle,
-    /// Read a program's store; the payload says which (R12.5).
-    Capture,
-}
-
-impl JobKind {
-    pub const ALL: &[JobKind] = &[JobKind::Index, JobKind::CloseIdle, JobKind::Capture];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            JobKind::Index => "index",
-            JobKind::CloseIdle => "close-idle",
-            JobKind::Capture => "capture",
-        }
-    }
-
-    fn parse(name: &str) -> Option<JobKind> {
-        JobKind::ALL.iter().copied().find(|k| k.name() == name)
+named! {
+    /// Everything that can be queued.
+    pub enum JobKind {
+        /// Index what was added to the ledger.
+        Index = "index",
+        /// Close runs and sessions that have been quiet for ten minutes.
+        CloseIdle = "close-idle",
+        /// Read a program's store; the payload says which (R12.5).
+        Capture = "capture",
     }
 }
 
@@ -86,7 +72,7 @@ pub fn claim(tx: &Write, owner: &str) -> Result<Option<Job>> {
             Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?, r.get::<_, String>(2)?, r.get::<_, i64>(3)?))
         })
         .optional()?;
-    Ok(row.and_then(|(no, kind, payload, attempts)| Some(Job { no, kind: JobKind::parse(&kind)?, payload, attempts })))
+    Ok(row.and_then(|(no, kind, payload, attempts)| Some(Job { no, kind: JobKind::named(&kind)?, payload, attempts })))
 }
 
 /// Marks a job done, if `owner` still holds it.

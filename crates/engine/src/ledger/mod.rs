@@ -14,6 +14,7 @@
 pub mod agents;
 pub mod audit;
 pub mod blocks;
+pub mod codes;
 pub mod jobs;
 mod migrate;
 mod readers;
@@ -192,14 +193,8 @@ impl Ledger {
         Ok(out)
     }
 
-    /// Moves the write-ahead log into the main file as far as readers allow.
-    pub fn checkpoint(&self) -> Result<()> {
-        self.main().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
-        Ok(())
-    }
-
-    /// [`Ledger::checkpoint`], leaving nothing in the log, whose older pages contain what was forgotten. `false`: a
-    /// reader prevents it, and the log is emptied when the ledger is last closed.
+    /// Moves the write-ahead log into the main file and empties it: its older pages contain what was forgotten. `false`:
+    /// a reader prevents it, and the log is emptied when the ledger is last closed.
     pub fn empty_log(&self) -> Result<bool> {
         let left: i64 = self.main().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
         Ok(left == 0)

@@ -1,57 +1,51 @@
 //! Nodes as rows: inserting and reading them, and the most frequent queries.
 
 use rusqlite::{OptionalExtension, Row, params};
+use serde::{Serialize, Serializer};
 
 use super::distillate::Distillate;
 use super::roots;
-use crate::clock::Millis;
+use crate::clock::{Millis, as_rfc3339, rfc3339};
 use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::codes::{CHUNK, COMPACTION, CONDENSED, SESSION};
 use crate::ledger::{Read, Write, blocks};
-use crate::scope::{AgentNo, BoundaryNo, LaneNo, NodeId, SessionKey, SessionNo, ThreadNo, TurnId};
+use crate::redact::{as_redacted, as_redacted_value};
+use crate::scope::{AgentNo, BoundaryNo, LaneNo, NodeId, SessionKey, SessionNo, ThreadNo, TurnId, named};
 
-/// The kind of a node, by what it covers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
-    Chunk,
-    Session,
-    Compaction,
-    Condensed,
+named! {
+    /// The kind of a node, by what it covers.
+    pub enum Kind {
+        Chunk = "chunk",
+        Session = "session",
+        Compaction = "compaction",
+        Condensed = "condensed",
+    }
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Chunk, Kind::Session, Kind::Compaction, Kind::Condensed];
-
     /// The number stored in the ledger: part of the format, never renumbered.
     pub fn code(self) -> i64 {
         match self {
-            Kind::Chunk => 0,
-            Kind::Session => 1,
-            Kind::Compaction => 2,
-            Kind::Condensed => 3,
+            Kind::Chunk => CHUNK,
+            Kind::Session => SESSION,
+            Kind::Compaction => COMPACTION,
+            Kind::Condensed => CONDENSED,
         }
     }
 
     pub fn of(code: i64) -> Kind {
         Kind::ALL.into_iter().find(|k| k.code() == code).unwrap_or(Kind::Condensed)
     }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Chunk => "chunk",
-            Kind::Session => "session",
-            Kind::Compaction => "compaction",
-            Kind::Condensed => "condensed",
-        }
-    }
 }
 
-/// The origin of a summary.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Source {
-    /// The program that compacted its own context.
-    Harness,
-    Deterministic,
-    Model,
+named! {
+    /// The origin of a summary.
+    pub enum Source {
+        /// The program that compacted its own context.
+        Harness = "harness",
+        Deterministic = "deterministic",
+        Model = "model",
+    }
 }
 
 impl Source {
@@ -68,14 +62,6 @@ impl Source {
             0 => Source::Harness,
             2 => Source::Model,
             _ => Source::Deterministic,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Source::Harness => "harness",
-            Source::Deterministic => "deterministic",
-            Source::Model => "model",
         }
     }
 }
@@ -117,37 +103,64 @@ pub struct NewNode {
 }
 
 /// A stored, visible node.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Node {
     pub id: NodeId,
+    #[serde(skip)]
     pub agent_no: AgentNo,
+    #[serde(rename = "agent_id")]
     pub agent: String,
     pub kind: Kind,
+    /// 0 for a chunk of turns, one more with each condensing.
     pub depth: i64,
+    #[serde(skip)]
     pub thread_no: ThreadNo,
     /// The thread key it was created with.
     pub thread: String,
+    #[serde(skip)]
     pub session_no: Option<SessionNo>,
     pub session: Option<SessionKey>,
+    #[serde(skip)]
     pub lane_no: Option<LaneNo>,
     pub lane: Option<String>,
+    /// The first and the last turn it covers, and when those were said.
     pub turns: (TurnId, TurnId),
+    #[serde(rename = "time", serialize_with = "as_times")]
     pub times: (Option<Millis>, Option<Millis>),
+    /// The number of turns it covers.
     pub count: u64,
+    #[serde(serialize_with = "as_redacted")]
     pub summary: String,
+    #[serde(serialize_with = "as_redacted_value")]
     pub distillate: Distillate,
     pub source: Source,
+    #[serde(skip)]
     pub source_tokens: u64,
+    #[serde(skip)]
     pub summary_tokens: u64,
+    /// The turn that contains the program's complete summary.
     pub summary_turn: Option<TurnId>,
+    /// Whether all its turns lie on an abandoned branch.
     pub abandoned: bool,
+    #[serde(skip)]
     pub late: Vec<(TurnId, TurnId)>,
+    /// The node this one replaces because part of that node was forgotten.
     pub replaces: Option<NodeId>,
+    #[serde(serialize_with = "as_rfc3339")]
     pub created_at: Millis,
     /// Whether its text was forgotten; its position in the DAG stays.
     pub forgotten: bool,
+    #[serde(skip)]
     pub key: Vec<u8>,
+    #[serde(skip)]
     pub digest: Vec<u8>,
+}
+
+fn as_times<S: Serializer>(
+    (first, last): &(Option<Millis>, Option<Millis>),
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    (first.map(rfc3339), last.map(rfc3339)).serialize(to)
 }
 
 /// SQL condition for visible nodes: those that do not belong to an unfinished act.
@@ -182,10 +195,10 @@ pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
     }
     if new.kind == Kind::Chunk {
         let taken = tx
-            .prepare_cached(
-                "SELECT 1 FROM nodes WHERE lane_no = ?1 AND kind = 0 AND last_turn >= ?2 AND first_turn <= ?3
-                   AND length(key) > 0 LIMIT 1",
-            )?
+            .prepare_cached(&format!(
+                "SELECT 1 FROM nodes WHERE lane_no = ?1 AND kind = {CHUNK} AND last_turn >= ?2
+                   AND first_turn <= ?3 AND length(key) > 0 LIMIT 1"
+            ))?
             .exists(params![new.lane_no, new.turns.0.0, new.turns.1.0])?;
         if taken {
             return Err(broken(format!("turns from {} to {} are in a chunk already", new.turns.0, new.turns.1)));
@@ -336,7 +349,9 @@ pub fn find(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Option<Node>> {
 pub fn frontier(tx: &Read, lane_no: LaneNo) -> Result<TurnId> {
     // Chunks of a lane do not overlap, so the one that begins last also ends last.
     let last: Option<TurnId> = tx
-        .prepare_cached("SELECT last_turn FROM nodes WHERE lane_no = ?1 AND kind = 0 ORDER BY first_turn DESC LIMIT 1")?
+        .prepare_cached(&format!(
+            "SELECT last_turn FROM nodes WHERE lane_no = ?1 AND kind = {CHUNK} ORDER BY first_turn DESC LIMIT 1"
+        ))?
         .query_row([lane_no], |r| r.get(0))
         .optional()?;
     Ok(last.unwrap_or_default())
@@ -345,10 +360,10 @@ pub fn frontier(tx: &Read, lane_no: LaneNo) -> Result<TurnId> {
 /// The chunk that contains a turn. The turn must be the agent's: see [`crate::transcript::read::turn`].
 pub fn chunk_of(tx: &Read, lane_no: LaneNo, turn: TurnId) -> Result<Option<NodeId>> {
     Ok(tx
-        .prepare_cached(
-            "SELECT node_no FROM nodes WHERE lane_no = ?1 AND kind = 0 AND first_turn <= ?2 AND last_turn >= ?2
-               AND length(key) > 0",
-        )?
+        .prepare_cached(&format!(
+            "SELECT node_no FROM nodes WHERE lane_no = ?1 AND kind = {CHUNK} AND first_turn <= ?2
+               AND last_turn >= ?2 AND length(key) > 0"
+        ))?
         .query_row((lane_no, turn.0), |r| r.get(0))
         .optional()?)
 }
@@ -371,13 +386,15 @@ pub fn newest(tx: &Read, session_no: SessionNo, kind: Kind, thread_no: Option<Th
 pub fn uncovered(tx: &Read, session_no: SessionNo) -> Result<Vec<Node>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM nodes n {JOINS}
-         WHERE n.session_no = ?1 AND n.kind IN (0, 2) AND length(n.key) > 0 AND {STANDS} AND NOT EXISTS (
+         WHERE n.session_no = ?1 AND n.kind IN ({CHUNK}, {COMPACTION}) AND length(n.key) > 0
+           AND {STANDS} AND NOT EXISTS (
            SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
-           WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 1 OR (n.kind = 0 AND p.kind = 2)))
-           AND (n.kind = 0 OR EXISTS (
+           WHERE e.child_no = n.node_no AND length(p.key) > 0
+             AND (p.kind = {SESSION} OR (n.kind = {CHUNK} AND p.kind = {COMPACTION})))
+           AND (n.kind = {CHUNK} OR EXISTS (
              SELECT 1 FROM node_edges b WHERE b.parent_no = n.node_no AND NOT EXISTS (
                SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
-               WHERE e.child_no = b.child_no AND length(p.key) > 0 AND p.kind = 1)))
+               WHERE e.child_no = b.child_no AND length(p.key) > 0 AND p.kind = {SESSION})))
          ORDER BY n.first_turn, n.node_no"
     );
     let mut statement = tx.prepare_cached(&sql)?;
@@ -390,8 +407,9 @@ pub fn uncovered(tx: &Read, session_no: SessionNo) -> Result<Vec<Node>> {
 }
 
 /// A point at which a context was cut.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Compaction {
+    #[serde(skip)]
     pub session_no: SessionNo,
     pub lane: String,
     pub node: Option<NodeId>,
@@ -399,9 +417,12 @@ pub struct Compaction {
     /// The last turn that the handoff replaces.
     pub until: TurnId,
     /// Turns that stay in the context verbatim after the handoff.
+    #[serde(skip)]
     pub preserved: Vec<TurnId>,
     /// The parts of the new context, in order.
+    #[serde(skip)]
     pub restoration: Vec<String>,
+    #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
 }
 

@@ -3,6 +3,7 @@
 
 use crate::error::Result;
 use crate::ledger::Write;
+use crate::ledger::codes::CHUNK;
 use crate::scope::NodeId;
 
 /// Adds a node that is not a chunk as a root.
@@ -28,12 +29,12 @@ pub(super) fn covered(tx: &Write, node: NodeId) -> Result<()> {
 /// A node whose text was forgotten covers nothing any more: its children may be roots again.
 pub(super) fn buried(tx: &Write, node: NodeId) -> Result<()> {
     covered(tx, node)?;
-    tx.prepare_cached(
+    tx.prepare_cached(&format!(
         "INSERT OR IGNORE INTO node_roots (thread_no, depth, moment, node_no)
          SELECT n.thread_no, n.depth, coalesce(n.last_at, n.created_at), n.node_no
          FROM node_edges e JOIN nodes n ON n.node_no = e.child_no
-         WHERE e.parent_no = ?1 AND n.kind != 0 AND length(n.key) > 0",
-    )?
+         WHERE e.parent_no = ?1 AND n.kind != {CHUNK} AND length(n.key) > 0"
+    ))?
     .execute([node.0])?;
     Ok(())
 }

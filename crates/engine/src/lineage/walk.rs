@@ -6,6 +6,7 @@ use super::node::{COLUMNS, JOINS, Kind, Node, STANDS, node_of};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::ledger::codes::{CHUNK, COMPACTION, CONDENSED, SESSION};
 use crate::scope::{AgentNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 
 fn list(tx: &Read, clause: &str, with: impl rusqlite::Params) -> Result<Vec<Node>> {
@@ -52,8 +53,9 @@ pub fn roots(tx: &Read, thread_no: ThreadNo, depth: i64, most: usize) -> Result<
         &format!(
             "n.node_no IN (SELECT node_no FROM node_roots WHERE thread_no = ?1 AND depth = ?2) AND length(n.key) > 0
              AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
-                             WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 3 OR n.kind = 2))
-             AND {NOT_LATE} ORDER BY coalesce(n.last_at, n.created_at), n.node_no LIMIT ?3"
+                             WHERE e.child_no = n.node_no AND length(p.key) > 0
+                               AND (p.kind = {CONDENSED} OR n.kind = {COMPACTION}))
+             ORDER BY coalesce(n.last_at, n.created_at), n.node_no LIMIT ?3"
         ),
         params![thread_no, depth, most as i64],
     )
@@ -72,7 +74,7 @@ pub fn tops(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<Node>> {
                SELECT node_no FROM (SELECT node_no FROM nodes WHERE thread_no = ?1
                                     ORDER BY last_at DESC, node_no DESC LIMIT 256)
                UNION
-               SELECT node_no FROM (SELECT node_no FROM nodes WHERE thread_no = ?1 AND kind = 3
+               SELECT node_no FROM (SELECT node_no FROM nodes WHERE thread_no = ?1 AND kind = {CONDENSED}
                                     ORDER BY node_no DESC LIMIT 512))
              AND length(n.key) > 0 AND n.abandoned = 0
              AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
@@ -94,7 +96,7 @@ pub fn of_thread(tx: &Read, thread_no: ThreadNo, kind: Kind, most: usize) -> Res
 
 /// The chunks of a lane, oldest first.
 pub fn of_lane(tx: &Read, lane_no: LaneNo) -> Result<Vec<Node>> {
-    list(tx, "n.lane_no = ?1 AND n.kind = 0 AND length(n.key) > 0 ORDER BY n.first_turn", [lane_no])
+    list(tx, &format!("n.lane_no = ?1 AND n.kind = {CHUNK} AND length(n.key) > 0 ORDER BY n.first_turn"), [lane_no])
 }
 
 /// All ancestors of a node, each once with its distance, nearest first.
@@ -143,12 +145,17 @@ pub fn siblings(tx: &Read, agent_no: AgentNo, node: &Node, most: usize) -> Resul
 pub fn neighbours(tx: &Read, node: &Node, members: &[ThreadNo], each: usize) -> Result<(Vec<Node>, Vec<Node>)> {
     let alike = match node.kind {
         // A sub-agent's lane is not a neighbour of the main line.
-        Kind::Chunk => "n.kind = 0 AND (l.lane = '' OR n.lane_no IS (SELECT lane_no FROM nodes WHERE node_no = ?2))",
-        Kind::Compaction => "n.kind = 2",
-        Kind::Condensed => "n.kind = 3 AND n.depth = (SELECT depth FROM nodes WHERE node_no = ?2)",
+        Kind::Chunk => {
+            format!("n.kind = {CHUNK} AND (l.lane = '' OR n.lane_no IS (SELECT lane_no FROM nodes WHERE node_no = ?2))")
+        }
+        Kind::Compaction => format!("n.kind = {COMPACTION}"),
+        Kind::Condensed => format!("n.kind = {CONDENSED} AND n.depth = (SELECT depth FROM nodes WHERE node_no = ?2)"),
         // A session that is still active has no session node yet, only compactions.
         Kind::Session => {
-            "(n.kind = 1 OR n.kind = 2 AND NOT EXISTS (SELECT 1 FROM node_edges e WHERE e.child_no = n.node_no))"
+            format!(
+                "(n.kind = {SESSION} OR n.kind = {COMPACTION} AND NOT EXISTS (
+                   SELECT 1 FROM node_edges e WHERE e.child_no = n.node_no))"
+            )
         }
     };
     let moment = node.times.1.unwrap_or(node.created_at);
@@ -199,14 +206,14 @@ pub fn stretches(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Stretch
         "WITH RECURSIVE below (no) AS (
            SELECT ?2 UNION SELECT e.child_no FROM node_edges e JOIN below b ON e.parent_no = b.no)
          SELECT {STRETCH} FROM nodes n JOIN below b ON b.no = n.node_no
-         WHERE n.agent_no = ?1 AND n.kind = 0 AND {STANDS} ORDER BY n.first_turn, n.node_no"
+         WHERE n.agent_no = ?1 AND n.kind = {CHUNK} AND {STANDS} ORDER BY n.first_turn, n.node_no"
     );
     read_stretches(tx, &sql, params!(agent_no, id))
 }
 
 /// The ranges of turns in the chunks of these threads, in ledger order.
 pub fn stretches_of_threads(tx: &Read, threads: &[ThreadNo]) -> Result<Vec<Stretch>> {
-    let sql = format!("SELECT {STRETCH} FROM nodes n WHERE n.thread_no = ?1 AND n.kind = 0 AND {STANDS}");
+    let sql = format!("SELECT {STRETCH} FROM nodes n WHERE n.thread_no = ?1 AND n.kind = {CHUNK} AND {STANDS}");
     let mut all = Vec::new();
     for thread in threads {
         all.extend(read_stretches(tx, &sql, [thread])?);
@@ -251,8 +258,11 @@ pub fn between(tx: &Read, agent_no: AgentNo, kind: Kind, from: Millis, to: Milli
     let mut found = list(
         tx,
         // The index covers these two kinds only.
-        "n.agent_no = ?1 AND n.kind IN (1, 2) AND n.kind = ?2 AND n.last_at >= ?3 AND n.last_at < ?4
-         AND length(n.key) > 0 AND n.abandoned = 0 ORDER BY n.last_at DESC, n.node_no DESC LIMIT ?5",
+        &format!(
+            "n.agent_no = ?1 AND n.kind IN ({SESSION}, {COMPACTION}) AND n.kind = ?2
+             AND n.last_at >= ?3 AND n.last_at < ?4 AND length(n.key) > 0 AND n.abandoned = 0
+             ORDER BY n.last_at DESC, n.node_no DESC LIMIT ?5"
+        ),
         params![agent_no, kind.code(), from, to, most as i64],
     )?;
     found.reverse();
@@ -264,10 +274,12 @@ pub fn covered(tx: &Read, ids: &[NodeId]) -> Result<u64> {
     let list: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();
     let total: i64 = tx
         .prepare_cached(
-            "WITH RECURSIVE below (no) AS (
+            &format!(
+                "WITH RECURSIVE below (no) AS (
                SELECT value FROM json_each(?1) UNION SELECT e.child_no FROM node_edges e JOIN below b ON e.parent_no = b.no)
              SELECT coalesce(sum(n.turns), 0) FROM below b JOIN nodes n ON n.node_no = b.no
-             WHERE n.kind = 0 AND length(n.key) > 0",
+             WHERE n.kind = {CHUNK} AND length(n.key) > 0"
+            ),
         )?
         .query_row([format!("[{}]", list.join(","))], |r| r.get(0))?;
     Ok(total as u64)

@@ -7,6 +7,7 @@ mod words;
 use std::collections::HashMap;
 
 use rusqlite::params;
+use serde::Serialize;
 
 pub use reference::Reference;
 pub use words::{MOST_TURNS, Passage, TURNS, Transcript};
@@ -179,8 +180,9 @@ pub struct ThreadView {
 }
 
 /// Quarantined bytes: they could not be decoded.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct SetAside {
+    #[serde(flatten)]
     pub quarantined: Quarantined,
     /// Credentials are redacted.
     pub text: String,

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use rusqlite::{OptionalExtension, params};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::clock::Millis;
+use crate::clock::{Millis, as_rfc3339};
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::scope::{AgentNo, SessionKey};
@@ -26,6 +27,12 @@ impl fmt::Display for ContextId {
     }
 }
 
+impl Serialize for ContextId {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
 /// The most bytes of content that are read back.
 const LARGEST: usize = 4 << 20;
 
@@ -40,18 +47,20 @@ pub(crate) fn open(packed: &[u8]) -> Result<Option<Value>> {
 }
 
 /// A context as it was given.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Replayed {
     pub id: ContextId,
     pub session: SessionKey,
     pub event: String,
     pub epoch: u64,
+    #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
     pub fingerprint: String,
     pub tokens: u64,
     /// The capabilities of the program.
     pub can: Value,
     /// `None`: its text was removed by a forget. Else `request`, `profile`, `dropped`, `degraded`, `block` (FORMAT.md).
+    #[serde(skip)]
     pub content: Option<Value>,
 }
 

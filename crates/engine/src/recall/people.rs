@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::ledger::codes::USER;
 use crate::scope::{AgentNo, NameNo};
 use crate::text::language::stop_words::{Language, is_stop_word};
 use crate::text::words::runs;
@@ -136,12 +137,13 @@ pub fn known(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Vec<Known>> {
         found.push(Known { name, operator: true });
     }
     let mut names = tx.prepare_cached("SELECT name_no, name FROM names")?;
-    let mut took_part = tx.prepare_cached(
+    let mut took_part = tx.prepare_cached(&format!(
         "SELECT 1 FROM participants p JOIN sessions s USING (session_no)
          WHERE p.name_no = ?1 AND s.agent_no = ?2 AND NOT EXISTS (
-           SELECT 1 FROM turns t WHERE t.session_no = p.session_no AND t.speaker_no = p.name_no AND t.speaker_no IS NOT NULL AND t.role > 0)
-         LIMIT 1",
-    )?;
+           SELECT 1 FROM turns t WHERE t.session_no = p.session_no AND t.speaker_no = p.name_no
+             AND t.speaker_no IS NOT NULL AND t.role > {USER})
+         LIMIT 1"
+    ))?;
     let mut rows = names.query([])?;
     while let Some(r) = rows.next()? {
         let name: String = r.get(1)?;

@@ -1,39 +1,25 @@
 //! The result of a recall: items, best first, each with its origin and the reasons; and what was left out (R10.1,
 //! R10.2).
 
-use std::fmt;
+use serde::Serialize;
 
-use crate::clock::Millis;
+use crate::clock::{Millis, as_rfc3339_or_null};
+use crate::scope::named;
 
-/// How deliberately an item was written down. Earlier stages come first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Stage {
-    /// Visible files: memory, open loops, proposals.
-    Structured,
-    /// Summaries in the lineage.
-    Lineage,
-    /// Turns, used where nothing above answers.
-    Transcript,
-}
-
-impl Stage {
-    pub fn name(self) -> &'static str {
-        match self {
-            Stage::Structured => "structured",
-            Stage::Lineage => "lineage",
-            Stage::Transcript => "transcript",
-        }
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named! {
+    /// How deliberately an item was written down. Earlier stages come first.
+    pub enum Stage {
+        /// Visible files: memory, open loops, proposals.
+        Structured = "structured",
+        /// Summaries in the lineage.
+        Lineage = "lineage",
+        /// Turns, used where nothing above answers.
+        Transcript = "transcript",
     }
 }
 
 /// One recalled item.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Item {
     /// Id that `heirloom expand` takes: `m:…`, `l:…`, `n7f3a`, `t9c11`.
     pub id: String,
@@ -45,6 +31,7 @@ pub struct Item {
     /// Label of its thread, if it is from another thread that was named.
     pub thread: Option<String>,
     /// When it was said, observed or written.
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub at: Option<Millis>,
     /// 1.0 for the best item of its recall.
     pub score: f64,
@@ -55,7 +42,7 @@ pub struct Item {
 }
 
 /// An item that was found and left out.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Dropped {
     pub id: String,
     pub why: String,

@@ -23,6 +23,8 @@ mod value;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use serde_json::Value;
+
 pub use families::Kind;
 
 /// The beginning of a replacement. Such text is skipped, so that redaction is idempotent.
@@ -44,6 +46,32 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 /// The same, but line breaks inside a credential are kept, so that line numbers do not change.
 pub fn redact_lines(text: &str) -> Cow<'_, str> {
     replaced(text, |out, secret| out.extend(secret.chars().filter(|c| *c == '\n')))
+}
+
+/// Serialises a text without its credentials.
+pub fn as_redacted<S: serde::Serializer>(text: &str, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&redact(text))
+}
+
+/// [`as_redacted`] for a text that may be missing.
+pub fn as_redacted_or_null<S: serde::Serializer>(text: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&text.as_deref().map(redact), to)
+}
+
+/// Serialises a value without the credentials in its texts.
+pub fn as_redacted_value<T: serde::Serialize, S: serde::Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+    let value = serde_json::to_value(value).map_err(serde::ser::Error::custom)?;
+    serde::Serialize::serialize(&redacted(value), to)
+}
+
+/// A value without the credentials in its texts.
+pub fn redacted(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(redact(&text).into_owned()),
+        Value::Array(all) => Value::Array(all.into_iter().map(redacted).collect()),
+        Value::Object(fields) => Value::Object(fields.into_iter().map(|(key, value)| (key, redacted(value))).collect()),
+        other => other,
+    }
 }
 
 /// `keep` appends the part of a span to be kept after its mark.

@@ -11,6 +11,7 @@ use super::unfiled::{self, Unfiled};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::ledger::codes::RUN_FAILED;
 use crate::ledger::jobs;
 use crate::scope::AgentNo;
 use crate::see::See;
@@ -174,12 +175,13 @@ fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
         ))
     })?;
     lines.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
-    let mut statement = tx.prepare_cached(
+    let mut statement = tx.prepare_cached(&format!(
         "SELECT t.last_at, coalesce(s.title, s.session_key), t.stop_reason,
                 coalesce(t.prompt_turn, t.answer_turn, (SELECT max(turn_no) FROM turns u WHERE u.run_no = t.run_no))
          FROM turn_results t JOIN sessions s USING (session_no)
-         WHERE t.status = 3 AND t.last_at >= ?2 AND s.agent_no = ?1 ORDER BY t.last_at DESC LIMIT ?3",
-    )?;
+         WHERE t.status = {RUN_FAILED} AND t.last_at >= ?2 AND s.agent_no = ?1
+          ORDER BY t.last_at DESC LIMIT ?3"
+    ))?;
     let rows = statement.query_map(params![agent, since, (LINES / 2) as i64], |r| {
         let then: Option<Millis> = r.get(0)?;
         let (session, reason): (String, Option<String>) = (r.get(1)?, r.get(2)?);

@@ -19,6 +19,7 @@ use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
+use crate::ledger::codes::{COMPACTION, RUN_FAILED, SESSION};
 use crate::lineage::{Kind, Node, walk};
 use crate::pages::cursor::FROM_THE_START;
 use crate::pages::{self, Cursor, Happened, PageKey};
@@ -99,11 +100,13 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined)
     let since = now - RECENT_MS;
     let mut moments: Vec<Millis> = column(
         tx,
-        "SELECT last_at FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND session_no IN (
+        &format!(
+            "SELECT last_at FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND session_no IN (
            SELECT session_no FROM turns WHERE turn_no > ?3)
          UNION SELECT f.last_at FROM turn_results f JOIN sessions s USING (session_no)
-         WHERE f.status = 3 AND f.last_at >= ?2 AND s.agent_no = ?1
-           AND (f.last_at >= ?4 OR f.run_no IN (SELECT run_no FROM turns WHERE turn_no > ?3))",
+         WHERE f.status = {RUN_FAILED} AND f.last_at >= ?2 AND s.agent_no = ?1
+           AND (f.last_at >= ?4 OR f.run_no IN (SELECT run_no FROM turns WHERE turn_no > ?3))"
+        ),
         params![at.agent_no, since, cursor, before - SLACK_MS],
     )?;
     if cursor == FROM_THE_START {
@@ -187,10 +190,11 @@ fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined)
     if last <= cursor {
         return Ok(());
     }
-    let mut statement = tx.prepare_cached(
+    let mut statement = tx.prepare_cached(&format!(
         "SELECT session_no, last_at FROM nodes
-         WHERE node_no > ?1 AND node_no <= ?2 AND +agent_no = ?3 AND kind IN (1, 2) AND last_at IS NOT NULL",
-    )?;
+         WHERE node_no > ?1 AND node_no <= ?2 AND +agent_no = ?3
+           AND kind IN ({SESSION}, {COMPACTION}) AND last_at IS NOT NULL"
+    ))?;
     let rows = statement.query_map(params![cursor, last, at.agent_no], |r| {
         Ok((r.get::<_, Option<SessionNo>>(0)?, r.get::<_, Millis>(1)?))
     })?;
@@ -423,10 +427,12 @@ fn sessions(
 }
 
 fn failures(at: &AssistantHome, tx: &Read, from: Millis, to: Millis, lines: &mut Vec<(Millis, String)>) -> Result<()> {
-    let mut statement = tx.prepare_cached(
-        "SELECT t.last_at, t.stop_reason, t.prompt_turn, s.session_key FROM turn_results t JOIN sessions s USING (session_no)
-         WHERE t.status = 3 AND t.last_at >= ?2 AND t.last_at < ?3 AND s.agent_no = ?1 ORDER BY t.last_at LIMIT ?4",
-    )?;
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT t.last_at, t.stop_reason, t.prompt_turn, s.session_key FROM turn_results t
+         JOIN sessions s USING (session_no)
+         WHERE t.status = {RUN_FAILED} AND t.last_at >= ?2 AND t.last_at < ?3 AND s.agent_no = ?1
+         ORDER BY t.last_at LIMIT ?4"
+    ))?;
     let mut rows = statement.query(params![at.agent_no, from, to, LINES])?;
     while let Some(r) = rows.next()? {
         let why = r.get::<_, Option<String>>(1)?.map(|w| format!(" ({})", line(&w))).unwrap_or_default();

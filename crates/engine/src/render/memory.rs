@@ -23,6 +23,7 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::home::Digest;
 use crate::ledger::Read;
+use crate::ledger::codes::CHUNK;
 use crate::lineage;
 use crate::memory::leaf::class_of;
 use crate::memory::{Class, class::Verification};
@@ -645,11 +646,11 @@ fn further(at: &AssistantHome, tx: &Read, day: &Day) -> Result<Vec<Tier1Line>> {
 
 /// The newest summary within a period; of those that end together, the most condensed.
 fn newest_of(tx: &Read, agent_no: AgentNo, from: Millis, to: Millis) -> Result<Option<NodeId>> {
-    let mut statement = tx.prepare_cached(
+    let mut statement = tx.prepare_cached(&format!(
         "SELECT node_no FROM nodes WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3
-           AND kind != 0 AND abandoned = 0 AND length(key) > 0
-         ORDER BY last_at DESC, depth DESC, node_no DESC LIMIT 8",
-    )?;
+           AND kind != {CHUNK} AND abandoned = 0 AND length(key) > 0
+         ORDER BY last_at DESC, depth DESC, node_no DESC LIMIT 8"
+    ))?;
     let found: Vec<i64> =
         statement.query_map(params![agent_no, from, to], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
     for no in found {

@@ -11,6 +11,7 @@ use crate::clock::Millis;
 use crate::distill::standing::Resolved;
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::ledger::codes::CHUNK;
 use crate::lineage::distillate::Item;
 use crate::pages::{self, Cursor, Happened};
 use crate::scope::{AgentNo, ChangeNo, NodeId, ThreadNo, TurnId};
@@ -137,10 +138,11 @@ impl<'t> Scopes<'t> {
         }
         let found: Option<ThreadNo> = self
             .tx
-            .prepare_cached(
-                "SELECT n.thread_no FROM sessions s JOIN nodes n ON n.session_no = s.session_no AND n.kind = 0
-                 WHERE s.agent_no = ?1 AND s.session_key = ?2 ORDER BY n.last_turn DESC LIMIT 1",
-            )?
+            .prepare_cached(&format!(
+                "SELECT n.thread_no FROM sessions s
+                 JOIN nodes n ON n.session_no = s.session_no AND n.kind = {CHUNK}
+                 WHERE s.agent_no = ?1 AND s.session_key = ?2 ORDER BY n.last_turn DESC LIMIT 1"
+            ))?
             .query_row(params![self.agent_no, session], |r| r.get(0))
             .optional()?;
         self.sessions.insert(session.clone(), found);

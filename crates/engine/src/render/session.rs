@@ -12,6 +12,7 @@ use crate::distill::handoff;
 use crate::distill::standing::{give_ids, still_stands};
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::ledger::codes::{MESSAGE, USER};
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{self, Kind, Node};
 use crate::scope::{AgentNo, NodeId, SessionKey, SessionNo, ThreadNo, TurnId};
@@ -212,12 +213,12 @@ fn context(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Result<Strin
 /// The first thing a person said in a session's main line, not on an abandoned branch.
 fn first_prompt(tx: &Read, session_no: SessionNo) -> Result<Option<TurnId>> {
     Ok(tx
-        .prepare_cached(
+        .prepare_cached(&format!(
             "SELECT t.turn_no FROM turns t INDEXED BY turns_session JOIN lanes l USING (lane_no)
              JOIN turn_results r USING (run_no)
-             WHERE t.session_no = ?1 AND l.lane = '' AND t.role = 0 AND t.kind = 0 AND t.forgotten IS NULL
-               AND r.left_by IS NULL ORDER BY t.turn_no LIMIT 1",
-        )?
+             WHERE t.session_no = ?1 AND l.lane = '' AND t.role = {USER} AND t.kind = {MESSAGE}
+               AND t.forgotten IS NULL AND r.left_by IS NULL ORDER BY t.turn_no LIMIT 1"
+        ))?
         .query_row([session_no], |r| r.get(0))
         .optional()?)
 }

@@ -18,6 +18,7 @@ use crate::distill::fold::fold;
 use crate::distill::{due, state};
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::ledger::codes::CHUNK;
 use crate::lineage::Node;
 use crate::lineage::distillate::{Distillate, Item, Touch};
 use crate::scope::{NodeId, SessionKey, ThreadNo, TurnId};
@@ -481,12 +482,12 @@ fn lineage(at: &AssistantHome, tx: &Read, nodes: &[Node], today: Option<jiff::ci
             _ => "undated".into(),
         };
         let sessions: i64 = tx
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "WITH RECURSIVE under (no) AS (
                    SELECT ?1 UNION SELECT e.child_no FROM under u JOIN node_edges e ON e.parent_no = u.no
-                   JOIN nodes c ON c.node_no = e.child_no WHERE c.kind != 0)
-                 SELECT count(DISTINCT n.session_no) FROM under u JOIN nodes n ON n.node_no = u.no",
-            )?
+                   JOIN nodes c ON c.node_no = e.child_no WHERE c.kind != {CHUNK})
+                 SELECT count(DISTINCT n.session_no) FROM under u JOIN nodes n ON n.node_no = u.no"
+            ))?
             .query_row([node.id.0], |r| r.get(0))?;
         let what = match (node.session_no, sessions) {
             (Some(_), _) | (_, 0 | 1) if node.count == 1 => "1 turn".into(),

@@ -76,6 +76,7 @@ impl Unfiled {
             scope: Some(self.scope()),
             thread: Some(self.thread.clone()),
             due: self.due.clone(),
+            kind: None,
             confidence: Some(Origin::Distilled.confidence()),
             opened: self.since,
             source: Provenance { origin: Origin::Distilled, turns: self.turns.clone(), ..Provenance::default() },

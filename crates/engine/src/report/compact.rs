@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::distill::handoff;
-use crate::lineage::Node;
 use crate::lineage::distillate::Distillate;
-use crate::scope::TurnId;
+use crate::lineage::{Node, Source};
+use crate::scope::{NodeId, TurnId};
 use crate::tokens::tokens;
 
 /// What a compaction of a session came to.
@@ -77,7 +77,7 @@ impl Handoff {
 /// A node a compaction made.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct CompactedNode {
-    pub id: String,
+    pub id: NodeId,
     pub agent_id: String,
     pub thread: String,
     /// The first and the last turn it covers.
@@ -85,18 +85,18 @@ pub struct CompactedNode {
     /// How many turns it covers.
     pub count: u64,
     /// Whose words it has: those of the program, of a model, or our own.
-    pub source: &'static str,
+    pub source: Source,
 }
 
 impl From<&Node> for CompactedNode {
     fn from(node: &Node) -> CompactedNode {
         CompactedNode {
-            id: node.id.to_string(),
+            id: node.id,
             agent_id: node.agent.clone(),
             thread: node.thread.clone(),
             turns: [node.turns.0, node.turns.1],
             count: node.count,
-            source: node.source.name(),
+            source: node.source,
         }
     }
 }

@@ -3,11 +3,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::recalled::DroppedReport;
+use super::Of;
 use super::understood::Understood;
-use crate::clock::{Millis, rfc3339};
 use crate::inject::{Ask, Given, Replayed};
-use crate::recall::Item;
+use crate::recall::{Dropped, Item, Stage};
 
 /// A context that was put together.
 #[derive(Clone, Serialize, Debug)]
@@ -28,7 +27,7 @@ pub struct ContextReport {
     pub block: String,
     /// In the order they are printed.
     pub parts: Vec<PartReport>,
-    pub dropped: Vec<DroppedReport>,
+    pub dropped: Vec<Dropped>,
     /// Why it is less than it could be.
     pub degraded: Vec<String>,
     /// How the prompt was understood and what was recalled for it, where that was asked for.
@@ -57,7 +56,7 @@ impl ContextReport {
             tokens: given.tokens,
             fingerprint: given.fingerprint,
             block: given.block,
-            dropped: given.dropped.into_iter().map(DroppedReport::from).collect(),
+            dropped: given.dropped,
             degraded: given.degraded,
             explain,
         }
@@ -87,7 +86,7 @@ pub struct PromptExplained {
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct WhyRecalled {
     pub id: String,
-    pub stage: &'static str,
+    pub stage: Stage,
     pub score: f64,
     pub reasons: Vec<String>,
     pub marks: Vec<String>,
@@ -97,44 +96,10 @@ impl From<&Item> for WhyRecalled {
     fn from(item: &Item) -> WhyRecalled {
         WhyRecalled {
             id: item.id.clone(),
-            stage: item.stage.name(),
+            stage: item.stage,
             score: item.score,
             reasons: item.reasons.clone(),
             marks: item.marks.clone(),
-        }
-    }
-}
-
-/// A context that was given before, without its words.
-#[derive(Clone, PartialEq, Serialize, Debug)]
-pub struct GivenReport {
-    pub agent_id: String,
-    pub id: String,
-    pub session: String,
-    pub event: String,
-    pub epoch: u64,
-    pub at: String,
-    pub tokens: u64,
-    pub fingerprint: String,
-    /// What the program could take.
-    pub can: Value,
-    #[serde(skip)]
-    pub at_ms: Millis,
-}
-
-impl GivenReport {
-    pub fn of(agent: &str, given: &Replayed) -> GivenReport {
-        GivenReport {
-            agent_id: agent.to_owned(),
-            id: given.id.to_string(),
-            session: given.session.as_str().to_owned(),
-            event: given.event.clone(),
-            epoch: given.epoch,
-            at: rfc3339(given.at),
-            tokens: given.tokens,
-            fingerprint: given.fingerprint.clone(),
-            can: given.can.clone(),
-            at_ms: given.at,
         }
     }
 }
@@ -143,14 +108,15 @@ impl GivenReport {
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct ReplayReport {
     #[serde(flatten)]
-    pub given: GivenReport,
+    pub given: Of<Replayed>,
     /// `request`, `profile`, `dropped`, `degraded` and `block`, as they are stored; `None`: they were forgotten.
     pub content: Option<Value>,
 }
 
 impl ReplayReport {
     pub fn of(agent: &str, given: &Replayed) -> ReplayReport {
-        ReplayReport { given: GivenReport::of(agent, given), content: given.content.clone() }
+        let what = Replayed { content: None, ..given.clone() };
+        ReplayReport { given: Of { agent_id: agent.to_owned(), what }, content: given.content.clone() }
     }
 
     /// What the program was given, byte for byte.
@@ -169,5 +135,6 @@ impl ReplayReport {
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct ContextsReport {
     pub agent_id: String,
-    pub contexts: Vec<GivenReport>,
+    /// Without their words.
+    pub contexts: Vec<Of<Replayed>>,
 }

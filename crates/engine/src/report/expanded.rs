@@ -2,25 +2,27 @@
 //! names the agent it belongs to (R6.8).
 
 use serde::Serialize;
-use serde_json::Value;
 
+use super::Of;
 use super::contexts::ReplayReport;
-use super::items::{EntryReport, redacted};
-use super::sessions::{LaneReport, SessionReport};
-use super::turns::{QuarantinedReport, TurnReport};
+use super::file::FileReport;
+use super::items::EntryReport;
+use super::sessions::SessionReport;
 use crate::clock::rfc3339;
 use crate::continuity::{channel, scheduled};
 use crate::lineage::{Compaction, Node};
 use crate::memory::pending::Pending;
 use crate::recall::expand::{
-    Branch, Expansion, FileView, NodeView, Passage, SessionView, Subject, Transcript, TurnView,
+    Branch, Expansion, FileView, NodeView, Passage, SessionView, SetAside, Subject, Transcript, TurnView,
 };
 use crate::redact::redact;
-use crate::scope::{JobRunNo, RunNo, TurnId};
+use crate::scope::{JobRunNo, NodeId, RunNo, TurnId};
 use crate::see::See;
 use crate::thread::ThreadRow;
+use crate::transcript::read::LaneRow;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Entry;
+use crate::tree::provenance::Provenance;
 
 /// What a reference stands for.
 #[derive(Clone, PartialEq, Serialize, Debug)]
@@ -33,14 +35,6 @@ pub struct ExpandReport {
     pub found: Expansion,
 }
 
-/// Something of an agent's.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct Of<T> {
-    pub agent_id: String,
-    #[serde(flatten)]
-    pub what: T,
-}
-
 /// What can be referred to.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 #[serde(untagged)]
@@ -49,12 +43,12 @@ pub enum SubjectReport {
     Turn(Box<TurnSubject>),
     File(Box<FileSubject>),
     Session(Box<SessionSubject>),
-    Thread { thread: Of<ExpandedThread>, nodes: Vec<NodeReport> },
+    Thread { thread: Of<ThreadRow>, nodes: Vec<NodeReport> },
     Pending { pending: Of<PendingReport> },
     Channel { channel: Of<ChannelReport> },
     Job { job: Of<JobReport> },
     Context { context: Box<ReplayReport>, items: Vec<Of<ContextItem>> },
-    Quarantine { quarantine: Box<Of<CutAside>> },
+    Quarantine { quarantine: Box<Of<SetAside>> },
 }
 
 impl ExpandReport {
@@ -72,7 +66,7 @@ impl ExpandReport {
             Subject::File(view) => SubjectReport::File(Box::new(FileSubject::of(agent, files, view))),
             Subject::Session(view) => SubjectReport::Session(Box::new(SessionSubject::of(agent, view, resume(view)))),
             Subject::Thread(view) => {
-                SubjectReport::Thread { thread: of(agent, thread(&view.thread)), nodes: nodes(&view.nodes) }
+                SubjectReport::Thread { thread: of(agent, view.thread.clone()), nodes: nodes(&view.nodes) }
             }
             Subject::Pending(p) => SubjectReport::Pending { pending: of(agent, pending(p)) },
             Subject::Channel(event) => SubjectReport::Channel { channel: of(agent, channel(event)) },
@@ -88,9 +82,7 @@ impl ExpandReport {
                 }
             }
             Subject::Quarantine(aside) => {
-                let quarantined = QuarantinedReport::from(aside.quarantined.clone());
-                let aside = CutAside { quarantined, text: aside.text.clone(), cut: aside.cut };
-                SubjectReport::Quarantine { quarantine: Box::new(of(agent, aside)) }
+                SubjectReport::Quarantine { quarantine: Box::new(of(agent, SetAside::clone(aside))) }
             }
         };
         ExpandReport { subject, transcript: found.transcript.as_ref().map(|t| transcript(agent, t)), found }
@@ -101,38 +93,16 @@ fn of<T>(agent: &str, what: T) -> Of<T> {
     Of { agent_id: agent.to_owned(), what }
 }
 
+fn all<T: Clone>(agent: &str, list: &[T]) -> Vec<Of<T>> {
+    list.iter().map(|what| of(agent, what.clone())).collect()
+}
+
 /// A node of the lineage.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct NodeReport {
-    pub id: String,
-    pub agent_id: String,
-    pub kind: &'static str,
-    /// 0 for a chunk of turns, one more with each condensing.
-    pub depth: i64,
-    /// The key its thread had when it was made.
-    pub thread: String,
-    pub session: Option<String>,
-    pub lane: Option<String>,
-    /// The first and the last turn it stands over.
-    pub turns: (TurnId, TurnId),
-    /// When those were said.
-    pub time: (Option<String>, Option<String>),
-    /// How many turns it stands over.
-    pub count: u64,
-    pub summary: String,
-    /// Goal, decisions, what is open: each with its turns.
-    pub distillate: Value,
-    /// Who made the summary.
-    pub source: &'static str,
+    #[serde(flatten)]
+    pub node: Node,
     pub tokens: TokensReport,
-    /// The turn in which its program told of it.
-    pub summary_turn: Option<TurnId>,
-    /// Its program left this branch.
-    pub abandoned: bool,
-    pub forgotten: bool,
-    /// The node in whose place it was made, when something of that one was forgotten.
-    pub replaces: Option<String>,
-    pub created_at: String,
 }
 
 /// Tokens of what a node stands over, and of its summary.
@@ -143,28 +113,9 @@ pub struct TokensReport {
 }
 
 impl From<&Node> for NodeReport {
-    fn from(n: &Node) -> NodeReport {
-        NodeReport {
-            id: n.id.to_string(),
-            agent_id: n.agent.clone(),
-            kind: n.kind.name(),
-            depth: n.depth,
-            thread: n.thread.clone(),
-            session: n.session.as_ref().map(|s| s.as_str().to_owned()),
-            lane: n.lane.clone(),
-            turns: n.turns,
-            time: (n.times.0.map(rfc3339), n.times.1.map(rfc3339)),
-            count: n.count,
-            summary: redact(&n.summary).into_owned(),
-            distillate: redacted(serde_json::to_value(&n.distillate).unwrap_or_default()),
-            source: n.source.name(),
-            tokens: TokensReport { source: n.source_tokens, summary: n.summary_tokens },
-            summary_turn: n.summary_turn,
-            abandoned: n.abandoned,
-            forgotten: n.forgotten,
-            replaces: n.replaces.map(|id| id.to_string()),
-            created_at: rfc3339(n.created_at),
-        }
+    fn from(node: &Node) -> NodeReport {
+        let tokens = TokensReport { source: node.source_tokens, summary: node.summary_tokens };
+        NodeReport { tokens, node: node.clone() }
     }
 }
 
@@ -201,7 +152,7 @@ pub struct ExpandedNode {
     #[serde(flatten)]
     pub node: NodeReport,
     /// What was made in its place, when something of it was forgotten.
-    pub replaced_by: Option<String>,
+    pub replaced_by: Option<NodeId>,
 }
 
 /// A node further above.
@@ -237,7 +188,7 @@ impl NodeSubject {
         NodeSubject {
             node: ExpandedNode {
                 node: NodeReport::from(&view.node),
-                replaced_by: view.replaced_by.as_ref().map(|n| n.id.to_string()),
+                replaced_by: view.replaced_by.as_ref().map(|n| n.id),
             },
             ancestors: view
                 .ancestors
@@ -325,7 +276,7 @@ impl TurnSubject {
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct FileSubject {
     pub file: Of<ExpandedFile>,
-    pub source: Of<SourceOfFile>,
+    pub source: Of<Provenance>,
     /// Where to go on: its source, and what stands in brackets in the text.
     pub references: Vec<String>,
 }
@@ -333,11 +284,7 @@ pub struct FileSubject {
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct ExpandedFile {
     #[serde(flatten)]
-    pub entry: EntryReport,
-    pub kind: &'static str,
-    pub state: &'static str,
-    /// Where it lies on this machine.
-    pub file: Option<String>,
+    pub file: FileReport,
     /// The line that was named.
     pub line: Option<usize>,
     pub text: String,
@@ -345,36 +292,12 @@ pub struct ExpandedFile {
     pub cut: bool,
 }
 
-/// Where a file came from.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct SourceOfFile {
-    #[serde(rename = "type")]
-    pub origin: &'static str,
-    pub session: Option<String>,
-    pub node: Option<String>,
-    pub turns: Vec<TurnId>,
-}
-
 impl FileSubject {
     fn of(agent: &str, files: Option<&AssistantHome>, view: &FileView) -> FileSubject {
-        let (entry, source) = (&view.entry, &view.source);
-        let file = ExpandedFile {
-            entry: EntryReport::from(entry),
-            kind: entry.kind.name(),
-            state: entry.state.name(),
-            file: files.map(|at| at.shown(&entry.path)),
-            line: view.line,
-            text: view.text.clone(),
-            cut: view.cut,
-        };
-        let source = SourceOfFile {
-            origin: source.origin.name(),
-            session: source.session.clone(),
-            node: source.node.clone(),
-            turns: source.turns.clone(),
-        };
+        let file = FileReport::of(files, &view.entry);
+        let file = ExpandedFile { file, line: view.line, text: view.text.clone(), cut: view.cut };
         let references = view.references.iter().map(ToString::to_string).collect();
-        FileSubject { file: of(agent, file), source: of(agent, source), references }
+        FileSubject { file: of(agent, file), source: of(agent, view.source.clone()), references }
     }
 }
 
@@ -383,60 +306,22 @@ impl FileSubject {
 pub struct SessionSubject {
     pub session: Of<SessionReport>,
     /// The thread it is in now.
-    pub thread: Option<Of<ExpandedThread>>,
-    pub lanes: Vec<Of<LaneReport>>,
+    pub thread: Option<Of<ThreadRow>>,
+    pub lanes: Vec<Of<LaneRow>>,
     /// Newest first.
     pub nodes: Vec<NodeReport>,
-    pub compactions: Vec<Of<CompactionReport>>,
-}
-
-/// A compaction of a session.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct CompactionReport {
-    pub lane: String,
-    pub node: Option<String>,
-    pub cause: String,
-    /// The last turn the handoff takes the place of.
-    pub until: TurnId,
-    pub at: String,
+    pub compactions: Vec<Of<Compaction>>,
 }
 
 impl SessionSubject {
     fn of(agent: &str, view: &SessionView, resume: Option<String>) -> SessionSubject {
-        let compaction = |c: &Compaction| CompactionReport {
-            lane: c.lane.clone(),
-            node: c.node.map(|n| n.to_string()),
-            cause: c.cause.clone(),
-            until: c.until,
-            at: rfc3339(c.at),
-        };
         SessionSubject {
             session: of(agent, SessionReport::of(view.session.clone(), resume)),
-            thread: view.thread.as_ref().map(|t| of(agent, thread(t))),
-            lanes: view.lanes.iter().map(|l| of(agent, LaneReport::from(l.clone()))).collect(),
+            thread: view.thread.clone().map(|thread| of(agent, thread)),
+            lanes: all(agent, &view.lanes),
             nodes: nodes(&view.nodes),
-            compactions: view.compactions.iter().map(|c| of(agent, compaction(c))).collect(),
+            compactions: all(agent, &view.compactions),
         }
-    }
-}
-
-/// A thread.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct ExpandedThread {
-    pub thread: String,
-    pub label: String,
-    pub state: String,
-    pub created_at: String,
-    pub last_at: Option<String>,
-}
-
-fn thread(row: &ThreadRow) -> ExpandedThread {
-    ExpandedThread {
-        thread: row.key.clone(),
-        label: redact(&row.label).into_owned(),
-        state: row.state.clone(),
-        created_at: rfc3339(row.created_at),
-        last_at: row.last_at.map(rfc3339),
     }
 }
 
@@ -542,16 +427,6 @@ pub struct ContextItem {
     pub part: String,
 }
 
-/// A record that could not be decoded, and the beginning of its text.
-#[derive(Clone, PartialEq, Serialize, Debug)]
-pub struct CutAside {
-    #[serde(flatten)]
-    pub quarantined: QuarantinedReport,
-    pub text: String,
-    /// There is more of it.
-    pub cut: bool,
-}
-
 /// A page of words.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct TranscriptReport {
@@ -563,37 +438,12 @@ pub struct TranscriptReport {
 /// A turn of a page of words, or a part of one.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct PassageReport {
-    #[serde(flatten)]
-    pub turn: TurnReport,
     pub id: TurnId,
-    /// Where it is a part of its turn's text.
-    pub part: Option<PartOfTurn>,
-    /// On a branch its program left.
-    pub abandoned: bool,
-    pub forgotten: bool,
-    /// It arrived late and belongs behind this turn.
-    pub belongs_behind: Option<TurnId>,
-}
-
-/// From which byte to which of how many.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
-pub struct PartOfTurn {
-    pub from: usize,
-    pub to: usize,
-    pub of: usize,
+    #[serde(flatten)]
+    pub passage: Passage,
 }
 
 fn transcript(agent: &str, t: &Transcript) -> TranscriptReport {
-    TranscriptReport { turns: t.turns.iter().map(|p| of(agent, passage(p))).collect(), next: t.next.clone() }
-}
-
-fn passage(p: &Passage) -> PassageReport {
-    PassageReport {
-        id: p.turn.id,
-        turn: TurnReport::of_clean(p.turn.clone()),
-        part: p.part.map(|(from, to, of)| PartOfTurn { from, to, of }),
-        abandoned: p.abandoned,
-        forgotten: p.forgotten,
-        belongs_behind: p.belongs_behind,
-    }
+    let passage = |p: &Passage| of(agent, PassageReport { id: p.turn.id, passage: p.clone() });
+    TranscriptReport { turns: t.turns.iter().map(passage).collect(), next: t.next.clone() }
 }

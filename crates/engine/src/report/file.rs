@@ -1,4 +1,4 @@
-//! One visible file with its text.
+//! Visible files: one with its text, some of its lines, or as it was.
 
 use serde::Serialize;
 
@@ -6,24 +6,45 @@ use super::items::EntryReport;
 use super::memories::AgeReport;
 use crate::clock::Millis;
 use crate::continuity;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::leaf;
 use crate::memory::staleness::{Staleness, staleness};
-use crate::redact::redact;
+use crate::redact::{redact, redact_lines};
+use crate::scope::RevisionNo;
+use crate::see::See;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{Entry, Kind};
+use crate::tree::revise::{self, Revision};
+
+/// A visible file and where it stands.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct FileReport {
+    #[serde(flatten)]
+    pub entry: EntryReport,
+    pub kind: &'static str,
+    pub state: &'static str,
+    /// Where it lies on this machine; `None`: out of reach.
+    pub file: Option<String>,
+}
+
+impl FileReport {
+    pub fn of<'e>(at: impl Into<Option<&'e AssistantHome<'e>>>, entry: &Entry) -> FileReport {
+        FileReport {
+            entry: EntryReport::from(entry),
+            kind: entry.kind.name(),
+            state: entry.state.name(),
+            file: at.into().map(|at| at.shown(&entry.path)),
+        }
+    }
+}
 
 /// A visible file with its text, without credentials.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct FileTextReport {
     #[serde(flatten)]
-    pub entry: EntryReport,
-    pub kind: &'static str,
-    pub state: &'static str,
+    pub file: FileReport,
     /// Its text without the front matter.
     pub body: String,
-    /// Where it lies on this machine.
-    pub file: String,
     /// Only of a memory that was asked for as one.
     #[serde(flatten)]
     pub memory: Option<MemoryText>,
@@ -48,11 +69,8 @@ impl FileTextReport {
     pub fn of(at: &AssistantHome, entry: &Entry) -> Result<FileTextReport> {
         let doc = continuity::read(at, &entry.path)?;
         Ok(FileTextReport {
-            entry: EntryReport::from(entry),
-            kind: entry.kind.name(),
-            state: entry.state.name(),
+            file: FileReport::of(at, entry),
             body: redact(&doc.body()).into_owned(),
-            file: at.shown(&entry.path),
             memory: None,
             document: redact(&String::from_utf8_lossy(doc.print())).into_owned(),
         })
@@ -67,5 +85,98 @@ impl FileTextReport {
             report.memory = Some(MemoryText { age: AgeReport::from(&staleness), text, staleness });
         }
         Ok(report)
+    }
+}
+
+/// Some lines of a file.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct LinesReport {
+    #[serde(flatten)]
+    pub file: FileReport,
+    /// The line that was named, counted from 1.
+    pub line: usize,
+    pub lines: Vec<FileLine>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct FileLine {
+    pub line: usize,
+    pub text: String,
+}
+
+impl LinesReport {
+    /// A line and so many lines before and behind it. `NotFound` where the file is shorter.
+    pub fn of(at: &AssistantHome, entry: &Entry, line: usize, around: usize) -> Result<LinesReport> {
+        let doc = continuity::read(at, &entry.path)?;
+        let text = String::from_utf8_lossy(doc.print());
+        let text = redact_lines(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        if line > lines.len() {
+            let count = if lines.len() == 1 { "1 line".to_owned() } else { format!("{} lines", lines.len()) };
+            return Err(Error::not_found(format!("{} has {count}", at.shown(&entry.path)))
+                .hint(See::new(format!("show {}", entry.path)).to_string()));
+        }
+        let (first, last) = (line.saturating_sub(around).max(1), line.saturating_add(around).min(lines.len()));
+        let shown = (first..=last).map(|n| FileLine { line: n, text: lines[n - 1].to_owned() });
+        Ok(LinesReport { file: FileReport::of(at, entry), line, lines: shown.collect() })
+    }
+}
+
+/// So many earlier states are listed.
+const REVISIONS: usize = 200;
+
+/// Earlier states that were kept, newest first.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct RevisionsReport {
+    /// Only those of this file; `None`: of all files.
+    #[serde(flatten)]
+    pub file: Option<FileReport>,
+    pub revisions: Vec<ListedRevision>,
+}
+
+/// An earlier state, as listed.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ListedRevision {
+    #[serde(flatten)]
+    pub kept: Revision,
+    pub bytes: usize,
+}
+
+impl RevisionsReport {
+    pub fn of(at: &AssistantHome, entry: Option<&Entry>) -> Result<RevisionsReport> {
+        let path = entry.map(|e| e.path.as_str());
+        let kept = at.read(|tx| revise::revisions(tx, at.agent_no, path, REVISIONS))?;
+        let listed = kept.into_iter().map(|kept| ListedRevision { bytes: kept.bytes.len(), kept });
+        Ok(RevisionsReport { file: entry.map(|e| FileReport::of(at, e)), revisions: listed.collect() })
+    }
+}
+
+/// One earlier state.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct RevisionReport {
+    #[serde(flatten)]
+    pub file: Option<FileReport>,
+    pub revision: RevisionShown,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct RevisionShown {
+    #[serde(flatten)]
+    pub kept: Revision,
+    /// Without credentials.
+    pub text: String,
+}
+
+impl RevisionReport {
+    /// The kept state of that number, of a file or of any. `NotFound` where there is none.
+    pub fn of(at: &AssistantHome, entry: Option<&Entry>, no: RevisionNo) -> Result<RevisionReport> {
+        let path = entry.map(|e| e.path.as_str());
+        let kept = at.read(|tx| revise::revisions(tx, at.agent_no, path, usize::MAX >> 1))?;
+        let found = kept.into_iter().find(|r| r.no == no).ok_or_else(|| {
+            Error::not_found(format!("there is no kept state {no} of {}", path.unwrap_or("any file")))
+                .hint("⟨show --revisions⟩")
+        })?;
+        let text = redact(&String::from_utf8_lossy(&found.bytes)).into_owned();
+        Ok(RevisionReport { file: entry.map(|e| FileReport::of(at, e)), revision: RevisionShown { kept: found, text } })
     }
 }

@@ -1,14 +1,12 @@
 //! Heads: the pages programs read first, their revisions, and what became of an act on one.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::round;
 use crate::clock::{Millis, rfc3339};
 use crate::error::{Error, Result};
 use crate::pages::PageKey;
-use crate::pages::shared::Sections;
+use crate::pages::shared::{Section, Sections};
 use crate::redact::redact;
 use crate::render::outside::{Busy, Granted, NotNow};
 use crate::render::revisions::{self, Line, Overview};
@@ -62,11 +60,7 @@ impl HeadsReport {
 }
 
 fn head_report(o: Overview) -> Result<HeadReport> {
-    let section = |(section, s): (String, crate::pages::shared::Section)| SectionOverview {
-        section,
-        owner: s.owner,
-        bytes: s.content.len(),
-    };
+    let section = |(section, s): (String, Section)| SectionOverview { section, owner: s.owner, bytes: s.content.len() };
     let (holder, free_in_ms) = held(o.holder.as_ref());
     Ok(HeadReport {
         path: o.head.path()?.as_str().to_owned(),
@@ -96,16 +90,10 @@ fn name_of(at: &AssistantHome, head: &PageKey) -> Result<String> {
     Ok(revisions::look(at, head)?.name)
 }
 
-/// What a section says, and whose it is.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct SectionReport {
-    pub owner: String,
-    pub content: String,
-}
-
-fn sections(all: &Sections) -> BTreeMap<String, SectionReport> {
-    let each = all.iter();
-    each.map(|(name, s)| (name.clone(), SectionReport { owner: s.owner.clone(), content: clean(&s.content) })).collect()
+/// Sections without the credentials in them.
+fn sections(all: &Sections) -> Sections {
+    let clean = |s: &Section| Section { content: clean(&s.content), ..s.clone() };
+    all.iter().map(|(name, section)| (name.clone(), clean(section))).collect()
 }
 
 /// What a revision of a head says.
@@ -118,7 +106,7 @@ pub struct HeadShown {
     pub newest: i64,
     /// The rendered block.
     pub content: String,
-    pub sections: BTreeMap<String, SectionReport>,
+    pub sections: Sections,
     /// Where it lies on this machine.
     #[serde(skip)]
     pub file: String,
@@ -308,7 +296,7 @@ pub struct HeadGranted {
     pub lease_until_ms_from_now: Millis,
     /// The rendered block of that revision.
     pub content: String,
-    pub sections: BTreeMap<String, SectionReport>,
+    pub sections: Sections,
 }
 
 impl HeadGranted {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::round;
 use crate::clock::rfc3339;
-use crate::recall::{FileHit, Hit, Trace, snippet};
+use crate::recall::{FileHit, Hit, snippet};
 use crate::redact::redact;
 use crate::see::See;
 use crate::transcript::{kind_name, role_name};
@@ -139,32 +139,6 @@ impl FileHitReport {
             why: WhyFile { matched: hit.matched, of: hit.of },
             show,
             hit,
-        }
-    }
-}
-
-/// What a score is made of.
-#[derive(Clone, PartialEq, Serialize, Debug)]
-pub struct ScoreReport {
-    pub words: f64,
-    pub cosine: Option<f64>,
-    pub neighbours: f64,
-    pub date: f64,
-    pub people: f64,
-    pub weight: f64,
-    pub sum: f64,
-}
-
-impl From<&Trace> for ScoreReport {
-    fn from(trace: &Trace) -> ScoreReport {
-        ScoreReport {
-            words: round(trace.words),
-            cosine: trace.cosine.map(round),
-            neighbours: round(trace.neighbours),
-            date: round(trace.date),
-            people: round(trace.people),
-            weight: round(trace.weight),
-            sum: round(trace.sum),
         }
     }
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::clock::{Millis, rfc3339};
 use crate::ledger::audit;
 use crate::transcript::export::Written;
 use crate::transcript::read::{AgentRow, WorkspaceRow};
@@ -35,39 +34,9 @@ pub struct Adopted {
 }
 
 /// The projects of an agent, the one last worked in first.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct ProjectsReport {
-    pub workspaces: Vec<ProjectReport>,
-}
-
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct ProjectReport {
-    /// Its id.
-    pub workspace: String,
-    pub label: String,
-    /// Its folder.
-    pub root: String,
-    /// The id of the project that goes on with it.
-    pub alias_of: Option<String>,
-    pub sessions: u64,
-    pub last_at: Option<String>,
-    /// `last_at`, in milliseconds.
-    #[serde(skip)]
-    pub last: Option<Millis>,
-}
-
-impl From<WorkspaceRow> for ProjectReport {
-    fn from(row: WorkspaceRow) -> ProjectReport {
-        ProjectReport {
-            root: row.root.display().to_string(),
-            workspace: row.id,
-            label: row.label,
-            alias_of: row.alias_of,
-            sessions: row.sessions,
-            last_at: row.last_at.map(rfc3339),
-            last: row.last_at,
-        }
-    }
+    pub workspaces: Vec<WorkspaceRow>,
 }
 
 /// Two projects were joined: what was said under `old` counts as said under `new`.

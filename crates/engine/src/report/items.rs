@@ -1,12 +1,12 @@
 //! Visible files as reports name them: a row of the file table, and an item after an act.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::clock::{Millis, rfc3339};
 use crate::continuity::Item;
 use crate::home::RelPath;
-use crate::redact::redact;
+use crate::redact::{redact, redacted};
 use crate::render::unfiled::Unfiled;
 use crate::tree::file_table::Entry;
 
@@ -126,16 +126,4 @@ pub struct EditedReport {
     pub path: RelPath,
     /// Something was written.
     pub changed: bool,
-}
-
-/// Every text in a value without credentials.
-pub fn redacted(value: Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(redact(&text).into_owned()),
-        Value::Array(all) => Value::Array(all.into_iter().map(redacted).collect()),
-        Value::Object(fields) => {
-            Value::Object(fields.into_iter().map(|(key, value)| (key, redacted(value))).collect::<Map<_, _>>())
-        }
-        other => other,
-    }
 }

@@ -3,8 +3,7 @@
 //! `--json` of the command line prints these, HTTP and MCP will send them; docs/CLI.md lists their fields and a test holds
 //! it to them, so that a changed contract is a changed file. Text in a report is without credentials. Fields that are
 //! not serialised carry what a surface in the same process needs beside it, such as the marks around matches. A value
-//! of a room that says just what a report says of it (an item after an act, a memory that was added, a run) serialises
-//! itself.
+//! of a room that says just what a report says of it (a turn, a session, a node, an item after an act) serialises itself.
 //!
 //! Times are RFC 3339 in UTC, ids as people see them (`t30`, `n7f3a`, `l:…`), sizes in bytes, shares from 0 to 1.
 
@@ -14,7 +13,6 @@ pub mod contexts;
 pub mod drafts;
 pub mod expanded;
 pub mod file;
-pub mod file_shown;
 pub mod forget;
 pub mod heads;
 pub mod hits;
@@ -36,9 +34,24 @@ pub mod upkeep;
 pub mod verify;
 pub mod visible;
 
-/// To three decimals: more would promise what no score means.
-pub(crate) fn round(x: f64) -> f64 {
-    (x * 1000.0).round() / 1000.0
+use serde::Serialize;
+
+pub(crate) use crate::recall::trace::round;
+
+/// Something of an agent's.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct Of<T> {
+    pub agent_id: String,
+    #[serde(flatten)]
+    pub what: T,
+}
+
+impl<T> std::ops::Deref for Of<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.what
+    }
 }
 
 /// `118,204`.

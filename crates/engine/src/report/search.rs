@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::hits::{FileHitReport, ScoreReport, TurnHit};
+use super::hits::{FileHitReport, TurnHit};
 use super::understood::{TimeReport, Understood};
+use crate::recall::Trace;
 use crate::recall::query::{Kind, Term};
 
 /// What a search answers.
@@ -80,14 +81,14 @@ pub struct TurnScore {
     pub turn: String,
     pub beside: Option<String>,
     #[serde(flatten)]
-    pub score: ScoreReport,
+    pub score: Trace,
 }
 
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct FileScore {
     pub path: String,
     #[serde(flatten)]
-    pub score: ScoreReport,
+    pub score: Trace,
 }
 
 impl SearchReport {
@@ -101,10 +102,9 @@ impl SearchReport {
         let hits = self.hits.iter().map(|h| TurnScore {
             turn: h.turn.clone(),
             beside: h.why.beside.clone(),
-            score: ScoreReport::from(&h.hit.trace),
+            score: h.hit.trace,
         });
-        let files =
-            self.files.iter().map(|h| FileScore { path: h.path.clone(), score: ScoreReport::from(&h.hit.trace) });
+        let files = self.files.iter().map(|h| FileScore { path: h.path.clone(), score: h.hit.trace });
         self.explain = Some(Explained {
             words: words.collect(),
             phrases: typed(&query.phrases),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::visible::VisibleReport;
-use crate::clock::{Millis, rfc3339};
+use crate::clock::Millis;
 use crate::ledger::jobs;
 use crate::render::memory::Tier1Line;
 use crate::transcript::read::Totals;
@@ -16,7 +16,7 @@ pub struct StatusReport {
     pub home: String,
     pub agent: String,
     #[serde(flatten)]
-    pub stored: Stored,
+    pub stored: Totals,
     pub records: u64,
     pub ledger_bytes: u64,
     pub index_bytes: u64,
@@ -33,35 +33,6 @@ pub struct StatusReport {
     pub assistant: Option<VisibleReport>,
     /// What is wrong, each with what to do about it.
     pub wrong: Vec<String>,
-}
-
-/// How much is stored for an agent.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct Stored {
-    pub sessions: u64,
-    pub turns: u64,
-    /// Projects; those joined by an alias count once.
-    pub workspaces: u64,
-    pub source_bytes: u64,
-    pub first_at: Option<String>,
-    pub last_at: Option<String>,
-    /// `first_at` and `last_at`, in milliseconds.
-    #[serde(skip)]
-    pub span: Option<(Millis, Millis)>,
-}
-
-impl From<&Totals> for Stored {
-    fn from(totals: &Totals) -> Stored {
-        Stored {
-            sessions: totals.sessions,
-            turns: totals.turns,
-            workspaces: totals.workspaces,
-            source_bytes: totals.source_bytes,
-            first_at: totals.first_at.map(rfc3339),
-            last_at: totals.last_at.map(rfc3339),
-            span: totals.first_at.zip(totals.last_at),
-        }
-    }
 }
 
 /// How much of it is of one program.
@@ -91,7 +62,7 @@ pub struct Overview {
     pub threads: u64,
     /// What is being worked on, as MEMORY.md says it.
     pub now: Vec<NowLine>,
-    pub stored: Stored,
+    pub stored: Totals,
     /// The sessions last worked in, one for each project.
     #[serde(skip)]
     pub lately: Vec<Lately>,

@@ -21,35 +21,22 @@ use crate::transcript::read;
 const SESSIONS: usize = 10;
 const NODES: usize = 5;
 
-/// A thread.
+/// A thread, without the credentials in its label.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct ThreadReport {
-    /// Its key.
-    pub thread: String,
+    #[serde(flatten)]
+    pub row: ThreadRow,
     pub kind: String,
-    pub label: String,
-    /// `active` or `closed`.
-    pub state: String,
     /// Where its page stands, below the assistant home.
     pub page: String,
-    pub created_at: String,
-    /// When it was last worked in.
-    pub last_at: Option<String>,
-    #[serde(skip)]
-    pub last_at_ms: Option<Millis>,
 }
 
 impl ThreadReport {
     pub fn of(row: &ThreadRow) -> Result<ThreadReport> {
         Ok(ThreadReport {
-            thread: row.key.clone(),
             kind: row.key()?.kind().to_owned(),
-            label: redact(&row.label).into_owned(),
-            state: row.state.clone(),
             page: PageKey::Thread(row.file.clone()).path()?.as_str().to_owned(),
-            created_at: rfc3339(row.created_at),
-            last_at: row.last_at.map(rfc3339),
-            last_at_ms: row.last_at,
+            row: ThreadRow { label: redact(&row.label).into_owned(), ..row.clone() },
         })
     }
 }

@@ -149,7 +149,15 @@ fn place(s: &Sentence, who: char, found: &mut Vec<(u32, f32)>) {
     let end = s.text.chars().next_back().filter(|c| !c.is_alphanumeric()).unwrap_or('a');
     let begin = s.text.chars().next().unwrap_or(' ');
     let mark = if begin.is_alphanumeric() { ' ' } else { begin };
-    let begin = if begin.is_uppercase() { 'A' } else if begin.is_alphabetic() { 'a' } else if begin.is_numeric() { '0' } else { '-' };
+    let begin = if begin.is_uppercase() {
+        'A'
+    } else if begin.is_alphabetic() {
+        'a'
+    } else if begin.is_numeric() {
+        '0'
+    } else {
+        '-'
+    };
     let ruled = rules::label(s).map_or("", |(label, _)| label.name());
     let mut flag = |name: &str, on: bool, weight: f32| {
         if on {

@@ -10,6 +10,7 @@ use rusqlite::{OptionalExtension, params};
 use super::{key, people, row};
 use crate::error::{Error, Result};
 use crate::ledger::blocks::Opener;
+use crate::ledger::codes::{MESSAGE, TOOL_CALL, USER};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
 use crate::scope::{
@@ -125,10 +126,11 @@ impl Run {
     fn parent(&self, tx: &Read) -> Result<Option<RunNo>> {
         let Some(call) = &self.parent_call else { return Ok(None) };
         let found: Option<RunNo> = tx
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "SELECT run_no FROM turns INDEXED BY turns_call
-                 WHERE session_no = ?1 AND call = ?2 AND kind = 2 AND lane_no != ?3 ORDER BY turn_no LIMIT 1",
-            )?
+                 WHERE session_no = ?1 AND call = ?2 AND kind = {TOOL_CALL} AND lane_no != ?3
+                 ORDER BY turn_no LIMIT 1"
+            ))?
             .query_row(params![self.session_no, call, self.lane_no], |r| r.get(0))
             .optional()?;
         Ok(found.filter(|parent| *parent != self.run_no))
@@ -201,11 +203,12 @@ impl Run {
         let name_no = match own {
             Some(no) => Some(no),
             None => tx
-                .prepare_cached(
+                .prepare_cached(&format!(
                     "SELECT thread_no FROM turns INDEXED BY turns_hint
-                     WHERE lane_no = ?1 AND turn_no < ?2 AND thread_no IS NOT NULL AND role = 0 AND kind = 0
-                     ORDER BY turn_no DESC LIMIT 1",
-                )?
+                     WHERE lane_no = ?1 AND turn_no < ?2 AND thread_no IS NOT NULL
+                       AND role = {USER} AND kind = {MESSAGE}
+                     ORDER BY turn_no DESC LIMIT 1"
+                ))?
                 .query_row((self.lane_no, self.opening), |r| r.get(0))
                 .optional()?,
         };
@@ -271,10 +274,11 @@ impl Run {
     /// The first thing a person said in the session.
     fn first_prompt(&self, tx: &Read) -> Result<Option<String>> {
         let place: Option<(BlockNo, i64, i64)> = tx
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "SELECT block_no, text_offset, text_length FROM turns
-                 WHERE session_no = ?1 AND role = 0 AND kind = 0 AND forgotten IS NULL ORDER BY turn_no LIMIT 1",
-            )?
+                 WHERE session_no = ?1 AND role = {USER} AND kind = {MESSAGE} AND forgotten IS NULL
+                 ORDER BY turn_no LIMIT 1"
+            ))?
             .query_row([self.session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
             .optional()?;
         let Some((block, offset, length)) = place else { return Ok(None) };

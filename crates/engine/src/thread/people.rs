@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::ledger::codes::USER;
 use crate::scope::{AgentNo, SessionNo};
 use crate::title::TitleKey;
 
@@ -14,12 +15,13 @@ const NAMES: i64 = 64;
 /// name that has spoken as an assistant, a tool or a system is not a person; the profile says which name is the
 /// operator's.
 pub(super) fn others(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Vec<String>> {
-    let mut statement = tx.prepare_cached(
+    let mut statement = tx.prepare_cached(&format!(
         "SELECT n.name FROM participants p JOIN names n USING (name_no)
          WHERE p.session_no = ?1 AND NOT EXISTS (
-           SELECT 1 FROM turns t WHERE t.session_no = ?1 AND t.speaker_no = p.name_no AND t.speaker_no IS NOT NULL AND t.role > 0)
-         ORDER BY p.name_no LIMIT ?2",
-    )?;
+           SELECT 1 FROM turns t WHERE t.session_no = ?1 AND t.speaker_no = p.name_no
+             AND t.speaker_no IS NOT NULL AND t.role > {USER})
+         ORDER BY p.name_no LIMIT ?2"
+    ))?;
     let mut people: Vec<(String, String)> = Vec::new();
     let mut rows = statement.query(params![session_no, NAMES])?;
     while let Some(r) = rows.next()? {

@@ -1,26 +1,36 @@
 //! Rows of threads, found by number, key or name.
 
 use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
 
-use crate::clock::Millis;
+use crate::clock::{Millis, as_rfc3339, as_rfc3339_or_null};
 use crate::error::{Error, Result};
 use crate::ledger::Read;
+use crate::ledger::codes::{COMPACTION, SESSION};
+use crate::redact::as_redacted;
 use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
 
 /// A thread.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct ThreadRow {
+    #[serde(skip)]
     pub no: ThreadNo,
+    #[serde(rename = "thread")]
     pub key: String,
     /// The file name of its head, without the extension.
+    #[serde(skip)]
     pub file: String,
+    #[serde(serialize_with = "as_redacted")]
     pub label: String,
     /// `active` or `closed`.
     pub state: String,
     /// The thread it was merged into; it is then no longer a thread of its own.
+    #[serde(skip)]
     pub merged_into: Option<ThreadNo>,
+    #[serde(serialize_with = "as_rfc3339")]
     pub created_at: Millis,
     /// When it was last worked in, according to its nodes and runs.
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
 }
 
@@ -34,15 +44,17 @@ impl ThreadRow {
 const NEWEST_RUNS: i64 = 32;
 
 /// `last_at` is computed from session and compaction nodes, which are few, and from runs they may not cover yet.
-const COLUMNS: &str = "t.thread_no, t.thread_key, t.file, t.label, t.state, t.merged_into, t.created_at,
-    nullif(max(
-      coalesce((SELECT max(last_at) FROM nodes n WHERE n.thread_no = t.thread_no AND n.kind IN (1, 2)), -1),
-      coalesce((SELECT max(r.last_at) FROM
-        (SELECT run_no FROM run_threads m WHERE m.thread_no = t.thread_no ORDER BY run_no DESC LIMIT NEWEST) m
-        JOIN turn_results r USING (run_no)), -1)), -1)";
-
 fn columns() -> String {
-    COLUMNS.replace("NEWEST", &NEWEST_RUNS.to_string())
+    format!(
+        "t.thread_no, t.thread_key, t.file, t.label, t.state, t.merged_into, t.created_at,
+         nullif(max(
+           coalesce((SELECT max(last_at) FROM nodes n
+                     WHERE n.thread_no = t.thread_no AND n.kind IN ({SESSION}, {COMPACTION})), -1),
+           coalesce((SELECT max(r.last_at) FROM
+             (SELECT run_no FROM run_threads m WHERE m.thread_no = t.thread_no
+              ORDER BY run_no DESC LIMIT {NEWEST_RUNS}) m
+             JOIN turn_results r USING (run_no)), -1)), -1)"
+    )
 }
 
 fn row_of(r: &Row) -> rusqlite::Result<ThreadRow> {

@@ -2,22 +2,23 @@
 //! renumber, only add.
 
 use crate::event::{RecordClass, Role, RunStatus, TurnKind};
+use crate::ledger::codes::*;
 
 pub(super) fn role_code(role: Role) -> i64 {
     match role {
-        Role::User => 0,
-        Role::Assistant => 1,
-        Role::Tool => 2,
-        Role::System => 3,
+        Role::User => USER,
+        Role::Assistant => ASSISTANT,
+        Role::Tool => TOOL,
+        Role::System => SYSTEM,
     }
 }
 
 /// The role of a stored number.
 pub fn role_of(code: i64) -> Role {
     match code {
-        0 => Role::User,
-        1 => Role::Assistant,
-        2 => Role::Tool,
+        USER => Role::User,
+        ASSISTANT => Role::Assistant,
+        TOOL => Role::Tool,
         _ => Role::System,
     }
 }
@@ -32,29 +33,34 @@ pub fn role_name(role: Role) -> &'static str {
     }
 }
 
+/// Serialises a role by its name.
+pub(super) fn as_role<S: serde::Serializer>(role: &Role, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(role_name(*role))
+}
+
 pub fn role_parse(name: &str) -> Option<Role> {
     [Role::User, Role::Assistant, Role::Tool, Role::System].into_iter().find(|r| role_name(*r) == name)
 }
 
 pub(super) fn kind_code(kind: TurnKind) -> i64 {
     match kind {
-        TurnKind::Message => 0,
-        TurnKind::Thinking => 1,
-        TurnKind::ToolCall => 2,
-        TurnKind::ToolResult => 3,
-        TurnKind::CompactSummary => 4,
-        TurnKind::MachinePrompt => 5,
+        TurnKind::Message => MESSAGE,
+        TurnKind::Thinking => THINKING,
+        TurnKind::ToolCall => TOOL_CALL,
+        TurnKind::ToolResult => TOOL_RESULT,
+        TurnKind::CompactSummary => COMPACT_SUMMARY,
+        TurnKind::MachinePrompt => MACHINE_PROMPT,
     }
 }
 
 /// The kind of a stored number.
 pub fn kind_of(code: i64) -> TurnKind {
     match code {
-        0 => TurnKind::Message,
-        1 => TurnKind::Thinking,
-        2 => TurnKind::ToolCall,
-        3 => TurnKind::ToolResult,
-        4 => TurnKind::CompactSummary,
+        MESSAGE => TurnKind::Message,
+        THINKING => TurnKind::Thinking,
+        TOOL_CALL => TurnKind::ToolCall,
+        TOOL_RESULT => TurnKind::ToolResult,
+        COMPACT_SUMMARY => TurnKind::CompactSummary,
         _ => TurnKind::MachinePrompt,
     }
 }
@@ -71,6 +77,11 @@ pub fn kind_name(kind: TurnKind) -> &'static str {
     }
 }
 
+/// Serialises a kind by its name.
+pub(super) fn as_kind<S: serde::Serializer>(kind: &TurnKind, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(kind_name(*kind))
+}
+
 pub(super) fn class_code(class: RecordClass) -> i64 {
     match class {
         RecordClass::Conversation => 0,
@@ -81,7 +92,7 @@ pub(super) fn class_code(class: RecordClass) -> i64 {
         RecordClass::Blob => 5,
         RecordClass::Blank => 6,
         RecordClass::Unknown => 7,
-        RecordClass::Quarantined => 8,
+        RecordClass::Quarantined => QUARANTINED,
     }
 }
 
@@ -94,7 +105,7 @@ pub(super) fn class_of(code: i64) -> RecordClass {
         4 => RecordClass::Progress,
         5 => RecordClass::Blob,
         6 => RecordClass::Blank,
-        8 => RecordClass::Quarantined,
+        QUARANTINED => RecordClass::Quarantined,
         _ => RecordClass::Unknown,
     }
 }
@@ -114,24 +125,20 @@ pub fn class_name(class: RecordClass) -> &'static str {
     }
 }
 
-/// Stored states of a run that has not ended, and of one whose next prompt came before its end.
-pub(super) const RUN_OPEN: i64 = 0;
-pub(super) const RUN_SUPERSEDED: i64 = 4;
-
 pub(super) fn status_code(status: RunStatus) -> i64 {
     match status {
-        RunStatus::Completed => 1,
-        RunStatus::Interrupted => 2,
-        RunStatus::Failed => 3,
+        RunStatus::Completed => RUN_COMPLETED,
+        RunStatus::Interrupted => RUN_INTERRUPTED,
+        RunStatus::Failed => RUN_FAILED,
     }
 }
 
 pub(super) fn status_name(code: i64) -> &'static str {
     match code {
         RUN_OPEN => "open",
-        1 => "completed",
-        2 => "interrupted",
-        3 => "failed",
+        RUN_COMPLETED => "completed",
+        RUN_INTERRUPTED => "interrupted",
+        RUN_FAILED => "failed",
         RUN_SUPERSEDED => "superseded",
         _ => "unknown",
     }

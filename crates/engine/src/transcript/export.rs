@@ -11,19 +11,25 @@ use crate::ledger::Read;
 use crate::ledger::blocks::{self, Opener};
 use crate::scope::{AgentNo, BlockNo, SessionNo, StreamNo};
 use crate::transcript::prepare::OriginForm;
+use crate::transcript::read::as_shown;
 
 pub use choose::{Beside, Part, files_of_session, part_of_file, part_of_session, write};
 
 /// A stream of a session that can be exported.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, serde::Serialize, Debug)]
 pub struct StreamRow {
+    #[serde(skip)]
     pub no: StreamNo,
+    #[serde(skip)]
     pub harness: String,
     pub form: OriginForm,
+    #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
+    /// The rows of a database; empty for a file.
     pub key: String,
     pub lane: String,
     /// The newest generation; all older ones are kept.
+    #[serde(skip)]
     pub generation: i64,
     pub bytes: u64,
     pub records: u64,

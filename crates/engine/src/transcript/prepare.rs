@@ -41,7 +41,8 @@ pub struct Origin {
     pub path: PathBuf,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum OriginForm {
     File = 0,
     Database = 1,

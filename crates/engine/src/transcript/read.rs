@@ -1,20 +1,21 @@
 //! Reads agents, workspaces, sessions, runs and turns, always within one agent.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{OptionalExtension, Row, params};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::codes::{kind_of, role_of, status_name};
+use super::codes::{as_kind, as_role, kind_of, role_of, status_name};
 use super::runs::RunUsage;
-use crate::clock::{Millis, as_rfc3339};
+use crate::clock::{Millis, as_rfc3339, as_rfc3339_or_null};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Role, TurnKind};
 pub use crate::ledger::agents::{agent_no, ensure_agent};
 use crate::ledger::blocks::Opener;
+use crate::ledger::codes::{MESSAGE, USER};
 use crate::ledger::{Read, Write};
-use crate::redact::redact;
+use crate::redact::{as_redacted_or_null, redact};
 use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
 /// An agent in a list.
@@ -37,16 +38,25 @@ pub fn agents(tx: &Read) -> Result<Vec<AgentRow>> {
 }
 
 /// A workspace in a list.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct WorkspaceRow {
+    #[serde(skip)]
     pub no: WorkspaceNo,
+    #[serde(rename = "workspace")]
     pub id: String,
     pub label: String,
+    #[serde(serialize_with = "as_shown")]
     pub root: PathBuf,
     /// The workspace this one continues.
     pub alias_of: Option<String>,
     pub sessions: u64,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
+}
+
+/// Serialises a path as text.
+pub(super) fn as_shown<S: Serializer>(path: &Path, to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_str(&path.display())
 }
 
 pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<WorkspaceRow>> {
@@ -121,18 +131,26 @@ pub fn alias_workspace(tx: &mut Write, agent_no: AgentNo, old: &str, new: &str) 
 }
 
 /// A session in a list.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct SessionRow {
+    #[serde(skip)]
     pub no: SessionNo,
+    #[serde(rename = "session")]
     pub key: SessionKey,
     pub workspace: Option<String>,
     pub workspace_id: Option<String>,
     pub cwd: Option<String>,
+    #[serde(serialize_with = "as_redacted_or_null")]
     pub title: Option<String>,
+    /// The version of its program.
     pub version: Option<String>,
+    /// The session it was copied from.
     pub fork_of: Option<String>,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub started_at: Option<Millis>,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub ended_at: Option<Millis>,
     pub ended_by: Option<String>,
     /// The number of turns first seen here, and of those shared with the session it was copied from.
@@ -167,10 +185,11 @@ fn session_of(r: &Row) -> rusqlite::Result<SessionRow> {
 /// The first thing a person said in a session, which names it if the program gave no title.
 pub fn first_prompt(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result<Option<String>> {
     let place: Option<(BlockNo, i64, i64)> = tx
-        .prepare_cached(
-            "SELECT block_no, text_offset, text_length FROM turns WHERE session_no = ?1 AND role = 0 AND kind = 0
-               AND forgotten IS NULL ORDER BY turn_no LIMIT 1",
-        )?
+        .prepare_cached(&format!(
+            "SELECT block_no, text_offset, text_length FROM turns
+             WHERE session_no = ?1 AND role = {USER} AND kind = {MESSAGE} AND forgotten IS NULL
+             ORDER BY turn_no LIMIT 1"
+        ))?
         .query_row([session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
         .optional()?;
     let Some((block, offset, length)) = place else { return Ok(None) };
@@ -279,34 +298,47 @@ pub fn names_of<'s>(tx: &Read, sessions: impl IntoIterator<Item = &'s SessionRow
 }
 
 /// A turn with its text.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Turn {
+    #[serde(rename = "turn")]
     pub id: TurnId,
     pub session: SessionKey,
+    #[serde(skip)]
     pub session_no: SessionNo,
+    /// Empty for the main line, else the sub-agent's.
     pub lane: String,
+    /// The program's own id for it.
     pub entry: String,
+    /// How often the program rewrote it.
     pub revision: i64,
+    /// The entry it answers.
     pub parent: Option<String>,
+    #[serde(serialize_with = "as_role")]
     pub role: Role,
+    #[serde(serialize_with = "as_kind")]
     pub kind: TurnKind,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub at: Option<Millis>,
     pub workspace: Option<String>,
     pub speaker: Option<String>,
     pub model: Option<String>,
     pub tool: Option<String>,
+    /// The tool call it belongs to.
     pub call: Option<String>,
     pub failed: bool,
     /// `[input, output, cache read, cache write]` tokens of the model message, if the record states them.
     pub usage: Option<serde_json::Value>,
     pub thread: Option<String>,
     pub run: RunNo,
+    #[serde(skip)]
     pub record: RecordNo,
     /// The folder the session was started in.
+    #[serde(skip)]
     pub cwd: Option<String>,
     /// Empty if it was forgotten.
     pub text: String,
     /// When its text was forgotten; its address stays (R14.2).
+    #[serde(skip)]
     pub forgotten: Option<Millis>,
 }
 
@@ -460,9 +492,11 @@ pub fn turns_around(tx: &Read, opener: &Opener, agent_no: AgentNo, turn: Turn, a
 }
 
 /// The main line or a sub-agent of a session.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct LaneRow {
+    /// Empty for the main line.
     pub lane: String,
+    /// The tool call that started a sub-agent.
     pub parent_call: Option<String>,
     pub turns: u64,
 }
@@ -479,21 +513,32 @@ pub fn lanes(tx: &Read, session_no: SessionNo) -> Result<Vec<LaneRow>> {
 }
 
 /// The normalised result of a run.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct RunRow {
+    #[serde(rename = "run")]
     pub no: RunNo,
     pub lane: String,
+    /// The program's own id for it.
     pub key: Option<String>,
     pub status: &'static str,
     pub stop_reason: Option<String>,
     pub model: Option<String>,
+    #[serde(serialize_with = "as_tokens")]
     pub usage: RunUsage,
     pub prompt: Option<TurnId>,
     pub answer: Option<TurnId>,
     pub request_fingerprint: Option<String>,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub opened_at: Option<Millis>,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
     pub closed_by: Option<String>,
+}
+
+/// Tokens as the program reported them; the ledger stores more of them.
+fn as_tokens<S: Serializer>(usage: &RunUsage, to: S) -> std::result::Result<S::Ok, S::Error> {
+    let RunUsage { input, output, cache_read, cache_write, .. } = usage;
+    to.collect_map([("input", input), ("output", output), ("cache_read", cache_read), ("cache_write", cache_write)])
 }
 
 pub fn runs(tx: &Read, session_no: SessionNo) -> Result<Vec<RunRow>> {
@@ -539,11 +584,12 @@ pub fn record_classes(tx: &Read, session_no: SessionNo) -> Result<Vec<(crate::ev
 }
 
 /// A point where a context was compacted, or the program started a new one.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct BoundaryRow {
     /// `compaction` or `segment`.
     pub kind: String,
     pub reason: Option<String>,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub at: Option<Millis>,
 }
 
@@ -557,18 +603,24 @@ pub fn boundaries(tx: &Read, session_no: SessionNo) -> Result<Vec<BoundaryRow>> 
 }
 
 /// A range of bytes that could not be decoded and was quarantined.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Quarantined {
     pub id: QuarantineId,
+    #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
+    /// The row of a database it came from; empty in a file of lines.
     pub key: String,
+    /// Where it begins in its source.
+    #[serde(rename = "offset")]
     pub position: i64,
     pub length: i64,
     pub line: Option<i64>,
     pub reason: String,
     pub session: Option<String>,
+    #[serde(skip)]
     pub record: RecordNo,
     /// When its bytes were forgotten.
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub forgotten: Option<Millis>,
 }
 
@@ -611,16 +663,28 @@ pub fn record_bytes(tx: &Read, opener: &Opener, record_no: RecordNo) -> Result<V
 }
 
 /// The amount of data stored for an agent.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Totals {
     pub sessions: u64,
     pub turns: u64,
+    #[serde(skip)]
     pub records: u64,
     pub source_bytes: u64,
+    #[serde(skip)]
     pub quarantined: u64,
+    /// Projects; those joined by an alias count once.
     pub workspaces: u64,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub first_at: Option<Millis>,
+    #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
+}
+
+impl Totals {
+    /// From the first to the last moment; `None` where nothing is stored.
+    pub fn span(&self) -> Option<(Millis, Millis)> {
+        self.first_at.zip(self.last_at)
+    }
 }
 
 pub fn totals(tx: &Read, agent_no: AgentNo) -> Result<Totals> {

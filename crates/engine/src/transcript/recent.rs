@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::event::TurnKind;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
+use crate::ledger::codes::{MESSAGE, TOOL_CALL, TOOL_RESULT};
 use crate::scope::{AgentNo, BlockNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
 /// A recently active session, in a list.
@@ -81,10 +82,11 @@ pub struct ToolTurn {
 
 /// The last tool calls and results of a run, oldest first.
 pub fn tools(tx: &Read, run_no: RunNo, most: usize) -> Result<Vec<ToolTurn>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT turn_no, kind, name, call, failed FROM turns t INDEXED BY turns_run LEFT JOIN names ON name_no = tool_no
-         WHERE run_no = ?1 AND kind IN (2, 3) ORDER BY turn_no DESC LIMIT ?2",
-    )?;
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT turn_no, kind, name, call, failed FROM turns t INDEXED BY turns_run
+         LEFT JOIN names ON name_no = tool_no
+         WHERE run_no = ?1 AND kind IN ({TOOL_CALL}, {TOOL_RESULT}) ORDER BY turn_no DESC LIMIT ?2"
+    ))?;
     let rows = statement.query_map(params![run_no, most as i64], |r| {
         Ok(ToolTurn {
             id: r.get(0)?,
@@ -102,11 +104,13 @@ pub fn tools(tx: &Read, run_no: RunNo, most: usize) -> Result<Vec<ToolTurn>> {
 /// The last messages of a session's main line after `behind`, oldest first: the part of a context that is not
 /// distilled.
 pub fn messages(tx: &Read, session_no: SessionNo, behind: TurnId, most: usize) -> Result<Vec<TurnId>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT turn_no FROM turns t INDEXED BY turns_session JOIN lanes l USING (lane_no) JOIN turn_results r USING (run_no)
-         WHERE t.session_no = ?1 AND t.turn_no > ?2 AND l.lane = '' AND t.kind = 0 AND t.forgotten IS NULL
-           AND r.left_by IS NULL ORDER BY turn_no DESC LIMIT ?3",
-    )?;
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT turn_no FROM turns t INDEXED BY turns_session JOIN lanes l USING (lane_no)
+         JOIN turn_results r USING (run_no)
+         WHERE t.session_no = ?1 AND t.turn_no > ?2 AND l.lane = '' AND t.kind = {MESSAGE}
+           AND t.forgotten IS NULL AND r.left_by IS NULL
+         ORDER BY turn_no DESC LIMIT ?3"
+    ))?;
     let rows = statement.query_map(params![session_no, behind.0, most as i64], |r| r.get(0))?;
     let mut out: Vec<TurnId> = rows.collect::<rusqlite::Result<_>>()?;
     out.reverse();

@@ -9,11 +9,12 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
-use super::codes::{RUN_OPEN, RUN_SUPERSEDED, status_code};
+use super::codes::status_code;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::event::{NewTurn, Role, RunStatus, TurnKind, Usage};
 use crate::ledger::Write;
+use crate::ledger::codes::{MESSAGE, RUN_OPEN, RUN_SUPERSEDED, USER};
 use crate::scope::{AgentNo, LaneNo, NameNo, RunNo, SessionKey, SessionNo, TurnId};
 
 /// A run without a record for this long is closed (SPEC §2).
@@ -367,11 +368,11 @@ impl Runs {
             return Ok(());
         }
         let run = tx
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "SELECT run_key, status, stop_reason, model_no, usage, prompt_turn, answer_turn, request_fingerprint,
-                        (SELECT role = 0 AND kind = 0 FROM turns WHERE turn_no = prompt_turn),
-                        opened_at, last_at, closed_by FROM turn_results WHERE run_no = ?1",
-            )?
+                        (SELECT role = {USER} AND kind = {MESSAGE} FROM turns WHERE turn_no = prompt_turn),
+                        opened_at, last_at, closed_by FROM turn_results WHERE run_no = ?1"
+            ))?
             .query_row([no], |r| {
                 Ok(Run {
                     key: r.get(0)?,

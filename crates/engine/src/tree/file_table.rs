@@ -1,8 +1,6 @@
 //! The file table: one row for every visible file, so that listing needs no file to be opened (D1, R9.2). The table is
 //! derived from the files: deleting its rows loses nothing.
 
-use std::fmt;
-
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::{Map, Value};
 
@@ -12,71 +10,35 @@ use crate::home::{Digest, MemoryPath, RelPath, Stamp};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened, PageKey, Period, RuntimePage};
 use crate::redact::redact;
-use crate::scope::{AgentNo, ChangeNo, FileNo};
+use crate::scope::{AgentNo, ChangeNo, FileNo, named};
 use crate::title::{TitleKey, active_name, short_of_file};
 
-/// The kind of a visible file, decided by its path.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Kind {
-    /// IDENTITY, SOUL, AGENTS, USER: written once by bootstrap and owned by the human afterwards.
-    Page,
-    /// MEMORY.md, ACTIVE.md and thread pages: part of the file is rendered.
-    Head,
-    OpenLoop,
-    Proposal,
-    Daily,
-    Artifact,
-    Rollup,
-    /// `memory/MEMORY.md` and the index of each workspace.
-    Index,
-    /// One durable memory.
-    Leaf,
-    /// Rendered pages about the recent runs of a workspace.
-    Runtime,
-    /// A skill candidate.
-    Skill,
-    /// Any other Markdown file a person keeps in the tree.
-    Note,
+named! {
+    /// The kind of a visible file, decided by its path.
+    pub enum Kind {
+        /// IDENTITY, SOUL, AGENTS, USER: written once by bootstrap and owned by the human afterwards.
+        Page = "page",
+        /// MEMORY.md, ACTIVE.md and thread pages: part of the file is rendered.
+        Head = "head",
+        OpenLoop = "open loop",
+        Proposal = "proposal",
+        Daily = "daily",
+        Artifact = "artifact",
+        Rollup = "rollup",
+        /// `memory/MEMORY.md` and the index of each workspace.
+        Index = "index",
+        /// One durable memory.
+        Leaf = "memory",
+        /// Rendered pages about the recent runs of a workspace.
+        Runtime = "runtime",
+        /// A skill candidate.
+        Skill = "skill",
+        /// Any other Markdown file a person keeps in the tree.
+        Note = "note",
+    }
 }
 
 impl Kind {
-    pub const ALL: &[Kind] = &[
-        Kind::Page,
-        Kind::Head,
-        Kind::OpenLoop,
-        Kind::Proposal,
-        Kind::Daily,
-        Kind::Artifact,
-        Kind::Rollup,
-        Kind::Index,
-        Kind::Leaf,
-        Kind::Runtime,
-        Kind::Skill,
-        Kind::Note,
-    ];
-
-    /// The word in tables, JSON and filters.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Page => "page",
-            Kind::Head => "head",
-            Kind::OpenLoop => "loop",
-            Kind::Proposal => "proposal",
-            Kind::Daily => "daily",
-            Kind::Artifact => "artifact",
-            Kind::Rollup => "rollup",
-            Kind::Index => "index",
-            Kind::Leaf => "memory",
-            Kind::Runtime => "runtime",
-            Kind::Skill => "skill",
-            Kind::Note => "note",
-        }
-    }
-
-    pub fn parse(name: &str) -> Option<Kind> {
-        Kind::ALL.iter().copied().find(|k| k.name() == name)
-    }
-
     /// The letter before the colon of an item id: `l:`, `p:`, `m:`, `a:`.
     pub fn prefix(self) -> Option<char> {
         match self {
@@ -89,35 +51,18 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named! {
+    /// Whether a file is current, archived, or gone.
+    pub enum State {
+        Active = "active",
+        Archived = "archived",
+        Gone = "gone",
     }
-}
-
-/// Whether a file is current, archived, or gone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
-    Active,
-    Archived,
-    Gone,
 }
 
 impl State {
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Active => "active",
-            State::Archived => "archived",
-            State::Gone => "gone",
-        }
-    }
-
     fn parse(name: &str) -> State {
-        match name {
-            "active" => State::Active,
-            "archived" => State::Archived,
-            _ => State::Gone,
-        }
+        State::named(name).unwrap_or(State::Gone)
     }
 }
 
@@ -551,7 +496,7 @@ fn entry(r: &Row) -> rusqlite::Result<Entry> {
         file_no: r.get(0)?,
         // Every path was a valid `RelPath` when it was stored.
         path: RelPath::parse(&r.get::<_, String>(1)?).unwrap_or(RelPath::literal("unknown.md")),
-        kind: Kind::parse(&r.get::<_, String>(2)?).unwrap_or(Kind::Note),
+        kind: Kind::named(&r.get::<_, String>(2)?).unwrap_or(Kind::Note),
         state: State::parse(&r.get::<_, String>(3)?),
         stamp: Stamp {
             size: r.get::<_, i64>(4)? as u64,
@@ -612,7 +557,7 @@ pub fn changes_of(
     let (mut out, mut looked, mut last) = (Vec::new(), 0, change_no);
     while let Some(r) = rows.next()? {
         (looked, last) = (looked + 1, r.get(0)?);
-        if Kind::parse(r.get_ref(1)?.as_str().unwrap_or_default()).is_some_and(|kind| kinds.contains(&kind)) {
+        if Kind::named(r.get_ref(1)?.as_str().unwrap_or_default()).is_some_and(|kind| kinds.contains(&kind)) {
             out.extend(numbered(tx, agent_no, r.get(2)?)?);
         }
     }
@@ -678,7 +623,7 @@ pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<Vec<(Kind, u64)>> {
     )?;
     let rows = statement.query_map([agent_no], |r| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)? as u64)))?;
     let found: Vec<(String, u64)> = rows.collect::<rusqlite::Result<_>>()?;
-    Ok(found.into_iter().filter_map(|(kind, n)| Some((Kind::parse(&kind)?, n))).collect())
+    Ok(found.into_iter().filter_map(|(kind, n)| Some((Kind::named(&kind)?, n))).collect())
 }
 
 /// Open loops due on or before a day, the longest overdue first, and their total number.

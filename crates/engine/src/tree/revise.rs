@@ -7,7 +7,7 @@ use rusqlite::params;
 
 use super::file_table::Kind;
 use super::{AssistantHome, LARGEST_FILE, TreeLock, file_table};
-use crate::clock::{Clock, Millis};
+use crate::clock::{Clock, Millis, as_rfc3339};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{self, Digest, Publication, Published, RelPath, Stamp};
@@ -119,12 +119,16 @@ fn is_symlink(at: &AssistantHome, path: &RelPath) -> bool {
 }
 
 /// A kept earlier version of a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, serde::Serialize, Debug)]
 pub struct Revision {
+    #[serde(rename = "revision")]
     pub no: RevisionNo,
     pub path: String,
+    #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
+    /// What took its place.
     pub why: String,
+    #[serde(skip)]
     pub bytes: Vec<u8>,
 }
 

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use super::queue::{Queue, Removed};
 use super::wire::{Block, Message, Record};
-use crate::lines::{List, Loose, Str, is_uuid, parse_line, parse_part, readable};
+use crate::lines::{List, Loose, Str, is_uuid, parse_line, parse_object, parse_part, readable};
 
 /// Texts that begin with one of these were written by the program, though their record says `user`.
 const MACHINE_OPENINGS: &[&str] = &[
@@ -568,7 +568,7 @@ fn at(record: &Record) -> Option<i64> {
 }
 
 fn message<'a>(record: &Record<'a>) -> Result<Message<'a>, String> {
-    parse_part(record.message.ok_or("message is missing")?, "message")
+    parse_object(record.message.ok_or("message is missing")?, "message")
 }
 
 /// Content as blocks; a string is one block of text.

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use super::wire::{
     Compacted, Content, Context, Event, EventItem, Item, Line, Output, Passthrough, SessionMeta, UsageRecord,
 };
-use crate::lines::{List, Loose, Str, parse_line, parse_part, readable};
+use crate::lines::{List, Loose, Str, parse_line, parse_object, parse_part, readable};
 
 /// Texts of role `user` that begin with one of these were written by the program.
 const MACHINE_OPENINGS: &[&str] = &[
@@ -73,22 +73,22 @@ impl Rollout {
         let at = line.timestamp.get().and_then(parse_rfc3339);
         let Some(payload) = line.payload else { return self.bare(&line, bytes, at) };
         Ok(match line.kind.or_empty() {
-            "session_meta" => self.session_meta(&parse_part(payload, "payload")?),
+            "session_meta" => self.session_meta(&parse_object(payload, "payload")?),
             "response_item" => {
-                let item = parse_part(payload, "payload")?;
+                let item = parse_object(payload, "payload")?;
                 self.item(item, line.metadata.0.compaction_output.0, at)?
             }
-            "event_msg" => self.event(parse_part(payload, "payload")?, at)?,
-            "compacted" => self.compacted(parse_part(payload, "payload")?, at),
+            "event_msg" => self.event(parse_object(payload, "payload")?, at)?,
+            "compacted" => self.compacted(parse_object(payload, "payload")?, at),
             "turn_context" => {
-                let context: Context = parse_part(payload, "payload")?;
+                let context: Context = parse_object(payload, "payload")?;
                 if let Some(run) = context.turn_id.filled() {
                     self.state.run = Some(run.to_owned());
                 }
                 self.context(&context);
                 Decoded::of(RecordClass::Meta)
             }
-            "token_usage_record" => self.usage(&parse_part(payload, "payload")?),
+            "token_usage_record" => self.usage(&parse_object(payload, "payload")?),
             "world_state" => Decoded::of(RecordClass::Meta),
             _ => Decoded::of(RecordClass::Unknown),
         })

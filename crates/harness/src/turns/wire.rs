@@ -5,35 +5,22 @@ use serde::Deserialize;
 use crate::lines::{List, Str, Whole};
 
 /// `{session, id, time, speaker, role, text, workspace?, thread?, participants?}`, and optional fields.
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Line<'a> {
-    #[serde(default, borrow)]
     pub session: Str<'a>,
-    #[serde(default, borrow)]
     pub text: Str<'a>,
-    #[serde(default, borrow)]
     pub id: Id<'a>,
-    #[serde(default, borrow)]
     pub time: Id<'a>,
-    #[serde(default, borrow)]
     pub speaker: Str<'a>,
-    #[serde(default, borrow)]
     pub role: Str<'a>,
-    #[serde(default, borrow)]
     pub workspace: Str<'a>,
-    #[serde(default, borrow)]
     pub thread: Str<'a>,
-    #[serde(default, borrow)]
     pub participants: List<Str<'a>>,
-    #[serde(default, borrow)]
     pub tool: Str<'a>,
-    #[serde(default, borrow)]
     pub call: Str<'a>,
-    #[serde(default, borrow)]
     pub model: Str<'a>,
-    #[serde(default, borrow)]
     pub parent: Id<'a>,
-    #[serde(default, borrow)]
     pub run: Id<'a>,
 }
 

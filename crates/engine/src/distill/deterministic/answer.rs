@@ -47,7 +47,10 @@ pub fn best(message: &Message, most: usize, least: u32) -> Vec<&Statement> {
 
 /// Whether a statement names something that cannot be guessed: a file, an identifier, a number.
 pub fn names(text: &str) -> bool {
-    text.contains('`') || text.split_whitespace().any(|w| is_id(w.trim_matches(|c: char| !c.is_alphanumeric())) || w.bytes().any(|b| b.is_ascii_digit()))
+    text.contains('`')
+        || text
+            .split_whitespace()
+            .any(|w| is_id(w.trim_matches(|c: char| !c.is_alphanumeric())) || w.bytes().any(|b| b.is_ascii_digit()))
 }
 
 /// Whether a statement tells what the model is about to do or is doing: "Let me …", "I'm also adding …". The work goes on.
@@ -60,8 +63,9 @@ pub fn announces(s: &Statement) -> bool {
     // "I'm also adding": a participle within three words.
     let progressive = phrases!("i'm / i am / we're / we are");
     (0..words.len()).any(|at| {
-        progressive.begin(&words[at..]).next().is_some_and(|((), taken)| {
-            words[at + taken..].iter().take(2).any(|w| low[w.start..w.end].ends_with("ing"))
-        })
+        progressive
+            .begin(&words[at..])
+            .next()
+            .is_some_and(|((), taken)| words[at + taken..].iter().take(2).any(|w| low[w.start..w.end].ends_with("ing")))
     })
 }

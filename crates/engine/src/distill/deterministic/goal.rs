@@ -29,7 +29,8 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
         .collect();
     let newest = asks.iter().rfind(|(p, _)| p.purpose == Purpose::Request).or(asks.last());
     let opening = opening(&asks, exchanges);
-    let carried = before.map(|item| (item.text.split(JOIN).next().unwrap_or(&item.text).to_owned(), item.turns.clone()));
+    let carried =
+        before.map(|item| (item.text.split(JOIN).next().unwrap_or(&item.text).to_owned(), item.turns.clone()));
     let (first, turns) = match (carried, opening) {
         (Some(carried), _) => carried,
         (None, Some((prompt, text))) => (text.clone(), vec![prompt.turn]),

@@ -27,7 +27,12 @@ impl Noted {
     pub fn new(text: &str, turn: TurnId, weight: u8) -> Option<Noted> {
         let text = line(text);
         let bag = Bag::of(&text);
-        text.chars().any(char::is_alphanumeric).then(|| Noted { item: Item::new(text, turn), bag, weight, seq: place(turn) })
+        text.chars().any(char::is_alphanumeric).then(|| Noted {
+            item: Item::new(text, turn),
+            bag,
+            weight,
+            seq: place(turn),
+        })
     }
 
     /// An item carried over from before these turns.

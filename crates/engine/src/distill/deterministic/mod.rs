@@ -73,7 +73,8 @@ fn mark_work(exchanges: &mut [Exchange], events: &[Event]) {
     let ends: Vec<usize> = exchanges.iter().skip(1).map(Exchange::at).chain([events.len()]).collect();
     for (exchange, end) in exchanges.iter_mut().zip(ends) {
         let events = events.get(exchange.at()..end).unwrap_or_default();
-        exchange.worked |= events.iter().any(|e| !e.edited.is_empty() || !e.committed.is_empty() || e.checked.is_some());
+        exchange.worked |=
+            events.iter().any(|e| !e.edited.is_empty() || !e.committed.is_empty() || e.checked.is_some());
     }
 }
 
@@ -141,7 +142,11 @@ fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settl
     }
     // An error that says nothing ("Script error:") is not worth telling.
     for mended in work.mended.iter().filter(|m| m.error.len() >= 20 && !m.error.ends_with(':')) {
-        let item = Item { text: format!("{}{JOIN}passes", mended.text()), turns: vec![mended.failed, mended.passed], file: None };
+        let item = Item {
+            text: format!("{}{JOIN}passes", mended.text()),
+            turns: vec![mended.failed, mended.passed],
+            file: None,
+        };
         put(&mut told.fixed, &item, 1);
     }
     for item in work.commands.iter().rev().take(2).rev() {

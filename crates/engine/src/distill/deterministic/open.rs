@@ -63,7 +63,11 @@ impl Open {
         for (i, s) in prompt.own.iter().enumerate() {
             let lasting = s.label == Label::Commitment || s.sure && s.label == Label::Remaining;
             if lasting && !settled.after(prompt.at, &s.bag()) {
-                let text = if s.standalone || i == 0 { s.text.clone() } else { format!("{} {}", prompt.own[i - 1].text, s.text) };
+                let text = if s.standalone || i == 0 {
+                    s.text.clone()
+                } else {
+                    format!("{} {}", prompt.own[i - 1].text, s.text)
+                };
                 self.loops.add(&text, prompt.turn, 4);
             }
         }
@@ -76,7 +80,9 @@ impl Open {
         for s in answer.statements.iter().filter(|s| s.ticked != Some(true)) {
             match s.label {
                 Label::Offer | Label::Question if last && (s.sure || s.asks) => self.loops.add(&s.text, answer.turn, 3),
-                Label::Remaining if last && s.sure && !s.text.ends_with(':') && s.standalone => self.next.add(&s.text, answer.turn, 3),
+                Label::Remaining if last && s.sure && !s.text.ends_with(':') && s.standalone => {
+                    self.next.add(&s.text, answer.turn, 3)
+                }
                 Label::Remaining | Label::Commitment if s.sure && !s.text.ends_with(':') && s.standalone && open(s) => {
                     self.loops.add(&s.text, answer.turn, 2);
                 }

@@ -183,7 +183,9 @@ fn asked(own: &[Statement]) -> (usize, usize) {
         .or_else(|| own.iter().position(is))
         .or_else(|| own.iter().position(|s| s.label != Label::Assent))
         .unwrap_or(0);
-    let from = if first > 0 && own[first - 1].label != Label::Assent && (!own[first].standalone || weight(&own[first].text) <= 3)
+    let from = if first > 0
+        && own[first - 1].label != Label::Assent
+        && (!own[first].standalone || weight(&own[first].text) <= 3)
     {
         first - 1
     } else {
@@ -204,7 +206,11 @@ fn words(own: &[Statement], (from, count): (usize, usize)) -> String {
     let mut text = String::new();
     for s in own.iter().skip(from).take(count) {
         if !text.is_empty() {
-            text.push_str(if text.ends_with(['.', '!', '?', '…', ':', ';', ',', '。', '？', '！']) { " " } else { "; " });
+            text.push_str(if text.ends_with(['.', '!', '?', '…', ':', ';', ',', '。', '？', '！']) {
+                " "
+            } else {
+                "; "
+            });
         }
         text.push_str(&s.text);
     }
@@ -227,10 +233,24 @@ fn failure_in(text: &str) -> Option<String> {
             continue;
         }
         let low = line.to_ascii_lowercase();
-        let named = ["error:", "error ts", "error[", "exception:", "failed:", "fatal:", "panicked at", "err!"].iter().any(|w| low.contains(w));
-        let worded = ["error", "failed", "cannot ", "can't ", "not found", "denied", "refused", "unable to", "no such", "violates", "is a directory"]
+        let named = ["error:", "error ts", "error[", "exception:", "failed:", "fatal:", "panicked at", "err!"]
             .iter()
             .any(|w| low.contains(w));
+        let worded = [
+            "error",
+            "failed",
+            "cannot ",
+            "can't ",
+            "not found",
+            "denied",
+            "refused",
+            "unable to",
+            "no such",
+            "violates",
+            "is a directory",
+        ]
+        .iter()
+        .any(|w| low.contains(w));
         let score = u8::from(named) * 2 + u8::from(worded);
         if score > best.as_ref().map_or(0, |(s, _)| *s) {
             best = Some((score, cut(&plain(line), 220)));

@@ -45,7 +45,9 @@ impl Told {
         let Some(prompt) = &exchange.prompt else { return };
         for s in &prompt.own {
             match s.label {
-                Label::Directive | Label::Identity if prompt::weight(&s.text) >= 2 => self.constraints.add(&s.text, prompt.turn, 3),
+                Label::Directive | Label::Identity if prompt::weight(&s.text) >= 2 => {
+                    self.constraints.add(&s.text, prompt.turn, 3)
+                }
                 Label::Decision => self.decisions.add(&s.text, prompt.turn, 4),
                 _ => {}
             }
@@ -70,7 +72,9 @@ impl Told {
 
     fn model(&mut self, exchange: &Exchange, last: bool) {
         for message in exchange.messages() {
-            for s in message.statements.iter().filter(|s| s.label == Label::Decision && s.standalone && answer::worth(s) > 0) {
+            for s in
+                message.statements.iter().filter(|s| s.label == Label::Decision && s.standalone && answer::worth(s) > 0)
+            {
                 self.decisions.add(&s.text, message.turn, 2);
             }
         }
@@ -83,24 +87,34 @@ impl Told {
             self.done.add(&prompt.ask, prompt.turn, 2);
         }
         for (k, s) in best.iter().enumerate() {
-            if k == 0 && let Some(report) = &report {
+            if k == 0
+                && let Some(report) = &report
+            {
                 // What was wrong, and what was done about it.
                 let both = best.get(1).filter(|t| s.text.len() + t.text.len() < 230).map(|t| t.text.as_str());
                 let text = format!("{}{JOIN}{} {}", cut(report, 150), cut(&s.text, 230), both.unwrap_or_default());
                 self.fixed.add(&text, answer.turn, 3);
                 continue;
             }
-            if k == 0 && let Some(prompt) = ask {
+            if k == 0
+                && let Some(prompt) = ask
+            {
                 let text = format!("{}{JOIN}{}", cut(&prompt.ask, 130), cut(&s.text, 230));
                 let Some(mut noted) = Noted::new(&text, answer.turn, 3) else { continue };
                 noted.also(&[prompt.turn]);
-                if prompt.purpose == Purpose::Question { self.context.put(noted) } else { self.done.put(noted) }
+                if prompt.purpose == Purpose::Question {
+                    self.context.put(noted)
+                } else {
+                    self.done.put(noted)
+                }
                 continue;
             }
             match s.label {
                 Label::Done if exchange.worked && faults().stand_in(&s.text) => self.fixed.add(&s.text, answer.turn, 2),
                 Label::Done if exchange.worked => self.done.add(&s.text, answer.turn, 2),
-                Label::Done | Label::Finding | Label::Remark if answer::worth(s) >= 10 => self.context.add(&s.text, answer.turn, 1),
+                Label::Done | Label::Finding | Label::Remark if answer::worth(s) >= 10 => {
+                    self.context.add(&s.text, answer.turn, 1)
+                }
                 _ => {}
             }
         }

@@ -103,7 +103,21 @@ impl Checks {
     /// A file was edited.
     pub fn edited(&mut self, path: &str, turn: TurnId) {
         const PROSE: [&str; 16] = [
-            "md", "mdx", "txt", "rst", "adoc", "png", "jpg", "jpeg", "svg", "gif", "pdf", "log", "csv", "jsonl", "lock",
+            "md",
+            "mdx",
+            "txt",
+            "rst",
+            "adoc",
+            "png",
+            "jpg",
+            "jpeg",
+            "svg",
+            "gif",
+            "pdf",
+            "log",
+            "csv",
+            "jsonl",
+            "lock",
             "gitignore",
         ];
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -128,7 +142,8 @@ impl Checks {
         let checks: Vec<Check> = run.simples.iter().filter_map(check).collect();
         let last = checks.iter().rfind(|c| c.kind.is_check()).or_else(|| checks.last())?.clone();
         let is_check = last.kind.is_check();
-        let failed = run.failed || is_check && says_failed(run.output) || is_script(&checks) && ends_in_trace(run.output);
+        let failed =
+            run.failed || is_check && says_failed(run.output) || is_script(&checks) && ends_in_trace(run.output);
         let now = self.edited.len();
         for check in checks.iter().filter(|c| c.kind.is_check() && c.kind != Kind::Format) {
             let known = self.known.iter().position(|k| k.check.covers(check) && check.covers(&k.check));
@@ -198,7 +213,8 @@ impl Checks {
     fn passed(&mut self, run: &Run, checks: &[Check]) {
         let mut settled = Vec::new();
         for (at, failure) in self.failures.iter_mut().enumerate() {
-            let named = |c: &Check| !c.targets.is_empty() && c.targets.iter().all(|t| failure.output.contains(t.as_str()));
+            let named =
+                |c: &Check| !c.targets.is_empty() && c.targets.iter().all(|t| failure.output.contains(t.as_str()));
             failure.open.retain(|open| {
                 !checks.iter().any(|c| c.covers(open) || c.kind == open.kind && c.family == open.family && named(c))
             });
@@ -251,7 +267,8 @@ impl Checks {
         known.retain(|k| !all.iter().any(|o| !std::ptr::eq(*o, *k) && o.check.covers(&k.check) && o.turn > k.turn));
         let from = known.iter().map(|k| k.edits).max()?;
         known.retain(|k| k.count > 1 || k.edits == from);
-        let commands: Vec<String> = known.iter().rev().take(3).map(|k| format!("`{}`", cut(&k.check.text, 80))).collect();
+        let commands: Vec<String> =
+            known.iter().rev().take(3).map(|k| format!("`{}`", cut(&k.check.text, 80))).collect();
         let (mut files, mut turns): (Vec<String>, Vec<TurnId>) = (Vec::new(), Vec::new());
         for (path, turn) in self.edited[from..].iter().filter(|(p, _)| !p.is_empty()) {
             let path = short(path);
@@ -323,7 +340,8 @@ fn ends_in_trace(parts: &[&str]) -> bool {
     let Some(end) = parts.last() else { return false };
     let last = end.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("");
     let name = last.split(':').next().unwrap_or("").rsplit('.').next().unwrap_or("");
-    (name.ends_with("Error") || name.ends_with("Exception")) && parts.iter().any(|p| p.contains("Traceback (most recent"))
+    (name.ends_with("Error") || name.ends_with("Exception"))
+        && parts.iter().any(|p| p.contains("Traceback (most recent"))
 }
 
 /// The command on one line, without parts that only trim its output.

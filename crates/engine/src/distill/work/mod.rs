@@ -296,8 +296,7 @@ impl<'r> Tracker<'r> {
     fn told(&mut self, said: &'r Said, seq: usize, event: &mut Event) {
         for block in blocks::blocks(&said.text) {
             let blocks::Block { tool, input, output, failed } = &block;
-            let one =
-                Call { tool, input, output, failed: *failed, call: said.id, result: said.id, main: said.main };
+            let one = Call { tool, input, output, failed: *failed, call: said.id, result: said.id, main: said.main };
             match command(input) {
                 Some(_) => self.shell(&one, &[input], seq, event),
                 None => self.tool(&one, seq, event),
@@ -435,7 +434,8 @@ impl<'r> Tracker<'r> {
                 let closed = self.tickets.ran(simple, &parts, call.result);
                 event.closed = closed.or(event.closed.take());
             }
-            event.pushed |= simples.iter().any(|s| s.program() == "git" && s.operands().next().is_some_and(|a| a.text == "push"));
+            event.pushed |=
+                simples.iter().any(|s| s.program() == "git" && s.operands().next().is_some_and(|a| a.text == "push"));
         }
     }
 
@@ -510,7 +510,15 @@ impl<'r> Tracker<'r> {
             for call in std::mem::take(&mut self.waiting) {
                 let tool = input::plain_tool(call.tool.as_deref().unwrap_or(""));
                 for (tool, input) in calls::unwrapped(&tool, &call.text) {
-                    let one = Call { tool: &tool, input: &input, output: "", failed: false, call: call.id, result: call.id, main: call.main };
+                    let one = Call {
+                        tool: &tool,
+                        input: &input,
+                        output: "",
+                        failed: false,
+                        call: call.id,
+                        result: call.id,
+                        main: call.main,
+                    };
                     for deed in files::deeds(one.tool, one.input) {
                         self.deed(&deed, call.id, usize::MAX, call.main, &mut Event::default());
                     }
@@ -569,8 +577,16 @@ fn command(input: &str) -> Option<&str> {
 /// The user refused the call: nothing was done and nothing failed.
 fn is_refused(output: &str) -> bool {
     let head = &output[..output.floor_char_boundary(2048)];
-    let refused = ["doesn't want to proceed", "rejected by the user", "user rejected", "aborted by the user", "denied by the user"];
-    refused.iter().any(|r| head.contains(r)) || head.starts_with("Tool execution aborted") || head.starts_with("[Request interrupted")
+    let refused = [
+        "doesn't want to proceed",
+        "rejected by the user",
+        "user rejected",
+        "aborted by the user",
+        "denied by the user",
+    ];
+    refused.iter().any(|r| head.contains(r))
+        || head.starts_with("Tool execution aborted")
+        || head.starts_with("[Request interrupted")
 }
 
 /// The id of a script that goes on after this result.
@@ -587,9 +603,16 @@ fn patch_failed(asked: &[calls::Asked], output: &str) -> bool {
     let patches = asked.iter().any(|(tool, input)| tool.contains("patch") || input.contains("*** Begin Patch"));
     let head = &output[..output.floor_char_boundary(2048)];
     patches
-        && ["verification failed", "Failed to find expected lines", "Invalid Context", "Invalid patch", "patch rejected", "Failed to find context"]
-            .iter()
-            .any(|mark| head.contains(mark))
+        && [
+            "verification failed",
+            "Failed to find expected lines",
+            "Invalid Context",
+            "Invalid patch",
+            "patch rejected",
+            "Failed to find context",
+        ]
+        .iter()
+        .any(|mark| head.contains(mark))
 }
 
 /// The id of a command that runs in the background.

@@ -1,9 +1,9 @@
 //! Tickets as the commands of a tracker show and change them: `gh`, `glab`, `bd`, `jira`, `linear` and others of the form
 //! `tracker close ID`, with rows of "id title status".
 
+use super::line;
 use super::shell::Simple;
 use super::tasks::{Status, status_of};
-use super::line;
 use crate::scope::TurnId;
 use crate::text::plain::cut;
 use crate::text::similarity::is_id;
@@ -32,13 +32,16 @@ impl Tickets {
     pub fn ran(&mut self, simple: &Simple, output: &[&str], turn: TurnId) -> Option<String> {
         let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
         let program = simple.program();
-        if matches!(program, "echo" | "printf" | "grep" | "rg" | "cat" | "git" | "sed" | "find" | "ls" | "npm" | "docker")
-            || words.len() > 40
+        if matches!(
+            program,
+            "echo" | "printf" | "grep" | "rg" | "cat" | "git" | "sed" | "find" | "ls" | "npm" | "docker"
+        ) || words.len() > 40
         {
             return None;
         }
-        let tracker = matches!(program, "gh" | "glab" | "bd" | "beads" | "br" | "jira" | "linear" | "linearis" | "tk" | "acli")
-            || matches!(program, "issues" | "tickets" | "ticket" | "backlog" | "tasks" | "hub");
+        let tracker =
+            matches!(program, "gh" | "glab" | "bd" | "beads" | "br" | "jira" | "linear" | "linearis" | "tk" | "acli")
+                || matches!(program, "issues" | "tickets" | "ticket" | "backlog" | "tasks" | "hub");
         let verbs = || words.iter().skip(1).take(3).copied();
         let closes = verbs().any(|w| matches!(w, "close" | "done" | "complete" | "finish" | "resolve" | "merge"))
             || told(&words, "status").is_some_and(|s| status_of(s) == Status::Done);
@@ -84,7 +87,8 @@ impl Tickets {
             } else {
                 row.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect()
             };
-            let words: Vec<&str> = row.split_whitespace().map(|w| w.trim_matches(['[', ']', '(', ')', ':', '●', '○', '✓', '◐'])).collect();
+            let words: Vec<&str> =
+                row.split_whitespace().map(|w| w.trim_matches(['[', ']', '(', ')', ':', '●', '○', '✓', '◐'])).collect();
             let Some(id) = words.iter().take(4).find(|w| names(w)) else { continue };
             let status = words.iter().find_map(|w| stated(w));
             let marked = row.trim_start().chars().next().and_then(|c| match c {
@@ -151,8 +155,12 @@ fn names(word: &str) -> bool {
 fn stated(word: &str) -> Option<Status> {
     let low = word.to_ascii_lowercase();
     match low.as_str() {
-        "open" | "todo" | "to-do" | "pending" | "ready" | "backlog" | "opened" | "new" | "blocked" => Some(Status::Open),
-        "in_progress" | "in-progress" | "inprogress" | "in progress" | "doing" | "started" | "active" => Some(Status::Begun),
+        "open" | "todo" | "to-do" | "pending" | "ready" | "backlog" | "opened" | "new" | "blocked" => {
+            Some(Status::Open)
+        }
+        "in_progress" | "in-progress" | "inprogress" | "in progress" | "doing" | "started" | "active" => {
+            Some(Status::Begun)
+        }
         "closed" | "done" | "completed" | "resolved" | "merged" => Some(Status::Done),
         _ => None,
     }
@@ -167,7 +175,8 @@ fn titled<'t>(output: &[&'t str], id: &str) -> Option<&'t str> {
 /// The id of a ticket just made: the end of its address, or the first id told.
 fn made(output: &[&str]) -> Option<String> {
     let text = output.concat();
-    let address = text.split_whitespace().find(|w| w.starts_with("http") && (w.contains("/issues/") || w.contains("/pull/")));
+    let address =
+        text.split_whitespace().find(|w| w.starts_with("http") && (w.contains("/issues/") || w.contains("/pull/")));
     if let Some(number) = address.and_then(|a| a.trim_end_matches('/').rsplit('/').next()) {
         return Some(number.to_owned()).filter(|n| names(n));
     }

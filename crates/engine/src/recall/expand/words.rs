@@ -1,6 +1,9 @@
 //! The turns below a node, page by page, until all have been given (R6.8).
 
+use std::collections::BTreeMap;
+
 use rusqlite::{OptionalExtension, params};
+use serde::{Serialize, Serializer};
 
 use crate::error::{Error, Result};
 use crate::ledger::Read;
@@ -20,11 +23,13 @@ pub const MOST_TURNS: usize = 1_000;
 const BYTES_A_TURN: usize = 8 * 1024 / TURNS;
 
 /// A turn, or a part of a turn that is longer than a page.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Passage {
     /// Its `text` is the part given, with credentials redacted; the original bytes are in its record.
+    #[serde(flatten)]
     pub turn: Turn,
     /// The first byte, the end and the total length, if this is a part.
+    #[serde(serialize_with = "as_part")]
     pub part: Option<(usize, usize, usize)>,
     /// Whether it is on a branch its program left.
     pub abandoned: bool,
@@ -32,6 +37,10 @@ pub struct Passage {
     pub forgotten: bool,
     /// The turn it belongs behind, if it arrived late.
     pub belongs_behind: Option<TurnId>,
+}
+
+fn as_part<S: Serializer>(part: &Option<(usize, usize, usize)>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    part.map(|(from, end, of)| BTreeMap::from([("from", from), ("to", end), ("of", of)])).serialize(to)
 }
 
 /// A page of turns.

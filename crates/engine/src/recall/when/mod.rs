@@ -21,6 +21,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::clock::Millis;
+use crate::scope::named;
 
 /// The most times in one text.
 const MAX_TIMES: usize = 8;
@@ -41,33 +42,18 @@ pub struct When {
     pub worded: bool,
 }
 
-/// The unit a time is expressed in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Precision {
-    Hour,
-    Day,
-    Weekend,
-    Week,
-    Month,
-    Quarter,
-    Season,
-    Year,
-    Decade,
-}
-
-impl Precision {
-    pub fn name(self) -> &'static str {
-        match self {
-            Precision::Hour => "hour",
-            Precision::Day => "day",
-            Precision::Weekend => "weekend",
-            Precision::Week => "week",
-            Precision::Month => "month",
-            Precision::Quarter => "quarter",
-            Precision::Season => "season",
-            Precision::Year => "year",
-            Precision::Decade => "decade",
-        }
+named! {
+    /// The unit a time is expressed in.
+    pub enum Precision {
+        Hour = "hour",
+        Day = "day",
+        Weekend = "weekend",
+        Week = "week",
+        Month = "month",
+        Quarter = "quarter",
+        Season = "season",
+        Year = "year",
+        Decade = "decade",
     }
 }
 

@@ -14,6 +14,7 @@ use super::identity::position_entry;
 use crate::error::Result;
 use crate::event::{Fact, NewTurn};
 use crate::ledger::blocks::{self, Packed};
+use crate::ledger::codes::{MESSAGE, USER};
 use crate::ledger::{Read, Write};
 use crate::scope::{AgentNo, SessionKey, SessionNo, StreamNo};
 use crate::transcript::codes::{class_code, kind_code, role_code};
@@ -151,11 +152,11 @@ fn judge(
     // A hook reported the turn first, and it was forgotten before the program's store contained it.
     if let (Some(no), Some(run)) = (session.no, turn.run.as_deref()) {
         let hook_turn = tx
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "SELECT 1 FROM provisional_turns p JOIN turns t USING (turn_no)
                  WHERE p.session_no = ?1 AND p.run_key = ?2 AND t.role = ?3 AND t.kind = ?4 AND t.forgotten IS NOT NULL
-                   AND (t.text_length = ?5 OR t.role = 0)",
-            )?
+                   AND (t.text_length = ?5 OR t.role = {USER})"
+            ))?
             .exists(params![no, run, shape.0, shape.1, shape.2])?;
         if hook_turn {
             return Ok(Verdict::Gone);
@@ -215,10 +216,11 @@ impl Seen {
             session.forgotten = forgotten;
             from = from.or(fork_of);
             session.begins_forgotten = tx
-                .prepare_cached(
-                    "SELECT forgotten IS NOT NULL FROM turns WHERE session_no = ?1 AND role = 0 AND kind = 0
-                     ORDER BY turn_no LIMIT 1",
-                )?
+                .prepare_cached(&format!(
+                    "SELECT forgotten IS NOT NULL FROM turns
+                     WHERE session_no = ?1 AND role = {USER} AND kind = {MESSAGE}
+                     ORDER BY turn_no LIMIT 1"
+                ))?
                 .query_row([no], |r| r.get(0))
                 .optional()?
                 .unwrap_or(false);

@@ -21,14 +21,26 @@ fn sessions_of_a_folder() {
         let mut read = String::new();
         for exchange in exchanges(&turns) {
             if let Some(p) = &exchange.prompt {
-                let _ = writeln!(read, "== {} {:?} back {} report {:?} ask {}", p.turn, p.purpose, p.refers_back, p.report, p.ask);
+                let _ = writeln!(
+                    read,
+                    "== {} {:?} back {} report {:?} ask {}",
+                    p.turn, p.purpose, p.refers_back, p.report, p.ask
+                );
                 for s in &p.own {
                     let _ = writeln!(read, "   P {:?}{} {}", s.label, if s.sure { "!" } else { "" }, s.text);
                 }
             }
             for m in exchange.messages() {
                 for s in &m.statements {
-                    let _ = writeln!(read, "   M {} {:?}{} w{} {}", m.turn, s.label, if s.sure { "!" } else { "" }, answer::worth(s), s.text);
+                    let _ = writeln!(
+                        read,
+                        "   M {} {:?}{} w{} {}",
+                        m.turn,
+                        s.label,
+                        if s.sure { "!" } else { "" },
+                        answer::worth(s),
+                        s.text
+                    );
                 }
             }
         }
