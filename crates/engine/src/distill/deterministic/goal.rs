@@ -40,6 +40,11 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
         }
     };
     let Some((prompt, text)) = newest else { return before.cloned() };
+    // A request that is being worked on stands under "in progress".
+    let last = exchanges.last().filter(|e| !(e.finished && e.answer.is_some())).and_then(|e| e.prompt.as_ref());
+    if last.is_some_and(|l| l.turn == prompt.turn) && !turns.contains(&prompt.turn) {
+        return Some(Item { text: line(&first), turns, file: None });
+    }
     if turns.contains(&prompt.turn) || Bag::of(&first).is_like(&Bag::of(text)) {
         return Some(Item { text: line(&first), turns, file: None });
     }

@@ -10,6 +10,7 @@ mod answer;
 mod exchange;
 mod goal;
 mod list;
+mod once;
 mod open;
 mod prompt;
 #[cfg(test)]
@@ -152,7 +153,7 @@ fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settl
     for item in work.commands.iter().rev().take(2).rev() {
         put(&mut told.context, item, 1);
     }
-    Distillate {
+    let mut out = Distillate {
         goal,
         constraints: told.constraints.into_items(),
         done: told.done.into_items(),
@@ -165,7 +166,9 @@ fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settl
         next_steps: open.next.into_items(),
         context: told.context.into_items(),
         proposals: Vec::new(),
-    }
+    };
+    once::once(&mut out);
+    out
 }
 
 fn put(list: &mut List, item: &Item, weight: u8) {

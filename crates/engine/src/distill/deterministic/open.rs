@@ -102,8 +102,8 @@ impl Open {
             for (text, turn) in &prompt.accepted {
                 self.in_progress.add(text, *turn, 5);
             }
-        } else if !prompt.ask.is_empty() && prompt.purpose != Purpose::GoOn {
-            self.in_progress.add(&prompt.ask, prompt.turn, 5);
+        } else if !prompt.core.is_empty() && prompt.purpose != Purpose::GoOn {
+            self.in_progress.add(&prompt.core, prompt.turn, 5);
         }
         if let Some(report) = &prompt.report {
             self.in_progress.add(report, prompt.turn, 5);

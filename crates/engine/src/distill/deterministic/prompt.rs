@@ -40,6 +40,8 @@ pub struct Prompt {
     pub own: Vec<Statement>,
     /// The request or question in their words.
     pub ask: String,
+    /// Only the sentence that asks, with what leads up to it.
+    pub core: String,
     /// How many of `own` are in `ask`, from which one.
     pub asked: (usize, usize),
     /// The most telling line of what was pasted, if it reports a failure.
@@ -67,6 +69,7 @@ impl Prompt {
             Purpose::GoOn => cut(&accepted, LONGEST),
             _ => cut(&format!("{}: {accepted}", self.ask.trim_end_matches(['.', ':', '!'])), LONGEST),
         };
+        self.core.clone_from(&self.ask);
         (self.purpose, self.refers_back) = (Purpose::Request, false);
         self.accepted = offers.iter().map(|s| (s.text.clone(), turn)).collect();
     }
@@ -122,11 +125,12 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     let purpose = purpose(&own, report.is_some());
     let asked = asked(&own);
     let ask = words(&own, asked);
+    let core = core(&own, asked.0);
     let counts = weight(&ask);
     let refers_back = counts <= 2
         || counts <= 5 && own.get(asked.0).is_some_and(|s| !s.standalone)
         || own.iter().all(|s| !s.standalone);
-    Prompt { turn: said.id, at, purpose, ask, asked, report, refers_back, own, accepted: Vec::new() }
+    Prompt { turn: said.id, at, purpose, ask, core, asked, report, refers_back, own, accepted: Vec::new() }
 }
 
 /// Takes the command of a program off the front of a statement: `/ask how …`. False if nothing else is left.
@@ -204,7 +208,10 @@ fn asked(own: &[Statement]) -> (usize, usize) {
 
 fn words(own: &[Statement], (from, count): (usize, usize)) -> String {
     let mut text = String::new();
-    for s in own.iter().skip(from).take(count) {
+    let chosen = || own.iter().skip(from).take(count);
+    // A rule stands among the constraints; where nothing else is said, it is what is asked.
+    let rules_too = chosen().all(|s| s.label == Label::Directive);
+    for s in chosen().filter(|s| rules_too || s.label != Label::Directive) {
         if !text.is_empty() {
             text.push_str(if text.ends_with(['.', '!', '?', '…', ':', ';', ',', '。', '？', '！']) {
                 " "
@@ -215,6 +222,14 @@ fn words(own: &[Statement], (from, count): (usize, usize)) -> String {
         text.push_str(&s.text);
     }
     cut(&text, LONGEST)
+}
+
+/// The sentence that asks, with those before it if they are short.
+fn core(own: &[Statement], from: usize) -> String {
+    let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
+    let at = own.iter().skip(from).position(is).map_or(from, |i| from + i);
+    let led = words(own, (from, at + 1 - from));
+    if led.len() <= SHORT { led } else { words(own, (at, 1)) }
 }
 
 /// Whether a message of a person is one of the model, given back by the program.

@@ -84,7 +84,7 @@ impl Told {
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
         let best = answer::best(answer, if last { 5 } else { 3 }, 8);
         if let (Some(prompt), [], true) = (ask, &best[..], exchange.worked) {
-            self.done.add(&prompt.ask, prompt.turn, 2);
+            self.done.add(&prompt.core, prompt.turn, 2);
         }
         for (k, s) in best.iter().enumerate() {
             if k == 0
@@ -99,7 +99,7 @@ impl Told {
             if k == 0
                 && let Some(prompt) = ask
             {
-                let text = format!("{}{JOIN}{}", cut(&prompt.ask, 130), cut(&s.text, 230));
+                let text = format!("{}{JOIN}{}", cut(&prompt.core, 130), cut(&s.text, 230));
                 let Some(mut noted) = Noted::new(&text, answer.turn, 3) else { continue };
                 noted.also(&[prompt.turn]);
                 if prompt.purpose == Purpose::Question {

@@ -1,0 +1,69 @@
+//! Each thing once: what a list tells is not told again by the lists after it.
+
+use crate::lineage::distillate::{Distillate, Item};
+use crate::text::similarity::Bag;
+
+/// Removes items that say what an earlier list says. What is open comes first, then rules and decisions, then what is
+/// over: a reader who acts on one line acts on the line that asks for it.
+pub fn once(d: &mut Distillate) {
+    let mut seen: Vec<Bag> = Vec::new();
+    for list in [
+        &mut d.in_progress,
+        &mut d.blocked,
+        &mut d.open_loops,
+        &mut d.next_steps,
+        &mut d.constraints,
+        &mut d.decisions,
+        &mut d.fixed,
+        &mut d.done,
+        &mut d.context,
+    ] {
+        unseen(list, &mut seen);
+    }
+}
+
+fn unseen(list: &mut Vec<Item>, seen: &mut Vec<Bag>) {
+    // The newest of equal items is last.
+    let mut kept: Vec<Item> = Vec::new();
+    let mut here: Vec<Bag> = Vec::new();
+    for item in list.drain(..).rev() {
+        let bag = Bag::of(&item.text);
+        if within(&bag, seen) || here.contains(&bag) && !bag.is_empty() {
+            continue;
+        }
+        here.push(bag);
+        kept.push(item);
+    }
+    kept.reverse();
+    *list = kept;
+    seen.append(&mut here);
+}
+
+/// Whether nine tenths of the words stand in one of these texts.
+fn within(bag: &Bag, texts: &[Bag]) -> bool {
+    bag.len() > 1 && texts.iter().any(|text| 10 * bag.shared(text) >= 9 * bag.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::TurnId;
+
+    #[test]
+    fn what_is_open_is_not_told_again_as_a_fact() {
+        let of = |texts: &[&str]| texts.iter().map(|t| Item::new(*t, TurnId(1))).collect::<Vec<_>>();
+        let mut d = Distillate {
+            goal: Some(Item::new("Move the importer to the new queue", TurnId(1))),
+            constraints: of(&["never touch the archive"]),
+            in_progress: of(&["Move the reader of the inbox"]),
+            decisions: of(&["The inbox keeps its reader", "Use one queue per bank"]),
+            context: of(&["Move the reader of the inbox.", "use one queue per bank"]),
+            ..Distillate::default()
+        };
+        once(&mut d);
+        let texts = |items: &[Item]| items.iter().map(|i| i.text.clone()).collect::<Vec<_>>();
+        assert_eq!(texts(&d.constraints), ["never touch the archive"]);
+        assert_eq!(texts(&d.decisions), ["The inbox keeps its reader", "Use one queue per bank"]);
+        assert!(d.context.is_empty());
+    }
+}
