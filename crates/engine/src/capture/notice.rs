@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::event::{NewTurn, Role, TurnKind, unwrapped};
 use crate::ledger::{Read, Write};
 use crate::memory::pending::{self, Notice, NoticeKind};
-use crate::memory::signals::{SignalKind, signals};
+use crate::statement::told::{SignalKind, signals};
 use crate::transcript::Fresh;
 use crate::transcript::prepare::Batch;
 

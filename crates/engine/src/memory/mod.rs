@@ -2,8 +2,8 @@
 //!
 //! The files are authoritative. A leaf's name is derived from its content, so the same text stored twice is one file; a
 //! different text supersedes and never overwrites ([`writing`]). [`change`] edits, verifies, pins and supersedes,
-//! [`forget`] deletes everything but a keyed digest, [`find`] finds leaves within what a caller may see, [`signals`]
-//! recognises what a prompt says about its author, [`pending`] holds that until the author accepts it.
+//! [`forget`] deletes everything but a keyed digest, [`find`] finds leaves within what a caller may see, [`pending`]
+//! holds what a prompt said about its author until the author accepts it.
 //!
 //! Knows nothing of proposals, prompts or indexes.
 
@@ -13,7 +13,6 @@ pub mod find;
 pub mod forget;
 pub mod leaf;
 pub mod pending;
-pub mod signals;
 pub mod staleness;
 mod tombstone;
 pub mod writing;
@@ -27,6 +26,7 @@ use crate::home::{MemoryPath, RelPath, layout};
 use crate::pages::Happened;
 use crate::tree::journal::Act;
 
+pub use crate::statement::told as signals;
 pub use class::Class;
 pub use leaf::NewLeaf;
 pub use staleness::is_stale;

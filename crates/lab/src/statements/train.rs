@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use heirloom_engine::statement::Label;
 use heirloom_engine::statement::filter::{BUCKETS, choose};
+use heirloom_engine::statement::{Label, Trust};
 
 use super::{Example, Taken};
 
@@ -32,10 +32,10 @@ pub fn held_out(examples: &[Example], folds: usize) -> Vec<Taken> {
             guesses[n] = model.guess(e);
         }
     }
-    let sure: Vec<[f32; LABELS]> =
-        (0..folds).map(|fold| thresholds(examples, &guesses, |n| part[n] != fold)).collect();
+    let sure: Vec<[f32; LABELS]> = (0..folds).map(|fold| thresholds(examples, &guesses, |n| part[n] != fold)).collect();
     let taken = |(n, e): (usize, &Example)| match (e.seen.as_ref().map(|s| s.ruled), guesses[n]) {
-        (Some(Some((label, true))), _) => (label, true),
+        (Some(Some((label, Trust::Sure))), _) => (label, true),
+        (Some(Some((label, Trust::Likely))), _) => (label, false),
         (Some(_), Some((label, likely))) => (label, likely >= sure[part[n]][label as usize]),
         _ => (Label::Pasted, true),
     };
@@ -88,13 +88,16 @@ fn parts(examples: &[Example], folds: usize) -> Vec<usize> {
 fn thresholds(examples: &[Example], guesses: &[Option<(Label, f32)>], counts: impl Fn(usize) -> bool) -> [f32; LABELS] {
     let mut sure = [2.0; LABELS];
     for label in Label::ALL {
-        let ruled = |e: &Example| e.seen.as_ref().is_some_and(|s| s.ruled.is_some_and(|(_, sure)| sure));
+        let ruled =
+            |e: &Example| e.seen.as_ref().is_some_and(|s| s.ruled.is_some_and(|(_, trust)| trust != Trust::Hint));
         let mut made: Vec<(f32, bool)> = examples
             .iter()
             .zip(guesses)
             .enumerate()
             .filter(|(n, (e, _))| counts(*n) && !ruled(e))
-            .filter_map(|(_, (e, guess))| guess.filter(|(l, _)| *l == label).map(|(_, p)| (p, e.label == label || e.second == Some(label))))
+            .filter_map(|(_, (e, guess))| {
+                guess.filter(|(l, _)| *l == label).map(|(_, p)| (p, e.label == label || e.second == Some(label)))
+            })
             .collect();
         made.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut right = 0;
@@ -117,7 +120,9 @@ impl Model {
         // Rare labels count more, but not as much as if all were equally frequent.
         let mut often = [0usize; LABELS];
         examples.iter().for_each(|(_, e)| often[e.label as usize] += 1);
-        let weigh = |label: Label| (examples.len() as f32 / (LABELS * often[label as usize].max(1)) as f32).powf(BALANCE).min(6.0);
+        let weigh = |label: Label| {
+            (examples.len() as f32 / (LABELS * often[label as usize].max(1)) as f32).powf(BALANCE).min(6.0)
+        };
         let mut state = 0x2545_f491_4f6c_dd1du64;
         let mut order: Vec<usize> = (0..examples.len()).collect();
         for _ in 0..ROUNDS {
@@ -137,7 +142,8 @@ impl Model {
                 for label in 0..LABELS {
                     let error = weight * (scores[label] / whole - f32::from(u8::from(label == e.label as usize)));
                     for (bucket, value) in features {
-                        let (w, sq) = (&mut model.weights[*bucket as usize][label], &mut squares[*bucket as usize][label]);
+                        let (w, sq) =
+                            (&mut model.weights[*bucket as usize][label], &mut squares[*bucket as usize][label]);
                         let slope = error * value + DECAY * *w;
                         *sq += slope * slope;
                         *w -= RATE * slope / sq.sqrt();
