@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::statement::{self, Label, Seen, Speaker};
+use heirloom_engine::statement::{self, Label, Seen, Speaker, Trust};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -73,7 +73,11 @@ pub fn run(args: &Args, for_people: bool) -> Result<Value> {
     report["now"] = table("as it is (the filter has seen these authors)", &examples, &now, for_people);
     let rules: Vec<Taken> = examples
         .iter()
-        .map(|e| e.seen.as_ref().map_or((Label::Pasted, true), |s| s.ruled.unwrap_or((Label::Remark, false))))
+        .map(|e| {
+            e.seen.as_ref().map_or((Label::Pasted, true), |s| {
+                s.ruled.map_or((Label::Remark, false), |(label, trust)| (label, trust == Trust::Sure))
+            })
+        })
         .collect();
     report["rules"] = table("rules alone", &examples, &rules, for_people);
     report["by_rule"] = by_rule(&examples, for_people);
@@ -261,7 +265,7 @@ fn dump(examples: &[Example], out: &Path) -> Result<()> {
             json!({
                 "id": e.id, "author": e.author, "label": e.label.name(), "second": e.second.map(Label::name),
                 "features": e.seen.as_ref().map(|s| &s.features), "rules": e.seen.as_ref().map(|s| &s.rules),
-                "ruled": e.seen.as_ref().and_then(|s| s.ruled).map(|(l, sure)| (l.name(), sure)),
+                "ruled": e.seen.as_ref().and_then(|s| s.ruled).map(|(l, trust)| (l.name(), trust == Trust::Sure)),
             })
             .to_string()
         })

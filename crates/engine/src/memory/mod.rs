@@ -2,9 +2,8 @@
 //!
 //! The files are authoritative. A leaf's name is derived from its content, so the same text stored twice is one file; a
 //! different text supersedes and never overwrites ([`writing`]). [`change`] edits, verifies, pins and supersedes,
-//! [`forget`] deletes everything but a keyed digest, [`find`] finds leaves within what a caller may see, [`signals`]
-//! recognises what a prompt says about its author, [`remember`] what it asks to keep, [`pending`] holds both until the
-//! author accepts them.
+//! [`forget`] deletes everything but a keyed digest, [`find`] finds leaves within what a caller may see, [`remember`]
+//! recognises what a prompt asks to keep, [`pending`] holds it until the author accepts it.
 //!
 //! Knows nothing of proposals, prompts or indexes.
 
@@ -15,7 +14,6 @@ pub mod forget;
 pub mod leaf;
 pub mod pending;
 pub mod remember;
-pub mod signals;
 pub mod staleness;
 mod tombstone;
 pub mod writing;
@@ -29,6 +27,7 @@ use crate::home::{MemoryPath, RelPath, layout};
 use crate::pages::Happened;
 use crate::tree::journal::Act;
 
+pub use crate::statement::told as signals;
 pub use class::Class;
 pub use leaf::NewLeaf;
 pub use staleness::is_stale;

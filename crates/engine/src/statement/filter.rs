@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use super::place::Sentence;
-use super::rules::{self, length};
+use super::rules;
 use super::{Label, Speaker};
 use crate::text::patterns::hash;
 use crate::text::scripts::is_unspaced;
@@ -49,10 +49,9 @@ pub fn can_mean(speaker: Speaker, label: Label) -> bool {
     }
 }
 
-/// The label where no rule is sure, the second likeliest if it is nearly as likely, and whether the label is sure.
-/// `ruled`: what a rule guesses.
-pub fn label(s: &Sentence, ruled: Option<Label>) -> (Label, Option<Label>, bool) {
-    let Some(weights) = &*WEIGHTS else { return (ruled.unwrap_or(Label::Remark), None, false) };
+/// The likeliest label, the second one if it is nearly as likely, and whether the label is sure.
+pub fn label(s: &Sentence) -> (Label, Option<Label>, bool) {
+    let Some(weights) = &*WEIGHTS else { return (Label::Remark, None, false) };
     let mut scores = weights.bias;
     for (bucket, value) in features(s) {
         let row = &BYTES[HEAD + bucket as usize * LABELS..][..LABELS];
@@ -165,7 +164,7 @@ fn place(s: &Sentence, who: char, found: &mut Vec<(u32, f32)>) {
         }
     };
     flag(&format!("last{}bullet{}", s.last, s.bullet), true, 0.6);
-    flag(&format!("long{}", (length(s) / 4).min(9)), true, 0.5);
+    flag(&format!("long{}", (s.length / 4).min(9)), true, 0.5);
     flag(&format!("end{end}"), true, 0.5);
     flag(&format!("begin{begin}"), true, 0.4);
     flag(&format!("code{}", shape.code), true, 0.5);

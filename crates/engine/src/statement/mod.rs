@@ -5,6 +5,8 @@
 //! a small linear [`filter`] learned from labelled sentences. Each rule and each threshold of the filter was measured on
 //! authors it was not made from; a label that reached a precision of .8 there is `sure`.
 //!
+//! [`told`] finds what a person says outright about themselves (R9.5): preferences, rules, values of the profile.
+//!
 //! Knows nothing about sessions: whether a request was met or a decision reversed is found by the rooms above. What a
 //! model said is never a directive of a person (R14.3).
 
@@ -17,10 +19,12 @@ mod rules;
 mod signs;
 #[cfg(test)]
 mod tests;
+pub mod told;
 
 use std::ops::Range;
 
 use self::place::Sentence;
+pub use self::rules::Trust;
 use crate::text::similarity::Bag;
 
 /// Who speaks.
@@ -176,11 +180,12 @@ pub fn read(text: &str, speaker: Speaker, last: bool) -> Vec<Statement> {
     let sentences = place::sentences(text, speaker, last);
     let mut found: Vec<Statement> = Vec::with_capacity(sentences.len());
     for sentence in &sentences {
-        let ruled = rules::label(sentence);
-        let (label, second, sure) = match ruled {
-            Some((label, true)) => (label, None, true),
-            other => filter::label(sentence, other.map(|(label, _)| label)),
+        let (label, likely, sure) = match rules::label(sentence) {
+            Some((label, Trust::Sure)) => (label, None, true),
+            Some((label, Trust::Likely)) => (label, None, false),
+            _ => filter::label(sentence),
         };
+        let second = rules::second(sentence, label).or(likely);
         found.push(statement(sentence, label, second, sure));
     }
     found
@@ -231,7 +236,7 @@ pub struct Seen {
     pub features: Vec<(u32, f32)>,
     /// The numbers of the lines of `rules.txt` that hold.
     pub rules: Vec<usize>,
-    pub ruled: Option<(Label, bool)>,
+    pub ruled: Option<(Label, Trust)>,
 }
 
 /// The rules as written, with their labels: for measuring only.

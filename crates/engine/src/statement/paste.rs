@@ -78,21 +78,15 @@ impl Scan {
 
 impl Shape {
     /// The shape of one sentence of the block.
-    pub fn of(self, text: &str, words: &[Word]) -> Shape {
-        let odd = words.iter().filter(|w| is_code(&text[at(text, w.start)..at(text, w.end)])).count();
+    pub fn of(self, text: &str, words: &[Word], length: usize) -> Shape {
+        let odd = words.iter().filter(|w| is_code(text.get(w.start..w.end).unwrap_or(""))).count();
         let signs = text
             .bytes()
-            .filter(|b| {
-                matches!(b, b'{' | b'}' | b'[' | b']' | b'=' | b'<' | b'>' | b'|' | b';' | b'\\' | b'@' | b'#' | b'$')
-            })
+            .filter(|b| matches!(b, b'{' | b'}' | b'[' | b']' | b'=' | b'<' | b'>' | b'|' | b';' | b'\\' | b'#' | b'$'))
             .count();
-        let code = (8 * (odd + signs) / (words.len() + 1)).min(8) as u8;
+        let code = (8 * (odd + signs) / (length + 1)).min(8) as u8;
         Shape { code, ..self }
     }
-}
-
-fn at(text: &str, at: usize) -> usize {
-    text.floor_char_boundary(at.min(text.len()))
 }
 
 fn machine_lines(gap: &str) -> usize {
@@ -171,6 +165,10 @@ fn has_stamp(line: &str) -> bool {
 
 /// A word of code: a path, a name with signs or capitals inside.
 fn is_code(word: &str) -> bool {
+    // A file somebody attached by name.
+    if word.starts_with('@') {
+        return false;
+    }
     let inside = word.get(1..).unwrap_or("");
     word.contains(['_', '/', '\\', '=', '@', '<', '>', '{', '}', '(', ')'])
         || word.contains("::")

@@ -9,6 +9,7 @@ use super::paste::{self, Shape};
 use super::signs::{Signs, signs};
 use crate::text::blocks::{Reach, blocks};
 use crate::text::plain::{lower, plain};
+use crate::text::scripts::is_unspaced;
 use crate::text::sentences::split;
 use crate::text::words::{Marks, Word, split as split_words};
 
@@ -44,6 +45,8 @@ pub struct Sentence {
     pub alone: bool,
     pub asks: bool,
     pub colon: bool,
+    /// Its length in words; of text without blanks, two characters count as one.
+    pub length: usize,
     /// Mostly within quotation marks.
     pub quoted: bool,
     pub shape: Shape,
@@ -88,6 +91,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
             let low = lower(&sentence);
             let words = split_words(&low, Marks::Dropped);
             let signs = signs(&low, &words);
+            let length = length(&low, &words);
             let quoted = words.iter().filter(|w| w.quoted).count();
             found.push(Sentence {
                 speaker,
@@ -106,7 +110,8 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
                 first: found.is_empty(),
                 begins_line,
                 alone: false,
-                shape: shape.of(&sentence, &words),
+                shape: shape.of(&sentence, &words, length),
+                length,
                 before: found.last().map_or(0, |s| s.signs.has),
                 text: sentence,
                 low,
@@ -145,6 +150,11 @@ fn finish(found: &mut [Sentence]) {
             }
         };
     }
+}
+
+fn length(low: &str, words: &[Word]) -> usize {
+    let unspaced = if low.is_ascii() { 0 } else { low.chars().filter(|c| is_unspaced(*c)).count() };
+    words.len().max(unspaced / 2)
 }
 
 /// The words of a heading line.

@@ -80,11 +80,22 @@ const FACTS: [(&str, Fact); 23] = [
     ("headed", Fact::Headed),
 ];
 
+/// How far a rule is trusted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trust {
+    /// Right in .8 on authors it was not made from.
+    Sure,
+    /// Right oftener than the filter.
+    Likely,
+    /// A hint to the filter.
+    Hint,
+}
+
 struct Rule {
     /// Its line in the file.
     line: usize,
     label: Label,
-    sure: bool,
+    trust: Trust,
     speaker: Option<Speaker>,
     guards: Vec<Guard>,
 }
@@ -96,13 +107,14 @@ fn lines() -> impl Iterator<Item = (usize, &'static str)> {
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// A line: label, `sure` or `guess`, who speaks, conditions. `None` if it cannot be read (a test finds that).
+/// A line: label, trust, who speaks, conditions. `None` if it cannot be read (a test finds that).
 fn rule(line: usize, text: &str) -> Option<Rule> {
     let mut words = text.split_ascii_whitespace();
     let label = Label::of(words.next()?)?;
-    let sure = match words.next()? {
-        "sure" => true,
-        "guess" => false,
+    let trust = match words.next()? {
+        "sure" => Trust::Sure,
+        "likely" => Trust::Likely,
+        "hint" => Trust::Hint,
         _ => return None,
     };
     let speaker = match words.next()? {
@@ -112,7 +124,7 @@ fn rule(line: usize, text: &str) -> Option<Rule> {
         _ => return None,
     };
     let guards = words.map(guard).collect::<Option<Vec<_>>>()?;
-    Some(Rule { line, label, sure, speaker, guards })
+    Some(Rule { line, label, trust, speaker, guards })
 }
 
 fn guard(word: &str) -> Option<Guard> {
@@ -160,20 +172,11 @@ impl Test {
             Test::Ends(set) => s.signs.ends & set != 0,
             Test::Under(set) => s.under & set != 0,
             Test::Before(set) => s.before & set != 0,
-            Test::Fewer(n) => length(s) < *n,
-            Test::More(n) => length(s) > *n,
+            Test::Fewer(n) => s.length < *n,
+            Test::More(n) => s.length > *n,
             Test::Is(fact) => fact.holds(s),
         }
     }
-}
-
-/// Its length in words; of text without blanks, two characters count as one.
-pub fn length(s: &Sentence) -> usize {
-    if s.low.is_ascii() { s.words.len() } else { s.words.len().max(unspaced(&s.low) / 2) }
-}
-
-fn unspaced(low: &str) -> usize {
-    low.chars().filter(|c| crate::text::scripts::is_unspaced(*c)).count()
 }
 
 impl Fact {
@@ -206,9 +209,17 @@ impl Fact {
     }
 }
 
-/// The label the rules give, and whether it is sure.
-pub fn label(s: &Sentence) -> Option<(Label, bool)> {
-    COMPILED.iter().find(|rule| rule.holds(s)).map(|rule| (rule.label, rule.sure))
+/// The label the rules give, and how far it is to be trusted.
+pub fn label(s: &Sentence) -> Option<(Label, Trust)> {
+    COMPILED.iter().find(|rule| rule.holds(s)).map(|rule| (rule.label, rule.trust))
+}
+
+/// What else a sentence does beside `first`: the next trusted rule of a label that is rarer than a request or a report.
+pub fn second(s: &Sentence, first: Label) -> Option<Label> {
+    use Label::{Commitment, Decision, Directive, Identity, Remaining};
+    let rare = [Directive, Decision, Commitment, Remaining, Identity];
+    let fits = |rule: &&Rule| rule.label != first && rare.contains(&rule.label) && rule.trust != Trust::Hint;
+    COMPILED.iter().filter(fits).find(|rule| rule.holds(s)).map(|rule| rule.label)
 }
 
 /// The lines of all rules that hold.
@@ -246,7 +257,7 @@ pub fn stands_alone(s: &Sentence) -> bool {
     let points = s.signs.has & pointing != 0;
     // "Put that on the list", "do it": a short sentence about something else.
     let named = crate::text::similarity::Bag::of_words(&s.low, &s.words).len();
-    !(points && named < 4 || length(s) < 2)
+    !(points && named < 4 || s.length < 2)
 }
 
 #[cfg(test)]

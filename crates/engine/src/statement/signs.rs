@@ -57,6 +57,10 @@ pub fn signs(low: &str, words: &[Word]) -> Signs {
     let lead = lists.set("lead");
     let (mut lead_to, mut clause_lead) = (0, 0);
     for at in 0..words.len() {
+        // Files a person attaches by name stand before what is said of them.
+        if at == lead_to && low[words[at].start..].starts_with('@') && at + 1 < words.len() {
+            (lead_to, signs.start) = (at + 1, at + 1);
+        }
         let gap = at.checked_sub(1).map_or("", |b| &low[words[b].end..words[at].start]);
         let joint = at == 0
             || gap.contains([',', ';', ':', '—', '–', '(', '.', '!', '?'])

@@ -27,3 +27,19 @@ fn a_terminal_is_not_the_person() {
     let text = "marta@box:~/api$ cargo test\nwarning: unused variable\nerror: could not compile";
     assert!(labels(text, Speaker::Person).iter().all(|(label, _)| *label == Label::Pasted));
 }
+
+#[test]
+fn a_promise_keeps_its_date_and_its_person() {
+    let cases = [
+        ("I promised Marta the benchmark table by Friday, 27 November.", Some("by Friday, 27 November"), Some("Marta")),
+        ("I'll send the report to Jonas tomorrow", Some("tomorrow"), Some("Jonas")),
+        ("Ich schicke Anna das Protokoll bis Montag", Some("bis Montag"), Some("Anna")),
+        ("We ship on 2026-11-27.", Some("on 2026-11-27"), None),
+        ("This may take a while", None, None),
+        ("明天我会把结果发给你", Some("明天"), None),
+    ];
+    for (text, date, person) in cases {
+        assert_eq!(promise::due(text).as_deref(), date, "{text}");
+        assert_eq!(promise::to(text).as_deref(), person, "{text}");
+    }
+}

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use heirloom_engine::statement::Label;
 use heirloom_engine::statement::filter::{BUCKETS, choose};
+use heirloom_engine::statement::{Label, Trust};
 
 use super::{Example, Taken};
 
@@ -34,7 +34,8 @@ pub fn held_out(examples: &[Example], folds: usize) -> Vec<Taken> {
     }
     let sure: Vec<[f32; LABELS]> = (0..folds).map(|fold| thresholds(examples, &guesses, |n| part[n] != fold)).collect();
     let taken = |(n, e): (usize, &Example)| match (e.seen.as_ref().map(|s| s.ruled), guesses[n]) {
-        (Some(Some((label, true))), _) => (label, true),
+        (Some(Some((label, Trust::Sure))), _) => (label, true),
+        (Some(Some((label, Trust::Likely))), _) => (label, false),
         (Some(_), Some((label, likely))) => (label, likely >= sure[part[n]][label as usize]),
         _ => (Label::Pasted, true),
     };
@@ -87,7 +88,8 @@ fn parts(examples: &[Example], folds: usize) -> Vec<usize> {
 fn thresholds(examples: &[Example], guesses: &[Option<(Label, f32)>], counts: impl Fn(usize) -> bool) -> [f32; LABELS] {
     let mut sure = [2.0; LABELS];
     for label in Label::ALL {
-        let ruled = |e: &Example| e.seen.as_ref().is_some_and(|s| s.ruled.is_some_and(|(_, sure)| sure));
+        let ruled =
+            |e: &Example| e.seen.as_ref().is_some_and(|s| s.ruled.is_some_and(|(_, trust)| trust != Trust::Hint));
         let mut made: Vec<(f32, bool)> = examples
             .iter()
             .zip(guesses)

@@ -128,8 +128,10 @@ fn accept(exchanges: &mut [Exchange]) {
             Some(at) => vec![&answer.statements[answer.numbers[at].1]],
             None => offers(&answer.statements),
         };
-        if !offers.is_empty() {
-            prompt.accepts(&offers, answer.turn);
+        match &answer.title {
+            _ if !offers.is_empty() => prompt.accepts(&offers, answer.turn),
+            Some(title) if prompt.purpose == Purpose::Request => prompt.names(title),
+            _ => {}
         }
     }
 }

@@ -20,11 +20,9 @@ const MOST_ASKS: usize = 60;
 pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     let asks: Vec<(&Prompt, String)> = exchanges
         .iter()
-        .enumerate()
-        .filter_map(|(i, e)| {
-            let prompt = e.prompt.as_ref().filter(|p| matches!(p.purpose, Purpose::Request | Purpose::Question))?;
-            Some((prompt, full(prompt, &exchanges[..i])?))
-        })
+        .filter_map(|e| e.prompt.as_ref())
+        .filter(|p| matches!(p.purpose, Purpose::Request | Purpose::Question))
+        .map(|p| (p, p.core.clone()))
         .filter(|(_, text)| weight(text) >= 3)
         .collect();
     let newest = asks.iter().rfind(|(p, _)| p.purpose == Purpose::Request).or(asks.last());
@@ -59,19 +57,6 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
 fn joined(first: &str, newest: &str) -> String {
     let room = |other: &str| (2 * PART).saturating_sub(other.len()).max(PART);
     format!("{}{JOIN}{}", cut(first, room(newest)), cut(newest, room(first)))
-}
-
-/// The words of a request, with what it points back to.
-pub fn full(prompt: &Prompt, earlier: &[Exchange]) -> Option<String> {
-    if prompt.ask.is_empty() {
-        return None;
-    }
-    if prompt.refers_back
-        && let Some(title) = earlier.iter().rev().find_map(|e| e.answer.as_ref()).and_then(|m| m.title.clone())
-    {
-        return Some(format!("{}: {title}", prompt.ask.trim_end_matches(['.', ':'])));
-    }
-    Some(prompt.ask.clone())
 }
 
 /// The request the session is about: the first that half as many exchanges share words with as with any

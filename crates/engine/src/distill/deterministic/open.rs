@@ -102,7 +102,10 @@ impl Open {
             for (text, turn) in &prompt.accepted {
                 self.in_progress.add(text, *turn, 5);
             }
-        } else if !prompt.core.is_empty() && prompt.purpose != Purpose::GoOn {
+        } else if !prompt.core.is_empty()
+            && !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note)
+            && earlier.iter().any(|e| e.prompt.is_some())
+        {
             self.in_progress.add(&prompt.core, prompt.turn, 5);
         }
         if let Some(report) = &prompt.report {

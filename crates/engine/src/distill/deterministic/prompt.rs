@@ -25,6 +25,8 @@ pub enum Purpose {
     GoOn,
     /// It is not right, or not wanted.
     Reject,
+    /// Rules, decisions, promises: something to keep, nothing to do now.
+    Note,
     /// Nothing of the person: a command of the program.
     Empty,
 }
@@ -72,6 +74,12 @@ impl Prompt {
         self.core.clone_from(&self.ask);
         (self.purpose, self.refers_back) = (Purpose::Request, false);
         self.accepted = offers.iter().map(|s| (s.text.clone(), turn)).collect();
+    }
+
+    /// Takes the title of the plan or report it points back to.
+    pub fn names(&mut self, title: &str) {
+        self.core = cut(&format!("{}: {title}", self.core.trim_end_matches(['.', ':', '!'])), LONGEST);
+        self.ask.clone_from(&self.core);
     }
 
     /// Whether it says enough to be a goal.
@@ -157,7 +165,7 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
     if own.is_empty() {
         return if reports { Purpose::Report } else { Purpose::Empty };
     }
-    if has(Label::Request) || has(Label::Directive) || has(Label::Decision) || has(Label::Commitment) {
+    if has(Label::Request) {
         return Purpose::Request;
     }
     if has(Label::Question) || own.iter().any(|s| s.asks) {
@@ -168,6 +176,13 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
     }
     if reports {
         return Purpose::Report;
+    }
+    let kept = |s: &Statement| {
+        matches!(s.label, Label::Directive | Label::Decision | Label::Commitment | Label::Identity | Label::Remaining | Label::Assent)
+            && s.sure
+    };
+    if own.iter().all(kept) && !own.iter().all(|s| s.label == Label::Assent) {
+        return Purpose::Note;
     }
     let weight: usize = own.iter().filter(|s| s.label != Label::Assent).map(|s| weight(&s.text)).sum();
     if weight <= 2 { Purpose::GoOn } else { Purpose::Request }

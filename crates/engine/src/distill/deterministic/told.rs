@@ -9,7 +9,6 @@ use crate::scope::TurnId;
 use crate::statement::Label;
 use crate::text::patterns::{Phrases, phrases};
 use crate::text::plain::cut;
-use crate::text::similarity::Bag;
 
 /// What was said and answered.
 pub struct Told {
@@ -18,8 +17,7 @@ pub struct Told {
     pub done: List,
     pub context: List,
     pub fixed: List,
-    /// The parts of the goal, and their turns.
-    goal: Vec<Bag>,
+    /// The turns of the goal.
     in_hand: Vec<TurnId>,
 }
 
@@ -31,7 +29,6 @@ impl Told {
             done: List::new(14),
             context: List::carrying(10, &before.context),
             fixed: List::new(8),
-            goal: goal.iter().flat_map(|g| g.text.split(JOIN)).map(Bag::of).collect(),
             in_hand: goal.map_or(Vec::new(), |g| g.turns.clone()),
         };
         for (i, exchange) in exchanges.iter().enumerate() {
@@ -56,9 +53,6 @@ impl Told {
             // The other sentences of a request say how it is to be done; of the matter in hand, all of them count.
             let in_hand = self.in_hand.contains(&prompt.turn);
             for s in prompt.beside().filter(|s| prompt::weight(&s.text) >= 3) {
-                if self.is_in_goal(&s.text) {
-                    continue;
-                }
                 match s.label {
                     Label::Request => self.constraints.add(&s.text, prompt.turn, 2),
                     Label::Remark | Label::Finding | Label::Remaining if in_hand => {
@@ -134,12 +128,6 @@ impl Told {
                 }
             }
         }
-    }
-
-    /// Whether a request is told by the goal.
-    fn is_in_goal(&self, ask: &str) -> bool {
-        let bag = Bag::of(ask);
-        self.goal.iter().any(|part| bag.shared(part) * 10 >= bag.len() * 9)
     }
 }
 

@@ -4,12 +4,25 @@ use proptest::prelude::*;
 
 use super::*;
 
-mod joined;
-mod none;
-mod strong;
+const STRONG: &str = include_str!("cases/strong.txt");
+const JOINED: &str = include_str!("cases/joined.txt");
+const NONE: &str = include_str!("cases/none.txt");
+const SAME: &str = include_str!("cases/same.txt");
 
-use none::NONE;
-use strong::{SAME, STRONG};
+/// The lines of a file of cases without its opening comment, escapes resolved.
+fn lines(file: &str) -> Vec<String> {
+    let written = file.lines().skip_while(|line| line.starts_with("# "));
+    written.map(|line| line.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t")).collect()
+}
+
+/// Prompts, each with what it shows.
+fn cases(file: &str) -> Vec<(String, String)> {
+    let pair = |line: &str| line.split_once('\t').map(|(prompt, shown)| (prompt.to_owned(), shown.to_owned()));
+    let written = file.lines().skip_while(|line| line.starts_with("# ")).filter_map(pair);
+    written
+        .map(|(prompt, shown)| (prompt.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t"), shown))
+        .collect()
+}
 
 fn show(signal: &Signal) -> String {
     match &signal.kind {
@@ -26,7 +39,8 @@ fn shown(prompt: &str) -> String {
 
 #[test]
 fn strong_statements_are_proposed() {
-    let wrong: Vec<_> = STRONG.iter().map(|(p, e)| (p, shown(p), e)).filter(|(_, got, e)| low(got) != low(e)).collect();
+    let wrong: Vec<_> =
+        cases(STRONG).into_iter().map(|(p, e)| (shown(&p), p, e)).filter(|(got, _, e)| low(got) != low(e)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -47,13 +61,13 @@ fn a_title_is_written_as_it_was_said_and_not_shouted() {
 
 #[test]
 fn nothing_else_is() {
-    let wrong: Vec<_> = NONE.iter().map(|p| (p, shown(p))).filter(|(_, got)| !got.is_empty()).collect();
+    let wrong: Vec<_> = lines(NONE).into_iter().map(|p| (shown(&p), p)).filter(|(got, _)| !got.is_empty()).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn the_same_statement_has_the_same_title() {
-    for group in SAME {
+    for group in lines(SAME).split(String::is_empty).filter(|group| !group.is_empty()) {
         let titles: Vec<String> = group.iter().map(|p| shown(p)).collect();
         assert!(titles.iter().all(|t| low(t) == low(&titles[0]) && !t.is_empty()), "{titles:#?}");
     }
@@ -61,8 +75,8 @@ fn the_same_statement_has_the_same_title() {
 
 #[test]
 fn what_is_quoted_or_pasted_is_not_the_authors() {
-    for (statement, _) in STRONG.iter().filter(|(s, _)| !s.contains(['\n', '`', '"', '<', '>']) && !s.starts_with('-'))
-    {
+    let plain = |s: &str| !s.contains(['\n', '`', '"', '<', '>']) && !s.starts_with('-');
+    for (statement, _) in cases(STRONG).into_iter().filter(|(s, _)| plain(s)) {
         for text in [
             format!("```\n{statement}\n```"),
             format!("> {statement}"),
@@ -161,6 +175,29 @@ fn time_is_linear() {
     assert!(started.elapsed() < Duration::from_secs(20));
 }
 
+#[test]
+fn each_wish_of_a_sentence_is_a_statement() {
+    let wrong: Vec<_> =
+        cases(JOINED).into_iter().map(|(p, e)| (shown(&p), p, e)).filter(|(got, _, e)| got != e).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn each_has_its_own_words() {
+    let prompt = "Good. I always prefer small functions, and never use “mocks”.";
+    let texts: Vec<_> = signals(prompt).into_iter().map(|s| (prompt[s.range] == s.text, s.text)).collect();
+    assert_eq!(texts, [(true, "I always prefer small functions".to_owned()), (true, "never use “mocks”".to_owned())]);
+}
+
+#[test]
+fn quoted_or_pasted_they_are_nobodys() {
+    for (statement, _) in cases(JOINED).into_iter().filter(|(s, _)| !s.contains('"')) {
+        for text in [format!("```\n{statement}\n```"), format!("> {statement}"), format!("<note>{statement}</note>")] {
+            assert_eq!(shown(&text), "", "{text}");
+        }
+    }
+}
+
 fn holds(prompt: &str) {
     let found = signals(prompt);
     assert!(found.len() <= MOST);
@@ -184,9 +221,10 @@ proptest! {
     }
 
     #[test]
-    fn a_strong_statement_stays_in_a_paragraph_of_its_own(i in 0..STRONG.len(), before in 0..4usize) {
+    fn a_strong_statement_stays_in_a_paragraph_of_its_own(i in any::<prop::sample::Index>(), before in 0..4usize) {
         let chat = ["", "Look at the tests, they fail.\n\n", "Thanks!\n\n", "Why is it red?\n\n"][before];
-        let (statement, expected) = STRONG[i];
+        let all = cases(STRONG);
+        let (statement, expected) = &all[i.index(all.len())];
         prop_assume!(!statement.contains("From now on:") && !statement.contains("preferences:"));
         prop_assert_eq!(low(&shown(&format!("{chat}{statement}"))), low(expected));
     }
