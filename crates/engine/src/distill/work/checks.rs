@@ -85,7 +85,9 @@ impl Checks {
             return false;
         };
         let turn = carried.turns.first().copied().unwrap_or(TurnId(0));
-        for command in commands.split('`').skip(1).step_by(2) {
+        let commands: Vec<&str> = commands.split('`').skip(1).step_by(2).collect();
+        // They are told newest first.
+        for command in commands.into_iter().rev() {
             self.known.extend(of(command).into_iter().take(1).map(|check| Known {
                 check,
                 turn,
@@ -114,7 +116,8 @@ impl Checks {
 
     /// A file is gone that was only made for a while.
     pub fn gone(&mut self, is_gone: impl Fn(&str) -> bool) {
-        self.edited.iter_mut().filter(|(p, _)| is_gone(p)).for_each(|(p, _)| p.clear());
+        let newest = self.edited.iter_mut().rev().take(1000);
+        newest.filter(|(p, _)| !p.is_empty() && is_gone(p)).for_each(|(p, _)| p.clear());
     }
 
     /// A command was started anew: its last failure says nothing any more.
@@ -242,7 +245,8 @@ impl Checks {
 
     /// The checks that did not run after the last edits.
     pub fn not_rerun(&self, short: &dyn Fn(&str) -> String) -> Option<Item> {
-        let since = |k: &Known| self.edited.get(k.edits..).is_some_and(|e| e.iter().any(|(p, _)| !p.is_empty()));
+        let newest = self.edited.iter().rposition(|(p, _)| !p.is_empty())?;
+        let since = |k: &Known| k.edits <= newest;
         let mut known: Vec<&Known> = self.known.iter().filter(|k| k.passed && since(k)).collect();
         // A wider check that ran since covers it, and one that fails is told as that.
         known.retain(|k| !self.known.iter().any(|o| !since(o) && o.check.covers(&k.check)));
@@ -348,10 +352,13 @@ fn says_failed(parts: &[&str]) -> bool {
 fn counted_failures(low: &str) -> bool {
     let words: Vec<&str> =
         low.split(|c: char| c.is_whitespace() || c == ',' || c == '=').filter(|w| !w.is_empty()).collect();
-    words.windows(2).any(|w| {
+    words.windows(2).enumerate().any(|(at, w)| {
         let count = w[0].trim_matches(|c: char| !c.is_ascii_alphanumeric());
         let what = w[1].trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        matches!(what, "failed" | "failures" | "failing" | "failure")
+        // "Found 3 errors (3 fixed, 0 remaining)."
+        let fixed = || words[at..].iter().take(6).any(|w| w.contains("fixed"));
+        (matches!(what, "failed" | "failures" | "failing" | "failure")
+            || matches!(what, "error" | "errors" | "problems") && !fixed())
             && !count.is_empty()
             && count.bytes().all(|b| b.is_ascii_digit())
             && count.bytes().any(|b| b != b'0')

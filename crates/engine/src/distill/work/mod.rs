@@ -111,7 +111,7 @@ pub struct Work {
     /// The newest plan the user approved: its title and steps.
     pub plan: Option<Item>,
     pub tickets: Vec<Ticket>,
-    /// `- [ ]` lines of the project's documents, by file.
+    /// `- [ ]` lines of the project's documents and of tickets that were printed, by file or id.
     pub checkboxes: Vec<(String, Vec<Task>)>,
     /// Blanks to fill in that a tool wrote into a document.
     pub placeholders: Vec<Item>,
@@ -350,9 +350,13 @@ impl<'r> Tracker<'r> {
             tool => files::deeds(tool, input),
         };
         if call.failed {
-            if let Some(deed) = deeds.iter().find(|d| d.touch != Touch::Read) {
-                let error = checks::error_line(&ends(output, MOST_READ));
-                self.miss(&deed.path.clone(), &error, call.result);
+            let meant = || deeds.iter().filter(|d| d.touch != Touch::Read);
+            // Of several files of a patch, the one the error names.
+            if let Some(deed) = meant().find(|d| output.contains(&d.path)).or_else(|| meant().next()) {
+                let leads = ["Script ", "Wall time", "Output:", "Exit code"];
+                let mut lines = output.lines().map(str::trim);
+                let error = lines.find(|l| !l.is_empty() && !leads.iter().any(|h| l.starts_with(h))).unwrap_or("");
+                self.miss(&deed.path, error, call.result);
             }
             return;
         }
@@ -366,10 +370,12 @@ impl<'r> Tracker<'r> {
         if let [deed] = &deeds[..]
             && let Some(path) = self.files.shortened(&deed.path).filter(|p| !files::is_apart(p))
         {
-            match (deed.touch, input::written(input)) {
-                (Touch::Read, _) => self.lists.read(&path, output, call.result),
-                (_, (Some(new), old)) => self.lists.wrote(&path, new, old, call.call),
-                _ => {}
+            if deed.touch == Touch::Read {
+                self.lists.read(&path, output, call.result);
+            } else if lists::is_document(&path)
+                && let (Some(new), old) = input::written(input)
+            {
+                self.lists.wrote(&path, new, old, call.call);
             }
         }
         event.tasks_done.extend(self.tasks.call(tool, input, output, call.call));
@@ -434,6 +440,10 @@ impl<'r> Tracker<'r> {
             for simple in &simples {
                 let closed = self.tickets.ran(simple, &parts, call.result);
                 event.closed = closed.or(event.closed.take());
+                // Acceptance criteria of a ticket are boxes, too.
+                if let Some(id) = tickets::Tickets::shown(simple) {
+                    self.lists.told(id, call.output, call.result);
+                }
             }
             event.pushed |= simples.iter().any(|s| s.program() == "git" && s.operands().next().is_some_and(|a| a.text == "push"));
         }

@@ -19,6 +19,8 @@ pub struct Ticket {
     pub status: Status,
     /// It was begun, closed or made here, not only looked at.
     pub ours: bool,
+    /// The reason given when it was closed.
+    pub reason: Option<String>,
     pub turns: Vec<TurnId>,
 }
 
@@ -28,6 +30,14 @@ pub struct Tickets {
 }
 
 impl Tickets {
+    /// The id of the ticket a command prints in full: `bd show shop-4`.
+    pub fn shown(simple: &Simple) -> Option<&str> {
+        let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
+        let looks = words.iter().skip(1).take(2).any(|w| matches!(*w, "show" | "view" | "get"));
+        let id = words.iter().skip(2).find(|w| !w.starts_with('-') && names(w))?;
+        (looks && is_tracker(simple.program())).then(|| id.trim_start_matches('#'))
+    }
+
     /// A command that ended well. Returns the command if it closed something that has a name.
     pub fn ran(&mut self, simple: &Simple, output: &[&str], turn: TurnId) -> Option<String> {
         let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
@@ -37,8 +47,7 @@ impl Tickets {
         {
             return None;
         }
-        let tracker = matches!(program, "gh" | "glab" | "bd" | "beads" | "br" | "jira" | "linear" | "linearis" | "tk" | "acli")
-            || matches!(program, "issues" | "tickets" | "ticket" | "backlog" | "tasks" | "hub");
+        let tracker = is_tracker(program);
         let verbs = || words.iter().skip(1).take(3).copied();
         let closes = verbs().any(|w| matches!(w, "close" | "done" | "complete" | "finish" | "resolve" | "merge"))
             || told(&words, "status").is_some_and(|s| status_of(s) == Status::Done);
@@ -55,6 +64,12 @@ impl Tickets {
         if closes && simple_words && !ids.is_empty() && (tracker || program.len() > 1) {
             for id in &ids {
                 self.set(id, titled(output, id), Status::Done, true, turn);
+            }
+            let reason = ["reason", "comment", "message"].iter().find_map(|o| told(&words, o));
+            let short = || words.windows(2).find(|w| matches!(w[0], "-r" | "-c" | "-m")).map(|w| w[1]);
+            let reason = reason.or_else(short).map(line).filter(|r| r.contains(' '));
+            if let Some(ticket) = self.known.iter_mut().find(|t| ids.iter().any(|id| id.trim_start_matches('#') == t.id)) {
+                ticket.reason = reason.or(ticket.reason.take());
             }
             return Some(words.join(" "));
         }
@@ -120,12 +135,17 @@ impl Tickets {
             let idle = self.known.iter().position(|t| !t.ours).unwrap_or(0);
             self.known.remove(idle);
         }
-        self.known.push(Ticket { id: id.to_owned(), title, status, ours, turns: vec![turn] });
+        self.known.push(Ticket { id: id.to_owned(), title, status, ours, reason: None, turns: vec![turn] });
     }
 
     pub fn into_list(self) -> Vec<Ticket> {
         self.known
     }
+}
+
+fn is_tracker(program: &str) -> bool {
+    matches!(program, "gh" | "glab" | "bd" | "beads" | "br" | "jira" | "linear" | "linearis" | "tk" | "acli" | "hub")
+        || matches!(program, "issue" | "issues" | "tickets" | "ticket" | "backlog" | "tasks")
 }
 
 /// `--status=done`, `--status done`.
