@@ -58,7 +58,8 @@ impl Tickets {
             .iter()
             .skip(2)
             .copied()
-            .filter(|w| !w.starts_with('-') && w.len() <= 40 && names(w) && !w.contains('='))
+            .filter(|w| !w.starts_with('-') && w.len() <= 40 && !w.contains(['=', ' ']))
+            .filter(|w| names(w) || tracker && w.contains('-') && !w.contains('/'))
             .collect();
         let simple_words = words.len() <= 14;
         if closes && simple_words && !ids.is_empty() && (tracker || program.len() > 1) {
@@ -91,28 +92,12 @@ impl Tickets {
         None
     }
 
-    /// Rows of a listing: an id, a title and a status in any order.
+    /// Rows of a listing.
     fn rows(&mut self, output: &[&str], turn: TurnId) {
-        for row in output.iter().flat_map(|p| p.lines()).take(200) {
-            let cells: Vec<&str> = if row.contains('\t') {
-                row.split('\t').map(str::trim).collect()
-            } else {
-                row.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect()
-            };
-            let words: Vec<&str> = row.split_whitespace().map(|w| w.trim_matches(['[', ']', '(', ')', ':', '●', '○', '✓', '◐'])).collect();
-            let Some(id) = words.iter().take(4).find(|w| names(w)) else { continue };
-            let status = words.iter().find_map(|w| stated(w));
-            let marked = row.trim_start().chars().next().and_then(|c| match c {
-                '○' => Some(Status::Open),
-                '◐' => Some(Status::Begun),
-                '✓' | '●' => Some(Status::Done),
-                _ => None,
-            });
-            let Some(status) = status.or(marked) else { continue };
-            let title = cells.iter().filter(|c| c.contains(' ') && stated(c).is_none()).max_by_key(|c| c.len());
-            let title = title.map(|t| t.split_once(&format!("{id} ")).map_or(*t, |(_, rest)| rest));
-            let title = title.map(|t| t.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '[' && c != '`'));
-            self.set(id, title, status, false, turn);
+        for line in output.iter().flat_map(|p| p.lines()).take(200).filter(|l| l.len() < 600) {
+            if let Some((id, title, status)) = table_row(line).or_else(|| marked_row(line)) {
+                self.set(id, Some(title), status, false, turn);
+            }
         }
     }
 
@@ -169,13 +154,64 @@ fn names(word: &str) -> bool {
 }
 
 fn stated(word: &str) -> Option<Status> {
-    let low = word.to_ascii_lowercase();
-    match low.as_str() {
-        "open" | "todo" | "to-do" | "pending" | "ready" | "backlog" | "opened" | "new" | "blocked" => Some(Status::Open),
-        "in_progress" | "in-progress" | "inprogress" | "in progress" | "doing" | "started" | "active" => Some(Status::Begun),
+    match word.to_ascii_lowercase().as_str() {
+        "open" | "todo" | "to-do" | "to do" | "pending" | "ready" | "backlog" | "opened" | "new" | "blocked" => {
+            Some(Status::Open)
+        }
+        "in_progress" | "in-progress" | "inprogress" | "in progress" | "doing" | "started" | "active" => {
+            Some(Status::Begun)
+        }
         "closed" | "done" | "completed" | "resolved" | "merged" => Some(Status::Done),
         _ => None,
     }
+}
+
+/// `12 <tab> OPEN <tab> Refunds are counted twice`: cells, of which one is an id and one a status.
+fn table_row(line: &str) -> Option<(&str, &str, Status)> {
+    let gap = if line.contains('\t') { "\t" } else { "  " };
+    let cells: Vec<&str> = line.split(gap).map(str::trim).filter(|c| !c.is_empty()).collect();
+    let id = cells.iter().take(3).copied().find(|c| names(c)).filter(|_| cells.len() >= 3)?;
+    let status = cells.iter().find_map(|c| stated(c))?;
+    let title = cells.iter().copied().filter(|c| c.contains(' ') && stated(c).is_none()).max_by_key(|c| c.len())?;
+    Some((id, title, status))
+}
+
+/// `○ shop-6 [● P2] [task] - Drop the old table (blocked by: shop-5)`: a mark, an id, a title, with groups in brackets.
+fn marked_row(line: &str) -> Option<(&str, &str, Status)> {
+    let mut rest = line.trim_start();
+    let mut status = None;
+    loop {
+        let first = rest.chars().next()?;
+        let mark = match first {
+            '○' | '●' | '❄' => Some(Status::Open),
+            '◐' => Some(Status::Begun),
+            '✓' | '✔' => Some(Status::Done),
+            _ => None,
+        };
+        status = status.or(mark);
+        if mark.is_some() || matches!(first, '↳' | '←' | '→' | '├' | '└' | '─' | '│' | '-' | '*' | '•') {
+            rest = rest[first.len_utf8()..].trim_start();
+        } else if first == '[' {
+            rest = rest.split_once(']')?.1.trim_start();
+        } else {
+            break;
+        }
+    }
+    let (id, rest) = rest.split_once([' ', ':'])?;
+    let named = names(id) || status.is_some() && id.contains('-') && id.len() <= 40;
+    if !named || id.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    // Groups before the title, then the title up to what is told of it.
+    let mut title = rest.trim_start_matches([' ', ':', '·', '-', '–']);
+    while let Some((_, after)) = title.strip_prefix('[').and_then(|t| t.split_once(']')) {
+        title = after.trim_start_matches([' ', ':', '·', '-', '–']);
+    }
+    let ends = ["  ", " [●", " (blocked by", " (blocks", " ● P", "\t"];
+    let end = ends.iter().filter_map(|e| title.find(e)).min().unwrap_or(title.len());
+    let told = title[end..].split(['[', ']', '·']).find_map(|w| stated(w.trim()));
+    let title = title[..end].trim();
+    Some((id, title, told.or(status)?)).filter(|_| title.contains(' '))
 }
 
 /// `Closed issue #12 (Refunds are counted twice)`: the title an answer tells beside the id.
