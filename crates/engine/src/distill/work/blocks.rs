@@ -33,9 +33,8 @@ pub fn blocks(text: &str) -> Vec<Block> {
     for (i, &at) in starts.iter().enumerate() {
         let from = i.checked_sub(1).map_or(0, |b| starts[b] + MARK.len());
         let tag = text[from..at].rfind("<tool-use").map_or("", |t| &text[from + t..at]);
-        let end = starts.get(i + 1).map_or(text.len(), |&next| {
-            text[at..next].rfind("<tool-use").map_or(next, |t| at + t)
-        });
+        let end =
+            starts.get(i + 1).map_or(text.len(), |&next| text[at..next].rfind("<tool-use").map_or(next, |t| at + t));
         found.extend(block(tag, &text[at + MARK.len()..end]));
     }
     found
@@ -127,7 +126,8 @@ pub fn fences(text: &str) -> impl Iterator<Item = (&str, &str)> {
         let ticks = rest[at..].len() - rest[at..].trim_start_matches('`').len();
         let (lang, body) = rest[at + ticks..].split_once('\n')?;
         let close = "`".repeat(ticks);
-        let end = if body.starts_with(&close) { 0 } else { body.find(&format!("\n{close}")).map_or(body.len(), |e| e + 1) };
+        let end =
+            if body.starts_with(&close) { 0 } else { body.find(&format!("\n{close}")).map_or(body.len(), |e| e + 1) };
         rest = body.get(end + ticks..).unwrap_or("");
         Some((lang.trim(), &body[..end]))
     })
@@ -158,7 +158,8 @@ pub fn edited(text: &str) -> Vec<&str> {
         if line.starts_with("<<<<<<< SEARCH") {
             // A second block of the same fence edits the same file.
             // `src/a.py`, or the fence that names it: ```python src/a.py
-            let word = |l: &'_ str| if l.starts_with("```") { l.rfind([' ', ':', '`']).map_or(0, |at| at + 1) } else { 0 };
+            let word =
+                |l: &'_ str| if l.starts_with("```") { l.rfind([' ', ':', '`']).map_or(0, |at| at + 1) } else { 0 };
             let name = before.iter().rev().find_map(|l| file_name(&l[word(l)..])).or(last);
             if let Some(name) = name
                 && !found.contains(&name)

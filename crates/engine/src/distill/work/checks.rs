@@ -105,7 +105,21 @@ impl Checks {
     /// A file was edited.
     pub fn edited(&mut self, path: &str, turn: TurnId) {
         const PROSE: [&str; 16] = [
-            "md", "mdx", "txt", "rst", "adoc", "png", "jpg", "jpeg", "svg", "gif", "pdf", "log", "csv", "jsonl", "lock",
+            "md",
+            "mdx",
+            "txt",
+            "rst",
+            "adoc",
+            "png",
+            "jpg",
+            "jpeg",
+            "svg",
+            "gif",
+            "pdf",
+            "log",
+            "csv",
+            "jsonl",
+            "lock",
             "gitignore",
         ];
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -131,7 +145,8 @@ impl Checks {
         let checks: Vec<Check> = run.simples.iter().filter_map(check).collect();
         let last = checks.iter().rfind(|c| c.kind.is_check()).or_else(|| checks.last())?.clone();
         let is_check = last.kind.is_check();
-        let failed = run.failed || is_check && says_failed(run.output) || is_script(&checks) && ends_in_trace(run.output);
+        let failed =
+            run.failed || is_check && says_failed(run.output) || is_script(&checks) && ends_in_trace(run.output);
         let now = self.edited.len();
         for check in checks.iter().filter(|c| c.kind.is_check() && c.kind != Kind::Format) {
             let known = self.known.iter().position(|k| k.check.covers(check) && check.covers(&k.check));
@@ -182,6 +197,13 @@ impl Checks {
         for at in before.into_iter().rev() {
             let old = self.failures.remove(at);
             failure.turns.insert(0, old.turns[0]);
+            // It fails for another reason: the first is mended.
+            if !old.error.is_empty() && !same_error(&old.error, &failure.error) {
+                let between = self.between(old.edits);
+                self.mend(old.text.clone(), old.error, old.turns, run.result, between);
+            } else {
+                failure.edits = old.edits;
+            }
             // What the older one still waits for, and a narrow second look does not show.
             for open in old.open {
                 if !failure.open.iter().any(|c| c.covers(&open)) {
@@ -201,7 +223,8 @@ impl Checks {
     fn passed(&mut self, run: &Run, checks: &[Check]) {
         let mut settled = Vec::new();
         for (at, failure) in self.failures.iter_mut().enumerate() {
-            let named = |c: &Check| !c.targets.is_empty() && c.targets.iter().all(|t| failure.output.contains(t.as_str()));
+            let named =
+                |c: &Check| !c.targets.is_empty() && c.targets.iter().all(|t| failure.output.contains(t.as_str()));
             failure.open.retain(|open| {
                 !checks.iter().any(|c| c.covers(open) || c.kind == open.kind && c.family == open.family && named(c))
             });
@@ -211,14 +234,20 @@ impl Checks {
         }
         for at in settled.into_iter().rev() {
             let failure = self.failures.remove(at);
-            let mut between: Vec<String> = Vec::new();
-            for (path, _) in self.edited.get(failure.edits..).unwrap_or_default().iter().rev() {
-                if !between.contains(path) && between.len() < 8 && !path.is_empty() {
-                    between.insert(0, path.clone());
-                }
-            }
+            let between = self.between(failure.edits);
             self.mend(failure.text, failure.error, failure.turns, run.result, between);
         }
+    }
+
+    /// The files edited since so many edits.
+    fn between(&self, edits: usize) -> Vec<String> {
+        let mut between: Vec<String> = Vec::new();
+        for (path, _) in self.edited.get(edits..).unwrap_or_default().iter().rev().take(200) {
+            if !between.contains(path) && between.len() < 8 && !path.is_empty() {
+                between.insert(0, path.clone());
+            }
+        }
+        between
     }
 
     /// Something failed and later passed.
@@ -255,7 +284,8 @@ impl Checks {
         known.retain(|k| !all.iter().any(|o| !std::ptr::eq(*o, *k) && o.check.covers(&k.check) && o.turn > k.turn));
         let from = known.iter().map(|k| k.edits).max()?;
         known.retain(|k| k.count > 1 || k.edits == from);
-        let commands: Vec<String> = known.iter().rev().take(3).map(|k| format!("`{}`", cut(&k.check.text, 80))).collect();
+        let commands: Vec<String> =
+            known.iter().rev().take(3).map(|k| format!("`{}`", cut(&k.check.text, 80))).collect();
         let (mut files, mut turns): (Vec<String>, Vec<TurnId>) = (Vec::new(), Vec::new());
         for (path, turn) in self.edited[from..].iter().filter(|(p, _)| !p.is_empty()) {
             let path = short(path);
@@ -288,6 +318,14 @@ impl Checks {
 /// Whether a carried item was written by [`Checks`].
 pub fn is_told(text: &str) -> bool {
     text.starts_with('`') && text.contains(FAILS) || text.starts_with(STALE) && text.contains(" edited: `")
+}
+
+/// Whether two error lines tell of one error, which may stand in another line of a file now.
+fn same_error(a: &str, b: &str) -> bool {
+    let words = |t: &str| {
+        t.split(|c: char| !c.is_alphabetic()).filter(|w| w.len() > 2).take(12).map(str::to_owned).collect::<Vec<_>>()
+    };
+    words(a) == words(b)
 }
 
 /// Which checks of a failed chain failed, as far as the output shows it.
@@ -327,7 +365,8 @@ fn ends_in_trace(parts: &[&str]) -> bool {
     let Some(end) = parts.last() else { return false };
     let last = end.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("");
     let name = last.split(':').next().unwrap_or("").rsplit('.').next().unwrap_or("");
-    (name.ends_with("Error") || name.ends_with("Exception")) && parts.iter().any(|p| p.contains("Traceback (most recent"))
+    (name.ends_with("Error") || name.ends_with("Exception"))
+        && parts.iter().any(|p| p.contains("Traceback (most recent"))
 }
 
 /// The command on one line, without parts that only trim its output.

@@ -371,15 +371,15 @@ fn literal(text: &str) -> Option<(&str, &str)> {
 
 /// Whether a path is data or a log in a folder for such: a program's product.
 pub fn is_product(path: &str) -> bool {
-    const KINDS: [&str; 14] = [
-        "json", "jsonl", "ndjson", "csv", "tsv", "txt", "log", "out", "xml", "parquet", "db", "sqlite", "pkl", "html",
-    ];
+    const KINDS: [&str; 14] =
+        ["json", "jsonl", "ndjson", "csv", "tsv", "txt", "log", "out", "xml", "parquet", "db", "sqlite", "pkl", "html"];
     const FOLDERS: [&str; 15] = [
         "data", "raw", "out", "output", "outputs", "results", "logs", "log", "tmp", "temp", "cache", ".cache", "dist",
         "build", "coverage",
     ];
     let Some((folders, name)) = path.rsplit_once('/') else { return path.ends_with(".log") };
-    name.rsplit_once('.').is_some_and(|(_, end)| KINDS.contains(&end)) && folders.split('/').any(|f| FOLDERS.contains(&f))
+    name.rsplit_once('.').is_some_and(|(_, end)| KINDS.contains(&end))
+        && folders.split('/').any(|f| FOLDERS.contains(&f))
 }
 
 /// Whether a word looks like a file rather than a folder.

@@ -44,7 +44,11 @@ pub struct Files<'r> {
 
 impl<'r> Files<'r> {
     pub fn new(root: Option<&'r str>) -> Files<'r> {
-        Files { root: root.map(|r| r.trim_end_matches('/')).filter(|r| !r.is_empty()), known: HashMap::new(), folders: HashMap::new() }
+        Files {
+            root: root.map(|r| r.trim_end_matches('/')).filter(|r| !r.is_empty()),
+            known: HashMap::new(),
+            folders: HashMap::new(),
+        }
     }
 
     /// A command went to a folder. It can tell where the project is, if the session began outside it.
@@ -242,7 +246,8 @@ pub fn is_apart(path: &str) -> bool {
     OWN.iter().any(|own| {
         let Some(at) = path.find(own).filter(|at| *at == 0 || path[..*at].ends_with('/')) else { return false };
         // In a home folder all of it is the program's; in a project only its notes are.
-        at > 0 && (is_whole(path) || path.starts_with('~')) || NOTES.iter().any(|n| path[at + own.len()..].starts_with(n))
+        at > 0 && (is_whole(path) || path.starts_with('~'))
+            || NOTES.iter().any(|n| path[at + own.len()..].starts_with(n))
     })
 }
 

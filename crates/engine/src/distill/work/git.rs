@@ -98,7 +98,8 @@ impl Git {
                 }
                 "commit" if !simple.has("--dry-run") => {
                     let told = commits(parts, simples);
-                    let nothing = parts.iter().any(|p| p.contains("nothing to commit") || p.contains("no changes added"));
+                    let nothing =
+                        parts.iter().any(|p| p.contains("nothing to commit") || p.contains("no changes added"));
                     if nothing && told.is_empty() {
                         continue;
                     }
@@ -180,7 +181,9 @@ impl Git {
         }
         let short = |l: &str| {
             let (state, path) = l.split_at_checked(3)?;
-            let fits = state.ends_with(' ') && state.trim().chars().all(|c| "MADRCU?!".contains(c)) && !state.trim().is_empty();
+            let fits = state.ends_with(' ')
+                && state.trim().chars().all(|c| "MADRCU?!".contains(c))
+                && !state.trim().is_empty();
             fits.then(|| path.rsplit(" -> ").next().unwrap_or(path).trim().to_owned())
         };
         let long = |l: &str| {
@@ -201,7 +204,9 @@ impl Git {
 
     /// The edits no commit has taken, if this session uses git at all.
     pub fn uncommitted(&self, short: &dyn Fn(&str) -> String) -> Option<Item> {
-        let secret = |p: &str| p.rsplit('/').next().is_some_and(|n| n == ".env" || n.starts_with(".env.") && n.ends_with("local"));
+        let secret = |p: &str| {
+            p.rsplit('/').next().is_some_and(|n| n == ".env" || n.starts_with(".env.") && n.ends_with("local"))
+        };
         let ours = |p: &str| !secret(p) && !short(p).starts_with(['/', '~']);
         let files: Vec<&(String, TurnId)> = self.edited.iter().filter(|(p, _)| ours(p)).collect();
         let count = files.len() + self.unnamed;
@@ -283,16 +288,13 @@ pub fn commits(parts: &[&str], simples: &[Simple]) -> Vec<String> {
     if !found.is_empty() {
         return found;
     }
-    let message = simples
-        .iter()
-        .find(|s| s.program() == "git" && words(s).first() == Some(&"commit"))
-        .and_then(|s| {
-            let takes = |a: &str| a == "--message" || a.starts_with('-') && !a.starts_with("--") && a.ends_with('m');
-            let at = s.args.iter().position(|a| takes(&a.text))?;
-            let text = s.args.get(at + 1)?.text.as_str();
-            // `-m "$(cat <<'EOF' …)"`: the subject is the line after the marker.
-            let line = text.lines().find(|l| !l.trim().is_empty() && !l.contains("<<"))?;
-            Some(line.trim().to_owned())
-        });
+    let message = simples.iter().find(|s| s.program() == "git" && words(s).first() == Some(&"commit")).and_then(|s| {
+        let takes = |a: &str| a == "--message" || a.starts_with('-') && !a.starts_with("--") && a.ends_with('m');
+        let at = s.args.iter().position(|a| takes(&a.text))?;
+        let text = s.args.get(at + 1)?.text.as_str();
+        // `-m "$(cat <<'EOF' …)"`: the subject is the line after the marker.
+        let line = text.lines().find(|l| !l.trim().is_empty() && !l.contains("<<"))?;
+        Some(line.trim().to_owned())
+    });
     message.into_iter().collect()
 }

@@ -54,7 +54,9 @@ impl Check {
         let wide = self.targets.is_empty()
             || !other.targets.is_empty()
                 && other.targets.iter().all(|t| {
-                    self.targets.iter().any(|s| t == s || t.strip_prefix(s.as_str()).is_some_and(|r| r.starts_with([':', '/'])))
+                    self.targets
+                        .iter()
+                        .any(|s| t == s || t.strip_prefix(s.as_str()).is_some_and(|r| r.starts_with([':', '/'])))
                 });
         family && kind && wide
     }
@@ -220,8 +222,8 @@ pub fn check(simple: &Simple) -> Option<Check> {
         "ls" | "cat" | "grep" | "rg" | "egrep" | "find" | "fd" | "test" | "[" | "[[" | "which" | "type" | "diff"
         | "cmp" | "cd" | "echo" | "printf" | "head" | "tail" | "sed" | "awk" | "stat" | "file" | "wc" | "true"
         | "false" | "sleep" | "kill" | "pkill" | "pgrep" | "lsof" | "ps" | "export" | "source" | "." | "set" | "rm"
-        | "mkdir" | "touch" | "cp" | "mv" | "tee" | "sort" | "jq" | "xargs" | "for" | "do" | "done" | "case" | "wait"
-        | "nc" | "ping" | "dig" | "exit" | "timeout" | "fi" | "" => return None,
+        | "mkdir" | "touch" | "cp" | "mv" | "tee" | "sort" | "jq" | "xargs" | "for" | "do" | "done" | "case"
+        | "wait" | "nc" | "ping" | "dig" | "exit" | "timeout" | "fi" | "" => return None,
         _ if words[0].starts_with("./") || words[0].ends_with(".sh") => (script(program).unwrap_or(Run), ""),
         _ => (Kind::Minor, ""),
     };
@@ -256,13 +258,46 @@ struct Operands<'w> {
 impl<'w> Operands<'w> {
     fn of(words: &[&'w str]) -> Operands<'w> {
         const LIMITS: [&str; 16] = [
-            "-p", "--package", "--test", "--bin", "--example", "-k", "-m", "-t", "--filter", "-F", "--grep", "-g",
-            "--project", "--testNamePattern", "-run", "--tests",
+            "-p",
+            "--package",
+            "--test",
+            "--bin",
+            "--example",
+            "-k",
+            "-m",
+            "-t",
+            "--filter",
+            "-F",
+            "--grep",
+            "-g",
+            "--project",
+            "--testNamePattern",
+            "-run",
+            "--tests",
         ];
         const VALUES: [&str; 22] = [
-            "-j", "--jobs", "--features", "--target", "--profile", "--manifest-path", "-n", "--config", "-c", "-C",
-            "--prefix", "--cwd", "--dir", "-f", "--file", "--timeout", "--reporter", "--configuration", "-o", "--tb",
-            "--cov", "--maxfail",
+            "-j",
+            "--jobs",
+            "--features",
+            "--target",
+            "--profile",
+            "--manifest-path",
+            "-n",
+            "--config",
+            "-c",
+            "-C",
+            "--prefix",
+            "--cwd",
+            "--dir",
+            "-f",
+            "--file",
+            "--timeout",
+            "--reporter",
+            "--configuration",
+            "-o",
+            "--tb",
+            "--cov",
+            "--maxfail",
         ];
         let (mut operands, mut limits) = (Vec::new(), Vec::new());
         let mut words = words.iter();
@@ -290,7 +325,10 @@ fn bare<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
     loop {
         let skip = match words {
             ["timeout" | "gtimeout", rest @ ..] => {
-                1 + rest.iter().take_while(|w| w.starts_with('-') || w.starts_with(|c: char| c.is_ascii_digit())).count()
+                1 + rest
+                    .iter()
+                    .take_while(|w| w.starts_with('-') || w.starts_with(|c: char| c.is_ascii_digit()))
+                    .count()
             }
             ["env", rest @ ..] => 1 + rest.iter().take_while(|w| w.contains('=') || w.starts_with('-')).count(),
             ["uv" | "poetry" | "pipenv" | "pdm" | "rye" | "hatch", "run", rest @ ..] => {
@@ -299,7 +337,9 @@ fn bare<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
             ["bundle" | "pnpm" | "yarn" | "npm", "exec", rest @ ..] => {
                 2 + rest.iter().take_while(|w| w.starts_with('-')).count()
             }
-            ["npx" | "bunx" | "pnpx" | "uvx" | "dlx", rest @ ..] => 1 + rest.iter().take_while(|w| w.starts_with('-')).count(),
+            ["npx" | "bunx" | "pnpx" | "uvx" | "dlx", rest @ ..] => {
+                1 + rest.iter().take_while(|w| w.starts_with('-')).count()
+            }
             [python, "-m", module, ..] if python.contains("python") && *module != "venv" && *module != "pip" => 2,
             ["nice" | "xvfb-run" | "stdbuf" | "caffeinate" | "unbuffer" | "sudo" | "time", rest @ ..] => {
                 1 + rest.iter().take_while(|w| w.starts_with('-')).count()

@@ -125,7 +125,10 @@ impl Lists {
         let blanks = order.iter().filter_map(|path| {
             let (texts, turns) = by_file.remove(path)?;
             let texts: Vec<String> = texts.iter().take(5).map(|t| crate::text::plain::cut(t, 90)).collect();
-            item(&format!("To fill in in {}: {}", short(path), texts.join("; ")), &turns[turns.len().saturating_sub(4)..])
+            item(
+                &format!("To fill in in {}: {}", short(path), texts.join("; ")),
+                &turns[turns.len().saturating_sub(4)..],
+            )
         });
         let blanks = blanks.collect();
         let files = self.files.into_iter().filter(|(_, l)| !l.is_empty()).map(|(p, l)| (short(&p), l));
@@ -135,7 +138,8 @@ impl Lists {
 
 /// Whether a file is prose, by its name.
 pub fn is_document(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "md" | "mdx" | "txt" | "org" | "rst" | "adoc" | "markdown"))
+    path.rsplit_once('.')
+        .is_some_and(|(_, end)| matches!(end, "md" | "mdx" | "txt" | "org" | "rst" | "adoc" | "markdown"))
 }
 
 fn boxes(text: &str) -> Vec<(bool, String)> {
@@ -144,7 +148,10 @@ fn boxes(text: &str) -> Vec<(bool, String)> {
 
 /// `- [ ] text`, `* [x] text`, `1. [ ] text`.
 fn one_box(text: &str) -> Option<(bool, String)> {
-    let rest = text.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(['-', '*', '+', '.', ')', '>']);
+    let rest = text
+        .trim_start()
+        .trim_start_matches(|c: char| c.is_ascii_digit())
+        .trim_start_matches(['-', '*', '+', '.', ')', '>']);
     let rest = rest.trim_start().strip_prefix('[')?;
     let (mark, rest) = rest.split_once("] ")?;
     let done = match mark {
@@ -159,7 +166,8 @@ fn one_box(text: &str) -> Option<(bool, String)> {
 /// Lines with something to fill in: `End: <TBD>`, `URL: TODO`, `[to be added]`.
 fn blanks(text: &str) -> Vec<String> {
     let holds = |l: &str| {
-        let marks = ["<TBD>", "<TODO>", "[TBD]", "[TODO]", "(TBD)", "(TODO)", "<tbd>", "<todo>", "TBD", "<YOUR_", "<your-"];
+        let marks =
+            ["<TBD>", "<TODO>", "[TBD]", "[TODO]", "(TBD)", "(TODO)", "<tbd>", "<todo>", "TBD", "<YOUR_", "<your-"];
         let marked = marks.iter().any(|m| {
             l.match_indices(m).any(|(at, m)| {
                 let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');

@@ -155,6 +155,8 @@ pub struct Tracker<'r> {
     tickets: tickets::Tickets,
     summary: Option<Summary>,
     running: Vec<Running<'r>>,
+    /// Background processes that ended, for their output may be read later.
+    ended: Vec<Running<'r>>,
     missed: Vec<Missed>,
     /// Edits a message proposed, to be applied by the program.
     proposed: Vec<(&'r str, TurnId)>,
@@ -178,6 +180,7 @@ impl<'r> Tracker<'r> {
             tickets: tickets::Tickets::default(),
             summary: None,
             running: Vec::new(),
+            ended: Vec::new(),
             missed: Vec::new(),
             proposed: Vec::new(),
             reports: false,
@@ -296,8 +299,7 @@ impl<'r> Tracker<'r> {
     fn told(&mut self, said: &'r Said, seq: usize, event: &mut Event) {
         for block in blocks::blocks(&said.text) {
             let blocks::Block { tool, input, output, failed } = &block;
-            let one =
-                Call { tool, input, output, failed: *failed, call: said.id, result: said.id, main: said.main };
+            let one = Call { tool, input, output, failed: *failed, call: said.id, result: said.id, main: said.main };
             match command(input) {
                 Some(_) => self.shell(&one, &[input], seq, event),
                 None => self.tool(&one, seq, event),
@@ -335,6 +337,21 @@ impl<'r> Tracker<'r> {
         }
     }
 
+    /// The output of a background process was read: by its id, or from its file.
+    fn output_read(&mut self, asked: &str, output: &str, result: TurnId) {
+        let id = ["task_id", "bash_id", "shell_id"].iter().find_map(|k| input::field(asked, k));
+        let file = |r: &Running| asked.contains(&format!("/tasks/{}.output", r.id));
+        let Some(process) = self.ended.iter().find(|r| Some(r.id.as_str()) == id || file(r)) else { return };
+        let run = checks::Run {
+            simples: &shell::parse(&process.script),
+            output: &ends(output, MOST_READ),
+            failed: false,
+            call: process.item.turns[0],
+            result,
+        };
+        self.checks.ran(&run);
+    }
+
     /// A call of a tool that is not a shell.
     fn tool(&mut self, call: &Call, seq: usize, event: &mut Event) {
         let Call { tool, input, output, .. } = *call;
@@ -342,6 +359,9 @@ impl<'r> Tracker<'r> {
             let id = ["task_id", "shell_id", "bash_id"].iter().find_map(|k| input::field(input, k));
             self.running.retain(|r| Some(r.id.as_str()) != id);
             return;
+        }
+        if !call.failed && call.main && !self.ended.is_empty() {
+            self.output_read(input, output, call.result);
         }
         let mut deeds = match tool {
             "write" if input.starts_with("path: ") && !input.contains('\n') => {
@@ -402,6 +422,9 @@ impl<'r> Tracker<'r> {
         }
         let simples = shell::parse(&script);
         let parts = ends(call.output, MOST_READ);
+        if script.contains("/tasks/") && call.main {
+            self.output_read(&script, call.output, call.result);
+        }
         for input in inputs {
             let mut deeds = files::deeds(call.tool, input);
             // Of a failed script, all but the last command may have run.
@@ -445,7 +468,8 @@ impl<'r> Tracker<'r> {
                     self.lists.told(id, call.output, call.result);
                 }
             }
-            event.pushed |= simples.iter().any(|s| s.program() == "git" && s.operands().next().is_some_and(|a| a.text == "push"));
+            event.pushed |=
+                simples.iter().any(|s| s.program() == "git" && s.operands().next().is_some_and(|a| a.text == "push"));
         }
     }
 
@@ -496,7 +520,9 @@ impl<'r> Tracker<'r> {
         };
         let (Some(id), Some(status)) = (tag("task-id").or_else(|| tag("shell-id")), tag("status")) else { return };
         let Some(at) = self.running.iter().position(|r| r.id == id).filter(|_| status != "running") else { return };
-        let ended = self.running.remove(at);
+        self.ended.truncate(MOST - 1);
+        self.ended.insert(0, self.running.remove(at));
+        let ended = &self.ended[0];
         let summary = tag("summary").unwrap_or("");
         // Stopped by a signal is no failure.
         let code = summary.rsplit("exit code ").next().and_then(|c| c.trim_end_matches(')').parse::<u32>().ok());
@@ -520,7 +546,15 @@ impl<'r> Tracker<'r> {
             for call in std::mem::take(&mut self.waiting) {
                 let tool = input::plain_tool(call.tool.as_deref().unwrap_or(""));
                 for (tool, input) in calls::unwrapped(&tool, &call.text) {
-                    let one = Call { tool: &tool, input: &input, output: "", failed: false, call: call.id, result: call.id, main: call.main };
+                    let one = Call {
+                        tool: &tool,
+                        input: &input,
+                        output: "",
+                        failed: false,
+                        call: call.id,
+                        result: call.id,
+                        main: call.main,
+                    };
                     for deed in files::deeds(one.tool, one.input) {
                         self.deed(&deed, call.id, usize::MAX, call.main, &mut Event::default());
                     }
@@ -579,8 +613,18 @@ fn command(input: &str) -> Option<&str> {
 /// The user refused the call: nothing was done and nothing failed.
 fn is_refused(output: &str) -> bool {
     let head = &output[..output.floor_char_boundary(2048)];
-    let refused = ["doesn't want to proceed", "rejected by the user", "user rejected", "aborted by the user", "denied by the user"];
-    refused.iter().any(|r| head.contains(r)) || head.starts_with("Tool execution aborted") || head.starts_with("[Request interrupted")
+    let refused = [
+        "doesn't want to proceed",
+        "rejected by the user",
+        "user rejected",
+        "aborted by the user",
+        "denied by the user",
+    ];
+    refused.iter().any(|r| head.contains(r))
+        || head.starts_with("Tool execution aborted")
+        || head.contains("Cancelled: parallel tool call")
+        || head.contains("Sibling tool call errored")
+        || head.starts_with("[Request interrupted")
 }
 
 /// The id of a script that goes on after this result.
@@ -597,9 +641,16 @@ fn patch_failed(asked: &[calls::Asked], output: &str) -> bool {
     let patches = asked.iter().any(|(tool, input)| tool.contains("patch") || input.contains("*** Begin Patch"));
     let head = &output[..output.floor_char_boundary(2048)];
     patches
-        && ["verification failed", "Failed to find expected lines", "Invalid Context", "Invalid patch", "patch rejected", "Failed to find context"]
-            .iter()
-            .any(|mark| head.contains(mark))
+        && [
+            "verification failed",
+            "Failed to find expected lines",
+            "Invalid Context",
+            "Invalid patch",
+            "patch rejected",
+            "Failed to find context",
+        ]
+        .iter()
+        .any(|mark| head.contains(mark))
 }
 
 /// The id of a command that runs in the background.

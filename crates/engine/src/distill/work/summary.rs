@@ -228,7 +228,10 @@ fn items(rows: &[&str], turn: TurnId) -> Vec<Item> {
         low.len() < 2
             || low.ends_with([':', '：'])
             || ["none", "n/a", "no prior history", "nothing", "not applicable", "no pending"].iter().any(|e| {
-                low == *e || low.strip_prefix(e).is_some_and(|r| r.len() < 40 && r.starts_with([' ', '.', ',', ';', ':', '-']))
+                low == *e
+                    || low
+                        .strip_prefix(e)
+                        .is_some_and(|r| r.len() < 40 && r.starts_with([' ', '.', ',', ';', ':', '-']))
             })
     };
     let texts = texts.iter().map(|t| line(t.trim_start_matches("[ ] ")));

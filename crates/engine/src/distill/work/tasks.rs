@@ -78,7 +78,8 @@ impl Tasks {
             }
             "taskupdate" => {
                 let id = ["taskId", "task_id", "id"].iter().find_map(|k| field(input, k));
-                let status = field(input, "status").map(|s| if s == "deleted" { Status::Dropped } else { status_of(s) });
+                let status =
+                    field(input, "status").map(|s| if s == "deleted" { Status::Dropped } else { status_of(s) });
                 let (Some(id), Some(status)) = (id, status) else { return Vec::new() };
                 self.set(id.trim_start_matches('#'), status, None, turn).into_iter().collect()
             }
@@ -86,7 +87,9 @@ impl Tasks {
             "tasklist" => {
                 let mut became = Vec::new();
                 for row in output.lines().take(MOST) {
-                    let Some((id, rest)) = row.trim().strip_prefix('#').and_then(|r| r.split_once(" [")) else { continue };
+                    let Some((id, rest)) = row.trim().strip_prefix('#').and_then(|r| r.split_once(" [")) else {
+                        continue;
+                    };
                     let Some((status, text)) = rest.split_once("] ") else { continue };
                     became.extend(self.set(id.trim_end_matches('.'), status_of(status), Some(text), turn));
                 }
@@ -173,9 +176,9 @@ impl Tasks {
                 let rest = l.trim_start_matches(|c: char| c.is_ascii_digit());
                 let numbered = rest.len() < l.len() && rest.starts_with(['.', ')']);
                 let headed = l.strip_prefix("##").is_some();
-                let step = l.trim_start_matches(['#', '-', '*', ' ']).trim_start_matches(|c: char| {
-                    c.is_ascii_digit() || matches!(c, '.' | ')' | ' ')
-                });
+                let step = l
+                    .trim_start_matches(['#', '-', '*', ' '])
+                    .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ')' | ' '));
                 (numbered || headed || l.starts_with("- [")).then(|| line(step.trim_start_matches("[ ] ")))
             })
             .filter(|s| !s.is_empty())

@@ -1,9 +1,9 @@
 //! Tickets as the commands of a tracker show and change them: `gh`, `glab`, `bd`, `jira`, `linear` and others of the form
 //! `tracker close ID`, with rows of "id title status".
 
+use super::line;
 use super::shell::Simple;
 use super::tasks::{Status, status_of};
-use super::line;
 use crate::scope::TurnId;
 use crate::text::plain::cut;
 use crate::text::similarity::is_id;
@@ -42,8 +42,10 @@ impl Tickets {
     pub fn ran(&mut self, simple: &Simple, output: &[&str], turn: TurnId) -> Option<String> {
         let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
         let program = simple.program();
-        if matches!(program, "echo" | "printf" | "grep" | "rg" | "cat" | "git" | "sed" | "find" | "ls" | "npm" | "docker")
-            || words.len() > 40
+        if matches!(
+            program,
+            "echo" | "printf" | "grep" | "rg" | "cat" | "git" | "sed" | "find" | "ls" | "npm" | "docker"
+        ) || words.len() > 40
         {
             return None;
         }
@@ -69,7 +71,9 @@ impl Tickets {
             let reason = ["reason", "comment", "message"].iter().find_map(|o| told(&words, o));
             let short = || words.windows(2).find(|w| matches!(w[0], "-r" | "-c" | "-m")).map(|w| w[1]);
             let reason = reason.or_else(short).map(line).filter(|r| r.contains(' '));
-            if let Some(ticket) = self.known.iter_mut().find(|t| ids.iter().any(|id| id.trim_start_matches('#') == t.id)) {
+            if let Some(ticket) =
+                self.known.iter_mut().find(|t| ids.iter().any(|id| id.trim_start_matches('#') == t.id))
+            {
                 ticket.reason = reason.or(ticket.reason.take());
             }
             return Some(words.join(" "));
@@ -189,7 +193,8 @@ fn marked_row(line: &str) -> Option<(&str, &str, Status)> {
             _ => None,
         };
         status = status.or(mark);
-        if mark.is_some() || matches!(first, '↳' | '←' | '→' | '├' | '└' | '─' | '│' | '-' | '*' | '•') {
+        if mark.is_some() || matches!(first, '↳' | '←' | '→' | '├' | '└' | '─' | '│' | '-' | '*' | '•')
+        {
             rest = rest[first.len_utf8()..].trim_start();
         } else if first == '[' {
             rest = rest.split_once(']')?.1.trim_start();
@@ -223,7 +228,8 @@ fn titled<'t>(output: &[&'t str], id: &str) -> Option<&'t str> {
 /// The id of a ticket just made: the end of its address, or the first id told.
 fn made(output: &[&str]) -> Option<String> {
     let text = output.concat();
-    let address = text.split_whitespace().find(|w| w.starts_with("http") && (w.contains("/issues/") || w.contains("/pull/")));
+    let address =
+        text.split_whitespace().find(|w| w.starts_with("http") && (w.contains("/issues/") || w.contains("/pull/")));
     if let Some(number) = address.and_then(|a| a.trim_end_matches('/').rsplit('/').next()) {
         return Some(number.to_owned()).filter(|n| names(n));
     }

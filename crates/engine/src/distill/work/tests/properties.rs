@@ -54,8 +54,19 @@ const PIECES: &[&str] = &[
     "\u{202e}",
     "{",
 ];
-const TOOLS: &[&str] =
-    &["Bash", "Edit", "Write", "Read", "exec", "wait", "TaskCreate", "TaskUpdate", "TodoWrite", "ExitPlanMode", "shell"];
+const TOOLS: &[&str] = &[
+    "Bash",
+    "Edit",
+    "Write",
+    "Read",
+    "exec",
+    "wait",
+    "TaskCreate",
+    "TaskUpdate",
+    "TodoWrite",
+    "ExitPlanMode",
+    "shell",
+];
 
 fn stretch(seed: u64, from: i64) -> Vec<Said> {
     let mut rng = Rng::new(seed);
