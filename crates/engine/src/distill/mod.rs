@@ -1,8 +1,9 @@
 //! Turns turns into summaries, without a model (R6.5) or with one. Storey 3.
 //!
 //! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out; so are [`chunk`],
-//! [`fold`], [`handoff`] and [`summary`]. [`advance`] brings the lineage of a session up to what was stored, with
-//! [`compaction`], `session`, `flush`, `closing` and [`condense`]; [`state`] folds the state of a thread.
+//! [`fold`], [`handoff`], [`summary`] and [`work`], the state of the work as tools tell it. [`advance`] brings the
+//! lineage of a session up to what was stored, with [`compaction`], `session`, `flush`, `closing` and [`condense`];
+//! [`state`] folds the state of a thread.
 
 pub mod advance;
 pub mod chunk;

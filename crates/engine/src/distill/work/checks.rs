@@ -85,7 +85,9 @@ impl Checks {
             return false;
         };
         let turn = carried.turns.first().copied().unwrap_or(TurnId(0));
-        for command in commands.split('`').skip(1).step_by(2) {
+        let commands: Vec<&str> = commands.split('`').skip(1).step_by(2).collect();
+        // They are told newest first.
+        for command in commands.into_iter().rev() {
             self.known.extend(of(command).into_iter().take(1).map(|check| Known {
                 check,
                 turn,
@@ -128,7 +130,8 @@ impl Checks {
 
     /// A file is gone that was only made for a while.
     pub fn gone(&mut self, is_gone: impl Fn(&str) -> bool) {
-        self.edited.iter_mut().filter(|(p, _)| is_gone(p)).for_each(|(p, _)| p.clear());
+        let newest = self.edited.iter_mut().rev().take(1000);
+        newest.filter(|(p, _)| !p.is_empty() && is_gone(p)).for_each(|(p, _)| p.clear());
     }
 
     /// A command was started anew: its last failure says nothing any more.
@@ -194,6 +197,13 @@ impl Checks {
         for at in before.into_iter().rev() {
             let old = self.failures.remove(at);
             failure.turns.insert(0, old.turns[0]);
+            // It fails for another reason: the first is mended.
+            if !old.error.is_empty() && !same_error(&old.error, &failure.error) {
+                let between = self.between(old.edits);
+                self.mend(old.text.clone(), old.error, old.turns, run.result, between);
+            } else {
+                failure.edits = old.edits;
+            }
             // What the older one still waits for, and a narrow second look does not show.
             for open in old.open {
                 if !failure.open.iter().any(|c| c.covers(&open)) {
@@ -224,14 +234,20 @@ impl Checks {
         }
         for at in settled.into_iter().rev() {
             let failure = self.failures.remove(at);
-            let mut between: Vec<String> = Vec::new();
-            for (path, _) in self.edited.get(failure.edits..).unwrap_or_default().iter().rev() {
-                if !between.contains(path) && between.len() < 8 && !path.is_empty() {
-                    between.insert(0, path.clone());
-                }
-            }
+            let between = self.between(failure.edits);
             self.mend(failure.text, failure.error, failure.turns, run.result, between);
         }
+    }
+
+    /// The files edited since so many edits.
+    fn between(&self, edits: usize) -> Vec<String> {
+        let mut between: Vec<String> = Vec::new();
+        for (path, _) in self.edited.get(edits..).unwrap_or_default().iter().rev().take(200) {
+            if !between.contains(path) && between.len() < 8 && !path.is_empty() {
+                between.insert(0, path.clone());
+            }
+        }
+        between
     }
 
     /// Something failed and later passed.
@@ -258,7 +274,8 @@ impl Checks {
 
     /// The checks that did not run after the last edits.
     pub fn not_rerun(&self, short: &dyn Fn(&str) -> String) -> Option<Item> {
-        let since = |k: &Known| self.edited.get(k.edits..).is_some_and(|e| e.iter().any(|(p, _)| !p.is_empty()));
+        let newest = self.edited.iter().rposition(|(p, _)| !p.is_empty())?;
+        let since = |k: &Known| k.edits <= newest;
         let mut known: Vec<&Known> = self.known.iter().filter(|k| k.passed && since(k)).collect();
         // A wider check that ran since covers it, and one that fails is told as that.
         known.retain(|k| !self.known.iter().any(|o| !since(o) && o.check.covers(&k.check)));
@@ -301,6 +318,14 @@ impl Checks {
 /// Whether a carried item was written by [`Checks`].
 pub fn is_told(text: &str) -> bool {
     text.starts_with('`') && text.contains(FAILS) || text.starts_with(STALE) && text.contains(" edited: `")
+}
+
+/// Whether two error lines tell of one error, which may stand in another line of a file now.
+fn same_error(a: &str, b: &str) -> bool {
+    let words = |t: &str| {
+        t.split(|c: char| !c.is_alphabetic()).filter(|w| w.len() > 2).take(12).map(str::to_owned).collect::<Vec<_>>()
+    };
+    words(a) == words(b)
 }
 
 /// Which checks of a failed chain failed, as far as the output shows it.
@@ -366,10 +391,13 @@ fn says_failed(parts: &[&str]) -> bool {
 fn counted_failures(low: &str) -> bool {
     let words: Vec<&str> =
         low.split(|c: char| c.is_whitespace() || c == ',' || c == '=').filter(|w| !w.is_empty()).collect();
-    words.windows(2).any(|w| {
+    words.windows(2).enumerate().any(|(at, w)| {
         let count = w[0].trim_matches(|c: char| !c.is_ascii_alphanumeric());
         let what = w[1].trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        matches!(what, "failed" | "failures" | "failing" | "failure")
+        // "Found 3 errors (3 fixed, 0 remaining)."
+        let fixed = || words[at..].iter().take(6).any(|w| w.contains("fixed"));
+        (matches!(what, "failed" | "failures" | "failing" | "failure")
+            || matches!(what, "error" | "errors" | "problems") && !fixed())
             && !count.is_empty()
             && count.bytes().all(|b| b.is_ascii_digit())
             && count.bytes().any(|b| b != b'0')

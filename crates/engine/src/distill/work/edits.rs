@@ -136,7 +136,10 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
             found.push(Deed { path: path.to_owned(), touch });
         }
     };
-    simple.outputs.iter().filter(|a| plain(a)).for_each(|a| did(&a.text, Touch::Changed));
+    // What a program prints into a folder for data is its product; what `cat` or `echo` writes was meant to be there.
+    let authored = matches!(simple.program(), "" | "cat" | "echo" | "printf" | "tee");
+    let made = |a: &&Arg| plain(a) && (authored || !is_product(&a.text));
+    simple.outputs.iter().filter(made).for_each(|a| did(&a.text, Touch::Changed));
     let operands: Vec<&Arg> = simple.operands().collect();
     let files = |from: usize| operands.iter().skip(from).copied().filter(|a| plain(a));
     let whole = |letter: char| {
@@ -165,7 +168,7 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
         "cp" | "install" if !whole('r') && !whole('R') && !whole('a') && !whole('d') => {
             moved(&operands, false)
                 .iter()
-                .filter(|d| d.touch == Touch::Created)
+                .filter(|d| d.touch == Touch::Created && !is_product(&d.path))
                 .for_each(|d| did(&d.path, Touch::Changed));
         }
         "ln" if operands.len() == 2 && plain(operands[1]) && is_file(operands[1]) => {
@@ -191,9 +194,9 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
         }
         "patch" => unified(&simple.here).iter().for_each(|d| did(&d.path, d.touch)),
         "python" | "python3" | "node" | "bun" | "deno" | "ruby" => {
-            written(&simple.here).iter().for_each(|p| did(p, Touch::Changed));
-            for code in after(simple, &["-c", "-e", "--eval"]) {
-                written(&code.text).iter().for_each(|p| did(p, Touch::Changed));
+            let codes = after(simple, &["-c", "-e", "--eval"]).into_iter().map(|a| &a.text).chain([&simple.here]);
+            for path in codes.flat_map(|c| written(c)).filter(|p| !is_product(p)) {
+                did(&path, Touch::Changed);
             }
         }
         "git" => git(simple, &operands).iter().for_each(|d| did(&d.path, d.touch)),
@@ -364,6 +367,19 @@ fn literal(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
     let (inner, rest) = text[1..].split_once(quote)?;
     Some((inner, rest))
+}
+
+/// Whether a path is data or a log in a folder for such: a program's product.
+pub fn is_product(path: &str) -> bool {
+    const KINDS: [&str; 14] =
+        ["json", "jsonl", "ndjson", "csv", "tsv", "txt", "log", "out", "xml", "parquet", "db", "sqlite", "pkl", "html"];
+    const FOLDERS: [&str; 15] = [
+        "data", "raw", "out", "output", "outputs", "results", "logs", "log", "tmp", "temp", "cache", ".cache", "dist",
+        "build", "coverage",
+    ];
+    let Some((folders, name)) = path.rsplit_once('/') else { return path.ends_with(".log") };
+    name.rsplit_once('.').is_some_and(|(_, end)| KINDS.contains(&end))
+        && folders.split('/').any(|f| FOLDERS.contains(&f))
 }
 
 /// Whether a word looks like a file rather than a folder.

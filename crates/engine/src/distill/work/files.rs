@@ -151,7 +151,8 @@ impl<'r> Files<'r> {
 
     /// The changed files and those only read, each in the order of last use.
     pub fn into_lists(mut self, base: &str) -> (Vec<TouchedFile>, Vec<TouchedFile>) {
-        self.known.retain(|p, k| !is_apart(p) && !(k.new && k.touch == Touch::Deleted));
+        let gone = |p: &str, k: &Known| k.touch == Touch::Deleted && (k.new || edits::is_product(p));
+        self.known.retain(|p, k| !is_apart(p) && !gone(p, k));
         self.join_names(base);
         let (mut read, mut changed): (Vec<_>, Vec<_>) =
             self.known.into_iter().partition(|(_, k)| k.touch == Touch::Read);

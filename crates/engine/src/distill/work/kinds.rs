@@ -63,7 +63,7 @@ impl Check {
 }
 
 fn compiled(family: &str) -> bool {
-    matches!(family, "rust" | "go" | "dotnet" | "jvm" | "swift" | "zig")
+    matches!(family, "rust" | "go" | "dotnet" | "jvm" | "swift" | "zig" | "elixir")
 }
 
 /// What a simple command verifies; `None` if its outcome means nothing.

@@ -52,17 +52,22 @@ impl Lists {
         let stem = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         let kept = ["todo", "plan", "task", "roadmap", "notes", "progress", "backlog", "checklist", "next"];
         if is_document(path) && kept.iter().any(|k| stem.contains(k)) {
-            let found: Vec<(bool, String)> = text[..text.floor_char_boundary(LARGEST)]
-                .lines()
-                .filter_map(|l| {
-                    // Numbered lines: `  12→- [ ] x`.
-                    let l = l.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
-                    one_box(l.trim_start_matches(['→', '\t', '|', ':', ' ']))
-                })
-                .take(MOST_LINES)
-                .collect();
-            self.put(path, found, false, turn);
+            self.told(path, text, turn);
         }
+    }
+
+    /// A document or a ticket was printed.
+    pub fn told(&mut self, path: &str, text: &str, turn: TurnId) {
+        let found: Vec<(bool, String)> = text[..text.floor_char_boundary(LARGEST)]
+            .lines()
+            .filter_map(|l| {
+                // Numbered lines: `  12→- [ ] x`.
+                let l = l.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+                one_box(l.trim_start_matches(['→', '\t', '|', ':', ' ']))
+            })
+            .take(MOST_LINES)
+            .collect();
+        self.put(path, found, false, turn);
     }
 
     fn lines(&mut self, path: &str) -> &mut Vec<Task> {
@@ -131,7 +136,8 @@ impl Lists {
     }
 }
 
-fn is_document(path: &str) -> bool {
+/// Whether a file is prose, by its name.
+pub fn is_document(path: &str) -> bool {
     path.rsplit_once('.')
         .is_some_and(|(_, end)| matches!(end, "md" | "mdx" | "txt" | "org" | "rst" | "adoc" | "markdown"))
 }

@@ -111,7 +111,7 @@ pub struct Work {
     /// The newest plan the user approved: its title and steps.
     pub plan: Option<Item>,
     pub tickets: Vec<Ticket>,
-    /// `- [ ]` lines of the project's documents, by file.
+    /// `- [ ]` lines of the project's documents and of tickets that were printed, by file or id.
     pub checkboxes: Vec<(String, Vec<Task>)>,
     /// Blanks to fill in that a tool wrote into a document.
     pub placeholders: Vec<Item>,
@@ -155,6 +155,8 @@ pub struct Tracker<'r> {
     tickets: tickets::Tickets,
     summary: Option<Summary>,
     running: Vec<Running<'r>>,
+    /// Background processes that ended, for their output may be read later.
+    ended: Vec<Running<'r>>,
     missed: Vec<Missed>,
     /// Edits a message proposed, to be applied by the program.
     proposed: Vec<(&'r str, TurnId)>,
@@ -178,6 +180,7 @@ impl<'r> Tracker<'r> {
             tickets: tickets::Tickets::default(),
             summary: None,
             running: Vec::new(),
+            ended: Vec::new(),
             missed: Vec::new(),
             proposed: Vec::new(),
             reports: false,
@@ -334,6 +337,21 @@ impl<'r> Tracker<'r> {
         }
     }
 
+    /// The output of a background process was read: by its id, or from its file.
+    fn output_read(&mut self, asked: &str, output: &str, result: TurnId) {
+        let id = ["task_id", "bash_id", "shell_id"].iter().find_map(|k| input::field(asked, k));
+        let file = |r: &Running| asked.contains(&format!("/tasks/{}.output", r.id));
+        let Some(process) = self.ended.iter().find(|r| Some(r.id.as_str()) == id || file(r)) else { return };
+        let run = checks::Run {
+            simples: &shell::parse(&process.script),
+            output: &ends(output, MOST_READ),
+            failed: false,
+            call: process.item.turns[0],
+            result,
+        };
+        self.checks.ran(&run);
+    }
+
     /// A call of a tool that is not a shell.
     fn tool(&mut self, call: &Call, seq: usize, event: &mut Event) {
         let Call { tool, input, output, .. } = *call;
@@ -342,6 +360,9 @@ impl<'r> Tracker<'r> {
             self.running.retain(|r| Some(r.id.as_str()) != id);
             return;
         }
+        if !call.failed && call.main && !self.ended.is_empty() {
+            self.output_read(input, output, call.result);
+        }
         let mut deeds = match tool {
             "write" if input.starts_with("path: ") && !input.contains('\n') => {
                 vec![files::Deed { path: input["path: ".len()..].to_owned(), touch: Touch::Changed }]
@@ -349,9 +370,13 @@ impl<'r> Tracker<'r> {
             tool => files::deeds(tool, input),
         };
         if call.failed {
-            if let Some(deed) = deeds.iter().find(|d| d.touch != Touch::Read) {
-                let error = checks::error_line(&ends(output, MOST_READ));
-                self.miss(&deed.path.clone(), &error, call.result);
+            let meant = || deeds.iter().filter(|d| d.touch != Touch::Read);
+            // Of several files of a patch, the one the error names.
+            if let Some(deed) = meant().find(|d| output.contains(&d.path)).or_else(|| meant().next()) {
+                let leads = ["Script ", "Wall time", "Output:", "Exit code"];
+                let mut lines = output.lines().map(str::trim);
+                let error = lines.find(|l| !l.is_empty() && !leads.iter().any(|h| l.starts_with(h))).unwrap_or("");
+                self.miss(&deed.path, error, call.result);
             }
             return;
         }
@@ -365,10 +390,12 @@ impl<'r> Tracker<'r> {
         if let [deed] = &deeds[..]
             && let Some(path) = self.files.shortened(&deed.path).filter(|p| !files::is_apart(p))
         {
-            match (deed.touch, input::written(input)) {
-                (Touch::Read, _) => self.lists.read(&path, output, call.result),
-                (_, (Some(new), old)) => self.lists.wrote(&path, new, old, call.call),
-                _ => {}
+            if deed.touch == Touch::Read {
+                self.lists.read(&path, output, call.result);
+            } else if lists::is_document(&path)
+                && let (Some(new), old) = input::written(input)
+            {
+                self.lists.wrote(&path, new, old, call.call);
             }
         }
         event.tasks_done.extend(self.tasks.call(tool, input, output, call.call));
@@ -395,6 +422,9 @@ impl<'r> Tracker<'r> {
         }
         let simples = shell::parse(&script);
         let parts = ends(call.output, MOST_READ);
+        if script.contains("/tasks/") && call.main {
+            self.output_read(&script, call.output, call.result);
+        }
         for input in inputs {
             let mut deeds = files::deeds(call.tool, input);
             // Of a failed script, all but the last command may have run.
@@ -433,6 +463,10 @@ impl<'r> Tracker<'r> {
             for simple in &simples {
                 let closed = self.tickets.ran(simple, &parts, call.result);
                 event.closed = closed.or(event.closed.take());
+                // Acceptance criteria of a ticket are boxes, too.
+                if let Some(id) = tickets::Tickets::shown(simple) {
+                    self.lists.told(id, call.output, call.result);
+                }
             }
             event.pushed |=
                 simples.iter().any(|s| s.program() == "git" && s.operands().next().is_some_and(|a| a.text == "push"));
@@ -486,7 +520,9 @@ impl<'r> Tracker<'r> {
         };
         let (Some(id), Some(status)) = (tag("task-id").or_else(|| tag("shell-id")), tag("status")) else { return };
         let Some(at) = self.running.iter().position(|r| r.id == id).filter(|_| status != "running") else { return };
-        let ended = self.running.remove(at);
+        self.ended.truncate(MOST - 1);
+        self.ended.insert(0, self.running.remove(at));
+        let ended = &self.ended[0];
         let summary = tag("summary").unwrap_or("");
         // Stopped by a signal is no failure.
         let code = summary.rsplit("exit code ").next().and_then(|c| c.trim_end_matches(')').parse::<u32>().ok());
@@ -586,6 +622,8 @@ fn is_refused(output: &str) -> bool {
     ];
     refused.iter().any(|r| head.contains(r))
         || head.starts_with("Tool execution aborted")
+        || head.contains("Cancelled: parallel tool call")
+        || head.contains("Sibling tool call errored")
         || head.starts_with("[Request interrupted")
 }
 

@@ -94,6 +94,7 @@ pub fn parse(text: &str, turn: TurnId) -> Option<Summary> {
     let text = &text[..text.floor_char_boundary(LARGEST)];
     let text = text.rsplit_once("<summary>").map_or(text, |(_, rest)| rest);
     let text = text.split("</summary>").next().unwrap_or(text);
+    let text = text.split_once("\nSummary:\n").map_or(text, |(_, rest)| rest);
     let mut sections: Vec<(Section, Vec<&str>)> = Vec::new();
     let mut fenced = false;
     // What the program says to the model after the summary.
@@ -146,7 +147,8 @@ pub fn parse(text: &str, turn: TurnId) -> Option<Summary> {
         };
         known = true;
         list.extend(items(rows, turn));
-        list.truncate(MOST);
+        // Of the work in hand, the first lines tell what it is; the rest is detail.
+        list.truncate(if *section == Section::Begun { 3 } else { MOST });
     }
     known.then_some(out)
 }
@@ -255,5 +257,6 @@ fn path(row: &str) -> Option<String> {
         None => return None,
     };
     let fits = told.contains(['/', '.']) && !told.contains(char::is_whitespace) && told.len() < 200 && told.len() > 2;
-    (fits && told.rsplit('/').next().is_some_and(|n| n.trim_matches('.').contains('.'))).then(|| line(told))
+    let ending = told.rsplit('/').next().and_then(|n| n.rsplit_once('.')).map_or("", |(_, end)| end);
+    (fits && ending.starts_with(|c: char| c.is_ascii_alphabetic())).then(|| line(told))
 }

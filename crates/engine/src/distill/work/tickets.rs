@@ -19,6 +19,8 @@ pub struct Ticket {
     pub status: Status,
     /// It was begun, closed or made here, not only looked at.
     pub ours: bool,
+    /// The reason given when it was closed.
+    pub reason: Option<String>,
     pub turns: Vec<TurnId>,
 }
 
@@ -28,6 +30,14 @@ pub struct Tickets {
 }
 
 impl Tickets {
+    /// The id of the ticket a command prints in full: `bd show shop-4`.
+    pub fn shown(simple: &Simple) -> Option<&str> {
+        let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
+        let looks = words.iter().skip(1).take(2).any(|w| matches!(*w, "show" | "view" | "get"));
+        let id = words.iter().skip(2).find(|w| !w.starts_with('-') && names(w))?;
+        (looks && is_tracker(simple.program())).then(|| id.trim_start_matches('#'))
+    }
+
     /// A command that ended well. Returns the command if it closed something that has a name.
     pub fn ran(&mut self, simple: &Simple, output: &[&str], turn: TurnId) -> Option<String> {
         let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
@@ -39,9 +49,7 @@ impl Tickets {
         {
             return None;
         }
-        let tracker =
-            matches!(program, "gh" | "glab" | "bd" | "beads" | "br" | "jira" | "linear" | "linearis" | "tk" | "acli")
-                || matches!(program, "issues" | "tickets" | "ticket" | "backlog" | "tasks" | "hub");
+        let tracker = is_tracker(program);
         let verbs = || words.iter().skip(1).take(3).copied();
         let closes = verbs().any(|w| matches!(w, "close" | "done" | "complete" | "finish" | "resolve" | "merge"))
             || told(&words, "status").is_some_and(|s| status_of(s) == Status::Done);
@@ -52,12 +60,21 @@ impl Tickets {
             .iter()
             .skip(2)
             .copied()
-            .filter(|w| !w.starts_with('-') && w.len() <= 40 && names(w) && !w.contains('='))
+            .filter(|w| !w.starts_with('-') && w.len() <= 40 && !w.contains(['=', ' ']))
+            .filter(|w| names(w) || tracker && w.contains('-') && !w.contains('/'))
             .collect();
         let simple_words = words.len() <= 14;
         if closes && simple_words && !ids.is_empty() && (tracker || program.len() > 1) {
             for id in &ids {
                 self.set(id, titled(output, id), Status::Done, true, turn);
+            }
+            let reason = ["reason", "comment", "message"].iter().find_map(|o| told(&words, o));
+            let short = || words.windows(2).find(|w| matches!(w[0], "-r" | "-c" | "-m")).map(|w| w[1]);
+            let reason = reason.or_else(short).map(line).filter(|r| r.contains(' '));
+            if let Some(ticket) =
+                self.known.iter_mut().find(|t| ids.iter().any(|id| id.trim_start_matches('#') == t.id))
+            {
+                ticket.reason = reason.or(ticket.reason.take());
             }
             return Some(words.join(" "));
         }
@@ -79,29 +96,12 @@ impl Tickets {
         None
     }
 
-    /// Rows of a listing: an id, a title and a status in any order.
+    /// Rows of a listing.
     fn rows(&mut self, output: &[&str], turn: TurnId) {
-        for row in output.iter().flat_map(|p| p.lines()).take(200) {
-            let cells: Vec<&str> = if row.contains('\t') {
-                row.split('\t').map(str::trim).collect()
-            } else {
-                row.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect()
-            };
-            let words: Vec<&str> =
-                row.split_whitespace().map(|w| w.trim_matches(['[', ']', '(', ')', ':', '●', '○', '✓', '◐'])).collect();
-            let Some(id) = words.iter().take(4).find(|w| names(w)) else { continue };
-            let status = words.iter().find_map(|w| stated(w));
-            let marked = row.trim_start().chars().next().and_then(|c| match c {
-                '○' => Some(Status::Open),
-                '◐' => Some(Status::Begun),
-                '✓' | '●' => Some(Status::Done),
-                _ => None,
-            });
-            let Some(status) = status.or(marked) else { continue };
-            let title = cells.iter().filter(|c| c.contains(' ') && stated(c).is_none()).max_by_key(|c| c.len());
-            let title = title.map(|t| t.split_once(&format!("{id} ")).map_or(*t, |(_, rest)| rest));
-            let title = title.map(|t| t.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '[' && c != '`'));
-            self.set(id, title, status, false, turn);
+        for line in output.iter().flat_map(|p| p.lines()).take(200).filter(|l| l.len() < 600) {
+            if let Some((id, title, status)) = table_row(line).or_else(|| marked_row(line)) {
+                self.set(id, Some(title), status, false, turn);
+            }
         }
     }
 
@@ -124,12 +124,17 @@ impl Tickets {
             let idle = self.known.iter().position(|t| !t.ours).unwrap_or(0);
             self.known.remove(idle);
         }
-        self.known.push(Ticket { id: id.to_owned(), title, status, ours, turns: vec![turn] });
+        self.known.push(Ticket { id: id.to_owned(), title, status, ours, reason: None, turns: vec![turn] });
     }
 
     pub fn into_list(self) -> Vec<Ticket> {
         self.known
     }
+}
+
+fn is_tracker(program: &str) -> bool {
+    matches!(program, "gh" | "glab" | "bd" | "beads" | "br" | "jira" | "linear" | "linearis" | "tk" | "acli" | "hub")
+        || matches!(program, "issue" | "issues" | "tickets" | "ticket" | "backlog" | "tasks")
 }
 
 /// `--status=done`, `--status done`.
@@ -153,9 +158,8 @@ fn names(word: &str) -> bool {
 }
 
 fn stated(word: &str) -> Option<Status> {
-    let low = word.to_ascii_lowercase();
-    match low.as_str() {
-        "open" | "todo" | "to-do" | "pending" | "ready" | "backlog" | "opened" | "new" | "blocked" => {
+    match word.to_ascii_lowercase().as_str() {
+        "open" | "todo" | "to-do" | "to do" | "pending" | "ready" | "backlog" | "opened" | "new" | "blocked" => {
             Some(Status::Open)
         }
         "in_progress" | "in-progress" | "inprogress" | "in progress" | "doing" | "started" | "active" => {
@@ -164,6 +168,55 @@ fn stated(word: &str) -> Option<Status> {
         "closed" | "done" | "completed" | "resolved" | "merged" => Some(Status::Done),
         _ => None,
     }
+}
+
+/// `12 <tab> OPEN <tab> Refunds are counted twice`: cells, of which one is an id and one a status.
+fn table_row(line: &str) -> Option<(&str, &str, Status)> {
+    let gap = if line.contains('\t') { "\t" } else { "  " };
+    let cells: Vec<&str> = line.split(gap).map(str::trim).filter(|c| !c.is_empty()).collect();
+    let id = cells.iter().take(3).copied().find(|c| names(c)).filter(|_| cells.len() >= 3)?;
+    let status = cells.iter().find_map(|c| stated(c))?;
+    let title = cells.iter().copied().filter(|c| c.contains(' ') && stated(c).is_none()).max_by_key(|c| c.len())?;
+    Some((id, title, status))
+}
+
+/// `○ shop-6 [● P2] [task] - Drop the old table (blocked by: shop-5)`: a mark, an id, a title, with groups in brackets.
+fn marked_row(line: &str) -> Option<(&str, &str, Status)> {
+    let mut rest = line.trim_start();
+    let mut status = None;
+    loop {
+        let first = rest.chars().next()?;
+        let mark = match first {
+            '○' | '●' | '❄' => Some(Status::Open),
+            '◐' => Some(Status::Begun),
+            '✓' | '✔' => Some(Status::Done),
+            _ => None,
+        };
+        status = status.or(mark);
+        if mark.is_some() || matches!(first, '↳' | '←' | '→' | '├' | '└' | '─' | '│' | '-' | '*' | '•')
+        {
+            rest = rest[first.len_utf8()..].trim_start();
+        } else if first == '[' {
+            rest = rest.split_once(']')?.1.trim_start();
+        } else {
+            break;
+        }
+    }
+    let (id, rest) = rest.split_once([' ', ':'])?;
+    let named = names(id) || status.is_some() && id.contains('-') && id.len() <= 40;
+    if !named || id.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    // Groups before the title, then the title up to what is told of it.
+    let mut title = rest.trim_start_matches([' ', ':', '·', '-', '–']);
+    while let Some((_, after)) = title.strip_prefix('[').and_then(|t| t.split_once(']')) {
+        title = after.trim_start_matches([' ', ':', '·', '-', '–']);
+    }
+    let ends = ["  ", " [●", " (blocked by", " (blocks", " ● P", "\t"];
+    let end = ends.iter().filter_map(|e| title.find(e)).min().unwrap_or(title.len());
+    let told = title[end..].split(['[', ']', '·']).find_map(|w| stated(w.trim()));
+    let title = title[..end].trim();
+    Some((id, title, told.or(status)?)).filter(|_| title.contains(' '))
 }
 
 /// `Closed issue #12 (Refunds are counted twice)`: the title an answer tells beside the id.

@@ -55,7 +55,7 @@ fn holds(rows: &[(String, String)], wanted: &str) -> bool {
 }
 
 /// What a caller would keep of the state: what is open.
-fn kept(work: &Work) -> Distillate {
+pub fn kept(work: &Work) -> Distillate {
     let tasks = |status: Status| work.tasks.iter().filter(|t| t.status == status).map(|t| t.item.clone()).collect();
     let mut open: Vec<Item> = tasks(Status::Open);
     open.extend(work.uncommitted.iter().chain(&work.unpushed).chain(&work.not_rerun).chain(&work.running).cloned());

@@ -7,6 +7,7 @@ use crate::scope::RunNo;
 
 mod corpus;
 mod look;
+mod properties;
 
 /// A session in plain text: a mark for the speaker; lines that begin with `|` continue the turn.
 ///
@@ -91,6 +92,7 @@ fn rows(work: &Work) -> Vec<(String, String)> {
     for t in &work.tickets {
         let ours = if t.ours { "ours" } else { "seen" };
         put("tickets", format!("{} {} {} {}", ours, named(t.status), t.id, t.title));
+        t.reason.iter().for_each(|r| put("reasons", r.clone()));
     }
     for file in work.read.iter().chain(&work.files) {
         put("files", format!("{} {:?}", file.path, file.touch));
