@@ -130,7 +130,7 @@ fn accept(exchanges: &mut [Exchange]) {
         };
         match &answer.title {
             _ if !offers.is_empty() => prompt.accepts(&offers, answer.turn),
-            Some(title) if prompt.purpose == Purpose::Request => prompt.names(title),
+            Some(title) if prompt.purpose == Purpose::Request => prompt.names(title, answer.turn),
             _ => {}
         }
     }

@@ -23,15 +23,19 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
         .filter_map(|e| e.prompt.as_ref())
         .filter(|p| matches!(p.purpose, Purpose::Request | Purpose::Question))
         .map(|p| (p, p.core.clone()))
-        .filter(|(_, text)| weight(text) >= 3)
         .collect();
+    // "Fix it" says too little where anything else was asked.
+    let asks: Vec<(&Prompt, String)> = match asks.iter().any(|(_, text)| weight(text) >= 3) {
+        true => asks.into_iter().filter(|(_, text)| weight(text) >= 3).collect(),
+        false => asks.into_iter().filter(|(p, _)| p.commands()).collect(),
+    };
     let newest = asks.iter().rfind(|(p, _)| p.purpose == Purpose::Request).or(asks.last());
     let opening = opening(&asks, exchanges);
     let carried =
         before.map(|item| (item.text.split(JOIN).next().unwrap_or(&item.text).to_owned(), item.turns.clone()));
     let (first, turns) = match (carried, opening) {
         (Some(carried), _) => carried,
-        (None, Some((prompt, text))) => (text.clone(), vec![prompt.turn]),
+        (None, Some((prompt, text))) => (text.clone(), prompt.turns.clone()),
         (None, None) => {
             let report = exchanges.iter().rev().find_map(|e| e.prompt.as_ref().filter(|p| p.report.is_some()))?;
             return Some(Item::new(line(report.report.as_deref()?), report.turn));
@@ -47,7 +51,7 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
         return Some(Item { text: line(&first), turns, file: None });
     }
     let mut turns = turns;
-    turns.push(prompt.turn);
+    turns.extend(&prompt.turns);
     turns.sort();
     turns.dedup();
     Some(Item { text: line(&joined(&first, text)), turns, file: None })

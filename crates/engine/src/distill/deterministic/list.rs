@@ -102,6 +102,15 @@ impl List {
         }
     }
 
+    /// Adds a text that has the words of several turns, oldest first.
+    pub fn tell(&mut self, text: &str, turns: &[TurnId], weight: u8) {
+        let Some((newest, others)) = turns.split_last() else { return };
+        if let Some(mut noted) = Noted::new(text, *newest, weight) {
+            noted.also(others);
+            self.put(noted);
+        }
+    }
+
     /// Adds an item, or adds its turns to one that says the same. The newer wording stays.
     pub fn put(&mut self, noted: Noted) {
         // An exact match first, because an item can be similar to two others.
@@ -121,6 +130,15 @@ impl List {
         if self.items.len() >= 4 * self.most + 32 {
             self.bound(2 * self.most + 16);
         }
+    }
+
+    /// Removes the items about this: those that share half of the fewer words.
+    pub fn drop_about(&mut self, about: &Bag) {
+        let shares = |n: &Noted| {
+            let shared = n.bag.shared(about);
+            shared > 0 && 2 * shared >= n.bag.len().min(about.len())
+        };
+        self.items.retain(|n| !shares(n));
     }
 
     /// Removes the items that a statement of completed work settles.

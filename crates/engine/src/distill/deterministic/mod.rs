@@ -26,11 +26,21 @@ use self::told::Told;
 use super::work::{self, Event, Status, Tracker, Work};
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
-use crate::lineage::distillate::{Distillate, Item};
+use crate::lineage::distillate::{Distillate, Item, Proposed};
+use crate::memory::remember::remembered;
 use crate::scope::{RunNo, TurnId};
-use crate::statement::Label;
+use crate::statement::told::{SignalKind, signals};
+use crate::statement::{self, Label, Speaker};
 use crate::text::patterns::phrases;
+use crate::text::plain::cut;
 use crate::text::similarity::Bag;
+
+/// The most proposals of one distillation.
+const MOST_PROPOSALS: usize = 6;
+/// The most sub-agents whose answers are told.
+const MOST_SUB_AGENTS: usize = 3;
+/// What a distillation may propose.
+const CLASSES: [&str; 4] = ["fact", "procedure", "blocker", "reference"];
 
 /// Distils a range of turns.
 pub fn distil(request: &Request) -> Distillate {
@@ -45,9 +55,10 @@ pub fn distil(request: &Request) -> Distillate {
     let settled = settled(&exchanges, &events);
     let goal = goal::goal(before.goal.as_ref(), &exchanges)
         .or_else(|| work.summary.as_ref().and_then(|s| s.distillate.goal.clone()));
-    let told = Told::of(&exchanges, &before, goal.as_ref());
+    let mut told = Told::of(&exchanges, &before, goal.as_ref());
+    sub_agents(turns, &mut told);
     let open = Open::of(&exchanges, &before, &settled);
-    written(goal, told, open, work, &settled)
+    Distillate { proposals: proposals(turns), ..written(goal, told, open, work, &settled) }
 }
 
 /// The distillate before, without the state the tracker takes over itself, and with the program's newest summary.
@@ -175,6 +186,44 @@ fn put(list: &mut List, item: &Item, weight: u8) {
     if let Some(noted) = Noted::of(item, weight) {
         list.put(noted);
     }
+}
+
+/// The beginning of what each sub-agent answered: its best sentence.
+fn sub_agents(turns: &[Said], told: &mut Told) {
+    let is_answer = |s: &&Said| !s.main && s.role == Role::Assistant && s.kind == TurnKind::Message && !s.failed;
+    let mut runs: Vec<RunNo> = Vec::new();
+    for said in turns.iter().rev().filter(is_answer) {
+        if runs.contains(&said.run) || said.text.trim().is_empty() {
+            continue;
+        }
+        runs.push(said.run);
+        let statements = statement::read(&said.text, Speaker::Model, true);
+        if let Some(s) = statements.iter().max_by_key(|s| answer::worth(s)) {
+            told.context.add(&cut(&s.text, 240), said.id, 1);
+        }
+        if runs.len() == MOST_SUB_AGENTS {
+            break;
+        }
+    }
+}
+
+/// Knowledge of the project that the person stated explicitly (R9.4): rules for how it is worked on, and what they asked
+/// to remember. Preferences are taken from prompts elsewhere (R9.5).
+fn proposals(turns: &[Said]) -> Vec<Proposed> {
+    let mut found: Vec<Proposed> = Vec::new();
+    for said in turns.iter().filter(|s| s.main && s.role == Role::User && s.kind == TurnKind::Message) {
+        let rules = signals(&said.text).into_iter().filter(|s| s.kind == SignalKind::Rule);
+        let rules = rules.map(|s| (s.title, s.text, "procedure"));
+        let kept = remembered(&said.text).into_iter();
+        let kept = kept.filter(|r| CLASSES.contains(&r.class.name())).map(|r| (r.title, r.text, r.class.name()));
+        for (title, text, class) in rules.chain(kept) {
+            let (title, text) = (list::line(&title), list::line(&text));
+            if !text.is_empty() && found.len() < MOST_PROPOSALS && !found.iter().any(|p| p.text == text) {
+                found.push(Proposed { title, text, class: class.to_owned(), turns: vec![said.id], file: None });
+            }
+        }
+    }
+    found
 }
 
 /// Whether a message asks for nothing new and gives no directive: an assent, a status question.

@@ -8,6 +8,7 @@ use super::prompt::Purpose;
 use crate::lineage::distillate::Distillate;
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
+use crate::text::patterns::phrases;
 use crate::text::similarity::Bag;
 
 /// How many of the newest answers are looked at for remaining work.
@@ -46,9 +47,11 @@ impl Open {
                 && exchange.answer.is_none()
                 && prompt.is_substantive()
                 && next.purpose == Purpose::Request
+                && !next.refers_back
+                && !next.bag().is_like(&prompt.bag())
                 && !settled.after(prompt.at, &prompt.bag())
             {
-                open.loops.add(&prompt.ask, prompt.turn, 2);
+                open.loops.tell(&prompt.core, &prompt.turns, 2);
             }
         }
         if let Some(exchange) = exchanges.last() {
@@ -77,7 +80,7 @@ impl Open {
     fn answer(&mut self, exchange: &Exchange, last: bool, settled: &Settled) {
         let Some(answer) = &exchange.answer else { return };
         let open = |s: &Statement| !settled.after(answer.at, &s.bag());
-        for s in answer.statements.iter().filter(|s| s.ticked != Some(true)) {
+        for s in answer.statements.iter().filter(|s| s.ticked != Some(true) && !is_courtesy(&s.text)) {
             match s.label {
                 Label::Offer | Label::Question if last && (s.sure || s.asks) => self.loops.add(&s.text, answer.turn, 3),
                 Label::Remaining if last && s.sure && !s.text.ends_with(':') && s.standalone => {
@@ -106,7 +109,7 @@ impl Open {
             && !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note)
             && earlier.iter().any(|e| e.prompt.is_some())
         {
-            self.in_progress.add(&prompt.core, prompt.turn, 5);
+            self.in_progress.tell(&prompt.core, &prompt.turns, 5);
         }
         if let Some(report) = &prompt.report {
             self.in_progress.add(report, prompt.turn, 5);
@@ -114,7 +117,7 @@ impl Open {
         if prompt.refers_back
             && let Some(message) = earlier.iter().rev().find_map(|e| e.answer.as_ref())
         {
-            for s in pointed_at(message) {
+            for s in pointed_at(message).into_iter().filter(|_| prompt.purpose == Purpose::Request) {
                 self.loops.add(&s.text, message.turn, 3);
             }
         }
@@ -127,11 +130,20 @@ impl Open {
     }
 }
 
-/// The items of a message that "fix this" or "implement the plan" means: its list, else its last offer.
+/// "Anything else?", "let me know": no question that waits for an answer.
+fn is_courtesy(text: &str) -> bool {
+    phrases!(
+        "anything else / let me know / something else / feel free / happy to help / glad to help / how can i help / if you want more
+        sonst noch etwas / sag bescheid / noch etwas / autre chose / dis moi / dites moi / algo más / avísame"
+    )
+    .stand_in(text)
+}
+
+/// The items of a message that "fix this" or "implement the plan" means: its list.
 fn pointed_at(message: &Message) -> Vec<&Statement> {
     let bullets: Vec<&Statement> =
         message.statements.iter().filter(|s| s.bullet && s.level == 0 && !s.asks && s.label != Label::Pasted).collect();
-    if bullets.len() > 1 { bullets.into_iter().take(6).collect() } else { answer::best(message, 3, 6) }
+    if bullets.len() > 1 { bullets.into_iter().take(6).collect() } else { Vec::new() }
 }
 
 /// Something that was completed.

@@ -52,6 +52,8 @@ pub struct Prompt {
     pub refers_back: bool,
     /// What it accepts: offers of the answer before, with their turn.
     pub accepted: Vec<(String, TurnId)>,
+    /// The turns whose words the request contains, oldest first.
+    pub turns: Vec<TurnId>,
 }
 
 impl Prompt {
@@ -72,12 +74,14 @@ impl Prompt {
             _ => cut(&format!("{}: {accepted}", self.ask.trim_end_matches(['.', ':', '!'])), LONGEST),
         };
         self.core.clone_from(&self.ask);
+        self.turns.insert(0, turn);
         (self.purpose, self.refers_back) = (Purpose::Request, false);
         self.accepted = offers.iter().map(|s| (s.text.clone(), turn)).collect();
     }
 
     /// Takes the title of the plan or report it points back to.
-    pub fn names(&mut self, title: &str) {
+    pub fn names(&mut self, title: &str, turn: TurnId) {
+        self.turns.insert(0, turn);
         self.core = cut(&format!("{}: {title}", self.core.trim_end_matches(['.', ':', '!'])), LONGEST);
         self.ask.clone_from(&self.core);
     }
@@ -106,8 +110,11 @@ impl Prompt {
     /// The number of the choice, if the message is one: "2", "option 2".
     pub fn choice(&self) -> Option<u32> {
         let [one] = &self.own[..] else { return None };
-        let word = one.text.trim_end_matches(['.', ')', '!']).rsplit(' ').next()?;
-        word.parse().ok().filter(|_| one.words() <= 2)
+        let words = split_words(&one.text);
+        if words.len() > 4 {
+            return None;
+        }
+        words.iter().find_map(|w| w.parse().ok().or_else(|| ordinal(w)))
     }
 }
 
@@ -138,7 +145,7 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     let refers_back = counts <= 2
         || counts <= 5 && own.get(asked.0).is_some_and(|s| !s.standalone)
         || own.iter().all(|s| !s.standalone);
-    Prompt { turn: said.id, at, purpose, ask, core, asked, report, refers_back, own, accepted: Vec::new() }
+    Prompt { turn: said.id, at, purpose, ask, core, asked, report, refers_back, own, accepted: Vec::new(), turns: vec![said.id] }
 }
 
 /// Takes the command of a program off the front of a statement: `/ask how …`. False if nothing else is left.
@@ -287,4 +294,19 @@ fn failure_in(text: &str) -> Option<String> {
         }
     }
     best.map(|(_, line)| line)
+}
+
+fn split_words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// "first", "zweite", "troisième": a choice from a list.
+fn ordinal(word: &str) -> Option<u32> {
+    const WORDS: [(&[&str], u32); 4] = [
+        (&["first", "erste", "ersten", "erstes", "premier", "première", "primero", "primera"], 1),
+        (&["second", "zweite", "zweiten", "zweites", "deuxième", "segundo", "segunda"], 2),
+        (&["third", "dritte", "dritten", "drittes", "troisième", "tercero", "tercera"], 3),
+        (&["fourth", "vierte", "vierten", "viertes", "quatrième", "cuarto", "cuarta"], 4),
+    ];
+    WORDS.iter().find(|(words, _)| words.contains(&word)).map(|(_, number)| *number)
 }

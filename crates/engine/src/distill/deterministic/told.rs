@@ -9,6 +9,7 @@ use crate::scope::TurnId;
 use crate::statement::Label;
 use crate::text::patterns::{Phrases, phrases};
 use crate::text::plain::cut;
+use crate::text::similarity::Bag;
 
 /// What was said and answered.
 pub struct Told {
@@ -41,6 +42,13 @@ impl Told {
     fn person(&mut self, exchange: &Exchange) {
         let Some(prompt) = &exchange.prompt else { return };
         for s in &prompt.own {
+            if let Some(about) = taken_back(&s.text) {
+                self.constraints.drop_about(&about);
+                self.decisions.drop_about(&about);
+                if s.label != Label::Decision {
+                    continue;
+                }
+            }
             match s.label {
                 Label::Directive | Label::Identity if prompt::weight(&s.text) >= 2 => {
                     self.constraints.add(&s.text, prompt.turn, 3)
@@ -76,9 +84,11 @@ impl Told {
         let Some(answer) = &exchange.answer else { return };
         let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.in_hand.contains(&p.turn));
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
+        // Where only an answer was wanted and no tool was used, nothing was done.
+        let did = exchange.worked || exchange.prompt.as_ref().is_none_or(|p| p.purpose != Purpose::Question);
         let best = answer::best(answer, if last { 5 } else { 3 }, 8);
         if let (Some(prompt), [], true) = (ask, &best[..], exchange.worked) {
-            self.done.add(&prompt.core, prompt.turn, 2);
+            self.done.tell(&prompt.core, &prompt.turns, 2);
         }
         for (k, s) in best.iter().enumerate() {
             if k == 0
@@ -87,7 +97,8 @@ impl Told {
                 // What was wrong, and what was done about it.
                 let both = best.get(1).filter(|t| s.text.len() + t.text.len() < 230).map(|t| t.text.as_str());
                 let text = format!("{}{JOIN}{} {}", cut(report, 150), cut(&s.text, 230), both.unwrap_or_default());
-                self.fixed.add(&text, answer.turn, 3);
+                let reported = exchange.prompt.as_ref().map_or(answer.turn, |p| p.turn);
+                self.fixed.tell(&text, &[reported, answer.turn], 3);
                 continue;
             }
             if k == 0
@@ -95,7 +106,7 @@ impl Told {
             {
                 let text = format!("{}{JOIN}{}", cut(&prompt.core, 130), cut(&s.text, 230));
                 let Some(mut noted) = Noted::new(&text, answer.turn, 3) else { continue };
-                noted.also(&[prompt.turn]);
+                noted.also(&prompt.turns);
                 if prompt.purpose == Purpose::Question {
                     self.context.put(noted)
                 } else {
@@ -104,8 +115,8 @@ impl Told {
                 continue;
             }
             match s.label {
-                Label::Done if exchange.worked && faults().stand_in(&s.text) => self.fixed.add(&s.text, answer.turn, 2),
-                Label::Done if exchange.worked => self.done.add(&s.text, answer.turn, 2),
+                Label::Done if did && faults().stand_in(&s.text) => self.fixed.add(&s.text, answer.turn, 2),
+                Label::Done if did => self.done.add(&s.text, answer.turn, 2),
                 Label::Done | Label::Finding | Label::Remark if answer::worth(s) >= 10 => {
                     self.context.add(&s.text, answer.turn, 1)
                 }
@@ -137,4 +148,14 @@ fn faults() -> &'static Phrases {
         "error|errors|bug|bugs|issue|issues|failed|fails|failing|failure|failures|wrong|broken|crash|crashes|crashed|mismatch|conflict|missing|incorrect|invalid|duplicate|exception|rejected|typo|regression
         fehler|falsch|kaputt|erreur|erreurs|error|errores|fallo|fallos|problem|problems|problema|problème"
     )
+}
+
+/// What a sentence takes back: "we drop Redis", "forget what I said about tests", "you may push now".
+fn taken_back(text: &str) -> Option<Bag> {
+    let takes = phrases!(
+        "forget what i said / forget about / never mind / scratch that / ignore what i said / no longer / we drop / drop / instead of
+        switch from / you may / you can now / not anymore / undo the decision / take back / wir lassen / doch nicht / nicht mehr
+        vergiss / statt / anstelle von / on abandonne / oublie / finalement / ya no / olvida / en lugar de"
+    );
+    takes.stand_in(text).then(|| Bag::of(text)).filter(|bag| !bag.is_empty())
 }
