@@ -43,3 +43,28 @@ fn a_promise_keeps_its_date_and_its_person() {
         assert_eq!(promise::to(text).as_deref(), person, "{text}");
     }
 }
+
+#[test]
+fn each_case_is_what_it_is() {
+    let mut wrong = Vec::new();
+    for line in include_str!("cases.txt").lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
+        let mut parts = line.splitn(3, '\t');
+        let (Some(who), Some(right), Some(text)) = (parts.next(), parts.next(), parts.next()) else {
+            wrong.push(line.to_owned());
+            continue;
+        };
+        let speaker = if who == "person" { Speaker::Person } else { Speaker::Model };
+        // What is left out was pasted.
+        let last = read(&text.replace("\\n", "\n"), speaker, who == "final").pop();
+        let (label, second) = last.map_or((Label::Pasted, None), |s| (s.label, s.second));
+        let is = |name: &str| label.name() == name || second.is_some_and(|l| l.name() == name);
+        let fits = match right.strip_prefix('!') {
+            Some(not) => label.name() != not,
+            None => right.split('|').any(is),
+        };
+        if !fits {
+            wrong.push(format!("{line}: {label:?} {second:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
