@@ -186,7 +186,7 @@ fn has_hump(word: &str) -> bool {
 
 /// Characters that nothing shows, as many bytes: blanks would be the indentation of code.
 fn blank(bytes: usize) -> String {
-    let wide = if bytes % 3 == 0 { bytes / 3 } else { (bytes / 3).saturating_sub(1) };
+    let wide = if bytes.is_multiple_of(3) { bytes / 3 } else { (bytes / 3).saturating_sub(1) };
     let narrow = bytes - 3 * wide;
     "\u{200b}".repeat(wide) + &"\u{ad}".repeat(narrow / 2) + if narrow % 2 == 1 { " " } else { "" }
 }

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn labels(text: &str, speaker: Speaker) -> Vec<(Label, String)> {
@@ -67,4 +69,80 @@ fn each_case_is_what_it_is() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+fn holds(text: &str) {
+    for speaker in [Speaker::Person, Speaker::Model] {
+        let mut end = 0;
+        for s in read(text, speaker, true) {
+            assert!(text.get(s.range.clone()).is_some() && s.range.start >= end, "{text:?}");
+            end = s.range.end;
+            assert!(!s.text.is_empty() && filter::can_mean(speaker, s.label), "{text:?}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read(text in any::<String>()) {
+        holds(&text);
+    }
+
+    #[test]
+    fn any_mixture_is_read(parts in prop::collection::vec(prop::sample::select(MIXTURE), 0..60)) {
+        holds(&parts.concat());
+    }
+}
+
+const MIXTURE: &[&str] = &[
+    " ",
+    "\n",
+    "\n\n",
+    ".",
+    ":",
+    "?",
+    "`",
+    "```",
+    "\"",
+    "- ",
+    "- [ ] ",
+    "1. ",
+    "    ",
+    "## ",
+    "**",
+    "> ",
+    "<a>",
+    "</a>",
+    "[Image #1]",
+    "[Image",
+    "/ask ",
+    "@src/a.rs ",
+    "user@host:~$ ls",
+    "C:\\a>",
+    "12:00:01 ",
+    "Always run the tests",
+    "Next steps:",
+    "Done.",
+    "by Friday",
+    "promised Marta",
+    "fixed",
+    "ß",
+    "İ",
+    "ﬁ",
+    "é",
+    "请总是",
+    "。",
+    "です",
+    "🦀",
+    "\u{200b}",
+    "\u{301}",
+    "\r\n",
+    "\0",
+];
+
+#[test]
+fn a_model_gives_no_directives() {
+    for text in ["Always run the tests.", "Never push to main.", "Rules:\n- no emojis", "You must answer in German."] {
+        assert!(labels(text, Speaker::Model).iter().all(|(label, _)| *label != Label::Directive), "{text}");
+    }
 }
