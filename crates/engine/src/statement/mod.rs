@@ -188,7 +188,24 @@ pub fn read(text: &str, speaker: Speaker, last: bool) -> Vec<Statement> {
         let second = rules::second(sentence, label).or(likely);
         found.push(statement(sentence, label, second, sure));
     }
+    if speaker == Speaker::Model {
+        follow_lists(&mut found);
+    }
     found
+}
+
+/// The items of one list do mostly the same: what is not sure follows what is, if that is all of one kind.
+fn follow_lists(found: &mut [Statement]) {
+    let same = |a: &Statement, b: &Statement| a.bullet && b.bullet && a.level == b.level && a.heading == b.heading;
+    for list in found.chunk_by_mut(same).filter(|list| list.len() > 2) {
+        for label in [Label::Done, Label::Remaining] {
+            let sure = list.iter().filter(|s| s.sure && s.label == label).count();
+            let other = list.iter().any(|s| s.sure && s.label != label);
+            if 3 * sure >= list.len() && !other {
+                list.iter_mut().filter(|s| !s.sure && !s.asks).for_each(|s| s.label = label);
+            }
+        }
+    }
 }
 
 fn statement(s: &Sentence, label: Label, second: Option<Label>, sure: bool) -> Statement {

@@ -184,7 +184,14 @@ fn has_hump(word: &str) -> bool {
     bytes.windows(2).any(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase())
 }
 
-/// The text without what programs put around a person's words, with blanks in its place so that ranges hold: the
+/// Characters that nothing shows, as many bytes: blanks would be the indentation of code.
+fn blank(bytes: usize) -> String {
+    let wide = if bytes.is_multiple_of(3) { bytes / 3 } else { (bytes / 3).saturating_sub(1) };
+    let narrow = bytes - 3 * wide;
+    "\u{200b}".repeat(wide) + &"\u{ad}".repeat(narrow / 2) + if narrow % 2 == 1 { " " } else { "" }
+}
+
+/// The text without what programs put around a person's words, with nothing visible in its place so that ranges hold: the
 /// prefix of a mode ("/ask "), the mark of an image.
 pub fn unwrapped(text: &str) -> Cow<'_, str> {
     let slash = text.trim_start();
@@ -195,14 +202,14 @@ pub fn unwrapped(text: &str) -> Cow<'_, str> {
     }
     let mut bytes = text.to_owned();
     if let Some(mode) = mode {
-        bytes.replace_range(from..from + mode.len(), &" ".repeat(mode.len()));
+        bytes.replace_range(from..from + mode.len(), &blank(mode.len()));
     }
     let mut at = 0;
     while let Some(open) = bytes[at..].find("[Image").map(|i| at + i) {
         let Some(close) = bytes[open..].find(']').map(|i| open + i + 1).filter(|close| close - open < 200) else {
             break;
         };
-        bytes.replace_range(open..close, &" ".repeat(close - open));
+        bytes.replace_range(open..close, &blank(close - open));
         at = close;
     }
     Cow::Owned(bytes)

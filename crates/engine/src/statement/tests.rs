@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn labels(text: &str, speaker: Speaker) -> Vec<(Label, String)> {
@@ -41,5 +43,106 @@ fn a_promise_keeps_its_date_and_its_person() {
     for (text, date, person) in cases {
         assert_eq!(promise::due(text).as_deref(), date, "{text}");
         assert_eq!(promise::to(text).as_deref(), person, "{text}");
+    }
+}
+
+#[test]
+fn each_case_is_what_it_is() {
+    let mut wrong = Vec::new();
+    for line in include_str!("cases.txt").lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
+        let mut parts = line.splitn(3, '\t');
+        let (Some(who), Some(right), Some(text)) = (parts.next(), parts.next(), parts.next()) else {
+            wrong.push(line.to_owned());
+            continue;
+        };
+        let speaker = if who == "person" { Speaker::Person } else { Speaker::Model };
+        // What is left out was pasted.
+        let last = read(&text.replace("\\n", "\n"), speaker, who == "final").pop();
+        let (label, second) = last.map_or((Label::Pasted, None), |s| (s.label, s.second));
+        let is = |name: &str| label.name() == name || second.is_some_and(|l| l.name() == name);
+        let fits = match right.strip_prefix('!') {
+            Some(not) => label.name() != not,
+            None => right.split('|').any(is),
+        };
+        if !fits {
+            wrong.push(format!("{line}: {label:?} {second:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+fn holds(text: &str) {
+    for speaker in [Speaker::Person, Speaker::Model] {
+        let mut end = 0;
+        for s in read(text, speaker, true) {
+            assert!(text.get(s.range.clone()).is_some() && s.range.start >= end, "{text:?}");
+            end = s.range.end;
+            assert!(!s.text.is_empty() && filter::can_mean(speaker, s.label), "{text:?}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read(text in any::<String>()) {
+        holds(&text);
+    }
+
+    #[test]
+    fn any_mixture_is_read(parts in prop::collection::vec(prop::sample::select(MIXTURE), 0..60)) {
+        holds(&parts.concat());
+    }
+}
+
+const MIXTURE: &[&str] = &[
+    " ",
+    "\n",
+    "\n\n",
+    ".",
+    ":",
+    "?",
+    "`",
+    "```",
+    "\"",
+    "- ",
+    "- [ ] ",
+    "1. ",
+    "    ",
+    "## ",
+    "**",
+    "> ",
+    "<a>",
+    "</a>",
+    "[Image #1]",
+    "[Image",
+    "/ask ",
+    "@src/a.rs ",
+    "user@host:~$ ls",
+    "C:\\a>",
+    "12:00:01 ",
+    "Always run the tests",
+    "Next steps:",
+    "Done.",
+    "by Friday",
+    "promised Marta",
+    "fixed",
+    "ß",
+    "İ",
+    "ﬁ",
+    "é",
+    "请总是",
+    "。",
+    "です",
+    "🦀",
+    "\u{200b}",
+    "\u{301}",
+    "\r\n",
+    "\0",
+];
+
+#[test]
+fn a_model_gives_no_directives() {
+    for text in ["Always run the tests.", "Never push to main.", "Rules:\n- no emojis", "You must answer in German."] {
+        assert!(labels(text, Speaker::Model).iter().all(|(label, _)| *label != Label::Directive), "{text}");
     }
 }
