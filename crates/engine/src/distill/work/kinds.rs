@@ -227,7 +227,7 @@ pub fn check(simple: &Simple) -> Option<Check> {
         _ if words[0].starts_with("./") || words[0].ends_with(".sh") => (script(program).unwrap_or(Run), ""),
         _ => (Kind::Minor, ""),
     };
-    let text = crate::text::plain::plain(&words.join(" "));
+    let text = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
     if !kind.is_check() {
         // `docker compose run api npm test` differs from `docker compose up`.
         let deep = matches!(first, "compose" | "run" | "exec" | "stack" | "buildx" | "task");

@@ -232,6 +232,9 @@ impl<'r> Tracker<'r> {
                 if blocks::has_blocks(&said.text) {
                     self.told(said, seq, &mut event);
                 }
+                if let Some((_, plan)) = said.text.split_once("<proposed_plan>").filter(|_| said.main) {
+                    self.tasks.proposed(plan.split("</proposed_plan>").next().unwrap_or(plan), said.id);
+                }
                 self.proposed.extend(blocks::edited(&said.text).into_iter().map(|p| (p, said.id)));
                 self.proposed.truncate(MOST_WAITING);
             }
@@ -270,7 +273,10 @@ impl<'r> Tracker<'r> {
             None => (call, tool),
         };
         let asked = calls::unwrapped(&tool, &call.text);
-        let failed = result.failed || output.starts_with("Script failed") || patch_failed(&asked, output);
+        let failed = result.failed
+            || output.starts_with("Script failed")
+            || patch_failed(&asked, output)
+            || asked.iter().any(|(_, input)| command(input).is_some()) && exits_badly(output);
         // Several commands of one script share its output.
         let (commands, others): (Vec<_>, Vec<_>) = asked.into_iter().partition(|(_, input)| command(input).is_some());
         for (tool, input) in &others {
@@ -301,6 +307,7 @@ impl<'r> Tracker<'r> {
             let blocks::Block { tool, input, output, failed } = &block;
             let one = Call { tool, input, output, failed: *failed, call: said.id, result: said.id, main: said.main };
             match command(input) {
+                Some(_) if exits_badly(output) => self.shell(&Call { failed: true, ..one }, &[input], seq, event),
                 Some(_) => self.shell(&one, &[input], seq, event),
                 None => self.tool(&one, seq, event),
             }
@@ -491,6 +498,9 @@ impl<'r> Tracker<'r> {
             let Missed { error, turn: failed, path } = self.missed.remove(at);
             self.checks.mend(path, error, vec![failed], turn, Vec::new());
         }
+        if main {
+            self.tasks.began();
+        }
         if !event.edited.contains(&path) {
             event.edited.push(path);
         }
@@ -636,6 +646,19 @@ fn goes_on(output: &str) -> Option<&str> {
     rest.split(char::is_whitespace).next().filter(|id| !id.is_empty())
 }
 
+/// Some programs tell the exit code in the output only, in its first lines or its last: `Command exited with code 1`.
+fn exits_badly(output: &str) -> bool {
+    let code = |line: &str| {
+        let line = line.trim().trim_matches(['(', ')', '[', ']', '.']);
+        let leads = ["Command exited with code ", "Process exited with code ", "Exit code: "];
+        leads
+            .iter()
+            .find_map(|lead| line.strip_prefix(lead))
+            .is_some_and(|code| code != "0" && code.parse::<u32>().is_ok())
+    };
+    output.lines().take(4).any(code) || output.lines().next_back().is_some_and(code)
+}
+
 /// A patch that did not fit, in a script that ended well.
 fn patch_failed(asked: &[calls::Asked], output: &str) -> bool {
     let patches = asked.iter().any(|(tool, input)| tool.contains("patch") || input.contains("*** Begin Patch"));
@@ -672,6 +695,10 @@ fn plan_of(input: &str, output: &str) -> Option<String> {
     }
     if output.contains("\"rejected\"") || !(output.contains("pproved") || output.contains("accepted")) {
         return None;
+    }
+    let json = blocks::fences(output).find_map(|(_, json)| serde_json::from_str::<serde_json::Value>(json).ok());
+    if let Some(plan) = json.as_ref().and_then(|j| j.get("plan")?.as_str()) {
+        return Some(plan.to_owned());
     }
     let from = input.find("plan: ").filter(|at| *at == 0 || input[..*at].ends_with('\n'))? + "plan: ".len();
     Some(input[from..].to_owned())

@@ -39,8 +39,9 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct Tasks {
     entries: Vec<Entry>,
-    /// A created task whose id the result will tell.
+    /// The newest plan the user approved, and one not yet begun.
     plan: Option<Item>,
+    proposed: Option<Item>,
 }
 
 impl Tasks {
@@ -165,6 +166,18 @@ impl Tasks {
             self.entries.push(entry);
         }
         became
+    }
+
+    /// A plan was proposed in a message.
+    pub fn proposed(&mut self, plan: &str, turn: TurnId) {
+        let before = self.plan.take();
+        self.planned(plan, turn);
+        self.proposed = std::mem::replace(&mut self.plan, before);
+    }
+
+    /// The work began: the plan proposed before it is the one agreed on.
+    pub fn began(&mut self) {
+        self.plan = self.proposed.take().or(self.plan.take());
     }
 
     /// A plan the user approved: its title and first steps.

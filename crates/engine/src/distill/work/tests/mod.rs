@@ -118,3 +118,33 @@ fn track(turns: &[Said], root: Option<&str>, before: Option<&Distillate>) -> (Wo
     let events = turns.iter().enumerate().map(|(at, said)| tracker.read(at, said)).collect();
     (tracker.finish(), events)
 }
+
+#[test]
+fn events_tell_what_a_turn_did() {
+    let turns = session(
+        "C Edit: file_path: /p/src/a.rs
+         | old_string: a
+         | new_string: b
+         R: updated
+         C Bash: command: cargo test && git commit -am x && git push && bd close shop-4
+         R: [main 1a2b3c4] x
+         C TaskCreate: subject: Write
+         R: Task #1 created successfully: Write
+         C TaskUpdate: taskId: 1
+         | status: completed
+         R: ok
+         C Bash: command: cargo test
+         F: The user doesn't want to proceed with this tool use. The tool use was rejected
+         C Bash: command: cargo test
+         F: error: boom",
+    );
+    let (_, events) = track(&turns, Some("/p"), None);
+    let results: Vec<&Event> = events.iter().skip(1).step_by(2).collect();
+    assert_eq!(results[0].edited, ["src/a.rs"]);
+    assert_eq!(results[1].committed, ["[main 1a2b3c4] x"]);
+    assert_eq!(results[1].checked, Some(("cargo test".into(), true)));
+    assert!(results[1].pushed && results[1].closed.as_deref() == Some("bd close shop-4"));
+    assert_eq!(results[3].tasks_done[0].text, "Write (task 1)");
+    assert!(results[4].refused && !results[4].failed);
+    assert!(results[5].failed && results[5].checked == Some(("cargo test".into(), false)));
+}
