@@ -68,8 +68,9 @@ fn before(before: Option<&Distillate>, work: &Work, exchanges: &[Exchange]) -> D
     if let Some(summary) = &work.summary {
         let mut told = summary.distillate.clone();
         told.fixed.extend(summary.errors.iter().cloned());
-        // The person's own words give the goal.
+        // Only the person's own words give goal and constraints.
         told.goal = out.goal.take();
+        told.constraints.clear();
         // What the program meant to do next was done, or given up, once the person's next request was met.
         let later = |e: &&Exchange| e.prompt.as_ref().is_some_and(|p| p.turn > summary.turn) && e.finished && e.worked;
         if exchanges.iter().find(later).is_some() {

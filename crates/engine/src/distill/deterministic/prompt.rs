@@ -63,8 +63,7 @@ impl Prompt {
 
     /// Takes the words of what it accepts.
     pub fn accepts(&mut self, offers: &[&Statement], turn: TurnId) {
-        let words: Vec<&str> = offers.iter().map(|s| s.text.as_str()).collect();
-        let accepted = words.join(" ");
+        let accepted = joined(offers.iter().copied());
         // "Shall I?" names nothing.
         if weight(&accepted) < 4 {
             return;
@@ -229,21 +228,25 @@ fn asked(own: &[Statement]) -> (usize, usize) {
 }
 
 fn words(own: &[Statement], (from, count): (usize, usize)) -> String {
-    let mut text = String::new();
     let chosen = || own.iter().skip(from).take(count);
     // A rule stands among the constraints; where nothing else is said, it is what is asked.
     let rules_too = chosen().all(|s| s.label == Label::Directive);
-    for s in chosen().filter(|s| rules_too || s.label != Label::Directive) {
-        if !text.is_empty() {
-            text.push_str(if text.ends_with(['.', '!', '?', '…', ':', ';', ',', '。', '？', '！']) {
-                " "
-            } else {
-                "; "
-            });
+    let text = joined(chosen().filter(|s| rules_too || s.label != Label::Directive));
+    cut(&text, LONGEST)
+}
+
+/// Statements as one line; an ellipsis where something was left out between them.
+pub fn joined<'s>(statements: impl Iterator<Item = &'s Statement>) -> String {
+    let (mut text, mut end): (String, Option<(usize, usize)>) = (String::new(), None);
+    for s in statements {
+        if let Some((end, paragraph)) = end {
+            let adjoins = paragraph == s.paragraph && s.range.start.saturating_sub(end) <= 2;
+            text.push_str(if adjoins { " " } else { " … " });
         }
         text.push_str(&s.text);
+        end = Some((s.range.end, s.paragraph));
     }
-    cut(&text, LONGEST)
+    text
 }
 
 /// The sentence that asks, with those before it if they are short.

@@ -34,6 +34,7 @@ impl Told {
         };
         for (i, exchange) in exchanges.iter().enumerate() {
             told.person(exchange);
+            told.choice(exchange, exchanges[..i].last());
             told.model(exchange, i + 1 == exchanges.len());
         }
         told
@@ -54,6 +55,7 @@ impl Told {
                     self.constraints.add(&s.text, prompt.turn, 3)
                 }
                 Label::Decision => self.decisions.add(&s.text, prompt.turn, 4),
+                Label::Finding if s.sure && prompt::weight(&s.text) >= 2 => self.context.add(&s.text, prompt.turn, 3),
                 _ => {}
             }
         }
@@ -69,6 +71,17 @@ impl Told {
                     _ => {}
                 }
             }
+        }
+    }
+
+    /// A short answer to a question that offers a choice: `question → answer`.
+    fn choice(&mut self, exchange: &Exchange, before: Option<&Exchange>) {
+        let (Some(prompt), Some(asked)) = (&exchange.prompt, before.and_then(|e| e.answer.as_ref())) else { return };
+        let [answer] = &prompt.own[..] else { return };
+        let Some(question) = asked.statements.last().filter(|s| s.asks && offers_choice(&s.text)) else { return };
+        if !answer.asks && answer.label != Label::Assent && answer.words() <= 8 {
+            let text = format!("{}{JOIN}{}", cut(&question.text, 200), answer.text);
+            self.decisions.tell(&text, &[asked.turn, prompt.turn], 4);
         }
     }
 
@@ -95,8 +108,8 @@ impl Told {
                 && let Some(report) = &report
             {
                 // What was wrong, and what was done about it.
-                let both = best.get(1).filter(|t| s.text.len() + t.text.len() < 230).map(|t| t.text.as_str());
-                let text = format!("{}{JOIN}{} {}", cut(report, 150), cut(&s.text, 230), both.unwrap_or_default());
+                let both = best.iter().take(2).filter(|t| t.text.len() < 200).copied();
+                let text = format!("{}{JOIN}{}", cut(report, 150), cut(&prompt::joined(both), 235));
                 let reported = exchange.prompt.as_ref().map_or(answer.turn, |p| p.turn);
                 self.fixed.tell(&text, &[reported, answer.turn], 3);
                 continue;
@@ -158,4 +171,8 @@ fn taken_back(text: &str) -> Option<Bag> {
         vergiss / statt / anstelle von / on abandonne / oublie / finalement / ya no / olvida / en lugar de"
     );
     takes.stand_in(text).then(|| Bag::of(text)).filter(|bag| !bag.is_empty())
+}
+
+fn offers_choice(question: &str) -> bool {
+    phrases!("or / which / vs / either / oder / welche|welcher|welches / ou / quel|quelle / cuál|cuáles / entre").stand_in(question)
 }
