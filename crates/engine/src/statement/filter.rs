@@ -7,7 +7,6 @@
 use std::sync::LazyLock;
 
 use super::place::Sentence;
-use super::rules;
 use super::{Label, Speaker};
 use crate::text::patterns::hash;
 use crate::text::scripts::is_unspaced;
@@ -49,16 +48,18 @@ pub fn can_mean(speaker: Speaker, label: Label) -> bool {
     }
 }
 
-/// The likeliest label, the second one if it is nearly as likely, and whether the label is sure.
-pub fn label(s: &Sentence) -> (Label, Option<Label>, bool) {
-    let Some(weights) = &*WEIGHTS else { return (Label::Remark, None, false) };
-    let mut scores = weights.bias;
-    for (bucket, value) in features(s) {
+/// The likeliest label, the second one if it is nearly as likely, and whether the label is sure. `ruled`: what a rule
+/// hints at.
+pub fn label(s: &Sentence, ruled: Option<Label>) -> (Label, Option<Label>, bool) {
+    let Some(weights) = &*WEIGHTS else { return (ruled.unwrap_or(Label::Remark), None, false) };
+    let mut sums = [0.0; LABELS];
+    for (bucket, value) in features(s, ruled) {
         let row = &BYTES[HEAD + bucket as usize * LABELS..][..LABELS];
-        for ((score, weight), step) in scores.iter_mut().zip(row).zip(weights.step) {
-            *score += f32::from(weight.cast_signed()) * step * value;
+        for (sum, weight) in sums.iter_mut().zip(row) {
+            *sum += f32::from(weight.cast_signed()) * value;
         }
     }
+    let scores = std::array::from_fn(|n| weights.bias[n] + weights.step[n] * sums[n]);
     let (first, likely, second) = choose(&scores, s.speaker);
     (Label::ALL[first], second.map(|n| Label::ALL[n]), likely >= weights.sure[first])
 }
@@ -73,14 +74,14 @@ pub fn choose(scores: &[f32; LABELS], speaker: Speaker) -> (usize, f32, Option<u
     (order[0], 1.0 / whole, second)
 }
 
-/// The numbers of the features of a sentence, each with its weight.
-pub fn features(s: &Sentence) -> Vec<(u32, f32)> {
-    let mut found = Vec::with_capacity(200);
-    let who = if s.speaker == Speaker::Person { 'u' } else { 'm' };
+/// The numbers of the features of a sentence, each with its weight. `ruled`: what a rule hints at.
+pub fn features(s: &Sentence, ruled: Option<Label>) -> Vec<(u32, f32)> {
+    let mut found = Vec::with_capacity(1024);
+    let who = u64::from(s.speaker == Speaker::Person);
     words(s, who, &mut found);
     parts(s, &mut found);
     lists(s, who, &mut found);
-    place(s, who, &mut found);
+    place(s, who, ruled, &mut found);
     found
 }
 
@@ -89,50 +90,57 @@ fn bucket(of: u64) -> u32 {
     (of.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BUCKETS.trailing_zeros())) as u32
 }
 
-/// Adds features of one family; together they weigh as much as one of `weight`.
-fn add(found: &mut Vec<(u32, f32)>, family: &[u64], weight: f32) {
+/// The hash of a feature: its kind, its value, who speaks.
+fn named(kind: &str, value: u64, who: u64) -> u64 {
+    [value + 1, who + 1].into_iter().fold(hash(kind), |h, n| (h ^ n).wrapping_mul(0x0100_0000_01b3).rotate_left(23))
+}
+
+/// Gives each of one family its part: together they weigh as much as one of `weight`.
+fn share(family: &mut [(u32, f32)], weight: f32) {
     let each = weight / (family.len().max(1) as f32).sqrt();
-    found.extend(family.iter().map(|of| (bucket(*of), each)));
+    family.iter_mut().for_each(|(_, value)| *value = each);
 }
 
 /// Words and pairs of words.
-fn words(s: &Sentence, who: char, found: &mut Vec<(u32, f32)>) {
-    let salt = hash(if who == 'u' { "wu" } else { "wm" });
-    let (mut family, mut before) = (Vec::new(), hash("^"));
+fn words(s: &Sentence, who: u64, found: &mut Vec<(u32, f32)>) {
+    let from = found.len();
+    let (salt, mut before) = (named("word", 0, who), hash("^"));
     for word in s.words.iter().take(WORDS) {
-        family.push(word.hash ^ salt);
-        family.push(before.rotate_left(7) ^ word.hash ^ salt);
+        found.push((bucket(word.hash ^ salt), 0.0));
+        found.push((bucket(before.rotate_left(7) ^ word.hash ^ salt), 0.0));
         before = word.hash;
     }
-    add(found, &family, 1.0);
+    share(&mut found[from..], 1.0);
 }
 
 /// Runs of three and four characters of a word; of scripts without blanks, one and two.
 fn parts(s: &Sentence, found: &mut Vec<(u32, f32)>) {
-    let mut family = Vec::new();
+    let from = found.len();
+    let mut padded: Vec<char> = Vec::with_capacity(48);
     for word in s.words.iter().take(WORDS) {
-        let text: Vec<char> = s.low[word.start..word.end].chars().take(40).collect();
-        let sizes = if text.iter().any(|c| is_unspaced(*c)) { [1, 2] } else { [3, 4] };
-        let mut padded = vec![' '];
-        padded.extend(&text);
+        let text = &s.low[word.start..word.end];
+        padded.clear();
         padded.push(' ');
-        for size in sizes {
+        padded.extend(text.chars().take(40));
+        padded.push(' ');
+        let unspaced = !text.is_ascii() && padded.iter().any(|c| is_unspaced(*c));
+        for size in if unspaced { [1, 2] } else { [3, 4] } {
             for run in padded.windows(size) {
-                family.push(run.iter().fold(0x51u64, |h, c| (h ^ u64::from(*c)).wrapping_mul(0x0100_0000_01b3)));
+                let of = run.iter().fold(0x51u64, |h, c| (h ^ u64::from(*c)).wrapping_mul(0x0100_0000_01b3));
+                found.push((bucket(of), 0.0));
             }
         }
     }
-    add(found, &family, 0.7);
+    share(&mut found[from..], 0.7);
 }
 
 /// The lists it has words of, and its heading.
-fn lists(s: &Sentence, who: char, found: &mut Vec<(u32, f32)>) {
+fn lists(s: &Sentence, who: u64, found: &mut Vec<(u32, f32)>) {
     let mut each = |kind: &str, set: u128, weight: f32| {
         let mut left = set;
         while left != 0 {
-            let n = left.trailing_zeros();
+            found.push((bucket(named(kind, u64::from(left.trailing_zeros()), who)), weight));
             left &= left - 1;
-            found.push((bucket(hash(&format!("{kind}{n}{who}"))), weight));
         }
     };
     each("has", s.signs.has, 0.35);
@@ -143,47 +151,42 @@ fn lists(s: &Sentence, who: char, found: &mut Vec<(u32, f32)>) {
 }
 
 /// Where it stands and how it looks.
-fn place(s: &Sentence, who: char, found: &mut Vec<(u32, f32)>) {
+fn place(s: &Sentence, who: u64, ruled: Option<Label>, found: &mut Vec<(u32, f32)>) {
     let shape = s.shape;
-    let end = s.text.chars().next_back().filter(|c| !c.is_alphanumeric()).unwrap_or('a');
-    let begin = s.text.chars().next().unwrap_or(' ');
-    let mark = if begin.is_alphanumeric() { ' ' } else { begin };
-    let begin = if begin.is_uppercase() {
-        'A'
-    } else if begin.is_alphabetic() {
-        'a'
-    } else if begin.is_numeric() {
-        '0'
-    } else {
-        '-'
+    let sign = |c: Option<char>| c.filter(|c| !c.is_alphanumeric()).map_or(0, u64::from);
+    let begin = match s.text.chars().next().unwrap_or(' ') {
+        c if c.is_uppercase() => 0,
+        c if c.is_alphabetic() => 1,
+        c if c.is_numeric() => 2,
+        _ => 3,
     };
-    let ruled = rules::label(s).map_or("", |(label, _)| label.name());
-    let mut flag = |name: &str, on: bool, weight: f32| {
-        if on {
-            found.push((bucket(hash(&format!("{name}/{who}"))), weight));
-        }
-    };
-    flag(&format!("last{}bullet{}", s.last, s.bullet), true, 0.6);
-    flag(&format!("long{}", (s.length / 4).min(9)), true, 0.5);
-    flag(&format!("end{end}"), true, 0.5);
-    flag(&format!("begin{begin}"), true, 0.4);
-    flag(&format!("code{}", shape.code), true, 0.5);
-    flag(&format!("near{}", shape.near), true, 0.4);
-    flag(&format!("mark{mark}"), mark != ' ', 0.4);
-    flag(&format!("machine{}", shape.machine), true, 0.4);
-    flag(&format!("rule{ruled}"), true, 0.8);
-    flag("asks", s.asks, 0.5);
-    flag("first", s.first, 0.3);
-    flag("alone", s.alone, 0.4);
-    flag("begins", s.begins_line, 0.2);
-    flag("headed", s.heading.is_some(), 0.3);
-    flag("after", shape.after_machine, 0.4);
-    flag("ahead", shape.before_machine, 0.4);
-    flag("behind", shape.behind_terminal, 0.8);
-    flag("announced", shape.may_be_announced || shape.announced, 0.5);
-    flag("document", shape.document, 0.5);
-    flag("setting", shape.setting, 0.6);
-    flag("stamp", shape.stamp, 0.8);
-    flag("quoted", s.quoted, 0.5);
-    flag("colon", s.colon, 0.4);
+    let mut value = |name: &str, value: u64, weight: f32| found.push((bucket(named(name, value, who)), weight));
+    value("last", 2 * u64::from(s.last) + u64::from(s.bullet), 0.6);
+    value("long", (s.length as u64 / 4).min(9), 0.5);
+    value("end", sign(s.text.chars().next_back()), 0.5);
+    value("begin", begin, 0.4);
+    value("mark", sign(s.text.chars().next()), 0.4);
+    value("code", u64::from(shape.code), 0.5);
+    value("near", u64::from(shape.near), 0.4);
+    value("machine", u64::from(shape.machine), 0.4);
+    value("rule", ruled.map_or(99, |label| label as u64), 0.8);
+    let flags = [
+        ("asks", s.asks, 0.5),
+        ("first", s.first, 0.3),
+        ("alone", s.alone, 0.4),
+        ("begins", s.begins_line, 0.2),
+        ("headed", s.heading.is_some(), 0.3),
+        ("after", shape.after_machine, 0.4),
+        ("ahead", shape.before_machine, 0.4),
+        ("behind", shape.behind_terminal, 0.8),
+        ("announced", shape.may_be_announced || shape.announced, 0.5),
+        ("document", shape.document, 0.5),
+        ("setting", shape.setting, 0.6),
+        ("stamp", shape.stamp, 0.8),
+        ("quoted", s.quoted, 0.5),
+        ("colon", s.colon, 0.4),
+    ];
+    for (name, _, weight) in flags.into_iter().filter(|(_, on, _)| *on) {
+        value(name, 1, weight);
+    }
 }

@@ -183,7 +183,7 @@ pub fn read(text: &str, speaker: Speaker, last: bool) -> Vec<Statement> {
         let (label, likely, sure) = match rules::label(sentence) {
             Some((label, Trust::Sure)) => (label, None, true),
             Some((label, Trust::Likely)) => (label, None, false),
-            _ => filter::label(sentence),
+            hinted => filter::label(sentence, hinted.map(|(label, _)| label)),
         };
         let second = rules::second(sentence, label).or(likely);
         found.push(statement(sentence, label, second, sure));
@@ -238,7 +238,7 @@ pub fn seen(text: &str, speaker: Speaker, last: bool) -> Vec<Seen> {
     let see = |s: &Sentence| Seen {
         text: s.text.clone(),
         range: s.range.clone(),
-        features: filter::features(s),
+        features: filter::features(s, rules::label(s).map(|(label, _)| label)),
         rules: rules::holding(s),
         ruled: rules::label(s),
     };

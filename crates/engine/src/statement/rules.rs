@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use super::lists::{LISTS, Set};
 use super::place::Sentence;
+use crate::text::similarity::Bag;
+
 use super::{Label, Reach, Speaker};
 
 const RULES: &str = include_str!("rules.txt");
@@ -254,10 +256,11 @@ pub fn stands_alone(s: &Sentence) -> bool {
     if s.signs.starts & pointing != 0 {
         return false;
     }
-    let points = s.signs.has & pointing != 0;
+    if s.signs.has & pointing == 0 || s.length > 12 {
+        return s.length > 1;
+    }
     // "Put that on the list", "do it": a short sentence about something else.
-    let named = crate::text::similarity::Bag::of_words(&s.low, &s.words).len();
-    !(points && named < 4 || s.length < 2)
+    Bag::of_words(&s.low, &s.words).len() > 3
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ pub fn signs(low: &str, words: &[Word]) -> Signs {
             lead_to = signs.start;
         }
     }
-    if low.chars().any(is_unspaced) {
+    if !low.is_ascii() && low.chars().any(is_unspaced) {
         east(low, &mut signs, lead);
     }
     signs
