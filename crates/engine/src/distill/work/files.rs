@@ -251,46 +251,22 @@ pub fn is_apart(path: &str) -> bool {
     })
 }
 
+/// Tools by their plain names.
+const READS: &str =
+    "read view readfile openfile cat notebookread viewfile readtextfile viewimage getfilecontents readmanyfiles";
+const EDITS: &str = "write writefile edit multiedit editfile notebookedit editnotebook strreplace strreplaceeditor
+    strreplacebasededittool replace insert updatefile filewrite fileedit searchreplace insertedit replaceinfile
+    writetofile savefile inserteditintofile replacestringinfile replacesymbolbody insertaftersymbol insertbeforesymbol
+    replaceregex replacecontent replacetextinfile insertcontent append appendfile codeedit proposecodeedit reapply";
+const CREATES: &str = "createfile create newfile createnewfile createtextfile";
+
 /// What a call does to files if it succeeds.
 pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
+    let among = |list: &str| list.split_whitespace().any(|t| t == tool);
     let touch = match tool {
-        "read" | "view" | "readfile" | "openfile" | "cat" | "notebookread" | "viewfile" | "readtextfile"
-        | "viewimage" | "getfilecontents" => Touch::Read,
-        "write"
-        | "writefile"
-        | "edit"
-        | "multiedit"
-        | "editfile"
-        | "notebookedit"
-        | "strreplace"
-        | "strreplaceeditor"
-        | "strreplacebasededittool"
-        | "replace"
-        | "insert"
-        | "updatefile"
-        | "filewrite"
-        | "fileedit"
-        | "searchreplace"
-        | "insertedit"
-        | "replaceinfile"
-        | "writetofile"
-        | "savefile"
-        | "inserteditintofile"
-        | "replacestringinfile"
-        | "replacesymbolbody"
-        | "insertaftersymbol"
-        | "insertbeforesymbol"
-        | "replaceregex"
-        | "replacecontent"
-        | "replacetextinfile"
-        | "insertcontent"
-        | "append"
-        | "appendfile"
-        | "codeedit"
-        | "proposecodeedit"
-        | "editnotebook"
-        | "reapply" => Touch::Changed,
-        "createfile" | "create" | "newfile" | "createnewfile" | "createtextfile" => Touch::Created,
+        _ if among(READS) => Touch::Read,
+        _ if among(EDITS) => Touch::Changed,
+        _ if among(CREATES) => Touch::Created,
         "deletefile" | "removefile" | "delete" => Touch::Deleted,
         "applypatch" | "patch" | "applydiff" | "diff" => {
             let told = patch(input);

@@ -1,6 +1,9 @@
 //! What a command verifies: the kind of check and its target, not its spelling. `cargo test -q orders`,
 //! `cd api && cargo test orders` and the tests of `just ci` are the same check as far as they cover each other.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::shell::Simple;
 
 /// The kind of a check.
@@ -63,7 +66,45 @@ impl Check {
 }
 
 fn compiled(family: &str) -> bool {
-    matches!(family, "rust" | "go" | "dotnet" | "jvm" | "swift" | "zig" | "elixir")
+    matches!(family, "rust" | "go" | "dotnet" | "jvm" | "swift" | "zig" | "elixir" | "dart" | "haskell" | "c")
+}
+
+/// What a program's operands say of a kind, by the program's name.
+static PROGRAMS: LazyLock<HashMap<&str, (&str, Vec<&str>)>> = LazyLock::new(|| {
+    let lines = include_str!("kinds.txt").lines().filter(|l| !l.starts_with('#') && !l.is_empty());
+    let mut found = HashMap::new();
+    for line in lines {
+        let mut columns = line.split('|').map(str::trim);
+        let (family, programs, rules) = (columns.next(), columns.next(), columns.next());
+        let rules: Vec<&str> = rules.unwrap_or("").split(' ').collect();
+        for program in programs.unwrap_or("").split(' ') {
+            found.insert(program, (family.unwrap_or(""), rules.clone()));
+        }
+    }
+    found
+});
+
+/// The kind of a program's run with its first operand, and how many operands that takes.
+fn by_rules(rules: &[&str], operand: &str) -> Option<(Kind, usize)> {
+    rules.iter().find_map(|rule| match rule.split_once('=') {
+        Some(("*", kind)) => Some((named(kind)?, 0)),
+        Some(("-", kind)) => operand.is_empty().then_some((named(kind)?, 0)),
+        Some((of, kind)) => of.split(',').any(|o| o == operand).then_some((named(kind)?, 1)),
+        None => by_name(operand).map(|kind| (kind, 1)),
+    })
+}
+
+fn named(kind: &str) -> Option<Kind> {
+    Some(match kind {
+        "test" => Kind::Test,
+        "lint" => Kind::Lint,
+        "types" => Kind::Types,
+        "build" => Kind::Build,
+        "format" => Kind::Format,
+        "run" => Kind::Run,
+        "minor" => Kind::Minor,
+        _ => return None,
+    })
 }
 
 /// What a simple command verifies; `None` if its outcome means nothing.
@@ -73,177 +114,64 @@ pub fn check(simple: &Simple) -> Option<Check> {
     let program = words.first()?.rsplit(['/', '\\']).next().unwrap_or("");
     let program = program.strip_suffix(".exe").or_else(|| program.strip_suffix(".cmd")).unwrap_or(program);
     let rest = &words[1..];
-    let mut operands = Operands::of(rest);
-    let first = operands.words.first().copied().unwrap_or("");
-    use Kind::{Build, Format, Lint, Run, Test, Types};
-    let mut skip = 1;
-    let (kind, family) = match program {
-        "cargo" => {
-            let kind = match first {
-                "test" | "nextest" | "t" => Test,
-                "clippy" => Lint,
-                "check" | "c" => Types,
-                "build" | "b" => Build,
-                "fmt" => Format,
-                _ => Run,
-            };
-            if operands.words.get(1) == Some(&"run") && first == "nextest" {
-                skip = 2;
-            }
-            (if rest.contains(&"--no-run") { Build } else { kind }, "rust")
+    let Operands { words: mut operands, limits } = Operands::of(rest);
+    // `npm run lint`, `cargo nextest run`: what is run is the next operand.
+    let runs = matches!(program, "npm" | "pnpm" | "yarn" | "bun" | "deno" | "vite" | "turbo" | "nx" | "lerna")
+        && operands.len() > 1
+        && matches!(operands[0], "run" | "run-script" | "task" | "exec" | "x");
+    if runs || operands.len() > 1 && operands[0] == "clean" {
+        operands.remove(0);
+    }
+    let first = operands.first().copied().unwrap_or("");
+    let (kind, family, skip) = match (program, PROGRAMS.get(program)) {
+        ("npm" | "bun" | "pnpm", _) if runs && first == "ci" => (Kind::All, "js", 1),
+        ("cargo", _) if rest.contains(&"--no-run") => (Kind::Build, "rust", 1),
+        ("cargo", _) if operands.starts_with(&["nextest", "run"]) => (Kind::Test, "rust", 2),
+        ("cmake", _) if rest.contains(&"--build") => (Kind::Build, "c", operands.len()),
+        ("docker" | "docker-compose" | "podman", _) => {
+            let built = operands.iter().take(2).any(|w| *w == "build");
+            (if built { Kind::Build } else { Kind::Run }, "docker", 2)
         }
-        "npm" | "pnpm" | "yarn" | "bun" | "deno" => {
-            let named = matches!(first, "run" | "run-script" | "task" | "exec" | "x");
-            skip = 1 + usize::from(named);
-            let name = if named { operands.words.get(1).copied().unwrap_or("") } else { first };
-            let kind = match name {
-                "t" => Some(Test),
-                "fmt" => Some(Format),
-                "install" | "i" | "ci" | "add" | "remove" | "init" | "create" if !named => None,
-                name => by_name(name),
-            };
-            (kind.unwrap_or(Run), "js")
+        ("node", _) if rest.contains(&"--test") => (Kind::Test, "js", 0),
+        ("", _) => return None,
+        (_, Some((family, rules))) => {
+            let (kind, skip) = by_rules(rules, first)?;
+            (kind, if *family == "any" { "" } else { family }, skip)
         }
-        "jest" | "vitest" | "mocha" | "ava" | "playwright" | "cypress" | "karma" | "tap" => {
-            skip = usize::from(matches!(first, "run" | "test"));
-            (Test, "js")
-        }
-        "tsc" | "vue-tsc" | "tsgo" | "svelte-check" => (Types, "js"),
-        "eslint" | "biome" | "oxlint" | "stylelint" | "tslint" | "standard" | "xo" => (Lint, "js"),
-        "prettier" => (Format, "js"),
-        "webpack" | "rollup" | "esbuild" => (Build, "js"),
-        "vite" | "next" | "astro" | "nuxt" | "remix" | "ng" | "turbo" | "nx" | "lerna" | "expo" => {
-            let name = if first == "run" { operands.words.get(1).copied().unwrap_or("") } else { first };
-            (by_name(name).unwrap_or(Run), "js")
-        }
-        "pytest" | "py.test" | "tox" | "nox" | "unittest" => {
-            skip = 0;
-            (Test, "python")
-        }
-        "ruff" if first == "format" => (Format, "python"),
-        "ruff" | "flake8" | "pylint" | "bandit" => {
-            skip = usize::from(first == "check");
-            (Lint, "python")
-        }
-        "mypy" | "pyright" | "basedpyright" | "pyre" | "ty" => {
-            skip = usize::from(first == "check");
-            (Types, "python")
-        }
-        "black" | "isort" | "yapf" => {
-            skip = 0;
-            (Format, "python")
-        }
-        "go" => match first {
-            "test" => (Test, "go"),
-            "vet" => (Lint, "go"),
-            "build" | "install" => (Build, "go"),
-            _ => (Run, "go"),
-        },
-        "golangci-lint" | "staticcheck" => (Lint, "go"),
-        "gofmt" | "goimports" => (Format, "go"),
-        "mix" => match first {
-            "test" => (Test, "elixir"),
-            "credo" => (Lint, "elixir"),
-            "dialyzer" => (Types, "elixir"),
-            "compile" => (Build, "elixir"),
-            "format" => (Format, "elixir"),
-            name => (by_name(name).unwrap_or(Run), "elixir"),
-        },
-        "dotnet" | "swift" | "zig" | "flutter" | "dart" | "stack" | "cabal" | "lein" | "xcodebuild" => {
-            let family = if program == "flutter" || program == "xcodebuild" { "dart" } else { program };
-            let kind = match first {
-                "analyze" => Lint,
-                name => by_name(name).unwrap_or(if program == "xcodebuild" { Build } else { Run }),
-            };
-            (kind, family)
-        }
-        "mvn" | "mvnw" | "gradle" | "gradlew" | "gradlew.bat" | "sbt" => {
-            let kind = match first.rsplit(':').next().unwrap_or(first) {
-                "package" | "compile" | "assemble" | "install" | "classes" => Build,
-                "verify" | "check" => Test,
-                name => by_name(name).unwrap_or(Run),
-            };
-            (kind, "jvm")
-        }
-        "phpunit" | "pest" => {
-            skip = 0;
-            (Test, "php")
-        }
-        "phpstan" | "psalm" => (Types, "php"),
-        "rspec" | "minitest" => {
-            skip = 0;
-            (Test, "ruby")
-        }
-        "rubocop" | "standardrb" => (Lint, "ruby"),
-        "rails" | "rake" | "artisan" | "composer" => (by_name(first).unwrap_or(Run), "ruby"),
-        "ctest" | "busted" => (Test, "c"),
-        "cmake" if rest.contains(&"--build") => (Build, "c"),
-        "ninja" | "meson" | "bazel" | "buck2" | "scons" => (by_name(first).unwrap_or(Build), "c"),
-        "shellcheck" | "actionlint" | "yamllint" | "hadolint" | "markdownlint" | "clippy" | "luacheck" => {
-            skip = 0;
-            (Lint, program)
-        }
-        "rustfmt" | "shfmt" | "clang-format" | "stylua" => (Format, "rust"),
-        "make" | "just" | "task" | "invoke" | "hatch" | "mage" | "earthly" | "moon" | "pre-commit" | "lefthook" => {
-            (by_name(first).unwrap_or(if program == "make" && first.is_empty() { Build } else { Run }), "")
-        }
-        "python" | "python3" | "node" | "ruby" | "perl" | "php" | "bash" | "sh" | "zsh" | "deno-run" | "tsx"
-        | "ts-node" | "streamlit" | "uvicorn" | "gunicorn" | "flask" => {
-            if program == "node" && rest.contains(&"--test") {
-                skip = 0;
-                (Test, "js")
-            } else if rest.iter().any(|w| matches!(*w, "-c" | "-e" | "--eval" | "-lc")) || first.is_empty() {
+        (program, None) if RUNNERS.contains(&program) => {
+            if first.is_empty() || rest.iter().any(|w| matches!(*w, "-c" | "-e" | "--eval" | "-lc")) {
                 return None;
-            } else if first == "manage.py" && operands.words.get(1) == Some(&"test") {
-                skip = 2;
-                (Test, "python")
-            } else {
-                let name = first.rsplit('/').next().unwrap_or(first);
-                (script(name).unwrap_or(Run), if program.starts_with("python") { "python" } else { "" })
             }
+            let tests = operands.starts_with(&["manage.py", "test"]);
+            let kind = if tests { Some(Kind::Test) } else { script(first.rsplit('/').next().unwrap_or(first)) };
+            let family = if program.starts_with("python") { "python" } else { "" };
+            (kind.unwrap_or(Kind::Run), family, 1 + usize::from(tests))
         }
-        "docker" | "docker-compose" | "podman" => {
-            let built = operands.words.iter().take(2).any(|w| *w == "build");
-            (if built { Build } else { Run }, "docker")
+        (program, None) if words[0].starts_with("./") || words[0].ends_with(".sh") => {
+            (script(program).unwrap_or(Kind::Run), "", 0)
         }
-        "terraform" | "tofu" => (if matches!(first, "validate" | "plan") { Lint } else { Run }, "terraform"),
-        "kubectl" | "helm" | "ansible-playbook" | "alembic" | "prisma" | "fly" | "flyctl" | "vercel" | "heroku"
-        | "wrangler" | "netlify" | "firebase" | "gcloud" | "aws" | "az" | "supabase" | "pulumi" | "serverless" => {
-            (Run, "")
-        }
-        "git" => match first {
-            "push" | "merge" | "rebase" | "cherry-pick" | "commit" | "pull" => (Run, ""),
-            _ => (Kind::Minor, ""),
-        },
-        "pip" | "pip3" | "apt" | "apt-get" | "brew" | "gem" | "uv" | "poetry" | "pdm" | "conda" => {
-            (if matches!(first, "install" | "add" | "sync") { Run } else { Kind::Minor }, "")
-        }
-        // Their failure is an answer, not an error.
-        "ls" | "cat" | "grep" | "rg" | "egrep" | "find" | "fd" | "test" | "[" | "[[" | "which" | "type" | "diff"
-        | "cmp" | "cd" | "echo" | "printf" | "head" | "tail" | "sed" | "awk" | "stat" | "file" | "wc" | "true"
-        | "false" | "sleep" | "kill" | "pkill" | "pgrep" | "lsof" | "ps" | "export" | "source" | "." | "set" | "rm"
-        | "mkdir" | "touch" | "cp" | "mv" | "tee" | "sort" | "jq" | "xargs" | "for" | "do" | "done" | "case"
-        | "wait" | "nc" | "ping" | "dig" | "exit" | "timeout" | "fi" | "" => return None,
-        _ if words[0].starts_with("./") || words[0].ends_with(".sh") => (script(program).unwrap_or(Run), ""),
-        _ => (Kind::Minor, ""),
+        _ => (Kind::Minor, "", 0),
     };
     let text = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
     if !kind.is_check() {
         // `docker compose run api npm test` differs from `docker compose up`.
         let deep = matches!(first, "compose" | "run" | "exec" | "stack" | "buildx" | "task");
-        let told: Vec<&str> = operands.words.iter().take(if deep { 4 } else { 1 }).copied().collect();
+        let told: Vec<&str> = operands.iter().take(if deep { 4 } else { 1 }).copied().collect();
         let family = format!("{program} {}", told.join(" ")).trim_end().to_owned();
         return Some(Check { kind, family, targets: Vec::new(), text });
     }
-    let from = skip.min(operands.words.len());
-    let mut targets: Vec<String> = operands.words.drain(from..).map(target).collect();
-    targets.append(&mut operands.limits);
+    let mut targets: Vec<String> = operands.drain(skip.min(operands.len())..).map(target).collect();
+    targets.extend(limits);
     // Everything: `./...`, `.`, `src`, `tests/`.
     targets.retain(|t| !matches!(t.as_str(), "" | "." | "..." | "src" | "tests" | "test" | "all" | "--all"));
     targets.sort();
     targets.dedup();
     Some(Check { kind, family: family.to_owned(), targets, text })
 }
+
+/// Programs that run a file.
+const RUNNERS: [&str; 13] =
+    ["python", "python3", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "tsx", "ts-node", "streamlit", "uvicorn"];
 
 fn target(word: &str) -> String {
     word.trim_start_matches("./").trim_end_matches("...").trim_end_matches('/').to_owned()
@@ -257,60 +185,19 @@ struct Operands<'w> {
 
 impl<'w> Operands<'w> {
     fn of(words: &[&'w str]) -> Operands<'w> {
-        const LIMITS: [&str; 16] = [
-            "-p",
-            "--package",
-            "--test",
-            "--bin",
-            "--example",
-            "-k",
-            "-m",
-            "-t",
-            "--filter",
-            "-F",
-            "--grep",
-            "-g",
-            "--project",
-            "--testNamePattern",
-            "-run",
-            "--tests",
-        ];
-        const VALUES: [&str; 22] = [
-            "-j",
-            "--jobs",
-            "--features",
-            "--target",
-            "--profile",
-            "--manifest-path",
-            "-n",
-            "--config",
-            "-c",
-            "-C",
-            "--prefix",
-            "--cwd",
-            "--dir",
-            "-f",
-            "--file",
-            "--timeout",
-            "--reporter",
-            "--configuration",
-            "-o",
-            "--tb",
-            "--cov",
-            "--maxfail",
-        ];
+        const LIMITS: &str = "-p --package --test --bin --example -k -m -t --filter -F --grep -g --project --testNamePattern -run --tests";
+        const VALUES: &str = "-j --jobs --features --target --profile --manifest-path -n --config -c -C --prefix --cwd --dir \
+             -f --file --timeout --reporter --configuration -o --tb --cov --maxfail";
+        let among = |list: &str, word: &str| list.split(' ').any(|w| w == word);
         let (mut operands, mut limits) = (Vec::new(), Vec::new());
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
                 "--" => break,
-                w if LIMITS.contains(&w) => limits.extend(words.next().map(|v| target(v))),
-                w if VALUES.contains(&w) => drop(words.next()),
+                w if among(LIMITS, w) => limits.extend(words.next().map(|v| target(v))),
+                w if among(VALUES, w) => drop(words.next()),
                 w if w.starts_with('-') => {
-                    if let Some((option, value)) = w.split_once('=').filter(|(o, _)| LIMITS.contains(o)) {
-                        let _ = option;
-                        limits.push(target(value));
-                    }
+                    limits.extend(w.split_once('=').filter(|(o, _)| among(LIMITS, o)).map(|(_, value)| target(value)));
                 }
                 w if w.starts_with('+') || w.chars().all(|c| c.is_ascii_digit()) => {}
                 w => operands.push(w),

@@ -3,6 +3,9 @@
 use std::fmt::Write;
 
 use super::*;
+use crate::distill::Said;
+use crate::event::{Role, TurnKind};
+use crate::lineage::distillate::Distillate;
 use crate::scope::RunNo;
 
 mod corpus;
