@@ -183,7 +183,7 @@ fn of_notice(at: &AssistantHome, notice: pending::Pending) -> Result<Waiting> {
             ("profile", format!("{key}: {value}"), vec![format!("{key}: {value}")], replaces.into_iter().collect())
         }
         kind => {
-            let found = supersession::contradicted(at, &kind.scope(), &notice.text)?;
+            let found = supersession::contradicted(at, &kind.scope(), &notice.title, &notice.text)?;
             (kind.name(), notice.title.clone(), vec![notice.text.clone()], older(found))
         }
     };
@@ -215,7 +215,7 @@ fn of_proposal(at: &AssistantHome, entry: &Entry) -> Result<Waiting> {
     match super::destination(&proposed) {
         Ok((found, place)) => {
             for text in &proposed.entries {
-                replaces.extend(older(supersession::contradicted(at, &place, text)?));
+                replaces.extend(older(supersession::contradicted(at, &place, "", text)?));
             }
             (class, scope) = (found.name().to_owned(), place.to_string());
         }

@@ -46,7 +46,7 @@ pub fn id_of(old: &str, new: &str) -> String {
 struct Current {
     entry: Entry,
     text: String,
-    said: Statement,
+    said: Vec<Statement>,
 }
 
 fn current(at: &AssistantHome, tx: &Read, scope: Option<&Scope>) -> Result<Vec<Current>> {
@@ -64,10 +64,24 @@ fn current(at: &AssistantHome, tx: &Read, scope: Option<&Scope>) -> Result<Vec<C
                 Err(_) => continue,
             },
         };
-        let Some(said) = Statement::of(&text) else { continue };
+        let said = statements(&entry.title, &text);
+        if said.is_empty() {
+            continue;
+        }
         out.push(Current { entry, text, said });
     }
     Ok(out)
+}
+
+/// What a memory states: its text, and its title, which may say the same with fewer words.
+fn statements(title: &str, text: &str) -> Vec<Statement> {
+    let mut out: Vec<Statement> = Statement::of(text).into_iter().collect();
+    out.extend(Statement::of(title).filter(|said| !out.contains(said)));
+    out
+}
+
+fn contradict(some: &[Statement], others: &[Statement]) -> bool {
+    some.iter().any(|a| others.iter().any(|b| a.contradicts(b)))
 }
 
 fn observed(entry: &Entry) -> Option<Millis> {
@@ -90,8 +104,11 @@ pub fn pairs(at: &AssistantHome) -> Result<Vec<Pair>> {
     let all = at.read(|tx| current(at, tx, None))?;
     let mut shelves: HashMap<(Scope, &str), Vec<usize>> = HashMap::new();
     for (no, one) in all.iter().enumerate() {
-        for key in one.said.keys() {
-            shelves.entry((leaf::scope_of(&one.entry), key)).or_default().push(no);
+        for key in one.said.iter().flat_map(Statement::keys) {
+            let shelf = shelves.entry((leaf::scope_of(&one.entry), key)).or_default();
+            if shelf.last() != Some(&no) {
+                shelf.push(no);
+            }
         }
     }
     let mut out: Vec<Pair> = Vec::new();
@@ -100,7 +117,7 @@ pub fn pairs(at: &AssistantHome) -> Result<Vec<Pair>> {
         for (n, a) in shelf.iter().enumerate() {
             for b in &shelf[n + 1..] {
                 let (a, b) = (&all[*a], &all[*b]);
-                if beside(&a.entry, &b.entry) || !a.said.contradicts(&b.said) {
+                if beside(&a.entry, &b.entry) || !contradict(&a.said, &b.said) {
                     continue;
                 }
                 let key = |c: &Current| (observed(&c.entry), c.entry.file_no.0);
@@ -125,10 +142,13 @@ pub fn pairs(at: &AssistantHome) -> Result<Vec<Pair>> {
 }
 
 /// The current memories of a scope that a new text contradicts, with what they say.
-pub fn contradicted(at: &AssistantHome, scope: &Scope, text: &str) -> Result<Vec<(Entry, String)>> {
-    let Some(said) = Statement::of(text) else { return Ok(Vec::new()) };
+pub fn contradicted(at: &AssistantHome, scope: &Scope, title: &str, text: &str) -> Result<Vec<(Entry, String)>> {
+    let said = statements(title, text);
+    if said.is_empty() {
+        return Ok(Vec::new());
+    }
     let all = at.read(|tx| current(at, tx, Some(scope)))?;
-    Ok(all.into_iter().filter(|c| c.said.contradicts(&said)).map(|c| (c.entry, c.text)).collect())
+    Ok(all.into_iter().filter(|c| contradict(&c.said, &said)).map(|c| (c.entry, c.text)).collect())
 }
 
 /// After a person's yes to a new memory: those it contradicts are superseded by it, in the same act.
@@ -136,7 +156,7 @@ pub(super) fn displace(writing: &mut Writing, at: &AssistantHome, text: &str, mu
     if added.outcome != Outcome::New {
         return Ok(added);
     }
-    for (old, _) in contradicted(at, &added.scope, text)? {
+    for (old, _) in contradicted(at, &added.scope, &added.title, text)? {
         let id = old.item.clone().unwrap_or_default();
         if id != added.id && !added.superseded.contains(&id) {
             writing.supersede(&old, &added)?;
