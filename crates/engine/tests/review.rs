@@ -418,9 +418,9 @@ fn what_waits_is_decided_with_one_pair_of_verbs_and_taken_back() {
     assert_eq!(
         waits(&place),
         [
-            "u: We deploy on Mondays <- We deploy on Fridays",
-            "u: language: German <- language: French",
             "u: Always run make lint before committing <- ",
+            "u: language: German <- language: French",
+            "u: We deploy on Mondays <- We deploy on Fridays",
             "p: Use tabs <- ",
         ]
     );
