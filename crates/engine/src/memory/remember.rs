@@ -174,6 +174,11 @@ impl<'p> Said<'p> {
                 continue;
             };
             let (link, content) = self.link(at + taken);
+            if from > 0 && link == Link::Nothing && opener == Opener::Asks {
+                // "We deploy on Fridays, remember that."
+                let end = self.range.start + self.words[from - 1].start;
+                return Read::Kept(Box::new(self.pointed_at(Some(self.range.start..end))));
+            }
             if from > 0 && (opener == Opener::Tells || !matches!(link, Link::That | Link::Colon)) {
                 continue;
             }

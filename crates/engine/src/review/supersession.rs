@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::contradiction::Statement;
 use crate::clock::Millis;
@@ -16,9 +16,6 @@ use crate::title::wordless;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step};
 use crate::tree::{AssistantHome, TreeLock};
-
-/// The key under which a memory names those that hold beside it although they seem to contradict it.
-const BESIDE: &str = "beside";
 
 /// The most memories compared under one key: what begins alike is little, unless a program wrote it.
 const ALIKE: usize = 200;
@@ -90,13 +87,9 @@ fn observed(entry: &Entry) -> Option<Millis> {
 
 /// Whether a person said that two memories hold beside each other.
 fn beside(a: &Entry, b: &Entry) -> bool {
-    let names = |of: &Entry, other: &Entry| listed(of).iter().any(|id| Some(id.as_str()) == other.item.as_deref());
+    let names =
+        |of: &Entry, other: &Entry| leaf::beside_ids(of).iter().any(|id| Some(id.as_str()) == other.item.as_deref());
     names(a, b) || names(b, a)
-}
-
-fn listed(entry: &Entry) -> Vec<String> {
-    let list = entry.fields.get(BESIDE).and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
 }
 
 /// The pairs nobody decided about, newest first.
@@ -189,10 +182,10 @@ pub fn accept(lock: &TreeLock, pair: &Pair) -> Result<()> {
 
 /// Both hold: they are not asked about again.
 pub fn keep_both(lock: &TreeLock, pair: &Pair) -> Result<()> {
-    let mut ids = listed(&pair.new);
+    let mut ids = leaf::beside_ids(&pair.new);
     ids.extend(pair.old.item.clone());
     let act = leaf::scope_of(&pair.new).shown(Act::new("memory.beside"));
-    let act = act.step(edited(&pair.new, Map::from_iter([(BESIDE.to_owned(), json!(ids))]), Vec::new()));
+    let act = act.step(edited(&pair.new, Map::from_iter([(leaf::BESIDE.to_owned(), json!(ids))]), Vec::new()));
     lock.perform(act.note("pair", pair.id.as_str()), |_| Ok(()))?;
     Ok(())
 }
@@ -217,7 +210,7 @@ pub fn decided(at: &AssistantHome) -> Result<Vec<Decided>> {
             let id = id_of(&own, new.item.as_deref().unwrap_or_default());
             out.push(Decided { id, old: entry.clone(), new: (*new).clone(), superseded: true });
         }
-        for old in listed(entry).iter().filter_map(|id| by_id.get(id.as_str())) {
+        for old in leaf::beside_ids(entry).iter().filter_map(|id| by_id.get(id.as_str())) {
             let id = id_of(old.item.as_deref().unwrap_or_default(), &own);
             out.push(Decided { id, old: (*old).clone(), new: entry.clone(), superseded: false });
         }
@@ -234,7 +227,7 @@ pub fn undo(lock: &TreeLock, id: &str) -> Result<Decided> {
     let (old, new) = (found.old.item.clone().unwrap_or_default(), found.new.item.clone().unwrap_or_default());
     let (key, left) = match found.superseded {
         true => ("supersedes", leaf::superseded_ids(&found.new)),
-        false => (BESIDE, listed(&found.new)),
+        false => (leaf::BESIDE, leaf::beside_ids(&found.new)),
     };
     let left: Vec<String> = left.into_iter().filter(|id| *id != old).collect();
     let step = match left.is_empty() {
