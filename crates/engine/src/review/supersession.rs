@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::contradiction::Statement;
 use crate::clock::Millis;
