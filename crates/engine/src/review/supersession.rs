@@ -134,14 +134,20 @@ pub fn pairs(at: &AssistantHome) -> Result<Vec<Pair>> {
     Ok(out)
 }
 
-/// The current memories of a scope that a new text contradicts, with what they say.
-pub fn contradicted(at: &AssistantHome, scope: &Scope, title: &str, text: &str) -> Result<Vec<(Entry, String)>> {
-    let said = statements(title, text);
-    if said.is_empty() {
-        return Ok(Vec::new());
+/// The current memories, read once for many questions.
+pub struct CurrentMemories(Vec<Current>);
+
+impl CurrentMemories {
+    pub fn read(at: &AssistantHome) -> Result<CurrentMemories> {
+        Ok(CurrentMemories(at.read(|tx| current(at, tx, None))?))
     }
-    let all = at.read(|tx| current(at, tx, Some(scope)))?;
-    Ok(all.into_iter().filter(|c| contradict(&c.said, &said)).map(|c| (c.entry, c.text)).collect())
+
+    /// Those of a scope that a text contradicts, with what they say.
+    pub fn contradicted(&self, scope: &Scope, title: &str, text: &str) -> Vec<(Entry, String)> {
+        let said = statements(title, text);
+        let here = self.0.iter().filter(|c| !said.is_empty() && leaf::scope_of(&c.entry) == *scope);
+        here.filter(|c| contradict(&c.said, &said)).map(|c| (c.entry.clone(), c.text.clone())).collect()
+    }
 }
 
 /// After a person's yes to a new memory: those it contradicts are superseded by it, in the same act.
@@ -149,7 +155,8 @@ pub(super) fn displace(writing: &mut Writing, at: &AssistantHome, text: &str, mu
     if added.outcome != Outcome::New {
         return Ok(added);
     }
-    for (old, _) in contradicted(at, &added.scope, &added.title, text)? {
+    let known = CurrentMemories(at.read(|tx| current(at, tx, Some(&added.scope)))?);
+    for (old, _) in known.contradicted(&added.scope, &added.title, text) {
         let id = old.item.clone().unwrap_or_default();
         if id != added.id && !added.superseded.contains(&id) {
             writing.supersede(&old, &added)?;

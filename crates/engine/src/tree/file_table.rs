@@ -221,6 +221,7 @@ const BY_ACTS: &[&str] = &[
     "verified",
     "supersedes",
     "superseded_by",
+    "beside",
 ];
 
 /// Keys of `- Key: value` lines that are metadata rather than content.
