@@ -132,6 +132,8 @@ fn every_command_speaks_json_when_asked_to() {
         &["expand", &key, "--transcript"],
         &["timeline"],
         &["timeline", "--since", "2027-01"],
+        &["review"],
+        &["review", "list"],
         &["remember", "Redis is gone"],
         &["remember", "--propose", "Bob knows why"],
         &["memory", "list"],

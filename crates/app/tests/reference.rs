@@ -39,12 +39,19 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("memory accept", &[]),
     ("memory dismiss", &[]),
     ("proposal add", &["proposal", "add", "Habits", "--entry", "use rg", "--scope", "agent"]),
+    ("review", &["review"]),
+    ("review list", &["review", "list"]),
+    ("review show", &["review", "show", "HABITS"]),
+    ("review edit", &["review", "edit", "HABITS", "--text", "use rg always"]),
+    ("review accept", &["review", "accept", "HABITS"]),
+    ("review undo", &["review", "undo"]),
+    ("review reject", &["review", "reject", "HABITS", "--reason", "not now"]),
+    ("proposal undo", &["proposal", "undo", "habits"]),
     ("proposal list", &["proposal", "list"]),
     ("proposal show", &["proposal", "show", "habits"]),
     ("proposal edit", &["proposal", "edit", "habits", "--entry", "use rg", "--entry", "use fd"]),
     ("proposal merge", &["proposal", "merge", "habits"]),
-    ("proposal undo", &["proposal", "undo", "habits"]),
-    ("proposal reject", &["proposal", "reject", "habits"]),
+    ("proposal reject", &[]),
     ("profile set", &["profile", "set", "name", "Ada"]),
     ("profile show", &["profile", "show"]),
     ("profile unset", &["profile", "unset", "name"]),
@@ -154,6 +161,7 @@ fn the_reference_is_what_the_binary_says() {
             let of_last = |arg: &str| match arg {
                 "EPOCH" => last["epoch"].to_string(),
                 "BASE" => last["base_revision"].to_string(),
+                "HABITS" => habits(&world),
                 other => fill(other),
             };
             let args: Vec<String> = args.iter().map(|a| of_last(a)).collect();
@@ -171,6 +179,13 @@ fn the_reference_is_what_the_binary_says() {
     }
     let stands = std::fs::read_to_string(&place).unwrap_or_default();
     assert!(stands == text, "docs/CLI.md is not what the binary says; BLESS=1 cargo test -p heirloom rewrites it");
+}
+
+/// The id of the proposal that waits.
+fn habits(world: &World) -> String {
+    let waiting = world.json(&["review", "list"])["waiting"].as_array().unwrap().clone();
+    let found = waiting.iter().find(|w| w["title"] == "Habits").expect("it waits");
+    found["id"].as_str().unwrap().to_owned()
 }
 
 #[test]

@@ -38,6 +38,7 @@ mod real;
 mod recall_odd;
 mod reference;
 mod remember;
+mod review;
 mod roundtrip;
 mod search;
 mod speed;

@@ -181,7 +181,7 @@ fn filters_limit_what_is_found() {
     leaf("memory/workspace/w-abd/knowledge/facts/c--3.md", "observed: 2026-02-05T10:00:00Z");
     leaf("continuity/open-loops/d--4.md", "opened: 2026-03-05\nscope: workspace/w-abc");
     leaf("continuity/open-loops/archive/e--5--20260101T000000Z.md", "opened: 2026-03-06");
-    leaf("memory/identity/f--6.md", "observed: 2026-01-05\nsuperseded_by: \"m:1\"");
+    leaf("memory/identity/f--6.md", "observed: 2026-01-05\nsuperseded_by: forgotten");
     write(&other, "memory/preference/g--7.md", "# Zebra\nof another agent\n");
     follow(&at, &mut index);
     follow(&other, &mut index);

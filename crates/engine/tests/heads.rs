@@ -78,7 +78,7 @@ fn a_line_added_inside_the_block_becomes_a_proposal_once() {
     tree.add("Water the plants");
     tree.refresh();
     for _ in 0..2 {
-        edit(&tree, MEMORY, |t| t.replace("## Commitments\n", "## Commitments\n- Never wake me before nine\n"));
+        edit(&tree, MEMORY, |t| t.replace("## Commitments\n", "- Never wake me before nine\n## Commitments\n"));
         let edited = tree.text(MEMORY);
         render::mark_all(&tree.at()).unwrap();
         let refreshed = tree.refresh();
@@ -93,6 +93,32 @@ fn a_line_added_inside_the_block_becomes_a_proposal_once() {
     assert_eq!(proposal::entries_of(&doc), ["Never wake me before nine"]);
     // The loop whose line nobody touched is still there.
     assert!(block(&tree.text(MEMORY)).contains("Water the plants"));
+}
+
+#[test]
+fn a_line_added_under_commitments_becomes_an_open_loop_once() {
+    let tree = Tree::new();
+    tree.add("Water the plants");
+    tree.refresh();
+    for _ in 0..2 {
+        edit(&tree, MEMORY, |t| {
+            t.replace(
+                "## Commitments\n",
+                "## Commitments\n- [ ] Send Marta the table, due 2026-11-27\n- Call the bank\n",
+            )
+        });
+        render::mark_all(&tree.at()).unwrap();
+        let refreshed = tree.refresh();
+        assert_eq!(refreshed.proposed.len(), 2, "{refreshed:?}");
+        assert!(refreshed.proposed.iter().all(|id| id.starts_with("l:")), "{refreshed:?}");
+    }
+    assert_eq!(tree.entries(Kind::Proposal, State::Active).len(), 0, "a commitment is no preference");
+    let loops = tree.entries(Kind::OpenLoop, State::Active);
+    let table = loops.iter().find(|l| l.title == "Send Marta the table").unwrap();
+    assert_eq!((loops.len(), table.field("due"), table.field("kind")), (3, Some("2026-11-27"), Some("promise")));
+    render::mark_all(&tree.at()).unwrap();
+    tree.refresh();
+    assert!(block(&tree.text(MEMORY)).contains("Send Marta the table"), "{}", tree.text(MEMORY));
 }
 
 #[test]

@@ -392,3 +392,46 @@ fn a_forgetting_cut_off_is_finished_and_leaves_nothing() {
     let back = place.do_it(|lock| add(lock, &by_program(fact("Zanzibar is the codename"))).unwrap());
     assert_eq!(back.outcome, Outcome::Forgotten);
 }
+
+#[test]
+fn a_title_is_found_with_its_final_stop_and_without() {
+    let (_folder, place) = place();
+    let (one, two) = place.do_it(|lock| {
+        (add(lock, &fact("Tests need docker.")).unwrap(), add(lock, &fact("Lints need nothing")).unwrap())
+    });
+    for (name, id) in [
+        ("Tests need docker", &one.id),
+        ("tests need docker.", &one.id),
+        ("Lints need nothing.", &two.id),
+        ("Lints need nothing", &two.id),
+    ] {
+        let found = place.do_it(|lock| find::chosen_one(lock, name).unwrap());
+        assert_eq!(found.item.as_ref(), Some(id), "{name}");
+    }
+}
+
+#[test]
+fn a_memory_whose_successor_is_gone_counts_again() {
+    let (_folder, place) = place();
+    let old = place.do_it(|lock| add(lock, &titled("Deploy", "Deploy with make.")).unwrap());
+    let new = place.do_it(|lock| add(lock, &titled("Deploy", "Deploy with just.")).unwrap());
+    let status = |id: &str| place.leaf(id).status.clone().unwrap();
+    assert_eq!((status(&old.id).as_str(), status(&new.id).as_str()), ("superseded", "active"));
+    let file = place.tree().join(new.path.unwrap().as_str());
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(status(&old.id), "active", "nothing hides it");
+    let filter = find::Filter::default();
+    let listed = place.ledger.read(|tx| find::list(tx, place.agent_no, &filter, NOON)).unwrap();
+    assert_eq!(listed.len(), 1);
+    // It can be superseded again; and its successor comes back.
+    std::fs::write(&file, text).unwrap();
+    crate::tree::rest(&file);
+    assert_eq!(status(&old.id), "superseded");
+    // A successor that was forgotten leaves it where it is.
+    place.do_it(|lock| {
+        let entry = find::chosen_one(lock, &new.id).unwrap();
+        heirloom_engine::forget::leaves(lock, &[entry]).unwrap()
+    });
+    assert_eq!(status(&old.id), "superseded");
+}

@@ -5,6 +5,7 @@ use heirloom_engine::memory::pending::{self, Notice, NoticeKind, State};
 use heirloom_engine::memory::{Class, NewLeaf, Outcome, Scope, add, leaf};
 use heirloom_engine::profile;
 use heirloom_engine::review;
+use heirloom_engine::review::inbox::{self, Answer, Change};
 use heirloom_engine::scope::PendingNo;
 use heirloom_engine::tree::file_table::{self, Entry};
 use heirloom_engine::tree::{journal, scan};
@@ -338,4 +339,189 @@ fn a_merge_cut_off_anywhere_is_finished_once() {
         let undone = place.do_it(|lock| review::undo(lock, &id, None).unwrap());
         assert_eq!((undone.removed.len(), undone.restored.len()), (1, 1), "cut {cut}");
     }
+}
+
+/// Everything that waits, as `id prefix: first entry <- what it would take the place of`.
+fn waits(place: &Place) -> Vec<String> {
+    let at = place.at();
+    scan::scan(&at).unwrap();
+    let line = |w: review::inbox::Waiting| {
+        let older: Vec<String> = w.replaces.into_iter().map(|o| o.text).collect();
+        let prefix = w.id.split(':').next().unwrap().to_owned();
+        format!("{prefix}: {} <- {}", w.entries.join(" + "), older.join(", "))
+    };
+    review::inbox::waiting(&at).unwrap().into_iter().map(line).collect()
+}
+
+fn id_of(place: &Place, prefix: &str) -> String {
+    let all = review::inbox::waiting(&place.at()).unwrap();
+    all.into_iter().find(|w| w.id.starts_with(prefix)).unwrap_or_else(|| panic!("no {prefix}")).id
+}
+
+const YES: Answer = Answer::Accept { both: false };
+const NO: Answer = Answer::Reject { reason: None };
+
+#[test]
+fn two_memories_that_contradict_each_other_wait_for_a_decision() {
+    let (_folder, place) = place();
+    let (old, new) = place.do_it(|lock| {
+        let earlier = NewLeaf { observed: Some(NOON - DAY), ..fact("The staging database listens on port 5432") };
+        let new = add(lock, &fact("The staging database listens on port 6543")).unwrap();
+        add(lock, &fact("The staging cache listens on port 6379")).unwrap();
+        (add(lock, &earlier).unwrap(), new)
+    });
+    let pair = ["s: The staging database listens on port 6543 <- The staging database listens on port 5432"];
+    assert_eq!(waits(&place), pair);
+    let id = id_of(&place, "s:");
+    let status = |id: &str| place.leaf(id).status.clone().unwrap();
+    // A no keeps both, and is not asked again.
+    place.do_it(|lock| inbox::decide(lock, &id, None, &NO).unwrap());
+    assert_eq!((waits(&place).len(), status(&old.id).as_str()), (0, "active"));
+    // Taken back, it waits again; a yes marks the older one.
+    let last = inbox::last_decided(&place.at()).unwrap();
+    assert_eq!(last, id);
+    place.do_it(|lock| inbox::undo(lock, &last).unwrap());
+    assert_eq!(waits(&place), pair);
+    let done = place.do_it(|lock| inbox::decide(lock, &id, None, &YES).unwrap());
+    assert_eq!(done.superseded, std::slice::from_ref(&old.id));
+    assert_eq!((status(&old.id).as_str(), status(&new.id).as_str()), ("superseded", "active"));
+    assert_eq!(leaf::superseded_ids(&place.leaf(&new.id)), std::slice::from_ref(&old.id));
+    assert_eq!(waits(&place), [""; 0]);
+    // Undone for good: as it was.
+    let undone = place.do_it(|lock| inbox::undo(lock, &id).unwrap());
+    assert_eq!(undone.restored, std::slice::from_ref(&old.id));
+    assert_eq!((status(&old.id).as_str(), waits(&place).len()), ("active", 1));
+    assert!(
+        !place.leaf(&new.id).fields.contains_key("supersedes") && !place.leaf(&new.id).fields.contains_key("beside")
+    );
+}
+
+#[test]
+fn what_waits_is_decided_with_one_pair_of_verbs_and_taken_back() {
+    let (_folder, place) = place();
+    let old = place.do_it(|lock| add(lock, &fact("We deploy on Fridays")).unwrap());
+    let notice = |kind, text: &str| Notice { kind, title: text.into(), text: text.into(), confidence: 0.9 };
+    let at_api = |class| NoticeKind::Project { class, workspace: API.into() };
+    let language = |value: &str| NoticeKind::Profile { key: "language".into(), value: value.into() };
+    let say = |notices: &[Notice]| {
+        let at = place.at();
+        at.write("test.notice", |tx| pending::capture(tx, at.agent_no, None, None, notices)).unwrap()
+    };
+    profile::set(&place.at(), "language", "French", "user").unwrap();
+    let said = [
+        notice(at_api(Class::Fact), "We deploy on Mondays"),
+        notice(language("German"), "Language is German"),
+        notice(at_api(Class::Procedure), "Always run make lint before committing"),
+    ];
+    assert_eq!((say(&said), say(&said)), (3, 0), "the same words make no second one");
+    let proposal = place.do_it(|lock| propose(lock, "Habits", &["Use tabs"], "preference", "agent"));
+    assert_eq!(
+        waits(&place),
+        [
+            "u: Always run make lint before committing <- ",
+            "u: language: German <- language: French",
+            "u: We deploy on Mondays <- We deploy on Fridays",
+            "p: Use tabs <- ",
+        ]
+    );
+    let u = |n: i64| format!("u:{n}");
+    // Seen in another version: refused, and nothing is changed.
+    let seen = inbox::one(&place.at(), &proposal).unwrap().version;
+    write(&place.tree().join(inbox::one(&place.at(), &proposal).unwrap().path.unwrap()), |t| {
+        t.replace("tabs", "spaces")
+    });
+    scan::scan(&place.at()).unwrap();
+    let refused = place.do_it(|lock| inbox::decide(lock, &proposal, Some(&seen), &YES).unwrap_err());
+    assert_eq!(refused.kind(), ErrorKind::Refused);
+    assert!(refused.to_string().contains("changed meanwhile"), "{refused}");
+
+    let yes = |id: &str| place.do_it(|lock| inbox::decide(lock, id, None, &YES).unwrap());
+    let language_is = || place.at().read(|tx| profile::get(tx, place.agent_no, "language")).unwrap();
+    assert_eq!(yes(&u(1)).superseded, std::slice::from_ref(&old.id), "the person saw both sentences");
+    assert_eq!(yes(&u(2)).profile.as_deref(), Some("profile:language"));
+    assert_eq!(yes(&u(3)).memories[0].class, Class::Procedure);
+    yes(&proposal);
+    assert_eq!((language_is().as_deref(), waits(&place).len(), place.leaves().len()), (Some("German"), 0, 4));
+    assert!(place.do_it(|lock| inbox::decide(lock, &u(1), None, &YES).unwrap_err()).to_string().contains("already"));
+    assert_eq!(say(&said), 0, "and what was decided is not asked again");
+
+    // Each taken back in turn, the last one first.
+    let back = || {
+        let last = inbox::last_decided(&place.at()).unwrap();
+        let undone = place.do_it(|lock| inbox::undo(lock, &last).unwrap());
+        (last, undone)
+    };
+    assert_eq!(back().0, proposal);
+    assert_eq!(back().1.removed.len(), 1);
+    assert_eq!(back().0, u(2));
+    assert_eq!(language_is().as_deref(), Some("French"), "the value it took the place of is back");
+    assert_eq!(back().1.restored, std::slice::from_ref(&old.id));
+    assert_eq!(inbox::last_decided(&place.at()).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!((waits(&place).len(), place.leaves().len()), (4, 1));
+
+    // A no, and both kept.
+    place.do_it(|lock| inbox::decide(lock, &u(3), None, &NO).unwrap());
+    let both = place.do_it(|lock| inbox::decide(lock, &u(1), None, &Answer::Accept { both: true }).unwrap());
+    assert_eq!((both.superseded.len(), place.leaf(&old.id).status.as_deref()), (0, Some("active")));
+    assert!(waits(&place).iter().all(|l| !l.starts_with("s:")), "both hold, as the person said: {:?}", waits(&place));
+    // What was edited since it was made stays.
+    let made = both.memories[0].path.clone().unwrap();
+    write(&place.tree().join(made.as_str()), |t| format!("{t}\nAnd never before ten.\n"));
+    scan::scan(&place.at()).unwrap();
+    assert_eq!(place.do_it(|lock| inbox::undo(lock, &u(1)).unwrap_err()).kind(), ErrorKind::Refused);
+}
+
+#[test]
+fn what_waits_is_changed_and_what_a_yes_would_refuse_is_refused() {
+    let (_folder, place) = place();
+    let id = place.do_it(|lock| propose(lock, "Habits", &["Use tabs"], "preference", "agent"));
+    let change = |change: Change| place.do_it(|lock| inbox::change(lock, &id, &change));
+    let refused = change(Change { class: Some(Class::Fact), ..Change::default() }).unwrap_err();
+    let next = refused.next_step().unwrap().to_owned();
+    assert!(next.contains("preference, identity") && next.contains("--workspace"), "{next}");
+    change(Change { class: Some(Class::Fact), scope: Some(api()), ..Change::default() }).unwrap();
+    change(Change { entries: Some(vec!["Use spaces".into()]), ..Change::default() }).unwrap();
+    let now = inbox::one(&place.at(), &id).unwrap();
+    assert_eq!((now.class.as_str(), now.entries.as_slice()), ("fact", &["Use spaces".to_owned()][..]));
+
+    let at = place.at();
+    let notice =
+        Notice { kind: NoticeKind::Preference, title: "No emojis".into(), text: "No emojis".into(), confidence: 0.9 };
+    at.write("test.notice", |tx| pending::capture(tx, at.agent_no, None, None, std::slice::from_ref(&notice))).unwrap();
+    let edit = |change: Change| place.do_it(|lock| inbox::change(lock, "u:1", &change));
+    assert!(edit(Change { class: Some(Class::Fact), ..Change::default() }).is_err());
+    edit(Change {
+        class: Some(Class::Procedure),
+        scope: Some(api()),
+        entries: Some(vec!["No emojis in commits".into()]),
+    })
+    .unwrap();
+    let now = inbox::one(&at, "u:1").unwrap();
+    assert_eq!((now.title.as_str(), now.scope.as_str()), ("No emojis in commits", api().to_string().as_str()));
+    assert_eq!(place.do_it(|lock| inbox::decide(lock, "u:1", None, &YES).unwrap()).memories[0].class, Class::Procedure);
+}
+
+#[test]
+fn words_kept_aside_are_put_back_where_they_stay() {
+    let (_folder, place) = place();
+    let at = place.at();
+    let path = heirloom_engine::home::RelPath::parse("continuity/threads/a-thread.md").unwrap();
+    let file = place.tree().join(path.as_str());
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "# A thread\n\nMine.\n").unwrap();
+    at.keep_revision(&path, b"# A thread\n\nMine.\n\nAsk Bob about the cache.\n- a loop [l:x]\n", "edited inside")
+        .unwrap();
+    assert_eq!(waits(&place), ["r: Ask Bob about the cache. <- "]);
+    let id = id_of(&place, "r:");
+    place.do_it(|lock| inbox::decide(lock, &id, None, &YES).unwrap());
+    assert_eq!(place.text(&path), "# A thread\n\nMine.\n\nAsk Bob about the cache.\n");
+    assert_eq!(waits(&place), [""; 0]);
+    assert_eq!(inbox::last_decided(&at).unwrap(), id);
+    place.do_it(|lock| inbox::undo(lock, &id).unwrap());
+    assert_eq!((place.text(&path).as_str(), waits(&place).len()), ("# A thread\n\nMine.\n", 1));
+    // Let go: not asked again; taken back, nothing of the person's own is touched.
+    place.do_it(|lock| inbox::decide(lock, &id, None, &NO).unwrap());
+    assert_eq!(waits(&place), [""; 0]);
+    place.do_it(|lock| inbox::undo(lock, &id).unwrap());
+    assert_eq!((place.text(&path).as_str(), waits(&place).len()), ("# A thread\n\nMine.\n", 1));
 }

@@ -373,8 +373,8 @@ fn edited(term: &Term, item: &WaitingReport) -> Result<Option<Change>> {
     let old = &item.entries[0];
     let own =
         old.split_once(": ").filter(|_| item.class.as_deref() == Some("profile")).map_or(old.as_str(), |(_, v)| v);
-    print::line("New text (empty: as it is):");
-    let text = term.read_line_initial_text(own).map_err(|e| Error::usage("the terminal cannot be read").because(e))?;
+    print::line(&format!("New text in place of {:?}; nothing leaves it as it is:", print::safe_line(own)));
+    let text = term.read_line().map_err(|e| Error::usage("the terminal cannot be read").because(e))?;
     let text = text.trim();
     if text.is_empty() || text == own {
         return Ok(None);

@@ -39,7 +39,7 @@ pub(super) fn in_batch(batch: &Batch) -> Noticed {
         }
         let prompt = unwrapped(&turn.text);
         let mut remembered = remembered(prompt);
-        let mut about_the_user: Vec<Notice> = Vec::new();
+        let (mut about_the_user, mut taken) = (Vec::new(), Vec::new());
         for s in signals(prompt) {
             let kind = match s.kind {
                 SignalKind::Preference => NoticeKind::Preference,
@@ -50,12 +50,17 @@ pub(super) fn in_batch(batch: &Batch) -> Noticed {
             };
             // The same words make one proposal. What is said of the project stays with the project.
             let overlaps = |r: &Remembered| r.range.start < s.range.end && s.range.start < r.range.end;
-            if remembered.iter().any(|r| overlaps(r) && r.class.of_workspace()) {
+            let value = matches!(kind, NoticeKind::Profile { .. });
+            if !value && remembered.iter().any(|r| overlaps(r) && r.class.of_workspace()) {
                 continue;
             }
-            remembered.retain(|r| !overlaps(r));
-            about_the_user.push(Notice { kind, title: s.title, text: s.text, confidence: s.confidence });
+            // Without the words that ask to keep it, it reads better.
+            let bare = remembered.iter().find(|r| overlaps(r) && !value);
+            let text = bare.map_or(s.text, |r| r.text.clone());
+            about_the_user.push(Notice { kind, title: s.title, text, confidence: s.confidence });
+            taken.push(s.range);
         }
+        remembered.retain(|r| !taken.iter().any(|t| r.range.start < t.end && t.start < r.range.end));
         if !about_the_user.is_empty() || !remembered.is_empty() {
             noticed.insert(turn.text.clone(), Found { about_the_user, remembered });
         }

@@ -80,7 +80,11 @@ pub(crate) fn standing(
             }
         }
     }
-    let now = deterministic::distil(&Request { turns: &said, before: Some(before), root: root.as_deref() });
+    // The goal of an earlier session is not that of this one.
+    let mut of_session = before.clone();
+    let of_others = of_session.goal.take_if(|goal| !goal.turns.last().is_some_and(|t| is_of(tx, *t, session_no)));
+    let mut now = deterministic::distil(&Request { turns: &said, before: Some(&of_session), root: root.as_deref() });
+    now.goal = now.goal.or(of_others);
     // Files and proposals are taken from these turns alone.
     let Distillate { files, proposals, .. } = fold::fold(before, &now);
     Ok(Distillate { files, proposals, ..now })
@@ -106,4 +110,11 @@ fn prompts_between(tx: &Read, lane_no: LaneNo, after: TurnId, before: TurnId) ->
         out.push((turn, turn));
     }
     Ok(out)
+}
+
+/// Whether a turn was said in a session.
+fn is_of(tx: &Read, turn: TurnId, session_no: SessionNo) -> bool {
+    let found: rusqlite::Result<SessionNo> =
+        tx.query_row("SELECT session_no FROM turns WHERE turn_no = ?1", [turn], |r| r.get(0));
+    found.is_ok_and(|of| of == session_no)
 }

@@ -63,7 +63,7 @@ const TABLES: &[Table] = &[
     Table {
         name: "pending_memory",
         key: &["pending_no"],
-        columns: &["key", "title", "text"],
+        columns: &["key", "title", "text", "result"],
         squeezed: false,
         then: Then::Delete,
         by_words: false,

@@ -13,6 +13,7 @@ use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::lineage::distillate::Distillate;
 use crate::memory::pending::{self, NoticeKind};
+use crate::memory::{Scope, find, is_stale};
 use crate::pages::PageKey;
 use crate::recall::{self, Audience, Item};
 use crate::redact::redact;
@@ -24,6 +25,7 @@ use crate::tokens::cut;
 use crate::transcript::{read, recent};
 use crate::tree::bootstrap;
 use crate::tree::file_table;
+use crate::tree::provenance::{Origin, Provenance};
 use crate::tree::{AssistantHome, LARGEST_FILE};
 
 /// The pages people write as instructions, in the order they are printed.
@@ -40,6 +42,9 @@ const UNCONFIRMED: usize = 3;
 
 /// The most statements a person asked to remember of the project, and has not confirmed yet.
 const ASKED_TO_REMEMBER: usize = 6;
+
+/// The most memories of the project that are given word for word.
+const KNOWN_OF_PROJECT: usize = 8;
 
 /// Turns in the tail, and the most tokens of each.
 const TAIL: usize = 12;
@@ -71,7 +76,7 @@ pub(super) fn drafts(
         if let Some(thread) = &audience.thread {
             add(Part::Thread, pieces(&render::thread_page(at, tx, &thread.file)?, 2), false);
         }
-        add(Part::Memory, of_memory(at, tx, audience)?, false);
+        add(Part::Memory, of_memory(at, tx, audience, now)?, false);
         add(Part::Pages, of_pages(at)?, true);
     }
     add(Part::Recall, recalled(at, items), false);
@@ -234,7 +239,7 @@ fn word_for_word(at: &AssistantHome, tx: &Read, opener: &Opener, turn: TurnId, m
 }
 
 /// The operator profile, the person's own text in MEMORY.md, the part of Tier 1 this thread may read, and observations to confirm.
-fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>> {
+fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
     let mut out: Vec<Piece> =
         render::profile::lines(tx, at.agent_no)?.into_iter().map(|value| Piece::line(value, None)).collect();
     if !out.is_empty() {
@@ -245,6 +250,7 @@ fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<P
     }
     let lines = memory::tier1(at, tx)?;
     out.extend(pieces(&memory::for_thread(&lines, &audience.threads(), audience.workspace.as_deref()), 2));
+    out.extend(known_of_project(at, tx, audience, now)?);
     // An unconfirmed observation is given only in the thread it was made in, and what a person asked to remember of a
     // project in all its sessions (R9.5, R10.3).
     let (mut waiting, mut asked) = (Vec::new(), Vec::new());
@@ -276,6 +282,31 @@ fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<P
             let (id, text) = (noticed.id(), render::line(&redact(&noticed.text)));
             out.push(Piece::line(format!("- {text} · [{id}]\n"), Some(id)));
         }
+    }
+    Ok(out)
+}
+
+/// What a person said of the project and confirmed: a line each, pinned first, then newest first.
+fn known_of_project(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
+    let Some(workspace) = &audience.workspace else { return Ok(Vec::new()) };
+    let filter = find::Filter {
+        scope: Some(Scope::Workspace(workspace.clone())),
+        within: Some(workspace.clone()),
+        ..find::Filter::default()
+    };
+    let mut out = Vec::new();
+    for entry in find::list(tx, at.agent_no, &filter, now)? {
+        let origin = Provenance::from_value(entry.fields.get("source")).origin;
+        if !matches!(origin, Origin::Prompt | Origin::User | Origin::Hand) || out.len() == KNOWN_OF_PROJECT {
+            continue;
+        }
+        let said = entry.field("summary").filter(|s| !s.is_empty()).unwrap_or(&entry.title);
+        let old = if is_stale(&entry, now) { " · check before use" } else { "" };
+        let id = entry.item.clone().unwrap_or_else(|| entry.path.to_string());
+        out.push(Piece::line(format!("- {}{old} · [{id}]\n", render::line(&redact(said))), Some(id)));
+    }
+    if !out.is_empty() {
+        out.insert(0, Piece::heading("## Known of this project\n"));
     }
     Ok(out)
 }

@@ -123,6 +123,13 @@ fn unlinked(other: &Entry, ids: &[&str]) -> Option<Step> {
     } else if left.len() < supersedes.len() {
         set.insert("supersedes".into(), json!(left));
     }
+    let beside = leaf::beside_ids(other);
+    let both: Vec<&String> = beside.iter().filter(|id| !ids.contains(&id.as_str())).collect();
+    if both.is_empty() && !beside.is_empty() {
+        unset.push(leaf::BESIDE.to_owned());
+    } else if both.len() < beside.len() {
+        set.insert(leaf::BESIDE.into(), json!(both));
+    }
     if other.field("superseded_by").is_some_and(|id| ids.contains(&id)) {
         set.insert("superseded_by".into(), FORGOTTEN.into());
     }

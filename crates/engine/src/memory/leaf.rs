@@ -302,6 +302,15 @@ pub fn superseded_by(entry: &Entry) -> Option<&str> {
     entry.field("superseded_by").filter(|_| entry.status.as_deref() == Some("superseded"))
 }
 
+/// The key under which a memory names those that hold beside it although they seem to contradict it.
+pub const BESIDE: &str = "beside";
+
+/// The ids of the memories that hold beside it, as a person said.
+pub fn beside_ids(entry: &Entry) -> Vec<String> {
+    let list = entry.fields.get(BESIDE).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+}
+
 /// The ids of the memories it supersedes.
 pub fn superseded_ids(entry: &Entry) -> Vec<String> {
     match entry.fields.get("supersedes") {

@@ -174,6 +174,11 @@ impl<'p> Said<'p> {
                 continue;
             };
             let (link, content) = self.link(at + taken);
+            if from > 0 && link == Link::Nothing && opener == Opener::Asks {
+                // "We deploy on Fridays, remember that."
+                let end = self.range.start + self.words[from - 1].start;
+                return Read::Kept(Box::new(self.pointed_at(Some(self.range.start..end))));
+            }
             if from > 0 && (opener == Opener::Tells || !matches!(link, Link::That | Link::Colon)) {
                 continue;
             }
@@ -272,7 +277,10 @@ impl<'p> Said<'p> {
         let content = self.text().get(start..end)?.trim().trim_end_matches(['.', '!', '…', ';', ',']).trim_end();
         let judged = Judged { words, raw: content, sentence: self.text(), link, opener, prompt: self.prompt };
         let (class, elsewhere) = judged.class()?;
-        let mut text = capitalised(content);
+        let mut text = match link {
+            Link::That if self.is_german_clause(from) => main_clause(content),
+            _ => capitalised(content),
+        };
         if listed!("cannot stand alone").eat(words).is_some() && listed!("this place").eat(words).is_none() {
             // What cannot stand alone takes the sentence it refers to with it.
             let before = Said::new(self.prompt, before?);
@@ -282,6 +290,11 @@ impl<'p> Said<'p> {
             text = format!("{} {text}", with_stop(before.text().trim()));
         }
         Some(self.made(class, elsewhere, &text, opener))
+    }
+
+    /// Whether what is kept follows "dass", so that its verb stands last.
+    fn is_german_clause(&self, from: usize) -> bool {
+        from > 0 && matches!(self.raw(from - 1).to_lowercase().as_str(), "dass" | "daß")
     }
 
     fn raw_mark(&self, w: &Word) -> &'p str {
@@ -577,6 +590,32 @@ fn phrases_of_no() -> &'static Phrases {
         Phrases::of("always|never|no|don't|dont|avoid|nie|niemals|immer|jamais|toujours|ne|nunca|siempre|no / do not")
     });
     &NO
+}
+
+/// A German clause after "dass" as a sentence of its own: its verb, which stands last, goes behind the subject.
+fn main_clause(clause: &str) -> String {
+    let words: Vec<&str> = clause.split_whitespace().collect();
+    let whole = || capitalised(clause);
+    let [first, .., verb] = words.as_slice() else { return whole() };
+    let plain = |w: &str| !w.is_empty() && w.chars().all(|c| c.is_lowercase());
+    if words.len() < 3 || !plain(verb) || clause.contains([',', ';', ':']) {
+        return whole();
+    }
+    let pronoun = words!("ich du er sie es wir ihr man");
+    let begins = words!(
+        "auf in im an am bei beim um mit von vom zu zum zur nach vor ab bis über unter hinter durch für gegen ohne aus seit \
+        nur immer nie niemals nicht kein keine keinen nachts freitags montags dienstags mittwochs donnerstags samstags \
+        sonntags täglich jeden jede jedes jetzt noch schon erst neu automatisch manuell"
+    );
+    let behind = match pronoun.has(&first.to_lowercase()) {
+        true => Some(1),
+        false => (1..words.len() - 1).find(|at| begins.has(&words[*at].to_lowercase())),
+    };
+    let Some(at) = behind else { return whole() };
+    let mut said: Vec<&str> = words[..at].to_vec();
+    said.push(verb);
+    said.extend(&words[at..words.len() - 1]);
+    capitalised(&said.join(" "))
 }
 
 /// A statement as it stands alone. A first word that is a name or code is left as it is.

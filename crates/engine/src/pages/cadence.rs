@@ -8,7 +8,7 @@
 //! | a session ends, a compaction | yes | yes | those touched | yes | | yes | yes | |
 //! | nodes are condensed | yes | yes | its own | yes | | | | |
 //! | a loop or a proposal changes | yes | yes | its own, when pages are rendered next | then | | | | |
-//! | a memory changes | yes | yes | | | yes | | | |
+//! | a memory or the profile changes | yes | yes | | | yes | | | |
 //! | a person edits the file of a memory | yes | | | | yes | | | |
 //! | something is noticed, an artifact changes | | yes | | | | | | |
 //! | a job runs, someone asks for a channel | | yes | | | | yes | | |

@@ -10,7 +10,7 @@
 //! Every item has a version. A decision that names another version than the item has by now is refused: it was made about
 //! something else.
 
-use super::supersession::Pair;
+use super::supersession::{CurrentMemories, Pair};
 use super::{kept_aside, noticed, supersession};
 use crate::clock::{Millis, parse_rfc3339};
 use crate::continuity;
@@ -110,12 +110,13 @@ impl Waiting {
 
 /// Everything that waits: by kind, the newest of each first.
 pub fn waiting(at: &AssistantHome) -> Result<Vec<Waiting>> {
+    let known = CurrentMemories::read(at)?;
     let mut out: Vec<Waiting> = supersession::pairs(at)?.into_iter().map(of_pair).collect();
     for notice in at.read(|tx| pending::list(tx, at.agent_no, false))? {
-        out.push(of_notice(at, notice)?);
+        out.push(of_notice(at, &known, notice)?);
     }
     for entry in at.read(|tx| proposal::list(tx, at.agent_no, Status::Pending, None))? {
-        out.push(of_proposal(at, &entry)?);
+        out.push(of_proposal(at, &known, &entry)?);
     }
     out.extend(kept_aside::waiting(at)?.into_iter().map(of_kept));
     out.sort_by_key(|w| (w.kind, std::cmp::Reverse(w.since)));
@@ -124,15 +125,31 @@ pub fn waiting(at: &AssistantHome) -> Result<Vec<Waiting>> {
 
 /// One of them, by its id or the beginning of it.
 pub fn one(at: &AssistantHome, id: &str) -> Result<Waiting> {
-    Kind::of_id(id)?;
-    let all = waiting(at)?;
+    // Only what an id of this kind can mean is looked at: many are decided one after the other.
+    let all = match Kind::of_id(id)? {
+        Kind::Supersession => supersession::pairs(at)?.into_iter().map(of_pair).collect(),
+        Kind::KeptAside => kept_aside::waiting(at)?.into_iter().map(of_kept).collect::<Vec<_>>(),
+        Kind::Noticed => {
+            let notices = at.read(|tx| pending::list(tx, at.agent_no, false))?.into_iter();
+            let known = CurrentMemories::read(at)?;
+            notices.filter(|n| n.id() == id).map(|n| of_notice(at, &known, n)).collect::<Result<_>>()?
+        }
+        Kind::Proposal => {
+            let entries = at.read(|tx| proposal::list(tx, at.agent_no, Status::Pending, None))?;
+            let is = |e: &&Entry| e.item.as_deref().is_some_and(|item| item.starts_with(id));
+            let known = CurrentMemories::read(at)?;
+            entries.iter().filter(is).map(|e| of_proposal(at, &known, e)).collect::<Result<_>>()?
+        }
+    };
     if let Some(exact) = all.iter().find(|w| w.id == id) {
         return Ok(exact.clone());
     }
     let mut begin = all.into_iter().filter(|w| id.len() >= 4 && w.id.starts_with(id));
     match (begin.next(), begin.next()) {
         (Some(one), None) => Ok(one),
-        (Some(a), Some(b)) => Err(Error::usage(format!("{id} stands for {} and {}", a.id, b.id))),
+        (Some(a), Some(b)) => {
+            Err(Error::usage(format!("{id} stands for {} and {}", a.id, b.id)).hint("write more of it"))
+        }
         (None, _) => Err(missing(at, id)),
     }
 }
@@ -175,7 +192,7 @@ fn older(found: Vec<(Entry, String)>) -> Vec<Older> {
     found.into_iter().map(|(entry, text)| Older { id: entry.item.unwrap_or_default(), text }).collect()
 }
 
-fn of_notice(at: &AssistantHome, notice: pending::Pending) -> Result<Waiting> {
+fn of_notice(at: &AssistantHome, known: &CurrentMemories, notice: pending::Pending) -> Result<Waiting> {
     let (class, title, entries, replaces) = match &notice.kind {
         NoticeKind::Profile { key, value } => {
             let before = at.read(|tx| crate::profile::get(tx, at.agent_no, key))?;
@@ -183,7 +200,7 @@ fn of_notice(at: &AssistantHome, notice: pending::Pending) -> Result<Waiting> {
             ("profile", format!("{key}: {value}"), vec![format!("{key}: {value}")], replaces.into_iter().collect())
         }
         kind => {
-            let found = supersession::contradicted(at, &kind.scope(), &notice.text)?;
+            let found = known.contradicted(&kind.scope(), &notice.title, &notice.text);
             (kind.name(), notice.title.clone(), vec![notice.text.clone()], older(found))
         }
     };
@@ -207,7 +224,7 @@ fn of_notice(at: &AssistantHome, notice: pending::Pending) -> Result<Waiting> {
     Ok(waiting.versioned())
 }
 
-fn of_proposal(at: &AssistantHome, entry: &Entry) -> Result<Waiting> {
+fn of_proposal(at: &AssistantHome, known: &CurrentMemories, entry: &Entry) -> Result<Waiting> {
     let doc = continuity::read(at, &entry.path)?;
     let proposed = proposal::proposed(entry, &doc);
     let (mut problem, mut replaces) = (None, Vec::new());
@@ -215,7 +232,7 @@ fn of_proposal(at: &AssistantHome, entry: &Entry) -> Result<Waiting> {
     match super::destination(&proposed) {
         Ok((found, place)) => {
             for text in &proposed.entries {
-                replaces.extend(older(supersession::contradicted(at, &place, text)?));
+                replaces.extend(older(known.contradicted(&place, "", text)));
             }
             (class, scope) = (found.name().to_owned(), place.to_string());
         }

@@ -17,9 +17,6 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step};
 use crate::tree::{AssistantHome, TreeLock};
 
-/// The key under which a memory names those that hold beside it although they seem to contradict it.
-const BESIDE: &str = "beside";
-
 /// The most memories compared under one key: what begins alike is little, unless a program wrote it.
 const ALIKE: usize = 200;
 
@@ -46,7 +43,7 @@ pub fn id_of(old: &str, new: &str) -> String {
 struct Current {
     entry: Entry,
     text: String,
-    said: Statement,
+    said: Vec<Statement>,
 }
 
 fn current(at: &AssistantHome, tx: &Read, scope: Option<&Scope>) -> Result<Vec<Current>> {
@@ -64,10 +61,24 @@ fn current(at: &AssistantHome, tx: &Read, scope: Option<&Scope>) -> Result<Vec<C
                 Err(_) => continue,
             },
         };
-        let Some(said) = Statement::of(&text) else { continue };
+        let said = statements(&entry.title, &text);
+        if said.is_empty() {
+            continue;
+        }
         out.push(Current { entry, text, said });
     }
     Ok(out)
+}
+
+/// What a memory states: its text, and its title, which may say the same with fewer words.
+fn statements(title: &str, text: &str) -> Vec<Statement> {
+    let mut out: Vec<Statement> = Statement::of(text).into_iter().collect();
+    out.extend(Statement::of(title).filter(|said| !out.contains(said)));
+    out
+}
+
+fn contradict(some: &[Statement], others: &[Statement]) -> bool {
+    some.iter().any(|a| others.iter().any(|b| a.contradicts(b)))
 }
 
 fn observed(entry: &Entry) -> Option<Millis> {
@@ -76,13 +87,9 @@ fn observed(entry: &Entry) -> Option<Millis> {
 
 /// Whether a person said that two memories hold beside each other.
 fn beside(a: &Entry, b: &Entry) -> bool {
-    let names = |of: &Entry, other: &Entry| listed(of).iter().any(|id| Some(id.as_str()) == other.item.as_deref());
+    let names =
+        |of: &Entry, other: &Entry| leaf::beside_ids(of).iter().any(|id| Some(id.as_str()) == other.item.as_deref());
     names(a, b) || names(b, a)
-}
-
-fn listed(entry: &Entry) -> Vec<String> {
-    let list = entry.fields.get(BESIDE).and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
 }
 
 /// The pairs nobody decided about, newest first.
@@ -90,8 +97,11 @@ pub fn pairs(at: &AssistantHome) -> Result<Vec<Pair>> {
     let all = at.read(|tx| current(at, tx, None))?;
     let mut shelves: HashMap<(Scope, &str), Vec<usize>> = HashMap::new();
     for (no, one) in all.iter().enumerate() {
-        for key in one.said.keys() {
-            shelves.entry((leaf::scope_of(&one.entry), key)).or_default().push(no);
+        for key in one.said.iter().flat_map(Statement::keys) {
+            let shelf = shelves.entry((leaf::scope_of(&one.entry), key)).or_default();
+            if shelf.last() != Some(&no) {
+                shelf.push(no);
+            }
         }
     }
     let mut out: Vec<Pair> = Vec::new();
@@ -100,7 +110,7 @@ pub fn pairs(at: &AssistantHome) -> Result<Vec<Pair>> {
         for (n, a) in shelf.iter().enumerate() {
             for b in &shelf[n + 1..] {
                 let (a, b) = (&all[*a], &all[*b]);
-                if beside(&a.entry, &b.entry) || !a.said.contradicts(&b.said) {
+                if beside(&a.entry, &b.entry) || !contradict(&a.said, &b.said) {
                     continue;
                 }
                 let key = |c: &Current| (observed(&c.entry), c.entry.file_no.0);
@@ -124,11 +134,20 @@ pub fn pairs(at: &AssistantHome) -> Result<Vec<Pair>> {
     Ok(out)
 }
 
-/// The current memories of a scope that a new text contradicts, with what they say.
-pub fn contradicted(at: &AssistantHome, scope: &Scope, text: &str) -> Result<Vec<(Entry, String)>> {
-    let Some(said) = Statement::of(text) else { return Ok(Vec::new()) };
-    let all = at.read(|tx| current(at, tx, Some(scope)))?;
-    Ok(all.into_iter().filter(|c| c.said.contradicts(&said)).map(|c| (c.entry, c.text)).collect())
+/// The current memories, read once for many questions.
+pub struct CurrentMemories(Vec<Current>);
+
+impl CurrentMemories {
+    pub fn read(at: &AssistantHome) -> Result<CurrentMemories> {
+        Ok(CurrentMemories(at.read(|tx| current(at, tx, None))?))
+    }
+
+    /// Those of a scope that a text contradicts, with what they say.
+    pub fn contradicted(&self, scope: &Scope, title: &str, text: &str) -> Vec<(Entry, String)> {
+        let said = statements(title, text);
+        let here = self.0.iter().filter(|c| !said.is_empty() && leaf::scope_of(&c.entry) == *scope);
+        here.filter(|c| contradict(&c.said, &said)).map(|c| (c.entry.clone(), c.text.clone())).collect()
+    }
 }
 
 /// After a person's yes to a new memory: those it contradicts are superseded by it, in the same act.
@@ -136,7 +155,8 @@ pub(super) fn displace(writing: &mut Writing, at: &AssistantHome, text: &str, mu
     if added.outcome != Outcome::New {
         return Ok(added);
     }
-    for (old, _) in contradicted(at, &added.scope, text)? {
+    let known = CurrentMemories(at.read(|tx| current(at, tx, Some(&added.scope)))?);
+    for (old, _) in known.contradicted(&added.scope, &added.title, text) {
         let id = old.item.clone().unwrap_or_default();
         if id != added.id && !added.superseded.contains(&id) {
             writing.supersede(&old, &added)?;
@@ -169,10 +189,10 @@ pub fn accept(lock: &TreeLock, pair: &Pair) -> Result<()> {
 
 /// Both hold: they are not asked about again.
 pub fn keep_both(lock: &TreeLock, pair: &Pair) -> Result<()> {
-    let mut ids = listed(&pair.new);
+    let mut ids = leaf::beside_ids(&pair.new);
     ids.extend(pair.old.item.clone());
     let act = leaf::scope_of(&pair.new).shown(Act::new("memory.beside"));
-    let act = act.step(edited(&pair.new, Map::from_iter([(BESIDE.to_owned(), json!(ids))]), Vec::new()));
+    let act = act.step(edited(&pair.new, Map::from_iter([(leaf::BESIDE.to_owned(), json!(ids))]), Vec::new()));
     lock.perform(act.note("pair", pair.id.as_str()), |_| Ok(()))?;
     Ok(())
 }
@@ -197,7 +217,7 @@ pub fn decided(at: &AssistantHome) -> Result<Vec<Decided>> {
             let id = id_of(&own, new.item.as_deref().unwrap_or_default());
             out.push(Decided { id, old: entry.clone(), new: (*new).clone(), superseded: true });
         }
-        for old in listed(entry).iter().filter_map(|id| by_id.get(id.as_str())) {
+        for old in leaf::beside_ids(entry).iter().filter_map(|id| by_id.get(id.as_str())) {
             let id = id_of(old.item.as_deref().unwrap_or_default(), &own);
             out.push(Decided { id, old: (*old).clone(), new: entry.clone(), superseded: false });
         }
@@ -214,7 +234,7 @@ pub fn undo(lock: &TreeLock, id: &str) -> Result<Decided> {
     let (old, new) = (found.old.item.clone().unwrap_or_default(), found.new.item.clone().unwrap_or_default());
     let (key, left) = match found.superseded {
         true => ("supersedes", leaf::superseded_ids(&found.new)),
-        false => (BESIDE, listed(&found.new)),
+        false => (leaf::BESIDE, leaf::beside_ids(&found.new)),
     };
     let left: Vec<String> = left.into_iter().filter(|id| *id != old).collect();
     let step = match left.is_empty() {

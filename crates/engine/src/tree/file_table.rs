@@ -166,6 +166,7 @@ const BY_ACTS: &[&str] = &[
     "verified",
     "supersedes",
     "superseded_by",
+    "beside",
 ];
 
 /// Keys of `- Key: value` lines that are metadata rather than content.

@@ -33,6 +33,13 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     let opening = opening(&asks, exchanges);
     let carried =
         before.map(|item| (item.text.split(JOIN).next().unwrap_or(&item.text).to_owned(), item.turns.clone()));
+    // A matter nobody speaks of any more is over.
+    let stands = |text: &str| {
+        let words = vocabulary(text);
+        let shared = |e: &Exchange| about(e).iter().filter(|w| words.binary_search(w).is_ok()).take(2).count() > 1;
+        asks.len() < 2 || exchanges.iter().any(shared)
+    };
+    let carried = carried.filter(|(text, _)| stands(text));
     let (first, turns) = match (carried, opening) {
         (Some(carried), _) => carried,
         (None, Some((prompt, text))) => (text.clone(), prompt.turns.clone()),

@@ -55,7 +55,7 @@ impl Open {
             }
         }
         if let Some(exchange) = exchanges.last() {
-            open.running(exchange, &exchanges[..last]);
+            open.running(exchange, &exchanges[..last], before.goal.is_some());
         }
         open
     }
@@ -95,8 +95,8 @@ impl Open {
         }
     }
 
-    /// The request the model was working on when the range ended.
-    fn running(&mut self, exchange: &Exchange, earlier: &[Exchange]) {
+    /// The request the model was working on when the range ended. `follows`: the goal was set before the range.
+    fn running(&mut self, exchange: &Exchange, earlier: &[Exchange], follows: bool) {
         let Some(prompt) = &exchange.prompt else { return };
         if exchange.finished && exchange.answer.is_some() {
             return;
@@ -107,7 +107,7 @@ impl Open {
             }
         } else if !prompt.core.is_empty()
             && !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note)
-            && earlier.iter().any(|e| e.prompt.is_some())
+            && (follows || earlier.iter().any(|e| e.prompt.is_some()))
         {
             self.in_progress.tell(&prompt.core, &prompt.turns, 5);
         }
