@@ -598,7 +598,7 @@ fn a_thread_page_follows_its_loops_and_no_other_page_does() {
     let new = NewLoop { title: "Buy jars".into(), thread: Some("topic/orders".into()), ..NewLoop::default() };
     let item = open_loop::add(&at.lock().unwrap(), &new).unwrap();
     refresh();
-    assert!(page("topic/orders").contains("## Open\n- Buy jars · [l:"), "{}", page("topic/orders"));
+    assert!(page("topic/orders").contains("## Open\n- Buy jars · since 21 Nov · [l:"), "{}", page("topic/orders"));
     let index = || story.text(&PageKey::Threads.path().unwrap());
     assert!(index().contains("1 open"), "{}", index());
     // By hand it goes to another thread: both pages say so.

@@ -7,9 +7,10 @@ use super::threads::{Stand, recent, stand};
 use crate::clock::Millis;
 use crate::continuity::open_loop::{self, NewLoop};
 use crate::distill::due::due;
+use crate::distill::state;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
-use crate::lineage::distillate::Item;
+use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
 use crate::thread;
 use crate::title::wordless;
@@ -132,22 +133,53 @@ pub(super) fn of_threadless(
     Ok(out)
 }
 
-/// The open item a person means by its id, with or without its words. `None`: there is none. `Usage` if the id stands
-/// for several, in different threads.
+/// The open item a person means by its id, with or without its words; `ID@THREAD` names the thread, too. `None`: there
+/// is none. `Usage` if the id stands for several, in different threads.
 pub fn find(at: &AssistantHome, tx: &Read, name: &str) -> Result<Option<Unfiled>> {
-    if !name.starts_with("l:") {
-        return Ok(None);
-    }
-    let mut found: Vec<Unfiled> = unfiled(at, tx)?;
-    let exact = found.iter().any(|u| u.id == name);
-    found.retain(|u| if exact { u.id == name } else { wordless(&u.id) == name });
+    let (id, place) = name.split_once('@').map_or((name, None), |(id, place)| (id, Some(place)));
+    let mut found = called(at, tx, id)?;
+    found.retain(|u| place.is_none_or(|place| u.label == place || u.thread == place));
     match found.as_slice() {
         [] => Ok(None),
         [_] => Ok(found.pop()),
         several => {
-            let places: Vec<&str> = several.iter().map(|u| u.label.as_str()).collect();
-            Err(Error::usage(format!("{name} is open in {} threads: {}", several.len(), places.join(", ")))
-                .hint("⟨loop list⟩ shows them; say what it is with ⟨loop add⟩ and close that"))
+            let names: Vec<String> = several.iter().map(|u| format!("{id}@{}", u.label)).collect();
+            Err(Error::usage(format!("{id} is open in {} threads", several.len()))
+                .hint(format!("say which: {}", names.join(", "))))
         }
     }
+}
+
+/// The turn where an open item was said last, by its id; of several threads the one worked in last.
+pub(crate) fn said_in(at: &AssistantHome, tx: &Read, id: &str) -> Result<Option<TurnId>> {
+    Ok(called(at, tx, id)?.first().and_then(|item| item.turns.last().copied()))
+}
+
+/// The items with an id: those that pages show, else those of the newest nodes, which a handoff may show.
+fn called(at: &AssistantHome, tx: &Read, id: &str) -> Result<Vec<Unfiled>> {
+    if !id.starts_with("l:") {
+        return Ok(Vec::new());
+    }
+    let mut found = unfiled(at, tx)?;
+    let exact = found.iter().any(|u| u.id == id);
+    found.retain(|u| if exact { u.id == id } else { wordless(&u.id) == id });
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let is_it = |item: &&Item| open_loop::id_of(&item.text).is_some_and(|own| own == id || wordless(&own) == id);
+    let open = |d: &Distillate| d.open_loops.iter().chain(&d.blocked).chain(&d.next_steps).rev().find(is_it).cloned();
+    let mut standing = Standing::new(tx, at.agent_no);
+    for running in running(tx, at.agent_no, at.ledger.now())? {
+        if let Some(item) = open(&running.distillate) {
+            found.extend(Unfiled::of(at, &mut standing, &item, (&running.key, &running.label), true)?);
+        }
+    }
+    for row in recent(tx, at.agent_no, Millis::MIN, THREADS)? {
+        let nodes = state::of_thread(tx, &thread::members(tx, row.no)?)?.nodes;
+        let item = nodes.iter().find_map(|node| open(&node.distillate));
+        if let Some(item) = item.filter(|_| found.iter().all(|u| u.thread != row.key)) {
+            found.extend(Unfiled::of(at, &mut standing, &item, (&row.key, &row.label), false)?);
+        }
+    }
+    Ok(found)
 }
