@@ -27,6 +27,10 @@ pub struct Args {
     /// As a hook starts it: in a session of its own, one at a time, without a word
     #[arg(long, hide = true, requires = "drain")]
     detached: bool,
+
+    /// Then wait for what becomes due within ten minutes
+    #[arg(long, hide = true, requires = "detached")]
+    stays: bool,
 }
 
 /// How long the worker sleeps while jobs wait for their time.
@@ -49,7 +53,7 @@ const WORKER_NICENESS: i32 = 10;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if args.detached {
-        return detached(global);
+        return detached(global, args.stays);
     }
     let context = Context::open(global)?;
     let engine = context.acting_as("cli work");
@@ -94,10 +98,10 @@ fn waiting(done: u64, later: u64, next: Millis, now: Millis) -> String {
     )
 }
 
-/// The worker of hooks: does what is due, waits for what soon will be, and is gone. What comes in while it works or lets
+/// The worker of hooks: does what is due, waits for what soon will be if it `stays`, and is gone. What comes in while it works or lets
 /// go of the lock is seen when it looks again. Without the lock nothing of the home is touched: of two builds, too, only
 /// one works.
-fn detached(global: &Global) -> Result<Exit> {
+fn detached(global: &Global, stays: bool) -> Result<Exit> {
     // Refused where it leads a session already, as when a person tries it in a terminal.
     let _ = rustix::process::setsid();
     let _ = rustix::process::nice(WORKER_NICENESS);
@@ -134,6 +138,9 @@ fn detached(global: &Global) -> Result<Exit> {
         let some_left = !left.is_empty() && left.len() < spooled;
         if again || came_in || some_left {
             continue;
+        }
+        if !stays {
+            return Ok(Exit::Ok);
         }
         let next = engine.instance().next_due()?;
         in_vain = if done > 0 { 0 } else { in_vain + 1 };

@@ -28,7 +28,7 @@ pub fn start(home: &Home) {
     let Ok(program) = std::env::current_exe() else { return };
     close_fds::set_fds_cloexec(3, &[]);
     let _ = Command::new(program)
-        .args(["work", "--drain", "--detached", "--home"])
+        .args(["work", "--drain", "--detached", "--stays", "--home"])
         .arg(home.root())
         .env(GUARD, "1")
         .current_dir("/")

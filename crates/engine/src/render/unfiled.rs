@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
-use crate::thread;
+use crate::thread::{self, ThreadRow};
 use crate::title::wordless;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Kind;
@@ -87,18 +87,41 @@ impl Unfiled {
 /// Every open item without a file that a page of a thread shows; of the threads worked in last first, and within a
 /// thread the newest first.
 pub fn unfiled(at: &AssistantHome, tx: &Read) -> Result<Vec<Unfiled>> {
-    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
     let live = running(tx, at.agent_no, at.ledger.now())?;
-    let mut standing = Standing::new(tx, at.agent_no);
-    let mut rows = recent(tx, at.agent_no, Millis::MIN, THREADS)?;
-    for no in live.iter().filter_map(|r| r.thread_no) {
-        if !rows.iter().any(|row| row.no == no) {
-            rows.insert(0, thread::row(tx, at.agent_no, no)?);
+    let mut rows = rows_of(at, tx, &live)?;
+    for row in recent(tx, at.agent_no, Millis::MIN, THREADS)? {
+        if !rows.iter().any(|known| known.no == row.no) {
+            rows.push(row);
         }
     }
-    let mut out: Vec<Unfiled> = of_threadless(at, &mut standing, &live, &loops)?;
+    of_threads(at, tx, &rows, &live)
+}
+
+/// [`unfiled`] of the conversations that go on.
+pub(super) fn said_now(at: &AssistantHome, tx: &Read) -> Result<Vec<Unfiled>> {
+    let live = running(tx, at.agent_no, at.ledger.now())?;
+    let mut out = of_threads(at, tx, &rows_of(at, tx, &live)?, &live)?;
+    out.retain(|item| item.running);
+    Ok(out)
+}
+
+/// The threads in which conversations go on.
+fn rows_of(at: &AssistantHome, tx: &Read, live: &[Running]) -> Result<Vec<ThreadRow>> {
+    let mut rows: Vec<ThreadRow> = Vec::new();
+    for no in live.iter().filter_map(|r| r.thread_no) {
+        if !rows.iter().any(|row| row.no == no) {
+            rows.push(thread::row(tx, at.agent_no, no)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn of_threads(at: &AssistantHome, tx: &Read, rows: &[ThreadRow], live: &[Running]) -> Result<Vec<Unfiled>> {
+    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
+    let mut standing = Standing::new(tx, at.agent_no);
+    let mut out: Vec<Unfiled> = of_threadless(at, &mut standing, live, &loops)?;
     for row in rows {
-        let stand = stand(tx, &mut standing, &row, &loops, &live)?;
+        let stand = stand(tx, &mut standing, row, &loops, live)?;
         for item in stand.unfiled() {
             let runs = live.iter().any(|r| r.thread_no == Some(row.no) && r.says(item));
             out.extend(Unfiled::of(at, &mut standing, item, (&row.key, &row.label), runs)?);
