@@ -282,6 +282,7 @@ fn history_opens_nothing_and_is_closed_by_its_ids() {
     assert!(!story.page().contains("Migrate the orders table"), "{}", story.page());
     let archived = story.loops(State::Archived);
     assert_eq!(archived[0].field("opened"), Some("2026-11-21T12:01:00.000Z"));
+    assert_eq!(archived[0].fields["source"]["session"], json!("little:one"), "forgetting the session reaches it");
 }
 
 /// What a conversation that goes on leaves open is shown and closed before it is distilled, and stays closed.

@@ -30,6 +30,8 @@ pub struct Unfiled {
     pub text: String,
     /// Where it was said, oldest first.
     pub turns: Vec<TurnId>,
+    /// The session of the last of them.
+    pub session: Option<String>,
     /// The thread's key and its name.
     pub thread: String,
     pub label: String,
@@ -56,6 +58,7 @@ impl Unfiled {
             title: open_loop::headline(&item.text),
             text: item.text.clone(),
             turns: item.turns.clone(),
+            session: standing.session(item)?,
             thread: key.to_owned(),
             label: label.to_owned(),
             since,
@@ -79,7 +82,13 @@ impl Unfiled {
             due: self.due.clone(),
             confidence: Some(Origin::Distilled.confidence()),
             opened: self.since,
-            source: Provenance { origin: Origin::Distilled, turns: self.turns.clone(), ..Provenance::default() },
+            // Forgetting the session reaches the file by it.
+            source: Provenance {
+                origin: Origin::Distilled,
+                session: self.session.clone(),
+                turns: self.turns.clone(),
+                node: None,
+            },
         }
     }
 }
