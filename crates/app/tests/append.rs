@@ -40,6 +40,15 @@ fn every_line_is_answered_after_its_commit_and_before_the_next() {
     world.verified();
 }
 
+/// What is told as it happens, without a time, happens now.
+#[test]
+fn a_line_without_a_time_has_the_day_it_came() {
+    let world = World::new();
+    acks(&world, &["append"], &[json!({"session": "chat", "text": "the barn is red"})]);
+    let session = &world.json(&["session", "list"])["sessions"][0];
+    assert!(session["last"].is_string() || session["last_at"].is_string(), "{session}");
+}
+
 #[test]
 fn repeated_and_broken_lines_are_answered_for_what_they_are() {
     let world = World::new();

@@ -21,8 +21,9 @@ fn told() -> World {
         ("user", "Next we still have to migrate table tbl_orders; not done yet."),
         ("assistant", "Understood. TODO: write the changelog before the release."),
     ];
-    let lines: Vec<String> =
-        says.iter().enumerate().map(|(n, (role, text))| claude_line(SESSION, n, role, text)).collect();
+    // Long ago, so that its end alone opens nothing.
+    let line = |n, role, text| claude_line(SESSION, n, role, text).replace("\"2026-11-21T", "\"2026-10-01T");
+    let lines: Vec<String> = says.iter().enumerate().map(|(n, (role, text))| line(n, role, text)).collect();
     fs::write(folder.join(format!("{SESSION}.jsonl")), lines.join("\n") + "\n").unwrap();
     world.import(0, &[&folder]);
     world

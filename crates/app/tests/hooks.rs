@@ -192,6 +192,47 @@ fn what_a_hook_tells_and_what_the_store_says_later_are_one() {
     m.verified();
 }
 
+/// The end a program tells closes its session: its node, its open items and its pages are there without a wait.
+#[test]
+fn the_end_a_program_tells_closes_its_session() {
+    let m = Machine::new();
+    let prompt = "Move the barn door to the north side.";
+    let answer =
+        "The door is on the north side. We still have to paint the south wall; I will do that after the frost.";
+    m.hook("SessionStart", json!({"source": "startup"}));
+    m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": prompt}));
+    m.write(&m.run("p1", 0, prompt, answer));
+    m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": answer}));
+    m.at_rest();
+    let open = || -> (Vec<String>, Vec<String>) {
+        let listed = m.world.json(&["loop", "list"]);
+        let ids = |list: &str| {
+            let all = listed[list].as_array().unwrap().iter();
+            all.map(|l| l["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        (ids("loops"), ids("unfiled"))
+    };
+    let (filed, said) = open();
+    assert_eq!((filed.len(), said.len()), (0, 1), "the session goes on: {said:?}");
+
+    m.hook("SessionEnd", json!({"reason": "prompt_input_exit"}));
+    m.at_rest();
+    let ledger = Connection::open(m.world.ledger()).unwrap();
+    let one = |sql: &str| ledger.query_row(sql, [], |r| r.get::<_, String>(0)).unwrap();
+    assert_eq!(one("SELECT coalesce(ended_by, '-') FROM sessions"), "program");
+    assert_eq!(one("SELECT count(*) || '' FROM nodes WHERE kind = 1"), "1");
+    // The same item, with the same id, is a file now.
+    assert_eq!(open(), (said.clone(), vec![]));
+    let tree = m.world.test.home().join("workspaces/main");
+    let memory = fs::read_to_string(tree.join("MEMORY.md")).unwrap();
+    assert!(memory.contains("**barn**") && memory.contains(&format!("[{}]", said[0])), "{memory}");
+    let given = m.given("SessionStart", json!({"source": "startup", "session_id": "another"}));
+    assert!(given.contains(", ended (`claude-code:") && !given.contains("may still be running"), "{given}");
+    m.world.says(0, &["loop", "resolve", &said[0]]);
+    assert_eq!(open(), (vec![], vec![]));
+    m.verified();
+}
+
 #[test]
 fn an_answer_that_is_written_after_the_next_prompt_was_told_is_the_one_told_before() {
     let m = Machine::new();

@@ -305,6 +305,11 @@ impl Engine {
         Ok(LoopsReport { all, loops, unfiled: unfiled.into_iter().map(UnfiledReport::from).collect() })
     }
 
+    /// An open item without a file, by its id.
+    pub fn unfiled_loop(&self, name: &str) -> Result<Option<UnfiledReport>> {
+        self.looked(|at| at.read(|tx| Ok(unfiled::find(at, tx, name)?.map(UnfiledReport::from))))
+    }
+
     /// Closes open loops, and open items without a file, by their ids, titles or files: all of them or none.
     pub fn resolve_loops(&self, names: &[String], how: Option<&str>) -> Result<Vec<Item>> {
         self.act(|lock| {

@@ -282,6 +282,7 @@ fn history_opens_nothing_and_is_closed_by_its_ids() {
     assert!(!story.page().contains("Migrate the orders table"), "{}", story.page());
     let archived = story.loops(State::Archived);
     assert_eq!(archived[0].field("opened"), Some("2026-11-21T12:01:00.000Z"));
+    assert_eq!(archived[0].fields["source"]["session"], json!("little:one"), "forgetting the session reaches it");
 }
 
 /// What a conversation that goes on leaves open is shown and closed before it is distilled, and stays closed.
@@ -598,7 +599,7 @@ fn a_thread_page_follows_its_loops_and_no_other_page_does() {
     let new = NewLoop { title: "Buy jars".into(), thread: Some("topic/orders".into()), ..NewLoop::default() };
     let item = open_loop::add(&at.lock().unwrap(), &new).unwrap();
     refresh();
-    assert!(page("topic/orders").contains("## Open\n- Buy jars · [l:"), "{}", page("topic/orders"));
+    assert!(page("topic/orders").contains("## Open\n- Buy jars · since 21 Nov · [l:"), "{}", page("topic/orders"));
     let index = || story.text(&PageKey::Threads.path().unwrap());
     assert!(index().contains("1 open"), "{}", index());
     // By hand it goes to another thread: both pages say so.

@@ -343,7 +343,7 @@ fn from_every_line_of_every_page_the_words_are_three_calls_away() {
     tree.hand(
         "continuity/threads/api.md",
         &format!(
-            "# api\n\n**Status.** Half done. [{session}]\n- Codename zephyr. [t9 tc]\n- Open. [l:migrate-table-orders]\n\
+            "# api\n\n**Doing.** Half done. [{session}]\n- Codename zephyr. [t9 tc]\n- Open. [l:migrate-table-orders]\n\
              ## Lineage\n{top} [{top}] · [{chunk}] · `little:s4`\n[q:1] [u:1] [c:1] [j:backup] [m:answer-tl-dr-first]\n"
         ),
     );

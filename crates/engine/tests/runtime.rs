@@ -67,6 +67,39 @@ fn a_run_that_says_no_time_comes_behind_the_others_of_its_session() {
     assert!(latest.contains("- Asked: Second") && latest.contains("- Still open: Third"), "{latest}");
 }
 
+/// What is in the way of a project is what the pages of its sessions say: a check that passed since, spelled otherwise, is
+/// on neither.
+#[test]
+fn blockers_say_what_the_page_of_the_session_says() {
+    let story = Story::new();
+    let api = story.project("api");
+    let test = |command: &str| json!({ "command": command });
+    let mut lines = vec![within(&api), user("Make the orders green", NOON - 3 * HOUR)];
+    let red = "error[E0308]: mismatched types\nerror: could not compile `orders`";
+    lines.extend(tool("Bash", test("cargo test -q orders"), red, true, NOON - 170 * MINUTE));
+    story.said("s", &lines);
+    story.refresh();
+    let blocked = |page: &str| {
+        let lines = page.lines().skip_while(|l| !l.contains("Blocked")).map(|l| l.trim_start_matches("## Blocked"));
+        let found = lines.map(|l| l.trim_start_matches("- Blocked: ").trim_start_matches("- ").to_owned());
+        found
+            .filter(|l| l.contains("cargo test"))
+            .map(|l| l.split(" [").next().unwrap().trim_end_matches(" ·").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let file = story.files("memory/workspace/").into_iter().find(|f| f.contains("session-memory/"));
+    let session = || story.block(file.as_deref().unwrap());
+    assert_eq!(blocked(&story.page("blockers.md")), blocked(&session()));
+    assert_eq!(blocked(&session()).len(), 1, "{}", session());
+    story.said(
+        "s",
+        &tool("Bash", test("cargo test -q orders"), "test result: ok. 79 passed", false, NOON - 160 * MINUTE),
+    );
+    story.refresh();
+    assert_eq!(blocked(&story.page("blockers.md")), Vec::<String>::new(), "{}", session());
+    assert_eq!(blocked(&session()), Vec::<String>::new(), "{}", session());
+}
+
 #[test]
 fn what_failed_and_was_not_mended_is_in_the_way() {
     let story = Story::new();
@@ -252,7 +285,7 @@ fn a_session_is_told_to_whoever_resumes_it() {
              - Distilled: [{node}]\n\n\
              ## Goal\n- Move the orders [{asked}]\n\
              ## Decisions\n- We keep both tables [{answered}]\n\
-             ## Open loops\n{loops}- Ask Mara [{answered}]\n\n\
+             ## Open loops\n{loops}- Ask Mara [l:ask-mara-edf7b6]\n\n\
              ## Last said\n- Asked: And the invoices? [{later}]\n\n\
              ## Boundary\n- Compacted up to [{asked}] · harness · 2026-11-21 08:00 · epoch 1 [{node}]\n\
              - Restored in this order: handoff → snapshot → tail → hot files → recall\n\

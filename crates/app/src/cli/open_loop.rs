@@ -4,7 +4,7 @@ use heirloom_engine::clock::parse_rfc3339;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::{Change, Item};
 use heirloom_engine::engine::Engine;
-use heirloom_engine::error::{Error, Result};
+use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::report::items::{EntryReport, ItemsReport, UnfiledReport};
 use heirloom_engine::tree::file_table::Kind;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
@@ -164,5 +164,17 @@ fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) 
 
 fn show(global: &Global, name: &str) -> Result<Exit> {
     let none = Error::not_found("nothing is open yet").hint("heirloom loop add \"…\"");
-    super::files::show_named(global, ACTOR, Kind::OpenLoop, name, none)
+    let e = match super::files::show_named(global, ACTOR, Kind::OpenLoop, name, none) {
+        Err(e) if e.kind() == ErrorKind::NotFound => e,
+        other => return other,
+    };
+    // What pages show as open without a file: its words, and where they were said.
+    let Some(item) = Context::open(global)?.acting_as(ACTOR).unfiled_loop(name)? else { return Err(e) };
+    Ok(print::answer(global.json, &item, || {
+        print::line(&print::safe_line(&item.text));
+        let due = item.due.as_deref().map(|d| format!(" · due {d}")).unwrap_or_default();
+        let place =
+            format!("  said in {} [{}]{due} · no file yet", print::safe_line(&item.thread), item.turns.join(" "));
+        print::line(&Paint::stdout().dim(&place));
+    }))
 }

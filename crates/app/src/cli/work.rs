@@ -1,6 +1,5 @@
 //! `heirloom work`
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use heirloom_engine::clock::{Clock, Millis};
@@ -27,6 +26,10 @@ pub struct Args {
     /// As a hook starts it: in a session of its own, one at a time, without a word
     #[arg(long, hide = true, requires = "drain")]
     detached: bool,
+
+    /// Then wait for what becomes due within ten minutes; so often it was waited for in vain
+    #[arg(long, hide = true, requires = "detached", value_name = "N")]
+    stays: Option<u32>,
 }
 
 /// How long the worker sleeps while jobs wait for their time.
@@ -41,7 +44,7 @@ const LONGEST_WAIT_MS: Millis = IDLE_MS + 60_000;
 /// A worker of hooks waits this long even if another one is waiting for something later.
 const SHORT_WAIT_MS: Millis = 15_000;
 
-/// How often a worker of hooks wakes up in vain before it is gone.
+/// How often workers of hooks wait in vain, one after the other, before they leave it to the next hook.
 const IN_VAIN: u32 = 3;
 
 /// The worker of hooks yields to the program whose hook started it.
@@ -49,7 +52,7 @@ const WORKER_NICENESS: i32 = 10;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if args.detached {
-        return detached(global);
+        return detached(global, args.stays);
     }
     let context = Context::open(global)?;
     let engine = context.acting_as("cli work");
@@ -94,27 +97,19 @@ fn waiting(done: u64, later: u64, next: Millis, now: Millis) -> String {
     )
 }
 
-/// The worker of hooks: does what is due, waits for what soon will be, and is gone. What comes in while it works or lets
-/// go of the lock is seen when it looks again. Without the lock nothing of the home is touched: of two builds, too, only
-/// one works.
-fn detached(global: &Global) -> Result<Exit> {
+/// The worker of hooks: does what is due, waits for what soon will be if it `stays`, and is gone. What comes in while it
+/// works or lets go of the lock is seen when it looks again. Without the lock nothing of the home is touched: of two
+/// builds, too, only one works.
+fn detached(global: &Global, stays: Option<u32>) -> Result<Exit> {
     // Refused where it leads a session already, as when a person tries it in a terminal.
     let _ = rustix::process::setsid();
     let _ = rustix::process::nice(WORKER_NICENESS);
     let at = config::home(global.home.as_deref())?;
-    // Of all workers, one waits for what is due later.
-    let (mut waits, mut in_vain) = (None, 0);
+    let mut in_vain = true;
     loop {
         // The home a hook found. One that is gone since is not made again.
         let home = Home::open_with(&at.value, &home_options())?;
-        let Some(lock) = home.try_lock(hook::worker::LOCK)? else {
-            // Whoever works now sees what is due now, but may be gone before the moment this one waits for.
-            match waits.is_some() {
-                true => std::thread::sleep(LOOK),
-                false => return Ok(Exit::Ok),
-            }
-            continue;
-        };
+        let Some(lock) = home.try_lock(hook::worker::LOCK)? else { return Ok(Exit::Ok) };
         let spooled = spool::names(&home)?.len();
         // Opening stores what is in the spool, for a while.
         let context = Context::existing(global)?;
@@ -126,6 +121,7 @@ fn detached(global: &Global) -> Result<Exit> {
             print::note(&problem.to_string());
         }
         let done = worked.done;
+        in_vain &= done == 0;
         drop(lock);
         // What cannot be done now is left to the next one; what came in while nothing could be done is not.
         let still = engine.instance().due()?;
@@ -135,34 +131,34 @@ fn detached(global: &Global) -> Result<Exit> {
         if again || came_in || some_left {
             continue;
         }
-        let next = engine.instance().next_due()?;
-        in_vain = if done > 0 { 0 } else { in_vain + 1 };
-        let pause = next.map(|next| next - engine.now()).filter(|ms| *ms <= LONGEST_WAIT_MS && in_vain < IN_VAIN);
+        let Some(before) = stays else { return Ok(Exit::Ok) };
+        let vain = if in_vain { before + 1 } else { 0 };
+        let pause = engine.instance().next_due()?.map(|next| next - engine.now());
         // A fixed clock never reaches the moment.
-        let (Some(pause), Clock::System) = (pause, clock()) else { return Ok(Exit::Ok) };
+        let waits = vain < IN_VAIN && matches!(clock(), Clock::System);
+        let Some(pause) = pause.filter(|ms| waits && *ms <= LONGEST_WAIT_MS) else { return Ok(Exit::Ok) };
         // Nothing of the home stays open meanwhile.
         drop((engine, context));
-        if waits.is_none() {
-            waits = home.try_lock(hook::worker::WAITS)?;
-        }
-        if waits.is_none() && pause > SHORT_WAIT_MS {
-            return Ok(Exit::Ok);
-        }
-        if !wait(home.root(), pause) {
-            return Ok(Exit::Ok);
-        }
+        return wait(&home, pause, vain);
     }
 }
 
-/// Waits, in milliseconds. `false`: the home is gone.
-fn wait(home: &Path, pause: Millis) -> bool {
+/// Waits until something is due, in milliseconds, and starts a worker then. Of all that would, one waits; a short while
+/// anyone does, because the other may be waiting for something later.
+fn wait(home: &Home, pause: Millis, vain: u32) -> Result<Exit> {
+    let lock = home.try_lock(hook::worker::WAITS)?;
+    if lock.is_none() && pause > SHORT_WAIT_MS {
+        return Ok(Exit::Ok);
+    }
     let until = Instant::now() + Duration::from_millis(u64::try_from(pause).unwrap_or(0) + 100);
-    while home.exists() {
+    while home.root().exists() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return true;
+            drop(lock);
+            hook::worker::start_again(home, vain);
+            break;
         }
         std::thread::sleep(left.min(LOOK));
     }
-    false
+    Ok(Exit::Ok)
 }

@@ -20,6 +20,11 @@ pub const WAITS: &str = "worker-waits";
 /// Starts a worker unless one is running, and does not wait for it. If it cannot be started, the next hook or command
 /// starts it.
 pub fn start(home: &Home) {
+    start_again(home, 0);
+}
+
+/// [`start`] after a worker waited. `vain`: how often in a row there was nothing to do.
+pub fn start_again(home: &Home, vain: u32) {
     match home.try_lock(LOCK) {
         // The lock is free: the new worker takes it.
         Ok(Some(lock)) => drop(lock),
@@ -28,7 +33,7 @@ pub fn start(home: &Home) {
     let Ok(program) = std::env::current_exe() else { return };
     close_fds::set_fds_cloexec(3, &[]);
     let _ = Command::new(program)
-        .args(["work", "--drain", "--detached", "--home"])
+        .args(["work", "--drain", "--detached", "--stays", &vain.to_string(), "--home"])
         .arg(home.root())
         .env(GUARD, "1")
         .current_dir("/")

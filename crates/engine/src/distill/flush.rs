@@ -4,6 +4,7 @@
 use super::closing;
 use super::due::due;
 use super::load::SessionFacts;
+use super::standing::Resolved;
 use crate::clock::Millis;
 use crate::continuity::open_loop::{self, NewLoop, headline};
 use crate::continuity::proposal::{self, NewProposal};
@@ -84,7 +85,11 @@ pub(super) fn flush(
         return Ok(act);
     }
     let keys = at.read(|tx| closing::keys_of(tx, at.agent_no, row.no))?;
-    let is_here = |e: &Entry| e.field("thread").is_none_or(|key| keys.iter().any(|k| k == key));
+    // A person may have put a loop of this session elsewhere.
+    let is_own =
+        |e: &Entry| Provenance::from_value(e.fields.get("source")).session.as_deref() == Some(facts.key.as_str());
+    let is_here = |e: &Entry| is_own(e) || e.field("thread").is_none_or(|key| keys.iter().any(|k| k == key));
+    let resolved = at.read(|tx| Resolved::load(tx, at.agent_no))?;
     let mut budget = LOOPS;
     for item in node.distillate.open_loops.iter_mut().rev() {
         // It has its file already, wherever a person has put it.
@@ -95,6 +100,10 @@ pub(super) fn flush(
         let known = open.iter().find(|e| is_here(e) && !gone(e) && similarity::same_words(&e.title, &item.text));
         if let Some(known) = known {
             item.file.clone_from(&known.item);
+            continue;
+        }
+        // A person closed it before it had a file.
+        if at.read(|tx| resolved.settles(tx, at.agent_no, item))? {
             continue;
         }
         if budget == 0 {

@@ -69,12 +69,14 @@ const CHANGED: i64 = 2_000;
 /// How many of the loops resolved last are compared word by word.
 const COMPARED: usize = 200;
 
-/// Loops that were resolved and are not open again.
+/// Loops that were resolved and are not open again, and items a person took out before they had a file.
 #[derive(Default)]
 pub(crate) struct Resolved {
     /// The ones changed last first.
     loops: Vec<Settled>,
     by_id: HashMap<String, usize>,
+    /// Ids of items without a file whose line a person took out of MEMORY.md.
+    dismissed: HashSet<String>,
 }
 
 struct Settled {
@@ -102,7 +104,9 @@ impl Resolved {
             let at = r.get::<_, Option<String>>(2)?.as_deref().and_then(moment);
             found.push((id, at, r.get::<_, Option<String>>(3)?.unwrap_or_default(), r.get::<_, Option<String>>(4)?));
         }
-        let mut out = Resolved::default();
+        let dismissed = dismissals::of(tx, agent_no, &PageKey::Memory)?;
+        let dismissed = dismissed.keys().filter_map(|key| key.split_once('#')).filter(|(id, _)| id.starts_with("l:"));
+        let mut out = Resolved { dismissed: dismissed.map(|(id, _)| id.to_owned()).collect(), ..Resolved::default() };
         for (id, at, title, thread) in found.into_iter().filter(|(id, ..)| !open.contains(id)) {
             let words = if out.loops.len() < COMPARED { similarity::words(&title) } else { Vec::new() };
             let thread = thread.filter(|t| !t.trim().is_empty());
@@ -119,10 +123,14 @@ impl Resolved {
 
     /// Whether an open item was said before a loop of its thread, with its id or nearly its words, was resolved.
     pub fn settles(&self, tx: &Read, agent_no: AgentNo, item: &Item) -> Result<bool> {
-        if self.loops.is_empty() {
+        if self.loops.is_empty() && self.dismissed.is_empty() {
             return Ok(false);
         }
-        let named = open_loop::id_of(&item.text).and_then(|id| self.by_id.get(&id)).map(|at| &self.loops[*at]);
+        let id = open_loop::id_of(&item.text);
+        if id.as_ref().is_some_and(|id| self.dismissed.contains(id)) {
+            return Ok(true);
+        }
+        let named = id.and_then(|id| self.by_id.get(&id)).map(|at| &self.loops[*at]);
         let words = similarity::words(&item.text);
         let alike =
             self.loops.iter().take(COMPARED).filter(|l| !words.is_empty() && similarity::same(&l.words, &words));

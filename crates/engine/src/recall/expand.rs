@@ -206,8 +206,7 @@ pub fn expand(
         match file(at, text) {
             // An open item without a file leads to where it was said last.
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                let found = ledger.read(|tx| render::unfiled::find(at, tx, text))?;
-                let turn = found.and_then(|item| item.turns.last().copied()).ok_or(e)?;
+                let turn = ledger.read(|tx| render::unfiled::said_in(at, tx, text))?.ok_or(e)?;
                 return expand(ledger, agent_no, files, &Reference::Turn(turn), reach);
             }
             other => return other.map(|view| without_words(Subject::File(Box::new(view)))),

@@ -7,7 +7,7 @@ use rusqlite::params;
 
 use super::page::{date_of, end_of_day, line, minute, section};
 use super::threads;
-use super::unfiled::{self, Unfiled};
+use super::unfiled::said_now;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
@@ -35,7 +35,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     out.push_str(&waiting(tx, agent)?);
     let (loops, all) = file_table::newest(tx, agent, Kind::OpenLoop, "opened", LINES)?;
     // What is said now comes first: nobody has had the time to file it.
-    let said: Vec<Unfiled> = unfiled::unfiled(at, tx)?.into_iter().filter(|u| u.running).collect();
+    let said = said_now(at, tx)?;
     let mut lines: Vec<String> = said
         .iter()
         .take(LINES / 2)

@@ -20,11 +20,13 @@ use super::threads::{Stand, recent, stand};
 use super::unfiled::{Unfiled, of_threadless};
 use super::why::Why;
 use crate::clock::Millis;
+use crate::continuity::open_loop;
 use crate::error::Result;
 use crate::home::Digest;
 use crate::ledger::Read;
 use crate::ledger::codes::CHUNK;
 use crate::lineage;
+use crate::lineage::distillate::Item;
 use crate::memory::leaf::class_of;
 use crate::memory::{Class, class::Verification};
 use crate::pages::{PageKey, dismissals};
@@ -397,7 +399,7 @@ impl Day {
             parts.push(short(&now.text, 90));
         }
         if let Some(blocked) = blocked.filter(|b| stand.now().is_none_or(|n| !same(&n.text, &b.text))) {
-            parts.push(format!("blocked: {}", short(&blocked.text, 90)));
+            parts.push(format!("blocked: {}{}", short(&blocked.text, 90), id_in_brackets(blocked)));
         }
         let mut step = None;
         if let Some(next) = next.filter(|x| blocked.is_none_or(|b| !same(&b.text, &x.text))) {
@@ -410,7 +412,7 @@ impl Day {
                 // A commitment that holds everywhere is given to every session, so it is not put into the line of one
                 // thread.
                 None if loops.iter().any(|l| l.scope == Scope::AgentWide && l.is(next, &words)) => {}
-                None => parts.push(format!("next: {}", short(&next.text, 90))),
+                None => parts.push(format!("next: {}{}", short(&next.text, 90), id_in_brackets(next))),
             }
         }
         if parts.is_empty() {
@@ -559,6 +561,12 @@ impl Day {
         }
         Ok(out)
     }
+}
+
+/// ` [l:…]`: what closes an open item that a line mentions.
+fn id_in_brackets(item: &Item) -> String {
+    let id = item.file.clone().or_else(|| open_loop::id_of(&item.text));
+    id.map(|id| format!(" [{id}]")).unwrap_or_default()
 }
 
 fn careful(class: Class) -> &'static str {

@@ -159,9 +159,9 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, period: &P
     let lists: &[(&str, &[Item])] = match is_week {
         true => &[
             ("Goal", d.goal.as_slice()),
-            ("Done", &d.done),
             ("Decided", &d.decisions),
             ("Still open", &d.open_loops),
+            ("Done", &d.done),
             ("Blocked", &d.blocked),
         ],
         false => &[("Finished", &d.done), ("Decided", &d.decisions), ("Still open", &d.open_loops)],

@@ -151,20 +151,22 @@ fn recent_turns(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -
     Ok(if out.is_empty() { "Nothing was said here yet.\n".into() } else { fit(&out) })
 }
 
-/// A tool call for which permission was denied.
-struct Denied {
+/// A tool call that keeps failing: one for which permission was denied, or that is no command. What becomes of commands
+/// is told by what blocks their session.
+struct Failing {
     times: usize,
     first: TurnId,
     last: TurnId,
     /// Whether nothing was tried after it in its session.
     at_the_end: bool,
     session_no: SessionNo,
+    is_denied: bool,
     what: String,
 }
 
-/// Denied tool calls, by tool and subject.
+/// Failing tool calls, by tool and subject.
 #[derive(Default)]
-struct Denials(BTreeMap<(String, String), Denied>);
+struct Failures(BTreeMap<(String, String), Failing>);
 
 /// What blocks a session, as its own page says.
 fn blocked(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Result<Vec<String>> {
@@ -189,17 +191,18 @@ fn blockers(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Re
     for session_no in runs.iter().map(|r| r.session_no).filter(|no| seen.insert(*no)).take(SESSIONS) {
         lines.extend(blocked(at, tx, session_no)?);
     }
-    let mut denials = Denials::default();
+    let mut failures = Failures::default();
     for ran in runs.iter().rev() {
-        denials.follow(tx, words, ran)?;
+        failures.follow(tx, words, ran)?;
     }
-    let mut denied: Vec<_> = denials.0.into_iter().filter(|(_, d)| d.times > 1 || d.at_the_end).collect();
-    denied.sort_by_key(|(_, d)| std::cmp::Reverse((d.times > 1, d.last)));
-    for ((tool, subject), d) in denied {
-        let times = if d.times > 1 { format!(" {} times", d.times) } else { String::new() };
-        let ends: Vec<TurnId> = if d.first == d.last { vec![d.last] } else { vec![d.first, d.last] };
+    let mut failing: Vec<_> = failures.0.into_iter().filter(|(_, f)| f.times > 1 || f.at_the_end).collect();
+    failing.sort_by_key(|(_, f)| std::cmp::Reverse((f.is_denied && f.times > 1, f.last)));
+    for ((tool, subject), f) in failing {
+        let word = if f.is_denied { "Not allowed" } else { "Failed" };
+        let times = if f.times > 1 { format!(" {} times", f.times) } else { String::new() };
+        let ends: Vec<TurnId> = if f.first == f.last { vec![f.last] } else { vec![f.first, f.last] };
         let subject = if subject.is_empty() { String::new() } else { format!(" {subject}") };
-        lines.push(format!("Not allowed{times}: {tool}{subject}: {}{}", d.what, refs(&ends)));
+        lines.push(format!("{word}{times}: {tool}{subject}: {}{}", f.what, refs(&ends)));
     }
     if lines.is_empty() {
         return Ok("Nothing is in the way.\n".into());
@@ -228,14 +231,14 @@ fn failed_runs(at: &AssistantHome, words: &Words, runs: &[Ran]) -> Result<Vec<St
     Ok(lines)
 }
 
-impl Denials {
-    /// Processes the tool turns of one run: a denial is added, a later success of the same call removes it.
+impl Failures {
+    /// Processes the tool turns of one run: a failure is added, a later success of the same call removes it.
     fn follow(&mut self, tx: &Read, words: &Words, ran: &Ran) -> Result<()> {
         let tools = recent::tools(tx, ran.run.no, TOOLS)?;
         let last = tools.iter().rfind(|t| t.is_result).map(|t| t.id);
-        for denied in self.0.values_mut().filter(|d| d.session_no == ran.session_no) {
-            // A denial followed by other work did not stop the session.
-            denied.at_the_end &= last.is_none();
+        for f in self.0.values_mut().filter(|f| f.session_no == ran.session_no) {
+            // A failure followed by other work did not stop the session.
+            f.at_the_end &= last.is_none();
         }
         for result in tools.iter().filter(|t| t.is_result) {
             let call = tools.iter().find(|t| !t.is_result && t.call.is_some() && t.call == result.call);
@@ -244,27 +247,29 @@ impl Denials {
             if !result.failed && !is_known {
                 continue;
             }
-            let subject = Subject::of(&words.raw(call.map(|c| c.id))?).in_short();
-            let key = (tool.clone(), subject);
+            let subject = Subject::of(&words.raw(call.map(|c| c.id))?);
+            let key = (tool.clone(), subject.in_short());
             if !result.failed {
                 self.0.remove(&key);
                 continue;
             }
             let what = words.of(Some(result.id), 24)?;
             let lower = what.to_lowercase();
-            if !DENIALS.iter().any(|d| lower.contains(d)) {
+            let is_denied = DENIALS.iter().any(|d| lower.contains(d));
+            if !is_denied && subject.command.is_some() {
                 continue;
             }
-            let denied = self.0.entry(key).or_insert(Denied {
+            let f = self.0.entry(key).or_insert(Failing {
                 times: 0,
                 first: result.id,
                 last: result.id,
                 at_the_end: false,
                 session_no: ran.session_no,
+                is_denied,
                 what: String::new(),
             });
-            (denied.times, denied.last, denied.what) = (denied.times + 1, result.id, what);
-            (denied.at_the_end, denied.session_no) = (last == Some(result.id), ran.session_no);
+            (f.times, f.last, f.what, f.session_no) = (f.times + 1, result.id, what, ran.session_no);
+            (f.at_the_end, f.is_denied) = (last == Some(result.id), is_denied);
         }
         Ok(())
     }

@@ -275,6 +275,18 @@ impl<'t> Standing<'t> {
         Ok(last)
     }
 
+    /// The session in which an item was last said.
+    pub fn session(&self, item: &Item) -> Result<Option<String>> {
+        let Some(turn) = item.turns.last() else { return Ok(None) };
+        Ok(self
+            .tx
+            .prepare_cached(
+                "SELECT session_key FROM turns JOIN sessions USING (session_no) WHERE turn_no = ?1 AND agent_no = ?2",
+            )?
+            .query_row((turn.0, self.agent_no), |r| r.get(0))
+            .optional()?)
+    }
+
     /// When an item was first said, if known.
     pub fn since(&mut self, item: &Item) -> Result<Option<Millis>> {
         let mut first = None;

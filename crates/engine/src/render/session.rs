@@ -10,6 +10,7 @@ use crate::clock::Millis;
 use crate::distill::fold::fold;
 use crate::distill::handoff;
 use crate::distill::standing::{give_ids, still_stands};
+use crate::distill::tail;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::codes::{MESSAGE, USER};
@@ -44,12 +45,17 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Re
     };
     let (words, standing) = (Words::new(at, tx), Standing::of(tx, session_no)?);
     let mut out = about(at, tx, session_no, &row)?;
-    let mut d = still_stands(tx, at.agent_no, &standing.distillate)?;
+    // What was said since the last node counts, too: the page says where the session stands now.
+    let now = tail::standing(tx, session_no, &standing.distillate, &mut |_| Ok(true))?;
+    let mut d = still_stands(tx, at.agent_no, &now)?;
     give_ids(&mut d);
     let runs = recent::runs(tx, session_no, 2)?;
     if !d.is_empty() {
         let names: Vec<String> = standing.nodes.iter().map(|n| n.to_string()).collect();
-        out.push_str(&format!("- Distilled: [{}]\n\n", names.join(" ")));
+        if !names.is_empty() {
+            out.push_str(&format!("- Distilled: [{}]\n", names.join(" ")));
+        }
+        out.push('\n');
         out.push_str(&handoff::render(&d, TOKENS));
     } else if let Some(first) = first_prompt(tx, session_no)? {
         out.push_str(&format!("- Began with: {}{}\n", words.of(Some(first), 80)?, refs(&[first])));

@@ -7,11 +7,12 @@ use super::threads::{Stand, recent, stand};
 use crate::clock::Millis;
 use crate::continuity::open_loop::{self, NewLoop};
 use crate::distill::due::due;
+use crate::distill::state;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
-use crate::lineage::distillate::Item;
+use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
-use crate::thread;
+use crate::thread::{self, ThreadRow};
 use crate::title::wordless;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Kind;
@@ -29,6 +30,8 @@ pub struct Unfiled {
     pub text: String,
     /// Where it was said, oldest first.
     pub turns: Vec<TurnId>,
+    /// The session of the last of them.
+    pub session: Option<String>,
     /// The thread's key and its name.
     pub thread: String,
     pub label: String,
@@ -55,6 +58,7 @@ impl Unfiled {
             title: open_loop::headline(&item.text),
             text: item.text.clone(),
             turns: item.turns.clone(),
+            session: standing.session(item)?,
             thread: key.to_owned(),
             label: label.to_owned(),
             since,
@@ -79,7 +83,13 @@ impl Unfiled {
             kind: None,
             confidence: Some(Origin::Distilled.confidence()),
             opened: self.since,
-            source: Provenance { origin: Origin::Distilled, turns: self.turns.clone(), ..Provenance::default() },
+            // Forgetting the session reaches the file by it.
+            source: Provenance {
+                origin: Origin::Distilled,
+                session: self.session.clone(),
+                turns: self.turns.clone(),
+                node: None,
+            },
         }
     }
 }
@@ -87,18 +97,41 @@ impl Unfiled {
 /// Every open item without a file that a page of a thread shows; of the threads worked in last first, and within a
 /// thread the newest first.
 pub fn unfiled(at: &AssistantHome, tx: &Read) -> Result<Vec<Unfiled>> {
-    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
     let live = running(tx, at.agent_no, at.ledger.now())?;
-    let mut standing = Standing::new(tx, at.agent_no);
-    let mut rows = recent(tx, at.agent_no, Millis::MIN, THREADS)?;
-    for no in live.iter().filter_map(|r| r.thread_no) {
-        if !rows.iter().any(|row| row.no == no) {
-            rows.insert(0, thread::row(tx, at.agent_no, no)?);
+    let mut rows = rows_of(at, tx, &live)?;
+    for row in recent(tx, at.agent_no, Millis::MIN, THREADS)? {
+        if !rows.iter().any(|known| known.no == row.no) {
+            rows.push(row);
         }
     }
-    let mut out: Vec<Unfiled> = of_threadless(at, &mut standing, &live, &loops)?;
+    of_threads(at, tx, &rows, &live)
+}
+
+/// [`unfiled`] of the conversations that go on.
+pub(super) fn said_now(at: &AssistantHome, tx: &Read) -> Result<Vec<Unfiled>> {
+    let live = running(tx, at.agent_no, at.ledger.now())?;
+    let mut out = of_threads(at, tx, &rows_of(at, tx, &live)?, &live)?;
+    out.retain(|item| item.running);
+    Ok(out)
+}
+
+/// The threads in which conversations go on.
+fn rows_of(at: &AssistantHome, tx: &Read, live: &[Running]) -> Result<Vec<ThreadRow>> {
+    let mut rows: Vec<ThreadRow> = Vec::new();
+    for no in live.iter().filter_map(|r| r.thread_no) {
+        if !rows.iter().any(|row| row.no == no) {
+            rows.push(thread::row(tx, at.agent_no, no)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn of_threads(at: &AssistantHome, tx: &Read, rows: &[ThreadRow], live: &[Running]) -> Result<Vec<Unfiled>> {
+    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
+    let mut standing = Standing::new(tx, at.agent_no);
+    let mut out: Vec<Unfiled> = of_threadless(at, &mut standing, live, &loops)?;
     for row in rows {
-        let stand = stand(tx, &mut standing, &row, &loops, &live)?;
+        let stand = stand(tx, &mut standing, row, &loops, live)?;
         for item in stand.unfiled() {
             let runs = live.iter().any(|r| r.thread_no == Some(row.no) && r.says(item));
             out.extend(Unfiled::of(at, &mut standing, item, (&row.key, &row.label), runs)?);
@@ -133,22 +166,53 @@ pub(super) fn of_threadless(
     Ok(out)
 }
 
-/// The open item a person means by its id, with or without its words. `None`: there is none. `Usage` if the id stands
-/// for several, in different threads.
+/// The open item a person means by its id, with or without its words; `ID@THREAD` names the thread, too. `None`: there
+/// is none. `Usage` if the id stands for several, in different threads.
 pub fn find(at: &AssistantHome, tx: &Read, name: &str) -> Result<Option<Unfiled>> {
-    if !name.starts_with("l:") {
-        return Ok(None);
-    }
-    let mut found: Vec<Unfiled> = unfiled(at, tx)?;
-    let exact = found.iter().any(|u| u.id == name);
-    found.retain(|u| if exact { u.id == name } else { wordless(&u.id) == name });
+    let (id, place) = name.split_once('@').map_or((name, None), |(id, place)| (id, Some(place)));
+    let mut found = called(at, tx, id)?;
+    found.retain(|u| place.is_none_or(|place| u.label == place || u.thread == place));
     match found.as_slice() {
         [] => Ok(None),
         [_] => Ok(found.pop()),
         several => {
-            let places: Vec<&str> = several.iter().map(|u| u.label.as_str()).collect();
-            Err(Error::usage(format!("{name} is open in {} threads: {}", several.len(), places.join(", ")))
-                .hint("⟨loop list⟩ shows them; say what it is with ⟨loop add⟩ and close that"))
+            let names: Vec<String> = several.iter().map(|u| format!("{id}@{}", u.label)).collect();
+            Err(Error::usage(format!("{id} is open in {} threads", several.len()))
+                .hint(format!("say which: {}", names.join(", "))))
         }
     }
+}
+
+/// The turn where an open item was said last, by its id; of several threads the one worked in last.
+pub(crate) fn said_in(at: &AssistantHome, tx: &Read, id: &str) -> Result<Option<TurnId>> {
+    Ok(called(at, tx, id)?.first().and_then(|item| item.turns.last().copied()))
+}
+
+/// The items with an id: those that pages show, else those of the newest nodes, which a handoff may show.
+fn called(at: &AssistantHome, tx: &Read, id: &str) -> Result<Vec<Unfiled>> {
+    if !id.starts_with("l:") {
+        return Ok(Vec::new());
+    }
+    let mut found = unfiled(at, tx)?;
+    let exact = found.iter().any(|u| u.id == id);
+    found.retain(|u| if exact { u.id == id } else { wordless(&u.id) == id });
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let is_it = |item: &&Item| open_loop::id_of(&item.text).is_some_and(|own| own == id || wordless(&own) == id);
+    let open = |d: &Distillate| d.open_loops.iter().chain(&d.blocked).chain(&d.next_steps).rev().find(is_it).cloned();
+    let mut standing = Standing::new(tx, at.agent_no);
+    for running in running(tx, at.agent_no, at.ledger.now())? {
+        if let Some(item) = open(&running.distillate) {
+            found.extend(Unfiled::of(at, &mut standing, &item, (&running.key, &running.label), true)?);
+        }
+    }
+    for row in recent(tx, at.agent_no, Millis::MIN, THREADS)? {
+        let nodes = state::of_thread(tx, &thread::members(tx, row.no)?)?.nodes;
+        let item = nodes.iter().find_map(|node| open(&node.distillate));
+        if let Some(item) = item.filter(|_| found.iter().all(|u| u.thread != row.key)) {
+            found.extend(Unfiled::of(at, &mut standing, &item, (&row.key, &row.label), false)?);
+        }
+    }
+    Ok(found)
 }

@@ -78,6 +78,7 @@ pub struct LoopsReport {
 pub struct UnfiledReport {
     pub id: String,
     pub title: String,
+    pub text: String,
     pub turns: Vec<String>,
     pub thread: String,
     pub since: Option<String>,
@@ -93,6 +94,7 @@ impl From<Unfiled> for UnfiledReport {
         UnfiledReport {
             id: item.id,
             title: redact(&item.title).into_owned(),
+            text: redact(&item.text).into_owned(),
             turns: item.turns.iter().map(ToString::to_string).collect(),
             thread: item.thread,
             since: item.since.map(rfc3339),
