@@ -47,9 +47,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 /// The details of an audit row as one line, without the digests that only `verify` uses.
 fn detail(row: &Entry) -> String {
-    let said = row.detail.as_object().into_iter().flatten();
-    let said = said.filter(|(key, _)| !matches!(key.as_str(), "digests" | "first_record" | "last_record"));
-    let words =
-        said.map(|(key, value)| format!("{key} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
+    let details = row.detail.as_object().into_iter().flatten();
+    let details = details.filter(|(key, _)| !matches!(key.as_str(), "digests" | "first_record" | "last_record"));
+    let words = details
+        .map(|(key, value)| format!("{key} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
     words.collect::<Vec<_>>().join(", ")
 }

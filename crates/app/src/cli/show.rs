@@ -68,7 +68,7 @@ const TOOL_LINES: usize = 6;
 /// Lines shown before and after the one named.
 const LINES_AROUND: usize = 3;
 
-/// How many of the things set aside people are shown, newest first.
+/// The most quarantined records that are printed, newest first.
 const QUARANTINE_LINES: usize = 200;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -100,7 +100,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     {
         return show_turn(&engine, global, turn, around, args.raw);
     }
-    // A session's name may look like that of a file; the file comes first.
+    // A session's name may look like a path; a file of that name has precedence.
     let in_a_file = if is_file || of_a_file {
         let part = match (args.revisions, args.revision) {
             (true, _) => Part::Revisions,
@@ -190,7 +190,7 @@ fn show_session(engine: &Engine, global: &Global, name: &str, lane: Option<&str>
     Ok(Exit::Ok)
 }
 
-/// Who speaks, when, and under which id.
+/// The speaker, time and id of a turn.
 pub fn heading(turn: &Turn, now: Millis, paint: Paint) -> String {
     let who = match (turn.role, turn.kind) {
         (_, TurnKind::CompactSummary) => "Compaction summary".to_owned(),
@@ -214,7 +214,7 @@ pub fn heading(turn: &Turn, now: Millis, paint: Paint) -> String {
     format!("{who}  {}", paint.dim(&side.join(" · ")))
 }
 
-/// In the place of words that were forgotten.
+/// The replacement for the text of a forgotten turn.
 fn forgotten(at: Millis, now: Millis) -> String {
     Paint::stdout().dim(&format!("[forgotten {}]", print::when(Some(at), now)))
 }

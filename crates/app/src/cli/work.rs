@@ -60,19 +60,19 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(if total.failed > 0 { Exit::Problems } else { Exit::Ok })
 }
 
-/// The worker of hooks: does what is due and is gone. What comes in while it works or lets go of the lock is seen when it
-/// looks again. Without the lock nothing of the home is touched: of two builds, too, only one works.
+/// The worker that hooks start: it does what is due and exits. Work that arrives meanwhile is found by a second look after
+/// the lock is released. Without the lock it does not touch the home, so that only one worker runs, whatever its build.
 fn detached(global: &Global) -> Result<Exit> {
-    // Refused where it leads a session already, as when a person tries it in a terminal.
+    // Fails if the process leads a session already, as when started by hand in a terminal.
     let _ = rustix::process::setsid();
     let _ = rustix::process::nice(WORKER_NICENESS);
     let at = config::home(global.home.as_deref())?;
     loop {
-        // The home a hook found. One that is gone since is not made again.
+        // The home the hook used; it is not created again if it has been removed.
         let home = Home::open_with(&at.value, &home_options())?;
         let Some(lock) = home.try_lock(hook::worker::LOCK)? else { return Ok(Exit::Ok) };
         let spooled = spool::names(&home)?.len();
-        // Opening stores what is in the spool, for a while.
+        // Opening the home stores the calls in the spool, for a limited time.
         let context = Context::existing(global)?;
         let engine = context.acting_as("worker");
         let left = spool::names(engine.home())?;
@@ -83,7 +83,7 @@ fn detached(global: &Global) -> Result<Exit> {
         }
         let done = worked.done;
         drop(lock);
-        // What cannot be done now is left to the next one; what came in while nothing could be done is not.
+        // Work that cannot be done now is left to the next worker, unless new work arrived meanwhile.
         let still = engine.instance().due()?;
         let again = still > 0 && (done > 0 || still > before);
         let came_in = spool::names(engine.home())?.iter().any(|name| !left.contains(name));
