@@ -111,7 +111,7 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
         next: problem.is_some().then(|| "see what is affected: heirloom verify".into()),
         what: problem.unwrap_or_else(|| format!("{}, structure sound", print::bytes(context.ledger().bytes_on_disk()))),
     });
-    match context.instance().index() {
+    match context.index() {
         Ok(index) => {
             let coverage = context.read(|tx| index.coverage(tx));
             let (ok, what, next) = match coverage {
@@ -137,8 +137,8 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
                 Err(e) => (false, e.to_string(), Some("heirloom reindex".to_owned())),
             };
             checks.push(Check { subject: "Index", ok, what, next });
-            let (model, model_at) = context.instance().model();
-            checks.push(match context.instance().without_model() {
+            let (model, model_at) = context.model();
+            checks.push(match context.without_model() {
                 Some(e) => Check {
                     subject: "Meaning",
                     ok: false,

@@ -63,7 +63,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Discard { files } => {
             let engine = Context::open(global)?.acting_as(ACTOR);
             // No page shows drafts, so nothing is rendered afterwards.
-            let at = engine.instance().assistant(engine.agent(), engine.actor())?;
+            let at = engine.assistant()?;
             let lock = at.lock()?;
             for file in &files {
                 draft::discard(&lock, file)?;

@@ -39,7 +39,7 @@ pub fn show_named(global: &Global, actor: &str, kind: Kind, name: &str, none: Er
 
 /// Opens a file in the user's editor and reads it again. Returns whether it was changed.
 pub fn edit(global: &Global, engine: &Engine, entry: &Entry) -> Result<bool> {
-    let file = engine.instance().assistant(engine.agent(), engine.actor())?.shown(&entry.path);
+    let file = engine.assistant()?.shown(&entry.path);
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() || global.json {
         return Err(Error::usage("say what to change; there is no terminal to open an editor on").hint(format!(
             "see the options (--help), or edit {file} with anything you like: it is read again by itself"
@@ -56,5 +56,5 @@ pub fn edit(global: &Global, engine: &Engine, entry: &Entry) -> Result<bool> {
         return Err(Error::refused(format!("the editor {editor:?} did not end well"))
             .hint(format!("set $VISUAL or $EDITOR; the file is {file}")));
     }
-    engine.instance().reread(engine.agent(), engine.actor(), entry)
+    engine.reread(entry)
 }

@@ -209,7 +209,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 fn act(engine: &Engine) -> Result<AssistantHome<'_>> {
     // An unknown agent is an error here; it is not created.
     engine.agent_no()?;
-    engine.instance().assistant(engine.agent(), engine.actor())
+    engine.assistant()
 }
 
 /// The assistant home for commands that read.

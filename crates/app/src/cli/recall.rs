@@ -64,7 +64,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let mut report = engine.recall(&request)?;
     if global.json {
         // People saw a note about this when the index was opened.
-        report.degraded.extend(engine.instance().without_model().map(|e| format!("by words only: {e}")));
+        report.degraded.extend(engine.without_model().map(|e| format!("by words only: {e}")));
         print::report(&report);
     } else {
         people(&report, engine.now());

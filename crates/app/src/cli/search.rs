@@ -109,7 +109,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
     if global.json {
         // People saw a note about this when the index was opened.
-        report.less.extend(engine.instance().without_model().map(|e| format!("by words only: {e}")));
+        report.less.extend(engine.without_model().map(|e| format!("by words only: {e}")));
         report.degraded |= !report.less.is_empty();
         print::report(&report);
         return Ok(Exit::Ok);

@@ -126,9 +126,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 fn show_turn(engine: &Engine, global: &Global, id: TurnId, around: usize, raw: bool) -> Result<Exit> {
     if raw {
-        return Ok(print::raw(&engine.instance().turn_bytes(engine.agent(), id)?));
+        return Ok(print::raw(&engine.turn_bytes(id)?));
     }
-    let report = engine.instance().turns(engine.agent(), id, around)?;
+    let report = engine.turns(id, around)?;
     Ok(print::answer(global.json, &report, || {
         let paint = Paint::stdout();
         let now = engine.now();
@@ -149,7 +149,7 @@ fn show_turn(engine: &Engine, global: &Global, id: TurnId, around: usize, raw: b
 }
 
 fn show_session(engine: &Engine, global: &Global, name: &str, lane: Option<&str>, full: bool) -> Result<Exit> {
-    let report = engine.instance().session_turns(engine.agent(), name, lane)?;
+    let report = engine.session_turns(name, lane)?;
     if global.json {
         print::report(&report);
         return Ok(Exit::Ok);
@@ -237,7 +237,7 @@ fn body(shown: &ShownTurn, full: bool) -> String {
 
 fn list_quarantine(engine: &Engine, global: &Global) -> Result<Exit> {
     let most = if global.json { usize::MAX >> 1 } else { QUARANTINE_LINES };
-    let report = engine.instance().quarantine(engine.agent(), most)?;
+    let report = engine.quarantine(most)?;
     Ok(print::answer(global.json, &report, || {
         let all = &report.set_aside;
         if all.is_empty() {
@@ -255,7 +255,7 @@ fn list_quarantine(engine: &Engine, global: &Global) -> Result<Exit> {
 }
 
 fn show_quarantined(engine: &Engine, global: &Global, id: QuarantineId, raw: bool) -> Result<Exit> {
-    let (report, bytes) = engine.instance().set_aside(engine.agent(), id)?;
+    let (report, bytes) = engine.set_aside(id)?;
     if raw {
         return Ok(print::raw(&bytes));
     }

@@ -162,7 +162,7 @@ impl Drop for Copy {
 
 impl Copy {
     fn make(context: &Context) -> Result<Copy> {
-        let scratch = context.instance().scratch()?;
+        let scratch = context.scratch()?;
         clear(&scratch);
         let root = context.home().root();
         let files = files(root)?;

@@ -2,9 +2,7 @@
 
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::Result;
-use heirloom_engine::report::threads::{
-    SessionSwitched, StateItem, ThreadChanged, ThreadDetails, ThreadReport, ThreadsChanged, ThreadsReport,
-};
+use heirloom_engine::report::threads::{SessionSwitched, StateItem, ThreadChanged, ThreadReport, ThreadsChanged};
 use heirloom_engine::scope::SessionKey;
 use heirloom_engine::thread::{self, ThreadRow};
 use heirloom_engine::transcript::read;
@@ -217,8 +215,7 @@ fn both_changed(global: &Global, rows: &[ThreadRow; 2], changed: bool, message: 
 }
 
 fn list(engine: &Engine, global: &Global, all: bool, session: Option<&str>, limit: usize) -> Result<Exit> {
-    let agent_no = engine.agent_no()?;
-    let report = engine.read(|tx| ThreadsReport::list(tx, agent_no, all, session, limit))?;
+    let report = engine.threads(all, session, limit)?;
     Ok(print::answer(global.json, &report, || {
         if report.all == 0 {
             print::line(match (session, all) {
@@ -255,8 +252,7 @@ fn list(engine: &Engine, global: &Global, all: bool, session: Option<&str>, limi
 }
 
 fn show(engine: &Engine, global: &Global, name: &str) -> Result<Exit> {
-    let agent_no = engine.agent_no()?;
-    let report = engine.read(|tx| ThreadDetails::gather(tx, agent_no, name))?;
+    let report = engine.thread(name)?;
     if global.json {
         print::report(&report);
         return Ok(Exit::Ok);

@@ -98,7 +98,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::create(&global)?;
     let engine = context.acting_as(if args.demo { "cli up --demo" } else { "cli up" });
     let done = plan.import(&engine)?;
-    let overview = engine.instance().overview(engine.agent(), "cli up")?;
+    let overview = engine.overview()?;
     let exit = import::exit(&done);
     let offer = || if args.demo { Ok(Offered::default()) } else { offer(&global, &host, args.yes) };
     if global.json {

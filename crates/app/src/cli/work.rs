@@ -76,7 +76,7 @@ fn detached(global: &Global) -> Result<Exit> {
         let context = Context::existing(global)?;
         let engine = context.acting_as("worker");
         let left = spool::names(engine.home())?;
-        let before = engine.instance().due()?;
+        let before = engine.due()?;
         let worked = engine.work()?;
         for problem in &worked.problems {
             print::note(&problem.to_string());
@@ -84,7 +84,7 @@ fn detached(global: &Global) -> Result<Exit> {
         let done = worked.done;
         drop(lock);
         // Work that cannot be done now is left to the next worker, unless new work arrived meanwhile.
-        let still = engine.instance().due()?;
+        let still = engine.due()?;
         let again = still > 0 && (done > 0 || still > before);
         let came_in = spool::names(engine.home())?.iter().any(|name| !left.contains(name));
         let some_left = !left.is_empty() && left.len() < spooled;

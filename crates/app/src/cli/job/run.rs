@@ -78,7 +78,7 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<Exit> {
 fn open(global: &Global, name: &JobName, command: &str, started: Millis) -> Result<Opened> {
     let engine = Context::create(global)?.acting_as(ACTOR);
     // Pages are rendered at the end, so that the command does not wait for them.
-    let at = engine.instance().assistant(engine.agent(), ACTOR)?;
+    let at = engine.assistant()?;
     let begun = scheduled::begin(&at, name, command, started)?;
     drop(at);
     Ok(Opened { engine, begun })
