@@ -70,11 +70,11 @@ impl Context {
         let listener: Arc<dyn Listener> = Arc::new(Terminal::new(global.json));
         let engine = Engine::open(&at.value, how, options_with(global, listener))?;
         // A ledger whose profile cannot be read is an error of another command.
-        let said = engine.read(|tx| match read::agent_no(tx, engine.agent())? {
+        let zone_name = engine.read(|tx| match read::agent_no(tx, engine.agent())? {
             Some(no) => profile::get(tx, no, "timezone"),
             None => Ok(None),
         });
-        if let Some(zone) = said.ok().flatten().and_then(|name| zone::named(&name)) {
+        if let Some(zone) = zone_name.ok().flatten().and_then(|name| zone::named(&name)) {
             crate::print::set_zone(zone);
         }
         Ok(Context { engine, home_from: at.from, json: global.json })

@@ -21,6 +21,7 @@
 //! Does no work itself: each verb is a few lines that call one room. A new verb is a function in a room first.
 
 mod look;
+mod upkeep;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -105,11 +106,6 @@ impl Engine {
     /// In whose name it acts.
     pub fn actor(&self) -> &str {
         &self.actor
-    }
-
-    /// Everything around the verbs, for rooms that need more than one of them.
-    pub fn instance(&self) -> &Instance {
-        &self.instance
     }
 
     /// The opened home.

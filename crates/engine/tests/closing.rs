@@ -162,7 +162,7 @@ impl Summarizer for Model<'_> {
                     }
                 }
             }
-            Material::Told(told) => d = told.last().map(|t| t.distillate.clone()).unwrap_or_default(),
+            Material::Summaries(of) => d = of.last().map(|t| t.distillate.clone()).unwrap_or_default(),
         }
         Ok(Summary { text: "Told by the model.".into(), distillate: d })
     }

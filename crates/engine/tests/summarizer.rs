@@ -4,7 +4,7 @@
 use heirloom_engine::distill::Said;
 use heirloom_engine::distill::schema::{LARGEST_ANSWER, SCHEMA, parse};
 use heirloom_engine::distill::summarizer::{
-    Deterministic, Summarizer, SummarizerError, Summary, SummaryRequest, Told, summarize_or_fall_back,
+    Deterministic, NodeSummary, Summarizer, SummarizerError, Summary, SummaryRequest, summarize_or_fall_back,
 };
 use heirloom_engine::event::{Role, TurnKind};
 use heirloom_engine::lineage::distillate::{Distillate, Item, LONGEST_ITEM};
@@ -266,7 +266,8 @@ fn condensation_folds_what_nodes_say_and_names_their_turns_only() {
         ..Distillate::default()
     };
     let (older, newer) = (of("write the parser", "call the bank", 1), of("ship the parser", "write the changelog", 9));
-    let told = [Told { summary: "older", distillate: &older }, Told { summary: "newer", distillate: &newer }];
+    let told =
+        [NodeSummary { summary: "older", distillate: &older }, NodeSummary { summary: "newer", distillate: &newer }];
     let request = SummaryRequest::of_nodes(Kind::Condensed, &told, 500, 40);
     let (summary, source, _) = summarize_or_fall_back(None, &request);
     assert_eq!(source, Source::Deterministic);

@@ -58,7 +58,7 @@ impl LabHome {
             ..Options::default()
         };
         let engine = Engine::open(root, How::Create, options)?.acting_as(ACTOR);
-        engine.instance().ensure_agent(engine.agent(), ACTOR)?;
+        engine.add_agent(engine.agent())?;
         Ok(LabHome { engine })
     }
 
@@ -69,12 +69,12 @@ impl LabHome {
 
     /// The assistant home of the agent, furnished where there is none.
     pub fn assistant(&self) -> Result<AssistantHome<'_>> {
-        self.engine.instance().assistant(self.engine.agent(), ACTOR)
+        self.engine.assistant()
     }
 
     /// The index with everything in it that was stored: words, vectors, and the files of the assistant home.
     pub fn index(&self) -> Result<Lent<'_>> {
-        let mut index = self.engine.instance().index()?;
+        let mut index = self.engine.index()?;
         index.catch_up(self.ledger(), None, &mut |_| {})?;
         index.fill_vectors(self.ledger(), None, &mut |_| {})?;
         index.catch_up_files(&self.assistant()?, None)?;
@@ -83,7 +83,7 @@ impl LabHome {
 
     /// Reads the files into ledger and index; nothing is distilled yet.
     pub fn store(&self, sources: &Sources) -> Result<(Totals, Vec<Problem>)> {
-        self.engine.instance().store(self.engine.agent(), ACTOR, &named(sources))
+        self.engine.store(&named(sources))
     }
 
     /// All that `heirloom import` does: stores, distils, indexes what came of it, renders the pages.

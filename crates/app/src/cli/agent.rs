@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::error::Result;
-use heirloom_engine::report::home::{AgentAdded, AgentsReport};
 use heirloom_engine::scope::AgentId;
-use heirloom_engine::transcript::read::{self, AgentRow};
+use heirloom_engine::transcript::read::AgentRow;
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -51,7 +50,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 fn list(global: &Global) -> Result<Exit> {
     let context = Context::open(global)?;
-    let report = AgentsReport { agents: context.read(read::agents)?, default: context.agent().to_string() };
+    let report = context.agents()?;
     Ok(print::answer(global.json, &report, || {
         let row = |a: &AgentRow| {
             let mark = if a.agent == report.default { "current" } else { "" };
@@ -62,18 +61,15 @@ fn list(global: &Global) -> Result<Exit> {
 }
 
 fn add(global: &Global, agent: &AgentId) -> Result<Exit> {
-    let context = Context::create(global)?;
-    let new = context.instance().agent_no(agent)?.is_none();
-    context.instance().ensure_agent(agent, ACTOR)?;
-    Ok(print::answer(global.json, &AgentAdded { agent: agent.as_str().to_owned(), new }, || {
-        let word = if new { "is known now" } else { "is already known" };
+    let report = Context::create(global)?.acting_as(ACTOR).add_agent(agent)?;
+    Ok(print::answer(global.json, &report, || {
+        let word = if report.new { "is known now" } else { "is already known" };
         print::line(&format!("{agent} {word}. Use it with --agent {agent} or HEIRLOOM_AGENT={agent}."));
     }))
 }
 
 fn adopt(global: &Global, folder: Option<&Path>) -> Result<Exit> {
-    let context = Context::create(global)?;
-    let report = context.instance().adopt(context.agent(), ACTOR, folder)?;
+    let report = Context::create(global)?.acting_as(ACTOR).adopt(folder)?;
     Ok(print::answer(global.json, &report, || {
         print::line(&format!("The pages of {} are those in {}.", report.agent, report.root))
     }))

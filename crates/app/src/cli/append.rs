@@ -47,7 +47,7 @@ fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Lines
         let mut line = Vec::new();
         let mut number = 0u64;
         loop {
-            // Before waiting for more, and not for every line of many.
+            // Acknowledgements are flushed before waiting for more input, not after every line.
             if acknowledge && input.buffer().is_empty() {
                 appending.pause();
             }
@@ -73,7 +73,7 @@ fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Lines
     Ok(taken)
 }
 
-/// One line, held up to one byte more than is allowed; the rest of a longer one is read and dropped.
+/// Reads one line, up to one byte more than is allowed; the rest of a longer line is read and dropped.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
     loop {
         let available = match input.fill_buf() {

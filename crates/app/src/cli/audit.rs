@@ -1,8 +1,7 @@
 //! `heirloom audit`
 
 use heirloom_engine::error::Result;
-use heirloom_engine::ledger::audit::{self, Entry};
-use heirloom_engine::report::home::AuditReport;
+use heirloom_engine::ledger::audit::Entry;
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -28,8 +27,7 @@ enum Command {
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let Command::List { limit } = args.command;
     let context = Context::open(global)?;
-    let agent_no = context.agent_no()?;
-    let report = AuditReport { audit: context.read(|tx| audit::list(tx, agent_no, limit))? };
+    let report = context.audit(limit)?;
     Ok(print::answer(global.json, &report, || {
         let now = context.now();
         let row = |e: &Entry| {
@@ -47,9 +45,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 /// The details of an audit row as one line, without the digests that only `verify` uses.
 fn detail(row: &Entry) -> String {
-    let said = row.detail.as_object().into_iter().flatten();
-    let said = said.filter(|(key, _)| !matches!(key.as_str(), "digests" | "first_record" | "last_record"));
-    let words =
-        said.map(|(key, value)| format!("{key} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
+    let details = row.detail.as_object().into_iter().flatten();
+    let details = details.filter(|(key, _)| !matches!(key.as_str(), "digests" | "first_record" | "last_record"));
+    let words = details
+        .map(|(key, value)| format!("{key} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
     words.collect::<Vec<_>>().join(", ")
 }

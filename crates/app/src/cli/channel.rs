@@ -76,10 +76,10 @@ fn decide(global: &Global, ids: &[String], yes: bool) -> Result<Exit> {
     print_answered(global, &AnsweredReport::of(answered), if yes { "Let in" } else { "Not let in" })
 }
 
-fn print_answered(global: &Global, report: &AnsweredReport, said: &str) -> Result<Exit> {
+fn print_answered(global: &Global, report: &AnsweredReport, message: &str) -> Result<Exit> {
     Ok(print::answer(global.json, report, || {
         for request in &report.events {
-            print::line(&format!("{said}: {} · {}", who(request), request.id));
+            print::line(&format!("{message}: {} · {}", who(request), request.id));
         }
     }))
 }

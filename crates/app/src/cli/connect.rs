@@ -42,7 +42,7 @@ pub struct Args {
     plugin: Option<PathBuf>,
 }
 
-/// What became of a program.
+/// The result of connecting one program.
 pub struct Outcome {
     pub json: Value,
     pub exit: Exit,
@@ -60,7 +60,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     for harness in harnesses {
         let ask = Ask { dry_run: args.dry_run, yes: args.yes, trust: args.trust, diff: true, global };
         let outcome = connect(harness, &host, &how, &ask)?;
-        // What was refused first is what the whole command says.
+        // The first refusal decides the exit code of the command.
         exit = if exit == Exit::Ok { outcome.exit } else { exit };
         all.push(outcome.json);
     }
@@ -76,7 +76,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Those named, or those on this machine.
+/// The programs named by the caller, or all that are installed on this machine.
 pub fn chosen(names: &[String], host: &HostPaths) -> Result<Vec<&'static dyn Harness>> {
     if !names.is_empty() {
         return connection::named(names);
@@ -89,7 +89,7 @@ pub fn chosen(names: &[String], host: &HostPaths) -> Result<Vec<&'static dyn Har
     Ok(here)
 }
 
-/// How much a person wants to be asked.
+/// Whether the user is asked and what is shown before.
 pub struct Ask<'g> {
     pub dry_run: bool,
     pub yes: bool,
@@ -99,7 +99,7 @@ pub struct Ask<'g> {
     pub global: &'g Global,
 }
 
-/// Connects one program, if its files and its user let us.
+/// Connects one program, unless its files or its user prevent it.
 pub fn connect(
     harness: &'static dyn Harness,
     host: &HostPaths,
@@ -142,7 +142,7 @@ pub fn connect(
     if !ask.yes && !can_ask(ask.global) {
         return Ok(outcome(&target, "not connected", &changes, Exit::Refused));
     }
-    if !ask.yes && !said_yes(&format!("Connect {title}?")) {
+    if !ask.yes && !confirm(&format!("Connect {title}?")) {
         print::line("  left as it is");
         return Ok(outcome(&target, "not connected", &changes, Exit::Ok));
     }
@@ -158,20 +158,20 @@ pub fn connect(
     Ok(outcome(&target, "connected", &changes, Exit::Ok))
 }
 
-/// What was changed before, where there is a home.
+/// The changes recorded in the home; empty if there is no home.
 pub fn record(global: &Global) -> Record {
     let at = config::home(global.home.as_deref());
     let options = HomeOptions { allow_network_fs: config::allow_network_fs() };
     at.and_then(|at| Home::open_with(&at.value, &options)).map(|home| Record::load(&home)).unwrap_or_default()
 }
 
-/// The home, made if there is none: what was changed is remembered in it.
+/// The home, created if there is none, because changes are recorded in it.
 pub fn home(global: &Global) -> Result<Home> {
     let at = config::home(global.home.as_deref())?;
     Home::create_with(&at.value, &HomeOptions { allow_network_fs: config::allow_network_fs() })
 }
 
-/// Lists changes, with every line of them where that is wanted.
+/// Lists changes; with `diff`, every changed line.
 pub fn show(changes: &[FileChange], diff: bool) {
     let user = config::user_home().unwrap_or_default();
     for change in changes {
@@ -190,16 +190,16 @@ pub fn show(changes: &[FileChange], diff: bool) {
     }
 }
 
-/// Changes for programs.
+/// The changes as JSON.
 pub fn files_json(changes: &[FileChange]) -> Vec<Value> {
     let one = |c: &FileChange| json!({"path": c.path.display().to_string(), "change": c.kind(), "meaning": c.meaning, "diff": c.diff()});
     changes.iter().map(one).collect()
 }
 
-/// A program whose files were left alone, and why.
+/// The result for a program whose files were not changed, with the reason.
 pub fn refused(harness: &dyn Harness, target: Option<&Target>, e: &Error, global: &Global) -> Outcome {
     let by_hand = target.map(Target::by_hand).unwrap_or_default();
-    // A file that has to be corrected first, somebody saving in that moment, a full disk: nothing to work around.
+    // A file with a syntax error, a concurrent save or a full disk: the user has to act first.
     let is_fixed = e.kind() == ErrorKind::Refused && e.next_step().is_some_and(|next| next.contains("by hand"));
     let by_hand = if is_fixed { by_hand } else { Vec::new() };
     if !global.json {
@@ -233,7 +233,7 @@ fn outcome(target: &Target, state: &str, changes: &[FileChange], exit: Exit) -> 
     Outcome { json, exit }
 }
 
-/// What the user's trust is called in JSON.
+/// The name of a trust state in JSON.
 pub fn trust_word(trust: Trusted) -> &'static str {
     match trust {
         Trusted::Yes => "trusted",
@@ -243,7 +243,7 @@ pub fn trust_word(trust: Trusted) -> &'static str {
     }
 }
 
-/// What is left for the user to do, where a program asks for trust.
+/// Prints what the user still has to do if the program asks for trust.
 fn say_trust(target: &Target) -> Result<()> {
     let title = target.harness.spec().title;
     match target.trusted()? {
@@ -263,20 +263,20 @@ fn say_obstacle(target: &Target) {
     }
 }
 
-/// Whether there is somebody to ask.
+/// Whether a person can be asked: input and output are a terminal, and JSON is not wanted.
 pub fn can_ask(global: &Global) -> bool {
     !global.json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// Asks; anything but a yes is a no.
-fn said_yes(question: &str) -> bool {
+/// Asks a question; any answer but yes counts as no.
+fn confirm(question: &str) -> bool {
     print::out(&format!("{question} [y/N] "));
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
     read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-/// Claude Code's hooks as a plugin folder, in the form its marketplaces have.
+/// Writes Claude Code's hooks as a plugin folder, in the layout of its marketplaces.
 fn plugin(global: &Global, args: &Args, folder: &Path) -> Result<Exit> {
     if args.harness.iter().any(|h| h != "claude-code") || args.trust {
         return Err(Error::usage("only Claude Code takes its hooks as a plugin folder")
@@ -285,7 +285,7 @@ fn plugin(global: &Global, args: &Args, folder: &Path) -> Result<Exit> {
     let folder = std::path::absolute(folder).map_err(|e| Error::io("find", folder, e))?;
     let how = connection::installed(global)?;
     let files = claude_code::install::plugin(&how, env!("CARGO_PKG_VERSION"));
-    // Ours from an earlier time; anything else is somebody's.
+    // Files we wrote earlier may be replaced; all others belong to the user.
     let is_ours = |text: &str| text.contains("\"heirloom\"") || text.contains("heirloom hook claude-code ");
     let home = if args.dry_run { None } else { Some(home(global)?) };
     let changed = connection::own_folder(home.as_ref(), &config::host().home, &folder, &files, is_ours)?;

@@ -107,7 +107,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
 }
 
-/// The longest prompt that is read: what is behind it names nothing the first megabyte did not.
+/// The longest prompt that is read, in bytes; recall needs no more than its first megabyte.
 const LONGEST_PROMPT: u64 = 1 << 20;
 
 fn give(global: &Global, args: Give) -> Result<Exit> {
@@ -136,7 +136,7 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
     let engine = context.acting_as("cli context");
     let workspace = match &args.workspace {
         Some(name) => Some(engine.workspace_id(name)?),
-        // The current folder may be no project at all.
+        // The current folder may not belong to a project.
         None => engine.workspace_id(".").ok(),
     };
     let mut request = ContextRequest {
@@ -195,7 +195,7 @@ fn prompt_explained(explained: &PromptExplained) {
     }
 }
 
-/// What a part cost and what it leads to, each once.
+/// Prints the tokens of a part and the ids its lines refer to, each once.
 fn part_line<'i>(name: &str, tokens: &str, cacheable: bool, items: impl Iterator<Item = &'i str>) {
     let mut ids: Vec<&str> = Vec::new();
     for id in items.filter(|id| !id.is_empty()) {
@@ -217,7 +217,7 @@ fn replay(global: &Global, args: &Replay) -> Result<Exit> {
     show(&engine, global, id, args.why)
 }
 
-/// Prints a context that was given, byte for byte; with `why`, what is in it for what reason.
+/// Prints a context that was given, byte for byte; with `why`, also its parts and what was left out.
 pub fn show(engine: &Engine, global: &Global, id: ContextId, why: bool) -> Result<Exit> {
     let report = engine.replay(id)?;
     if global.json {

@@ -21,12 +21,12 @@ pub struct Args {
     speed: bool,
 }
 
-/// One line of the check-up.
+/// One check and its result.
 struct Check {
     subject: &'static str,
     ok: bool,
     what: String,
-    /// What to do, where something is to be done.
+    /// What the user should do, if anything.
     next: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let programs = checks.len();
     machine(&versions, &mut checks);
     connections(global, &mut checks);
-    // What is said of one program stands together.
+    // Checks of one program are printed together.
     let titles: Vec<&str> = heirloom_harness::ALL.iter().map(|h| h.spec().title).collect();
     checks[programs..].sort_by_key(|c| titles.iter().position(|t| *t == c.subject));
 
@@ -111,7 +111,7 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
         next: problem.is_some().then(|| "see what is affected: heirloom verify".into()),
         what: problem.unwrap_or_else(|| format!("{}, structure sound", print::bytes(context.ledger().bytes_on_disk()))),
     });
-    match context.instance().index() {
+    match context.index() {
         Ok(index) => {
             let coverage = context.read(|tx| index.coverage(tx));
             let (ok, what, next) = match coverage {
@@ -137,8 +137,8 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
                 Err(e) => (false, e.to_string(), Some("heirloom reindex".to_owned())),
             };
             checks.push(Check { subject: "Index", ok, what, next });
-            let (model, model_at) = context.instance().model();
-            checks.push(match context.instance().without_model() {
+            let (model, model_at) = context.model();
+            checks.push(match context.without_model() {
                 Some(e) => Check {
                     subject: "Meaning",
                     ok: false,
@@ -174,7 +174,7 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
     Ok(())
 }
 
-/// The visible files.
+/// Checks the visible files.
 fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
     let visible = match super::visible::look(&context.acting_as("cli doctor")) {
         Ok(Some(visible)) => visible,
@@ -198,7 +198,7 @@ fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
     Ok(())
 }
 
-/// The version of each program that made its newest session.
+/// The version of each program, as of its newest session.
 fn versions(context: &Context) -> Result<BTreeMap<String, String>> {
     let Some(no) = context.read(|tx| read::agent_no(tx, context.agent()))? else { return Ok(BTreeMap::new()) };
     let mut sessions = context.read(|tx| read::sessions(tx, no, &SessionFilter::default()))?;
@@ -256,7 +256,7 @@ fn machine(versions: &BTreeMap<String, String>, checks: &mut Vec<Check>) {
     }
 }
 
-/// How the programs on this machine are connected.
+/// Checks the connections of the programs on this machine.
 fn connections(global: &Global, checks: &mut Vec<Check>) {
     let host = config::host();
     let how = match connection::installed(global) {
@@ -268,48 +268,48 @@ fn connections(global: &Global, checks: &mut Vec<Check>) {
     };
     for harness in connection::connectable().filter(|h| connection::is_here(*h, &host)) {
         let spec = harness.spec();
-        let mut say = |ok: bool, what: String, next: Option<String>| {
+        let mut add = |ok: bool, what: String, next: Option<String>| {
             checks.push(Check { subject: spec.title, ok, what, next });
         };
         let looked = Target::look(harness, &host, &how).and_then(|target| target.state().map(|state| (target, state)));
         let (target, state) = match looked {
             Ok(looked) => looked,
             Err(e) => {
-                say(false, e.to_string(), e.next_step().map(str::to_owned));
+                add(false, e.to_string(), e.next_step().map(str::to_owned));
                 continue;
             }
         };
         let connect = Some(format!("heirloom connect {}", spec.name));
         if state == State::Not {
-            say(true, "not connected".into(), connect);
+            add(true, "not connected".into(), connect);
             continue;
         }
         if let Some((path, why)) = target.forbidden() {
-            say(false, format!("{} keeps it from calling Heirloom: {why}", path.display()), None);
+            add(false, format!("{} keeps it from calling Heirloom: {why}", path.display()), None);
         }
         if let Some((what, next)) = target.obstacle() {
-            say(false, what.into(), Some(next.into()));
+            add(false, what.into(), Some(next.into()));
         }
         let gone: Vec<String> = target.calls().into_iter().filter(|path| !connection::can_run(path)).collect();
         for path in &gone {
-            say(false, format!("calls {path}, which cannot be run; its turns go on without Heirloom"), connect.clone());
+            add(false, format!("calls {path}, which cannot be run; its turns go on without Heirloom"), connect.clone());
         }
         let lacks = target.lacks();
         if !lacks.is_empty() {
-            say(false, format!("does not give Heirloom its permission: {}", lacks.join(", ")), connect.clone());
+            add(false, format!("does not give Heirloom its permission: {}", lacks.join(", ")), connect.clone());
         }
         match state {
             State::Otherwise(how) if target.has_ours() => {
                 let next = format!("keep one of the two: heirloom disconnect {}", spec.name);
-                say(false, format!("{how}, and by its settings: everything is told twice"), Some(next));
+                add(false, format!("{how}, and by its settings: everything is told twice"), Some(next));
             }
-            State::Otherwise(how) => say(true, how.into(), None),
+            State::Otherwise(how) => add(true, how.into(), None),
             State::Connected => match target.trusted() {
-                Ok(None) => say(true, "connected".into(), None),
-                Ok(Some(Trusted::Yes)) => say(true, "connected, and its hooks are trusted".into(), None),
+                Ok(None) => add(true, "connected".into(), None),
+                Ok(Some(Trusted::Yes)) => add(true, "connected, and its hooks are trusted".into(), None),
                 Ok(Some(Trusted::Off)) => {
                     let next = "switch them on in codex: /hooks".to_owned();
-                    say(false, "connected, but some of its hooks are switched off".into(), Some(next));
+                    add(false, "connected, but some of its hooks are switched off".into(), Some(next));
                 }
                 Ok(Some(trust)) => {
                     let why = match trust {
@@ -318,14 +318,14 @@ fn connections(global: &Global, checks: &mut Vec<Check>) {
                     };
                     let next =
                         "open codex, type /hooks and trust Heirloom's; or heirloom connect codex --trust".to_owned();
-                    say(false, format!("connected, but its hooks are {why} and do not run"), Some(next));
+                    add(false, format!("connected, but its hooks are {why} and do not run"), Some(next));
                 }
-                Err(e) => say(false, e.to_string(), e.next_step().map(str::to_owned)),
+                Err(e) => add(false, e.to_string(), e.next_step().map(str::to_owned)),
             },
-            // Said already.
+            // Reported above.
             State::Older | State::Partly if !gone.is_empty() || !lacks.is_empty() => {}
-            State::Older => say(false, "connected, but in an older form or for another home".into(), connect),
-            State::Partly => say(false, "connected in part only".into(), connect),
+            State::Older => add(false, "connected, but in an older form or for another home".into(), connect),
+            State::Partly => add(false, "connected in part only".into(), connect),
             State::Not => {}
         }
     }

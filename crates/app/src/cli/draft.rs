@@ -51,7 +51,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let engine = Context::open(global)?.acting_as(ACTOR);
             let (items, failed) = engine.act(|lock| Ok(draft::promote_all(lock, &files, title.as_deref())))?;
             match failed {
-                // What was done before it is said where the error leaves room for it.
+                // The drafts removed before the error are reported to people; JSON has room for the error only.
                 Some(e) if global.json => Err(e),
                 Some(e) => {
                     print_items(global, &items, "Kept");
@@ -62,8 +62,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         Command::Discard { files } => {
             let engine = Context::open(global)?.acting_as(ACTOR);
-            // No page shows a draft: nothing is rendered afterwards.
-            let at = engine.instance().assistant(engine.agent(), engine.actor())?;
+            // No page shows drafts, so nothing is rendered afterwards.
+            let at = engine.assistant()?;
             let lock = at.lock()?;
             for file in &files {
                 draft::discard(&lock, file)?;

@@ -50,10 +50,10 @@ pub struct Args {
     cursor: Option<String>,
 }
 
-/// Lines of a section people are shown; a program gets them all.
+/// The most lines of a section that are printed; JSON contains all of them.
 const LINES: usize = 6;
 
-/// So much of one turn on a screen of several.
+/// The most lines of one turn if several are printed.
 const TURN_LINES: usize = 12;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -76,11 +76,11 @@ struct Page<'a> {
 impl Page<'_> {
     fn show(&self, report: &ExpandReport, reach: &Reach) {
         let found = &report.found;
-        // With a cursor the rest was shown on the page before.
+        // With a cursor, the page before has shown everything but the words.
         if reach.cursor.is_none() {
             match &found.subject {
                 Subject::Node(view) => self.node(view),
-                // Its words are what it is: they come first.
+                // The words of a turn are printed first.
                 Subject::Turn(view) => return self.turn(view, found.transcript.as_ref(), reach),
                 Subject::File(view) => self.file(view),
                 Subject::Session(view) => {
@@ -157,13 +157,13 @@ impl Page<'_> {
         }
     }
 
-    /// A section of nodes, with the command that leads to the first of them.
+    /// Prints a section of nodes with the command that expands the first of them.
     fn onward(&self, title: &str, mut lines: Vec<String>, to: Option<NodeId>) {
         lines.extend(to.map(|id| self.paint.dim(&format!("heirloom expand {id}"))));
         self.section(title, lines);
     }
 
-    /// What a command leads to, and the command.
+    /// A line with a description and the command that shows it.
     fn way(&self, what: &str, id: &str) -> String {
         format!("{}  {}", print::safe_line(what), self.paint.dim(&See::of("expand", id).to_string()))
     }
@@ -203,8 +203,8 @@ impl Page<'_> {
         let around = view.before.iter().map(|n| format!("before  {}", self.line(n)));
         let around = around.chain(view.after.iter().map(|n| format!("after   {}", self.line(n))));
         let mut around: Vec<String> = around.collect();
-        let told = |n: &&Node| !view.before.iter().chain(&view.after).any(|o| o.id == n.id);
-        let beside: Vec<String> = view.siblings.iter().filter(told).map(|n| n.id.to_string()).take(12).collect();
+        let is_beside = |n: &&Node| !view.before.iter().chain(&view.after).any(|o| o.id == n.id);
+        let beside: Vec<String> = view.siblings.iter().filter(is_beside).map(|n| n.id.to_string()).take(12).collect();
         if !beside.is_empty() {
             around.push(format!("beside  {}", beside.join(" ")));
         }
@@ -263,9 +263,9 @@ impl Page<'_> {
         self.section("Files", first(&files, false));
     }
 
-    /// A node on a line.
+    /// One line about a node.
     fn line(&self, node: &Node) -> String {
-        let told = if node.forgotten { "its words were forgotten".to_owned() } else { subject_of(node) };
+        let subject = if node.forgotten { "its words were forgotten".to_owned() } else { subject_of(node) };
         let mut line = format!(
             "{}  {:10}  {:>9}  {}",
             self.paint.accent(&format!("{:6}", node.id.to_string())),
@@ -273,7 +273,7 @@ impl Page<'_> {
             print::counted(node.count, "turn"),
             print::when(node.times.1, self.now)
         );
-        line.push_str(&format!("  {}", print::cut(&print::safe_line(&told), 70)));
+        line.push_str(&format!("  {}", print::cut(&print::safe_line(&subject), 70)));
         if node.abandoned {
             line.push_str("  (left)");
         }
@@ -405,7 +405,7 @@ impl Page<'_> {
             }
             let text = print::safe(&passage.turn.text);
             let lines: Vec<&str> = text.trim_end().lines().collect();
-            // One turn, or a page somebody pages through, is given whole.
+            // A single turn, and a page of a transcript, is printed in full.
             let whole = alone || reach.cursor.is_some() || reach.limit != TURNS || lines.len() <= TURN_LINES;
             print::line(&if whole { lines.join("\n") } else { lines[..TURN_LINES].join("\n") });
             if !whole {
@@ -427,7 +427,7 @@ impl Page<'_> {
     }
 }
 
-/// The first lines of a section, and how many there are besides.
+/// The first lines of a section, followed by the number of those left out.
 fn first(lines: &[String], more: bool) -> Vec<String> {
     let mut out: Vec<String> = lines.iter().take(LINES.max(8)).cloned().collect();
     if lines.len() > out.len() || more {
@@ -455,7 +455,7 @@ fn kind_of(node: &Node) -> String {
     }
 }
 
-/// What a node is about, on a line.
+/// The subject of a node in one line.
 fn subject_of(node: &Node) -> String {
     let goal = node.distillate.goal.as_ref().map(|g| g.text.as_str());
     let about = if node.summary.trim().is_empty() { goal.unwrap_or("") } else { &node.summary };

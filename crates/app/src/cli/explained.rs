@@ -7,7 +7,7 @@ use heirloom_engine::report::understood::Understood;
 
 use crate::print::{self, Paint};
 
-/// What a search was limited to by its options, as people read it.
+/// The filters of a search as name and value, for people.
 pub type Limits = Vec<(&'static str, String)>;
 
 /// The note below the hits that tells how times in the query were understood. `None` if the query names no time.
@@ -26,7 +26,7 @@ pub fn note(understood: &Understood) -> Option<String> {
     Some(note)
 }
 
-/// How the query was understood, for people.
+/// Prints how the query was understood.
 pub fn people(understood: &Understood, found: Option<&SearchReport>, limits: &Limits) {
     let paint = Paint::stdout();
     let query = &understood.query;
@@ -91,10 +91,10 @@ pub fn recalled(stage: Stage, score: f64, reasons: &[String]) -> String {
     format!("{stage} · score {score:.2} · {}", reasons.join(", "))
 }
 
-/// Ids that are named where several were left out for the same reason.
+/// The most ids printed for one reason.
 const NAMED: usize = 6;
 
-/// What was left out and why, a line for each reason.
+/// Prints what was left out, one line per reason.
 pub fn left_out<'d>(dropped: impl Iterator<Item = (&'d str, &'d str)>) {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (id, why) in dropped {
@@ -106,7 +106,7 @@ pub fn left_out<'d>(dropped: impl Iterator<Item = (&'d str, &'d str)>) {
     if reasons.is_empty() {
         return;
     }
-    // What says what another one says is said once for all of them.
+    // Items left out as duplicates of another item share one line.
     let (same, other): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|(why, _)| why.starts_with("says what "));
     print::line("\nLeft out");
     for (why, ids) in &other {

@@ -92,7 +92,7 @@ fn say(beside: &Beside) {
     });
 }
 
-/// Where a file of a session goes below the folder `--out`: sub-agents into a folder of their own.
+/// The path of a file of a session below the folder `--out`; sub-agents have a folder of their own.
 fn path_in(args: &Args, stream: &StreamRow) -> PathBuf {
     let mut path = args.out.clone().unwrap_or_else(|| ".".into());
     if !stream.lane.is_empty() {
@@ -101,7 +101,7 @@ fn path_in(args: &Args, stream: &StreamRow) -> PathBuf {
     path.join(stream.path.file_name().unwrap_or(stream.path.as_os_str()))
 }
 
-/// Writes parts to their files; one without a file to standard output.
+/// Writes each part to its file, or to standard output if it has none.
 fn write(context: &Context, args: &Args, parts: Vec<(Option<PathBuf>, Part)>) -> Result<Exit> {
     let mut report = ExportReport::default();
     for (path, part) in parts {
@@ -127,14 +127,14 @@ fn write(context: &Context, args: &Args, parts: Vec<(Option<PathBuf>, Part)>) ->
     }))
 }
 
-/// What is not in an export is said (D6).
+/// Prints how many records an export leaves out because they were forgotten (D6).
 fn note_forgotten(records: u64) {
     if records > 0 {
         print::note(&format!("{} forgotten and left out", print::counted(records, "record")));
     }
 }
 
-/// Written beside and moved into place: an export that is cut off leaves no half file under its name.
+/// Writes to a temporary file and moves it into place, so that an interrupted export leaves no partial file.
 fn to_file(context: &Context, path: &Path, force: bool, part: &Part) -> Result<Written> {
     if path.is_dir() {
         return Err(Error::usage(format!("{} is a folder", path.display())).hint("name a file, or use --all"));

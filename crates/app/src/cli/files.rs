@@ -13,7 +13,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Prints a file and where it stands. `more`: what else its last line says.
+/// Prints a file and its path. `more`: a further part of the last line.
 pub fn print_file(json: bool, report: &FileTextReport, more: Option<String>) -> Result<Exit> {
     Ok(print::answer(json, report, || {
         print::line(print::safe(&report.document).trim_end());
@@ -25,21 +25,21 @@ pub fn print_file(json: bool, report: &FileTextReport, more: Option<String>) -> 
     }))
 }
 
-/// Prints the file of a row.
+/// Prints the file of an entry of the file table.
 pub fn show(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<Exit> {
     print_file(context.json, &FileTextReport::of(at, entry)?, None)
 }
 
-/// Prints the item a person means by `name`: the active one, else the newest in the archive. `none`: what to say where
-/// there are no visible files yet.
+/// Prints the item called `name`: the active one, else the newest in the archive. `none`: the error if there are no
+/// visible files yet.
 pub fn show_named(global: &Global, actor: &str, kind: Kind, name: &str, none: Error) -> Result<Exit> {
     let report = Context::open(global)?.acting_as(actor).file(kind, name)?.ok_or(none)?;
     print_file(global.json, &report, None)
 }
 
-/// Opens a file in the person's editor, and brings everything up to date with it. Returns whether they changed it.
+/// Opens a file in the user's editor and reads it again. Returns whether it was changed.
 pub fn edit(global: &Global, engine: &Engine, entry: &Entry) -> Result<bool> {
-    let file = engine.instance().assistant(engine.agent(), engine.actor())?.shown(&entry.path);
+    let file = engine.assistant()?.shown(&entry.path);
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() || global.json {
         return Err(Error::usage("say what to change; there is no terminal to open an editor on").hint(format!(
             "see the options (--help), or edit {file} with anything you like: it is read again by itself"
@@ -47,7 +47,7 @@ pub fn edit(global: &Global, engine: &Engine, entry: &Entry) -> Result<bool> {
     }
     let named = |name| std::env::var(name).ok().filter(|v| !v.trim().is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".into());
-    // As git does it: an editor may come with arguments, and the file's name is one more.
+    // As in git, $EDITOR may contain arguments; the file name is appended to them.
     let status = std::process::Command::new("sh")
         .args(["-c", &format!("{editor} \"$1\""), "heirloom", &file])
         .status()
@@ -56,5 +56,5 @@ pub fn edit(global: &Global, engine: &Engine, entry: &Entry) -> Result<bool> {
         return Err(Error::refused(format!("the editor {editor:?} did not end well"))
             .hint(format!("set $VISUAL or $EDITOR; the file is {file}")));
     }
-    engine.instance().reread(engine.agent(), engine.actor(), entry)
+    engine.reread(entry)
 }

@@ -55,7 +55,7 @@ pub struct Args {
     dry_run: bool,
 }
 
-/// Ids and paths of one kind that people are shown.
+/// The most ids or paths of one kind that are printed.
 const SHOWN: usize = 8;
 
 const BY_HAND: &str = "Files with the words that people wrote, which are left alone";
@@ -94,7 +94,7 @@ fn wish(engine: &Engine, args: &Args) -> Result<Wish> {
     }
     if let Some(text) = &args.text {
         let mut text = super::remember::text_of(text)?;
-        // A line that was piped ends in a newline that is not meant.
+        // The newline at the end of piped input is not part of the text.
         if args.text.as_deref() == Some("-") {
             text.truncate(text.trim_end_matches(['\n', '\r']).len());
         }
@@ -111,7 +111,7 @@ fn wish(engine: &Engine, args: &Args) -> Result<Wish> {
     Ok(Wish::Turns(ids.collect::<Result<_>>()?))
 }
 
-/// Asks, where a person can be asked.
+/// Asks for confirmation if a person can be asked.
 fn agreed(global: &Global) -> Result<bool> {
     if global.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(false);

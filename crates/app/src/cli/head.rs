@@ -205,14 +205,14 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
 }
 
-/// For commands that write.
+/// The assistant home for commands that write; it is created if needed.
 fn act(engine: &Engine) -> Result<AssistantHome<'_>> {
-    // An agent that is not known is an error here, not a new agent.
+    // An unknown agent is an error here; it is not created.
     engine.agent_no()?;
-    engine.instance().assistant(engine.agent(), engine.actor())
+    engine.assistant()
 }
 
-/// For commands that read.
+/// The assistant home for commands that read.
 fn look(engine: &Engine) -> Result<AssistantHome<'_>> {
     engine.agent_no()?;
     Ok(engine.look()?.ok_or_else(|| Error::not_found("there are no pages yet").hint("heirloom up makes them"))?.0)
@@ -222,7 +222,7 @@ fn named(at: &AssistantHome, name: &str) -> Result<PageKey> {
     at.read(|tx| render::shared::named(tx, at.agent_no, name))
 }
 
-/// Prints a report, for programs or for people.
+/// Prints a report as JSON or for people.
 fn print_as<R: Serialize>(json: bool, report: &R, people: impl FnOnce(&R)) -> Result<Exit> {
     if json {
         print::report(report);
@@ -266,7 +266,7 @@ fn show(report: &HeadShown) {
     print::out(&report.text);
 }
 
-/// Every line of a head as it would be rendered now, with what speaks for it, and what was left out.
+/// Prints every line of a head as it would be rendered now with its reasons, and what was left out.
 fn explain(report: &HeadExplained) {
     let paint = Paint::stdout();
     let mut section = None;
@@ -350,13 +350,14 @@ fn committed(report: &HeadCommitted) {
     }
 }
 
-/// Another one is at work on the head, or was since.
+/// Prints that another writer holds the head or has changed it.
 fn busy(report: &BusyReport) {
     print::note(&format!("heirloom: {}", report.what));
     print::note(&format!("          {}", report.next));
 }
 
-/// The words of a section, from a file or standard input; read a little further than what fits, which is then refused.
+/// The text of a section, from a file or standard input. Slightly more than the limit is read, so that a longer text is
+/// refused and not cut.
 fn words(file: &Path) -> Result<String> {
     let stdin = file == Path::new("-");
     if stdin && std::io::stdin().is_terminal() {

@@ -25,8 +25,8 @@ pub fn run(global: &Global, args: &Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// The arguments of a hook as programs give them, read without the help of the argument parser, which takes longer than
-/// everything else a hook does. `None`: they are something else, or want to be explained.
+/// Parses the arguments of a hook as programs pass them, without the argument parser, which takes longer than everything
+/// else a hook does. `None`: the arguments have another form, or ask for help.
 pub fn plainly(arguments: &[OsString]) -> Option<(Global, String, String)> {
     let mut rest = arguments.get(1..)?.iter();
     let mut global = Global::default();
@@ -43,7 +43,7 @@ pub fn plainly(arguments: &[OsString]) -> Option<(Global, String, String)> {
     (command == "hook").then_some((global, program, event))
 }
 
-/// Whether somebody meant to run a hook, however wrongly.
+/// Whether the arguments are those of a hook, even of an invalid call.
 pub fn is_meant(arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().skip(1);
     while let Some(word) = words.next() {

@@ -73,12 +73,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(exit(&done))
 }
 
-/// How a command that imports ends.
+/// The exit code of a command that imports.
 pub fn exit(done: &Imported) -> Exit {
     if done.problems.is_empty() { Exit::Ok } else { Exit::Problems }
 }
 
-/// What is going to be read.
+/// The sources to read.
 #[derive(Default)]
 pub struct Plan {
     sources: Vec<Source>,
@@ -86,7 +86,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Everything a program has.
+    /// Adds all session stores of a program.
     pub fn take(&mut self, found: programs::Found) {
         for path in found.files {
             if let Some(form) = found.harness.claims(&path) {
@@ -96,7 +96,7 @@ impl Plan {
         self.problems.extend(found.errors.iter().map(|e| Problem::of(Path::new(""), e)));
     }
 
-    /// A file or folder that was named.
+    /// Adds a file or folder the user named.
     pub fn path(&mut self, path: &Path, named: Option<&'static dyn Harness>) {
         if !path.is_dir() {
             match programs::whose(path, named) {
@@ -105,7 +105,7 @@ impl Plan {
             }
             return;
         }
-        // In a folder that is not a program's own, names do not tell: whatever looks like a transcript is looked at.
+        // In a folder that belongs to no program, file names prove nothing: every file that looks like a transcript is tried.
         let looks = |p: &Path| match named {
             Some(h) if h.spec().name != "turns" => h.claims(p).is_some() || is_lines(p),
             Some(_) => is_lines(p),
@@ -119,8 +119,8 @@ impl Plan {
         for file in files {
             match programs::whose(&file, named) {
                 Ok((harness, form)) => self.add(harness, form, file),
-                // In a folder, files of other kinds are no problem, only not ours. One that cannot
-                // be read is, and so is a pipe.
+                // Other files in a folder are ignored; a file that cannot be read and a pipe are
+                // problems.
                 Err(e) if e.kind() == ErrorKind::Usage && file.is_file() => {}
                 Err(e) => self.problems.push(Problem::of(&file, &e)),
             }
@@ -131,7 +131,7 @@ impl Plan {
         self.sources.push(Source { program: harness.spec().name, form, path });
     }
 
-    /// The demo's conversation that no program wrote.
+    /// Adds the demo's conversation in the plain format.
     pub fn demo_turns(&mut self, folder: &Path) {
         if let Some(turns) = heirloom_harness::by_name("turns") {
             for file in find(folder, &|p| p.to_string_lossy().ends_with(".turns.jsonl")).0 {
@@ -144,7 +144,7 @@ impl Plan {
         self.sources.is_empty() && self.problems.is_empty()
     }
 
-    /// Reads it. What could not be found stands first among the problems.
+    /// Imports the sources. Problems with finding them come first in the report.
     pub fn import(self, engine: &Engine) -> Result<Imported> {
         let mut done = engine.import(&self.sources)?;
         done.problems.splice(0..0, self.problems);

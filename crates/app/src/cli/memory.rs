@@ -197,8 +197,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         Command::Verify { names } => each(global, &names, "Still holds", change::verify),
         Command::Pin { names, off } => {
-            let said = if off { "No longer pinned" } else { "Pinned" };
-            each(global, &names, said, |lock, all| change::pin(lock, all, !off))
+            let message = if off { "No longer pinned" } else { "Pinned" };
+            each(global, &names, message, |lock, all| change::pin(lock, all, !off))
         }
         Command::Supersede { old, new, text } => supersede(global, &old, new.as_deref(), text.as_deref()),
         Command::Forget { names } => forget(global, &names),
@@ -289,7 +289,7 @@ fn show(global: &Global, name: &str, workspace: Option<&str>) -> Result<Exit> {
 fn each(
     global: &Global,
     names: &[String],
-    said: &str,
+    message: &str,
     act: impl FnOnce(&TreeLock, &[Entry]) -> Result<()>,
 ) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(ACTOR);
@@ -298,14 +298,14 @@ fn each(
         act(lock, &entries)?;
         Ok(ChangedMemories::of(lock.at, &entries))
     })?;
-    print_changed(global, &report, said)
+    print_changed(global, &report, message)
 }
 
-fn print_changed(global: &Global, report: &ChangedMemories, said: &str) -> Result<Exit> {
+fn print_changed(global: &Global, report: &ChangedMemories, message: &str) -> Result<Exit> {
     Ok(print::answer(global.json, report, || {
         for memory in &report.items {
             let id = memory.file.id.as_deref().unwrap_or_default();
-            print::line(&format!("{said}: {} · {id}", print::safe_line(&memory.file.title)));
+            print::line(&format!("{message}: {} · {id}", print::safe_line(&memory.file.title)));
         }
     }))
 }

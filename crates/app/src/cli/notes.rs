@@ -9,24 +9,24 @@ use heirloom_engine::tree::file_table::{Kind, State};
 use super::{explained, search};
 use crate::print::{self, Paint};
 
-/// The word for turns among the kinds.
+/// The value of `--kind` for turns.
 const TURN: &str = "turn";
 
-/// What `--kind` knows: turns, and the files worth naming.
+/// The values of `--kind`: turns and kinds of visible files.
 pub const KINDS: [&str; 12] =
     [TURN, "memory", "loop", "proposal", "daily", "artifact", "rollup", "page", "head", "index", "note", "skill"];
 
-/// What a search is to go through.
+/// Which items a search covers.
 pub struct Wanted {
     pub turns: bool,
     pub files: bool,
-    /// Empty: all.
+    /// Empty: all kinds.
     pub kinds: Vec<Kind>,
 }
 
 impl Wanted {
-    /// `only_turns`: an option that no file can fit was given; `only_files`: one that no turn can; `of_files`: one that
-    /// says which files.
+    /// `only_turns`: an option applies to turns only; `only_files`: one applies to files only; `of_files`: one selects
+    /// files.
     pub fn of(kinds: &[String], only_turns: bool, only_files: bool, of_files: bool) -> Result<Wanted> {
         let named: Vec<Kind> = kinds.iter().filter_map(|k| Kind::named(k)).collect();
         if only_turns && (!named.is_empty() || only_files || of_files) {
@@ -44,7 +44,7 @@ impl Wanted {
     }
 }
 
-/// The hits, for people.
+/// Prints the files that were found.
 pub fn people(files: &[FileHitReport], turns_follow: bool, explain: bool) {
     if files.is_empty() {
         return;
@@ -83,7 +83,7 @@ pub fn people(files: &[FileHitReport], turns_follow: bool, explain: bool) {
     }
 }
 
-/// An item's id, else its place.
+/// The id of an item, else its path and line.
 fn name(hit: &FileHit) -> String {
     let place = || format!("{}:{}", hit.entry.path, hit.line);
     print::safe_line(&hit.entry.item.clone().unwrap_or_else(place))

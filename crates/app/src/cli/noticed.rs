@@ -20,7 +20,7 @@ fn shown(p: &Pending) -> String {
     })
 }
 
-/// Prints what waits; with `all`, what was decided, too.
+/// Prints the notices that wait for a decision; with `all`, also decided ones.
 pub fn list(global: &Global, actor: &str, all: bool) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(actor);
     let report = engine.noticed(all)?;
@@ -40,7 +40,7 @@ pub fn list(global: &Global, actor: &str, all: bool) -> Result<Exit> {
     }))
 }
 
-/// Does what a person decided, and prints what came of it.
+/// Carries out a decision and prints its result.
 pub fn review(global: &Global, actor: &str, verdict: &Verdict) -> Result<Exit> {
     let report = Context::open(global)?.acting_as(actor).review(verdict)?;
     Ok(print::answer(global.json, &report, || match &report {
@@ -48,17 +48,17 @@ pub fn review(global: &Global, actor: &str, verdict: &Verdict) -> Result<Exit> {
         ReviewReport::Rejected { items } => print_people(items, "Rejected"),
         ReviewReport::Undone(undone) => {
             print::line(&format!("Waits again: {} · {}", print::safe_line(&undone.proposal.title), undone.proposal.id));
-            for (ids, said) in [(&undone.removed, "gone again"), (&undone.restored, "counts again")] {
-                ids.iter().for_each(|id| print::line(&format!("  {said}: {id}")));
+            for (ids, message) in [(&undone.removed, "gone again"), (&undone.restored, "counts again")] {
+                ids.iter().for_each(|id| print::line(&format!("  {message}: {id}")));
             }
         }
         ReviewReport::Accepted { items } => {
             for item in items {
-                let said = match &item.memory {
+                let message = match &item.memory {
                     Some(memory) => remember::sentence(memory),
                     None => format!("Set in your profile: {}", shown(&item.pending)),
                 };
-                print::line(&format!("{} {said}", item.id));
+                print::line(&format!("{} {message}", item.id));
             }
         }
         ReviewReport::Dismissed { items } => {

@@ -91,12 +91,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let source = Provenance { origin: Origin::User, ..Provenance::default() };
             let new = NewLoop { title, text, scope, due, source, ..NewLoop::default() };
             let item = engine.act(|lock| open_loop::add(lock, &new))?;
-            let said = match item.change {
+            let message = match item.change {
                 Change::New => "Open now",
                 Change::Changed => "Was open; added to it",
                 Change::Same => "Was open already, just so",
             };
-            Ok(print_items(global, &[item], said))
+            Ok(print_items(global, &[item], message))
         }
         Command::Resolve { names, note } => {
             let engine = Context::open(global)?.acting_as(ACTOR);
@@ -116,15 +116,15 @@ pub fn scope_of(engine: &Engine, workspace: &str) -> Result<String> {
     Ok(format!("workspace/{}", engine.workspace_id(workspace)?))
 }
 
-/// Prints what an act did to items.
-pub fn print_items(global: &Global, items: &[Item], said: &str) -> Exit {
-    print::answer(global.json, &ItemsReport { items }, || print_people(items, said))
+/// Prints the items an act changed. `message`: what happened to them.
+pub fn print_items(global: &Global, items: &[Item], message: &str) -> Exit {
+    print::answer(global.json, &ItemsReport { items }, || print_people(items, message))
 }
 
-/// Prints what an act did to items, for people.
-pub fn print_people(items: &[Item], said: &str) {
+/// [`print_items`] for people.
+pub fn print_people(items: &[Item], message: &str) {
     for item in items {
-        print::line(&format!("{said}: {} · {}", print::safe_line(&item.title), item.id));
+        print::line(&format!("{message}: {} · {}", print::safe_line(&item.title), item.id));
         print::line(&Paint::stdout().dim(&format!("  {}", item.path)));
     }
 }

@@ -45,13 +45,13 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     match args.command {
         Command::Show => show(global),
         Command::Set { key, value } => {
-            // Checked first: a value that cannot be must not make a home.
+            // Checked first: an invalid value must not create a home.
             let key = profile::sound_key(&key)?;
             let value = profile::sound_value(&key, &value)?;
             let engine = Context::create(global)?.acting_as(ACTOR);
             let changed = engine.act_unlocked(|at| profile::set(at, &key, &value, "user"))?;
-            let said = if changed { "is now" } else { "is already" };
-            let line = format!("{key} {said} {}", print::safe_line(&value));
+            let verb = if changed { "is now" } else { "is already" };
+            let line = format!("{key} {verb} {}", print::safe_line(&value));
             print_change(global, &ProfileChange { key, value: Some(value), changed }, &line)
         }
         Command::Unset { key } => {

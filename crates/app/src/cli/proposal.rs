@@ -128,7 +128,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 Some(scope) => scope,
                 None => remember::destination(&engine, Some(class.name()), None)?.1,
             };
-            // What could not be merged is not proposed.
+            // A proposal that could never be merged is refused.
             scope.holds(class)?;
             let source = Provenance { origin: Origin::User, ..Provenance::default() };
             let (class, scope) = (class.name().to_owned(), scope.to_string());
@@ -153,7 +153,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
 }
 
-/// The scope that was asked for; `None` where none was.
+/// The scope given by options; `None` if there is none.
 pub fn scope_of(engine: &Engine, scope: Option<&str>, workspace: Option<&str>) -> Result<Option<Scope>> {
     let project = |name: &str| Ok(Some(Scope::Workspace(engine.workspace_id(name)?)));
     match (scope, workspace) {
@@ -205,8 +205,8 @@ fn edit(global: &Global, engine: &Engine, name: &str, edit: &proposal::Edit) -> 
     let changed = if in_editor { super::files::edit(global, engine, &entry)? } else { written };
     let report = EditedReport { id: entry.item, path: entry.path, changed };
     Ok(print::answer(global.json, &report, || {
-        let said = if changed { "Changed" } else { "Says so already" };
+        let verb = if changed { "Changed" } else { "Says so already" };
         let id = report.id.as_deref().unwrap_or_default();
-        print::line(&format!("{said}: {} · {id}", print::safe_line(&entry.title)));
+        print::line(&format!("{verb}: {} · {id}", print::safe_line(&entry.title)));
     }))
 }

@@ -47,7 +47,7 @@ pub struct Args {
     explain: bool,
 }
 
-/// Tokens of a question that are shown again.
+/// The most tokens of the question that are repeated in the output.
 const SHOWN: usize = 60;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -63,8 +63,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     };
     let mut report = engine.recall(&request)?;
     if global.json {
-        // People were told when the index was opened.
-        report.degraded.extend(engine.instance().without_model().map(|e| format!("by words only: {e}")));
+        // People saw a note about this when the index was opened.
+        report.degraded.extend(engine.without_model().map(|e| format!("by words only: {e}")));
         print::report(&report);
     } else {
         people(&report, engine.now());

@@ -11,7 +11,7 @@ use crate::print;
 pub struct Args {}
 
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
-    let done = Context::open(global)?.instance().reindex("cli reindex")?;
+    let done = Context::open(global)?.acting_as("cli reindex").reindex()?;
     Ok(print::answer(global.json, &done, || {
         print::line(&format!(
             "{}{} indexed in {:.1} s, {}",

@@ -56,15 +56,15 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     print_remembered(global, &report, args.class.is_none())
 }
 
-/// Proposes, and prints what came of it.
+/// Adds a proposal and prints the result.
 pub fn propose(global: &Global, engine: &Engine, new: &NewProposal) -> Result<Exit> {
     let (item, waits) = engine.act(|lock| review::propose(lock, new))?;
-    let said = match item.change {
+    let message = match item.change {
         Change::New => "Proposed",
         Change::Changed => "Was proposed; added to it",
         Change::Same => "Was proposed already, just so",
     };
-    let exit = super::open_loop::print_items(global, std::slice::from_ref(&item), said);
+    let exit = super::open_loop::print_items(global, std::slice::from_ref(&item), message);
     let is = |e: &Entry| e.class.as_deref() == Some(&*new.class) && e.scope.as_deref() == Some(&*new.scope);
     if let Some(entry) = waits.filter(|e| !is(e)) {
         let scope = entry.scope.as_deref().map(|s| s.strip_prefix("workspace/").map_or("everything", label_of));
@@ -81,7 +81,7 @@ pub fn propose(global: &Global, engine: &Engine, new: &NewProposal) -> Result<Ex
     Ok(exit)
 }
 
-/// A text as it was given, or from standard input.
+/// The text of an argument, or of standard input if it is `-`.
 pub fn text_of(text: &str) -> Result<String> {
     if text != "-" {
         return Ok(text.to_owned());
@@ -94,13 +94,13 @@ pub fn text_of(text: &str) -> Result<String> {
         .read_to_end(&mut read)
         .map_err(|e| Error::usage("standard input cannot be read").because(e))?;
     if read.len() > LARGEST_TEXT {
-        // Said like any other text that is too long, and before a letter that was cut in two.
+        // A text that is too long is refused as such, before its cut last character would be noticed.
         leaf::check_text(&String::from_utf8_lossy(&read))?;
     }
     String::from_utf8(read).map_err(|e| Error::usage("standard input is not UTF-8").because(e))
 }
 
-/// The class and scope of a memory: as it was asked for, else by where the command runs.
+/// The class and scope of a memory: as the options say, else by the current folder.
 pub fn destination(engine: &Engine, class: Option<&str>, workspace: Option<&str>) -> Result<(Class, Scope)> {
     let class = class.map(Class::parse).transpose()?;
     let project = in_project();
@@ -117,14 +117,14 @@ pub fn destination(engine: &Engine, class: Option<&str>, workspace: Option<&str>
     Ok((class, scope))
 }
 
-/// The home directory and what is above it are no project.
+/// Whether the current folder is in a project. The home directory and its parents are not.
 fn in_project() -> bool {
     let Ok(here) = std::env::current_dir() else { return false };
     let Some(home) = config::user_home() else { return here.parent().is_some() };
     !home.canonicalize().unwrap_or(home).starts_with(&here)
 }
 
-/// Prints what remembering came to. `guessed`: no class was asked for.
+/// Prints the result of remembering. `guessed`: no class was given.
 pub fn print_remembered(global: &Global, report: &RememberedReport, guessed: bool) -> Result<Exit> {
     Ok(print::answer(global.json, report, || {
         for item in &report.items {

@@ -7,10 +7,10 @@ use heirloom_engine::report::import::Imported;
 
 use crate::print::{bytes, count, counted, line, safe_line};
 
-/// How many problems are printed before the rest is only counted.
+/// The most problems that are printed; the rest is counted.
 const SHOWN: usize = 12;
 
-/// One line per problem, the first dozen of them.
+/// Prints the first problems, one line each.
 fn problems(problems: &[Problem]) {
     for p in problems.iter().take(SHOWN) {
         line(&format!("  {}", safe_line(&p.to_string())));
@@ -40,7 +40,7 @@ pub fn summary(done: &Imported) -> String {
     )
 }
 
-/// How an import whose sources had problems ended.
+/// Prints the problems of an import.
 pub fn incomplete(done: &Imported) {
     if done.problems.is_empty() {
         return;

@@ -108,8 +108,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         report = report.explained(&limits);
     }
     if global.json {
-        // People were told when the index was opened.
-        report.less.extend(engine.instance().without_model().map(|e| format!("by words only: {e}")));
+        // People saw a note about this when the index was opened.
+        report.less.extend(engine.without_model().map(|e| format!("by words only: {e}")));
         report.degraded |= !report.less.is_empty();
         print::report(&report);
         return Ok(Exit::Ok);
@@ -176,7 +176,7 @@ fn people(report: &SearchReport, limits: &Limits, now: Millis, explain: bool) {
         };
         let mut foot = vec![found.show.to_string(), why];
         foot.retain(|part| !part.is_empty());
-        // Once a session: it is the longest thing on the screen and says the same each time.
+        // Printed once per session, because it is long and always the same.
         if !resumed.contains(&found.session.as_str())
             && let Some(resume) = &found.resume
         {
@@ -209,7 +209,7 @@ fn people(report: &SearchReport, limits: &Limits, now: Millis, explain: bool) {
     }
 }
 
-/// A passage in at most three lines, its matches painted.
+/// Prints a passage in at most three lines, its matches highlighted.
 pub fn passage(passage: &str, width: usize, paint: Paint) {
     for line in wrap(&marked(passage), width.saturating_sub(4)) {
         print::line(&format!("    {}", painted(&line, paint)));
@@ -225,7 +225,7 @@ fn who(hit: &Hit) -> String {
     }
 }
 
-/// Marks that survive wrapping: each marked word on its own.
+/// Marks each matched word separately, so that marks survive line breaks.
 fn marked(passage: &str) -> String {
     let mut out = String::new();
     let mut inside = false;
@@ -260,7 +260,7 @@ fn painted(line: &str, paint: Paint) -> String {
     out
 }
 
-/// At most three lines of words.
+/// Breaks a text into at most three lines.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     let visible = |s: &str| s.chars().filter(|c| !matches!(*c, snippet::MATCH_START | snippet::MATCH_END)).count();

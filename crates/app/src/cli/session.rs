@@ -49,15 +49,13 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as("cli session");
     match args.command {
         Command::List { workspace, harness, limit } => {
-            let agent_no = engine.agent_no()?;
-            let workspaces =
-                workspace.as_deref().map(|w| engine.instance().workspaces_named(agent_no, w)).transpose()?;
+            let workspaces = workspace.as_deref().map(|w| engine.workspaces_named(w)).transpose()?;
             let filter = SessionFilter { harness, workspaces, limit: Some(limit), ..SessionFilter::default() };
             list(&engine, global, &filter)
         }
         Command::Show { key } => show(&engine, global, &key),
         Command::End { key } => {
-            let report = engine.instance().end_session(engine.agent(), engine.actor(), &key)?;
+            let report = engine.end_session(&key)?;
             Ok(print::answer(global.json, &report, || {
                 let word = if report.ended { "is over" } else { "was over already" };
                 print::line(&format!("{} {word}.", report.session));

@@ -68,7 +68,7 @@ const TOOL_LINES: usize = 6;
 /// Lines shown before and after the one named.
 const LINES_AROUND: usize = 3;
 
-/// How many of the things set aside people are shown, newest first.
+/// The most quarantined records that are printed, newest first.
 const QUARANTINE_LINES: usize = 200;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -100,7 +100,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     {
         return show_turn(&engine, global, turn, around, args.raw);
     }
-    // A session's name may look like that of a file; the file comes first.
+    // A session's name may look like a path; a file of that name has precedence.
     let in_a_file = if is_file || of_a_file {
         let part = match (args.revisions, args.revision) {
             (true, _) => Part::Revisions,
@@ -126,9 +126,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 fn show_turn(engine: &Engine, global: &Global, id: TurnId, around: usize, raw: bool) -> Result<Exit> {
     if raw {
-        return Ok(print::raw(&engine.instance().turn_bytes(engine.agent(), id)?));
+        return Ok(print::raw(&engine.turn_bytes(id)?));
     }
-    let report = engine.instance().turns(engine.agent(), id, around)?;
+    let report = engine.turns(id, around)?;
     Ok(print::answer(global.json, &report, || {
         let paint = Paint::stdout();
         let now = engine.now();
@@ -149,7 +149,7 @@ fn show_turn(engine: &Engine, global: &Global, id: TurnId, around: usize, raw: b
 }
 
 fn show_session(engine: &Engine, global: &Global, name: &str, lane: Option<&str>, full: bool) -> Result<Exit> {
-    let report = engine.instance().session_turns(engine.agent(), name, lane)?;
+    let report = engine.session_turns(name, lane)?;
     if global.json {
         print::report(&report);
         return Ok(Exit::Ok);
@@ -190,7 +190,7 @@ fn show_session(engine: &Engine, global: &Global, name: &str, lane: Option<&str>
     Ok(Exit::Ok)
 }
 
-/// Who speaks, when, and under which id.
+/// The speaker, time and id of a turn.
 pub fn heading(turn: &Turn, now: Millis, paint: Paint) -> String {
     let who = match (turn.role, turn.kind) {
         (_, TurnKind::CompactSummary) => "Compaction summary".to_owned(),
@@ -214,7 +214,7 @@ pub fn heading(turn: &Turn, now: Millis, paint: Paint) -> String {
     format!("{who}  {}", paint.dim(&side.join(" · ")))
 }
 
-/// In the place of words that were forgotten.
+/// The replacement for the text of a forgotten turn.
 fn forgotten(at: Millis, now: Millis) -> String {
     Paint::stdout().dim(&format!("[forgotten {}]", print::when(Some(at), now)))
 }
@@ -237,7 +237,7 @@ fn body(shown: &ShownTurn, full: bool) -> String {
 
 fn list_quarantine(engine: &Engine, global: &Global) -> Result<Exit> {
     let most = if global.json { usize::MAX >> 1 } else { QUARANTINE_LINES };
-    let report = engine.instance().quarantine(engine.agent(), most)?;
+    let report = engine.quarantine(most)?;
     Ok(print::answer(global.json, &report, || {
         let all = &report.set_aside;
         if all.is_empty() {
@@ -255,7 +255,7 @@ fn list_quarantine(engine: &Engine, global: &Global) -> Result<Exit> {
 }
 
 fn show_quarantined(engine: &Engine, global: &Global, id: QuarantineId, raw: bool) -> Result<Exit> {
-    let (report, bytes) = engine.instance().set_aside(engine.agent(), id)?;
+    let (report, bytes) = engine.set_aside(id)?;
     if raw {
         return Ok(print::raw(&bytes));
     }

@@ -14,9 +14,9 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// What of a file is to be shown.
+/// Which state of a file is shown.
 pub enum Part {
-    /// As it stands; of one named with a line, so many lines around it.
+    /// The current one; with a line number, so many lines before and after it.
     Now {
         around: usize,
     },
@@ -54,7 +54,7 @@ fn no_files(engine: &Engine) -> Error {
     Error::not_found(format!("the agent {} has no files yet", engine.agent()))
 }
 
-/// The lines around one of them, for people.
+/// Prints lines of a file.
 fn lines(report: &LinesReport) {
     let paint = Paint::stdout();
     let width = report.lines.last().map_or(1, |last| last.line.to_string().len());
@@ -68,7 +68,7 @@ fn lines(report: &LinesReport) {
     print::line(&paint.dim(&print::safe_line(&foot.join(" · "))));
 }
 
-/// What was kept of all files, or one of these states by its number.
+/// Prints the kept states of all files, or one of them by its number.
 pub fn kept(engine: &Engine, global: &Global, no: Option<i64>, raw: bool) -> Result<Exit> {
     let Some((at, _)) = engine.look()? else { return Err(no_files(engine)) };
     match no {

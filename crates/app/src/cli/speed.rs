@@ -22,20 +22,20 @@ use crate::error::Exit;
 use crate::hook::worker;
 use crate::print::{self, Paint};
 
-/// The beginning of a copy's name.
+/// The prefix of a copy's folder name.
 const COPY: &str = "speed-";
 
 /// Homes with more bytes are not copied.
 const LARGEST: u64 = 4 << 30;
 
-/// Turns of this home that are imported once more, into the copy.
+/// The number of turns of this home that are imported again into the copy.
 const TURNS: usize = 200;
 
-/// Queries, and how often each is asked.
+/// The number of queries, and how often each is run.
 const QUERIES: usize = 5;
 const ROUNDS: usize = 3;
 
-/// Sessions whose prompt runs a hook.
+/// The number of sessions whose prompt is passed to a hook.
 const PROMPTS: usize = 9;
 
 /// Wall times of whole processes, in milliseconds, in ascending order.
@@ -89,7 +89,7 @@ impl Line {
     }
 }
 
-/// Words of the home itself.
+/// Texts of the home to measure with.
 struct Sample {
     /// Texts of the newest turns, newest session first: the prompts to measure with.
     texts: Vec<String>,
@@ -126,14 +126,14 @@ impl Sample {
         }
     }
 
-    /// The turns as new ones of another session, one line each.
+    /// The turns as lines of a new session in the plain format.
     fn as_new_session(&self, session: &str) -> String {
         let lines = self.texts.iter().enumerate();
         lines.map(|(n, text)| format!("{}\n", json!({"session": session, "id": n.to_string(), "text": text}))).collect()
     }
 }
 
-/// Queries of three words each, taken from all over the texts.
+/// Queries of three words each, spread over the texts.
 fn queries(texts: &[String]) -> Vec<String> {
     let mut words: Vec<&str> = Vec::new();
     for word in texts.iter().flat_map(|t| t.split(|c: char| !c.is_alphabetic())).filter(|w| w.chars().count() > 4) {
@@ -162,7 +162,7 @@ impl Drop for Copy {
 
 impl Copy {
     fn make(context: &Context) -> Result<Copy> {
-        let scratch = context.instance().scratch()?;
+        let scratch = context.scratch()?;
         clear(&scratch);
         let root = context.home().root();
         let files = files(root)?;
@@ -182,13 +182,13 @@ impl Copy {
         for below in layout::DIRECTORIES {
             make_private(&copy.home.join(below.as_str()))?;
         }
-        // While this is read, nobody empties the log the newest turns stand in.
+        // An open read transaction keeps other processes from truncating the log with the newest turns.
         context.read(|_| {
             for file in &files {
                 let (from, to) = (root.join(file), copy.home.join(file));
                 make_private(to.parent().unwrap_or(&copy.home))?;
                 match std::fs::copy(&from, &to) {
-                    // It went meanwhile: a log that another process emptied.
+                    // Removed meanwhile, as a log is when another process has emptied it.
                     Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
                     done => done.map(drop).map_err(|e| Error::io("copy", &from, e))?,
                 }
@@ -200,7 +200,7 @@ impl Copy {
 
     fn measure(&self, global: &Global, sample: &Sample) -> Result<[Line; 3]> {
         let home = Home::open_with(&self.home, &crate::context::home_options())?;
-        // A hook would start a worker beside the next measurement; it finds one running.
+        // Holding the lock keeps hooks from starting a worker during a measurement.
         let _worker = home.try_lock(worker::LOCK)?;
         let mut searches = Vec::new();
         for query in &sample.queries {
@@ -220,7 +220,7 @@ impl Copy {
                 self.timed(global, &["hook", "claude-code", "UserPromptSubmit"], payload.to_string().as_bytes())?;
             hooks.extend((round > 0).then_some(ms));
         }
-        // A hook that runs out of time leaves its prompt in the spool and answers nothing.
+        // A hook that runs out of time leaves its prompt in the spool and replies nothing.
         let cut_short = std::fs::read_dir(self.home.join(layout::SPOOL.as_str())).map_or(0, |left| left.count());
         let prompts = match cut_short {
             0 => format!("{PROMPTS} prompts"),
@@ -246,7 +246,7 @@ impl Copy {
         ])
     }
 
-    /// Milliseconds on the clock of a whole process in the copy.
+    /// The wall time of a process on the copy, in milliseconds.
     fn timed(&self, global: &Global, args: &[&str], input: &[u8]) -> Result<f64> {
         let exe = std::env::current_exe().map_err(|e| Error::io("find", Path::new("this program"), e))?;
         let mut command = Command::new(&exe);
@@ -258,7 +258,7 @@ impl Copy {
         let pipes = command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = pipes.spawn().map_err(|e| Error::io("start", &exe, e))?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A process that does not read it has ended already.
+            // An error means that the process ended without reading its input.
             let _ = stdin.write_all(input);
         }
         let status = child.wait().map_err(|e| Error::io("wait for", &exe, e))?;
@@ -274,7 +274,7 @@ impl Copy {
     }
 }
 
-/// Removes the copies of runs that were killed. One that is in use now is another process's.
+/// Removes copies left by runs that were killed, except those in use by another process.
 fn clear(scratch: &Path) {
     for entry in std::fs::read_dir(scratch).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -287,8 +287,8 @@ fn clear(scratch: &Path) {
     }
 }
 
-/// The files of a home a copy needs, as paths from its root: not what stands in the working folders of `state`. Links
-/// are left out.
+/// The files of a home that a copy needs, relative to its root. The working folders of `state` and links are left
+/// out.
 fn files(root: &Path) -> Result<Vec<PathBuf>> {
     let skipped = [layout::SCRATCH, layout::BACKUPS, layout::SPOOL, layout::RUN, layout::LOGS];
     let (mut found, mut folders) = (Vec::new(), vec![PathBuf::new()]);
@@ -305,7 +305,7 @@ fn files(root: &Path) -> Result<Vec<PathBuf>> {
             }
         }
     }
-    // A ledger before its log: what is moved from one to the other meanwhile stands in both.
+    // The ledger is copied before its log: pages moved from log to ledger in between are then in both copies.
     found.sort();
     Ok(found)
 }

@@ -22,7 +22,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     Ok(if report.wrong.is_empty() { Exit::Ok } else { Exit::Problems })
 }
 
-/// `home_from`, `agent_from`: what says which home and whose memory.
+/// `home_from`, `agent_from`: the setting that chose the home and the agent.
 fn people(report: &StatusReport, home_from: &str, agent_from: &str) {
     let paint = Paint::stdout();
     let stored = &report.stored;

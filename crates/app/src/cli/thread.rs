@@ -2,9 +2,7 @@
 
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::Result;
-use heirloom_engine::report::threads::{
-    SessionSwitched, StateItem, ThreadChanged, ThreadDetails, ThreadReport, ThreadsChanged, ThreadsReport,
-};
+use heirloom_engine::report::threads::{SessionSwitched, StateItem, ThreadChanged, ThreadReport, ThreadsChanged};
 use heirloom_engine::scope::SessionKey;
 use heirloom_engine::thread::{self, ThreadRow};
 use heirloom_engine::transcript::read;
@@ -143,8 +141,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 let new = thread::close(tx, agent, no)?;
                 Ok((thread::row(tx, agent, no)?, new))
             })?;
-            let said = if new { "is closed" } else { "was closed already" };
-            changed(global, &row, new, |row| format!("{} {said}", row.key))
+            let message = if new { "is closed" } else { "was closed already" };
+            changed(global, &row, new, |row| format!("{} {message}", row.key))
         }
         Command::Reopen { thread } => {
             let (row, new) = engine.change("thread.reopen", |tx, agent| {
@@ -152,8 +150,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 let new = thread::reopen(tx, agent, no)?;
                 Ok((thread::row(tx, agent, no)?, new))
             })?;
-            let said = if new { "is open again" } else { "is open" };
-            changed(global, &row, new, |row| format!("{} {said}", row.key))
+            let message = if new { "is open again" } else { "is open" };
+            changed(global, &row, new, |row| format!("{} {message}", row.key))
         }
         Command::Link { one, other, why } => {
             let (rows, new) = engine.change("thread.link", |tx, agent| {
@@ -206,19 +204,18 @@ fn changed(
     }))
 }
 
-fn both_changed(global: &Global, rows: &[ThreadRow; 2], changed: bool, said: &str) -> Result<Exit> {
+fn both_changed(global: &Global, rows: &[ThreadRow; 2], changed: bool, message: &str) -> Result<Exit> {
     if global.json {
         let threads = rows.iter().map(ThreadReport::of).collect::<Result<Vec<_>>>()?;
         print::report(&ThreadsChanged { threads, changed });
     } else {
-        print::line(&format!("{} and {} {said}.", print::safe_line(&rows[0].key), print::safe_line(&rows[1].key)));
+        print::line(&format!("{} and {} {message}.", print::safe_line(&rows[0].key), print::safe_line(&rows[1].key)));
     }
     Ok(Exit::Ok)
 }
 
 fn list(engine: &Engine, global: &Global, all: bool, session: Option<&str>, limit: usize) -> Result<Exit> {
-    let agent_no = engine.agent_no()?;
-    let report = engine.read(|tx| ThreadsReport::list(tx, agent_no, all, session, limit))?;
+    let report = engine.threads(all, session, limit)?;
     Ok(print::answer(global.json, &report, || {
         if report.all == 0 {
             print::line(match (session, all) {
@@ -255,8 +252,7 @@ fn list(engine: &Engine, global: &Global, all: bool, session: Option<&str>, limi
 }
 
 fn show(engine: &Engine, global: &Global, name: &str) -> Result<Exit> {
-    let agent_no = engine.agent_no()?;
-    let report = engine.read(|tx| ThreadDetails::gather(tx, agent_no, name))?;
+    let report = engine.thread(name)?;
     if global.json {
         print::report(&report);
         return Ok(Exit::Ok);
@@ -290,8 +286,8 @@ fn show(engine: &Engine, global: &Global, name: &str) -> Result<Exit> {
     }
     rows.push(vec!["Page".into(), thread.page.clone()]);
     print::out(&print::table(&rows));
-    let said = &report.state;
-    for (title, items) in [("Goal", said.goal.as_slice()), ("Open", &said.open), ("Next", &said.next)] {
+    let state = &report.state;
+    for (title, items) in [("Goal", state.goal.as_slice()), ("Open", &state.open), ("Next", &state.next)] {
         section(title, items.iter().map(state_line).collect());
     }
     let links = report.links.iter().map(|link| {
@@ -325,7 +321,7 @@ fn state_line(item: &StateItem) -> Vec<String> {
     vec![format!("  {}", print::cut(&print::safe_line(&item.text), 100)), from]
 }
 
-/// A titled table, unless it is empty.
+/// Prints a table with a title, unless it is empty.
 fn section(title: &str, rows: Vec<Vec<String>>) {
     if !rows.is_empty() {
         print::line(&format!("\n{title}"));

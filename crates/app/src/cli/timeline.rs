@@ -35,10 +35,10 @@ pub struct Args {
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as("cli timeline");
-    let (agent_no, now) = (engine.agent_no()?, engine.now());
+    let now = engine.now();
     let filter = SessionFilter {
         harness: args.harness,
-        workspaces: args.workspace.as_deref().map(|w| engine.instance().workspaces_named(agent_no, w)).transpose()?,
+        workspaces: args.workspace.as_deref().map(|w| engine.workspaces_named(w)).transpose()?,
         since: args.since.as_deref().map(|t| times::parse(t, now, Edge::Since)).transpose()?,
         until: args.until.as_deref().map(|t| times::parse(t, now, Edge::Until)).transpose()?,
         limit: Some(args.limit),

@@ -35,10 +35,10 @@ pub struct Args {
     yes: bool,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct UpReport {
-    /// Absent where nothing was found and nothing is stored.
+    /// Absent if nothing was found and nothing is stored.
     #[serde(flatten)]
     overview: Option<Overview>,
     programs: Vec<ProgramFound>,
@@ -50,11 +50,11 @@ struct UpReport {
 #[derive(Serialize)]
 struct ProgramFound {
     program: &'static str,
-    /// The folder it keeps them in, where there is one.
+    /// The folder that contains them, if it exists.
     root: Option<String>,
     stores: usize,
     bytes: u64,
-    /// Sessions the program will delete soon.
+    /// The number of sessions the program will soon delete.
     soon_deleted: u64,
 }
 
@@ -66,7 +66,7 @@ struct Offer {
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
-    // Also for the demo: its samples lie below the user's cache folder, and nothing of theirs is read.
+    // The demo needs it, too: its samples are in the user's cache folder. Nothing of the user's is read.
     let user_home = config::user_home().unwrap_or_default();
     let (global, host) = if args.demo {
         let demo = demo::write_out()?;
@@ -98,7 +98,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::create(&global)?;
     let engine = context.acting_as(if args.demo { "cli up --demo" } else { "cli up" });
     let done = plan.import(&engine)?;
-    let overview = engine.instance().overview(engine.agent(), "cli up")?;
+    let overview = engine.overview()?;
     let exit = import::exit(&done);
     let offer = || if args.demo { Ok(Offered::default()) } else { offer(&global, &host, args.yes) };
     if global.json {
@@ -148,7 +148,7 @@ fn program_row(found: &programs::Found, soon: u64, user_home: &Path) -> Vec<Stri
     ]
 }
 
-/// What the import came to.
+/// Prints the result of the import.
 fn imported(done: &Imported) {
     print::line("");
     if done.turns.new + done.records == 0 {
@@ -203,7 +203,7 @@ fn people(overview: &Overview, now: Millis) {
     print::line("");
 }
 
-/// What can be done with it.
+/// Prints what the user can do next.
 fn next_steps(overview: &Overview, is_demo: bool, user_home: &Path) {
     let (home, example) = if is_demo {
         (format!("--home {} ", overview.home), "why did we drop redis")
@@ -227,7 +227,7 @@ fn step(what: &str, how: &str) {
     print::line(&format!("{what:12} {how}"));
 }
 
-/// What became of the offer to connect.
+/// The result of offering to connect programs.
 struct Offered {
     programs: Vec<Offer>,
     exit: Exit,
@@ -241,10 +241,10 @@ impl Default for Offered {
     }
 }
 
-/// Offers to connect the programs on this machine that are not: asks at a terminal, does it where that was said, else
-/// touches nothing.
+/// Offers to connect the unconnected programs of this machine: with `yes` it connects them, at a terminal it asks, else
+/// it changes nothing.
 fn offer(global: &Global, host: &HostPaths, yes: bool) -> Result<Offered> {
-    let (mut offered, mut told) = (Offered::default(), false);
+    let (mut offered, mut is_explained) = (Offered::default(), false);
     let how = match connection::installed(global) {
         Ok(how) => how,
         Err(e) => {
@@ -257,11 +257,11 @@ fn offer(global: &Global, host: &HostPaths, yes: bool) -> Result<Offered> {
         let state = match state {
             Ok(State::Connected | State::Otherwise(_)) => "connected".to_owned(),
             _ if yes || connect::can_ask(global) => {
-                if !told && !global.json {
+                if !is_explained && !global.json {
                     print::line(
                         "\nFrom now on as it happens, and remembered in them (heirloom disconnect takes it back):",
                     );
-                    told = true;
+                    is_explained = true;
                 }
                 let ask = Ask { dry_run: false, yes, trust: false, diff: false, global };
                 let outcome = connect::connect(harness, host, &how, &ask)?;

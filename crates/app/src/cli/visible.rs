@@ -7,7 +7,7 @@ use heirloom_engine::tree::file_table::Kind;
 
 use crate::print;
 
-/// Looks at the files; `None` where there are none yet.
+/// The state of the visible files; `None` if there are none yet.
 pub fn look(engine: &Engine) -> Result<Option<VisibleReport>> {
     engine.look()?.map(|(at, problems)| VisibleReport::of(&at, &problems)).transpose()
 }

@@ -107,15 +107,15 @@ fn detached(global: &Global, stays: Option<u32>) -> Result<Exit> {
     let at = config::home(global.home.as_deref())?;
     let mut in_vain = true;
     loop {
-        // The home a hook found. One that is gone since is not made again.
+        // The home the hook used; it is not created again if it has been removed.
         let home = Home::open_with(&at.value, &home_options())?;
         let Some(lock) = home.try_lock(hook::worker::LOCK)? else { return Ok(Exit::Ok) };
         let spooled = spool::names(&home)?.len();
-        // Opening stores what is in the spool, for a while.
+        // Opening the home stores the calls in the spool, for a limited time.
         let context = Context::existing(global)?;
         let engine = context.acting_as("worker");
         let left = spool::names(engine.home())?;
-        let before = engine.instance().due()?;
+        let before = engine.due()?;
         let worked = engine.work()?;
         for problem in &worked.problems {
             print::note(&problem.to_string());
@@ -123,8 +123,8 @@ fn detached(global: &Global, stays: Option<u32>) -> Result<Exit> {
         let done = worked.done;
         in_vain &= done == 0;
         drop(lock);
-        // What cannot be done now is left to the next one; what came in while nothing could be done is not.
-        let still = engine.instance().due()?;
+        // Work that cannot be done now is left to the next worker, unless new work arrived meanwhile.
+        let still = engine.due()?;
         let again = still > 0 && (done > 0 || still > before);
         let came_in = spool::names(engine.home())?.iter().any(|name| !left.contains(name));
         let some_left = !left.is_empty() && left.len() < spooled;

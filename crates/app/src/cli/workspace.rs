@@ -1,8 +1,7 @@
 //! `heirloom workspace`
 
 use heirloom_engine::error::Result;
-use heirloom_engine::report::home::ProjectsReport;
-use heirloom_engine::transcript::read::{self, WorkspaceRow};
+use heirloom_engine::transcript::read::WorkspaceRow;
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -41,8 +40,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 fn list(global: &Global) -> Result<Exit> {
     let context = Context::open(global)?;
-    let agent_no = context.agent_no()?;
-    let report = { ProjectsReport { workspaces: context.read(|tx| read::workspaces(tx, agent_no))? } };
+    let report = context.projects()?;
     Ok(print::answer(global.json, &report, || {
         if report.workspaces.is_empty() {
             print::line("No projects yet.");
@@ -63,7 +61,6 @@ fn list(global: &Global) -> Result<Exit> {
 }
 
 fn alias(global: &Global, old: &str, new: &str) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let joined = context.instance().join_project(context.agent(), "cli workspace", old, new)?;
+    let joined = Context::open(global)?.acting_as("cli workspace").join_project(old, new)?;
     Ok(print::answer(global.json, &joined, || print::line(&format!("{old} now counts as {new}."))))
 }

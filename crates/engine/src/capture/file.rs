@@ -326,8 +326,8 @@ fn is_whole(bytes: &[u8]) -> bool {
 }
 
 fn record_length(record: &PlannedRecord) -> i64 {
-    match record.place {
-        crate::transcript::Place::New { length, .. } => length,
-        crate::transcript::Place::Stored { .. } => 0,
+    match record.bytes {
+        crate::transcript::RecordBytes::New { length, .. } => length,
+        crate::transcript::RecordBytes::Stored { .. } => 0,
     }
 }

@@ -3,7 +3,7 @@
 
 use super::advance::Pass;
 use super::session::{hull, ids};
-use super::summarizer::Told;
+use super::summarizer::NodeSummary;
 use super::summary_input;
 use crate::error::Result;
 use crate::ledger::codes::{COMPACTION, SESSION};
@@ -75,9 +75,10 @@ pub fn of_thread(pass: &Pass, thread_no: ThreadNo) -> Result<u64> {
 /// The node over some roots, and whether its summary fell back to the deterministic summariser.
 fn condensed(pass: &Pass, thread_no: ThreadNo, depth: i64, roots: &[Node]) -> (NewNode, bool) {
     let speaks = roots.iter().filter(|n| !n.abandoned);
-    let told: Vec<Told> = speaks.map(|n| Told { summary: &n.summary, distillate: &n.distillate }).collect();
+    let summaries: Vec<NodeSummary> =
+        speaks.map(|n| NodeSummary { summary: &n.summary, distillate: &n.distillate }).collect();
     let source_tokens: u64 = roots.iter().map(|n| n.summary_tokens).sum();
-    let made = summary_input::of_nodes(pass, Kind::Condensed, &told, source_tokens, CONDENSED_TOKENS);
+    let made = summary_input::of_nodes(pass, Kind::Condensed, &summaries, source_tokens, CONDENSED_TOKENS);
     let node = NewNode {
         agent_no: pass.at.agent_no,
         kind: Kind::Condensed,

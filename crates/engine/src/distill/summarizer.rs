@@ -17,12 +17,12 @@ pub enum Material<'r> {
     /// In ledger order, without abandoned branches (R6.2).
     Turns(&'r [Said]),
     /// The content of nodes, oldest first: condensation reads no turns.
-    Told(&'r [Told<'r>]),
+    Summaries(&'r [NodeSummary<'r>]),
 }
 
 /// The content of a node.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'r> {
+pub struct NodeSummary<'r> {
     pub summary: &'r str,
     pub distillate: &'r Distillate,
 }
@@ -61,9 +61,9 @@ impl<'r> SummaryRequest<'r> {
     }
 
     /// A request for a summary of nodes. `source_tokens`: of what those nodes summarise.
-    pub fn of_nodes(kind: Kind, told: &'r [Told<'r>], source_tokens: u64, budget: usize) -> SummaryRequest<'r> {
-        let allowed = told.iter().flat_map(|t| t.distillate.turns()).collect();
-        let material = Material::Told(told);
+    pub fn of_nodes(kind: Kind, nodes: &'r [NodeSummary<'r>], source_tokens: u64, budget: usize) -> SummaryRequest<'r> {
+        let allowed = nodes.iter().flat_map(|n| n.distillate.turns()).collect();
+        let material = Material::Summaries(nodes);
         SummaryRequest { kind, material, before: None, root: None, budget, source_tokens, allowed }
     }
 
@@ -119,7 +119,7 @@ impl Deterministic {
             Material::Turns(turns) => {
                 deterministic::distil(&Request { turns, before: request.before, root: request.root })
             }
-            Material::Told(nodes) => {
+            Material::Summaries(nodes) => {
                 nodes.iter().fold(Distillate::default(), |older, newer| fold(&older, newer.distillate))
             }
         };

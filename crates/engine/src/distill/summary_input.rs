@@ -4,7 +4,7 @@
 
 use super::Request;
 use super::advance::Pass;
-use super::summarizer::{SummaryRequest, Told, summarize_or_fall_back};
+use super::summarizer::{NodeSummary, SummaryRequest, summarize_or_fall_back};
 use crate::ledger::Write;
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{Kind, Source};
@@ -26,8 +26,8 @@ pub(super) fn of_turns(pass: &Pass, kind: Kind, request: &Request, source_tokens
 }
 
 /// Summarises the content of nodes, oldest first.
-pub(super) fn of_nodes(pass: &Pass, kind: Kind, told: &[Told], source_tokens: u64, budget: usize) -> Made {
-    made(pass, &SummaryRequest::of_nodes(kind, told, source_tokens, budget), !told.is_empty())
+pub(super) fn of_nodes(pass: &Pass, kind: Kind, summaries: &[NodeSummary], source_tokens: u64, budget: usize) -> Made {
+    made(pass, &SummaryRequest::of_nodes(kind, summaries, source_tokens, budget), !summaries.is_empty())
 }
 
 fn made(pass: &Pass, request: &SummaryRequest, is_any: bool) -> Made {

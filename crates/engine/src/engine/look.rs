@@ -5,16 +5,22 @@ use super::Engine;
 use crate::continuity::proposal::{self, Status};
 use crate::continuity::{channel, draft, scheduled};
 use crate::error::Result;
+use crate::ledger::audit;
 use crate::memory::{find, pending};
 use crate::profile;
 use crate::report::channel::{RequestReport, RequestsReport};
 use crate::report::drafts::{DraftProblem, DraftsReport};
 use crate::report::file::FileTextReport;
+use crate::report::home::{AgentsReport, AuditReport, ProjectsReport};
 use crate::report::items::{ArtifactsReport, EntryReport, ProposalsReport};
 use crate::report::memories::{MemoriesReport, MemoryReport, MemorySearchReport};
 use crate::report::profile::ProfileReport;
 use crate::report::review::{NoticedReport, PendingReport};
 use crate::report::scheduled::{JobReport, JobsReport, RunReport};
+use crate::report::threads::{ThreadDetails, ThreadsReport};
+use crate::report::turns::{QuarantineReport, SessionTurnsReport, SetAsideReport, TurnsReport};
+use crate::scope::{QuarantineId, TurnId};
+use crate::transcript::read;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Kind, State};
 
@@ -118,5 +124,59 @@ impl Engine {
     pub fn profile(&self) -> Result<ProfileReport> {
         let agent_no = self.agent_no()?;
         Ok(ProfileReport { profile: self.read(|tx| profile::show(tx, agent_no))? })
+    }
+
+    /// Threads, last worked in first: see [`ThreadsReport::list`].
+    pub fn threads(&self, all: bool, session: Option<&str>, limit: usize) -> Result<ThreadsReport> {
+        let agent_no = self.agent_no()?;
+        self.read(|tx| ThreadsReport::list(tx, agent_no, all, session, limit))
+    }
+
+    /// Where a thread stands, by its key or a name. `NotFound`, or `Usage` where the name means several.
+    pub fn thread(&self, name: &str) -> Result<ThreadDetails> {
+        let agent_no = self.agent_no()?;
+        self.read(|tx| ThreadDetails::gather(tx, agent_no, name))
+    }
+
+    /// The agents of the home.
+    pub fn agents(&self) -> Result<AgentsReport> {
+        Ok(AgentsReport { agents: self.read(read::agents)?, default: self.agent.to_string() })
+    }
+
+    /// The agent's projects, the one last worked in first.
+    pub fn projects(&self) -> Result<ProjectsReport> {
+        let agent_no = self.agent_no()?;
+        Ok(ProjectsReport { workspaces: self.read(|tx| read::workspaces(tx, agent_no))? })
+    }
+
+    /// Who changed what, newest first.
+    pub fn audit(&self, limit: usize) -> Result<AuditReport> {
+        let agent_no = self.agent_no()?;
+        Ok(AuditReport { audit: self.read(|tx| audit::list(tx, agent_no, limit))? })
+    }
+
+    /// A turn, with so many turns of its lane before and behind it.
+    pub fn turns(&self, id: TurnId, around: usize) -> Result<TurnsReport> {
+        self.instance.turns(&self.agent, id, around)
+    }
+
+    /// The exact bytes of the record a turn was read from.
+    pub fn turn_bytes(&self, id: TurnId) -> Result<Vec<u8>> {
+        self.instance.turn_bytes(&self.agent, id)
+    }
+
+    /// A session with its turns; `lane`: only those of this sub-agent.
+    pub fn session_turns(&self, name: &str, lane: Option<&str>) -> Result<SessionTurnsReport> {
+        self.instance.session_turns(&self.agent, name, lane)
+    }
+
+    /// Records that could not be decoded, newest first.
+    pub fn quarantine(&self, most: usize) -> Result<QuarantineReport> {
+        self.instance.quarantine(&self.agent, most)
+    }
+
+    /// One record that could not be decoded, with its exact bytes.
+    pub fn set_aside(&self, id: QuarantineId) -> Result<(SetAsideReport, Vec<u8>)> {
+        self.instance.set_aside(&self.agent, id)
     }
 }

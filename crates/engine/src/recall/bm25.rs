@@ -465,7 +465,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
-    use crate::recall::query::Seen;
+    use crate::recall::query::QueryContext;
     use crate::scope::{AgentNo, SessionNo};
 
     /// A word; the longer, the rarer.
@@ -541,13 +541,13 @@ mod tests {
         let (conn, all) = index(&mut rng);
         let scratch = Scratch::new(&conn).unwrap();
         let range = RowId::range(AgentNo(1), 0, i64::MAX);
-        let seen = Seen { now: 0, zone: &TimeZone::UTC, people: &[] };
+        let context = QueryContext { now: 0, zone: &TimeZone::UTC, people: &[] };
         for round in 0..60 {
             let words: Vec<String> = (0..1 + rng.below(6)).map(|_| word(&mut rng)).collect();
             let phrase = (round % 4 == 3).then(|| format!("{} {}", word(&mut rng), word(&mut rng)));
             let asked =
                 format!("{} {}", words.join(" "), phrase.as_ref().map_or(String::new(), |p| format!("\"{p}\"")));
-            let query = Query::parse(&asked, &seen);
+            let query = Query::parse(&asked, &context);
             let filter = Filter {
                 sessions: (round % 5 == 1).then_some(vec![SessionNo(2), SessionNo(4)]),
                 role: (round % 5 == 2).then_some(crate::event::Role::User),
@@ -606,7 +606,7 @@ mod tests {
         let (conn, all) = index(&mut rng);
         let scratch = Scratch::new(&conn).unwrap();
         let range = RowId::range(AgentNo(1), 0, i64::MAX);
-        let query = Query::parse("w1a1 w2a2", &Seen { now: 0, zone: &TimeZone::UTC, people: &[] });
+        let query = Query::parse("w1a1 w2a2", &QueryContext { now: 0, zone: &TimeZone::UTC, people: &[] });
         let ask =
             || score(&conn, &scratch, &query, &Filter::default(), (range, all), &mut Vec::new()).unwrap().is_some();
         assert!(ask());

@@ -81,7 +81,7 @@ impl Term {
 
 /// What parsing needs besides the text. The engine has no environment: moment, zone and people are given.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct QueryContext<'a> {
     pub now: Millis,
     /// The operator's zone, in which days are meant. Turns store no offset of their own.
     pub zone: &'a TimeZone,
@@ -124,7 +124,7 @@ pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone
         Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?))
     })?;
     let said = said.and_then(|name| crate::zone::named(&name));
-    Ok(Query::parse(input, &Seen { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people }))
+    Ok(Query::parse(input, &QueryContext { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people }))
 }
 
 impl Query {
@@ -148,7 +148,7 @@ impl Query {
     }
 
     /// Parses a query. Any text is valid.
-    pub fn parse(input: &str, seen: &Seen) -> Query {
+    pub fn parse(input: &str, context: &QueryContext) -> Query {
         let text = beginning(input);
         let mut query = Query { cut: text.len() < input.len(), ..Query::default() };
         let quotes = quotes(text);
@@ -160,8 +160,8 @@ impl Query {
         }
         // Quoted text must occur literally: it is neither a time nor a person.
         let outside = blanked(text, quotes.iter().cloned());
-        query.times = when::find(&outside, seen.now, seen.zone);
-        query.people = people::named(&outside, seen.people);
+        query.times = when::find(&outside, context.now, context.zone);
+        query.people = people::named(&outside, context.people);
         let spans = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
         let free = blanked(&outside, query.times.iter().map(|t| t.span.clone()));
         query.add_words(&blanked(&outside, spans), &free);
@@ -392,7 +392,7 @@ mod tests {
     fn query(input: &str) -> Query {
         let people = ["Caroline", "Ann Lee"].map(|name| Known { name: name.into(), operator: false });
         let now = parse_rfc3339("2026-11-22T09:00:00Z").unwrap();
-        Query::parse(input, &Seen { now, zone: &TimeZone::UTC, people: &people })
+        Query::parse(input, &QueryContext { now, zone: &TimeZone::UTC, people: &people })
     }
 
     fn words(input: &str) -> Vec<String> {

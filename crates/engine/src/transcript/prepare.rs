@@ -94,24 +94,17 @@ pub struct Step {
     pub group: Option<(String, String)>,
 }
 
-/// The location of a planned record's bytes.
+/// The bytes of a planned record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
-    New {
-        position: i64,
-        length: i64,
-        spot: Spot,
-        key: [u8; KEY_LENGTH],
-        digest: [u8; KEY_LENGTH],
-    },
+pub enum RecordBytes {
+    /// New bytes, and where they are in the batch.
+    New { position: i64, length: i64, spot: Spot, key: [u8; KEY_LENGTH], digest: [u8; KEY_LENGTH] },
     /// Stored by an earlier append and unchanged; only the decoded meaning may be new.
-    Stored {
-        record_no: RecordNo,
-    },
+    Stored { record_no: RecordNo },
 }
 
 pub struct PlannedRecord {
-    pub place: Place,
+    pub bytes: RecordBytes,
     pub class: RecordClass,
     /// For quarantined records: the reason, and the line number.
     pub reason: Option<(String, Option<i64>)>,
@@ -171,17 +164,17 @@ impl Preparer {
     ) -> Result<PlannedRecord> {
         let key = self.key()?;
         let spot = self.packer.push(bytes);
-        let place = Place::New { position, length: bytes.len() as i64, spot, key, digest: digest(&key, bytes) };
+        let at = RecordBytes::New { position, length: bytes.len() as i64, spot, key, digest: digest(&key, bytes) };
         self.bytes += bytes.len() as u64;
-        self.plan(place, line, decoded)
+        self.plan(at, line, decoded)
     }
 
     /// Plans the decoded meaning of a record that is already stored.
     pub fn stored_record(&mut self, record_no: RecordNo, decoded: Decoded) -> Result<PlannedRecord> {
-        self.plan(Place::Stored { record_no }, None, decoded)
+        self.plan(RecordBytes::Stored { record_no }, None, decoded)
     }
 
-    fn plan(&mut self, place: Place, line: Option<i64>, decoded: Decoded) -> Result<PlannedRecord> {
+    fn plan(&mut self, bytes: RecordBytes, line: Option<i64>, decoded: Decoded) -> Result<PlannedRecord> {
         let mut turns = Vec::with_capacity(decoded.turns.len());
         for (index, turn) in decoded.turns.into_iter().enumerate() {
             if let Some(cwd) = &turn.cwd {
@@ -197,7 +190,7 @@ impl Preparer {
         }
         self.packer.settle()?;
         Ok(PlannedRecord {
-            place,
+            bytes,
             class: decoded.class,
             reason: decoded.reason.map(|r| (r, line)),
             turns,

@@ -20,7 +20,7 @@ named! {
         Page = "page",
         /// MEMORY.md, ACTIVE.md and thread pages: part of the file is rendered.
         Head = "head",
-        OpenLoop = "open loop",
+        OpenLoop = "loop",
         Proposal = "proposal",
         Daily = "daily",
         Artifact = "artifact",

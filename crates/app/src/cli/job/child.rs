@@ -1,4 +1,4 @@
-//! A command run for somebody: everything passes through, and how it ended is told. Knows nothing of the memory.
+//! Runs a command, passes its input, output and signals through, and reports how it ended. Knows nothing of the memory.
 //!
 //! The command stays in our process group, so that what a terminal sends reaches both of us. With a timeout and without
 //! a terminal it gets a group of its own, so that the timeout ends what it has started, too.
@@ -19,24 +19,24 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::print;
 
-/// What a command whose time is up gets to come to its end.
+/// How long a command may go on after its timeout before it is killed.
 const MERCY: Duration = Duration::from_secs(10);
 
-/// How long output is waited for after the end of a command whose children still hold its pipes.
+/// How long output is awaited after the end of a command whose children still hold its pipes.
 const ECHO: Duration = Duration::from_secs(5);
 
-/// The exit code for a command whose time was up, as `timeout` has it.
+/// The exit code after a timeout, the same as that of `timeout`.
 const TIMED_OUT: u8 = 124;
 
-/// How it ended.
+/// How a command ended.
 pub(super) struct Ended {
     pub outcome: Outcome,
-    /// What a shell would exit with.
+    /// The exit code a shell would report.
     pub code: u8,
     pub output: Output,
 }
 
-/// What happens while it runs.
+/// An event while the command runs.
 enum Event {
     Signal(i32),
     /// One of its two outputs is closed.
@@ -44,18 +44,18 @@ enum Event {
     Exited,
 }
 
-/// Where signals for the command go.
+/// The process or process group that receives signals.
 #[derive(Clone, Copy)]
 struct Target {
     pid: Pid,
     group: bool,
-    /// A terminal that sends us an interrupt sends it to the command as well.
+    /// Both run on a terminal, which sends an interrupt to the command as well.
     terminal: bool,
 }
 
 impl Target {
     fn send(self, signal: Signal) {
-        // It may have ended meanwhile; as long as we have not waited for it, its number is its own.
+        // The command may have ended; until we wait for it, its process id is not reused.
         let _ = if self.group { kill_process_group(self.pid, signal) } else { kill_process(self.pid, signal) };
     }
 
@@ -78,34 +78,34 @@ pub(super) fn run(command: &[OsString], timeout: Option<Duration>) -> Ended {
         Ok(child) => child,
         Err(e) => return not_started(&command[0], &e),
     };
-    let (tell, hear) = mpsc::channel();
-    // Only now, so that the command begins with the signals we were given.
-    listen(&tell);
+    let (sender, receiver) = mpsc::channel();
+    // Installed after the start, so that the command inherits our original signal handlers.
+    listen(&sender);
     let output = Arc::new(Mutex::new(Output::default()));
     let mut speaking = 0;
     if let Some(pipe) = child.stdout.take() {
         speaking += 1;
-        pump(pipe, std::io::stdout(), &output, &tell);
+        pump(pipe, std::io::stdout(), &output, &sender);
     }
     if let Some(pipe) = child.stderr.take() {
         speaking += 1;
-        pump(pipe, std::io::stderr(), &output, &tell);
+        pump(pipe, std::io::stderr(), &output, &sender);
     }
     let target = Target { pid: Pid::from_child(&child), group, terminal };
     thread::spawn(move || {
-        // It is not reaped here, so that its number stays its own for as long as we may signal it.
+        // NOWAIT leaves the process unreaped, so that its id stays valid while we may signal it.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(target.pid), options) {}
-        tell.send(Event::Exited).is_ok()
+        sender.send(Event::Exited).is_ok()
     });
-    let timed_out = watch(&hear, target, timeout, &mut speaking);
+    let timed_out = watch(&receiver, target, timeout, &mut speaking);
     let status = child.wait();
     let until = Instant::now() + ECHO;
     while speaking > 0 {
-        match hear.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(Event::Silent) => speaking -= 1,
             Ok(Event::Exited) => {}
-            // Whoever sends a signal now does not want to wait; who still holds the pipes is on their own.
+            // A signal now ends the wait for output; processes that still hold the pipes are left alone.
             Ok(Event::Signal(_)) | Err(_) => break,
         }
     }
@@ -119,14 +119,14 @@ pub(super) fn run(command: &[OsString], timeout: Option<Duration>) -> Ended {
     }
 }
 
-/// Passes signals on until the command has ended. Tells whether its time was up.
-fn watch(hear: &Receiver<Event>, target: Target, timeout: Option<Duration>, speaking: &mut usize) -> bool {
+/// Passes signals on until the command has ended. Returns whether it timed out.
+fn watch(receiver: &Receiver<Event>, target: Target, timeout: Option<Duration>, speaking: &mut usize) -> bool {
     let mut deadline = timeout.map(|t| Instant::now() + t);
     let mut timed_out = false;
     loop {
         let event = match deadline {
-            Some(at) => hear.recv_timeout(at.saturating_duration_since(Instant::now())),
-            None => hear.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(at) => receiver.recv_timeout(at.saturating_duration_since(Instant::now())),
+            None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match event {
             Ok(Event::Signal(signal)) => target.pass_on(signal),
@@ -141,24 +141,24 @@ fn watch(hear: &Receiver<Event>, target: Target, timeout: Option<Duration>, spea
     }
 }
 
-fn listen(tell: &Sender<Event>) {
+fn listen(sender: &Sender<Event>) {
     match signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) {
         Ok(mut signals) => {
-            let tell = tell.clone();
-            thread::spawn(move || signals.forever().all(|signal| tell.send(Event::Signal(signal)).is_ok()));
+            let sender = sender.clone();
+            thread::spawn(move || signals.forever().all(|signal| sender.send(Event::Signal(signal)).is_ok()));
         }
         Err(e) => print::note(&format!("heirloom: signals are not passed on: {e}")),
     }
 }
 
-/// Hands on what the command prints and keeps a copy.
+/// Copies output of the command to ours and keeps a copy.
 fn pump(
     mut from: impl Read + Send + 'static,
     mut to: impl Write + Send + 'static,
     output: &Arc<Mutex<Output>>,
-    tell: &Sender<Event>,
+    sender: &Sender<Event>,
 ) {
-    let (output, tell) = (Arc::clone(output), tell.clone());
+    let (output, sender) = (Arc::clone(output), sender.clone());
     thread::spawn(move || {
         let (mut buffer, mut heard) = (vec![0; 64 << 10], true);
         loop {
@@ -170,7 +170,7 @@ fn pump(
             };
             output.lock().unwrap_or_else(PoisonError::into_inner).push(&buffer[..n]);
             if heard && let Err(e) = to.write_all(&buffer[..n]).and_then(|()| to.flush()) {
-                // `| head` went away: the command is to notice, as it would without us.
+                // The reader has gone (`| head`): the pipe is closed, so that the command notices as it would without us.
                 if e.kind() == ErrorKind::BrokenPipe {
                     break;
                 }
@@ -178,7 +178,7 @@ fn pump(
             }
         }
         drop(from);
-        tell.send(Event::Silent).is_ok()
+        sender.send(Event::Silent).is_ok()
     });
 }
 
@@ -199,7 +199,7 @@ fn ended(status: ExitStatus, timed_out: Option<Duration>, output: Output) -> End
     Ended { outcome, code, output }
 }
 
-/// As a shell says and exits.
+/// Prints and returns what a shell would if a command cannot be started.
 fn not_started(program: &OsString, e: &std::io::Error) -> Ended {
     let code = if e.kind() == ErrorKind::NotFound { 127 } else { 126 };
     let why = format!("{} cannot be started: {e}", program.to_string_lossy());

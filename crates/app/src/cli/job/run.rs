@@ -19,13 +19,13 @@ use crate::print;
 /// How long the command waits for its run to be recorded before it starts anyway.
 const BEFORE: Duration = Duration::from_secs(2);
 
-/// How long the end of the command is held up by a memory that is busy.
+/// How long recording the end of a command may wait for a busy memory.
 const AFTER: Duration = Duration::from_secs(30);
 
-/// A failure older than this is worth another try.
+/// If opening failed longer ago than this, it is tried again.
 const STALE: Duration = Duration::from_secs(1);
 
-/// The memory, and the run in it.
+/// The opened memory and the recorded run.
 struct Opened {
     engine: Engine,
     begun: Begun,
@@ -36,24 +36,24 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<Exit> {
     let (shown, started) = (in_words(&args.command), context::clock().now());
     let opening = {
         let (global, name, shown) = (global.clone(), name.clone(), shown.clone());
-        let (tell, hear) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             let opened = open(&global, &name, &shown, started);
-            tell.send((opened, Instant::now())).is_ok()
+            sender.send((opened, Instant::now())).is_ok()
         });
-        hear
+        receiver
     };
     let early = opening.recv_timeout(BEFORE).ok();
     let ended = child::run(&args.command, args.timeout.map(Duration::from_secs));
     let quiet = args.quiet_success && ended.outcome == Outcome::Exit(0);
     let keep = !quiet && !ended.output.is_empty();
-    let (opened, told) = early.or_else(|| opening.recv_timeout(AFTER).ok()).unwrap_or_else(|| {
+    let (opened, at) = early.or_else(|| opening.recv_timeout(AFTER).ok()).unwrap_or_else(|| {
         let busy = Error::new(ErrorKind::Busy, "the memory does not open").hint("is its disk still there?");
         (Err(busy), Instant::now())
     });
-    // What was in the way when the command started may be gone by now, if that was a while ago.
+    // The obstacle at the start of a long command may be gone by now.
     let opened = match opened {
-        Err(first) if told.elapsed() > STALE => open(global, &name, &shown, started).map_err(|_| first),
+        Err(first) if at.elapsed() > STALE => open(global, &name, &shown, started).map_err(|_| first),
         opened => opened,
     };
     let recorded = opened.and_then(|Opened { engine, begun }| {
@@ -77,14 +77,14 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<Exit> {
 
 fn open(global: &Global, name: &JobName, command: &str, started: Millis) -> Result<Opened> {
     let engine = Context::create(global)?.acting_as(ACTOR);
-    // Pages are rendered at the end: the command is not to wait for them.
-    let at = engine.instance().assistant(engine.agent(), ACTOR)?;
+    // Pages are rendered at the end, so that the command does not wait for them.
+    let at = engine.assistant()?;
     let begun = scheduled::begin(&at, name, command, started)?;
     drop(at);
     Ok(Opened { engine, begun })
 }
 
-/// A command as a shell takes it.
+/// A command line with the quoting of a shell.
 fn in_words(command: &[OsString]) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@%=,".contains(c);
     let word = |word: &OsString| {

@@ -18,7 +18,7 @@ use crate::ledger::codes::{MESSAGE, USER};
 use crate::ledger::{Read, Write};
 use crate::scope::{AgentNo, SessionKey, SessionNo, StreamNo};
 use crate::transcript::codes::{class_code, kind_code, role_code};
-use crate::transcript::prepare::{Batch, Origin, Place};
+use crate::transcript::prepare::{Batch, Origin, RecordBytes};
 use crate::transcript::read;
 
 /// The setting written with the first forget: without it, no check is needed.
@@ -57,8 +57,8 @@ pub(super) fn keep_out(tx: &Write, batch: &mut Batch) -> Result<u64> {
             for planned in std::mem::take(&mut record.turns) {
                 let of = planned.turn.session.as_deref().unwrap_or(&native);
                 let session = seen.session(tx, agent_no, &step.origin, of, fork_of.as_deref())?;
-                let place = match record.place {
-                    Place::New { position, .. } if !step.origin.form.is_said_live() => {
+                let place = match record.bytes {
+                    RecordBytes::New { position, .. } if !step.origin.form.is_said_live() => {
                         Some(position_entry(&lane, position, planned.index))
                     }
                     _ => None,
@@ -76,7 +76,7 @@ pub(super) fn keep_out(tx: &Write, batch: &mut Batch) -> Result<u64> {
                 let session = seen.session(tx, agent_no, &step.origin, &native, fork_of.as_deref())?;
                 let titled = record.facts.iter().any(|f| matches!(f, Fact::Title(_)));
                 gone = session.forgotten || (titled && session.begins_forgotten);
-                if let (Some(stream), Place::New { position, length, .. }) = (&stream, record.place) {
+                if let (Some(stream), RecordBytes::New { position, length, .. }) = (&stream, record.bytes) {
                     gone |= stream.forgotten.contains(&(position, length, class_code(record.class)));
                 }
             }
@@ -84,7 +84,7 @@ pub(super) fn keep_out(tx: &Write, batch: &mut Batch) -> Result<u64> {
                 continue;
             }
             record.facts.retain(|f| !matches!(f, Fact::Title(_)));
-            if let Place::New { length, spot, .. } = record.place {
+            if let RecordBytes::New { length, spot, .. } = record.bytes {
                 record.forgotten = true;
                 kept_out += 1;
                 blank.entry(spot.block).or_default().push((spot.offset as i64, length));

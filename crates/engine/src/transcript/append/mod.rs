@@ -28,7 +28,7 @@ use crate::scope::{
 use crate::source::project::ProjectRoot;
 use crate::transcript::codes::{class_code, kind_code, role_code};
 use crate::transcript::prepare::{
-    Batch, KEY_LENGTH, Origin, OriginForm, Place, PlannedRecord, PlannedTurn, Step, digest,
+    Batch, KEY_LENGTH, Origin, OriginForm, PlannedRecord, PlannedTurn, RecordBytes, Step, digest,
 };
 use crate::transcript::runs::Runs;
 
@@ -293,7 +293,7 @@ impl Appender<'_> {
         let mut opened: Option<(usize, Vec<u8>)> = None;
         let mut behind = 0;
         for record in &step.records {
-            let Place::New { position, length, spot, .. } = record.place else { return Ok(false) };
+            let RecordBytes::New { position, length, spot, .. } = record.bytes else { return Ok(false) };
             if position >= at.next {
                 break;
             }
@@ -318,9 +318,9 @@ impl Appender<'_> {
             behind += 1;
         }
         step.records.drain(..behind);
-        Ok(match step.records.first().map(|r| r.place) {
-            Some(Place::New { position, .. }) => position == at.next,
-            Some(Place::Stored { .. }) => false,
+        Ok(match step.records.first().map(|r| r.bytes) {
+            Some(RecordBytes::New { position, .. }) => position == at.next,
+            Some(RecordBytes::Stored { .. }) => false,
             None => true,
         })
     }
@@ -386,9 +386,9 @@ impl Appender<'_> {
     }
 
     fn record(&mut self, tx: &mut Write, at: &mut Cursor, record: PlannedRecord) -> Result<()> {
-        let record_no = match record.place {
-            Place::Stored { record_no } => record_no,
-            Place::New { position, length, spot, key, digest } => {
+        let record_no = match record.bytes {
+            RecordBytes::Stored { record_no } => record_no,
+            RecordBytes::New { position, length, spot, key, digest } => {
                 let block_no = self.blocks.number(tx, spot.block)?;
                 let row = RecordRow {
                     stream_no: at.stream_no,
@@ -406,7 +406,7 @@ impl Appender<'_> {
                 self.insert_record(tx, &row)?
             }
         };
-        if let (Some((reason, line)), Place::New { .. }) = (&record.reason, record.place) {
+        if let (Some((reason, line)), RecordBytes::New { .. }) = (&record.reason, record.bytes) {
             debug_assert_eq!(record.class, RecordClass::Quarantined);
             self.set_aside(tx, record_no, reason, *line)?;
         }
@@ -415,9 +415,9 @@ impl Appender<'_> {
         for fact in before {
             self.fact(tx, at, record_no, fact)?;
         }
-        let position = match record.place {
-            Place::New { position, .. } => position,
-            Place::Stored { .. } => 0,
+        let position = match record.bytes {
+            RecordBytes::New { position, .. } => position,
+            RecordBytes::Stored { .. } => 0,
         };
         for planned in record.turns {
             self.turn(tx, at, record_no, position, planned)?;

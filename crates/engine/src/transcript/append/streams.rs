@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::Write;
 use crate::scope::{AgentNo, SessionKey, SourceNo, StreamNo};
-use crate::transcript::prepare::{Origin, Place, Step, StreamAt};
+use crate::transcript::prepare::{Origin, RecordBytes, Step, StreamAt};
 
 pub(super) fn source(tx: &Write, agent_no: AgentNo, origin: &Origin, now: i64) -> Result<SourceNo> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
@@ -58,7 +58,7 @@ pub(super) fn open_stream(tx: &Write, source_no: SourceNo, key: &str) -> Result<
 pub(super) fn shift(step: &mut Step, stream: &OpenStream) {
     let by = stream.at.map_or(0, |at| at.next) - step.before.map_or(0, |at| at.next);
     for record in &mut step.records {
-        if let Place::New { position, .. } = &mut record.place {
+        if let RecordBytes::New { position, .. } = &mut record.bytes {
             *position += by;
         }
     }
