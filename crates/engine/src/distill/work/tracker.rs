@@ -443,8 +443,8 @@ impl<'r> Tracker<'r> {
 
     /// The state at the end of the range.
     pub fn finish(mut self) -> Work {
-        // A history whose calls have no results: they happened.
-        if !self.answered {
+        // A history whose calls have no results: they happened. One or two may only be waiting for theirs.
+        if !self.answered && self.waiting.len() > 2 {
             for call in std::mem::take(&mut self.waiting) {
                 let tool = input::plain_tool(call.tool.as_deref().unwrap_or(""));
                 for (tool, input) in calls::unwrapped(&tool, &call.text) {
