@@ -69,7 +69,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         if args.drain || total.later == 0 {
             break;
         }
-        let next = engine.instance().next_due()?;
+        let next = engine.next_due()?;
         if next != told {
             if let Some(next) = next {
                 print::note(&waiting(done, later, next, engine.now()));
@@ -133,7 +133,7 @@ fn detached(global: &Global, stays: Option<u32>) -> Result<Exit> {
         }
         let Some(before) = stays else { return Ok(Exit::Ok) };
         let vain = if in_vain { before + 1 } else { 0 };
-        let pause = engine.instance().next_due()?.map(|next| next - engine.now());
+        let pause = engine.next_due()?.map(|next| next - engine.now());
         // A fixed clock never reaches the moment.
         let waits = vain < IN_VAIN && matches!(clock(), Clock::System);
         let Some(pause) = pause.filter(|ms| waits && *ms <= LONGEST_WAIT_MS) else { return Ok(Exit::Ok) };

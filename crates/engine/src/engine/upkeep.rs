@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Engine;
 use crate::capture::Totals;
+use crate::clock::Millis;
 use crate::error::{Error, Problem, Result};
 use crate::instance::{Lent, Source};
 use crate::report::home::{Adopted, AgentAdded, ProjectJoined};
@@ -80,6 +81,11 @@ impl Engine {
     /// How many jobs and sessions are due.
     pub fn due(&self) -> Result<u64> {
         self.instance.due()
+    }
+
+    /// When the next job or session becomes due that is not due yet.
+    pub fn next_due(&self) -> Result<Option<Millis>> {
+        self.instance.next_due()
     }
 
     /// A folder in the home for temporary files.

@@ -240,7 +240,7 @@ pub fn joined<'s>(statements: impl Iterator<Item = &'s Statement>) -> String {
     let (mut text, mut end): (String, Option<(usize, usize)>) = (String::new(), None);
     for s in statements {
         if let Some((end, paragraph)) = end {
-            let adjoins = paragraph == s.paragraph && s.range.start.saturating_sub(end) <= 2;
+            let adjoins = paragraph == s.paragraph && s.range.start.saturating_sub(end) <= 1;
             text.push_str(if adjoins { " " } else { " … " });
         }
         text.push_str(&s.text);
