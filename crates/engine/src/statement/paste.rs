@@ -25,16 +25,7 @@ pub struct Shape {
     pub document: bool,
     /// How much of it are signs and names of code, in eighths.
     pub code: u8,
-    /// `From: …`, `Betreff: …`.
-fn heads_mail(line: &str) -> bool {
-    const HEADS: [&str; 14] = [
-        "From", "To", "Cc", "Sent", "Date", "Subject", "Von", "An", "Gesendet", "Betreff", "Objet", "Asunto", "Oggetto", "Envoyé",
-    ];
-    let head = line.split_once(':').map(|(head, rest)| (head.trim(), rest.starts_with(' ')));
-    head.is_some_and(|(head, spaced)| spaced && HEADS.contains(&head))
-}
-
-/// `key: value`, `NAME=value`, a path or an address alone.
+    /// `key: value`, `NAME=value`, a path or an address alone.
     pub setting: bool,
     /// A stamp of time anywhere in it.
     pub stamp: bool,
@@ -164,6 +155,16 @@ fn is_setting(line: &str) -> bool {
     named && third.is_none() && first.starts_with(|c: char| c.is_ascii_lowercase())
         || first.split_once('=').is_some_and(|(name, _)| key(name)) && third.is_none()
         || second.is_none() && (first.contains("://") || first.matches('/').count() > 1 || first.contains('\\'))
+}
+
+/// `From: …`, `Betreff: …`.
+fn heads_mail(line: &str) -> bool {
+    const HEADS: [&str; 14] = [
+        "From", "To", "Cc", "Sent", "Date", "Subject", "Von", "An", "Gesendet", "Betreff", "Objet", "Asunto",
+        "Oggetto", "Envoyé",
+    ];
+    let head = line.split_once(':').map(|(head, rest)| (head.trim(), rest.starts_with(' ')));
+    head.is_some_and(|(head, spaced)| spaced && HEADS.contains(&head))
 }
 
 /// `12:57:03`, `2025-06-13 13:25`.

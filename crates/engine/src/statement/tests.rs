@@ -78,7 +78,9 @@ fn each_case_is_what_it_is() {
 
 #[test]
 fn what_points_elsewhere_does_not_stand_alone() {
-    for text in ["Put that on the list.", "Do the same for the other one.", "We must fix that tomorrow.", "It is broken."] {
+    for text in
+        ["Put that on the list.", "Do the same for the other one.", "We must fix that tomorrow.", "It is broken."]
+    {
         assert!(read(text, Speaker::Person, true).iter().all(|s| !s.standalone), "{text}");
     }
     for text in ["Rename the orders module to sales.", "I promised Marta the benchmark table by Friday."] {
