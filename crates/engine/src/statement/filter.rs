@@ -40,6 +40,12 @@ static WEIGHTS: LazyLock<Option<Weights>> = LazyLock::new(|| {
     Some(Weights { step: column(0), bias: column(1), sure: column(2) })
 });
 
+/// Whether the weights have the form that is read here.
+#[cfg(test)]
+pub fn has_weights() -> bool {
+    WEIGHTS.is_some()
+}
+
 /// Whether a speaker can mean this: a model asks for nothing and sets no rules for a person (R14.3).
 pub fn can_mean(speaker: Speaker, label: Label) -> bool {
     match speaker {

@@ -2,8 +2,8 @@
 //!
 //! [`read`] takes a message apart ([`place`]: the sentences with their place in it), looks up what each says
 //! ([`signs`]: word lists by language in `lists/`), and labels it: first by rules, which are data in `rules.txt`, then by
-//! a small linear [`filter`] learned from labelled sentences. Each rule and each threshold of the filter was measured on
-//! authors it was not made from; a label that reached a precision of .8 there is `sure`.
+//! a small linear [`filter`] learned from labelled sentences. `heirloom-lab statements` measures each rule by author, and
+//! the filter on authors it has not seen; where the precision is .8, a label is `sure`.
 //!
 //! [`told`] finds what a person says outright about themselves (R9.5): preferences, rules, values of the profile.
 //!
@@ -133,7 +133,7 @@ pub struct Statement {
     pub text: String,
     pub label: Label,
     pub second: Option<Label>,
-    /// Whether what gave the label reached a precision of .8 on authors it was not made from; else it is a best guess.
+    /// Whether what gave the label is right in .8 of all cases, as measured; else it is a best guess.
     pub sure: bool,
     /// Of a directive.
     pub scope: Option<Reach>,

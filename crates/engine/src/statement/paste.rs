@@ -16,6 +16,8 @@ pub struct Shape {
     /// It is a terminal prompt, or somewhere after one.
     pub terminal: bool,
     pub behind_terminal: bool,
+    /// In a mail, after the first of two lines of its head.
+    pub mail: bool,
     /// After a line that announces pasted text: "The error is:".
     pub announced: bool,
     pub may_be_announced: bool,
@@ -38,6 +40,8 @@ pub struct Scan {
     lines: usize,
     after_machine: bool,
     terminal: bool,
+    /// How many lines of the head of a mail there were.
+    heads: usize,
 }
 
 impl Scan {
@@ -53,7 +57,9 @@ impl Scan {
     /// The shape of a block; `after` is the text between it and the next.
     pub fn shape(&mut self, said: &str, line: &str, block: &Block, after: &str) -> Shape {
         let terminal = is_terminal(line);
+        self.heads += said.lines().filter(|line| heads_mail(line)).count();
         let shape = Shape {
+            mail: self.heads > 1,
             after_machine: self.after_machine,
             before_machine: machine_lines(after) > 0,
             machine: (4 * self.machine / (self.lines + 1)) as u8,
@@ -149,6 +155,16 @@ fn is_setting(line: &str) -> bool {
     named && third.is_none() && first.starts_with(|c: char| c.is_ascii_lowercase())
         || first.split_once('=').is_some_and(|(name, _)| key(name)) && third.is_none()
         || second.is_none() && (first.contains("://") || first.matches('/').count() > 1 || first.contains('\\'))
+}
+
+/// `From: …`, `Betreff: …`.
+fn heads_mail(line: &str) -> bool {
+    const HEADS: [&str; 14] = [
+        "From", "To", "Cc", "Sent", "Date", "Subject", "Von", "An", "Gesendet", "Betreff", "Objet", "Asunto",
+        "Oggetto", "Envoyé",
+    ];
+    let head = line.split_once(':').map(|(head, rest)| (head.trim(), rest.starts_with(' ')));
+    head.is_some_and(|(head, spaced)| spaced && HEADS.contains(&head))
 }
 
 /// `12:57:03`, `2025-06-13 13:25`.

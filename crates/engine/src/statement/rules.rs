@@ -44,6 +44,7 @@ enum Fact {
     Quoted,
     Terminal,
     BehindTerminal,
+    Mail,
     Announced,
     MayBeAnnounced,
     Document,
@@ -56,7 +57,7 @@ enum Fact {
     Headed,
 }
 
-const FACTS: [(&str, Fact); 23] = [
+const FACTS: [(&str, Fact); 24] = [
     ("last", Fact::Last),
     ("asks", Fact::Asks),
     ("bullet", Fact::Bullet),
@@ -70,6 +71,7 @@ const FACTS: [(&str, Fact); 23] = [
     ("quoted", Fact::Quoted),
     ("terminal", Fact::Terminal),
     ("behind-terminal", Fact::BehindTerminal),
+    ("mail", Fact::Mail),
     ("announced", Fact::Announced),
     ("may-be-announced", Fact::MayBeAnnounced),
     ("document", Fact::Document),
@@ -197,6 +199,7 @@ impl Fact {
             Fact::Quoted => s.quoted,
             Fact::Terminal => s.shape.terminal,
             Fact::BehindTerminal => s.shape.behind_terminal,
+            Fact::Mail => s.shape.mail,
             Fact::Announced => s.shape.announced,
             Fact::MayBeAnnounced => s.shape.may_be_announced,
             Fact::Document => s.shape.document,

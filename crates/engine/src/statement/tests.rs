@@ -25,6 +25,11 @@ fn a_message_is_read_in_its_order_with_its_places() {
 }
 
 #[test]
+fn the_filter_has_weights() {
+    assert!(filter::has_weights());
+}
+
+#[test]
 fn a_terminal_is_not_the_person() {
     let text = "marta@box:~/api$ cargo test\nwarning: unused variable\nerror: could not compile";
     assert!(labels(text, Speaker::Person).iter().all(|(label, _)| *label == Label::Pasted));
@@ -69,6 +74,30 @@ fn each_case_is_what_it_is() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn what_points_elsewhere_does_not_stand_alone() {
+    for text in
+        ["Put that on the list.", "Do the same for the other one.", "We must fix that tomorrow.", "It is broken."]
+    {
+        assert!(read(text, Speaker::Person, true).iter().all(|s| !s.standalone), "{text}");
+    }
+    for text in ["Rename the orders module to sales.", "I promised Marta the benchmark table by Friday."] {
+        assert!(read(text, Speaker::Person, true).iter().all(|s| s.standalone), "{text}");
+    }
+}
+
+#[test]
+fn a_directive_says_how_far_it_reaches() {
+    let cases = [
+        ("I prefer short answers.", Reach::Person),
+        ("In this repository always run the tests first.", Reach::Project),
+        ("Don't touch this file for now.", Reach::Task),
+    ];
+    for (text, reach) in cases {
+        assert_eq!(read(text, Speaker::Person, true)[0].scope, Some(reach), "{text}");
+    }
 }
 
 fn holds(text: &str) {
