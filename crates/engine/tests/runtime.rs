@@ -67,37 +67,27 @@ fn a_run_that_says_no_time_comes_behind_the_others_of_its_session() {
     assert!(latest.contains("- Asked: Second") && latest.contains("- Still open: Third"), "{latest}");
 }
 
-/// What is in the way of a project is what the pages of its sessions say: a check that passed since, spelled otherwise, is
-/// on neither.
+/// What is in the way of a project is what the pages of its sessions say, and goes from both together.
 #[test]
 fn blockers_say_what_the_page_of_the_session_says() {
     let story = Story::new();
     let api = story.project("api");
-    let test = |command: &str| json!({ "command": command });
-    let mut lines = vec![within(&api), user("Make the orders green", NOON - 3 * HOUR)];
-    let red = "error[E0308]: mismatched types\nerror: could not compile `orders`";
-    lines.extend(tool("Bash", test("cargo test -q orders"), red, true, NOON - 170 * MINUTE));
-    story.said("s", &lines);
+    story.said("s", &[within(&api), user("Make the orders green", NOON - 3 * HOUR), answer("Red", NOON - 3 * HOUR)]);
+    let turn = story.turn("s", "Red");
+    let d = Distillate { blocked: vec![item("cargo test orders fails", turn)], ..Distillate::default() };
+    story.summed_up("s", &[Kind::Session], "Red.", &d);
     story.refresh();
-    let blocked = |page: &str| {
-        let lines = page.lines().skip_while(|l| !l.contains("Blocked")).map(|l| l.trim_start_matches("## Blocked"));
-        let found = lines.map(|l| l.trim_start_matches("- Blocked: ").trim_start_matches("- ").to_owned());
-        found
-            .filter(|l| l.contains("cargo test"))
-            .map(|l| l.split(" [").next().unwrap().trim_end_matches(" ·").to_owned())
-            .collect::<Vec<_>>()
-    };
-    let file = story.files("memory/workspace/").into_iter().find(|f| f.contains("session-memory/"));
-    let session = || story.block(file.as_deref().unwrap());
-    assert_eq!(blocked(&story.page("blockers.md")), blocked(&session()));
-    assert_eq!(blocked(&session()).len(), 1, "{}", session());
-    story.said(
-        "s",
-        &tool("Bash", test("cargo test -q orders"), "test result: ok. 79 passed", false, NOON - 160 * MINUTE),
-    );
-    story.refresh();
-    assert_eq!(blocked(&story.page("blockers.md")), Vec::<String>::new(), "{}", session());
-    assert_eq!(blocked(&session()), Vec::<String>::new(), "{}", session());
+    let id = "l:cargo-test-orders-fails-";
+    let (blockers, session) = (story.page("blockers.md"), story.page("session-memory/"));
+    assert!(blockers.contains("- Blocked: cargo test orders fails · [l:"), "{blockers}");
+    assert!(blockers.contains(id) && session.contains(id), "{session}");
+    let at = story.at();
+    let found = at.read(|tx| heirloom_engine::render::unfiled::unfiled(&at, tx)).unwrap();
+    let own = found.iter().find(|u| u.id.starts_with(id)).unwrap();
+    open_loop::resolve_any(&at.lock().unwrap(), &[own.id.clone()], None, &|_| Ok(Some(own.file()))).unwrap();
+    write_turn_continuity(&at, &[story.session_no("s")]).unwrap();
+    let (blockers, session) = (story.page("blockers.md"), story.page("session-memory/"));
+    assert!(!blockers.contains(id) && !session.contains(id), "{blockers}{session}");
 }
 
 #[test]
@@ -252,7 +242,7 @@ fn a_session_is_told_to_whoever_resumes_it() {
         story.page("session-memory/"),
         format!(
             "{head}- From 2026-11-21 07:00 to 2026-11-21 07:00 · not ended\n{how}\
-             - Began with: Move the orders [{asked}]\n\n\
+             \n## Goal\n- Move the orders [{asked}]\n## Decisions\n- We keep both tables [{answered}]\n\n\
              ## Last said\n- Asked: Move the orders [{asked}]\n- Answered: We keep both tables [{answered}]\n\n\
              ## Boundary\n- Never compacted · epoch 0\n- Last messages: [{asked} {answered}]\n"
         )

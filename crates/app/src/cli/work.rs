@@ -110,7 +110,7 @@ fn detached(global: &Global, stays: Option<u32>) -> Result<Exit> {
         // The home the hook used; it is not created again if it has been removed.
         let home = Home::open_with(&at.value, &home_options())?;
         let Some(lock) = home.try_lock(hook::worker::LOCK)? else { return Ok(Exit::Ok) };
-        let spooled = spool::names(&home)?.len();
+        let spooled = spool::names(&home)?;
         // Opening the home stores the calls in the spool, for a limited time.
         let context = Context::existing(global)?;
         let engine = context.acting_as("worker");
@@ -126,8 +126,9 @@ fn detached(global: &Global, stays: Option<u32>) -> Result<Exit> {
         // Work that cannot be done now is left to the next worker, unless new work arrived meanwhile.
         let still = engine.due()?;
         let again = still > 0 && (done > 0 || still > before);
-        let came_in = spool::names(engine.home())?.iter().any(|name| !left.contains(name));
-        let some_left = !left.is_empty() && left.len() < spooled;
+        // Also what came in while the home was being opened: its hooks found the lock taken.
+        let came_in = spool::names(engine.home())?.iter().any(|name| !spooled.contains(name));
+        let some_left = !left.is_empty() && left.len() < spooled.len();
         if again || came_in || some_left {
             continue;
         }

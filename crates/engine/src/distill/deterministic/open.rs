@@ -64,7 +64,9 @@ impl Open {
     fn person(&mut self, exchange: &Exchange, _last: bool, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
         for (i, s) in prompt.own.iter().enumerate() {
-            let lasting = s.label == Label::Commitment || s.sure && s.label == Label::Remaining;
+            let lasting = s.label == Label::Commitment
+                || s.second == Some(Label::Commitment)
+                || s.sure && s.label == Label::Remaining;
             if lasting && !settled.after(prompt.at, &s.bag()) {
                 let text = if s.standalone || i == 0 {
                     s.text.clone()
@@ -86,10 +88,10 @@ impl Open {
                 Label::Remaining if last && s.sure && !s.text.ends_with(':') && s.standalone => {
                     self.next.add(&s.text, answer.turn, 3)
                 }
-                Label::Remaining | Label::Commitment if s.sure && !s.text.ends_with(':') && s.standalone && open(s) => {
+                Label::Remaining | Label::Commitment if (s.sure || s.label == Label::Commitment) && !s.text.ends_with(':') && s.standalone && open(s) => {
                     self.loops.add(&s.text, answer.turn, 2);
                 }
-                Label::Blocked if s.sure && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
+                Label::Blocked if s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
                 _ => {}
             }
         }

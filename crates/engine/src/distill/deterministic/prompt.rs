@@ -131,8 +131,10 @@ pub fn is_wide(c: char) -> bool {
 /// Reads a message.
 pub fn read(said: &Said, at: usize) -> Prompt {
     let mut all = statements(&said.text, Speaker::Person, false);
-    let pasted = all.iter().any(|s| s.label == Label::Pasted);
-    all.retain(|s| s.label != Label::Pasted && !is_data(&s.text));
+    let pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure);
+    // A guess that a sentence was pasted is often wrong about a person's own list.
+    all.retain(|s| !(s.label == Label::Pasted && s.sure) && !is_data(&s.text));
+    all.iter_mut().filter(|s| s.label == Label::Pasted).for_each(|s| s.label = Label::Remark);
     all.retain_mut(without_command);
     let own = all;
     let report = (pasted || own.is_empty()).then(|| failure_in(&said.text)).flatten();
@@ -185,7 +187,7 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
     }
     let kept = |s: &Statement| {
         matches!(s.label, Label::Directive | Label::Decision | Label::Commitment | Label::Identity | Label::Remaining | Label::Assent)
-            && s.sure
+            && (s.sure || s.label != Label::Remaining)
     };
     if own.iter().all(kept) && !own.iter().all(|s| s.label == Label::Assent) {
         return Purpose::Note;

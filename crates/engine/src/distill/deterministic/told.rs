@@ -56,6 +56,7 @@ impl Told {
                 }
                 Label::Decision => self.decisions.add(&s.text, prompt.turn, 4),
                 Label::Finding if s.sure && prompt::weight(&s.text) >= 2 => self.context.add(&s.text, prompt.turn, 3),
+                _ if s.second == Some(Label::Directive) => self.constraints.add(&s.text, prompt.turn, 2),
                 _ => {}
             }
         }
