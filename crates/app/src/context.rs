@@ -91,7 +91,7 @@ impl Context {
     }
 }
 
-/// What the engine is opened with, telling nobody of anything: for hooks.
+/// The options for hooks: nothing is printed while the engine works.
 pub fn options(global: &Global) -> Options {
     options_with(global, Arc::new(Silent))
 }
@@ -107,7 +107,7 @@ fn options_with(global: &Global, listener: Arc<dyn Listener>) -> Options {
     }
 }
 
-/// What a home must be like.
+/// The requirements a home must meet.
 pub fn home_options() -> HomeOptions {
     HomeOptions { allow_network_fs: config::allow_network_fs() }
 }

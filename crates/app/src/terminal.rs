@@ -66,7 +66,7 @@ fn sentence(notice: &Notice) -> String {
     }
 }
 
-/// What went wrong and what to do about it, on one line.
+/// An error and its next step in one line.
 pub fn with_next_step(error: &Error) -> String {
     error.next_step().map_or_else(|| error.to_string(), |next| format!("{error}; {next}"))
 }

@@ -146,7 +146,7 @@ fn answer(global: &Global, harness: &'static dyn Harness, event: &str, rescue: &
     let (engine, outcome) = match handled {
         Ok(handled) => handled,
         Err(e) => {
-            // What cannot be stored now is stored when the home is next opened.
+            // A call that cannot be stored now stays in the spool and is stored when the home is next opened.
             let home = open_home(global.home.as_deref())?;
             let kept = spool::put(&home, &unsaved);
             forget(rescue);
