@@ -9,7 +9,9 @@ use crate::lineage::distillate::Distillate;
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
+use crate::text::plain::lower;
 use crate::text::similarity::Bag;
+use crate::text::words::{Marks, split};
 
 /// How many of the newest answers are looked at for remaining work.
 const ANSWERS: usize = 4;
@@ -65,6 +67,7 @@ impl Open {
         let Some(prompt) = &exchange.prompt else { return };
         for (i, s) in prompt.own.iter().enumerate() {
             let lasting = s.label == Label::Commitment
+                || is_to_do(&s.text)
                 || s.second == Some(Label::Commitment)
                 || s.sure && s.label == Label::Remaining;
             if lasting && !settled.after(prompt.at, &s.bag()) {
@@ -82,13 +85,23 @@ impl Open {
     fn answer(&mut self, exchange: &Exchange, last: bool, settled: &Settled) {
         let Some(answer) = &exchange.answer else { return };
         let open = |s: &Statement| !settled.after(answer.at, &s.bag());
-        for s in answer.statements.iter().filter(|s| s.ticked != Some(true) && !is_courtesy(&s.text)) {
+        for s in answer
+            .statements
+            .iter()
+            .filter(|s| s.ticked != Some(true) && !is_courtesy(&s.text) && !is_hypothetical(&s.text))
+        {
             match s.label {
+                _ if promises_later(&s.text) && open(s) => self.loops.add(&s.text, answer.turn, 3),
                 Label::Offer | Label::Question if last && (s.sure || s.asks) => self.loops.add(&s.text, answer.turn, 3),
-                Label::Remaining if last && s.sure && !s.text.ends_with(':') && s.standalone => {
+                Label::Remaining if last && !s.text.ends_with(':') && s.standalone => {
                     self.next.add(&s.text, answer.turn, 3)
                 }
-                Label::Remaining | Label::Commitment if (s.sure || s.label == Label::Commitment) && !s.text.ends_with(':') && s.standalone && open(s) => {
+                Label::Remaining | Label::Commitment
+                    if (s.sure || s.label == Label::Commitment)
+                        && !s.text.ends_with(':')
+                        && s.standalone
+                        && open(s) =>
+                {
                     self.loops.add(&s.text, answer.turn, 2);
                 }
                 Label::Blocked if s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
@@ -139,6 +152,36 @@ fn is_courtesy(text: &str) -> bool {
         sonst noch etwas / sag bescheid / noch etwas / autre chose / dis moi / dites moi / algo más / avísame"
     )
     .stand_in(text)
+}
+
+/// "I'll update the docs later."
+fn promises_later(text: &str) -> bool {
+    let low = lower(text);
+    let words = split(&low, Marks::Dropped);
+    phrases!("i'll / i will / we'll / we will / ich werde / wir werden / ich mache / je vais / je ferai / voy a / haré").begin(&words).next().is_some()
+        && phrases!(
+            "later / tomorrow / afterwards / next week|time|month / tonight / monday|tuesday|wednesday|thursday|friday|saturday|sunday
+            später / morgen / danach / nächste woche / demain / plus tard / après / mañana / más tarde / después"
+        )
+        .stand(&words)
+}
+
+/// "TODO: rotate the certificates"
+fn is_to_do(text: &str) -> bool {
+    let low = lower(text);
+    phrases!("todo / to do|to-do / remind me / reminder / erinnere|erinner mich / rappelle-moi / recuérdame")
+        .begin(&split(&low, Marks::Dropped))
+        .next()
+        .is_some()
+}
+
+/// "If that fails, we could …": nothing that is open.
+fn is_hypothetical(text: &str) -> bool {
+    let low = lower(text);
+    phrases!("if / in case / unless / falls / wenn / si / au cas où / en caso de")
+        .begin(&split(&low, Marks::Dropped))
+        .next()
+        .is_some()
 }
 
 /// The items of a message that "fix this" or "implement the plan" means: its list.

@@ -146,7 +146,19 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     let refers_back = counts <= 2
         || counts <= 5 && own.get(asked.0).is_some_and(|s| !s.standalone)
         || own.iter().all(|s| !s.standalone);
-    Prompt { turn: said.id, at, purpose, ask, core, asked, report, refers_back, own, accepted: Vec::new(), turns: vec![said.id] }
+    Prompt {
+        turn: said.id,
+        at,
+        purpose,
+        ask,
+        core,
+        asked,
+        report,
+        refers_back,
+        own,
+        accepted: Vec::new(),
+        turns: vec![said.id],
+    }
 }
 
 /// Takes the command of a program off the front of a statement: `/ask how …`. False if nothing else is left.
@@ -186,8 +198,10 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
         return Purpose::Report;
     }
     let kept = |s: &Statement| {
-        matches!(s.label, Label::Directive | Label::Decision | Label::Commitment | Label::Identity | Label::Remaining | Label::Assent)
-            && (s.sure || s.label != Label::Remaining)
+        matches!(
+            s.label,
+            Label::Directive | Label::Decision | Label::Commitment | Label::Identity | Label::Remaining | Label::Assent
+        ) && (s.sure || s.label != Label::Remaining)
     };
     if own.iter().all(kept) && !own.iter().all(|s| s.label == Label::Assent) {
         return Purpose::Note;

@@ -80,7 +80,7 @@ impl Told {
         let (Some(prompt), Some(asked)) = (&exchange.prompt, before.and_then(|e| e.answer.as_ref())) else { return };
         let [answer] = &prompt.own[..] else { return };
         let Some(question) = asked.statements.last().filter(|s| s.asks && offers_choice(&s.text)) else { return };
-        if !answer.asks && answer.label != Label::Assent && answer.words() <= 8 {
+        if !answer.asks && answer.label != Label::Assent && answer.words() <= 8 && !puts_off(&answer.text) {
             let text = format!("{}{JOIN}{}", cut(&question.text, 200), answer.text);
             self.decisions.tell(&text, &[asked.turn, prompt.turn], 4);
         }
@@ -175,5 +175,11 @@ fn taken_back(text: &str) -> Option<Bag> {
 }
 
 fn offers_choice(question: &str) -> bool {
-    phrases!("or / which / vs / either / oder / welche|welcher|welches / ou / quel|quelle / cuál|cuáles / entre").stand_in(question)
+    phrases!("or / which / vs / either / oder / welche|welcher|welches / ou / quel|quelle / cuál|cuáles / entre")
+        .stand_in(question)
+}
+
+/// "Not sure yet, let me think."
+fn puts_off(answer: &str) -> bool {
+    phrases!("not sure / let me think / later / don't know / no idea / weiß nicht / später / keine ahnung / je ne sais pas / plus tard / no sé / más tarde").stand_in(answer)
 }

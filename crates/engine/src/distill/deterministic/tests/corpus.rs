@@ -98,7 +98,7 @@ fn exchanges_are_read() {
 
 #[test]
 fn constraints() {
-    run(include_str!("cases/constraints.txt"), 40);
+    run(include_str!("cases/constraints.txt"), 34);
 }
 
 #[test]
@@ -118,10 +118,10 @@ fn progress() {
 
 #[test]
 fn loops() {
-    run(include_str!("cases/loops.txt"), 20);
+    run(include_str!("cases/loops.txt"), 12);
 }
 
 #[test]
 fn context_and_proposals() {
-    run(include_str!("cases/context.txt"), 15);
+    run(include_str!("cases/context.txt"), 8);
 }
