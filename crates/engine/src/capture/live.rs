@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::{Capture, Program, notice};
+use crate::clock::Millis;
 use crate::error::Result;
 use crate::event::RecordClass;
 use crate::ledger::Audit;
@@ -15,6 +16,9 @@ use crate::lineage::marks;
 use crate::scope::{AgentId, SessionKey, TurnId};
 use crate::transcript::prepare::{Origin, OriginForm};
 use crate::transcript::{After, IDLE_MS, Step, append};
+
+/// A session whose last turn is further away than this, in milliseconds, does not happen now.
+const DAY_MS: u64 = 24 * 3_600_000;
 
 /// The outcome of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,11 +36,6 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
     let placement = crate::event::Placement::default();
     let mut decoder = program.decoder(&placement, &[]);
     let mut decoded = decoder.line(content);
-    // What is told while it happens happens now, unless it says when.
-    let now = capture.ledger.now();
-    for turn in &mut decoded.turns {
-        turn.at = turn.at.or(Some(now));
-    }
     if decoded.class == RecordClass::Quarantined {
         return Ok(LineAck::Refused { reason: decoded.reason.unwrap_or_default() });
     }
@@ -44,6 +43,13 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
         return Ok(LineAck::Refused { reason: "there are no words in text".into() });
     };
     let session = SessionKey::new(program.name(), &native);
+    // What is told while it happens happens now, unless it says when, or belongs to a conversation of another day.
+    let now = capture.ledger.now();
+    if last_at(capture, agent, &session)?.is_none_or(|last| last.abs_diff(now) < DAY_MS) {
+        for turn in &mut decoded.turns {
+            turn.at = turn.at.or(Some(now));
+        }
+    }
     let entry = decoded.turns.first().and_then(|t| t.entry.clone());
     let origin = Origin {
         agent: agent.clone(),
@@ -98,6 +104,19 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
         index.flush()?;
     }
     Ok(LineAck::Stored { session, turn: appended.turns.first().copied() })
+}
+
+/// When something was last said in a session, if that is known.
+fn last_at(capture: &Capture, agent: &AgentId, session: &SessionKey) -> Result<Option<Millis>> {
+    capture.ledger.read(|tx| {
+        let found = tx
+            .prepare_cached(
+                "SELECT last_at FROM sessions JOIN agents USING (agent_no) WHERE session_key = ?1 AND agent_id = ?2",
+            )?
+            .query_row((session.as_str(), agent.as_str()), |r| r.get::<_, Option<Millis>>(0))
+            .optional()?;
+        Ok(found.flatten())
+    })
 }
 
 /// The turn of an equal line stored before.
