@@ -229,11 +229,10 @@ fn proposals_wait_for_a_yes_that_can_be_taken_back() {
     project.json(&["proposal", "reject", "habits", "--reason", "not mine"]);
     assert_eq!(project.json(&["proposal", "list", "--rejected"])["proposals"][0]["fields"]["reason"], "not mine");
     project.json(&["proposal", "undo", "habits"]);
-    // What cannot be merged says what to do, and doing it helps.
-    project.json(&["proposal", "edit", "habits", "--class", "fact"]);
-    let said = project.says(2, &["proposal", "merge", "habits"]);
-    assert!(said.contains("--workspace W") && said.contains("nothing was merged"), "{said}");
-    project.json(&["proposal", "edit", "habits", "--scope", "workspace"]);
+    // What could not be merged is refused at once and says what to do, and doing it helps.
+    let said = project.says(2, &["proposal", "edit", "habits", "--class", "fact"]);
+    assert!(said.contains("--workspace W") && said.contains("classes that fit agent: preference, identity"), "{said}");
+    project.json(&["proposal", "edit", "habits", "--class", "fact", "--scope", "workspace"]);
     project.json(&["proposal", "merge", "habits"]);
     // An edited memory keeps its merge from being undone.
     let edited = project.json(&["memory", "edit", "use rg", "--text", "use ripgrep"]);
