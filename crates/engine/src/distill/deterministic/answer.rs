@@ -55,6 +55,13 @@ pub fn names(text: &str) -> bool {
             .any(|w| is_id(w.trim_matches(|c: char| !c.is_alphanumeric())) || w.bytes().any(|b| b.is_ascii_digit()))
 }
 
+/// Whether a statement can settle what was open: a report of work done. A short plain sentence may be one, whatever its
+/// label; what it settles must have the same words.
+pub fn completes(s: &Statement) -> bool {
+    let short = matches!(s.label, Label::Finding | Label::Remark) && s.words() <= 6 && !s.asks && !announces(s);
+    s.label == Label::Done || s.second == Some(Label::Done) || short
+}
+
 /// Whether a statement tells what the model is about to do or is doing: "Let me …", "I'm also adding …". The work goes on.
 pub fn announces(s: &Statement) -> bool {
     let low = lower(&s.text);

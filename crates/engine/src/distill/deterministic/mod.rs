@@ -96,7 +96,7 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
     let mut settled = Settled::default();
     for exchange in exchanges {
         for message in exchange.messages() {
-            for s in message.statements.iter().filter(|s| s.label == Label::Done) {
+            for s in message.statements.iter().filter(|s| answer::completes(s)) {
                 settled.add(message.at, s.bag());
             }
             if message.statements.iter().any(|s| phrases!("merged").stand_in(&s.text)) {

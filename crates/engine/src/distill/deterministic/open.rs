@@ -5,6 +5,7 @@ use super::answer;
 use super::exchange::{Exchange, Message};
 use super::list::List;
 use super::prompt::Purpose;
+use super::told::taken_back;
 use crate::lineage::distillate::Distillate;
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
@@ -66,6 +67,10 @@ impl Open {
     fn person(&mut self, exchange: &Exchange, _last: bool, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
         for (i, s) in prompt.own.iter().enumerate() {
+            if let Some(about) = taken_back(&s.text) {
+                self.loops.drop_about(&about);
+                self.next.drop_about(&about);
+            }
             let lasting = s.label == Label::Commitment
                 || is_to_do(&s.text)
                 || s.second == Some(Label::Commitment)

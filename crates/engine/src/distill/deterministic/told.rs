@@ -165,9 +165,9 @@ fn faults() -> &'static Phrases {
 }
 
 /// What a sentence takes back: "we drop Redis", "forget what I said about tests", "you may push now".
-fn taken_back(text: &str) -> Option<Bag> {
+pub fn taken_back(text: &str) -> Option<Bag> {
     let takes = phrases!(
-        "forget what i said / forget about / never mind / scratch that / ignore what i said / no longer / we drop / drop / instead of
+        "forget what i said / forget about / never mind / scratch that / ignore what i said / no longer / we drop / drop / skip / leave out / instead of
         switch from / you may / you can now / not anymore / undo the decision / take back / wir lassen / doch nicht / nicht mehr
         vergiss / statt / anstelle von / on abandonne / oublie / finalement / ya no / olvida / en lugar de"
     );
