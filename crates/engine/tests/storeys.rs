@@ -71,7 +71,6 @@ const BESIDE: &[(&str, &str)] = &[
     ("tree", "redact"),
     ("spool", "home"),
     ("capture", "index"),
-    ("memory", "statement"),
     ("engine", "instance"),
     ("audience", "render"),
     ("recall", "audience"),

@@ -27,7 +27,6 @@ use crate::home::{MemoryPath, RelPath, layout};
 use crate::pages::Happened;
 use crate::tree::journal::Act;
 
-pub use crate::statement::told as signals;
 pub use class::Class;
 pub use leaf::NewLeaf;
 pub use staleness::is_stale;

@@ -30,7 +30,7 @@ use crate::lineage::distillate::{Distillate, Item, Proposed};
 use crate::memory::remember::remembered;
 use crate::scope::{RunNo, TurnId};
 use crate::statement::told::{SignalKind, signals};
-use crate::statement::{self, Label, Speaker};
+use crate::statement::{self, Speaker};
 use crate::text::patterns::phrases;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;

@@ -1,6 +1,8 @@
 //! What a person said in one message: the request in their own words, apart from what they pasted.
 
+use super::list::JOIN;
 use crate::distill::Said;
+use crate::memory::remember::remembered;
 use crate::scope::TurnId;
 use crate::statement::{Label, Speaker, Statement, read as statements};
 use crate::text::plain::{cut, plain};
@@ -70,7 +72,7 @@ impl Prompt {
         }
         self.ask = match self.purpose {
             Purpose::GoOn => cut(&accepted, LONGEST),
-            _ => cut(&format!("{}: {accepted}", self.ask.trim_end_matches(['.', ':', '!'])), LONGEST),
+            _ => cut(&format!("{}{JOIN}{accepted}", self.ask.trim_end_matches(['.', ':', '!'])), LONGEST),
         };
         self.core.clone_from(&self.ask);
         self.turns.insert(0, turn);
@@ -81,7 +83,7 @@ impl Prompt {
     /// Takes the title of the plan or report it points back to.
     pub fn names(&mut self, title: &str, turn: TurnId) {
         self.turns.insert(0, turn);
-        self.core = cut(&format!("{}: {title}", self.core.trim_end_matches(['.', ':', '!'])), LONGEST);
+        self.core = cut(&format!("{}{JOIN}{title}", self.core.trim_end_matches(['.', ':', '!'])), LONGEST);
         self.ask.clone_from(&self.core);
     }
 
@@ -133,9 +135,16 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     let mut all = statements(&said.text, Speaker::Person, false);
     let pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure);
     // A guess that a sentence was pasted is often wrong about a person's own list.
-    all.retain(|s| !(s.label == Label::Pasted && s.sure) && !is_data(&s.text));
+    all.retain(|s| !(is_data(&s.text) || s.label == Label::Pasted && s.sure));
     all.iter_mut().filter(|s| s.label == Label::Pasted).for_each(|s| s.label = Label::Remark);
     all.retain_mut(without_command);
+    // What the person asked to remember is kept as a proposal of its own: here it is a fact, no request.
+    let kept = remembered(&said.text);
+    for s in &mut all {
+        if kept.iter().any(|r| s.text.contains(&r.text) || r.text.contains(&s.text)) {
+            (s.label, s.sure) = (Label::Identity, true);
+        }
+    }
     let own = all;
     let report = (pasted || own.is_empty()).then(|| failure_in(&said.text)).flatten();
     let purpose = purpose(&own, report.is_some());

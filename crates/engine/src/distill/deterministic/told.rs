@@ -51,9 +51,8 @@ impl Told {
                 }
             }
             match s.label {
-                Label::Directive | Label::Identity if prompt::weight(&s.text) >= 2 => {
-                    self.constraints.add(&s.text, prompt.turn, 3)
-                }
+                Label::Identity => self.context.add(&s.text, prompt.turn, 3),
+                Label::Directive if prompt::weight(&s.text) >= 2 => self.constraints.add(&s.text, prompt.turn, 3),
                 Label::Decision => self.decisions.add(&s.text, prompt.turn, 4),
                 Label::Finding if s.sure && prompt::weight(&s.text) >= 2 => self.context.add(&s.text, prompt.turn, 3),
                 _ if s.second == Some(Label::Directive) => self.constraints.add(&s.text, prompt.turn, 2),

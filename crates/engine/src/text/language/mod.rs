@@ -21,12 +21,6 @@ pub static PASTE: LazyLock<Words> = LazyLock::new(|| Words::of(section(ANNOUNCEM
 /// Words of a line that ends in a colon and may announce pasted text.
 pub static MAY_BE_PASTE: LazyLock<Words> = LazyLock::new(|| Words::of(section(ANNOUNCEMENTS, "may be pasted")));
 
-/// Phrases that show the function of a sentence: a list for each cue, in the order in which they are checked.
-pub const CUES: &str = include_str!("cues.txt");
-
-/// Phrases that identify a statement of a summary: lists looked up by name with `sayings!`.
-pub const SAYINGS: &str = include_str!("sayings.txt");
-
 /// Phrases that ask to keep something for good, and what of it is kept.
 pub const REMEMBER: &str = include_str!("remember.txt");
 
@@ -49,15 +43,6 @@ pub fn sections(file: &str) -> impl Iterator<Item = (&str, &str)> {
     file.split("\n[").skip(1).filter_map(|list| list.split_once("]\n"))
 }
 
-/// A list of [`SAYINGS`] by its name.
-macro_rules! sayings {
-    ($name:literal) => {
-        $crate::text::patterns::phrases!($crate::text::language::section($crate::text::language::SAYINGS, $name))
-    };
-}
-
-pub(crate) use sayings;
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -66,17 +51,8 @@ mod tests {
 
     #[test]
     fn every_list_is_found_and_none_is_empty() {
-        let files = [
-            ANNOUNCEMENTS,
-            CUES,
-            HEADINGS,
-            SAYINGS,
-            REMEMBER,
-            VALUES,
-            FUNCTION_WORDS,
-            lexicon::LEXICON,
-            stop_words::STOP_WORDS,
-        ];
+        let files =
+            [ANNOUNCEMENTS, HEADINGS, REMEMBER, VALUES, FUNCTION_WORDS, lexicon::LEXICON, stop_words::STOP_WORDS];
         for file in files {
             assert!(file.starts_with('#'), "a file says what it holds");
             let names: Vec<&str> = sections(file).map(|(name, _)| name).collect();
