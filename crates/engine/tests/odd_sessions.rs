@@ -370,7 +370,8 @@ fn one_session_key_under_two_agents() {
         talk(0, 12)
             .into_iter()
             .map(|mut line| {
-                line["text"] = json!(format!("{} The word is {word}.", line["text"].as_str().unwrap()));
+                line["text"] =
+                    json!(line["text"].as_str().unwrap().replace("table number", &format!("{word} table number")));
                 line["thread"] = json!("topic/same");
                 line
             })

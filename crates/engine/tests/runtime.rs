@@ -84,7 +84,8 @@ fn blockers_say_what_the_page_of_the_session_says() {
     let at = story.at();
     let found = at.read(|tx| heirloom_engine::render::unfiled::unfiled(&at, tx)).unwrap();
     let own = found.iter().find(|u| u.id.starts_with(id)).unwrap();
-    open_loop::resolve_any(&at.lock().unwrap(), &[own.id.clone()], None, &|_| Ok(Some(own.file()))).unwrap();
+    open_loop::resolve_any(&at.lock().unwrap(), std::slice::from_ref(&own.id), None, &|_| Ok(Some(own.file())))
+        .unwrap();
     write_turn_continuity(&at, &[story.session_no("s")]).unwrap();
     let (blockers, session) = (story.page("blockers.md"), story.page("session-memory/"));
     assert!(!blockers.contains(id) && !session.contains(id), "{blockers}{session}");
@@ -231,9 +232,12 @@ fn a_session_is_told_to_whoever_resumes_it() {
     let story = Story::new();
     let api = story.project("api");
     story.said("s", &[within(&api), titled("Orders"), user("Move the orders", NOON - 5 * HOUR)]);
-    story.said("s", &[answer("We keep both tables", NOON - 5 * HOUR), ended("completed", "end_turn", NOON - 5 * HOUR)]);
+    story.said(
+        "s",
+        &[answer("We decided to keep both tables", NOON - 5 * HOUR), ended("completed", "end_turn", NOON - 5 * HOUR)],
+    );
     let t = |text: &str| story.turn("s", text);
-    let (asked, answered) = (t("Move the orders"), t("We keep both tables"));
+    let (asked, answered) = (t("Move the orders"), t("We decided to keep both tables"));
     // No node yet: what was said first and last.
     story.refresh();
     let head = "- About: Orders\n- Session: `little:s` · little · project api\n";
@@ -242,8 +246,8 @@ fn a_session_is_told_to_whoever_resumes_it() {
         story.page("session-memory/"),
         format!(
             "{head}- From 2026-11-21 07:00 to 2026-11-21 07:00 · not ended\n{how}\
-             \n## Goal\n- Move the orders [{asked}]\n## Decisions\n- We keep both tables [{answered}]\n\n\
-             ## Last said\n- Asked: Move the orders [{asked}]\n- Answered: We keep both tables [{answered}]\n\n\
+             \n## Goal\n- Move the orders [{asked}]\n## Decisions\n- We decided to keep both tables [{answered}]\n\n\
+             ## Last said\n- Asked: Move the orders [{asked}]\n- Answered: We decided to keep both tables [{answered}]\n\n\
              ## Boundary\n- Never compacted · epoch 0\n- Last messages: [{asked} {answered}]\n"
         )
     );
@@ -251,7 +255,7 @@ fn a_session_is_told_to_whoever_resumes_it() {
     let open = open_loop::add(&story.at().lock().unwrap(), &new).unwrap();
     let d = Distillate {
         goal: Some(item("Move the orders", asked)),
-        decisions: vec![item("We keep both tables", answered)],
+        decisions: vec![item("We decided to keep both tables", answered)],
         open_loops: vec![
             heirloom_engine::lineage::distillate::Item {
                 file: Some(open.id.clone()),
@@ -274,7 +278,7 @@ fn a_session_is_told_to_whoever_resumes_it() {
             "{head}{thread}\n- From 2026-11-21 07:00 to 2026-11-21 09:00 · not ended\n{how}\
              - Distilled: [{node}]\n\n\
              ## Goal\n- Move the orders [{asked}]\n\
-             ## Decisions\n- We keep both tables [{answered}]\n\
+             ## Decisions\n- We decided to keep both tables [{answered}]\n\
              ## Open loops\n{loops}- Ask Mara [l:ask-mara-edf7b6]\n\n\
              ## Last said\n- Asked: And the invoices? [{later}]\n\n\
              ## Boundary\n- Compacted up to [{asked}] · harness · 2026-11-21 08:00 · epoch 1 [{node}]\n\

@@ -39,10 +39,14 @@ pub fn parents(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
 }
 
 /// Not a compaction of what session nodes cover already: such a late one tells nothing new, and is no root.
-const NOT_LATE: &str = "NOT (n.kind = 2 AND EXISTS (SELECT 1 FROM node_edges b WHERE b.parent_no = n.node_no)
-    AND NOT EXISTS (SELECT 1 FROM node_edges b WHERE b.parent_no = n.node_no AND NOT EXISTS (
-      SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
-      WHERE e.child_no = b.child_no AND length(p.key) > 0 AND p.kind = 1)))";
+fn not_late() -> String {
+    format!(
+        "NOT (n.kind = {COMPACTION} AND EXISTS (SELECT 1 FROM node_edges b WHERE b.parent_no = n.node_no)
+         AND NOT EXISTS (SELECT 1 FROM node_edges b WHERE b.parent_no = n.node_no AND NOT EXISTS (
+           SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+           WHERE e.child_no = b.child_no AND length(p.key) > 0 AND p.kind = {SESSION})))"
+    )
+}
 
 /// The nodes of one thread and depth that no condensed node covers yet, oldest first: session nodes, compaction nodes
 /// outside session nodes, condensed nodes (R6.7).
@@ -55,7 +59,8 @@ pub fn roots(tx: &Read, thread_no: ThreadNo, depth: i64, most: usize) -> Result<
              AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
                              WHERE e.child_no = n.node_no AND length(p.key) > 0
                                AND (p.kind = {CONDENSED} OR n.kind = {COMPACTION}))
-             ORDER BY coalesce(n.last_at, n.created_at), n.node_no LIMIT ?3"
+             AND {} ORDER BY coalesce(n.last_at, n.created_at), n.node_no LIMIT ?3",
+            not_late()
         ),
         params![thread_no, depth, most as i64],
     )
@@ -79,7 +84,8 @@ pub fn tops(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<Node>> {
              AND length(n.key) > 0 AND n.abandoned = 0
              AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
                              WHERE e.child_no = n.node_no AND length(p.key) > 0)
-             AND {NOT_LATE} ORDER BY coalesce(n.last_at, n.created_at) DESC, n.node_no DESC LIMIT ?2"
+             AND {} ORDER BY coalesce(n.last_at, n.created_at) DESC, n.node_no DESC LIMIT ?2",
+            not_late()
         ),
         params![thread_no, most as i64],
     )

@@ -154,9 +154,13 @@ fn beside_known(at: &AssistantHome, tx: &Read, since: Millis) -> Result<Vec<Mill
         if to <= since {
             out.extend(column::<Millis>(
                 tx,
-                "SELECT last_at FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3
-                 UNION SELECT last_at FROM nodes WHERE agent_no = ?1 AND kind IN (1, 2) AND last_at >= ?2 AND last_at < ?3
-                 UNION SELECT started_at FROM scheduled_runs WHERE agent_no = ?1 AND started_at >= ?2 AND started_at < ?3",
+                &format!(
+                    "SELECT last_at FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3
+                     UNION SELECT last_at FROM nodes
+                           WHERE agent_no = ?1 AND kind IN ({SESSION}, {COMPACTION}) AND last_at >= ?2 AND last_at < ?3
+                     UNION SELECT started_at FROM scheduled_runs
+                           WHERE agent_no = ?1 AND started_at >= ?2 AND started_at < ?3"
+                ),
                 params![at.agent_no, from, to],
             )?);
         }
