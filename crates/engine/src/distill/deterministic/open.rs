@@ -40,6 +40,7 @@ impl Open {
         }
         let last = exchanges.len().saturating_sub(1);
         for (i, exchange) in exchanges.iter().enumerate() {
+            open.later(exchange, settled);
             if i + ANSWERS > last {
                 open.answer(exchange, i == last, settled);
             }
@@ -86,6 +87,17 @@ impl Open {
         }
     }
 
+    /// What the model says outright it will do later, or has to be done.
+    fn later(&mut self, exchange: &Exchange, settled: &Settled) {
+        for message in exchange.messages() {
+            for s in message.statements.iter().filter(|s| promises_later(&s.text) || is_to_do(&s.text)) {
+                if !settled.after(message.at, &s.bag()) {
+                    self.loops.add(&s.text, message.turn, 3);
+                }
+            }
+        }
+    }
+
     /// What an answer of the model leaves.
     fn answer(&mut self, exchange: &Exchange, last: bool, settled: &Settled) {
         let Some(answer) = &exchange.answer else { return };
@@ -96,7 +108,6 @@ impl Open {
             .filter(|s| s.ticked != Some(true) && !is_courtesy(&s.text) && !is_hypothetical(&s.text))
         {
             match s.label {
-                _ if promises_later(&s.text) && open(s) => self.loops.add(&s.text, answer.turn, 3),
                 Label::Offer | Label::Question if last && (s.sure || s.asks) => self.loops.add(&s.text, answer.turn, 3),
                 Label::Remaining if last && !s.text.ends_with(':') && s.standalone => {
                     self.next.add(&s.text, answer.turn, 3)

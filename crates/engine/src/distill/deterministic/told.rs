@@ -6,10 +6,11 @@ use super::list::{JOIN, List, Noted};
 use super::prompt::{self, Purpose};
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
-use crate::statement::Label;
+use crate::statement::{Label, Statement};
 use crate::text::patterns::{Phrases, phrases};
-use crate::text::plain::cut;
+use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
+use crate::text::words::{Marks, split};
 
 /// What was said and answered.
 pub struct Told {
@@ -51,6 +52,7 @@ impl Told {
                 }
             }
             match s.label {
+                _ if declares(&s.text) => self.decisions.add(&s.text, prompt.turn, 4),
                 Label::Identity => self.context.add(&s.text, prompt.turn, 3),
                 Label::Directive if prompt::weight(&s.text) >= 2 => self.constraints.add(&s.text, prompt.turn, 3),
                 Label::Decision => self.decisions.add(&s.text, prompt.turn, 4),
@@ -87,9 +89,7 @@ impl Told {
 
     fn model(&mut self, exchange: &Exchange, last: bool) {
         for message in exchange.messages() {
-            for s in
-                message.statements.iter().filter(|s| s.label == Label::Decision && s.standalone && answer::worth(s) > 0)
-            {
+            for s in message.statements.iter().filter(|s| is_choice(s)) {
                 self.decisions.add(&s.text, message.turn, 2);
             }
         }
@@ -181,4 +181,19 @@ fn offers_choice(question: &str) -> bool {
 /// "Not sure yet, let me think."
 fn puts_off(answer: &str) -> bool {
     phrases!("not sure / let me think / later / don't know / no idea / weiß nicht / später / keine ahnung / je ne sais pas / plus tard / no sé / más tarde").stand_in(answer)
+}
+
+/// Whether the model tells a choice that can be understood.
+fn is_choice(s: &Statement) -> bool {
+    let understood = s.standalone || prompt::weight(&s.text) >= 3;
+    declares(&s.text) || s.label == Label::Decision && understood && answer::worth(s) > 0
+}
+
+/// "My decision: …", "Entscheidung: …".
+fn declares(text: &str) -> bool {
+    let head = &text[..text.floor_char_boundary(24)];
+    head.contains(':') && phrases!("decision / my decision / our decision / decided / entscheidung / meine entscheidung / décision / ma décision / decisión / mi decisión")
+        .begin(&split(&lower(head), Marks::Dropped))
+        .next()
+        .is_some()
 }
