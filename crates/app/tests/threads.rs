@@ -157,7 +157,8 @@ fn what_a_thread_comes_to_is_shown_with_the_way_down() {
     let said = world.says(0, &["thread", "show", "Kitchen"]);
     for part in [
         "Goal\n  Get the tap repaired   t3e8\n",
-        "Open\n  Who pays the plumber?   t3e8\n",
+        "Open\n",
+        "  Who pays the plumber?   t3e8\n",
         "Next\n",
         "Newest nodes\n  n",
         "␛[31m",

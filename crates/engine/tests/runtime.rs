@@ -278,8 +278,9 @@ fn a_session_is_told_to_whoever_resumes_it() {
             "{head}{thread}\n- From 2026-11-21 07:00 to 2026-11-21 09:00 · not ended\n{how}\
              - Distilled: [{node}]\n\n\
              ## Goal\n- Move the orders [{asked}]\n\
-             ## Decisions\n- We decided to keep both tables [{answered}]\n\
-             ## Open loops\n{loops}- Ask Mara [l:ask-mara-edf7b6]\n\n\
+             ## In progress\n- And the invoices? [{later}]\n\
+             ## Open loops\n{loops}- Ask Mara [l:ask-mara-edf7b6]\n\
+             ## Decisions\n- We decided to keep both tables [{answered}]\n\n\
              ## Last said\n- Asked: And the invoices? [{later}]\n\n\
              ## Boundary\n- Compacted up to [{asked}] · harness · 2026-11-21 08:00 · epoch 1 [{node}]\n\
              - Restored in this order: handoff → snapshot → tail → hot files → recall\n\

@@ -27,7 +27,8 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     // "Fix it" says too little where anything else was asked.
     let asks: Vec<(&Prompt, String)> = match asks.iter().any(|(_, text)| weight(text) >= 3) {
         true => asks.into_iter().filter(|(_, text)| weight(text) >= 3).collect(),
-        false => asks.into_iter().filter(|(p, _)| p.commands()).collect(),
+        false if asks.iter().any(|(p, _)| p.commands()) => asks.into_iter().filter(|(p, _)| p.commands()).collect(),
+        false => asks,
     };
     let newest = asks.iter().rfind(|(p, _)| p.purpose == Purpose::Request).or(asks.last());
     let opening = opening(&asks, exchanges);

@@ -27,7 +27,6 @@ use super::work::{self, Event, Status, Tracker, Work};
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Item, Proposed};
-use crate::memory::remember::remembered;
 use crate::scope::{RunNo, TurnId};
 use crate::statement::told::{SignalKind, signals};
 use crate::statement::{self, Speaker};
@@ -39,8 +38,6 @@ use crate::text::similarity::Bag;
 const MOST_PROPOSALS: usize = 6;
 /// The most sub-agents whose answers are told.
 const MOST_SUB_AGENTS: usize = 3;
-/// What a distillation may propose.
-const CLASSES: [&str; 4] = ["fact", "procedure", "blocker", "reference"];
 
 /// Distils a range of turns.
 pub fn distil(request: &Request) -> Distillate {
@@ -208,16 +205,14 @@ fn sub_agents(turns: &[Said], told: &mut Told) {
     }
 }
 
-/// Knowledge of the project that the person stated explicitly (R9.4): rules for how it is worked on, and what they asked
-/// to remember. Preferences are taken from prompts elsewhere (R9.5).
+/// Rules for how the project is worked on that the person stated explicitly (R9.4). Preferences, and what they asked to
+/// remember, are taken from prompts when these are stored (R9.5).
 fn proposals(turns: &[Said]) -> Vec<Proposed> {
     let mut found: Vec<Proposed> = Vec::new();
     for said in turns.iter().filter(|s| s.main && s.role == Role::User && s.kind == TurnKind::Message) {
         let rules = signals(&said.text).into_iter().filter(|s| s.kind == SignalKind::Rule);
         let rules = rules.map(|s| (s.title, s.text, "procedure"));
-        let kept = remembered(&said.text).into_iter();
-        let kept = kept.filter(|r| CLASSES.contains(&r.class.name())).map(|r| (r.title, r.text, r.class.name()));
-        for (title, text, class) in rules.chain(kept) {
+        for (title, text, class) in rules {
             let (title, text) = (list::line(&title), list::line(&text));
             if !text.is_empty() && found.len() < MOST_PROPOSALS && !found.iter().any(|p| p.text == text) {
                 found.push(Proposed { title, text, class: class.to_owned(), turns: vec![said.id], file: None });

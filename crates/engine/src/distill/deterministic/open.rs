@@ -74,6 +74,7 @@ impl Open {
             }
             let lasting = s.label == Label::Commitment
                 || is_to_do(&s.text)
+                || is_left(&s.text)
                 || s.second == Some(Label::Commitment)
                 || s.sure && s.label == Label::Remaining;
             if lasting && !settled.after(prompt.at, &s.bag()) {
@@ -189,6 +190,17 @@ fn is_to_do(text: &str) -> bool {
         .begin(&split(&low, Marks::Dropped))
         .next()
         .is_some()
+}
+
+/// "We still have to migrate the table."
+fn is_left(text: &str) -> bool {
+    phrases!(
+        "still have|has|need|needs to / still must|gotta / still got to / not done yet / remains to be / left to do / yet to be
+        müssen|muss noch / noch zu|nicht erledigt / steht noch aus / il reste à / il faut encore / reste à faire
+        todavía hay|falta|tenemos / queda|quedan por / aún hay|falta"
+    )
+    .stand_in(text)
+        && !text.trim_end().ends_with(['?', '？'])
 }
 
 /// "If that fails, we could …": nothing that is open.

@@ -5,7 +5,7 @@ use crate::distill::Said;
 use crate::memory::remember::remembered;
 use crate::scope::TurnId;
 use crate::statement::{Label, Speaker, Statement, read as statements};
-use crate::text::plain::{cut, plain};
+use crate::text::plain::{cut, lower, plain};
 use crate::text::similarity::Bag;
 
 /// The longest words of a request, in bytes.
@@ -141,7 +141,8 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     // What the person asked to remember is kept as a proposal of its own: here it is a fact, no request.
     let kept = remembered(&said.text);
     for s in &mut all {
-        if kept.iter().any(|r| s.text.contains(&r.text) || r.text.contains(&s.text)) {
+        let low = lower(&s.text);
+        if kept.iter().map(|r| lower(&r.text)).any(|r| low.contains(r.trim_end_matches('.')) || r.contains(&low)) {
             (s.label, s.sure) = (Label::Identity, true);
         }
     }

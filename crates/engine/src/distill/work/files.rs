@@ -238,12 +238,12 @@ fn tidy(path: &str) -> String {
 /// Whether a file is no part of the project: in a folder for temporary files, or the program's own memory and plans.
 pub fn is_apart(path: &str) -> bool {
     const TEMPORARY: [&str; 6] = ["/tmp/", "/private/tmp/", "/var/folders/", "/var/tmp/", "$TMPDIR/", "%TEMP%/"];
-    const OWN: [&str; 6] = [".claude/", ".codex/", ".cursor/", ".openclaw/", ".opencode/", ".gemini/"];
+    let own = include_str!("own_folders.txt").lines().filter(|l| !l.starts_with('#') && !l.is_empty());
     const NOTES: [&str; 6] = ["plans/", "memory/", "memories/", "todos/", "projects/", "tasks/"];
     if TEMPORARY.iter().any(|t| path.starts_with(t)) || path.contains("/AppData/Local/Temp/") {
         return true;
     }
-    OWN.iter().any(|own| {
+    own.into_iter().any(|own| {
         let Some(at) = path.find(own).filter(|at| *at == 0 || path[..*at].ends_with('/')) else { return false };
         // In a home folder all of it is the program's; in a project only its notes are.
         at > 0 && (is_whole(path) || path.starts_with('~'))
