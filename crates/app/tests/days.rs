@@ -41,7 +41,7 @@ fn a_session_that_goes_on_stands_on_each_day_it_came_to_rest() {
     let world = World::new();
     let (first, second, third) = (ago(3), ago(2), ago(1));
     import(&world, "one", &[("s", &first.to_string(), "Repair the roof of the shed")]);
-    assert!(said(&world, &on(first)).contains("Repair the roof of the shed · 1 turn"));
+    assert!(said(&world, &on(first)).contains("Repair the roof of the shed · 1 turn"), "{}", said(&world, &on(first)));
     import(&world, "two", &[("s", &second.to_string(), "We go on")]);
     assert!(said(&world, &on(second)).contains(" · 1 turn"), "{}", said(&world, &on(second)));
     assert_eq!(said(&world, &on(first)).matches(" · 1 turn").count(), 1, "what it came to then is still so");

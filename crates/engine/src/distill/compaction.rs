@@ -21,7 +21,7 @@ use crate::ledger::{Read, Write};
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{self, Kind, NewCompaction, NewNode, Node, Source, walk};
 use crate::pages::{self, Happened};
-use crate::scope::{BlockNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
+use crate::scope::{AgentNo, BlockNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use crate::title::flush_id;
 use crate::tokens::{cut, tokens};
 use crate::tree::AssistantHome;
@@ -274,11 +274,9 @@ fn node(
         add_files(&mut distillate, &other.distillate);
     }
     // The handoff has sections, whichever summariser made their content (R6.3).
-    let own = match &before {
-        // The reader of a later handoff needs what was done before the one it replaces, too.
-        Some(before) => handoff::render(&fold(before, &distillate), budget),
-        None => handoff::render(&distillate, budget),
-    };
+    // The reader of a later handoff needs what was done before the ones it replaces, too.
+    let earlier = at.read(|tx| earlier(tx, at.agent_no, what.session_no, Some(thread_no), hull(&owned).0))?;
+    let own = handoff::render(&fold(&earlier, &distillate), budget);
     // The program's own summary is preferred, unless it is longer than its source.
     let fits = |text: &str| !text.is_empty() && tokens(text) as u64 <= source_tokens;
     let told = what.summary.as_ref().filter(|(_, text)| fits(text)).map(|(turn, text)| (*turn, cut(text, budget)));
@@ -308,6 +306,35 @@ fn node(
         children: owned.iter().map(|n| n.id).collect(),
     };
     Ok((node, made.fell_back))
+}
+
+/// The earlier compactions of a session that are folded into a handoff.
+const EARLIER: usize = 16;
+
+/// What the compactions of a session before a turn found done, mended and changed, of one thread or of all. Goal, rules and open items come to
+/// the newest one from each before it; these do not.
+fn earlier(
+    tx: &Read,
+    agent_no: AgentNo,
+    session_no: SessionNo,
+    thread_no: Option<ThreadNo>,
+    before: TurnId,
+) -> Result<Distillate> {
+    let start = segment_start(tx, session_no)?;
+    let mut nodes: Vec<Node> = Vec::new();
+    for made in lineage::compactions(tx, session_no)?.iter().filter_map(|c| c.node) {
+        nodes.extend(lineage::find(tx, agent_no, made)?);
+    }
+    nodes.retain(|n| {
+        thread_no.is_none_or(|no| n.thread_no == no) && n.turns.1 > start && n.turns.1 < before && !n.abandoned
+    });
+    nodes.sort_by_key(|n| (n.turns.1, n.id));
+    let mut out = Distillate::default();
+    for node in nodes.iter().rev().take(EARLIER).rev() {
+        let Distillate { done, fixed, files, .. } = still_stands(tx, agent_no, &node.distillate)?;
+        out = fold(&out, &Distillate { done, fixed, files, ..Distillate::default() });
+    }
+    Ok(out)
 }
 
 /// Chunks of the sub-agents started in these turns.
@@ -539,7 +566,8 @@ pub fn preview(pass: &Pass, session_no: SessionNo, until: TurnId) -> Result<Dist
             add_files(&mut distillate, &other.distillate);
         }
     }
-    Ok(distillate)
+    let earlier = at.read(|tx| self::earlier(tx, at.agent_no, session_no, None, from.unwrap_or(until)))?;
+    Ok(fold(&earlier, &distillate))
 }
 
 /// The result of a compaction requested by a person.

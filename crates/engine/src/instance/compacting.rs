@@ -64,7 +64,7 @@ impl Instance {
             until: done.until,
             epoch: done.epoch,
             nodes: done.nodes.iter().map(CompactedNode::from).collect(),
-            handoff: Handoff::of(&last.distillate, limits.handoff_tokens),
+            handoff: Handoff::of_node(last, limits.handoff_tokens),
             preserved: done.preserved,
         })
     }

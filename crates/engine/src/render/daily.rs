@@ -26,6 +26,7 @@ use crate::pages::{self, Cursor, Happened, PageKey};
 use crate::redact::redact;
 use crate::scope::{AgentNo, SessionKey, SessionNo, ThreadNo, TurnId};
 use crate::see::See;
+use crate::text::similarity;
 use crate::thread;
 use crate::tree::AssistantHome;
 
@@ -303,14 +304,17 @@ fn ends(
     }
     for (session, nodes) in &by_session {
         let Some(last) = nodes.last() else { continue };
-        let sentences: Vec<String> =
-            nodes.iter().map(|n| first_sentence(&n.summary)).filter(|s| !s.is_empty()).collect();
-        let result = sentences.last().map(|s| format!(": {s}")).unwrap_or_default();
+        // The name says what it was about; what was done last says how it ended.
+        let name = words.name_of_session(*session)?;
+        let done = nodes.iter().rev().find_map(|n| n.distillate.done.last()).map(|item| line(&redact(&item.text)));
+        let first = nodes.iter().map(|n| first_sentence(&n.summary)).rfind(|s| !s.is_empty());
+        let result = done.or(first).filter(|said| !similarity::same_words(said, &name));
+        let result = result.map(|said| format!(": {said}")).unwrap_or_default();
         let ids: Vec<String> = nodes.iter().map(|n| n.id.to_string()).collect();
         let text = format!(
             "Session{}: {}{result} · {} · [{}]",
             place(tx, *session)?,
-            words.name_of_session(*session)?,
+            name,
             counted(nodes.iter().map(|n| n.count as i64).sum()),
             ids.join(" ")
         );

@@ -67,6 +67,17 @@ pub struct Handoff {
 }
 
 impl Handoff {
+    /// Of a node: its own document, unless its words are the program's.
+    pub fn of_node(node: &Node, budget: usize) -> Handoff {
+        match node.source {
+            Source::Harness => Handoff::of(&node.distillate, budget),
+            _ => {
+                let text = node.summary.clone();
+                Handoff { tokens: tokens(&text), text, distillate: node.distillate.clone() }
+            }
+        }
+    }
+
     /// `budget`: the longest it may be, in tokens.
     pub fn of(distillate: &Distillate, budget: usize) -> Handoff {
         let text = handoff::render(distillate, budget);

@@ -21,9 +21,7 @@ pub fn worth(s: &Statement) -> u32 {
         Label::Remark | Label::Remaining => 3,
         _ => return 0,
     };
-    // "Changes:" announces a list, "Fixed the retry loop:" tells a deed before its code.
-    let announces_list = s.text.ends_with([':', '：']) && !(s.label == Label::Done && s.words() > 3);
-    if s.asks || announces_list || s.text.chars().count() < 12 {
+    if s.asks || s.text.ends_with([':', '：']) || s.text.chars().count() < 12 {
         return 0;
     }
     let mut score = base + u32::from(s.sure) * 3;

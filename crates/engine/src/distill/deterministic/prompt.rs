@@ -151,7 +151,7 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     let purpose = purpose(&own, report.is_some());
     let asked = asked(&own);
     let ask = words(&own, asked);
-    let core = core(&own, asked.0);
+    let core = Some(core(&own, asked.0)).filter(|core| weight(core) >= 3).unwrap_or_else(|| cut(&ask, SHORT));
     let counts = weight(&ask);
     let refers_back = counts <= 2
         || counts <= 5 && own.get(asked.0).is_some_and(|s| !s.standalone)
@@ -280,7 +280,12 @@ fn core(own: &[Statement], from: usize) -> String {
     let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
     let at = own.iter().skip(from).position(is).map_or(from, |i| from + i);
     let led = words(own, (from, at + 1 - from));
-    if led.len() <= SHORT { led } else { words(own, (at, 1)) }
+    if led.len() <= SHORT {
+        return led;
+    }
+    let ask = words(own, (at, 1));
+    // "Can you tell me what is going on?" needs what is going on.
+    if at > from && weight(&ask) <= 4 { format!("{} … {ask}", cut(&own[from].text, SHORT - 40)) } else { ask }
 }
 
 /// Whether a message of a person is one of the model, given back by the program.

@@ -47,14 +47,16 @@ impl Told {
             if let Some(about) = taken_back(&s.text) {
                 self.constraints.drop_about(&about);
                 self.decisions.drop_about(&about);
-                if s.label != Label::Decision {
+                if !matches!(s.label, Label::Decision | Label::Directive) {
                     continue;
                 }
             }
             match s.label {
                 _ if declares(&s.text) => self.decisions.add(&s.text, prompt.turn, 4),
                 Label::Identity => self.context.add(&s.text, prompt.turn, 3),
-                Label::Directive if prompt::weight(&s.text) >= 2 => self.constraints.add(&s.text, prompt.turn, 3),
+                Label::Directive if prompt::weight(&s.text) >= least(s) => {
+                    self.constraints.add(&s.text, prompt.turn, 3)
+                }
                 Label::Decision => self.decisions.add(&s.text, prompt.turn, 4),
                 Label::Finding if s.sure && prompt::weight(&s.text) >= 2 => self.context.add(&s.text, prompt.turn, 3),
                 _ if s.second == Some(Label::Directive) => self.constraints.add(&s.text, prompt.turn, 2),
@@ -196,4 +198,9 @@ fn declares(text: &str) -> bool {
         .begin(&split(&lower(head), Marks::Dropped))
         .next()
         .is_some()
+}
+
+/// How much a rule must say: "you're supposed to follow that" needs more than "no mocks".
+fn least(s: &Statement) -> usize {
+    if s.standalone { 2 } else { 4 }
 }
