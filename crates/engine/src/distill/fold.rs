@@ -45,7 +45,11 @@ type WordsOf<'w> = &'w dyn Fn(&str) -> Rc<ItemWords>;
 
 fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate {
     let done: Vec<Rc<ItemWords>> = newer.done.iter().map(|done| words(&done.text)).collect();
-    let open = |item: &&Item| done.is_empty() || !covered_by_any(&done, &words(&item.text));
+    let mended: Vec<&str> = newer.fixed.iter().filter_map(|item| command(&item.text)).collect();
+    let open = |item: &&Item| {
+        let passes = command(&item.text).is_some_and(|c| mended.contains(&c));
+        !passes && (done.is_empty() || !covered_by_any(&done, &words(&item.text)))
+    };
     let mut out = Distillate {
         goal: newer.goal.clone().or_else(|| older.goal.clone()),
         constraints: joined(words, older.constraints.iter(), &newer.constraints),
@@ -124,6 +128,11 @@ fn merged<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
     all.into_iter().skip(over).collect()
 }
 
+/// The command an item begins with: "`cargo test` fails: …", "`cargo test`: … → passes".
+fn command(text: &str) -> Option<&str> {
+    text.strip_prefix('`')?.split_once('`').map(|(command, _)| command)
+}
+
 /// Whether a statement of completed work covers this item.
 fn covered_by_any(done: &[Rc<ItemWords>], item: &ItemWords) -> bool {
     done.iter().any(|done| covers(done, item))
@@ -149,6 +158,17 @@ mod tests {
         let state = fold(&older, &newer);
         assert_eq!(state.open_loops, vec![item("write the changelog", 3)]);
         assert_eq!(state.goal, older.goal);
+    }
+
+    #[test]
+    fn a_check_that_passes_again_blocks_no_longer() {
+        let older = Distillate {
+            blocked: vec![item("`just ci` fails: tests/a.rs:12: left", 2), item("`just e2e` fails: no browser", 3)],
+            ..Distillate::default()
+        };
+        let newer =
+            Distillate { fixed: vec![item("`just ci`: tests/a.rs:15: right → passes", 9)], ..Distillate::default() };
+        assert_eq!(fold(&older, &newer).blocked, vec![item("`just e2e` fails: no browser", 3)]);
     }
 
     #[test]

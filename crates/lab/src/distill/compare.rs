@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use heirloom_engine::distill::Said;
 use heirloom_engine::distill::deterministic::{JOIN, is_follow_up};
+use heirloom_engine::distill::work::is_state;
 use heirloom_engine::event::{Role, TurnKind};
 use heirloom_engine::lineage::distillate::{Distillate, Item, Touch};
 use heirloom_engine::scope::TurnId;
@@ -514,7 +515,8 @@ fn invented(distillate: &Distillate, whole: &Whole) -> Vec<String> {
     let items = lists.iter().flat_map(|(_, l)| l.iter()).map(|i| (&i.text, &i.turns));
     for (text, turns) in items.chain(distillate.proposals.iter().map(|p| (&p.text, &p.turns))) {
         let texts: Vec<&String> = turns.iter().filter_map(|t| whole.by_turn.get(t)).collect();
-        if texts.is_empty() {
+        // The state of the work is told in a form of its own.
+        if texts.is_empty() || is_state(text) {
             continue;
         }
         for piece in text.split(JOIN).flat_map(|p| p.split('…')).flat_map(|p| p.split("[redacted:")) {

@@ -66,7 +66,7 @@ impl Told {
         if prompt.purpose == Purpose::Request {
             // The other sentences of a request say how it is to be done; of the matter in hand, all of them count.
             let in_hand = self.in_hand.contains(&prompt.turn);
-            for s in prompt.beside().filter(|s| prompt::weight(&s.text) >= 3) {
+            for s in prompt.beside().filter(|s| prompt::weight(&s.text) >= 3 && !declares(&s.text)) {
                 match s.label {
                     Label::Request => self.constraints.add(&s.text, prompt.turn, 2),
                     Label::Remark | Label::Finding | Label::Remaining if in_hand => {
