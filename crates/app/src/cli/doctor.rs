@@ -26,7 +26,7 @@ struct Check {
     subject: &'static str,
     ok: bool,
     what: String,
-    /// What the user should do, if anything.
+    /// The action the user should take; `None` if the check passed.
     next: Option<String>,
 }
 

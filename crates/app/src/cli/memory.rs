@@ -93,7 +93,7 @@ enum Command {
         /// Its id (m:…), title, or path below memory/
         #[arg(value_name = "MEMORY")]
         name: String,
-        /// What it says from now on; - reads it from standard input
+        /// The new text; - reads it from standard input
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         text: Option<String>,
         /// A new title; the file keeps its name
@@ -153,7 +153,8 @@ enum Command {
         #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
         limit: usize,
     },
-    /// What was noticed about you and waits for your yes; also in heirloom review
+    /// List preferences and facts about you that were found in your prompts and wait for your decision; heirloom review lists
+    /// them, too
     Pending {
         /// What was decided, too
         #[arg(long)]

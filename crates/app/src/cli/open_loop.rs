@@ -24,7 +24,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// What is open, newest first; then what pages show as open and has no file yet
+    /// List open loops, newest first; open items of pages that have no file yet come last
     List {
         /// What was resolved, instead
         #[arg(long)]
@@ -168,7 +168,7 @@ fn show(global: &Global, name: &str) -> Result<Exit> {
         Err(e) if e.kind() == ErrorKind::NotFound => e,
         other => return other,
     };
-    // What pages show as open without a file: its words, and where they were said.
+    // An open item that has no file: print its text and the turns it comes from.
     let Some(item) = Context::open(global)?.acting_as(ACTOR).unfiled_loop(name)? else { return Err(e) };
     Ok(print::answer(global.json, &item, || {
         print::line(&print::safe_line(&item.text));

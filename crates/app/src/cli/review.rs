@@ -17,8 +17,8 @@ use crate::print::{self, Paint};
 
 /// Everything that waits for your yes, in one place
 ///
-/// What you asked to remember, what was noticed about you, memory that programs propose, memories that contradict each
-/// other, and words of yours that were kept aside. On a terminal each is shown as a card and answered with one key;
+/// The entries are sentences you asked to remember, preferences and facts found in your prompts, memory that programs
+/// propose, memories that contradict each other, and edits of pages that were kept aside. On a terminal each is shown as a card and answered with one key;
 /// anywhere else they are listed.
 #[derive(clap::Args, Debug)]
 pub struct Args {
@@ -28,7 +28,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// What waits, one line each
+    /// List the entries that wait for your decision, one line each
     List {
         /// How many
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
@@ -48,7 +48,7 @@ enum Command {
         /// To all that waits
         #[arg(long, conflicts_with = "ids")]
         all: bool,
-        /// What it contradicts holds as well: nothing is superseded
+        /// Keep the memory it contradicts active, too, instead of superseding it
         #[arg(long)]
         both: bool,
     },
@@ -57,7 +57,7 @@ enum Command {
         /// Its id (p:… or u:…)
         #[arg(value_name = "ID")]
         id: String,
-        /// What it says from now on; of a proposal, can be given more than once
+        /// The new text; a proposal with several memories takes it once for each
         #[arg(long = "text", value_name = "TEXT", allow_hyphen_values = true)]
         texts: Vec<String>,
         /// Its class: preference, identity, fact, procedure, blocker or reference

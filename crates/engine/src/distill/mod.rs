@@ -1,7 +1,7 @@
 //! Turns turns into summaries, without a model (R6.5) or with one. Storey 3.
 //!
 //! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out; so are [`chunk`],
-//! [`fold`], [`handoff`], [`summary`] and [`work`], the state of the work as tools tell it. [`advance`] brings the
+//! [`fold`], [`handoff`], [`summary`] and [`work_state`], the state of the work as tools tell it. [`advance`] brings the
 //! lineage of a session up to what was stored, with [`compaction`], `session`, `flush`, `closing` and [`condense`];
 //! [`state`] folds the state of a thread.
 
@@ -15,6 +15,8 @@ pub(crate) mod due;
 mod flush;
 pub mod fold;
 pub mod handoff;
+#[cfg(test)]
+mod labelled;
 mod load;
 pub mod schema;
 mod session;
@@ -24,7 +26,7 @@ pub mod summarizer;
 pub mod summary;
 mod summary_input;
 pub(crate) mod tail;
-pub mod work;
+pub mod work_state;
 
 use crate::clock::Millis;
 use crate::event::{Role, TurnKind};

@@ -69,7 +69,7 @@ pub struct LoopsReport {
     pub loops: Vec<EntryReport>,
     /// How many there are, those that were not asked for included.
     pub all: usize,
-    /// What pages show as open without a file of its own.
+    /// Open items that pages show and that have no file yet.
     pub unfiled: Vec<UnfiledReport>,
 }
 

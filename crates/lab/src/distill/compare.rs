@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use heirloom_engine::distill::Said;
 use heirloom_engine::distill::deterministic::{JOIN, is_follow_up};
-use heirloom_engine::distill::work::is_state;
+use heirloom_engine::distill::work_state::is_state;
 use heirloom_engine::event::{Role, TurnKind};
 use heirloom_engine::lineage::distillate::{Distillate, Item, Touch};
 use heirloom_engine::scope::TurnId;

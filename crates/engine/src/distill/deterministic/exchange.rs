@@ -136,7 +136,7 @@ fn accept(exchanges: &mut [Exchange]) {
     }
 }
 
-/// What a message offers or asks at its end.
+/// The offers and questions at the end of a message.
 fn offers(statements: &[Statement]) -> Vec<&Statement> {
     let asks = |s: &Statement| s.asks || s.label == Label::Offer;
     let Some(last) = statements.iter().rposition(asks) else { return Vec::new() };

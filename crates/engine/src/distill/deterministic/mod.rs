@@ -1,6 +1,6 @@
 //! Distillation without a model (R6.5): turns in, a distillate out, nothing invented.
 //!
-//! State first, words second. [`super::work`] reads the state of the work off calls and their results; [`exchange`]
+//! State first, words second. [`super::work_state`] reads the state of the work off calls and their results; [`exchange`]
 //! divides the range into prompts and what followed them; [`crate::statement`] classifies each sentence once. The lists
 //! are then written from the exchanges: the [`goal`] from what was asked, completed work from the answers to it
 //! ([`told`]), open items from what was asked or announced and never answered ([`open`]). The speaker decides what a
@@ -23,7 +23,7 @@ use self::list::{List, Noted};
 use self::open::{Open, Settled};
 use self::prompt::Purpose;
 use self::told::Told;
-use super::work::{self, Event, Status, Tracker, Work};
+use super::work_state::{self, Event, Status, Tracker, Work};
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Item, Proposed};
@@ -61,14 +61,14 @@ pub fn distil(request: &Request) -> Distillate {
 /// The distillate before, without the state the tracker takes over itself, and with the program's newest summary.
 fn before(before: Option<&Distillate>, work: &Work, exchanges: &[Exchange]) -> Distillate {
     let mut out = before.cloned().unwrap_or_default();
-    out.retain(|item| !work::is_state(&item.text));
+    out.retain(|item| !work_state::is_state(&item.text));
     if let Some(summary) = &work.summary {
         let mut told = summary.distillate.clone();
         told.fixed.extend(summary.errors.iter().cloned());
         // Only the person's own words give goal and constraints.
         told.goal = out.goal.take();
         told.constraints.clear();
-        // What the program meant to do next was done, or given up, once the person's next request was met.
+        // The plans of the program's summary are outdated once the person's next request was carried out.
         let later = |e: &&Exchange| e.prompt.as_ref().is_some_and(|p| p.turn > summary.turn) && e.finished && e.worked;
         if exchanges.iter().find(later).is_some() {
             (told.open_loops, told.next_steps, told.in_progress, told.blocked) = Default::default();
@@ -142,7 +142,7 @@ fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settl
     for item in work.running.iter() {
         put(&mut open.in_progress, item, 2);
     }
-    // What was committed was checked before, or will be by others.
+    // Committed edits need no reminder to run the checks again.
     let not_rerun = work.not_rerun.iter().filter(|_| work.uncommitted.is_some() || work.commits.is_empty());
     for item in work.placeholders.iter().chain(&work.uncommitted).chain(&work.unpushed).chain(not_rerun) {
         put(&mut open.next, item, 2);

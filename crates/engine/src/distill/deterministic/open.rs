@@ -1,4 +1,4 @@
-//! What is not finished at the end: the request being worked on, offers and questions that wait for the person, steps
+//! Open items at the end of a range: the request being worked on, offers and questions that wait for the person, steps
 //! that were announced, and what somebody said remains.
 
 use super::answer;
@@ -64,7 +64,7 @@ impl Open {
         open
     }
 
-    /// What a person means to do, or says is missing.
+    /// Adds promises and remaining work that the person stated, and drops items they took back.
     fn person(&mut self, exchange: &Exchange, _last: bool, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
         for (i, s) in prompt.own.iter().enumerate() {
@@ -88,7 +88,7 @@ impl Open {
         }
     }
 
-    /// What the model says outright it will do later, or has to be done.
+    /// Adds explicit promises ("I'll … later") and TODO sentences of the model.
     fn later(&mut self, exchange: &Exchange, settled: &Settled) {
         for message in exchange.messages() {
             for s in message.statements.iter().filter(|s| promises_later(&s.text) || is_to_do(&s.text)) {
@@ -99,7 +99,7 @@ impl Open {
         }
     }
 
-    /// What an answer of the model leaves.
+    /// Adds offers, questions, remaining work and blockers of an answer.
     fn answer(&mut self, exchange: &Exchange, last: bool, settled: &Settled) {
         let Some(answer) = &exchange.answer else { return };
         let open = |s: &Statement| !settled.after(answer.at, &s.bag());

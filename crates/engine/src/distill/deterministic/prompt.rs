@@ -14,7 +14,7 @@ const LONGEST: usize = 300;
 /// A message up to this length is a request as a whole, in bytes: two or three sentences.
 const SHORT: usize = 200;
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// Work to do.
@@ -52,7 +52,7 @@ pub struct Prompt {
     pub report: Option<String>,
     /// It cannot be understood without what was said before.
     pub refers_back: bool,
-    /// What it accepts: offers of the answer before, with their turn.
+    /// The offers of the previous answer that it accepts, with their turn.
     pub accepted: Vec<(String, TurnId)>,
     /// The turns whose words the request contains, oldest first.
     pub turns: Vec<TurnId>,
@@ -138,7 +138,7 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     all.retain(|s| !(is_data(&s.text) || s.label == Label::Pasted && s.sure));
     all.iter_mut().filter(|s| s.label == Label::Pasted).for_each(|s| s.label = Label::Remark);
     all.retain_mut(without_command);
-    // What the person asked to remember is kept as a proposal of its own: here it is a fact, no request.
+    // Remember-sentences become proposals when the prompt is stored. Here they are facts, not requests.
     let kept = remembered(&said.text);
     for s in &mut all {
         let low = lower(&s.text);

@@ -12,7 +12,7 @@ use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
 use crate::text::words::{Marks, split};
 
-/// What was said and answered.
+/// The lists that come from the words of both sides.
 pub struct Told {
     pub constraints: List,
     pub decisions: List,
@@ -109,7 +109,7 @@ impl Told {
             if k == 0
                 && let Some(report) = &report
             {
-                // What was wrong, and what was done about it.
+                // The failure, then its cause and its fix.
                 let both = best.iter().take(2).filter(|t| t.text.len() < 200).copied();
                 let text = format!("{}{JOIN}{}", cut(report, 150), cut(&prompt::joined(both), 235));
                 let reported = exchange.prompt.as_ref().map_or(answer.turn, |p| p.turn);
@@ -140,7 +140,7 @@ impl Told {
         }
     }
 
-    /// What the model found and did on the way: of each message its best statement, of a long run the newest.
+    /// Adds findings and completed work from messages before the answer: the best statements of each.
     fn remarks(&mut self, exchange: &Exchange) {
         for message in &exchange.remarks {
             for s in answer::best(message, 2, 8) {
@@ -165,7 +165,7 @@ fn faults() -> &'static Phrases {
     )
 }
 
-/// What a sentence takes back: "we drop Redis", "forget what I said about tests", "you may push now".
+/// The words of a retraction, to find the items it cancels: "we drop Redis", "forget what I said about tests", "you may push now".
 pub fn taken_back(text: &str) -> Option<Bag> {
     let takes = phrases!(
         "forget what i said / forget about / never mind / scratch that / ignore what i said / no longer / we drop / drop / skip / leave out / instead of

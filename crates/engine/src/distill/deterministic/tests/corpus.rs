@@ -6,37 +6,8 @@
 //! - `---` the rest is distilled with the result so far carried over
 
 use super::*;
+use crate::distill::labelled::cases;
 use crate::lineage::distillate::Distillate;
-
-struct Case<'c> {
-    name: &'c str,
-    root: Option<&'c str>,
-    parts: Vec<String>,
-    wanted: Vec<&'c str>,
-}
-
-fn cases(text: &str) -> Vec<Case<'_>> {
-    let mut found: Vec<Case> = Vec::new();
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("# ") {
-            found.push(Case { name, root: None, parts: vec![String::new()], wanted: Vec::new() });
-            continue;
-        }
-        let case = found.last_mut().expect("a case has a name");
-        if let Some(wanted) = line.strip_prefix("> ") {
-            case.wanted.push(wanted);
-        } else if let Some(root) = line.strip_prefix("root: ") {
-            case.root = Some(root);
-        } else if line == "---" {
-            case.parts.push(String::new());
-        } else {
-            let part = case.parts.last_mut().expect("one part");
-            part.push_str(line);
-            part.push('\n');
-        }
-    }
-    found
-}
 
 fn texts(d: &Distillate, list: &str) -> Vec<String> {
     match list {

@@ -16,7 +16,7 @@ pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
         let texts: Vec<&String> = turns.iter().filter_map(|t| by_turn.get(t)).collect();
         // A redacted piece begins with its replacement.
         // The state of the work is told in a form of its own.
-        if texts.is_empty() || text.contains("[redacted:") || crate::distill::work::is_state(text) {
+        if texts.is_empty() || text.contains("[redacted:") || crate::distill::work_state::is_state(text) {
             continue;
         }
         for piece in text.split(JOIN).flat_map(|p| p.split('…')) {

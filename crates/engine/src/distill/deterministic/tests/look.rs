@@ -4,43 +4,13 @@
 use std::time::Duration;
 
 use super::*;
+use crate::distill::labelled::printed;
 use crate::lineage::distillate::Distillate;
-use crate::scope::{RunNo, TurnId};
 
 /// Turns as `heirloom show --json` prints them, or a session in plain text.
 pub fn load(path: &str) -> Vec<Said> {
     let text = std::fs::read_to_string(path).unwrap();
-    if !path.ends_with(".json") {
-        return session(&text);
-    }
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let of = |v: &serde_json::Value, k: &str| v[k].as_str().map(str::to_owned);
-    let turns = json["turns"].as_array().unwrap().iter().map(|t| Said {
-        id: TurnId::parse(t["turn"].as_str().unwrap()).unwrap(),
-        role: match t["role"].as_str().unwrap() {
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            "tool" => Role::Tool,
-            _ => Role::System,
-        },
-        kind: match t["kind"].as_str().unwrap() {
-            "message" => TurnKind::Message,
-            "thinking" => TurnKind::Thinking,
-            "tool-call" => TurnKind::ToolCall,
-            "tool-result" => TurnKind::ToolResult,
-            "compact-summary" => TurnKind::CompactSummary,
-            _ => TurnKind::MachinePrompt,
-        },
-        run: RunNo(t["run"].as_i64().unwrap_or(0)),
-        main: t["lane"].as_str().unwrap_or("").is_empty(),
-        speaker: of(t, "speaker"),
-        tool: of(t, "tool"),
-        call: of(t, "call"),
-        failed: t["failed"].as_bool().unwrap_or(false),
-        at: None,
-        text: of(t, "text").unwrap_or_default(),
-    });
-    turns.collect()
+    if path.ends_with(".json") { printed(&text).into_iter().map(|(said, _)| said).collect() } else { session(&text) }
 }
 
 /// A plain handoff within a budget of bytes: every section has a share, the newest items first.

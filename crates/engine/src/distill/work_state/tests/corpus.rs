@@ -7,36 +7,7 @@
 //! - `root: folder` the project's folder
 
 use super::*;
-
-struct Case<'c> {
-    name: &'c str,
-    root: Option<&'c str>,
-    parts: Vec<String>,
-    wanted: Vec<&'c str>,
-}
-
-fn cases(text: &str) -> Vec<Case<'_>> {
-    let mut found: Vec<Case> = Vec::new();
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("# ") {
-            found.push(Case { name, root: None, parts: vec![String::new()], wanted: Vec::new() });
-            continue;
-        }
-        let case = found.last_mut().expect("a case has a name");
-        if let Some(wanted) = line.strip_prefix("> ") {
-            case.wanted.push(wanted);
-        } else if let Some(root) = line.strip_prefix("root: ") {
-            case.root = Some(root);
-        } else if line == "---" {
-            case.parts.push(String::new());
-        } else {
-            let part = case.parts.last_mut().expect("one part");
-            part.push_str(line);
-            part.push('\n');
-        }
-    }
-    found
-}
+use crate::distill::labelled::cases;
 
 fn holds(rows: &[(String, String)], wanted: &str) -> bool {
     let of = |list: &str| rows.iter().filter(|(n, _)| n == list).map(|(_, t)| t.clone()).collect::<Vec<_>>();
