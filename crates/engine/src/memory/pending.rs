@@ -297,13 +297,7 @@ pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
 
 /// One waiting notice.
 pub fn waiting(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
-    let found = tx
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM pending_memory p LEFT JOIN sessions s USING (session_no)
-             WHERE p.agent_no = ?1 AND pending_no = ?2"
-        ))?
-        .query_row(params![agent_no, no], row)
-        .optional()?;
+    let found = any(tx, agent_no, no)?;
     match found {
         Some(found) if found.state == State::Pending => Ok(found),
         Some(found) => {
@@ -315,14 +309,18 @@ pub fn waiting(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
 
 /// One notice, whatever was decided about it.
 pub fn find(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
-    let found = tx
+    any(tx, agent_no, no)?
+        .ok_or_else(|| Error::not_found(format!("nothing noticed has the id u:{no}")).hint("see ⟨review --all⟩"))
+}
+
+fn any(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Option<Pending>> {
+    Ok(tx
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM pending_memory p LEFT JOIN sessions s USING (session_no)
              WHERE p.agent_no = ?1 AND pending_no = ?2"
         ))?
         .query_row(params![agent_no, no], row)
-        .optional()?;
-    found.ok_or_else(|| Error::not_found(format!("nothing noticed has the id u:{no}")).hint("see ⟨review --all⟩"))
+        .optional()?)
 }
 
 /// Records that a notice waits again.

@@ -13,6 +13,9 @@ use crate::text::words::{Marks, split};
 /// The label counts most; then that it opens the message or a paragraph, and that it names something. Statements that
 /// announce a list, or that cannot stand alone, lose.
 pub fn worth(s: &Statement) -> u32 {
+    if s.label == Label::Remark && announces(s) {
+        return 0;
+    }
     let base = match s.label {
         Label::Done => 12,
         Label::Decision => 11,

@@ -2,13 +2,16 @@
 
 use super::exchange::Exchange;
 use super::list::{JOIN, line};
-use super::prompt::{Prompt, Purpose, is_wide, weight};
+use super::prompt::{Prompt, Purpose, is_wide, names, weight};
 use crate::lineage::distillate::Item;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
 
 /// The longest part of a goal that has two, in bytes.
 const PART: usize = 185;
+
+/// From how many requests on a session may be a row of errands.
+const ERRANDS: usize = 8;
 
 /// The most requests compared with each other.
 const MOST_ASKS: usize = 60;
@@ -24,9 +27,11 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
         .filter(|p| matches!(p.purpose, Purpose::Request | Purpose::Question))
         .map(|p| (p, p.core.clone()))
         .collect();
-    // "Fix it" says too little where anything else was asked.
-    let asks: Vec<(&Prompt, String)> = match asks.iter().any(|(_, text)| weight(text) >= 3) {
-        true => asks.into_iter().filter(|(_, text)| weight(text) >= 3).collect(),
+    // "Fix it" says too little where anything else was asked, and where a goal stands.
+    let says = |p: &Prompt, text: &str| weight(text) >= 3 || p.commands() && names(text);
+    let asks: Vec<(&Prompt, String)> = match asks.iter().any(|(p, text)| says(p, text)) {
+        true => asks.into_iter().filter(|(p, text)| says(p, text)).collect(),
+        false if before.is_some() => return before.cloned(),
         false if asks.iter().any(|(p, _)| p.commands()) => asks.into_iter().filter(|(p, _)| p.commands()).collect(),
         false => asks,
     };
@@ -92,6 +97,10 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
         })
         .collect();
     let most = scored.iter().map(|(score, _)| *score).max()?;
+    // A day of errands has no matter: then the newest request is all there is.
+    if asks.len() > ERRANDS && most < asks.len() {
+        return asks.last();
+    }
     scored.into_iter().find(|(score, _)| 2 * score >= most).map(|(_, ask)| ask)
 }
 

@@ -132,6 +132,17 @@ impl List {
         }
     }
 
+    /// Removes the items that begin with a name this completes.
+    pub fn settle_named(&mut self, done: &Bag) {
+        if done.ids.is_empty() {
+            return;
+        }
+        self.items.retain(|n| {
+            let first = Bag::of(n.item.text.split_whitespace().next().unwrap_or_default());
+            first.ids.is_empty() || !first.ids.iter().all(|id| done.ids.binary_search(id).is_ok())
+        });
+    }
+
     /// Removes the items about this: those that share half of the fewer words.
     pub fn drop_about(&mut self, about: &Bag) {
         let shares = |n: &Noted| {

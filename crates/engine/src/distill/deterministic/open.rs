@@ -37,6 +37,8 @@ impl Open {
         for done in &settled.found {
             open.blocked.settle(&done.bag);
             open.loops.settle(&done.bag);
+            // "api-7 (open, blocked by api-5): …" is about what it begins with.
+            open.loops.settle_named(&done.bag);
         }
         let last = exchanges.len().saturating_sub(1);
         for (i, exchange) in exchanges.iter().enumerate() {

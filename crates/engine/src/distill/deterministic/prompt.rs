@@ -119,6 +119,16 @@ impl Prompt {
     }
 }
 
+/// Whether a word of it is a name rather than a word of the language: `billing-7`, `src/a.rs`, `next_token`.
+pub fn names(text: &str) -> bool {
+    let is_name = |w: &str| {
+        let w = w.trim_matches(|c: char| !c.is_alphanumeric());
+        w.len() > 3 && w.contains(['-', '_', '/', '.', '#', ':'])
+            || w.len() > 1 && w.bytes().any(|b| b.is_ascii_digit())
+    };
+    text.split_whitespace().any(is_name)
+}
+
 /// Words that carry meaning; of scripts without spaces, pairs of characters.
 pub fn weight(text: &str) -> usize {
     let narrow: String = text.chars().map(|c| if is_wide(c) { ' ' } else { c }).collect();
@@ -153,7 +163,7 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     let ask = words(&own, asked);
     let core = Some(core(&own, asked.0)).filter(|core| weight(core) >= 3).unwrap_or_else(|| cut(&ask, SHORT));
     let counts = weight(&ask);
-    let refers_back = counts <= 2
+    let refers_back = counts <= 2 && !names(&ask)
         || counts <= 5 && own.get(asked.0).is_some_and(|s| !s.standalone)
         || own.iter().all(|s| !s.standalone);
     Prompt {
@@ -278,7 +288,9 @@ pub fn joined<'s>(statements: impl Iterator<Item = &'s Statement>) -> String {
 /// The sentence that asks, with those before it if they are short.
 fn core(own: &[Statement], from: usize) -> String {
     let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
-    let at = own.iter().skip(from).position(is).map_or(from, |i| from + i);
+    // Where no sentence is known to ask, all of them do.
+    let last = own.len().saturating_sub(1).max(from);
+    let at = own.iter().skip(from).position(is).map_or(last, |i| from + i);
     let led = words(own, (from, at + 1 - from));
     if led.len() <= SHORT {
         return led;

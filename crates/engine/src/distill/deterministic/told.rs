@@ -7,7 +7,7 @@ use super::prompt::{self, Purpose};
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
-use crate::text::patterns::{Phrases, phrases};
+use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
 use crate::text::words::{Marks, split};
@@ -130,7 +130,7 @@ impl Told {
                 continue;
             }
             match s.label {
-                Label::Done if did && faults().stand_in(&s.text) => self.fixed.add(&s.text, answer.turn, 2),
+                Label::Done if did && is_fault(&s.text) => self.fixed.add(&s.text, answer.turn, 2),
                 Label::Done if did => self.done.add(&s.text, answer.turn, 2),
                 Label::Done | Label::Finding | Label::Remark if answer::worth(s) >= 10 => {
                     self.context.add(&s.text, answer.turn, 1)
@@ -145,7 +145,7 @@ impl Told {
         for message in &exchange.remarks {
             for s in answer::best(message, 2, 8) {
                 match s.label {
-                    Label::Finding | Label::Done | Label::Blocked if faults().stand_in(&s.text) => {
+                    Label::Finding | Label::Done | Label::Blocked if is_fault(&s.text) => {
                         self.fixed.add(&s.text, message.turn, 1);
                     }
                     Label::Done => self.done.add(&s.text, message.turn, 1),
@@ -157,12 +157,16 @@ impl Told {
     }
 }
 
-/// Words of failures.
-fn faults() -> &'static Phrases {
-    phrases!(
+/// Whether a sentence tells of a failure: "0 failures" tells of none.
+fn is_fault(text: &str) -> bool {
+    let none = phrases!(
+        "0|no|zero|without|any failures|failure|errors|error|issues|issue|warnings|problems|regressions / keine fehler / sans erreur / sin errores"
+    );
+    let fault = phrases!(
         "error|errors|bug|bugs|issue|issues|failed|fails|failing|failure|failures|wrong|broken|crash|crashes|crashed|mismatch|conflict|missing|incorrect|invalid|duplicate|exception|rejected|typo|regression
-        fehler|falsch|kaputt|erreur|erreurs|error|errores|fallo|fallos|problem|problems|problema|problème"
-    )
+        fehler|falsch|kaputt|erreur|erreurs|errores|fallo|fallos|problem|problems|problema|problème"
+    );
+    fault.stand_in(text) && !none.stand_in(text)
 }
 
 /// The words of a retraction, to find the items it cancels: "we drop Redis", "forget what I said about tests", "you may push now".
