@@ -10,8 +10,8 @@ use crate::text::similarity::Bag;
 /// The longest part of a goal that has two, in bytes.
 const PART: usize = 185;
 
-/// From how many requests on a session may be a row of errands.
-const ERRANDS: usize = 8;
+/// The least number of requests in a session of unrelated errands.
+const ERRANDS: usize = 4;
 
 /// The most requests compared with each other.
 const MOST_ASKS: usize = 60;
@@ -83,25 +83,24 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
     let shares = |ask: &[u64], other: &[u64]| {
         ask.iter().filter(|w| other.binary_search(w).is_ok()).take(2).count() >= 2.min(ask.len())
     };
-    let scored: Vec<(usize, &(&Prompt, String))> = asks
+    // Score, number of exchanges that share words, request.
+    let scored: Vec<(usize, usize, &(&Prompt, String))> = asks
         .iter()
         .filter(|(p, _)| p.accepted.is_empty())
         .take(MOST_ASKS)
         .map(|ask| {
             let own = vocabulary(&ask.0.words());
-            let score = 4 * all.iter().filter(|other| shares(&own, other)).count();
-            let score = if ask.0.commands() { 2 * score } else { score };
+            let shared = all.iter().filter(|other| shares(&own, other)).count();
+            let score = if ask.0.commands() { 2 * shared } else { shared };
             // The first request usually opens the matter.
             let first = std::ptr::eq(ask.0, asks[0].0) && ask.0.commands() && weight(&ask.1) >= 5;
-            (if first { 2 * score } else { score }, ask)
+            (if first { 2 * score } else { score }, shared, ask)
         })
         .collect();
-    let most = scored.iter().map(|(score, _)| *score).max()?;
-    // A day of errands has no matter: then the newest request is all there is.
-    if asks.len() > ERRANDS && most < asks.len() {
-        return asks.last();
-    }
-    scored.into_iter().find(|(score, _)| 2 * score >= most).map(|(_, ask)| ask)
+    let most = scored.iter().map(|(score, ..)| *score).max()?;
+    let (_, shared, opening) = scored.into_iter().find(|(score, ..)| 2 * score >= most)?;
+    // Several errands have no common matter: then the newest request is all there is.
+    if asks.len() >= ERRANDS && shared < 2 { asks.last() } else { Some(opening) }
 }
 
 /// The words of an exchange: what was asked, and the beginning of the answer.
