@@ -1,7 +1,7 @@
-//! Everything that is due, once: jobs, summaries, pages, rows of the index.
+//! Everything that is due, once: jobs, summaries, pages, rows of the index, and what killed processes left behind.
 
 use super::Instance;
-use crate::clock::Millis;
+use crate::clock::{Clock, Millis};
 use crate::error::Result;
 use crate::ledger::jobs;
 use crate::lineage::marks;
@@ -11,6 +11,7 @@ use crate::scope::AgentId;
 impl Instance {
     /// Does what is due now.
     pub fn work(&self, agent: &AgentId, actor: &str) -> Result<Worked> {
+        self.home.remove_temporaries(Clock::System.now())?;
         let mut index = self.index()?;
         let drained = self.drain(&mut index, actor)?;
         let distilled = self.distil(actor, None)?;
