@@ -5,6 +5,7 @@
 //! from any line of a page down to its turns. [`staged`] recalls: files and summaries first and, where they do not
 //! answer, `turns`. A search is an explicit lookup; nothing here injects anything.
 
+mod asked;
 mod bm25;
 mod chat;
 pub mod expand;

@@ -9,12 +9,13 @@ use std::time::Instant;
 
 use rusqlite::params;
 
+use super::asked;
 use super::bm25::{self, Scores};
 use super::chat;
 use super::query::{Query, Term};
 use super::snippet::Scratch;
 use super::terms::{
-    DATE, DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, weigh, within,
+    DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, weigh, within,
 };
 use super::trace::Trace;
 use super::vector_search::VectorSearch;
@@ -41,6 +42,9 @@ const FRONT: usize = 120;
 /// The same for a light search: each candidate costs a look-up, most of them on a page of their own.
 const LIGHT_CANDIDATES: usize = 80;
 const LIGHT_FRONT: usize = 40;
+
+/// The most turns looked at for a time of the day on any day.
+const MOST_READ: usize = 200_000;
 
 /// A search limited by time fetches more candidates until it has this many.
 const ENOUGH: usize = 50;
@@ -152,7 +156,7 @@ pub(super) fn rank(
     if query.is_empty() {
         return Err(Error::usage("there is no word in this query").hint("search for a word, a name or a \"phrase\""));
     }
-    let mut filter = filter.clone();
+    let (asked_for, mut filter) = (filter, filter.clone());
     (filter.since, filter.until) = within(query.limit(), filter.since, filter.until);
     index.flush()?;
     index.deadline(Some(Instant::now() + DEADLINE))?;
@@ -161,6 +165,11 @@ pub(super) fn rank(
     let missed = |found: &Ranking| !found.ranked.iter().any(|c| gain(query, c.at) > 0.0);
     if !query.time_words.is_empty() && query.has_words() && matches!(&out, Ok((_, found)) if missed(found)) {
         out = run(ledger, index, agent, &query.as_words(), &filter, vector)
+            .map(|(found, ranking)| (Searched { other_times: true, ..found }, ranking));
+    }
+    // Nothing at all was said in its limits: a time somebody remembers wrongly must not hide what there is.
+    if query.limit().is_some() && query.has_words() && matches!(&out, Ok((_, found)) if found.ranked.is_empty()) {
+        out = run(ledger, index, agent, &query.unlimited(), asked_for, vector)
             .map(|(found, ranking)| (Searched { other_times: true, ..found }, ranking));
     }
     index.deadline(None)?;
@@ -228,14 +237,18 @@ fn run(
                 Legs::Vectors => Vec::new(),
                 _ => look.candidates(&mut out.cut_short)?,
             };
+            if query.is_narrow() {
+                add_said_then(tx, agent_no, query, filter, &mut found)?;
+            }
             if let Some(near) = &near {
                 look.add_near(near, &mut found, (first, last), &mut out.less)?;
             }
             let mut ranked = with_neighbours(tx, found, query, filter, near.is_some())?;
             if near.is_some() {
                 chat::weigh(tx, &ranking.opener, query, &mut ranked)?;
-                sort(&mut ranked);
             }
+            asked::weigh(tx, query, &mut ranked)?;
+            sort(&mut ranked);
             ranking.scores = look.scores;
             ranked
         } else {
@@ -508,7 +521,7 @@ impl WordSearch<'_> {
     /// Turns in the times the query mentions, which may not be among the best of all times. `true`: cut short.
     fn of_wished_times(&self, expression: &str) -> Result<(Vec<(i64, f64)>, bool)> {
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
-        for time in self.query.times.iter().filter(|t| t.hold == Hold::Wish) {
+        for time in self.query.times.iter().filter(|t| t.hold == Hold::Wish && t.clock.is_none()) {
             let (first, last) = turns_between(self.tx, time.from, time.until.map(|until| until - 1))?;
             let (first, last) = RowId::range(self.agent_no, first, last);
             let (first, last) = (first.max(self.range.0), last.min(self.range.1));
@@ -525,6 +538,23 @@ impl WordSearch<'_> {
     }
 }
 
+/// Adds what was said in a narrow time the query mentions, whatever its words.
+fn add_said_then(
+    tx: &Read,
+    agent_no: AgentNo,
+    query: &Query,
+    filter: &Filter,
+    found: &mut Vec<Candidate>,
+) -> Result<()> {
+    let limit = if filter.light { LIGHT_CANDIDATES } else { CANDIDATES };
+    let known: HashSet<TurnId> = found.iter().map(|c| c.turn_no).collect();
+    let then = said_then(tx, agent_no, query, &Filter { limit, ..filter.clone() })?;
+    let new = then.into_iter().filter(|c| !known.contains(&c.turn_no));
+    found.extend(new.map(|c| Candidate { words: 0.0, own: 0.0, score: query.gain(c.at), ..c }));
+    sort(found);
+    Ok(())
+}
+
 /// What was said in the times of a query without words, latest first: messages only, because tool output says little.
 fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Result<Vec<Candidate>> {
     let mut statement = tx.prepare_cached(
@@ -537,10 +567,12 @@ fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Re
         let first = first.max(filter.since.unwrap_or(Millis::MIN));
         let last = last.min(filter.until.unwrap_or(Millis::MAX));
         let mut rows = statement.query((agent_no, first, last))?;
-        let mut wanted = filter.limit;
+        let (mut wanted, mut read) = (filter.limit, 0);
         while wanted > 0
+            && read < MOST_READ
             && let Some(r) = rows.next()?
         {
+            read += 1;
             let (turn_no, session_no): (TurnId, SessionNo) = (r.get(0)?, r.get(1)?);
             let workspace: Option<WorkspaceNo> = r.get(6)?;
             let key = SessionKey::from(r.get::<_, String>(7)?);
@@ -549,7 +581,11 @@ fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Re
                 && filter.harness.as_ref().is_none_or(|wanted| wanted == key.harness())
                 && filter.role.is_none_or(|wanted| wanted == role_from_code(r.get(4).unwrap_or_default()))
                 && filter.workspaces.as_ref().is_none_or(|list| workspace.is_some_and(|no| list.contains(&no)));
-            if fits && only::turn(tx, filter, turn_no)? && found.iter().all(|c| c.turn_no != turn_no) {
+            if fits
+                && query.favours(r.get(3)?) != Some(false)
+                && only::turn(tx, filter, turn_no)?
+                && found.iter().all(|c| c.turn_no != turn_no)
+            {
                 wanted -= 1;
                 let (lane_no, at) = (r.get(2)?, r.get(3)?);
                 let (words, own, score) = (1.0, 1.0, 1.0);
@@ -574,7 +610,7 @@ fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Re
 
 /// The score a turn gains if it lies in a time the query mentions.
 fn gain(query: &Query, at: Option<Millis>) -> f64 {
-    if query.favours(at) == Some(true) { DATE } else { 0.0 }
+    query.gain(at)
 }
 
 /// A candidate with its position in its session.
