@@ -17,8 +17,7 @@ use crate::programs;
 
 /// Find notes and turns: memory, open loops and other visible files; what people and models said, tool calls and results
 ///
-/// Files people write come first, each with the line that answers, as it stands on disk now; pages
-rendered from them and from conversations come last. Words are joined by OR and ranked; "a phrase" must occur as it stands; word* finds beginnings. Names with signs in
+/// Files people write come first, each with the line that answers, as it stands on disk now; pages rendered from them and from conversations come last. What says the same is one hit. Words are joined by OR and ranked; "a phrase" must occur as it stands; word* finds beginnings. Names with signs in
 /// them (orders_test.rs, E0277) are looked for whole and in their parts. Times are understood, in English and German: "last week", "in May 2025" and "two weeks ago" bring what was said then forward; "since June", "before 2025", "between March and May" and 2025-05-03 leave everything else out, as long as something is found. A time alone finds what was said then. Nothing is a syntax error.
 #[derive(clap::Args, Debug)]
 pub struct Args {

@@ -168,7 +168,10 @@ mod tests {
             ("# Week 17 of 2026", None),
             ("1 session · 2 threads · 630 turns · claude-code", None),
             ("- Still open: migrate the queue [l:migrate-the-queue]", Some("migrate the queue")),
-            ("- 10:37 Session in api: seed the products · 91 turns · [nd]", Some("10:37 Session in api: seed the products")),
+            (
+                "- 10:37 Session in api: seed the products · 91 turns · [nd]",
+                Some("10:37 Session in api: seed the products"),
+            ),
             ("- Error E0277: the trait bound [is not met]", Some("Error E0277: the trait bound [is not met]")),
             ("said by a person", Some("said by a person")),
             ("   ", None),

@@ -59,13 +59,7 @@ impl Chats {
 /// Adds these signals to the candidates from conversations between two people. Input is sorted best first. What they
 /// add is taken from their own mean, so that a line of a chat is not better than an answer in a session of a program
 /// because it is one of a chat.
-pub(super) fn weigh(
-    tx: &Read,
-    opener: &Opener,
-    query: &Query,
-    chats: &Chats,
-    ranked: &mut [Candidate],
-) -> Result<()> {
+pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, chats: &Chats, ranked: &mut [Candidate]) -> Result<()> {
     if chats.0.is_empty() {
         return Ok(());
     }

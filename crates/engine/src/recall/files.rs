@@ -356,7 +356,12 @@ fn hits(
     // What was rendered from other files and turns comes behind its sources. Of equal scores, the file changed later
     // comes first, whatever its number.
     ranked.sort_by(|(a, _, e), (b, _, f)| {
-        e.kind.is_rendered().cmp(&f.kind.is_rendered()).then(b.sum.total_cmp(&a.sum)).then(f.stamp.modified_ns.cmp(&e.stamp.modified_ns)).then_with(|| e.path.cmp(&f.path))
+        e.kind
+            .is_rendered()
+            .cmp(&f.kind.is_rendered())
+            .then(b.sum.total_cmp(&a.sum))
+            .then(f.stamp.modified_ns.cmp(&e.stamp.modified_ns))
+            .then_with(|| e.path.cmp(&f.path))
     });
     let best = ranked.iter().map(|(trace, ..)| trace.sum).fold(f64::MIN_POSITIVE, f64::max);
     let mut hits = Vec::new();

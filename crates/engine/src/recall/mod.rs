@@ -6,6 +6,7 @@
 //! answer, `turns`. A search is an explicit lookup; nothing here injects anything.
 
 mod alike;
+mod asked;
 mod bm25;
 mod chat;
 pub mod expand;

@@ -81,8 +81,7 @@ pub(super) fn add(
         let reach = if chat { 2 } else { 1 };
         let mut beside = Vec::with_capacity(4);
         for (statement, later) in [(&mut before, false), (&mut after, true)] {
-            let mut rows =
-                statement.query((candidate.session_no, candidate.lane_no, candidate.turn_no, reach))?;
+            let mut rows = statement.query((candidate.session_no, candidate.lane_no, candidate.turn_no, reach))?;
             let mut distance = 0;
             while let Some(r) = rows.next()? {
                 let (turn, workspace) = row(r)?;

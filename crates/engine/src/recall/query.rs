@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use jiff::tz::TimeZone;
 
+use super::asked;
 use super::people::{self, Known, Person};
 use super::symbols;
 use super::when::{self, Hold, When};
@@ -44,6 +45,8 @@ pub struct Term {
 pub enum Kind {
     /// A distinctive name or number: `orders_test.rs`, `E0277`, `1.95.0`.
     Exact,
+    /// A phrase in quotation marks among other words: what contains it comes first.
+    Quoted,
     Word,
     /// Another spelling of an exact name (`refundTwice` of `refund_twice`, the file name of a path).
     Variant,
@@ -55,7 +58,7 @@ impl Term {
     /// Its weight against a word's. A name typed in full is meant in full.
     pub(super) fn weight(&self) -> f64 {
         match self.kind {
-            Kind::Exact => 2.0,
+            Kind::Exact | Kind::Quoted => 2.0,
             Kind::Word => 1.0,
             Kind::Variant => 0.5,
             Kind::Part => 0.15,
@@ -64,7 +67,7 @@ impl Term {
 
     /// Whether it was typed as such; variants and parts are other ways to find it.
     pub fn asked(&self) -> bool {
-        matches!(self.kind, Kind::Exact | Kind::Word)
+        matches!(self.kind, Kind::Exact | Kind::Quoted | Kind::Word)
     }
 
     /// The term as the person wrote it, without signs.
@@ -92,7 +95,7 @@ pub struct QueryContext<'a> {
 /// A parsed query.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Query {
-    /// All of these must occur.
+    /// All of these must occur: the query has phrases in quotation marks and nothing else.
     pub phrases: Vec<Term>,
     /// Any of these may occur: whole terms first, then variants, then parts.
     pub words: Vec<Term>,
@@ -107,6 +110,8 @@ pub struct Query {
     pub times: Vec<When>,
     /// The people it names. Their names are among `words`, too: turns are indexed with their speaker.
     pub people: Vec<Person>,
+    /// It asks what a person said, asked, wanted or decided: their turns and the answers to them rank higher.
+    pub by_person: bool,
     /// Input beyond the limits was cut off.
     pub cut: bool,
     /// All of its words are stop words, which are then looked for.
@@ -152,10 +157,11 @@ impl Query {
         let text = beginning(input);
         let mut query = Query { cut: text.len() < input.len(), ..Query::default() };
         let quotes = quotes(text);
+        let mut phrases = Vec::new();
         for quote in &quotes {
             let phrase = words_of(text[quote.clone()].trim_matches(is_quote));
-            if !phrase.is_empty() && query.phrases.len() < MAX_TERMS {
-                query.phrases.push(Term { text: phrase, prefix: false, kind: Kind::Word });
+            if !phrase.is_empty() && phrases.len() < MAX_TERMS {
+                phrases.push(Term { text: phrase, prefix: false, kind: Kind::Word });
             }
         }
         // Quoted text must occur literally: it is neither a time nor a person.
@@ -164,7 +170,14 @@ impl Query {
         query.people = people::named(&outside, context.people);
         let spans = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
         let free = blanked(&outside, query.times.iter().map(|t| t.span.clone()));
+        query.by_person = query.people.iter().any(|p| p.operator) || asked::is_about_person(&outside);
         query.add_words(&blanked(&outside, spans), &free);
+        // Alone, phrases are meant literally; in a question they only help.
+        if free.chars().any(char::is_alphanumeric) {
+            query.boost(phrases, text);
+        } else {
+            query.phrases = phrases;
+        }
         for time in query.times.iter().filter(|t| !t.worded && t.hold == Hold::Wish) {
             let words = typed(&outside[time.span.clone()]).into_iter().flat_map(symbols::terms);
             query.time_words.extend(words.filter(|t| !is_stop_word(&t.text.to_lowercase(), Language::English)));
@@ -221,6 +234,18 @@ impl Query {
         self.dropped.retain(|t| seen.insert(t.text.clone()));
     }
 
+    /// Adds phrases that need not occur, and their words.
+    fn boost(&mut self, phrases: Vec<Term>, text: &str) {
+        let of_quotes = quotes(text).into_iter().map(|quote| text[quote].trim_matches(is_quote));
+        let words = of_quotes.flat_map(typed).flat_map(symbols::terms);
+        let words = words.filter(|t| !is_stop_word(&t.text.to_lowercase(), self.language));
+        let quoted = phrases.into_iter().map(|t| Term { kind: Kind::Quoted, ..t });
+        let mut seen = HashSet::new();
+        let all = quoted.chain(self.words.drain(..)).chain(words);
+        let all = all.filter(|t| seen.insert((t.text.clone(), t.prefix)));
+        self.words = all.take(MAX_TERMS).collect();
+    }
+
     /// The text for the embedder: the question without names of people, times and quotation marks. Empty if nothing
     /// else is left.
     pub fn dense_text(&self) -> &str {
@@ -261,9 +286,15 @@ impl Query {
 
     /// The time ranges to list if there is no word to look for.
     pub(super) fn stretches(&self) -> Vec<(Millis, Millis)> {
-        let wishes = self.times.iter().filter(|t| t.hold == Hold::Wish);
-        let wishes: Vec<_> =
-            wishes.map(|t| (t.from.unwrap_or(Millis::MIN), t.until.map_or(Millis::MAX, |until| until - 1))).collect();
+        let mut wishes: Vec<&When> = self.times.iter().filter(|t| t.hold == Hold::Wish).collect();
+        // "on the 12th around 9": the hour says more than its day.
+        if wishes.iter().any(|t| t.is_narrow()) {
+            wishes.retain(|t| t.is_narrow());
+        }
+        let wishes: Vec<_> = wishes
+            .iter()
+            .map(|t| (t.from.unwrap_or(Millis::MIN), t.until.map_or(Millis::MAX, |until| until - 1)))
+            .collect();
         if wishes.is_empty() { self.limit().into_iter().collect() } else { wishes }
     }
 
@@ -274,10 +305,26 @@ impl Query {
         Some(at.is_some_and(|at| wishes.any(|t| t.holds(at))))
     }
 
+    /// What a turn gains by the time it was said, where the best turn by words has 1: the more exact the time, the more
+    /// it says.
+    pub(super) fn gain(&self, at: Option<Millis>) -> f64 {
+        let Some(at) = at else { return 0.0 };
+        let wishes = self.times.iter().filter(|t| t.hold == Hold::Wish && t.holds(at));
+        wishes.map(When::gain).fold(0.0, f64::max)
+    }
+
+    /// Times so short that all that was said in them is looked at, whatever its words.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.times.iter().any(When::is_narrow)
+    }
+
     /// The words of the query as the person wrote them, for messages.
     pub fn shown(&self) -> String {
         let quoted = self.phrases.iter().map(|t| format!("\"{}\"", plain(&t.text)));
-        let words = self.words.iter().filter(|t| t.asked()).map(|t| plain(&t.text));
+        let words = self.words.iter().filter(|t| t.asked()).map(|t| match t.kind {
+            Kind::Quoted => format!("\"{}\"", plain(&t.text)),
+            _ => plain(&t.text),
+        });
         quoted.chain(words).collect::<Vec<_>>().join(" ")
     }
 }
@@ -414,8 +461,13 @@ mod tests {
 
     #[test]
     fn phrases_prefixes_and_symbols() {
-        let q = query("\"unique index\" refund*  orders_test.rs::refund_twice");
+        let q = query("\"unique index\"");
         assert_eq!(q.phrases, [Term { text: "unique index".into(), prefix: false, kind: Kind::Word }]);
+        assert!(q.words.is_empty());
+        let q = query("which \"unique index\" did we drop");
+        assert!(q.phrases.is_empty() && q.is_open());
+        assert_eq!(words("which \"unique index\" did we drop"), ["unique index", "drop", "unique", "index"]);
+        assert_eq!(query("\"unique index\" yesterday").phrases.len(), 1, "a time is no word");
         assert_eq!(
             words("refund*  orders_test.rs::refund_twice"),
             [
@@ -436,7 +488,7 @@ mod tests {
         assert_eq!(words("Caroline's dog, l'index; O'Brien"), ["Caroline", "dog", "index", "O Brien", "Brien"]);
         assert_eq!(words("foo(bar), [baz]"), ["foo", "bar", "baz"]);
         assert_eq!(
-            query("„so nicht“ aber \"so\" \"").phrases.iter().map(|t| &t.text[..]).collect::<Vec<_>>(),
+            query("„so nicht“ \"so\" \"").phrases.iter().map(|t| &t.text[..]).collect::<Vec<_>>(),
             ["so nicht", "so"]
         );
     }
@@ -514,7 +566,7 @@ mod tests {
                 "What did ann lee's dog do on Tuesday",
                 "ann lee dog Tuesday | What did dog do | | 2026-11-17..2026-11-18 | Ann Lee",
             ),
-            ("Caroline \"Caroline said\"", "\"Caroline said\" Caroline | Caroline said | | | Caroline"),
+            ("Caroline \"Caroline said\"", "\"Caroline said\" Caroline said | Caroline said | | | Caroline"),
             ("letzte Woche: warum war der Build rot?", "Build rot | Build rot? | | 2026-11-09..2026-11-16 | "),
             ("refund* \u{0}\u{7}*", "refund | refund | | | "),
             ("", " | | | | "),

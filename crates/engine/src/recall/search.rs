@@ -11,6 +11,7 @@ use std::time::Instant;
 use rusqlite::params;
 
 use super::alike::Told;
+use super::asked;
 use super::bm25::{self, Scores};
 use super::chat::{self, Chats};
 use super::neighbours;
@@ -18,7 +19,7 @@ use super::program::{self, Weights};
 use super::query::{Query, Term};
 use super::snippet::Scratch;
 use super::terms::{
-    DATE, DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, weigh, within,
+    DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, weigh, within,
 };
 use super::trace::Trace;
 use super::vector_search::VectorSearch;
@@ -43,6 +44,9 @@ const LIGHT_CANDIDATES: usize = 80;
 
 /// A search ranks so many turns for each wanted hit: what says the same is one.
 const RANKED_FOR_ONE: usize = 3;
+
+/// The most turns looked at for a time of the day on any day.
+const MOST_READ: usize = 200_000;
 
 /// A search limited by time fetches more candidates until it has this many.
 const ENOUGH: usize = 50;
@@ -166,7 +170,7 @@ pub(super) fn rank(
     if query.is_empty() {
         return Err(Error::usage("there is no word in this query").hint("search for a word, a name or a \"phrase\""));
     }
-    let mut filter = filter.clone();
+    let (asked_for, mut filter) = (filter, filter.clone());
     (filter.since, filter.until) = within(query.limit(), filter.since, filter.until);
     index.flush()?;
     index.deadline(Some(Instant::now() + DEADLINE))?;
@@ -175,6 +179,11 @@ pub(super) fn rank(
     let missed = |found: &Ranking| !found.ranked.iter().any(|c| gain(query, c.at) > 0.0);
     if !query.time_words.is_empty() && query.has_words() && matches!(&out, Ok((_, found)) if missed(found)) {
         out = run(ledger, index, agent, &query.as_words(), &filter, vector)
+            .map(|(found, ranking)| (Searched { other_times: true, ..found }, ranking));
+    }
+    // Nothing at all was said in its limits: a time somebody remembers wrongly must not hide what there is.
+    if query.limit().is_some() && query.has_words() && matches!(&out, Ok((_, found)) if found.ranked.is_empty()) {
+        out = run(ledger, index, agent, &query.unlimited(), asked_for, vector)
             .map(|(found, ranking)| (Searched { other_times: true, ..found }, ranking));
     }
     index.deadline(None)?;
@@ -242,6 +251,9 @@ fn run(
                 Legs::Vectors => Vec::new(),
                 _ => look.candidates(&mut out.cut_short)?,
             };
+            if query.is_narrow() {
+                add_said_then(tx, agent_no, query, filter, &mut found)?;
+            }
             if let Some(near) = &near {
                 look.add_near(near, &mut found, (first, last), &mut out.less)?;
             }
@@ -254,8 +266,9 @@ fn run(
             let mut ranked = neighbours::add(tx, found, query, filter, (&chats, near.is_some()))?;
             if near.is_some() {
                 chat::weigh(tx, &ranking.opener, query, &chats, &mut ranked)?;
-                sort(&mut ranked, filter);
             }
+            asked::weigh(tx, query, &mut ranked)?;
+            sort(&mut ranked, filter);
             ranking.scores = look.scores;
             ranked
         } else {
@@ -527,7 +540,7 @@ impl WordSearch<'_> {
     /// Turns in the times the query mentions, which may not be among the best of all times. `true`: cut short.
     fn of_wished_times(&self, expression: &str) -> Result<(Vec<(i64, f64)>, bool)> {
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
-        for time in self.query.times.iter().filter(|t| t.hold == Hold::Wish) {
+        for time in self.query.times.iter().filter(|t| t.hold == Hold::Wish && t.clock.is_none()) {
             let (first, last) = turns_between(self.tx, time.from, time.until.map(|until| until - 1))?;
             let (first, last) = RowId::range(self.agent_no, first, last);
             let (first, last) = (first.max(self.range.0), last.min(self.range.1));
@@ -544,9 +557,27 @@ impl WordSearch<'_> {
     }
 }
 
+/// Adds what was said in a narrow time the query mentions, whatever its words.
+fn add_said_then(
+    tx: &Read,
+    agent_no: AgentNo,
+    query: &Query,
+    filter: &Filter,
+    found: &mut Vec<Candidate>,
+) -> Result<()> {
+    let limit = if filter.light { LIGHT_CANDIDATES } else { CANDIDATES };
+    let known: HashSet<TurnId> = found.iter().map(|c| c.turn_no).collect();
+    let then = said_then(tx, agent_no, query, &Filter { limit, ..filter.clone() })?;
+    let new = then.into_iter().filter(|c| !known.contains(&c.turn_no));
+    found.extend(new.map(|c| Candidate { words: 0.0, own: 0.0, score: query.gain(c.at), ..c }));
+    sort(found, filter);
+    Ok(())
+}
+
 /// What was said in the times of a query without words, latest first: messages only, because tool output says little.
 fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Result<Vec<Candidate>> {
-    let mut statement = neighbours::rows(tx, "at BETWEEN ?1 AND ?2 AND forgotten IS NULL ORDER BY at DESC, turn_no DESC")?;
+    let mut statement =
+        neighbours::rows(tx, "at BETWEEN ?1 AND ?2 AND forgotten IS NULL ORDER BY at DESC, turn_no DESC")?;
     let mut session = tx.prepare_cached("SELECT agent_no, session_key FROM sessions WHERE session_no = ?1")?;
     let mut sessions: HashMap<SessionNo, (AgentNo, SessionKey)> = HashMap::new();
     let mut found: Vec<Candidate> = Vec::new();
@@ -554,10 +585,12 @@ fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Re
         let first = first.max(filter.since.unwrap_or(Millis::MIN));
         let last = last.min(filter.until.unwrap_or(Millis::MAX));
         let mut rows = statement.query((first, last))?;
-        let mut wanted = filter.limit;
+        let (mut wanted, mut read) = (filter.limit, 0);
         while wanted > 0
+            && read < MOST_READ
             && let Some(r) = rows.next()?
         {
+            read += 1;
             let (mut turn, workspace) = neighbours::row(r)?;
             let (of, key) = match sessions.get(&turn.session_no) {
                 Some(known) => known,
@@ -572,7 +605,11 @@ fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Re
                 && filter.harness.as_ref().is_none_or(|wanted| wanted == key.harness())
                 && filter.role.is_none_or(|wanted| wanted == turn.role)
                 && filter.workspaces.as_ref().is_none_or(|list| workspace.is_some_and(|no| list.contains(&no)));
-            if fits && only::turn(tx, filter, turn.turn_no)? && found.iter().all(|c| c.turn_no != turn.turn_no) {
+            if fits
+                && query.favours(turn.at) != Some(false)
+                && only::turn(tx, filter, turn.turn_no)?
+                && found.iter().all(|c| c.turn_no != turn.turn_no)
+            {
                 wanted -= 1;
                 (turn.words, turn.own, turn.score) = (1.0, 1.0, 1.0);
                 found.push(turn);
@@ -585,7 +622,7 @@ fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Re
 
 /// The score a turn gains if it lies in a time the query mentions.
 pub(super) fn gain(query: &Query, at: Option<Millis>) -> f64 {
-    if query.favours(at) == Some(true) { DATE } else { 0.0 }
+    query.gain(at)
 }
 
 /// A candidate with its position in its session.

@@ -159,7 +159,7 @@ mod tests {
         // `=` exact, `~` a variant, `-` a part.
         let shown = |t: Term| {
             let sign = match t.kind {
-                Kind::Word => "",
+                Kind::Word | Kind::Quoted => "",
                 Kind::Exact => "=",
                 Kind::Variant => "~",
                 Kind::Part => "-",

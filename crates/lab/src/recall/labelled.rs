@@ -237,7 +237,8 @@ impl Asked<'_> {
             return Ok(found.clone());
         }
         let ranked = ranked(self.args, self.home, self.index, self.meta, self.cases, weights, &mut Vec::new())?;
-        let rank = |some: &BTreeSet<String>, ranked: &[String]| ranked.iter().position(|r| some.contains(r)).map(|n| n + 1);
+        let rank =
+            |some: &BTreeSet<String>, ranked: &[String]| ranked.iter().position(|r| some.contains(r)).map(|n| n + 1);
         let found: Vec<Found> = self
             .cases
             .iter()

@@ -1,0 +1,151 @@
+//! Questions about what a person said, asked, wanted or decided: their turns and the answers to them come first. A
+//! boost, never a filter: the model may have said it for them.
+//!
+//! Which questions these are is data, in [`asked.txt`](../text/language/asked.txt).
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use rusqlite::OptionalExtension;
+
+use super::query::Query;
+use super::search::Candidate;
+use crate::error::Result;
+use crate::event::{Role, TurnKind};
+use crate::ledger::Read;
+use crate::scope::RunNo;
+use crate::text::language::{ASKED, sections};
+use crate::text::words::runs;
+use crate::transcript::{kind_from_code, role_from_code};
+
+/// What a turn of the person gains, where the best turn by words has 1.
+const SAID: f64 = 0.5;
+
+/// The share of what its prompt scores that an answer gains.
+const ANSWER: f64 = 0.3;
+
+/// How many of the best candidates are looked at; those behind keep their rank.
+const LOOKED_AT: usize = 200;
+
+/// The most words a `~` stands for.
+const GAP: usize = 8;
+
+/// Words of a question that are examined.
+const WORDS: usize = 200;
+
+/// One element of a phrase.
+enum Piece {
+    /// One of these words, or with `true` a word that begins so.
+    Word(Vec<(&'static str, bool)>),
+    Gap,
+}
+
+fn phrases() -> &'static [Vec<Piece>] {
+    static PHRASES: OnceLock<Vec<Vec<Piece>>> = OnceLock::new();
+    PHRASES.get_or_init(|| {
+        let lines = sections(ASKED).flat_map(|(_, list)| list.lines()).filter(|line| !line.trim().is_empty());
+        lines.map(|line| line.split_whitespace().map(piece).collect()).collect()
+    })
+}
+
+fn piece(text: &'static str) -> Piece {
+    if text == "~" {
+        return Piece::Gap;
+    }
+    Piece::Word(text.split('|').map(|word| word.strip_suffix('*').map_or((word, false), |stem| (stem, true))).collect())
+}
+
+/// Whether a text asks what a person said, asked, wanted or decided.
+pub(super) fn is_about_person(text: &str) -> bool {
+    let words: Vec<String> = runs(text, &[]).take(WORDS).map(|(_, word)| word.to_lowercase()).collect();
+    (0..words.len()).any(|at| phrases().iter().any(|phrase| stands(phrase, &words[at..])))
+}
+
+/// Whether a phrase begins here.
+fn stands(phrase: &[Piece], words: &[String]) -> bool {
+    match (phrase, words) {
+        ([], _) => true,
+        ([Piece::Gap, rest @ ..], _) => (0..=GAP.min(words.len())).any(|skip| stands(rest, &words[skip..])),
+        (_, []) => false,
+        ([Piece::Word(any), rest @ ..], [word, behind @ ..]) => {
+            let fits = |(text, begins): &(&str, bool)| if *begins { word.starts_with(text) } else { word == text };
+            any.iter().any(fits) && stands(rest, behind)
+        }
+    }
+}
+
+/// Raises the person's turns and the answers to them, if the query asks for those. The caller sorts.
+pub(super) fn weigh(tx: &Read, query: &Query, ranked: &mut [Candidate]) -> Result<()> {
+    if !query.by_person {
+        return Ok(());
+    }
+    let mut statement = tx.prepare_cached("SELECT role, kind, run_no FROM turns WHERE turn_no = ?1")?;
+    let looked_at = ranked.len().min(LOOKED_AT);
+    // The best of what the person said in a run.
+    let mut said: HashMap<RunNo, f64> = HashMap::new();
+    let mut answers = Vec::new();
+    for (n, candidate) in ranked[..looked_at].iter_mut().enumerate() {
+        let row: Option<(i64, i64, RunNo)> =
+            statement.query_row([candidate.turn_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?))).optional()?;
+        let Some((role, kind, run_no)) = row else { continue };
+        if kind_from_code(kind) != TurnKind::Message {
+            continue;
+        }
+        match role_from_code(role) {
+            Role::User => {
+                let best = said.entry(run_no).or_default();
+                *best = best.max(candidate.score);
+                candidate.score += SAID;
+            }
+            Role::Assistant => answers.push((n, run_no)),
+            _ => {}
+        }
+    }
+    for (n, run_no) in answers {
+        ranked[n].score += ANSWER * said.get(&run_no).copied().unwrap_or(0.0).min(1.0);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_about_what_a_person_said() {
+        for text in [
+            "what did I say about the cache?",
+            "Which colour did I ask for?",
+            "who decided to drop redis",
+            "What was my objection to the plan?",
+            "What annoyed me about the first draft?",
+            "did it matter to me that the tests are slow",
+            "which database did we decide on",
+            "was habe ich zu den Migrationen gesagt",
+            "Was hatte ich mir zum Layout gewünscht?",
+            "wer hat das entschieden?",
+            "Welche Farbe wollte ich?",
+            "qu'est-ce que j'ai dit sur le cache ?",
+            "Quelle couleur ai-je demandée, et qui a décidé ?",
+            "¿qué dije sobre la caché?",
+            "¿Quién decidió quitar redis?",
+            "cosa ho detto sulla cache?",
+        ] {
+            assert!(is_about_person(text), "{text}");
+        }
+        for text in [
+            "how do I run the tests?",
+            "can I delete the folder",
+            "why is my build red",
+            "who is Caroline",
+            "wie starte ich den Server?",
+            "warum habe ich hier einen Fehler",
+            "comment puis-je lancer les tests ?",
+            "¿cómo ejecuto las pruebas?",
+            "I",
+            "",
+        ] {
+            assert!(!is_about_person(text), "{text}");
+        }
+    }
+}
