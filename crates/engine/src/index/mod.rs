@@ -209,11 +209,7 @@ impl Index {
         }
         private(&fresh)?;
         if replace {
-            for end in ["-wal", "-shm"] {
-                let mut side = path.as_os_str().to_owned();
-                side.push(end);
-                let _ = std::fs::remove_file(PathBuf::from(side));
-            }
+            remove_sides(path);
             std::fs::rename(&fresh, path).map_err(|e| Error::io("replace", path, e))?;
         } else {
             let linked = std::fs::hard_link(&fresh, path);
@@ -225,6 +221,26 @@ impl Index {
         }
         Index::try_open(path, ledger_id, busy)?
             .ok_or_else(|| Error::damaged(format!("{} cannot be made", path.display())))
+    }
+
+    /// Puts a finished index in the place of another and closes it. Processes that have the old one open find the new
+    /// one at their next look.
+    pub fn take_the_place_of(mut self, path: &Path) -> Result<()> {
+        self.flush()?;
+        // Everything is in the one file then.
+        self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        let from = self.path.clone();
+        drop(self);
+        remove_sides(path);
+        std::fs::rename(&from, path).map_err(|e| Error::io("replace", path, e))?;
+        remove_sides(&from);
+        Ok(())
+    }
+
+    /// Removes an index that is not needed.
+    pub fn remove(path: &Path) {
+        remove_sides(path);
+        let _ = std::fs::remove_file(path);
     }
 
     pub fn path(&self) -> &Path {
@@ -638,6 +654,15 @@ pub enum Rebuilt {
     WasMissing,
     OtherVersion,
     WasDamaged,
+}
+
+/// Removes what SQLite keeps beside a database.
+fn remove_sides(path: &Path) {
+    for end in ["-wal", "-shm"] {
+        let mut side = path.as_os_str().to_owned();
+        side.push(end);
+        let _ = std::fs::remove_file(PathBuf::from(side));
+    }
 }
 
 /// Device and inode of the file at a path.
