@@ -90,7 +90,98 @@ fn tool_calls_and_results_are_found() {
     let mut index = world.caught_up();
     assert_eq!(world.search(&mut index, "needle"), ["needle in src"]);
     assert_eq!(world.search(&mut index, "haystack"), ["src/haystack.rs: 12"]);
-    assert_eq!(world.search(&mut index, "ripgrep").len(), 2);
+    // A call and its result are one hit.
+    assert_eq!(world.search(&mut index, "ripgrep"), ["needle in src"]);
+}
+
+/// One line of a session of a program.
+fn line(id: &str, role: &str, kind: &str, text: &str) -> String {
+    let text = text.replace('\n', "\\n");
+    format!("{{\"id\":\"{id}\",\"role\":\"{role}\",\"kind\":\"{kind}\",\"text\":\"{text}\"}}\n")
+}
+
+#[test]
+fn an_answer_comes_before_remarks_output_and_notices() {
+    let world = World::new();
+    let texts = [
+        ("a", "user", "message", "good morning"),
+        ("b", "assistant", "message", "let me look at the retry queue and its backoff"),
+        ("c", "assistant", "tool-call", "grep backoff in the retry queue of the mailer"),
+        ("d", "tool", "tool-result", "retry queue, backoff, mailer: twelve places know it"),
+        ("e", "assistant", "message", "the retry queue of the mailer now has a backoff of nine seconds"),
+        ("f", "user", "message", "thanks"),
+        ("g", "system", "machine-prompt", "retry queue backoff mailer"),
+    ];
+    world.write("s.jsonl", texts.map(|(id, role, kind, text)| line(id, role, kind, text)).concat());
+    world.import(&["s.jsonl"]);
+    let mut index = world.caught_up();
+    let found = world.search(&mut index, "backoff of the retry queue of the mailer");
+    let place = |text: &str| found.iter().position(|f| f == text).unwrap_or_else(|| panic!("{text}: {found:?}"));
+    assert_eq!(place(texts[4].3), 0, "{found:?}");
+    assert_eq!(place(texts[6].3), found.len() - 1, "what machines wrote comes last: {found:?}");
+    let of_system = Filter { role: Some(Role::System), ..Filter::default() };
+    assert_eq!(world.search_with(&mut index, "backoff", of_system), [texts[6].3]);
+}
+
+#[test]
+fn an_answer_without_the_words_of_its_question_is_found_by_it() {
+    let world = World::new();
+    let texts = [
+        ("a", "user", "message", "which colour does the customs form get"),
+        ("b", "assistant", "tool-call", "open the style sheet"),
+        ("c", "tool", "tool-result", "body, main, aside"),
+        ("d", "assistant", "message", "teal, like everything else of that kind"),
+        ("e", "user", "message", "and now something else entirely"),
+        ("f", "assistant", "message", "sure"),
+    ];
+    world.write("s.jsonl", texts.map(|(id, role, kind, text)| line(id, role, kind, text)).concat());
+    world.import(&["s.jsonl"]);
+    let mut index = world.caught_up();
+    assert_eq!(world.search(&mut index, "colour customs form"), [texts[0].3, texts[3].3]);
+}
+
+#[test]
+fn what_says_the_same_is_one_hit() {
+    let file: String = (0..30).map(|n| format!("let walrus_{n} = {n};\n")).collect();
+    let numbered: String = file.lines().enumerate().map(|(n, l)| format!("{n}: {l}\n")).collect();
+    let world = World::new();
+    let texts = [
+        ("a", "tool", "tool-result", file.as_str()),
+        ("b", "user", "message", "what is the walrus for"),
+        ("c", "tool", "tool-result", numbered.as_str()),
+        ("d", "assistant", "message", "a walrus counts, as the others do, one by one"),
+        ("e", "assistant", "message", "A walrus counts, as the others do, one by one."),
+        ("f", "assistant", "message", "walrus!"),
+        ("g", "assistant", "message", "walrus!"),
+    ];
+    world.write("s.jsonl", texts.map(|(id, role, kind, text)| line(id, role, kind, text)).concat());
+    world.import(&["s.jsonl"]);
+    let mut index = world.caught_up();
+    let filter = Filter { limit: 10, ..Filter::default() };
+    let found = recall::search(&world.ledger, &mut index, &world.agent, &world.ask("walrus"), &filter).unwrap();
+    let mut hits: Vec<(String, usize)> = found.hits.iter().map(|h| (h.turn.entry.clone(), h.others.len())).collect();
+    hits.sort();
+    let entries: Vec<&str> = hits.iter().map(|(entry, _)| entry.as_str()).collect();
+    assert_eq!(hits.iter().map(|(_, others)| others).sum::<usize>(), 2, "{hits:?}");
+    assert!(entries.contains(&"f") && entries.contains(&"g"), "a word said twice means two things: {hits:?}");
+    // As many hits as wanted, each of them another one.
+    let two = Filter { limit: 2, ..Filter::default() };
+    assert_eq!(world.search_with(&mut index, "walrus", two).len(), 2);
+}
+
+#[test]
+fn a_history_with_a_named_program_is_no_chat_between_two_people() {
+    let world = World::new();
+    let named = |id: &str, role: &str, speaker: &str, text: &str| {
+        format!("{{\"id\":\"{id}\",\"role\":\"{role}\",\"speaker\":\"{speaker}\",\"text\":\"{text}\"}}\n")
+    };
+    let long = "there is a lot to be said about the weather and the harvest and one thing about the osprey, too, but \
+                nothing that matters here, and so it goes on for a good while until somebody is tired of it";
+    world.write("h.jsonl", named("a", "user", "user", "hello") + &named("b", "assistant", "helper", long));
+    world.write("s.jsonl", said("a", "user", "hello") + &said("b", "assistant", "the osprey nests on the mast"));
+    world.import(&["h.jsonl", "s.jsonl"]);
+    let mut index = world.caught_up();
+    assert_eq!(world.search(&mut index, "osprey nests mast")[0], "the osprey nests on the mast");
 }
 
 #[test]
