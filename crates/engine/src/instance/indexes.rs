@@ -102,7 +102,10 @@ impl Instance {
         let renewing = self.home.file_path(&layout::NEXT_INDEX_DB).is_ok_and(|next| next.exists());
         let wanted = match renewing {
             true => None,
-            false => self.embedder().and_then(|model| model.as_ref().ok()).cloned(),
+            false => match self.embedder() {
+                Some(Ok(model)) => Some(model.clone()),
+                _ => return Ok(None),
+            },
         };
         let fits = |model: &Arc<dyn Embedder>| Ok::<_, Error>(index.is_of(model.as_ref())? != Some(false));
         if let Some(model) = &wanted
