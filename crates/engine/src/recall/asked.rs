@@ -1,7 +1,8 @@
-//! Questions about what a person said, asked, wanted or decided: their turns and the answers to them come first. A
-//! boost, never a filter: the model may have said it for them.
+//! What a question asks about raises the turns that can answer it; a boost, never a filter. Questions about what a
+//! person said, asked, wanted or decided raise their turns and the answers to them; a named thread raises what was said
+//! in it.
 //!
-//! Which questions these are is data, in [`asked.txt`](../text/language/asked.txt).
+//! Which questions are about a person is data, in [`asked.txt`](../text/language/asked.txt).
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -16,6 +17,7 @@ use crate::ledger::Read;
 use crate::scope::RunNo;
 use crate::text::language::{ASKED, sections};
 use crate::text::words::runs;
+use crate::thread;
 use crate::transcript::{kind_from_code, role_from_code};
 
 /// What a turn of the person gains, where the best turn by words has 1.
@@ -23,6 +25,9 @@ const SAID: f64 = 0.5;
 
 /// The share of what its prompt scores that an answer gains.
 const ANSWER: f64 = 0.3;
+
+/// What a turn of a thread gains that the question names.
+const NAMED: f64 = 0.3;
 
 /// How many of the best candidates are looked at; those behind keep their rank.
 const LOOKED_AT: usize = 200;
@@ -74,12 +79,14 @@ fn stands(phrase: &[Piece], words: &[String]) -> bool {
     }
 }
 
-/// Raises the person's turns and the answers to them, if the query asks for those. The caller sorts.
+/// Raises what the query asks for. The caller sorts.
 pub(super) fn weigh(tx: &Read, query: &Query, ranked: &mut [Candidate]) -> Result<()> {
-    if !query.by_person {
+    if !query.by_person && query.threads.is_empty() {
         return Ok(());
     }
     let mut statement = tx.prepare_cached("SELECT role, kind, run_no FROM turns WHERE turn_no = ?1")?;
+    let mut thread = tx.prepare_cached("SELECT thread_no FROM run_threads WHERE run_no = ?1")?;
+    let mut threads: HashMap<RunNo, bool> = HashMap::new();
     let looked_at = ranked.len().min(LOOKED_AT);
     // The best of what the person said in a run.
     let mut said: HashMap<RunNo, f64> = HashMap::new();
@@ -88,7 +95,20 @@ pub(super) fn weigh(tx: &Read, query: &Query, ranked: &mut [Candidate]) -> Resul
         let row: Option<(i64, i64, RunNo)> =
             statement.query_row([candidate.turn_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?))).optional()?;
         let Some((role, kind, run_no)) = row else { continue };
-        if kind_from_code(kind) != TurnKind::Message {
+        if !query.threads.is_empty() {
+            let named = match threads.get(&run_no) {
+                Some(named) => *named,
+                None => {
+                    let no = thread.query_row([run_no], |r| r.get(0)).optional()?;
+                    let no = no.map(|no| thread::canonical(tx, no)).transpose()?;
+                    let named = no.is_some_and(|no| query.threads.contains(&no));
+                    threads.insert(run_no, named);
+                    named
+                }
+            };
+            candidate.score += NAMED * f64::from(u8::from(named));
+        }
+        if !query.by_person || kind_from_code(kind) != TurnKind::Message {
             continue;
         }
         match role_from_code(role) {

@@ -8,6 +8,7 @@
 mod asked;
 mod bm25;
 mod chat;
+mod compounds;
 pub mod expand;
 pub mod files;
 pub mod given;

@@ -14,11 +14,11 @@ use jiff::tz::TimeZone;
 use super::asked;
 use super::people::{self, Known, Person};
 use super::symbols;
-use super::when::{self, Hold, When};
+use super::when::{self, Hold, Precision, When};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Ledger;
-use crate::scope::AgentId;
+use crate::scope::{AgentId, ThreadNo};
 use crate::text::indexed::words_of;
 use crate::text::language::german;
 use crate::text::language::stop_words::{self, Language, is_stop_word};
@@ -30,6 +30,9 @@ const MAX_TERMS: usize = 32;
 
 /// Longer input is cut.
 const MAX_BYTES: usize = 8 * 1024;
+
+/// What a turn gains by the day of an hour that is asked about.
+const DAY_OF_HOUR: f64 = 0.2;
 
 /// One term to look for, in folded text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -112,6 +115,8 @@ pub struct Query {
     pub people: Vec<Person>,
     /// It asks what a person said, asked, wanted or decided: their turns and the answers to them rank higher.
     pub by_person: bool,
+    /// The threads it names, by canonical number: what was said in them ranks higher.
+    pub(super) threads: Vec<ThreadNo>,
     /// Input beyond the limits was cut off.
     pub cut: bool,
     /// All of its words are stop words, which are then looked for.
@@ -124,12 +129,14 @@ pub struct Query {
 /// Parses a query of an agent as of now, with the people of its conversations and the operator's zone, or `zone` if
 /// none is known (R10.9). Never refuses a text: one without meaning is an empty query.
 pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone) -> Result<Query> {
-    let (said, people) = ledger.read(|tx| {
-        let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new())) };
-        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?))
+    let (said, people, threads) = ledger.read(|tx| {
+        let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new(), Vec::new())) };
+        let threads = super::named::named(tx, agent_no, beginning(input))?.threads.into_iter().collect();
+        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?, threads))
     })?;
     let said = said.and_then(|name| crate::zone::named(&name));
-    Ok(Query::parse(input, &QueryContext { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people }))
+    let context = QueryContext { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people };
+    Ok(Query { threads, ..Query::parse(input, &context) })
 }
 
 impl Query {
@@ -309,13 +316,21 @@ impl Query {
     /// it says.
     pub(super) fn gain(&self, at: Option<Millis>) -> f64 {
         let Some(at) = at else { return 0.0 };
+        let hourly = self.times.iter().any(|t| t.is_narrow() && t.precision == Precision::Hour);
         let wishes = self.times.iter().filter(|t| t.hold == Hold::Wish && t.holds(at));
-        wishes.map(When::gain).fold(0.0, f64::max)
+        // Beside an hour its day says little.
+        let gain = |t: &When| if hourly && t.precision != Precision::Hour { DAY_OF_HOUR } else { t.gain() };
+        wishes.map(gain).fold(0.0, f64::max)
     }
 
     /// Times so short that all that was said in them is looked at, whatever its words.
     pub(super) fn is_narrow(&self) -> bool {
         self.times.iter().any(When::is_narrow)
+    }
+
+    /// A time of the day on any day: what was said then is looked for among the latest turns.
+    pub(super) fn has_clock(&self) -> bool {
+        self.times.iter().any(|t| t.clock.as_ref().is_some_and(|clock| !clock.is_wide()))
     }
 
     /// The words of the query as the person wrote them, for messages.
@@ -425,7 +440,7 @@ fn dense(text: &str, times: &[When], people: &[Person], language: Language) -> S
 }
 
 fn plain(text: &str) -> String {
-    text.replace(crate::text::indexed::BREAK, "")
+    crate::text::indexed::unfold(text)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use rusqlite::params;
 use super::asked;
 use super::bm25::{self, Scores};
 use super::chat;
+use super::compounds;
 use super::query::{Query, Term};
 use super::snippet::Scratch;
 use super::terms::{
@@ -30,7 +31,7 @@ use crate::ledger::{Ledger, Read};
 use crate::redact::redact;
 use crate::scope::{AgentId, AgentNo, LaneNo, SessionKey, SessionNo, ThreadNo, TurnId, WorkspaceNo};
 use crate::transcript::read::{self, Turn};
-use crate::transcript::{kind_from_code, role_from_code, role_name};
+use crate::transcript::{kind_from_code, role_from_code, role_name, twin};
 
 /// Candidates taken from the full-text engine before neighbours are added.
 const CANDIDATES: usize = 200;
@@ -44,7 +45,7 @@ const LIGHT_CANDIDATES: usize = 80;
 const LIGHT_FRONT: usize = 40;
 
 /// The most turns looked at for a time of the day on any day.
-const MOST_READ: usize = 200_000;
+const MOST_READ: usize = 50_000;
 
 /// A search limited by time fetches more candidates until it has this many.
 const ENOUGH: usize = 50;
@@ -205,6 +206,7 @@ fn run(
         if first > last || nowhere {
             return Ok(());
         }
+        let query = &compounds::added(index, agent_no, query)?;
         let range = RowId::range(agent_no, first, last);
         let all = index.rows_of(agent_no)?;
         let then = if query.only_times { said_then(tx, agent_no, query, filter)? } else { Vec::new() };
@@ -237,13 +239,13 @@ fn run(
                 Legs::Vectors => Vec::new(),
                 _ => look.candidates(&mut out.cut_short)?,
             };
-            if query.is_narrow() {
+            if query.is_narrow() || (query.has_clock() && (found.is_empty() || !filter.light)) {
                 add_said_then(tx, agent_no, query, filter, &mut found)?;
             }
             if let Some(near) = &near {
                 look.add_near(near, &mut found, (first, last), &mut out.less)?;
             }
-            let mut ranked = with_neighbours(tx, found, query, filter, near.is_some())?;
+            let mut ranked = with_neighbours(tx, found, query, filter, (near.is_some(), &ranking.opener))?;
             if near.is_some() {
                 chat::weigh(tx, &ranking.opener, query, &mut ranked)?;
             }
@@ -696,7 +698,7 @@ fn with_neighbours(
     candidates: Vec<Candidate>,
     query: &Query,
     filter: &Filter,
-    fused: bool,
+    (fused, opener): (bool, &Opener),
 ) -> Result<Vec<Candidate>> {
     let shares = if fused { NEIGHBOUR_FUSED } else { NEIGHBOUR };
     let own: HashMap<TurnId, f64> = candidates.iter().map(|c| (c.turn_no, c.own)).collect();
@@ -730,7 +732,7 @@ fn with_neighbours(
                     && filter.role.is_none_or(|wanted| wanted == role)
                     && filter.since.is_none_or(|s| at.is_some_and(|at| at >= s))
                     && filter.until.is_none_or(|u| at.is_some_and(|at| at <= u));
-                if wanted && only::turn(tx, filter, turn_no)? {
+                if wanted && only::turn(tx, filter, turn_no)? && twin::of_echo(tx, opener, turn_no)?.is_none() {
                     all.entry(turn_no).or_insert(Candidate {
                         turn_no,
                         session_no: candidate.session_no,
