@@ -440,7 +440,7 @@ fn what_was_said_at_a_time_of_the_day_comes_first() {
         let found = world.search(&mut index, question);
         assert!(found[..2].iter().any(|t| t == "no, wait until tomorrow with it"), "{question}: {found:?}");
     }
-    assert_eq!(world.search(&mut index, "what happened around 9:00?"), ["deploy the shop"]);
+    assert_eq!(world.search(&mut index, "what happened around 9:00?")[0], "deploy the shop");
     assert_eq!(world.search(&mut index, "between 9:00 and 10:00")[0], "deploy the shop");
     // At another time nothing was said: the words decide.
     assert_eq!(world.search(&mut index, "deploy the shop again at 4 am")[0], "deploy the shop again");

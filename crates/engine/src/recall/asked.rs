@@ -60,21 +60,27 @@ fn piece(text: &'static str) -> Piece {
     Piece::Word(text.split('|').map(|word| word.strip_suffix('*').map_or((word, false), |stem| (stem, true))).collect())
 }
 
-/// Whether a text asks what a person said, asked, wanted or decided.
-pub(super) fn is_about_person(text: &str) -> bool {
+/// The words by which a text asks what a person said, asked, wanted or decided, in lower case; `None` if it does not.
+pub(super) fn about_person(text: &str) -> Option<Vec<String>> {
     let words: Vec<String> = runs(text, &[]).take(WORDS).map(|(_, word)| word.to_lowercase()).collect();
-    (0..words.len()).any(|at| phrases().iter().any(|phrase| stands(phrase, &words[at..])))
+    let mut asks = Vec::new();
+    for at in 0..words.len() {
+        asks.extend(phrases().iter().filter_map(|phrase| stands(phrase, &words[at..])).flatten());
+    }
+    (!asks.is_empty()).then_some(asks)
 }
 
-/// Whether a phrase begins here.
-fn stands(phrase: &[Piece], words: &[String]) -> bool {
+/// The words of a phrase if it begins here, without those of its gaps.
+fn stands(phrase: &[Piece], words: &[String]) -> Option<Vec<String>> {
     match (phrase, words) {
-        ([], _) => true,
-        ([Piece::Gap, rest @ ..], _) => (0..=GAP.min(words.len())).any(|skip| stands(rest, &words[skip..])),
-        (_, []) => false,
+        ([], _) => Some(Vec::new()),
+        ([Piece::Gap, rest @ ..], _) => (0..=GAP.min(words.len())).find_map(|skip| stands(rest, &words[skip..])),
+        (_, []) => None,
         ([Piece::Word(any), rest @ ..], [word, behind @ ..]) => {
             let fits = |(text, begins): &(&str, bool)| if *begins { word.starts_with(text) } else { word == text };
-            any.iter().any(fits) && stands(rest, behind)
+            let mut found = any.iter().any(fits).then(|| stands(rest, behind))??;
+            found.push(word.clone());
+            Some(found)
         }
     }
 }
@@ -151,7 +157,7 @@ mod tests {
             "¿Quién decidió quitar redis?",
             "cosa ho detto sulla cache?",
         ] {
-            assert!(is_about_person(text), "{text}");
+            assert!(about_person(text).is_some(), "{text}");
         }
         for text in [
             "how do I run the tests?",
@@ -165,7 +171,7 @@ mod tests {
             "I",
             "",
         ] {
-            assert!(!is_about_person(text), "{text}");
+            assert!(about_person(text).is_none(), "{text}");
         }
     }
 }

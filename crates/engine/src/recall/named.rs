@@ -29,6 +29,8 @@ pub struct Named {
     pub threads: BTreeSet<ThreadNo>,
     /// Ids of the projects among them.
     pub workspaces: BTreeSet<String>,
+    /// The words that name them, in lower case.
+    pub names: BTreeSet<String>,
     /// Ids of items: `t9c11`, `n7f3a`, `l:…`.
     pub ids: BTreeSet<String>,
 }
@@ -79,6 +81,7 @@ pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
                 let by_capital = !several && !is_rare(&phrase) && first.is_only_large(before, words.get(at + 1));
                 if !by_capital || row.key.starts_with("person/") {
                     out.threads.insert(row.no);
+                    out.names.extend(phrase.split(' ').map(str::to_lowercase));
                 }
             }
             if word.ends {

@@ -12,6 +12,7 @@ use std::ops::Range;
 use jiff::tz::TimeZone;
 
 use super::asked;
+use super::named::named;
 use super::people::{self, Known, Person};
 use super::symbols;
 use super::when::{self, Hold, Precision, When};
@@ -117,6 +118,8 @@ pub struct Query {
     pub by_person: bool,
     /// The threads it names, by canonical number: what was said in them ranks higher.
     pub(super) threads: Vec<ThreadNo>,
+    /// How many of its words count little.
+    lightened: usize,
     /// Input beyond the limits was cut off.
     pub cut: bool,
     /// All of its words are stop words, which are then looked for.
@@ -129,14 +132,17 @@ pub struct Query {
 /// Parses a query of an agent as of now, with the people of its conversations and the operator's zone, or `zone` if
 /// none is known (R10.9). Never refuses a text: one without meaning is an empty query.
 pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone) -> Result<Query> {
-    let (said, people, threads) = ledger.read(|tx| {
-        let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new(), Vec::new())) };
-        let threads = super::named::named(tx, agent_no, beginning(input))?.threads.into_iter().collect();
-        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?, threads))
+    let (said, people, named) = ledger.read(|tx| {
+        let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(Default::default()) };
+        let named = named(tx, agent_no, beginning(input))?;
+        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?, named))
     })?;
     let said = said.and_then(|name| crate::zone::named(&name));
     let context = QueryContext { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people };
-    Ok(Query { threads, ..Query::parse(input, &context) })
+    let mut query = Query::parse(input, &context);
+    query.lighten(&named.names.into_iter().collect::<Vec<_>>());
+    query.threads = named.threads.into_iter().collect();
+    Ok(query)
 }
 
 impl Query {
@@ -148,7 +154,7 @@ impl Query {
     /// Whether other words may answer it: it is a question or a topic. A single word, a name with signs or a phrase is
     /// meant literally.
     pub fn is_open(&self) -> bool {
-        let asked = self.words.iter().filter(|t| t.asked()).count();
+        let asked = self.words.iter().filter(|t| t.asked()).count() + self.lightened;
         self.phrases.is_empty()
             && asked > 1
             && self.words.iter().all(|t| t.kind != Kind::Exact && !(t.prefix && t.asked()))
@@ -177,8 +183,10 @@ impl Query {
         query.people = people::named(&outside, context.people);
         let spans = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
         let free = blanked(&outside, query.times.iter().map(|t| t.span.clone()));
-        query.by_person = query.people.iter().any(|p| p.operator) || asked::is_about_person(&outside);
+        let asks = asked::about_person(&outside);
+        query.by_person = asks.is_some() || query.people.iter().any(|p| p.operator);
         query.add_words(&blanked(&outside, spans), &free);
+        query.lighten(&asks.unwrap_or_default());
         // Alone, phrases are meant literally; in a question they only help.
         if free.chars().any(char::is_alphanumeric) {
             query.boost(phrases, text);
@@ -239,6 +247,18 @@ impl Query {
         self.dropped.truncate(MAX_TERMS);
         let mut seen = HashSet::new();
         self.dropped.retain(|t| seen.insert(t.text.clone()));
+    }
+
+    /// Makes words count little that say what is asked for and not what about: "which colour did I ask for" is answered
+    /// without asking. The last other word stays.
+    fn lighten(&mut self, words: &[String]) {
+        let light = |t: &Term| t.kind == Kind::Word && !t.prefix && words.contains(&t.text.to_lowercase());
+        if self.words.iter().any(|t| t.asked() && !light(t)) {
+            for term in self.words.iter_mut().filter(|t| light(t)) {
+                term.kind = Kind::Part;
+                self.lightened += 1;
+            }
+        }
     }
 
     /// Adds phrases that need not occur, and their words.
@@ -394,12 +414,12 @@ fn typed(text: &str) -> Vec<&str> {
 fn numbered(text: &str, language: Language) -> Vec<Term> {
     let words: Vec<String> = text.split_whitespace().map(words_of).collect();
     let number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
-    let named = |word: &str| {
+    let noun = |word: &str| {
         word.len() > 1 && word.bytes().all(|b| b.is_ascii_alphabetic()) && !is_stop_word(&word.to_lowercase(), language)
     };
     words
         .windows(2)
-        .filter(|pair| named(&pair[0]) && number(&pair[1]))
+        .filter(|pair| noun(&pair[0]) && number(&pair[1]))
         .map(|pair| Term { text: pair.join(" "), prefix: false, kind: Kind::Variant })
         .collect()
 }
