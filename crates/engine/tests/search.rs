@@ -424,7 +424,7 @@ fn what_was_said_at_a_time_of_the_day_comes_first() {
     let world = World::at(Clock::Fixed(parse_rfc3339("2026-11-22T09:00:00Z").unwrap()));
     let lines = [
         at("a", "09:00", "user", "deploy the shop"),
-        at("b", "12:00", "user", "deploy the shop again"),
+        at("b", "12:00", "user", "deploy the shop, carefully"),
         at("c", "21:04", "user", "no, wait until tomorrow with it"),
         at("d", "21:05", "assistant", "I wait"),
     ];
@@ -443,7 +443,7 @@ fn what_was_said_at_a_time_of_the_day_comes_first() {
     assert_eq!(world.search(&mut index, "what happened around 9:00?")[0], "deploy the shop");
     assert_eq!(world.search(&mut index, "between 9:00 and 10:00")[0], "deploy the shop");
     // At another time nothing was said: the words decide.
-    assert_eq!(world.search(&mut index, "deploy the shop again at 4 am")[0], "deploy the shop again");
+    assert_eq!(world.search(&mut index, "careful deploy of the shop at 4 am")[0], "deploy the shop, carefully");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //!
 //! Which questions are about a person is data, in [`asked.txt`](../text/language/asked.txt).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use rusqlite::OptionalExtension;
@@ -15,16 +15,18 @@ use crate::error::Result;
 use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
 use crate::scope::RunNo;
-use crate::text::language::{ASKED, sections};
+use crate::text::language::{ASKED, section, sections};
 use crate::text::words::runs;
 use crate::thread;
 use crate::transcript::{kind_from_code, role_from_code};
 
-/// What a turn of the person gains, where the best turn by words has 1.
-const SAID: f64 = 0.5;
+/// What a turn of the person gains: a share of its own score, because what is off the point is no answer whoever said
+/// it, and a little more, where the best turn by words has 1. A short turn has few of the words of a question.
+const SAID: f64 = 1.0;
+const SAID_ANYHOW: f64 = 0.25;
 
-/// The share of what its prompt scores that an answer gains.
-const ANSWER: f64 = 0.3;
+/// The share of its own score that an answer gains if its prompt was found, too.
+const ANSWER: f64 = 0.25;
 
 /// What a turn of a thread gains that the question names.
 const NAMED: f64 = 0.3;
@@ -48,7 +50,8 @@ enum Piece {
 fn phrases() -> &'static [Vec<Piece>] {
     static PHRASES: OnceLock<Vec<Vec<Piece>>> = OnceLock::new();
     PHRASES.get_or_init(|| {
-        let lines = sections(ASKED).flat_map(|(_, list)| list.lines()).filter(|line| !line.trim().is_empty());
+        let lists = sections(ASKED).filter(|(name, _)| *name != "unspaced");
+        let lines = lists.flat_map(|(_, list)| list.lines()).filter(|line| !line.trim().is_empty());
         lines.map(|line| line.split_whitespace().map(piece).collect()).collect()
     })
 }
@@ -63,7 +66,9 @@ fn piece(text: &'static str) -> Piece {
 /// The words by which a text asks what a person said, asked, wanted or decided, in lower case; `None` if it does not.
 pub(super) fn about_person(text: &str) -> Option<Vec<String>> {
     let words: Vec<String> = runs(text, &[]).take(WORDS).map(|(_, word)| word.to_lowercase()).collect();
-    let mut asks = Vec::new();
+    // Where words are not spaced, a phrase stands anywhere.
+    let unspaced = section(ASKED, "unspaced").split_whitespace();
+    let mut asks: Vec<String> = unspaced.filter(|phrase| text.contains(phrase)).map(str::to_owned).collect();
     for at in 0..words.len() {
         asks.extend(phrases().iter().filter_map(|phrase| stands(phrase, &words[at..])).flatten());
     }
@@ -94,8 +99,7 @@ pub(super) fn weigh(tx: &Read, query: &Query, ranked: &mut [Candidate]) -> Resul
     let mut thread = tx.prepare_cached("SELECT thread_no FROM run_threads WHERE run_no = ?1")?;
     let mut threads: HashMap<RunNo, bool> = HashMap::new();
     let looked_at = ranked.len().min(LOOKED_AT);
-    // The best of what the person said in a run.
-    let mut said: HashMap<RunNo, f64> = HashMap::new();
+    let mut asked: HashSet<RunNo> = HashSet::new();
     let mut answers = Vec::new();
     for (n, candidate) in ranked[..looked_at].iter_mut().enumerate() {
         let row: Option<(i64, i64, RunNo)> =
@@ -119,16 +123,15 @@ pub(super) fn weigh(tx: &Read, query: &Query, ranked: &mut [Candidate]) -> Resul
         }
         match role_from_code(role) {
             Role::User => {
-                let best = said.entry(run_no).or_default();
-                *best = best.max(candidate.score);
-                candidate.score += SAID;
+                asked.insert(run_no);
+                candidate.score += SAID * candidate.score + SAID_ANYHOW;
             }
             Role::Assistant => answers.push((n, run_no)),
             _ => {}
         }
     }
-    for (n, run_no) in answers {
-        ranked[n].score += ANSWER * said.get(&run_no).copied().unwrap_or(0.0).min(1.0);
+    for (n, _) in answers.into_iter().filter(|(_, run_no)| asked.contains(run_no)) {
+        ranked[n].score += ANSWER * ranked[n].score;
     }
     Ok(())
 }
@@ -156,6 +159,8 @@ mod tests {
             "¿qué dije sobre la caché?",
             "¿Quién decidió quitar redis?",
             "cosa ho detto sulla cache?",
+            "我為什麼不同意這個計畫？",
+            "誰が決めた？",
         ] {
             assert!(about_person(text).is_some(), "{text}");
         }
