@@ -17,8 +17,8 @@ use crate::programs;
 
 /// Find notes and turns: memory, open loops and other visible files; what people and models said, tool calls and results
 ///
-/// Files people write come first, each with the line that answers, as it stands on disk now; pages rendered from them and from conversations come last. What says the same is one hit. Words are joined by OR and ranked; "a phrase" must occur as it stands; word* finds beginnings. Names with signs in
-/// them (orders_test.rs, E0277) are looked for whole and in their parts. Times are understood, in English and German: "last week", "in May 2025" and "two weeks ago" bring what was said then forward; "since June", "before 2025", "between March and May" and 2025-05-03 leave everything else out, as long as something is found. A time alone finds what was said then. Nothing is a syntax error.
+/// Files people write come first, each with the line that answers, as it stands on disk now; pages rendered from them and from conversations come last. What says the same is one hit. Words are joined by OR and ranked; "a phrase" alone must occur as it stands, among other words it only brings what contains it forward; word* finds beginnings. Names with signs in
+/// them (orders_test.rs, E0277) are looked for whole and in their parts; a word is found inside others (refund in openRefundDialog, Vorlage in Rechnungsvorlage); emoji are words. Times are understood, in English and German, the most usual in French and Spanish: "last week", "in week 19", "on the 12th around 21:04", "vorgestern abend" bring what was said then forward; "since June", "before 2025", "vom 3. bis 5. Mai" and 2025-05-03 leave everything else out, as long as something is found. A time alone finds what was said then. A question about what you said, asked, wanted or decided brings your words and the answers to them forward, and one that names a project or a thread ("in bluebird") what was said there. Nothing is a syntax error.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// What to look for

@@ -16,6 +16,7 @@ mod nodes;
 mod postings;
 pub mod rows;
 mod vectors;
+mod word_parts;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,6 +75,8 @@ pub struct Index {
     embedder: Option<Arc<dyn Embedder>>,
     /// Texts of the open transaction's turns that get vectors in it; `None` if vectors are made later than the words.
     waiting: Option<vectors::Waiting>,
+    /// The words of the open transaction that are stored by their parts.
+    words: word_parts::Stored,
     /// A model that did not answer is not asked again before this time.
     resting: Option<Instant>,
 }
@@ -172,6 +175,7 @@ impl Index {
             unmeasured: None,
             embedder: None,
             waiting: None,
+            words: word_parts::Stored::default(),
             resting: None,
         }))
     }
@@ -197,13 +201,14 @@ impl Index {
                  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
                  CREATE VIRTUAL TABLE fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{TOKENIZER}');
                  INSERT INTO fts (fts, rank) VALUES ('hashsize', 16777216);
-                 {} {} {} {}
+                 {} {} {} {} {}
                  INSERT INTO meta VALUES ('version', '{INDEX_VERSION}'), ('watermark', '0'), ('rows', '0'), ('mark', '');
                  COMMIT;",
                 files::schema(TOKENIZER),
                 nodes::schema(TOKENIZER),
                 vectors::SCHEMA,
-                lengths::SCHEMA
+                lengths::SCHEMA,
+                word_parts::SCHEMA
             ))?;
             conn.execute("INSERT INTO meta VALUES ('ledger_id', ?1)", [ledger_id])?;
         }
@@ -331,7 +336,7 @@ impl Index {
                 tool: f.turn.tool.as_deref(),
                 text: &f.turn.text,
             };
-            *added.entry(f.agent_no).or_insert(0) += rows::insert(&self.conn, &row)?;
+            *added.entry(f.agent_no).or_insert(0) += rows::insert(&self.conn, &row, &mut self.words)?;
             self.uncommitted += f.turn.text.len() + 64;
             if let Some(waiting) = &mut self.waiting {
                 waiting.turn(&row);
@@ -406,9 +411,9 @@ impl Index {
             }
             let from = self.watermark()?;
             let step = if deadline.is_some() { CATCH_UP_STEP / 8 } else { CATCH_UP_STEP };
-            let waiting = &mut self.waiting;
+            let (waiting, words) = (&mut self.waiting, &mut self.words);
             let (last, rows, turns, bytes) = ledger.read(|tx| {
-                rows::copy(tx, &opener, &self.conn, (from, step), &mut |doc| {
+                rows::copy(tx, &opener, &self.conn, (from, step), words, &mut |doc| {
                     if let Some(waiting) = waiting.as_mut() {
                         waiting.turn(doc);
                     }
@@ -522,6 +527,7 @@ impl Index {
                 }
             }
         }
+        self.sweep_word_parts()?;
         let mut count = self.conn.prepare_cached("UPDATE meta SET value = value + ?2 WHERE key = ?1")?;
         for (agent_no, rows) in &gone {
             count.execute(params![rows_key(*agent_no), rows])?;
@@ -559,6 +565,7 @@ impl Index {
             Ok(()) => {
                 self.writing = true;
                 self.conn.execute_batch(WRITING)?;
+                self.words.clear();
                 self.waiting = self.keeps_step()?.then(vectors::Waiting::default);
                 Ok(true)
             }

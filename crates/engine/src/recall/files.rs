@@ -171,7 +171,7 @@ fn run(
         }
         Err(e) => return Err(e),
     };
-    if query.only_times {
+    if query.only_times && query.times.iter().any(|t| t.clock.is_none()) {
         let finder = LineFinder::new(query, &[], Scratch::new(conn)?);
         let entries = at.read(|tx| file_table::all(tx, at.agent_no))?;
         let of_time = entries.into_iter().filter(|entry| {

@@ -9,6 +9,7 @@ mod alike;
 mod asked;
 mod bm25;
 mod chat;
+mod compounds;
 pub mod expand;
 pub mod files;
 pub mod given;

@@ -14,8 +14,9 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
+use crate::ledger::blocks::Opener;
 use crate::scope::{TurnId, WorkspaceNo};
-use crate::transcript::{kind_from_code, role_from_code};
+use crate::transcript::{kind_from_code, role_from_code, twin};
 
 /// How many of the best candidates have their neighbours looked up, one query each. A constant, so that the number of
 /// wanted hits does not change their order.
@@ -62,7 +63,7 @@ pub(super) fn rows<'t>(tx: &'t Read, rest: &str) -> Result<CachedStatement<'t>> 
 /// Adds to each turn its share of its neighbours' scores, and adds neighbours that are messages of a person or the
 /// model. `candidates`: best first; so is the result.
 pub(super) fn add(
-    tx: &Read,
+    (tx, opener): (&Read, &Opener),
     mut candidates: Vec<Candidate>,
     query: &Query,
     filter: &Filter,
@@ -94,7 +95,7 @@ pub(super) fn add(
         }
         for (turn, workspace, share) in beside {
             *around.gains.entry(turn.turn_no).or_default() += share * candidate.own;
-            around.add(tx, filter, candidate, turn, workspace)?;
+            around.add((tx, opener), filter, candidate, turn, workspace)?;
         }
     }
     if weights.run > 0.0 {
@@ -104,7 +105,7 @@ pub(super) fn add(
             if !around.known.contains(&turn_no) && !around.found.contains_key(&turn_no) {
                 let found = rows(tx, "turn_no = ?1 AND forgotten IS NULL")?.query_row([turn_no], row).optional()?;
                 if let Some((turn, workspace)) = found {
-                    around.add(tx, filter, gain.1, turn, workspace)?;
+                    around.add((tx, opener), filter, gain.1, turn, workspace)?;
                 }
             }
         }
@@ -159,7 +160,7 @@ impl Around {
     /// Adds a neighbour that is a message and passes the filter.
     fn add(
         &mut self,
-        tx: &Read,
+        (tx, opener): (&Read, &Opener),
         filter: &Filter,
         of: &Candidate,
         turn: Candidate,
@@ -174,7 +175,11 @@ impl Around {
             && filter.role.is_none_or(|wanted| wanted == turn.role)
             && in_time(filter.since, |at, since| at >= since)
             && in_time(filter.until, |at, until| at <= until);
-        if wanted && !self.found.contains_key(&turn.turn_no) && only::turn(tx, filter, turn.turn_no)? {
+        if wanted
+            && !self.found.contains_key(&turn.turn_no)
+            && only::turn(tx, filter, turn.turn_no)?
+            && twin::of_echo(tx, opener, turn.turn_no)?.is_none()
+        {
             self.found.insert(turn.turn_no, Candidate { beside: Some(of.turn_no), ..turn });
         }
         Ok(())

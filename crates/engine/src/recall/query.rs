@@ -12,13 +12,14 @@ use std::ops::Range;
 use jiff::tz::TimeZone;
 
 use super::asked;
+use super::named::named;
 use super::people::{self, Known, Person};
 use super::symbols;
-use super::when::{self, Hold, When};
+use super::when::{self, Hold, Precision, When};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Ledger;
-use crate::scope::AgentId;
+use crate::scope::{AgentId, ThreadNo};
 use crate::text::indexed::words_of;
 use crate::text::language::german;
 use crate::text::language::stop_words::{self, Language, is_stop_word};
@@ -30,6 +31,9 @@ const MAX_TERMS: usize = 32;
 
 /// Longer input is cut.
 const MAX_BYTES: usize = 8 * 1024;
+
+/// What a turn gains by the day of an hour that is asked about.
+const DAY_OF_HOUR: f64 = 0.2;
 
 /// One term to look for, in folded text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -112,6 +116,10 @@ pub struct Query {
     pub people: Vec<Person>,
     /// It asks what a person said, asked, wanted or decided: their turns and the answers to them rank higher.
     pub by_person: bool,
+    /// The threads it names, by canonical number: what was said in them ranks higher.
+    pub(super) threads: Vec<ThreadNo>,
+    /// How many of its words count little.
+    lightened: usize,
     /// Input beyond the limits was cut off.
     pub cut: bool,
     /// All of its words are stop words, which are then looked for.
@@ -124,12 +132,17 @@ pub struct Query {
 /// Parses a query of an agent as of now, with the people of its conversations and the operator's zone, or `zone` if
 /// none is known (R10.9). Never refuses a text: one without meaning is an empty query.
 pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone) -> Result<Query> {
-    let (said, people) = ledger.read(|tx| {
-        let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new())) };
-        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?))
+    let (said, people, named) = ledger.read(|tx| {
+        let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(Default::default()) };
+        let named = named(tx, agent_no, beginning(input))?;
+        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?, named))
     })?;
     let said = said.and_then(|name| crate::zone::named(&name));
-    Ok(Query::parse(input, &QueryContext { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people }))
+    let context = QueryContext { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people };
+    let mut query = Query::parse(input, &context);
+    query.lighten(&named.names.into_iter().collect::<Vec<_>>());
+    query.threads = named.threads.into_iter().collect();
+    Ok(query)
 }
 
 impl Query {
@@ -141,7 +154,7 @@ impl Query {
     /// Whether other words may answer it: it is a question or a topic. A single word, a name with signs or a phrase is
     /// meant literally.
     pub fn is_open(&self) -> bool {
-        let asked = self.words.iter().filter(|t| t.asked()).count();
+        let asked = self.words.iter().filter(|t| t.asked()).count() + self.lightened;
         self.phrases.is_empty()
             && asked > 1
             && self.words.iter().all(|t| t.kind != Kind::Exact && !(t.prefix && t.asked()))
@@ -170,8 +183,10 @@ impl Query {
         query.people = people::named(&outside, context.people);
         let spans = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
         let free = blanked(&outside, query.times.iter().map(|t| t.span.clone()));
-        query.by_person = query.people.iter().any(|p| p.operator) || asked::is_about_person(&outside);
+        let asks = asked::about_person(&outside);
+        query.by_person = asks.is_some() || query.people.iter().any(|p| p.operator);
         query.add_words(&blanked(&outside, spans), &free);
+        query.lighten(&asks.unwrap_or_default());
         // Alone, phrases are meant literally; in a question they only help.
         if free.chars().any(char::is_alphanumeric) {
             query.boost(phrases, text);
@@ -232,6 +247,18 @@ impl Query {
         self.dropped.truncate(MAX_TERMS);
         let mut seen = HashSet::new();
         self.dropped.retain(|t| seen.insert(t.text.clone()));
+    }
+
+    /// Makes words count little that say what is asked for and not what about: "which colour did I ask for" is answered
+    /// without asking. The last other word stays.
+    fn lighten(&mut self, words: &[String]) {
+        let light = |t: &Term| t.kind == Kind::Word && !t.prefix && words.contains(&t.text.to_lowercase());
+        if self.words.iter().any(|t| t.asked() && !light(t)) {
+            for term in self.words.iter_mut().filter(|t| light(t)) {
+                term.kind = Kind::Part;
+                self.lightened += 1;
+            }
+        }
     }
 
     /// Adds phrases that need not occur, and their words.
@@ -309,13 +336,21 @@ impl Query {
     /// it says.
     pub(super) fn gain(&self, at: Option<Millis>) -> f64 {
         let Some(at) = at else { return 0.0 };
+        let hourly = self.times.iter().any(|t| t.is_narrow() && t.precision == Precision::Hour);
         let wishes = self.times.iter().filter(|t| t.hold == Hold::Wish && t.holds(at));
-        wishes.map(When::gain).fold(0.0, f64::max)
+        // Beside an hour its day says little.
+        let gain = |t: &When| if hourly && t.precision != Precision::Hour { DAY_OF_HOUR } else { t.gain() };
+        wishes.map(gain).fold(0.0, f64::max)
     }
 
     /// Times so short that all that was said in them is looked at, whatever its words.
     pub(super) fn is_narrow(&self) -> bool {
         self.times.iter().any(When::is_narrow)
+    }
+
+    /// A time of the day on any day: what was said then is looked for among the latest turns.
+    pub(super) fn has_clock(&self) -> bool {
+        self.times.iter().any(|t| t.clock.as_ref().is_some_and(|clock| !clock.is_wide()))
     }
 
     /// The words of the query as the person wrote them, for messages.
@@ -379,12 +414,12 @@ fn typed(text: &str) -> Vec<&str> {
 fn numbered(text: &str, language: Language) -> Vec<Term> {
     let words: Vec<String> = text.split_whitespace().map(words_of).collect();
     let number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
-    let named = |word: &str| {
+    let noun = |word: &str| {
         word.len() > 1 && word.bytes().all(|b| b.is_ascii_alphabetic()) && !is_stop_word(&word.to_lowercase(), language)
     };
     words
         .windows(2)
-        .filter(|pair| named(&pair[0]) && number(&pair[1]))
+        .filter(|pair| noun(&pair[0]) && number(&pair[1]))
         .map(|pair| Term { text: pair.join(" "), prefix: false, kind: Kind::Variant })
         .collect()
 }
@@ -425,7 +460,7 @@ fn dense(text: &str, times: &[When], people: &[Person], language: Language) -> S
 }
 
 fn plain(text: &str) -> String {
-    text.replace(crate::text::indexed::BREAK, "")
+    crate::text::indexed::unfold(text)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::alike::Told;
 use super::asked;
 use super::bm25::{self, Scores};
 use super::chat::{self, Chats};
+use super::compounds;
 use super::neighbours;
 use super::program::{self, Weights};
 use super::query::{Query, Term};
@@ -46,7 +47,7 @@ const LIGHT_CANDIDATES: usize = 80;
 const RANKED_FOR_ONE: usize = 3;
 
 /// The most turns looked at for a time of the day on any day.
-const MOST_READ: usize = 200_000;
+const MOST_READ: usize = 50_000;
 
 /// A search limited by time fetches more candidates until it has this many.
 const ENOUGH: usize = 50;
@@ -219,6 +220,7 @@ fn run(
         if first > last || nowhere {
             return Ok(());
         }
+        let query = &compounds::added(index, agent_no, query)?;
         let range = RowId::range(agent_no, first, last);
         let all = index.rows_of(agent_no)?;
         let then = if query.only_times { said_then(tx, agent_no, query, filter)? } else { Vec::new() };
@@ -251,7 +253,7 @@ fn run(
                 Legs::Vectors => Vec::new(),
                 _ => look.candidates(&mut out.cut_short)?,
             };
-            if query.is_narrow() {
+            if query.is_narrow() || (query.has_clock() && (found.is_empty() || !filter.light)) {
                 add_said_then(tx, agent_no, query, filter, &mut found)?;
             }
             if let Some(near) = &near {
@@ -263,7 +265,7 @@ fn run(
                 candidate.score = candidate.own + gain(query, candidate.at);
             }
             sort(&mut found, filter);
-            let mut ranked = neighbours::add(tx, found, query, filter, (&chats, near.is_some()))?;
+            let mut ranked = neighbours::add((tx, &ranking.opener), found, query, filter, (&chats, near.is_some()))?;
             if near.is_some() {
                 chat::weigh(tx, &ranking.opener, query, &chats, &mut ranked)?;
             }

@@ -312,7 +312,11 @@ pub(super) fn admission(
         }
         return Some(label.filter(|_| linked));
     }
-    let by_name = matches!(scope, Scope::Thread(no, _) if named.threads.contains(no));
+    let by_name = match scope {
+        Scope::Thread(no, _) => named.threads.contains(no),
+        Scope::Workspace(id) => named.workspaces.contains(id),
+        Scope::AgentWide => false,
+    };
     if by_name || asked_for {
         reasons.push(if by_name { "its thread is named".into() } else { "it is named".into() });
         return Some(label);

@@ -86,7 +86,7 @@ impl When {
         match (&self.clock, self.precision) {
             (Some(clock), _) if clock.is_wide() => 0.3,
             (Some(_), _) => 0.8,
-            (None, Precision::Hour) => 1.0,
+            (None, Precision::Hour) => 1.2,
             (None, _) => 0.4,
         }
     }

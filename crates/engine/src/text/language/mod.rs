@@ -33,6 +33,11 @@ pub const HEADINGS: &str = include_str!("headings.txt");
 /// Phrases of questions about what a person said or decided.
 pub const ASKED: &str = include_str!("asked.txt");
 
+/// Words too common to be names by themselves, in lower case.
+pub static COMMON_WORDS: LazyLock<Words> = LazyLock::new(|| Words::of(section(COMMON, "words")));
+
+const COMMON: &str = include_str!("common_words.txt");
+
 /// Words that do not distinguish statements.
 pub const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
@@ -57,6 +62,7 @@ mod tests {
         let files = [
             ANNOUNCEMENTS,
             ASKED,
+            COMMON,
             HEADINGS,
             REMEMBER,
             VALUES,
