@@ -87,6 +87,9 @@ const KNOBS: [Knob; 7] = [
     Knob { name: "run", of: |w| &mut w.run, off: 0.0, tried: &[0.0, 0.1, 0.2, 0.3] },
 ];
 
+/// Hits that are read for a fit: reading them is most of its cost.
+const READ: usize = 15;
+
 /// A change of a mean smaller than this is chance: a fit takes a value only for more.
 const WORTH: f64 = 0.004;
 
@@ -111,7 +114,7 @@ pub(super) fn run(args: &Args, folder: &Path, labelled: &Path, for_people: bool)
     let cases = cases(args, &home, &gold, &meta)?;
     let mut index = home.index()?;
     let mut times = Vec::new();
-    let ranked = ranked(args, &home, &mut index, &meta, &cases, &Weights::default(), &mut times)?;
+    let ranked = ranked(args, &home, &mut index, &meta, &cases, (&Weights::default(), DEEP), &mut times)?;
     if let Some(path) = &args.ranked {
         let line = |(case, ranked): (&Case, &Vec<String>)| json!({"question_id": case.id, "within": case.within.is_some(), "ranked": ranked});
         write_lines(path, &cases.iter().zip(&ranked).map(line).collect::<Vec<_>>())?;
@@ -194,13 +197,13 @@ fn ranked(
     index: &mut Index,
     meta: &Meta,
     cases: &[Case],
-    weights: &Weights,
+    (weights, limit): (&Weights, usize),
     times: &mut Vec<f64>,
 ) -> Result<Vec<Vec<String>>> {
     let mut out = Vec::new();
     for case in cases {
         let filter = Filter {
-            limit: DEEP,
+            limit,
             legs: args.leg.legs(),
             sessions: case.within.map(|no| vec![no]),
             weights: *weights,
@@ -236,7 +239,7 @@ impl Asked<'_> {
         if let Some((_, found)) = self.known.iter().find(|(w, _)| w == weights) {
             return Ok(found.clone());
         }
-        let ranked = ranked(self.args, self.home, self.index, self.meta, self.cases, weights, &mut Vec::new())?;
+        let ranked = ranked(self.args, self.home, self.index, self.meta, self.cases, (weights, READ), &mut Vec::new())?;
         let rank =
             |some: &BTreeSet<String>, ranked: &[String]| ranked.iter().position(|r| some.contains(r)).map(|n| n + 1);
         let found: Vec<Found> = self
