@@ -40,7 +40,8 @@ pub(super) fn added(index: &Index, agent_no: AgentNo, query: &Query) -> Result<Q
         }
         let mut found = Vec::new();
         let long = word.chars().count() >= LEAST;
-        for form in german::forms(&word).into_iter().filter(|_| long) {
+        let forms = if german { german::forms(&word) } else { vec![word.clone()] };
+        for form in forms.into_iter().filter(|_| long) {
             found.extend(index.words_with(agent_no, &form)?.into_iter().map(|text| (text, false)));
         }
         if few && !german {

@@ -12,7 +12,7 @@ use std::ops::Range;
 use jiff::tz::TimeZone;
 
 use super::asked;
-use super::named::named;
+use super::named::{Named, named};
 use super::people::{self, Known, Person};
 use super::symbols;
 use super::when::{self, Hold, Precision, When};
@@ -132,16 +132,30 @@ pub struct Query {
 /// Parses a query of an agent as of now, with the people of its conversations and the operator's zone, or `zone` if
 /// none is known (R10.9). Never refuses a text: one without meaning is an empty query.
 pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone) -> Result<Query> {
-    let (said, people, named) = ledger.read(|tx| {
-        let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(Default::default()) };
-        let named = named(tx, agent_no, beginning(input))?;
-        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?, named))
+    let named = ledger.read(|tx| match read::agent_no(tx, agent)? {
+        Some(agent_no) => named(tx, agent_no, beginning(input)),
+        None => Ok(Named::default()),
+    })?;
+    understand_naming(ledger, agent, input, zone, &named)
+}
+
+/// [`understand`], where it is known what the text names.
+pub(super) fn understand_naming(
+    ledger: &Ledger,
+    agent: &AgentId,
+    input: &str,
+    zone: &TimeZone,
+    named: &Named,
+) -> Result<Query> {
+    let (said, people) = ledger.read(|tx| {
+        let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new())) };
+        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?))
     })?;
     let said = said.and_then(|name| crate::zone::named(&name));
     let context = QueryContext { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people };
     let mut query = Query::parse(input, &context);
-    query.lighten(&named.names.into_iter().collect::<Vec<_>>());
-    query.threads = named.threads.into_iter().collect();
+    query.lighten(&named.names.iter().cloned().collect::<Vec<_>>());
+    query.threads = named.threads.iter().copied().collect();
     Ok(query)
 }
 

@@ -3,8 +3,9 @@
 //! keeps its number and gets the record's entry id. Both records stay as they are.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::identity::Known;
 use super::{Appender, Lane};
@@ -71,34 +72,38 @@ impl Appender<'_> {
 
     /// The latest turns of a lane, and whether an echo made one that no record has taken over.
     fn latest_turns(&mut self, tx: &Write, lane: LaneNo) -> Result<&mut VecDeque<(TurnId, bool)>> {
-        if !self.latest.contains_key(&lane) {
-            let mut statement = tx.prepare_cached(
-                "SELECT t.turn_no, EXISTS (
-                   SELECT 1 FROM witnesses w WHERE w.turn_no = t.turn_no AND w.record_no = t.record_no AND w.echo)
-                 FROM turns t WHERE lane_no = ?1 ORDER BY turn_no DESC LIMIT ?2",
-            )?;
-            let found = statement.query_map(params![lane, BACK as i64], |r| Ok((r.get(0)?, r.get(1)?)))?;
-            let mut found = found.collect::<rusqlite::Result<VecDeque<_>>>()?;
-            found.make_contiguous().reverse();
-            self.latest.insert(lane, found);
-        }
-        Ok(self.latest.entry(lane).or_default())
+        let slot = match self.latest.entry(lane) {
+            Entry::Occupied(known) => return Ok(known.into_mut()),
+            Entry::Vacant(slot) => slot,
+        };
+        let mut statement = tx.prepare_cached(
+            "SELECT t.turn_no, EXISTS (
+               SELECT 1 FROM witnesses w WHERE w.turn_no = t.turn_no AND w.record_no = t.record_no AND w.echo)
+             FROM turns t WHERE lane_no = ?1 ORDER BY turn_no DESC LIMIT ?2",
+        )?;
+        let found = statement.query_map(params![lane, BACK as i64], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        let mut found = found.collect::<rusqlite::Result<VecDeque<_>>>()?;
+        found.make_contiguous().reverse();
+        Ok(slot.insert(found))
     }
 
     /// The run that a copy of a session is copying, if it has this key: its records repeat turns of another session.
     pub(super) fn copied_run(&mut self, tx: &Write, lane: Lane, key: Option<&str>) -> Result<Option<RunNo>> {
-        if !self.copying.contains_key(&lane.lane_no) {
-            let last = tx
-                .prepare_cached(
-                    "SELECT t.run_no FROM turn_references f JOIN turns t USING (turn_no)
-                     WHERE f.session_no = ?1 AND f.lane_no = ?2 ORDER BY f.record_no DESC LIMIT 1",
-                )?
-                .query_map(params![lane.session_no, lane.lane_no], |r| r.get(0))?
-                .next()
-                .transpose()?;
-            self.copying.insert(lane.lane_no, last);
-        }
-        let Some(run_no) = self.copying[&lane.lane_no] else { return Ok(None) };
+        let run_no = match self.copying.get(&lane.lane_no) {
+            Some(known) => *known,
+            None => {
+                let last = tx
+                    .prepare_cached(
+                        "SELECT t.run_no FROM turn_references f JOIN turns t USING (turn_no)
+                         WHERE f.session_no = ?1 AND f.lane_no = ?2 ORDER BY f.record_no DESC LIMIT 1",
+                    )?
+                    .query_row(params![lane.session_no, lane.lane_no], |r| r.get(0))
+                    .optional()?;
+                self.copying.insert(lane.lane_no, last);
+                last
+            }
+        };
+        let Some(run_no) = run_no else { return Ok(None) };
         let of: Option<String> = tx
             .prepare_cached("SELECT run_key FROM turn_results WHERE run_no = ?1")?
             .query_row([run_no], |r| r.get(0))?;
