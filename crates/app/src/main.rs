@@ -10,6 +10,7 @@ mod hook;
 mod print;
 mod programs;
 mod retention;
+mod section;
 mod terminal;
 
 use std::process::ExitCode;

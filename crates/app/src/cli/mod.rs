@@ -11,6 +11,7 @@ mod context;
 mod disconnect;
 mod doctor;
 mod draft;
+mod embed;
 mod expand;
 mod explained;
 mod export;
@@ -141,6 +142,7 @@ enum Command {
     Agent(agent::Args),
     Audit(audit::Args),
     Reindex(reindex::Args),
+    Embed(embed::Args),
     Work(work::Args),
 }
 
@@ -184,6 +186,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Agent(args) => agent::run(global, args),
         Command::Audit(args) => audit::run(global, args),
         Command::Reindex(args) => reindex::run(global, args),
+        Command::Embed(args) => embed::run(global, args),
         Command::Work(args) => work::run(global, args),
     }
 }
