@@ -27,6 +27,22 @@ pub struct Known {
     pub last_at: Option<Millis>,
 }
 
+/// What a session's model has in its context without us.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Keeps {
+    /// The turns since its context was cut last: its program keeps them, and sends them with every request.
+    pub turns: bool,
+    /// Of what was cut, too, the person's own words.
+    pub words: bool,
+}
+
+impl Default for Keeps {
+    /// As most programs do.
+    fn default() -> Keeps {
+        Keeps { turns: true, words: false }
+    }
+}
+
 /// The place a question comes from.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Audience {
@@ -39,6 +55,8 @@ pub struct Audience {
     pub linked: Vec<ThreadNo>,
     /// The id of its project: of one with several names, the one they are aliases of.
     pub workspace: Option<String>,
+    /// As a program keeps its sessions usually; who knows more of the program sets it.
+    pub keeps: Keeps,
 }
 
 impl Audience {
@@ -84,7 +102,8 @@ impl Audience {
             Some(row) => thread::links(tx, row.no)?.into_iter().map(|l| l.thread_no).collect(),
             None => Vec::new(),
         };
-        Ok(Audience { agent_no, session: session.clone(), known, thread, linked, workspace })
+        let keeps = Keeps::default();
+        Ok(Audience { agent_no, session: session.clone(), known, thread, linked, workspace, keeps })
     }
 
     /// Its own thread and those linked to it.

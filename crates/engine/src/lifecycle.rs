@@ -14,7 +14,7 @@
 
 use std::path::Path;
 
-use crate::audience::{Audience, Hint};
+use crate::audience::{Audience, Hint, Keeps};
 use crate::capture::Capture;
 use crate::clock::Millis;
 use crate::error::Result;
@@ -61,7 +61,8 @@ pub fn handle(
     let event = &call.event;
     let key = SessionKey::new(program.name(), &event.session);
     let hint = Hint { workspace: project_of(at, event.cwd.as_deref(), user_home)?, thread: None };
-    let audience = Audience::at(at, &key, &hint)?;
+    let keeps = Keeps { words: call.injection.keeps_words, ..Keeps::default() };
+    let audience = Audience { keeps, ..Audience::at(at, &key, &hint)? };
     let store = event.store.as_deref().filter(|path| is_below_a_root(program, path));
     let step = Step { at, program, call, key, hint, audience, store };
     // A sub-agent's messages are not prompts and it is given nothing; its store is read like any other.

@@ -78,6 +78,7 @@ impl Forks {
                 channel: "stdout".into(),
                 stores,
                 keeps_tail: true,
+                keeps_words: false,
                 characters: usize::MAX,
             },
         };

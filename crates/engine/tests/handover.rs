@@ -153,6 +153,7 @@ fn told(story: &Story, project: &str, budget: Option<usize>, characters: usize) 
             channel: "additionalContext".into(),
             stores: true,
             keeps_tail: true,
+            keeps_words: false,
             characters,
         },
     };

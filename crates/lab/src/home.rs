@@ -119,6 +119,7 @@ impl LabHome {
                 channel: "stdout".into(),
                 stores: true,
                 keeps_tail: true,
+                keeps_words: false,
                 characters: usize::MAX,
             },
         };

@@ -16,13 +16,13 @@ pub(crate) use record::forget as forget_given;
 
 use serde_json::{Value, json};
 
-use crate::audience::{Audience, Hint};
+use crate::audience::{Audience, Hint, Keeps};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
-use crate::ledger::Audit;
+use crate::ledger::{Audit, Read};
 use crate::program::HookCall;
 use crate::recall::recalled::{Dropped, Recalled};
-use crate::scope::{SessionKey, named};
+use crate::scope::{AgentNo, SessionKey, named};
 use crate::tokens::{cut, tokens};
 use crate::tree::AssistantHome;
 
@@ -66,6 +66,8 @@ pub struct Capabilities {
     pub stores: bool,
     /// The program keeps the newest turns itself; otherwise they are given, too.
     pub keeps_tail: bool,
+    /// Over a compaction the program keeps what the person said, beside its summary.
+    pub keeps_words: bool,
     /// The most characters it accepts.
     pub characters: usize,
 }
@@ -78,14 +80,20 @@ impl Capabilities {
             channel: call.injection.channel.to_owned(),
             stores: call.injection.stores,
             keeps_tail: true,
+            keeps_words: call.injection.keeps_words,
             characters: call.injection.characters,
         }
+    }
+
+    /// What stands in the context of its model without us.
+    pub fn keeps(&self) -> Keeps {
+        Keeps { turns: self.keeps_tail, words: self.keeps_words }
     }
 
     fn manifest(&self) -> Value {
         json!({
             "program": self.program, "channel": self.channel, "stores": self.stores, "keeps_tail": self.keeps_tail,
-            "characters": self.characters,
+            "keeps_words": self.keeps_words, "characters": self.characters,
         })
     }
 }
@@ -100,6 +108,14 @@ pub struct Ask<'a> {
     /// The most tokens of the whole block; `None` for the event's default.
     pub budget: Option<usize>,
     pub can: Capabilities,
+}
+
+impl Ask<'_> {
+    /// Who asks, with what its program keeps.
+    pub fn audience(&self, tx: &Read, agent_no: AgentNo) -> Result<Audience> {
+        let audience = Audience::of(tx, agent_no, &self.session, &self.hint)?;
+        Ok(Audience { keeps: self.can.keeps(), ..audience })
+    }
 }
 
 /// A part as it is given.
@@ -166,7 +182,7 @@ pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Giv
 /// The planned context, in parts.
 pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     at.read(|tx| {
-        let audience = Audience::of(tx, at.agent_no, &ask.session, &ask.hint)?;
+        let audience = ask.audience(tx, at.agent_no)?;
         let epoch = epoch::of(tx, &audience, ask.event)?;
         let now = at.ledger.now();
         let seen = record::last(tx, &audience, epoch)?;

@@ -3,19 +3,21 @@
 //! [`query`] parses what was typed: terms, times ([`when`]), people ([`people`]) and the text for the embedder.
 //! [`mod@search`] finds and ranks turns and cuts out passages, [`files`] does so for visible files, [`expand()`] leads
 //! from any line of a page down to its turns. [`staged`] recalls: files and summaries first and, where they do not
-//! answer, `turns`. A search is an explicit lookup; nothing here injects anything.
+//! answer, `turns`, of which `withheld` keeps back what the model has ([`live`]) and what nobody said (`spoken`). A search is an explicit lookup; nothing here injects anything.
 
 mod bm25;
 mod chat;
 pub mod expand;
 pub mod files;
 pub mod given;
+pub mod live;
 pub mod named;
 pub mod people;
 pub mod query;
 pub mod recalled;
 pub mod search;
 pub mod snippet;
+mod spoken;
 pub mod staged;
 mod symbols;
 mod terms;
@@ -23,6 +25,7 @@ pub mod trace;
 mod turns;
 mod vector_search;
 pub mod when;
+mod withheld;
 mod within;
 
 pub use crate::audience::{Audience, Hint};
