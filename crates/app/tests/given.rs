@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, names};
 
 /// Two threads with a word each that only they know, both with a commitment and a preference noticed.
-fn told() -> World {
+pub fn told() -> World {
     let world = World::new();
     let lines = [
         json!({"session": "house", "id": "1", "thread": "Roof", "time": "2026-11-20T10:00:00Z",
@@ -27,11 +27,11 @@ fn told() -> World {
     world
 }
 
-fn context(world: &World, args: &[&str]) -> Value {
+pub fn context(world: &World, args: &[&str]) -> Value {
     world.json(&[&["context"], args].concat())
 }
 
-fn block(given: &Value) -> &str {
+pub fn block(given: &Value) -> &str {
     given["block"].as_str().unwrap()
 }
 
@@ -120,7 +120,7 @@ fn what_was_given_is_replayed_byte_for_byte_and_explained() {
     let id = given["id"].as_str().unwrap();
     assert_eq!(world.says(0, &["context", "replay", id]), block(&given));
     let replayed = world.json(&["context", "replay", id]);
-    names(&replayed, "agent_id id session event epoch at tokens fingerprint can content");
+    names(&replayed, "agent_id id session event epoch at tokens fingerprint can sound content");
     assert_eq!(replayed["content"]["block"], given["block"]);
     assert_eq!(replayed["fingerprint"], given["fingerprint"]);
     assert!(world.says(0, &["context", "replay", id, "--why"]).contains("cacheable"));

@@ -43,6 +43,14 @@ impl Default for Keeps {
     }
 }
 
+/// A cut of a session's context, as a hook told of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ToldCut {
+    pub at: Millis,
+    /// It was summarised, and not cleared.
+    pub is_compaction: bool,
+}
+
 /// The place a question comes from.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Audience {
@@ -57,6 +65,8 @@ pub struct Audience {
     pub workspace: Option<String>,
     /// As a program keeps its sessions usually; who knows more of the program sets it.
     pub keeps: Keeps,
+    /// The last cut of its context that a hook told of; set by who has heard of it.
+    pub cut: Option<ToldCut>,
 }
 
 impl Audience {
@@ -103,7 +113,7 @@ impl Audience {
             None => Vec::new(),
         };
         let keeps = Keeps::default();
-        Ok(Audience { agent_no, session: session.clone(), known, thread, linked, workspace, keeps })
+        Ok(Audience { agent_no, session: session.clone(), known, thread, linked, workspace, keeps, cut: None })
     }
 
     /// Its own thread and those linked to it.

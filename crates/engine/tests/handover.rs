@@ -268,7 +268,7 @@ fn holds(n: usize, shape: Shape) {
             .unwrap_or_else(|e| panic!("{about}: {reference}: {e}\n{block}"));
     }
     // Whose it is, and whether it may still be running.
-    assert!(block.contains("little:last"), "{about}\n{block}");
+    assert!(block.contains("stopped: little, 2026-11-"), "{about}\n{block}");
     assert_eq!(block.contains("may still be running"), shape.ago < 10 * MINUTE, "{about}\n{block}");
     assert!(!block.contains("quobbilva") && !block.contains("little:foreign"), "{about}\n{block}");
 }

@@ -124,7 +124,7 @@ impl LabHome {
             },
         };
         let audience = recall::Audience::at(&at, &ask.session, &ask.hint)?;
-        let most = inject::budget::items(Event::Prompt, Some(budget));
+        let most = inject::budget::items(Some(budget));
         let asked = recall::Question { text: prompt, most, deep: false };
         inject::assemble(&at, &ask, recall::recall(&at, index, Some(&audience), &asked)?)
     }

@@ -11,6 +11,7 @@ pub mod epoch;
 mod parts;
 mod print;
 mod record;
+mod told;
 
 pub(crate) use record::forget as forget_given;
 
@@ -114,7 +115,8 @@ impl Ask<'_> {
     /// Who asks, with what its program keeps.
     pub fn audience(&self, tx: &Read, agent_no: AgentNo) -> Result<Audience> {
         let audience = Audience::of(tx, agent_no, &self.session, &self.hint)?;
-        Ok(Audience { keeps: self.can.keeps(), ..audience })
+        let cut = epoch::told_cut(tx, agent_no, &self.session)?;
+        Ok(Audience { keeps: self.can.keeps(), cut, ..audience })
     }
 }
 
@@ -126,14 +128,25 @@ pub struct PartGiven {
     pub cacheable: bool,
     pub tokens: usize,
     pub text: String,
-    /// The items its lines refer to, each with the bytes that identify its version.
-    said: Vec<(Option<String>, Vec<u8>)>,
+    said: Vec<Said>,
+}
+
+/// A line of a part.
+#[derive(Clone, PartialEq, Debug)]
+struct Said {
+    /// The item it refers to.
+    item: Option<String>,
+    /// The bytes that identify its version.
+    version: Vec<u8>,
+    /// Where it begins in the text of its part, counted from 0.
+    line: usize,
+    why: budget::Chosen,
 }
 
 impl PartGiven {
     /// The ids its lines refer to; `heirloom expand` takes them.
     pub fn items(&self) -> impl Iterator<Item = &str> {
-        self.said.iter().filter_map(|(item, _)| item.as_deref())
+        self.said.iter().filter_map(|said| said.item.as_deref())
     }
 }
 
@@ -173,7 +186,7 @@ pub fn give(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> 
 pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     let mut given = plan(at, ask, recalled)?;
     if !given.parts.is_empty() {
-        given.block = print::block(&given, None, at.ledger.now(), at);
+        given.block = print::block(&given, None, at);
     }
     given.tokens = tokens(&given.block);
     Ok(given)
@@ -186,12 +199,19 @@ pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<
         let epoch = epoch::of(tx, &audience, ask.event)?;
         let now = at.ledger.now();
         let seen = record::last(tx, &audience, epoch)?;
-        let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &audience, epoch)?)?;
+        let stretches = dedup::stretches(tx, &audience, epoch)?;
+        let held = dedup::held(tx, at.agent_no, &stretches)?;
         let Recalled { items, mut dropped, degraded } = recalled;
-        let drafts = parts::drafts(at, tx, ask, &audience, items, now)?;
+        let mut drafts = parts::drafts(at, tx, ask, &audience, items, now)?;
+        drafts.iter_mut().for_each(|draft| budget::distinct(draft, &mut dropped));
+        // Most prompts recall nothing: then there is nothing to compare.
+        let told = match drafts.iter().all(|draft| draft.pieces.is_empty()) {
+            true => told::Told::default(),
+            false => told::Told::of(tx, &audience, &stretches)?,
+        };
         let most = budget::most(ask.event, ask.budget, ask.can.characters);
         let spare = most.saturating_sub(print::FENCE_TOKENS);
-        let mut parts = budget::share(ask.event, spare, &drafts, &held, &mut dropped);
+        let mut parts = budget::share(ask.event, spare, &drafts, &held, told, &mut dropped);
         // Room was assigned in restoration order; a prompt cache needs stable parts first.
         parts.sort_by_key(|p| (!p.cacheable, p.part));
         let fingerprint =

@@ -6,7 +6,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::audience::Audience;
+use crate::audience::{Audience, ToldCut};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
@@ -75,7 +75,7 @@ impl Live {
     /// What the session of an audience holds. Nothing where its client keeps no turns, or the session is new.
     pub fn of(tx: &Read, audience: &Audience) -> Result<Live> {
         let Some(known) = audience.known.as_ref().filter(|_| audience.keeps.turns) else { return Ok(Live::default()) };
-        let cut = last_cut(tx, audience.agent_no, known.no, Some(audience.session.as_str()), Millis::MAX)?;
+        let cut = last_cut(tx, known.no, audience.cut, Millis::MAX)?;
         let words_from = match audience.keeps.words && cut.is_compaction {
             true => words_kept(tx, known.no)?,
             false => None,
@@ -175,14 +175,8 @@ impl Live {
     }
 }
 
-/// Where a session's context was cut last up to a moment. `key`: with what its hooks told.
-fn last_cut(
-    tx: &Read,
-    agent_no: AgentNo,
-    session_no: SessionNo,
-    key: Option<&str>,
-    before: Millis,
-) -> Result<Cut> {
+/// Where a session's context was cut last up to a moment. `told`: what its hooks told.
+fn last_cut(tx: &Read, session_no: SessionNo, told: Option<ToldCut>, before: Millis) -> Result<Cut> {
     let mark: Option<(i64, Option<Millis>, bool)> = tx
         .prepare_cached(
             "SELECT b.record_no, b.at, b.kind = 'compaction' FROM boundaries b JOIN lanes l ON l.lane_no = b.lane_no
@@ -191,13 +185,6 @@ fn last_cut(
         )?
         .query_row(params![session_no, before], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
         .optional()?;
-    let told: Option<(Option<Millis>, Option<String>)> = match key {
-        None => None,
-        Some(key) => tx
-            .prepare_cached("SELECT cut_at, cause FROM context_epochs WHERE agent_no = ?1 AND session_key = ?2")?
-            .query_row(params![agent_no, key], |r| Ok((r.get(0)?, r.get(1)?)))
-            .optional()?,
-    };
     let until: Option<TurnId> = tx
         .prepare_cached(
             "SELECT c.until_turn FROM compactions c JOIN lanes l ON l.lane_no = c.lane_no
@@ -208,19 +195,19 @@ fn last_cut(
         )?
         .query_row(params![session_no, before], |r| r.get(0))
         .optional()?;
-    let (told_at, cause) = told.unwrap_or_default();
     let marked_at = mark.and_then(|(_, at, _)| at);
     // The store's mark says more exactly than the hook where the cut is.
-    let told_at = told_at.filter(|told| match (mark, marked_at) {
-        (Some(_), Some(marked)) => *told > marked + SAME_CUT_MS,
+    let told = told.filter(|told| match (mark, marked_at) {
+        (Some(_), Some(marked)) => told.at > marked + SAME_CUT_MS,
         (Some(_), None) => false,
         (None, _) => true,
     });
-    let is_compaction = match (told_at, mark) {
-        (Some(_), _) => cause.as_deref() != Some("clear"),
+    let is_compaction = match (told, mark) {
+        (Some(told), _) => told.is_compaction,
         (None, Some((.., is_compaction))) => is_compaction,
         (None, None) => until.is_some(),
     };
+    let told_at = told.map(|told| told.at);
     Ok(Cut { mark: mark.map(|(record, at, _)| (record, at)), told_at, until, is_compaction })
 }
 
@@ -228,7 +215,7 @@ fn last_cut(
 fn parent(tx: &Read, agent_no: AgentNo, copy: &Place) -> Result<Option<Place>> {
     let found: Option<(SessionNo, Millis)> = tx
         .prepare_cached(
-            "SELECT p.session_no, s.created_at FROM sessions s
+            "SELECT p.session_no, CASE WHEN s.started_at > p.started_at THEN s.started_at ELSE s.created_at END FROM sessions s
              JOIN sessions p ON p.agent_no = s.agent_no AND p.session_key = s.fork_of
              WHERE s.session_no = ?1 AND s.agent_no = ?2 AND p.session_no <> s.session_no
                AND NOT EXISTS (SELECT 1 FROM turn_references r WHERE r.session_no = s.session_no)",
@@ -237,7 +224,7 @@ fn parent(tx: &Read, agent_no: AgentNo, copy: &Place) -> Result<Option<Place>> {
         .optional()?;
     let Some((session_no, copied_at)) = found else { return Ok(None) };
     let until = copied_at.min(copy.until);
-    let cut = last_cut(tx, agent_no, session_no, None, until)?;
+    let cut = last_cut(tx, session_no, None, until)?;
     Ok(Some(Place { session_no, cut, until }))
 }
 

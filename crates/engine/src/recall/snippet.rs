@@ -183,7 +183,8 @@ pub(super) fn plain(text: &str, needles: &[String]) -> String {
     let all = sentences_of(&lines, needles);
     // The window may begin and end within a sentence, which then says nothing.
     let first = usize::from(all.len() > 2 && part.as_ptr() > text.as_ptr());
-    let last = all.len() - usize::from(all.len() > first + 1 && part.as_bytes().as_ptr_range().end < text.as_bytes().as_ptr_range().end);
+    let last = all.len()
+        - usize::from(all.len() > first + 1 && part.as_bytes().as_ptr_range().end < text.as_bytes().as_ptr_range().end);
     let Some(all) = all.get(first..last).filter(|all| !all.is_empty()) else { return String::new() };
     let (mut from, mut to) = best(all);
     let mut room = PLAIN_TOKENS.saturating_sub(all[from..to].iter().map(|s| s.tokens).sum());
@@ -225,7 +226,7 @@ fn sentences_of<'t>(lines: &'t str, needles: &[String]) -> Vec<Sentence<'t>> {
 
 /// The shortest run of sentences with the most different needles that fits: of equal ones the first.
 fn best(all: &[Sentence]) -> (usize, usize) {
-    let (mut best, mut most) = ((0, 1), 0);
+    let (mut best, mut most, mut least) = ((0, 1), 0, 0);
     for from in 0..all.len() {
         let (mut has, mut cost) = (0, 0);
         for (n, sentence) in all[from..].iter().enumerate() {
@@ -234,8 +235,8 @@ fn best(all: &[Sentence]) -> (usize, usize) {
                 break;
             }
             has |= sentence.has;
-            if has.count_ones() > most {
-                (best, most) = ((from, from + n + 1), has.count_ones());
+            if has.count_ones() > most || has.count_ones() == most && most > 0 && cost < least {
+                (best, most, least) = ((from, from + n + 1), has.count_ones(), cost);
             }
         }
     }
@@ -267,7 +268,8 @@ mod tests {
     fn a_plain_passage_is_whole_sentences_around_the_words_that_were_asked_for() {
         assert_eq!(of("We chose Postgres\n for the queue.", &["queue"]), "We chose Postgres for the queue.");
         let filler = "One two three four five six seven eight nine ten. ".repeat(30);
-        let text = format!("The queue is new. {filler}It is kept in Postgres, as the queue of mail was. It stays. {filler}");
+        let text =
+            format!("The queue is new. {filler}It is kept in Postgres, as the queue of mail was. It stays. {filler}");
         let found = of(&text, &["queue", "postgres"]);
         assert!(found.contains("It is kept in Postgres, as the queue of mail was. It stays. One two"), "{found}");
         assert!(found.ends_with("nine ten.") && tokens(&found) <= PLAIN_TOKENS, "{found}");

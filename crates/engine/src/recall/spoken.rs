@@ -29,13 +29,33 @@ pub(super) fn spoken(role: Role, kind: TurnKind, text: &str) -> Option<Cow<'_, s
     match (role, kind) {
         (Role::System, _) | (_, TurnKind::CompactSummary | TurnKind::MachinePrompt) => None,
         (_, TurnKind::ToolCall) => (!calls_us(text)).then_some(Cow::Borrowed(text)),
-        (_, TurnKind::ToolResult) => (!OURS.iter().any(|ours| text.contains(ours))).then_some(Cow::Borrowed(text)),
+        (_, TurnKind::ToolResult) => {
+            (!OURS.iter().any(|ours| text.contains(ours))).then(|| Cow::Borrowed(output(text)))
+        }
         _ => {
             let said = without_tags(text);
             let is_machine = BEGINNINGS.iter().any(|begins| said.trim_start().starts_with(begins));
             (!is_machine && said.chars().any(char::is_alphanumeric)).then_some(said)
         }
     }
+}
+
+/// How many lines a program may write above a tool's output.
+const ABOVE: usize = 8;
+
+/// A tool's output without the lines a program wrote above it: number, time and exit code of the call.
+fn output(text: &str) -> &str {
+    let mut from = 0;
+    for line in text.split_inclusive('\n').take(ABOVE) {
+        from += line.len();
+        if line.trim() == "Output:" {
+            return &text[from..];
+        }
+        if !line.trim().is_empty() && !line.contains([':', ' ']) {
+            break;
+        }
+    }
+    text
 }
 
 /// Whether a tool's input is a command of ours.
@@ -116,7 +136,9 @@ mod tests {
         assert_eq!(spoken(Role::User, TurnKind::CompactSummary, "Goal: move the table"), None);
         assert_eq!(spoken(Role::Assistant, TurnKind::ToolCall, "command: heirloom recall \"redis\""), None);
         assert_eq!(spoken(Role::Tool, TurnKind::ToolResult, " 1  fact\n    heirloom expand m:redis"), None);
-        assert!(spoken(Role::Tool, TurnKind::ToolResult, "79 passed").is_some());
+        let result = |text| spoken(Role::Tool, TurnKind::ToolResult, text);
+        assert_eq!(result("79 passed").as_deref(), Some("79 passed"));
+        assert_eq!(result("Chunk ID: 1\nExited with code 0\nOutput:\n79 passed").as_deref(), Some("79 passed"));
         assert!(spoken(Role::Assistant, TurnKind::ToolCall, "command: cargo test").is_some());
     }
 }

@@ -25,13 +25,13 @@ use crate::memory::class::Verification;
 use crate::memory::leaf::class_of;
 use crate::memory::staleness::staleness;
 use crate::memory::{Class, class::Policy};
+use crate::redact::redact;
 use crate::render::memory::Scope;
 use crate::render::scope_of;
 use crate::scope::{FileNo, NodeId, TurnId};
 use crate::text::similarity;
 use crate::thread;
 use crate::tree::AssistantHome;
-use crate::redact::redact;
 use crate::tree::file_table::{Entry, Kind};
 use crate::tree::provenance::Provenance;
 
@@ -174,7 +174,7 @@ pub fn recall(
     };
     let weak = Weak::of(index, at.agent_no, &query, vector.is_some(), turns.as_ref().map(|(found, _)| found))?;
     let lookup = Lookup { audience, named: &named, query: &query, vector, weak: &weak };
-    for (summary, ranges) in of_nodes(at, index, &lookup, &live, &mut out)? {
+    for (summary, ranges) in of_nodes(at, index, &lookup, (&live, &withheld), &mut out)? {
         withheld.given(&summary.id, &summary.text, Sources::Ranges(ranges));
         out.items.push(summary);
     }
@@ -424,7 +424,7 @@ fn of_nodes(
     at: &AssistantHome,
     index: &Index,
     lookup: &Lookup,
-    live: &Live,
+    (live, withheld): (&Live, &Withheld),
     out: &mut Recalled,
 ) -> Result<Vec<(Item, Vec<Stretch>)>> {
     let Lookup { audience, named, query, vector, weak } = *lookup;
@@ -468,9 +468,11 @@ fn of_nodes(
     at.read(|tx| {
         for (id, score) in ranked.into_iter().filter(|(_, score)| *score >= FLOOR * best).take(NODES) {
             let Some(node) = lineage::find(tx, at.agent_no, id)?.filter(|n| !n.abandoned) else { continue };
-            if weak.is_summary(query, &node.summary, cosines.get(&id).copied()) && !named.ids.contains(&id.to_string())
-            {
-                let why = "has no word of the question, and is not near".to_owned();
+            let cosine = cosines.get(&id).copied();
+            let is_weak = weak.is_summary(query, &node.summary, cosine)
+                || !query.only_times && !weak.is_near(cosine) && !withheld.says_something(&node.summary);
+            if is_weak && !named.ids.contains(&id.to_string()) {
+                let why = "has too few words of the question in one sentence, and is not near".to_owned();
                 out.dropped.push(Dropped { id: id.to_string(), why });
                 continue;
             }

@@ -276,7 +276,7 @@ impl Weak {
         self.asked.iter().filter(|one| stands(&text, &one.needles)).map(|one| one.rare).collect()
     }
 
-    fn is_near(&self, cosine: Option<f64>) -> bool {
+    pub fn is_near(&self, cosine: Option<f64>) -> bool {
         self.near && cosine.is_some_and(|c| c >= TURN_NEAR)
     }
 }

@@ -22,6 +22,9 @@ pub(super) const IN_CONTEXT: &str = "already in the session's context";
 /// The longest sentence of an answer that is looked at as one.
 const SENTENCE: usize = 600;
 
+/// A word of at most this many letters counts as a whole one only.
+const SHORT: usize = 3;
+
 /// What is withheld from one recall.
 pub(super) struct Withheld<'l> {
     live: &'l Live,
@@ -50,6 +53,13 @@ pub(super) enum Sources {
     Ranges(Vec<Stretch>),
 }
 
+impl Sources {
+    /// Somebody or something has written down what was said, so that it can be asked for.
+    fn is_written(&self) -> bool {
+        !matches!(self, Sources::Turns(turns) if turns.is_empty())
+    }
+}
+
 impl<'l> Withheld<'l> {
     pub fn new(live: &'l Live, query: &Query, deep: bool, for_prompt: bool) -> Withheld<'l> {
         let asked = query.phrases.iter().chain(query.words.iter().filter(|t| t.asked())).map(needles);
@@ -59,9 +69,14 @@ impl<'l> Withheld<'l> {
 
     /// An item that is given.
     pub fn given(&mut self, id: &str, text: &str, sources: Sources) {
-        let lines = text.lines().flat_map(|line| sentences::split(line, SENTENCE).into_iter().map(|r| &line[r]));
-        let sentences = lines.map(|sentence| self.words_in(sentence)).filter(|words| *words != 0).collect();
+        let sentences = self.sentences(text).filter(|words| *words != 0).collect();
         self.answers.push(Answer { id: id.to_owned(), sentences, sources });
+    }
+
+    /// Which words of the question each sentence of a text has; a question answers none.
+    fn sentences(&self, text: &str) -> impl Iterator<Item = u64> {
+        let all = text.lines().flat_map(|line| sentences::split(line, SENTENCE).into_iter().map(|r| &line[r]));
+        all.filter(|sentence| !sentence.ends_with(['?', '？'])).map(|sentence| self.words_in(sentence))
     }
 
     /// Why a turn is withheld that need not be read to know.
@@ -88,23 +103,42 @@ impl<'l> Withheld<'l> {
                 _ => {}
             }
         }
-        let is_tool = matches!(turn.kind, TurnKind::ToolCall | TurnKind::ToolResult);
-        if is_tool && self.for_prompt && !self.deep {
-            let better = self.answers.iter().find(|a| a.sentences.iter().any(|sentence| words & !sentence == 0));
-            if let Some(better) = better {
-                return Err(format!("a tool's words, and {} has as many of the question", better.id));
+        // Somebody who types a prompt waits for one answer, not for all that has its words.
+        if self.for_prompt && !self.deep {
+            let all = (1u64 << self.asked.len().min(63)) - 1;
+            let is_aside = matches!(turn.kind, TurnKind::ToolCall | TurnKind::ToolResult | TurnKind::Thinking);
+            let enough = |answer: &&Answer| {
+                let is_whole = |sentence: u64| answer.sources.is_written() && self.asked.len() > 1 && sentence == all;
+                answer.sentences.iter().any(|sentence| words & !sentence == 0 && (is_aside || is_whole(*sentence)))
+            };
+            if let Some(better) = self.answers.iter().find(enough) {
+                return Err(format!("{} has as many words of the question", better.id));
             }
         }
         Ok(said)
     }
 
+    /// Whether a summary says something about a question in one of its sentences: it has many words, and one is in it
+    /// by chance.
+    pub fn says_something(&self, text: &str) -> bool {
+        let most = self.sentences(text).map(u64::count_ones).max().unwrap_or(0);
+        !self.for_prompt || most as usize >= self.asked.len().min(2)
+    }
+
     /// The words of the question in a text.
     fn words_in(&self, text: &str) -> u64 {
-        let text = letters(text);
-        self.asked.iter().enumerate().fold(0, |all, (n, words)| all | (u64::from(stands(&text, words)) << n))
+        let text = format!(" {} ", letters(text).trim());
+        // A short word stands in many others: `ok` in `token`.
+        let is_there = |words: &[String]| match words {
+            [word] if word.len() <= SHORT && word.is_ascii() => text.contains(&format!(" {word} ")),
+            words => stands(&text, words),
+        };
+        self.asked.iter().enumerate().fold(0, |all, (n, words)| all | (u64::from(is_there(words)) << n))
     }
 }
 
 fn is_within(ranges: &[Stretch], turn: &Turn) -> bool {
-    ranges.iter().any(|range| range.session_no == turn.session_no && range.turns.0 <= turn.id && turn.id <= range.turns.1)
+    ranges
+        .iter()
+        .any(|range| range.session_no == turn.session_no && range.turns.0 <= turn.id && turn.id <= range.turns.1)
 }
