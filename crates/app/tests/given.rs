@@ -130,7 +130,12 @@ fn what_was_given_is_replayed_byte_for_byte_and_explained() {
     // It is a reference like every other: what it said, and where its lines lead.
     let said = world.says(0, &["expand", id]);
     assert!(said.contains(block(&given).trim_end()) && said.contains("heirloom context replay x:1 --why"), "{said}");
-    for line in said.lines().filter_map(|l| l.split("heirloom expand ").nth(1)).filter(|l| !l.contains('`')) {
+    for line in said
+        .lines()
+        .filter(|l| !l.starts_with('<'))
+        .filter_map(|l| l.split("heirloom expand ").nth(1))
+        .filter(|l| !l.contains('`'))
+    {
         let args: Vec<&str> = ["expand"].into_iter().chain(line.split_whitespace()).collect();
         world.says(0, &args);
     }
@@ -178,7 +183,11 @@ fn each_event_gets_what_it_needs() {
     world.says(0, &["session", "end", "turns:attic"]);
     let resumed = look(&["--session", "turns:house", "--event", "resume"]);
     assert_eq!(parts(&resumed), ["handoff"]);
-    assert!(block(&resumed).contains("Meanwhile") && block(&resumed).contains("turns:attic"), "{}", block(&resumed));
+    assert!(
+        block(&resumed).contains("Meanwhile") && block(&resumed).contains("- turns, 2026-11-20 18:00, ended: "),
+        "{}",
+        block(&resumed)
+    );
     assert!(!block(&resumed).contains("Answer in short sentences"), "a note, not a replay");
     // The newest words, for who keeps none.
     let tail = look(&["--session", "turns:house", "--event", "compact", "--with-tail"]);

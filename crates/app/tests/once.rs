@@ -67,6 +67,7 @@ fn twelve_prompts_of_a_lone_session_are_given_none_of_its_own_words() {
             payload
         };
         project(&world);
+        world.import(0, &[]);
         let (mut said, mut given) = (0, 0);
         for (n, prompt) in PROMPTS.iter().enumerate() {
             said += prompt.len();

@@ -290,7 +290,8 @@ fn tail(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>
 
 fn word_for_word(at: &AssistantHome, tx: &Read, opener: &Opener, turn: TurnId, most: usize) -> Result<Option<Piece>> {
     let Some(found) = read::find_turn(tx, opener, at.agent_no, turn)? else { return Ok(None) };
-    let words = cut(redact(&found.text).trim(), most).replace('\n', "\n  ");
+    let Some(said) = recall::spoken(found.role, found.kind, &found.text) else { return Ok(None) };
+    let words = cut(redact(&said).trim(), most).replace('\n', "\n  ");
     let when = found.at.map(|then| format!(", {}", render::minute(at, then))).unwrap_or_default();
     let who = found.speaker.as_deref().unwrap_or_else(|| crate::transcript::role_name(found.role));
     let id = turn.to_string();

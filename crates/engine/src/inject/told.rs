@@ -53,11 +53,20 @@ pub(super) struct Line {
     words: ItemWords,
     /// What its brackets lead to.
     pub refs: Vec<String>,
+    /// Its sentences that say something.
+    sentences: Vec<Line>,
 }
 
 impl Line {
     pub fn of(text: &str) -> Line {
-        Line { words: similarity::words(core(text)), refs: references(text) }
+        let core = core(text);
+        let each = sentences::split(core, SENTENCE).into_iter().map(|range| Line::plain(&core[range]));
+        let sentences = each.filter(|sentence| sentence.len() > 1).collect();
+        Line { refs: references(text), sentences, ..Line::plain(core) }
+    }
+
+    fn plain(text: &str) -> Line {
+        Line { words: similarity::words(text), refs: Vec::new(), sentences: Vec::new() }
     }
 
     /// How much it says, in words.
@@ -112,7 +121,7 @@ impl Told {
             left -= text.len();
             for line in text.lines() {
                 for range in sentences::split(line, SENTENCE) {
-                    let sentence = Line { refs: vec![turn.to_string()], ..Line::of(&line[range]) };
+                    let sentence = Line { refs: vec![turn.to_string()], ..Line::plain(&line[range]) };
                     told.add(sentence, Source::Program);
                 }
             }
@@ -137,7 +146,29 @@ impl Told {
                 return Some(*source);
             }
         }
-        // Of several lines about one turn each may say a part.
+        self.by_sentences(line, &others).or_else(|| self.by_turn(line, others))
+    }
+
+    /// Where the first sentence of a line was told, if each of them was.
+    fn by_sentences<'t, I: Iterator<Item = &'t (Line, Source)>>(
+        &self,
+        line: &Line,
+        others: impl Fn() -> I,
+    ) -> Option<Source> {
+        let mut first = None;
+        for sentence in line.sentences.iter().filter(|_| line.sentences.len() > 1) {
+            let (_, source) = others().find(|(other, _)| sentence.repeats(other))?;
+            first = first.or(Some(*source));
+        }
+        first
+    }
+
+    /// Where a line was told that several lines about its turn say together.
+    fn by_turn<'t, I: Iterator<Item = &'t (Line, Source)>>(
+        &self,
+        line: &Line,
+        others: impl Fn() -> I,
+    ) -> Option<Source> {
         let mut of_one = others().filter(|(other, _)| line.refs.iter().any(|id| other.refs.contains(id)));
         let (first, source) = of_one.next()?;
         let mut all = first.words.clone();

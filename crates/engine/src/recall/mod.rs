@@ -35,6 +35,7 @@ pub use people::Person;
 pub use query::{Query, understand};
 pub use recalled::{Dropped, Item, Recalled, Stage};
 pub use search::{Filter, Hit, Legs, Searched, search};
+pub(crate) use spoken::spoken;
 pub use staged::{Question, recall};
 pub use trace::Trace;
 pub(crate) use turns::scope_of_turn;

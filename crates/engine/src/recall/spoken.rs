@@ -25,7 +25,7 @@ const BEGINNINGS: [&str; 9] = [
 const OURS: [&str; 2] = ["<heirloom-memory", "heirloom expand "];
 
 /// The part of a turn that somebody said, or a tool answered; `None` if nothing is left of it.
-pub(super) fn spoken(role: Role, kind: TurnKind, text: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn spoken(role: Role, kind: TurnKind, text: &str) -> Option<Cow<'_, str>> {
     match (role, kind) {
         (Role::System, _) | (_, TurnKind::CompactSummary | TurnKind::MachinePrompt) => None,
         (_, TurnKind::ToolCall) => (!calls_us(text)).then_some(Cow::Borrowed(text)),
