@@ -75,9 +75,9 @@ pub(super) fn most(event: Event, asked: Option<usize>, characters: usize) -> usi
 /// How many recalled items a prompt gets unless somebody asks for a longer context: few that say something.
 const ITEMS: usize = 6;
 
-/// How many recalled items to fetch for this budget: each up to 120 tokens long.
+/// How many recalled items to fetch for this budget: each up to 170 tokens long.
 pub fn items(asked: Option<usize>) -> usize {
-    asked.map_or(ITEMS, |most| (most / 120).clamp(ITEMS, 80))
+    asked.map_or(ITEMS, |most| (most / 170).clamp(ITEMS, 80))
 }
 
 /// A part before it is cut: pieces of text, some of which refer to an item.

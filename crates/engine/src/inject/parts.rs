@@ -51,7 +51,7 @@ const TAIL: usize = 12;
 const TAIL_TOKENS: usize = 250;
 
 /// The most tokens of a recalled item: a whole passage; `expand` shows the rest.
-const RECALLED_TOKENS: usize = 130;
+const RECALLED_TOKENS: usize = 170;
 
 /// Sections of a thread's page that are for people: what they lead to, every line leads to as well.
 const FOR_PEOPLE: [&str; 1] = ["Lineage"];

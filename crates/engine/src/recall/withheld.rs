@@ -90,14 +90,17 @@ impl<'l> Withheld<'l> {
             return Err("nobody said it: it is of the program, or ours".into());
         };
         let words = self.words_in(&said);
+        let all = (1u64 << self.asked.len().min(63)) - 1;
         for answer in self.answers.iter().filter(|_| !self.deep) {
             let says_it = answer.sentences.iter().any(|sentence| words & !sentence == 0);
             match &answer.sources {
                 Sources::Turns(turns) if turns.contains(&turn.id) && (says_it || words == 0) => {
                     return Err(format!("{} was made of it", answer.id));
                 }
-                // A summary leaves out most of what it stands for: it answers where it has the words.
-                Sources::Ranges(ranges) if says_it && words.count_ones() > 1 && is_within(ranges, turn) => {
+                // A summary leaves out most of what it stands for: it answers where one sentence has all the words.
+                Sources::Ranges(ranges)
+                    if self.asked.len() > 1 && answer.sentences.contains(&all) && is_within(ranges, turn) =>
+                {
                     return Err(format!("{} says it", answer.id));
                 }
                 _ => {}
@@ -105,7 +108,6 @@ impl<'l> Withheld<'l> {
         }
         // Somebody who types a prompt waits for one answer, not for all that has its words.
         if self.for_prompt && !self.deep {
-            let all = (1u64 << self.asked.len().min(63)) - 1;
             let is_aside = matches!(turn.kind, TurnKind::ToolCall | TurnKind::ToolResult | TurnKind::Thinking);
             let enough = |answer: &&Answer| {
                 let is_whole = |sentence: u64| answer.sources.is_written() && self.asked.len() > 1 && sentence == all;
