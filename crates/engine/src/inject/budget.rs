@@ -286,7 +286,8 @@ fn wording(text: &str) -> Vec<u8> {
     words.map(|(_, word)| word.to_lowercase()).collect::<Vec<_>>().join(" ").into_bytes()
 }
 
-/// The content of a line, without its bullet, the name before it, and the date and reference after it.
+/// The content of a line, without its bullet, the name before it, and what it says of itself after it: who, when, where
+/// it leads.
 pub(super) fn core(line: &str) -> &str {
     let line = line.trim().trim_start_matches("- ");
     let line = line
@@ -294,7 +295,16 @@ pub(super) fn core(line: &str) -> &str {
         .and_then(|l| l.split_once("**"))
         .map_or(line, |(_, l)| l.trim_start_matches([':', ' ']));
     let line = line.split_once(" · ").map_or(line, |(l, _)| l);
-    line.rsplit_once(" [").map_or(line, |(l, _)| l)
+    let line = line.rsplit_once(" [").map_or(line, |(l, _)| l);
+    // What a recalled line says of itself: `(user, 2026-11-20 10:01)`.
+    let about = |inner: &str| inner.ends_with(')') && inner.split([' ', ')']).any(is_day);
+    line.rsplit_once(" (").filter(|(_, inner)| about(inner)).map_or(line, |(l, _)| l)
+}
+
+/// Whether a word is a day: `2026-11-20`.
+fn is_day(word: &str) -> bool {
+    word.len() == 10
+        && word.bytes().enumerate().all(|(n, b)| if matches!(n, 4 | 7) { b == b'-' } else { b.is_ascii_digit() })
 }
 
 /// The pieces that fit; a heading only before a line.

@@ -53,6 +53,9 @@ const TAIL_TOKENS: usize = 250;
 /// The most tokens of a recalled item: a whole passage; `expand` shows the rest.
 const RECALLED_TOKENS: usize = 170;
 
+/// The most remarks of a handoff: what was said beside the work and is none of it.
+const REMARKS: usize = 3;
+
 /// Sections of a thread's page that are for people: what they lead to, every line leads to as well.
 const FOR_PEOPLE: [&str; 1] = ["Lineage"];
 
@@ -115,6 +118,13 @@ fn explain(draft: &mut Draft) {
     }
 }
 
+/// A handoff as it is given: of remarks beside the work only the last.
+fn of_handoff(d: &Distillate) -> Vec<Piece> {
+    let last = d.context.len().saturating_sub(REMARKS);
+    let d = Distillate { context: d.context[last..].to_vec(), ..d.clone() };
+    pieces(&handoff::render(&d, HANDOFF_TOKENS), 3)
+}
+
 /// A thread's page without what is for people.
 fn of_thread(page: &str) -> Vec<Piece> {
     let mut out = Vec::new();
@@ -160,7 +170,7 @@ fn handoff_of_own(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<
     let nodes: Vec<String> = standing.nodes.iter().map(NodeId::to_string).collect();
     let reference = if nodes.is_empty() { String::new() } else { format!(" [{}]", nodes.join(" ")) };
     let mut out = vec![Piece::heading(format!("## Before the compaction{reference}\n"))];
-    out.extend(pieces(&handoff::render(&d, HANDOFF_TOKENS), 3));
+    out.extend(of_handoff(&d));
     Ok(out)
 }
 
@@ -194,7 +204,7 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
             out.extend(word_for_word(at, tx, &opener, turn, 60)?);
         }
     } else {
-        out.extend(pieces(&handoff::render(&d, HANDOFF_TOKENS), 3));
+        out.extend(of_handoff(&d));
     }
     Ok(out)
 }

@@ -229,6 +229,18 @@ mod tests {
     }
 
     #[test]
+    fn what_several_lines_have_told_is_no_news_as_one() {
+        let mut told = Told::default();
+        let given = Source::Context(ContextId(1));
+        told.add(Line::of("**Doing.** Please get the roof fixed before winter. [n2]"), given);
+        told.add(Line::of("- We decided to take the offer of Maier because of the gutter. · 20 Nov · [t2]"), given);
+        let both = "- Please get the roof fixed before winter. Decided: we take the offer of Maier because of the gutter. (summary, 2026-11-20 10:01) [n3]\n";
+        assert_eq!(told.says(&Line::of(both), Part::Recall), Some(given));
+        let more = "- Please get the roof fixed before winter. The ladder of the neighbour is broken. (summary, 2026-11-20 10:01) [n3]\n";
+        assert_eq!(told.says(&Line::of(more), Part::Recall), None);
+    }
+
+    #[test]
     fn references_stand_in_brackets_at_the_end() {
         assert_eq!(references("- Postgres [t5 t6] [l:queue]\n"), ["t5", "t6", "l:queue"]);
         assert_eq!(references("- see [the page] and [x]"), [""; 0]);
