@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, names};
 
 /// Two threads with a word each that only they know, both with a commitment and a preference noticed.
-fn told() -> World {
+pub fn told() -> World {
     let world = World::new();
     let lines = [
         json!({"session": "house", "id": "1", "thread": "Roof", "time": "2026-11-20T10:00:00Z",
@@ -27,11 +27,11 @@ fn told() -> World {
     world
 }
 
-fn context(world: &World, args: &[&str]) -> Value {
+pub fn context(world: &World, args: &[&str]) -> Value {
     world.json(&[&["context"], args].concat())
 }
 
-fn block(given: &Value) -> &str {
+pub fn block(given: &Value) -> &str {
     given["block"].as_str().unwrap()
 }
 
@@ -120,7 +120,7 @@ fn what_was_given_is_replayed_byte_for_byte_and_explained() {
     let id = given["id"].as_str().unwrap();
     assert_eq!(world.says(0, &["context", "replay", id]), block(&given));
     let replayed = world.json(&["context", "replay", id]);
-    names(&replayed, "agent_id id session event epoch at tokens fingerprint can content");
+    names(&replayed, "agent_id id session event epoch at tokens fingerprint can sound content");
     assert_eq!(replayed["content"]["block"], given["block"]);
     assert_eq!(replayed["fingerprint"], given["fingerprint"]);
     assert!(world.says(0, &["context", "replay", id, "--why"]).contains("cacheable"));
@@ -130,7 +130,12 @@ fn what_was_given_is_replayed_byte_for_byte_and_explained() {
     // It is a reference like every other: what it said, and where its lines lead.
     let said = world.says(0, &["expand", id]);
     assert!(said.contains(block(&given).trim_end()) && said.contains("heirloom context replay x:1 --why"), "{said}");
-    for line in said.lines().filter_map(|l| l.split("heirloom expand ").nth(1)).filter(|l| !l.contains('`')) {
+    for line in said
+        .lines()
+        .filter(|l| !l.starts_with('<'))
+        .filter_map(|l| l.split("heirloom expand ").nth(1))
+        .filter(|l| !l.contains('`'))
+    {
         let args: Vec<&str> = ["expand"].into_iter().chain(line.split_whitespace()).collect();
         world.says(0, &args);
     }
@@ -178,7 +183,11 @@ fn each_event_gets_what_it_needs() {
     world.says(0, &["session", "end", "turns:attic"]);
     let resumed = look(&["--session", "turns:house", "--event", "resume"]);
     assert_eq!(parts(&resumed), ["handoff"]);
-    assert!(block(&resumed).contains("Meanwhile") && block(&resumed).contains("turns:attic"), "{}", block(&resumed));
+    assert!(
+        block(&resumed).contains("Meanwhile") && block(&resumed).contains("- turns, 2026-11-20 18:00, ended: "),
+        "{}",
+        block(&resumed)
+    );
     assert!(!block(&resumed).contains("Answer in short sentences"), "a note, not a replay");
     // The newest words, for who keeps none.
     let tail = look(&["--session", "turns:house", "--event", "compact", "--with-tail"]);

@@ -227,7 +227,7 @@ fn the_end_a_program_tells_closes_its_session() {
     let memory = fs::read_to_string(tree.join("MEMORY.md")).unwrap();
     assert!(memory.contains("**barn**") && memory.contains(&format!("[{}]", said[0])), "{memory}");
     let given = m.given("SessionStart", json!({"source": "startup", "session_id": "another"}));
-    assert!(given.contains(", ended (`claude-code:") && !given.contains("may still be running"), "{given}");
+    assert!(given.contains(", ended [n") && !given.contains("may still be running"), "{given}");
     m.world.says(0, &["loop", "resolve", &said[0]]);
     assert_eq!(open(), (vec![], vec![]));
     m.verified();

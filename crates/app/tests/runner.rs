@@ -33,6 +33,7 @@ mod mixed_day;
 mod moment;
 mod mutated;
 mod noticed;
+mod once;
 mod pages;
 mod programs;
 mod real;

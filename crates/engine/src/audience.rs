@@ -27,6 +27,30 @@ pub struct Known {
     pub last_at: Option<Millis>,
 }
 
+/// What a session's model has in its context without us.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Keeps {
+    /// The turns since its context was cut last: its program keeps them, and sends them with every request.
+    pub turns: bool,
+    /// Of what was cut, too, the person's own words.
+    pub words: bool,
+}
+
+impl Default for Keeps {
+    /// As most programs do.
+    fn default() -> Keeps {
+        Keeps { turns: true, words: false }
+    }
+}
+
+/// A cut of a session's context, as a hook told of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ToldCut {
+    pub at: Millis,
+    /// It was summarised, and not cleared.
+    pub is_compaction: bool,
+}
+
 /// The place a question comes from.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Audience {
@@ -39,6 +63,10 @@ pub struct Audience {
     pub linked: Vec<ThreadNo>,
     /// The id of its project: of one with several names, the one they are aliases of.
     pub workspace: Option<String>,
+    /// As a program keeps its sessions usually; who knows more of the program sets it.
+    pub keeps: Keeps,
+    /// The last cut of its context that a hook told of; set by who has heard of it.
+    pub cut: Option<ToldCut>,
 }
 
 impl Audience {
@@ -84,7 +112,8 @@ impl Audience {
             Some(row) => thread::links(tx, row.no)?.into_iter().map(|l| l.thread_no).collect(),
             None => Vec::new(),
         };
-        Ok(Audience { agent_no, session: session.clone(), known, thread, linked, workspace })
+        let keeps = Keeps::default();
+        Ok(Audience { agent_no, session: session.clone(), known, thread, linked, workspace, keeps, cut: None })
     }
 
     /// Its own thread and those linked to it.

@@ -2,11 +2,11 @@
 //!
 //! | moment | in the hook itself | left to the worker |
 //! |---|---|---|
-//! | session starts | gives the stable part: pages, memory, thread, handoff | whatever is due |
+//! | session starts | gives the stable part: pages, memory, thread, handoff; reads a copy's store first | whatever is due |
 //! | prompt | stores the prompt; gives what recall finds for it | – |
 //! | turn ends | stores the answer and a little of the program's store | the rest of the store, chunks, heads, index |
 //! | before a compaction | stores the turns so far, announces the cut, prints the newest handoff | – |
-//! | after a compaction | begins a new epoch; gives again what fell out of the context | node, handoff, file journal, heads |
+//! | after a compaction | begins a new epoch, reads the program's summary; gives again what fell out of the context | node, handoff, file journal, heads |
 //! | session ends | stores the end, which closes the session | the rest of the store, node, loops, pages |
 //!
 //! Each is one write transaction, whatever it stores and gives. Nothing here waits for a model, creates a home,
@@ -14,7 +14,7 @@
 
 use std::path::Path;
 
-use crate::audience::{Audience, Hint};
+use crate::audience::{Audience, Hint, Keeps};
 use crate::capture::Capture;
 use crate::clock::Millis;
 use crate::error::Result;
@@ -61,7 +61,9 @@ pub fn handle(
     let event = &call.event;
     let key = SessionKey::new(program.name(), &event.session);
     let hint = Hint { workspace: project_of(at, event.cwd.as_deref(), user_home)?, thread: None };
-    let audience = Audience::at(at, &key, &hint)?;
+    let keeps = Keeps { words: call.injection.keeps_words, ..Keeps::default() };
+    let cut = at.read(|tx| epoch::told_cut(tx, at.agent_no, &key))?;
+    let audience = Audience { keeps, cut, ..Audience::at(at, &key, &hint)? };
     let store = event.store.as_deref().filter(|path| is_below_a_root(program, path));
     let step = Step { at, program, call, key, hint, audience, store };
     // A sub-agent's messages are not prompts and it is given nothing; its store is read like any other.
@@ -74,10 +76,17 @@ pub fn handle(
     match &event.moment {
         Moment::Start(Beginning::Startup) => step.begin(Event::Start),
         // The context may have been cut when no context could be given.
-        Moment::Start(Beginning::Resume | Beginning::Fork) => step.go_on(),
+        Moment::Start(Beginning::Resume | Beginning::Fork) => {
+            // What a copy took along from its original is in its context, and only its store says so.
+            if step.audience.known.is_none() && step.store.is_some() {
+                step.write(capture, "hook.resumed", Plan::StoreThen(None), |tx| step.read_later(tx))?;
+            }
+            step.go_on()
+        }
         Moment::Start(Beginning::Clear) => step.begin(Event::Clear),
         Moment::Start(Beginning::Compact) => {
-            step.write(capture, "hook.compacted", Plan::Nothing, |tx| {
+            // The program's own summary is in the context that begins now: it is read first.
+            step.write(capture, "hook.compacted", Plan::StoreThen(None), |tx| {
                 epoch::cut(tx, &step.audience, Cause::Compact)?;
                 step.read_later(tx)
             })?;
@@ -182,7 +191,7 @@ impl Step<'_> {
         let mut degraded = Vec::new();
         let recalled = match index.filter(|_| !text.trim().is_empty()) {
             Some(index) => {
-                let question = Question { text, most: inject::budget::items(event, None), deep: false };
+                let question = Question { text, most: inject::budget::items(None), deep: false };
                 match recall::recall(self.at, index, Some(&self.audience), &question) {
                     Ok(mut recalled) => {
                         // The same question asked before is no answer.

@@ -82,6 +82,8 @@ pub struct Injection {
     pub channel: &'static str,
     /// It stores what it is given and sends it again by itself (R10.6).
     pub stores: bool,
+    /// Over a compaction it keeps what the person said, beside its summary.
+    pub keeps_words: bool,
     /// The most characters it takes whole (R12.3).
     pub characters: usize,
 }

@@ -195,6 +195,7 @@ impl Told {
                 channel: "stdout".into(),
                 stores: false,
                 keeps_tail: false,
+                keeps_words: false,
                 characters: usize::MAX,
             },
         };

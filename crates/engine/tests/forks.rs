@@ -60,7 +60,11 @@ impl Forks {
             id: (*id).to_owned(),
             stage: Stage::Transcript,
             kind: "user".into(),
-            text: format!("what stands in {id}"),
+            // No two of them say the same.
+            text: format!(
+                "{0} of the {0} in {id}",
+                ["amber", "birch", "cedar", "delta", "ember", "fjord", "glade"][id[1..].parse::<usize>().unwrap() % 7]
+            ),
             thread: None,
             at: None,
             score: 1.0,
@@ -78,6 +82,7 @@ impl Forks {
                 channel: "stdout".into(),
                 stores,
                 keeps_tail: true,
+                keeps_words: false,
                 characters: usize::MAX,
             },
         };
@@ -190,11 +195,11 @@ fn a_program_that_keeps_nothing_gets_its_parents_blocks_in_a_fork_too() {
     let all = turns(0..4);
     forks.said("old", &all);
     let first = forks.ask(2, "old", &["t1"], false).block;
-    assert!(first.contains("what stands in t1"), "{first}");
+    assert!(first.contains("birch of the birch in t1"), "{first}");
     forks.said("new", &fork("old", &all, &[turn(20, 20)]));
     let again = forks.ask(21, "new", &["t1"], false);
     assert_eq!((again.block.as_str(), again.id), (first.as_str(), None), "byte for byte, and nothing new");
     let more = forks.ask(22, "new", &["t1", "t2"], false).block;
-    assert!(more.starts_with(&first) && more[first.len()..].contains("what stands in t2"), "{more}");
+    assert!(more.starts_with(&first) && more[first.len()..].contains("cedar of the cedar in t2"), "{more}");
     assert_eq!(forks.ask(23, "old", &["t1"], false).block, first, "the parent has nothing of its fork");
 }

@@ -153,6 +153,7 @@ fn told(story: &Story, project: &str, budget: Option<usize>, characters: usize) 
             channel: "additionalContext".into(),
             stores: true,
             keeps_tail: true,
+            keeps_words: false,
             characters,
         },
     };
@@ -267,7 +268,7 @@ fn holds(n: usize, shape: Shape) {
             .unwrap_or_else(|e| panic!("{about}: {reference}: {e}\n{block}"));
     }
     // Whose it is, and whether it may still be running.
-    assert!(block.contains("little:last"), "{about}\n{block}");
+    assert!(block.contains("stopped: little, 2026-11-"), "{about}\n{block}");
     assert_eq!(block.contains("may still be running"), shape.ago < 10 * MINUTE, "{about}\n{block}");
     assert!(!block.contains("quobbilva") && !block.contains("little:foreign"), "{about}\n{block}");
 }

@@ -86,13 +86,17 @@ impl Told {
 
     /// As a session in a project would be told; as a person without one.
     fn ask(&mut self, workspace: Option<&str>, text: &str) -> Recalled {
+        self.ask_as(workspace, text, false)
+    }
+
+    fn ask_as(&mut self, workspace: Option<&str>, text: &str, deep: bool) -> Recalled {
         let at = self.story.at();
         let place = workspace.map(|id| {
             let hint = Hint { workspace: Some(id.to_owned()), thread: None };
             let key = SessionKey::from("little:asks".to_owned());
             at.read(|tx| Audience::of(tx, at.agent_no, &key, &hint)).unwrap()
         });
-        let question = Question { text, most: 20, deep: false };
+        let question = Question { text, most: 20, deep };
         recall::recall(&at, &mut self.index, place.as_ref(), &question).unwrap()
     }
 }
@@ -306,5 +310,8 @@ fn the_words_themselves_are_told_where_they_answer_and_nothing_says_it_already()
     let found = told.ask(None, "who gets the key from Maier?");
     assert_eq!(texts(&found)[0], "Maier gets the key, always");
     assert!(!found.items.iter().any(|i| i.stage == Stage::Transcript && i.text.contains("Maier")), "{found:?}");
-    assert!(found.dropped.iter().any(|d| d.why == format!("all of it stands in {leaf}")), "{found:?}");
+    // The leaf has every word of the question, so that the words themselves are not even looked for.
+    assert_eq!(found.dropped, [], "{found:?}");
+    let deep = told.ask_as(None, "who gets the key from Maier?", true);
+    assert!(deep.dropped.iter().any(|d| d.why == format!("all of it stands in {leaf}")), "{deep:?}");
 }

@@ -27,6 +27,7 @@ mod lines;
 mod live;
 mod memory;
 mod odd_sessions;
+mod once;
 mod place;
 mod recall;
 mod review;

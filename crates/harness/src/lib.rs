@@ -81,7 +81,10 @@ pub trait Harness: Sync {
 
     /// How it treats injected context. Meaningful only where hooks inject any.
     fn injection(&self) -> Injection {
-        self.hooking().map_or(Injection { channel: "none", stores: true, characters: 0 }, |hooking| hooking.injection)
+        self.hooking()
+            .map_or(Injection { channel: "none", stores: true, keeps_words: false, characters: 0 }, |hooking| {
+                hooking.injection
+            })
     }
 
     /// Decodes a hook's payload.

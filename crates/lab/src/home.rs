@@ -119,11 +119,12 @@ impl LabHome {
                 channel: "stdout".into(),
                 stores: true,
                 keeps_tail: true,
+                keeps_words: false,
                 characters: usize::MAX,
             },
         };
         let audience = recall::Audience::at(&at, &ask.session, &ask.hint)?;
-        let most = inject::budget::items(Event::Prompt, Some(budget));
+        let most = inject::budget::items(Some(budget));
         let asked = recall::Question { text: prompt, most, deep: false };
         inject::assemble(&at, &ask, recall::recall(&at, index, Some(&audience), &asked)?)
     }

@@ -6,7 +6,7 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::engine::{ContextRequest, Engine};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::inject::{ContextId, Event};
-use heirloom_engine::report::contexts::{ContextReport, PromptExplained};
+use heirloom_engine::report::contexts::{ContextReport, PromptExplained, ReplayReport};
 
 use super::explained::{self, Limits};
 use crate::context::{Context, Global};
@@ -83,7 +83,7 @@ struct Replay {
     /// Its id, as x:17
     id: String,
 
-    /// Say why each part is there, and what was left out
+    /// Say of every line why it was chosen, and what was left out and why
     #[arg(long)]
     why: bool,
 }
@@ -217,12 +217,13 @@ fn replay(global: &Global, args: &Replay) -> Result<Exit> {
     show(&engine, global, id, args.why)
 }
 
-/// Prints a context that was given, byte for byte; with `why`, also its parts and what was left out.
+/// Prints a context that was given, byte for byte; with `why`, also why each line is there and what was left out. A
+/// record that does not fit its digest is a problem.
 pub fn show(engine: &Engine, global: &Global, id: ContextId, why: bool) -> Result<Exit> {
     let report = engine.replay(id)?;
     if global.json {
         print::report(&report);
-        return Ok(Exit::Ok);
+        return Ok(if report.given.sound == Some(false) { Exit::Damaged } else { Exit::Ok });
     }
     let Some(block) = report.block() else {
         print::note("its words were forgotten; that it was given is still known");
@@ -247,10 +248,50 @@ pub fn show(engine: &Engine, global: &Global, id: ContextId, why: bool) -> Resul
             let tokens = part["tokens"].to_string();
             part_line(part["part"].as_str().unwrap_or("?"), &tokens, part["cacheable"] == true, items);
         }
+        lines(block, &report);
         let dropped = report.list("dropped");
         explained::left_out(dropped.map(|d| (d["id"].as_str().unwrap_or("?"), d["why"].as_str().unwrap_or("?"))));
+        match report.content.as_ref().and_then(|content| content["dropped_more"].as_u64()) {
+            None | Some(0) => {}
+            Some(more) => print::line(&format!("  and {} more, whose reasons were not stored", print::count(more))),
+        }
+        match report.given.sound {
+            Some(true) => print::line(&Paint::stdout().dim("The record fits its digest.")),
+            Some(false) => {}
+            None => print::line("This record is older than its digests: why a line was chosen was not stored."),
+        }
+    }
+    if report.given.sound == Some(false) {
+        print::note("this record does not fit its digest: it is not what was stored when the context was given");
+        return Ok(Exit::Damaged);
     }
     Ok(Exit::Ok)
+}
+
+/// The most columns of a line that are repeated to say why it is there.
+const SHOWN: usize = 72;
+
+/// Prints each line of a block with why it was chosen.
+fn lines(block: &str, report: &ReplayReport) {
+    let paint = Paint::stdout();
+    let text: Vec<&str> = block.lines().collect();
+    let mut whose = "";
+    for line in report.list("lines") {
+        let part = line["part"].as_str().unwrap_or("?");
+        if part != whose {
+            whose = part;
+            print::line("");
+            print::line(&paint.bold(&print::safe_line(part)));
+        }
+        let said = line["line"].as_u64().and_then(|n| text.get(usize::try_from(n).ok()?.checked_sub(1)?));
+        print::line(&format!("  {}", print::cut(&print::safe_line(said.map_or("?", |said| said.trim())), SHOWN)));
+        let stage = line["stage"].as_str().map(str::to_owned);
+        let score = line["score"].as_f64().map(|score| format!("score {score:.2}"));
+        let why = line["why"].as_array().into_iter().flatten().filter_map(|why| why.as_str());
+        let why = Some(why.collect::<Vec<_>>().join(", ")).filter(|why| !why.is_empty());
+        let all: Vec<String> = [stage, score, why].into_iter().flatten().collect();
+        print::line(&format!("      {}", paint.dim(&print::safe_line(&all.join(" · ")))));
+    }
 }
 
 fn list(global: &Global, args: &List) -> Result<Exit> {

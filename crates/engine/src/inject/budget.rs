@@ -5,10 +5,10 @@
 //! out lines already printed.
 
 use super::dedup::Held;
-use super::{Event, PartGiven};
+use super::told::{Line, Source, Told};
+use super::{Event, PartGiven, Said};
 use crate::recall::recalled::Dropped;
 use crate::scope::named;
-use crate::text::similarity;
 use crate::text::words::runs;
 use crate::tokens::tokens;
 
@@ -72,9 +72,12 @@ pub(super) fn most(event: Event, asked: Option<usize>, characters: usize) -> usi
     asked.unwrap_or(own).min(characters / TOKEN)
 }
 
-/// How many recalled items to fetch for this budget: about forty tokens each, and some to choose among.
-pub fn items(event: Event, asked: Option<usize>) -> usize {
-    (most(event, asked, usize::MAX) / 40).clamp(6, 80)
+/// How many recalled items a prompt gets unless somebody asks for a longer context: few that say something.
+const ITEMS: usize = 6;
+
+/// How many recalled items to fetch for this budget: each up to 170 tokens long.
+pub fn items(asked: Option<usize>) -> usize {
+    asked.map_or(ITEMS, |most| (most / 170).clamp(ITEMS, 80))
 }
 
 /// A part before it is cut: pieces of text, some of which refer to an item.
@@ -96,17 +99,29 @@ pub(super) struct Piece {
     pub version: Option<Vec<u8>>,
     /// The level of a heading, which is printed only before a line; 0 for a line.
     pub level: usize,
+    /// Why it was chosen.
+    pub why: Chosen,
+}
+
+/// Why a line was chosen.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub(super) struct Chosen {
+    /// The stage of recall that found it; for a line of a page or a handoff `None`.
+    pub stage: Option<&'static str>,
+    pub score: Option<f64>,
+    /// In words.
+    pub reasons: Vec<String>,
 }
 
 impl Piece {
     pub fn heading(text: impl Into<String>) -> Piece {
         let text = text.into();
         let level = text.bytes().take_while(|b| *b == b'#').count().max(1);
-        Piece { text, item: None, version: None, level }
+        Piece { text, item: None, version: None, level, why: Chosen::default() }
     }
 
     pub fn line(text: impl Into<String>, item: Option<String>) -> Piece {
-        Piece { text: text.into(), item, version: None, level: 0 }
+        Piece { text: text.into(), item, version: None, level: 0, why: Chosen::default() }
     }
 
     /// A line with the words of a turn. The words identify it, whatever is printed around them: a handoff and recall
@@ -115,27 +130,33 @@ impl Piece {
         Piece { version: Some(wording(words)), ..Piece::line(text, Some(turn)) }
     }
 
+    /// What it is called where it is left out.
+    fn id(&self, part: Part) -> String {
+        self.item.clone().unwrap_or_else(|| part.name().to_owned())
+    }
+
     /// The bytes that distinguish this wording or version from another.
     pub fn identity(&self) -> &[u8] {
         self.version.as_deref().unwrap_or(self.text.as_bytes())
     }
 }
 
-/// Cuts the drafts to their shares. `held`: what the session's context already contains.
+/// Cuts the drafts to their shares. `held`: the items the session's context already contains; `told`: what its model has
+/// been told in whatever words.
 pub(super) fn share(
     event: Event,
     most: usize,
     drafts: &[Draft],
     held: &Held,
+    mut told: Told,
     dropped: &mut Vec<Dropped>,
 ) -> Vec<PartGiven> {
     let has_tail = drafts.iter().any(|d| d.part == Part::Tail && !d.pieces.is_empty());
     let weight = |part: Part, characters: usize| if part == Part::Tail && has_tail { TAIL } else { characters };
     let mut wanted: Vec<(&Draft, Vec<&Piece>, usize)> = Vec::new();
-    let mut printed: Vec<Printed> = Vec::new();
     for (part, characters) in table(event) {
         for draft in drafts.iter().filter(|d| d.part == *part) {
-            let fresh = fresh(draft, held, &mut printed, dropped);
+            let fresh = fresh(draft, held, &mut told, dropped);
             wanted.push((draft, fresh, weight(*part, *characters)));
         }
     }
@@ -154,14 +175,14 @@ pub(super) fn share(
         for ((draft, pieces, _), share) in
             wanted.iter().zip(&shares).filter(|((d, ..), _)| d.part.is_cacheable() == cacheable)
         {
-            let pieces = unprinted(draft.part, pieces, &printed, dropped);
+            let pieces = untold(draft.part, pieces, &told, dropped);
             // Room a volatile part leaves goes to the next.
             let room = if cacheable { *share } else { share + left };
             let Some((given, kept)) = fit(draft.part, &pieces, draft.newest_last, room, dropped) else {
                 left = if cacheable { left + share } else { room };
                 continue;
             };
-            printed.extend(kept.iter().map(|p| Printed::of(p, draft.part)));
+            kept.iter().for_each(|p| told.add(Line::of(&p.text), Source::Part(draft.part)));
             left = if cacheable { left + share - given.tokens } else { room - given.tokens };
             out.push(given);
         }
@@ -170,11 +191,11 @@ pub(super) fn share(
 }
 
 /// The pieces the session does not hold yet. A line without an item is identified by its words.
-fn fresh<'d>(draft: &'d Draft, held: &Held, printed: &mut Vec<Printed>, dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
+fn fresh<'d>(draft: &'d Draft, held: &Held, told: &mut Told, dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
     let mut out = Vec::new();
     for piece in &draft.pieces {
         if piece.level == 0 && held.has(piece.item.as_deref().unwrap_or(draft.part.name()), piece.identity()) {
-            printed.push(Printed::of(piece, draft.part));
+            told.add(Line::of(&piece.text), Source::Part(draft.part));
             if let Some(item) = &piece.item {
                 dropped.push(Dropped { id: item.clone(), why: "given before, and nothing was cut since".into() });
             }
@@ -182,20 +203,81 @@ fn fresh<'d>(draft: &'d Draft, held: &Held, printed: &mut Vec<Printed>, dropped:
         }
         out.push(piece);
     }
+    untold(draft.part, &out, told, dropped)
+}
+
+/// The pieces whose words were not told elsewhere.
+fn untold<'d>(part: Part, pieces: &[&'d Piece], told: &Told, dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
+    let mut out = Vec::new();
+    for piece in pieces {
+        // The newest turns are a quotation: one that was repeated is still part of it.
+        let quotes = piece.level > 0 || part == Part::Tail;
+        match Some(Line::of(&piece.text)).filter(|_| !quotes).and_then(|line| told.says(&line, part)) {
+            Some(source) => dropped.push(Dropped { id: piece.id(part), why: source.why() }),
+            None => out.push(*piece),
+        }
+    }
     out
 }
 
-/// A line that is already printed.
-struct Printed {
-    words: similarity::ItemWords,
-    item: Option<String>,
-    part: Part,
+/// How well a heading fits a statement that stands under several: lower fits better.
+const FITS: [&str; 12] =
+    ["goal", "doing", "open", "deci", "next", "blocked", "constraint", "rule", "error", "progress", "last", "done"];
+
+fn fit_of(heading: &str) -> usize {
+    let heading = heading.to_lowercase();
+    FITS.iter().position(|name| heading.contains(name)).unwrap_or(FITS.len())
 }
 
-impl Printed {
-    fn of(piece: &Piece, part: Part) -> Printed {
-        Printed { words: similarity::words(core(&piece.text)), item: piece.item.clone(), part }
+/// Leaves each statement of a part once, under the heading that fits best, with the id by which it can be closed.
+pub(super) fn distinct(draft: &mut Draft, dropped: &mut Vec<Dropped>) {
+    // The index of a line, what it says, and how well it fits where it stands.
+    let mut kept: Vec<(usize, Line, usize)> = Vec::new();
+    let mut gone: Vec<usize> = Vec::new();
+    let mut heading = String::new();
+    for n in 0..draft.pieces.len() {
+        let piece = &draft.pieces[n];
+        if piece.level > 0 {
+            heading.clone_from(&piece.text);
+            continue;
+        }
+        // A line may bring its heading along: `**Doing.** …`
+        let fits = piece.text.strip_prefix("**").and_then(|t| t.split_once("**")).map_or(heading.as_str(), |(h, _)| h);
+        let (line, fits) = (Line::of(&piece.text), fit_of(fits));
+        let same = kept.iter().position(|(_, other, _)| line.repeats(other) || other.repeats(&line));
+        let Some(same) = same else {
+            kept.push((n, line, fits));
+            continue;
+        };
+        let (other_at, other, other_fits) = &kept[same];
+        let (other_at, says_more) = (*other_at, line.len() > other.len());
+        let stays = if (fits, !says_more) < (*other_fits, false) { n } else { other_at };
+        let goes = if stays == n { other_at } else { n };
+        let closes = |id: &String| matches!(id.split_once(':'), Some(("l" | "m" | "u" | "p", _)));
+        let of_stays = if stays == n { &line } else { other };
+        let of_goes = if stays == n { other } else { &line };
+        let lost: Vec<String> =
+            of_goes.refs.iter().filter(|id| closes(id) && !of_stays.refs.contains(id)).cloned().collect();
+        let lost = if of_stays.refs.iter().any(closes) { Vec::new() } else { lost };
+        let why = match &draft.pieces[stays].item {
+            Some(item) => format!("says what {item} says"),
+            None => format!("stands in {}", draft.part.name()),
+        };
+        dropped.push(Dropped { id: draft.pieces[goes].id(draft.part), why });
+        gone.push(goes);
+        if !lost.is_empty() {
+            let text = draft.pieces[stays].text.trim_end();
+            draft.pieces[stays].text = format!("{text} [{}]\n", lost.join(" "));
+        }
+        let fits = if stays == n { fits } else { *other_fits };
+        let line = Line::of(&draft.pieces[stays].text);
+        kept[same] = (stays, line, fits);
     }
+    let mut n = 0;
+    draft.pieces.retain(|_| {
+        n += 1;
+        !gone.contains(&(n - 1))
+    });
 }
 
 /// Only the words of a text.
@@ -204,7 +286,8 @@ fn wording(text: &str) -> Vec<u8> {
     words.map(|(_, word)| word.to_lowercase()).collect::<Vec<_>>().join(" ").into_bytes()
 }
 
-/// The content of a line, without its bullet, the name before it, and the date and reference after it.
+/// The content of a line, without its bullet, the name before it, and what it says of itself after it: who, when, where
+/// it leads.
 pub(super) fn core(line: &str) -> &str {
     let line = line.trim().trim_start_matches("- ");
     let line = line
@@ -212,29 +295,16 @@ pub(super) fn core(line: &str) -> &str {
         .and_then(|l| l.split_once("**"))
         .map_or(line, |(_, l)| l.trim_start_matches([':', ' ']));
     let line = line.split_once(" · ").map_or(line, |(l, _)| l);
-    line.rsplit_once(" [").map_or(line, |(l, _)| l)
+    let line = line.rsplit_once(" [").map_or(line, |(l, _)| l);
+    // What a recalled line says of itself: `(user, 2026-11-20 10:01)`.
+    let about = |inner: &str| inner.ends_with(')') && inner.split([' ', ')']).any(is_day);
+    line.rsplit_once(" (").filter(|(_, inner)| about(inner)).map_or(line, |(l, _)| l)
 }
 
-/// Removes pieces whose words, or whose file, are already in another part.
-fn unprinted<'d>(part: Part, pieces: &[&'d Piece], printed: &[Printed], dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
-    let mut out = Vec::new();
-    for piece in pieces {
-        let this = Printed::of(piece, part);
-        let file = this.item.as_deref().is_some_and(|i| i.contains(':'));
-        let same = |other: &&Printed| {
-            other.part != part
-                && ((file && other.item == this.item)
-                    || (this.words.len() > 1 && similarity::same(&other.words, &this.words)))
-        };
-        match printed.iter().find(same).filter(|_| piece.level == 0) {
-            Some(earlier) => {
-                let id = piece.item.clone().unwrap_or_else(|| part.name().to_owned());
-                dropped.push(Dropped { id, why: format!("stands in {}", earlier.part.name()) });
-            }
-            None => out.push(*piece),
-        }
-    }
-    out
+/// Whether a word is a day: `2026-11-20`.
+fn is_day(word: &str) -> bool {
+    word.len() == 10
+        && word.bytes().enumerate().all(|(n, b)| if matches!(n, 4 | 7) { b == b'-' } else { b.is_ascii_digit() })
 }
 
 /// The pieces that fit; a heading only before a line.
@@ -278,9 +348,16 @@ fn fit<'d>(
         return None;
     }
     let text: String = kept.iter().map(|p| p.text.as_str()).collect();
-    let lines = kept.iter().filter(|p| p.level == 0);
-    let said = lines.clone().map(|p| (p.item.clone(), p.identity().to_vec())).collect();
+    let mut said = Vec::new();
+    let mut line = 0;
+    for piece in &kept {
+        if piece.level == 0 {
+            let version = piece.identity().to_vec();
+            said.push(Said { item: piece.item.clone(), version, line, why: piece.why.clone() });
+        }
+        line += piece.text.matches('\n').count();
+    }
     let given = PartGiven { part, cacheable: part.is_cacheable(), tokens: tokens(&text), text, said };
-    let kept = lines.copied().collect();
+    let kept = kept.into_iter().filter(|p| p.level == 0).collect();
     Some((given, kept))
 }

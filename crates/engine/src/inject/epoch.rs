@@ -7,7 +7,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::{Event, dedup};
-use crate::audience::Audience;
+use crate::audience::{Audience, ToldCut};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
@@ -63,6 +63,13 @@ pub fn cause(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Optio
         .optional()?
         .flatten();
     Ok(found.map(|name| if name == "clear" { Cause::Clear } else { Cause::Compact }))
+}
+
+/// The last cut of a session's context that its hooks told of.
+pub fn told_cut(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Option<ToldCut>> {
+    let Some(at) = row(tx, agent_no, session)?.and_then(|row| row.cut_at) else { return Ok(None) };
+    let is_compaction = cause(tx, agent_no, session)? != Some(Cause::Clear);
+    Ok(Some(ToldCut { at, is_compaction }))
 }
 
 /// Whether a cut was announced and not yet reported as done.

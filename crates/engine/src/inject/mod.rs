@@ -11,18 +11,19 @@ pub mod epoch;
 mod parts;
 mod print;
 mod record;
+mod told;
 
 pub(crate) use record::forget as forget_given;
 
 use serde_json::{Value, json};
 
-use crate::audience::{Audience, Hint};
+use crate::audience::{Audience, Hint, Keeps};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
-use crate::ledger::Audit;
+use crate::ledger::{Audit, Read};
 use crate::program::HookCall;
 use crate::recall::recalled::{Dropped, Recalled};
-use crate::scope::{SessionKey, named};
+use crate::scope::{AgentNo, SessionKey, named};
 use crate::tokens::{cut, tokens};
 use crate::tree::AssistantHome;
 
@@ -66,6 +67,8 @@ pub struct Capabilities {
     pub stores: bool,
     /// The program keeps the newest turns itself; otherwise they are given, too.
     pub keeps_tail: bool,
+    /// Over a compaction the program keeps what the person said, beside its summary.
+    pub keeps_words: bool,
     /// The most characters it accepts.
     pub characters: usize,
 }
@@ -78,14 +81,20 @@ impl Capabilities {
             channel: call.injection.channel.to_owned(),
             stores: call.injection.stores,
             keeps_tail: true,
+            keeps_words: call.injection.keeps_words,
             characters: call.injection.characters,
         }
+    }
+
+    /// What stands in the context of its model without us.
+    pub fn keeps(&self) -> Keeps {
+        Keeps { turns: self.keeps_tail, words: self.keeps_words }
     }
 
     fn manifest(&self) -> Value {
         json!({
             "program": self.program, "channel": self.channel, "stores": self.stores, "keeps_tail": self.keeps_tail,
-            "characters": self.characters,
+            "keeps_words": self.keeps_words, "characters": self.characters,
         })
     }
 }
@@ -102,6 +111,15 @@ pub struct Ask<'a> {
     pub can: Capabilities,
 }
 
+impl Ask<'_> {
+    /// Who asks, with what its program keeps.
+    pub fn audience(&self, tx: &Read, agent_no: AgentNo) -> Result<Audience> {
+        let audience = Audience::of(tx, agent_no, &self.session, &self.hint)?;
+        let cut = epoch::told_cut(tx, agent_no, &self.session)?;
+        Ok(Audience { keeps: self.can.keeps(), cut, ..audience })
+    }
+}
+
 /// A part as it is given.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PartGiven {
@@ -110,14 +128,25 @@ pub struct PartGiven {
     pub cacheable: bool,
     pub tokens: usize,
     pub text: String,
-    /// The items its lines refer to, each with the bytes that identify its version.
-    said: Vec<(Option<String>, Vec<u8>)>,
+    said: Vec<Said>,
+}
+
+/// A line of a part.
+#[derive(Clone, PartialEq, Debug)]
+struct Said {
+    /// The item it refers to.
+    item: Option<String>,
+    /// The bytes that identify its version.
+    version: Vec<u8>,
+    /// Where it begins in the text of its part, counted from 0.
+    line: usize,
+    why: budget::Chosen,
 }
 
 impl PartGiven {
     /// The ids its lines refer to; `heirloom expand` takes them.
     pub fn items(&self) -> impl Iterator<Item = &str> {
-        self.said.iter().filter_map(|(item, _)| item.as_deref())
+        self.said.iter().filter_map(|said| said.item.as_deref())
     }
 }
 
@@ -157,7 +186,7 @@ pub fn give(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> 
 pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     let mut given = plan(at, ask, recalled)?;
     if !given.parts.is_empty() {
-        given.block = print::block(&given, None, at.ledger.now(), at);
+        given.block = print::block(&given, None, at);
     }
     given.tokens = tokens(&given.block);
     Ok(given)
@@ -166,16 +195,23 @@ pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Giv
 /// The planned context, in parts.
 pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     at.read(|tx| {
-        let audience = Audience::of(tx, at.agent_no, &ask.session, &ask.hint)?;
+        let audience = ask.audience(tx, at.agent_no)?;
         let epoch = epoch::of(tx, &audience, ask.event)?;
         let now = at.ledger.now();
         let seen = record::last(tx, &audience, epoch)?;
-        let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &audience, epoch)?)?;
+        let stretches = dedup::stretches(tx, &audience, epoch)?;
+        let held = dedup::held(tx, at.agent_no, &stretches)?;
         let Recalled { items, mut dropped, degraded } = recalled;
-        let drafts = parts::drafts(at, tx, ask, &audience, items, now)?;
+        let mut drafts = parts::drafts(at, tx, ask, &audience, items, now)?;
+        drafts.iter_mut().for_each(|draft| budget::distinct(draft, &mut dropped));
+        // Most prompts recall nothing: then there is nothing to compare.
+        let told = match drafts.iter().all(|draft| draft.pieces.is_empty()) {
+            true => told::Told::default(),
+            false => told::Told::of(tx, &audience, &stretches)?,
+        };
         let most = budget::most(ask.event, ask.budget, ask.can.characters);
         let spare = most.saturating_sub(print::FENCE_TOKENS);
-        let mut parts = budget::share(ask.event, spare, &drafts, &held, &mut dropped);
+        let mut parts = budget::share(ask.event, spare, &drafts, &held, told, &mut dropped);
         // Room was assigned in restoration order; a prompt cache needs stable parts first.
         parts.sort_by_key(|p| (!p.cacheable, p.part));
         let fingerprint =

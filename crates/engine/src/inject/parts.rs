@@ -1,6 +1,7 @@
 //! The content of each part of a context, before anything is cut.
 
-use super::budget::{Draft, Part, Piece, core};
+use super::budget::{Chosen, Draft, Part, Piece, core};
+use super::told::references;
 use super::{Ask, Event, RUNNING_MS};
 use crate::clock::Millis;
 use crate::distill::standing::{give_ids, still_stands};
@@ -15,11 +16,10 @@ use crate::lineage::distillate::Distillate;
 use crate::memory::pending::{self, NoticeKind};
 use crate::memory::{Scope, find, is_stale};
 use crate::pages::PageKey;
-use crate::recall::{self, Audience, Item};
+use crate::recall::{self, Audience, Item, Stage};
 use crate::redact::redact;
 use crate::render::{self, memory};
 use crate::scope::{NodeId, SessionNo, ThreadNo, TurnId};
-use crate::see::See;
 use crate::thread::{self, Lately};
 use crate::tokens::cut;
 use crate::transcript::{read, recent};
@@ -50,8 +50,14 @@ const KNOWN_OF_PROJECT: usize = 8;
 const TAIL: usize = 12;
 const TAIL_TOKENS: usize = 250;
 
-/// The most tokens of a recalled item: enough to recognise it; `expand` shows the rest.
-const RECALLED_TOKENS: usize = 110;
+/// The most tokens of a recalled item: a whole passage; `expand` shows the rest.
+const RECALLED_TOKENS: usize = 170;
+
+/// The most remarks of a handoff: what was said beside the work and is none of it.
+const REMARKS: usize = 3;
+
+/// Sections of a thread's page that are for people: what they lead to, every line leads to as well.
+const FOR_PEOPLE: [&str; 1] = ["Lineage"];
 
 pub(super) fn drafts(
     at: &AssistantHome,
@@ -74,13 +80,14 @@ pub(super) fn drafts(
     }
     if matches!(ask.event, Event::Start | Event::Clear | Event::Compact) {
         if let Some(thread) = &audience.thread {
-            add(Part::Thread, pieces(&render::thread_page(at, tx, &thread.file)?, 2), false);
+            add(Part::Thread, of_thread(&render::thread_page(at, tx, &thread.file)?), false);
         }
         add(Part::Memory, of_memory(at, tx, audience, now)?, false);
         add(Part::Pages, of_pages(at)?, true);
     }
-    add(Part::Recall, recalled(at, items), false);
+    add(Part::Recall, recalled(at, items, ask.event), false);
     for draft in &mut out {
+        explain(draft);
         for piece in &mut draft.pieces {
             if let Some(id) = piece.item.as_deref().filter(|id| id.contains(':')) {
                 piece.version = file_table::item(tx, at.agent_no, id)?.map(|e| e.digest.to_vec());
@@ -88,6 +95,68 @@ pub(super) fn drafts(
         }
     }
     Ok(out)
+}
+
+/// Says of each line of a page or a handoff where it stands there: that is why it is given.
+fn explain(draft: &mut Draft) {
+    let mut heading = String::new();
+    for piece in &mut draft.pieces {
+        if piece.level > 0 {
+            heading = piece.text.trim_start_matches('#').trim().to_owned();
+        } else if piece.why == Chosen::default() {
+            let place = match draft.part {
+                Part::Pages => "a page of the person's own",
+                Part::Memory => "Tier 1",
+                Part::Thread => "the thread's page",
+                Part::Handoff => "the handoff",
+                Part::Tail => "the newest turns",
+                Part::Recall => "recall",
+            };
+            let under = if heading.is_empty() { String::new() } else { format!(", under {heading}") };
+            piece.why.reasons = vec![format!("stands in {place}{under}")];
+        }
+    }
+}
+
+/// A handoff as it is given: of remarks beside the work only the last.
+fn of_handoff(d: &Distillate) -> Vec<Piece> {
+    let last = d.context.len().saturating_sub(REMARKS);
+    let d = Distillate { context: d.context[last..].to_vec(), ..d.clone() };
+    pieces(&handoff::render(&d, HANDOFF_TOKENS), 3)
+}
+
+/// A thread's page without what is for people.
+fn of_thread(page: &str) -> Vec<Piece> {
+    let mut out = Vec::new();
+    let mut left_out = false;
+    for piece in pieces(page, 2) {
+        let text = piece.text.trim();
+        if piece.level > 0 {
+            left_out = FOR_PEOPLE.contains(&text.trim_start_matches('#').trim());
+        }
+        // The line below the title: the key, when it was worked in, who takes part.
+        let about = match out.as_mut_slice() {
+            [title] if piece.level == 0 => Some(title).filter(|title: &&mut Piece| title.level > 0 && is_about(text)),
+            _ => None,
+        };
+        match about {
+            Some(title) => {
+                let said: Vec<&str> =
+                    text.split(" · ").filter(|said| !said.starts_with('`') && *said != "active").collect();
+                if !said.is_empty() {
+                    title.text = format!("{} · {}\n", title.text.trim_end(), said.join(" · "));
+                }
+            }
+            None if left_out => {}
+            None => out.push(piece),
+        }
+    }
+    out
+}
+
+/// Whether a line below a page's title is about the page: nothing in it leads anywhere.
+fn is_about(line: &str) -> bool {
+    line.contains(" · ") && references(line).is_empty() && !line.starts_with(['-', '*'])
 }
 
 /// The replacement for what was cut from this session's context.
@@ -101,7 +170,7 @@ fn handoff_of_own(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<
     let nodes: Vec<String> = standing.nodes.iter().map(NodeId::to_string).collect();
     let reference = if nodes.is_empty() { String::new() } else { format!(" [{}]", nodes.join(" ")) };
     let mut out = vec![Piece::heading(format!("## Before the compaction{reference}\n"))];
-    out.extend(pieces(&handoff::render(&d, HANDOFF_TOKENS), 3));
+    out.extend(of_handoff(&d));
     Ok(out)
 }
 
@@ -116,11 +185,11 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
         let before = render::SessionStanding::within(tx, earlier.session_no, Some(&members_of(tx, audience)?))?;
         d = fold::fold(&now_standing(at, tx, audience, earlier.session_no, &before.distillate)?, &d);
     }
-    let mut out = vec![Piece::heading(format!("## Where the last session stopped: {}\n", named(at, last, now)))];
-    let nodes: Vec<String> = standing.nodes.iter().map(NodeId::to_string).collect();
-    if !nodes.is_empty() {
-        out.push(Piece::line(format!("All of it: `{}`\n", See::of("expand", &nodes[0])), None));
-    }
+    // The way down is a node, or the session itself.
+    let node = standing.nodes.first().map(NodeId::to_string);
+    let down = node.unwrap_or_else(|| render::line(last.session.as_str()));
+    let mut out =
+        vec![Piece::heading(format!("## Where the last session stopped: {} [{down}]\n", named(at, last, now)))];
     if d.is_empty() {
         let opener = Opener::default();
         // A session may have been in several threads: only turns of this one are given (R10.3).
@@ -135,7 +204,7 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
             out.extend(word_for_word(at, tx, &opener, turn, 60)?);
         }
     } else {
-        out.extend(pieces(&handoff::render(&d, HANDOFF_TOKENS), 3));
+        out.extend(of_handoff(&d));
     }
     Ok(out)
 }
@@ -165,8 +234,8 @@ fn meanwhile(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) ->
         let d = now_standing(at, tx, audience, other.session_no, &standing.distillate)?;
         let said = d.in_progress.last().or(d.done.last()).or(d.goal.as_ref()).map(|i| format!(": {}", i.text));
         let node = standing.nodes.first().map(NodeId::to_string);
-        let reference = node.as_ref().map(|n| format!(" · [{n}]")).unwrap_or_default();
-        let text = format!("- {}{}{reference}\n", named(at, &other, now), said.unwrap_or_default());
+        let down = node.clone().unwrap_or_else(|| render::line(other.session.as_str()));
+        let text = format!("- {}{} · [{down}]\n", named(at, &other, now), said.unwrap_or_default());
         out.push(Piece::line(text, node));
     }
     if !out.is_empty() {
@@ -203,7 +272,7 @@ fn others(tx: &Read, audience: &Audience) -> Result<Vec<Lately>> {
     Ok(all)
 }
 
-/// `Codex, 2026-11-18 09:31, codex:0199… (still running)`.
+/// `codex, 2026-11-18 09:31, ended`.
 fn named(at: &AssistantHome, session: &Lately, now: Millis) -> String {
     let when = session.last_at.map(|then| format!(", {}", render::minute(at, then))).unwrap_or_default();
     let recent = session.last_at.is_some_and(|then| (0..RUNNING_MS).contains(&(now - then)));
@@ -212,7 +281,7 @@ fn named(at: &AssistantHome, session: &Lately, now: Millis) -> String {
         false if recent => ", active in the last ten minutes: it may still be running",
         false => "",
     };
-    format!("{}{when}{running} (`{}`)", session.session.harness(), render::line(session.session.as_str()))
+    format!("{}{when}{running}", session.session.harness())
 }
 
 /// The newest turns word for word, for a client that does not keep them.
@@ -231,7 +300,8 @@ fn tail(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>
 
 fn word_for_word(at: &AssistantHome, tx: &Read, opener: &Opener, turn: TurnId, most: usize) -> Result<Option<Piece>> {
     let Some(found) = read::find_turn(tx, opener, at.agent_no, turn)? else { return Ok(None) };
-    let words = cut(redact(&found.text).trim(), most).replace('\n', "\n  ");
+    let Some(said) = recall::spoken(found.role, found.kind, &found.text) else { return Ok(None) };
+    let words = cut(redact(&said).trim(), most).replace('\n', "\n  ");
     let when = found.at.map(|then| format!(", {}", render::minute(at, then))).unwrap_or_default();
     let who = found.speaker.as_deref().unwrap_or_else(|| crate::transcript::role_name(found.role));
     let id = turn.to_string();
@@ -249,7 +319,9 @@ fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) ->
         out.extend(pieces(&own, 2));
     }
     let lines = memory::tier1(at, tx)?;
-    out.extend(pieces(&memory::for_thread(&lines, &audience.threads(), audience.workspace.as_deref()), 2));
+    let tier1 = memory::for_thread(&lines, &audience.threads(), audience.workspace.as_deref());
+    // That another thread has nothing open is no news here.
+    out.extend(pieces(&tier1, 2).into_iter().filter(|piece| !piece.text.contains("**: nothing open")));
     out.extend(known_of_project(at, tx, audience, now)?);
     // An unconfirmed observation is given only in the thread it was made in, and what a person asked to remember of a
     // project in all its sessions (R9.5, R10.3).
@@ -327,7 +399,8 @@ fn of_pages(at: &AssistantHome) -> Result<Vec<Piece>> {
     Ok(out)
 }
 
-/// What a person wrote into a page, without rendered blocks; `None` for an unchanged page.
+/// What a person wrote into a page, without rendered blocks and without what the page came with; `None` for a page
+/// nobody wrote in.
 fn own_words(at: &AssistantHome, path: &RelPath) -> Result<Option<String>> {
     let Some(bytes) = at.files.read(path, LARGEST_FILE).ok().flatten() else { return Ok(None) };
     let mut doc = Document::parse(bytes);
@@ -335,12 +408,9 @@ fn own_words(at: &AssistantHome, path: &RelPath) -> Result<Option<String>> {
     for region in render::shared::regions(&PageKey::Memory) {
         doc.unset_region(region);
     }
-    let body = doc.body();
-    if bootstrap::is_untouched(path, &body) {
-        return Ok(None);
-    }
-    let text = redact(body.trim()).into_owned();
-    Ok(Some(text).filter(|t| !t.is_empty()))
+    let own = bootstrap::without_what_it_came_with(path, &doc.body());
+    let is_said = own.lines().any(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    Ok(is_said.then(|| redact(own.trim()).into_owned()))
 }
 
 /// Splits a text at its headings; text before the first heading is a section, too.
@@ -378,30 +448,31 @@ fn pieces(text: &str, level: usize) -> Vec<Piece> {
 
 /// The first id in the brackets at the end of a line.
 fn leads_to(line: &str) -> Option<String> {
-    let inner = line.trim_end().strip_suffix(']')?.rsplit_once('[')?.1;
-    let first = inner.split(' ').next()?;
-    let is_id = TurnId::parse(first).is_some()
-        || NodeId::parse(first).is_some()
-        || first.split_once(':').is_some_and(|(kind, rest)| kind.len() == 1 && !rest.is_empty());
-    is_id.then(|| first.to_owned())
+    references(line).into_iter().next()
 }
 
 /// The recalled items, one line each: text, date, confidence, thread.
-fn recalled(at: &AssistantHome, items: Vec<Item>) -> Vec<Piece> {
+fn recalled(at: &AssistantHome, items: Vec<Item>, event: Event) -> Vec<Piece> {
     let mut out = Vec::new();
     for item in items {
-        let mut about = vec![item.kind.clone()];
+        let mut about = vec![match item.stage {
+            Stage::Lineage => "summary".to_owned(),
+            Stage::Structured | Stage::Transcript => item.kind.clone(),
+        }];
         about.extend(item.at.map(|then| render::minute(at, then)));
         about.extend(item.thread.as_ref().map(|t| format!("of {}", render::line(t))));
         about.extend(item.marks.iter().cloned());
         let words = cut(&render::flat(&redact(&item.text)), RECALLED_TOKENS);
         let text = format!("- {} ({}) [{}]\n", words, about.join(", "), item.id);
-        out.push(match TurnId::parse(&item.id) {
+        let why = Chosen { stage: Some(item.stage.name()), score: Some(item.score), reasons: item.reasons };
+        let piece = match TurnId::parse(&item.id) {
             Some(_) => Piece::of_turn(text, item.id, &words),
             None => Piece::line(text, Some(item.id)),
-        });
+        };
+        out.push(Piece { why, ..piece });
     }
-    if !out.is_empty() {
+    // With a prompt nothing else is given, and what it is needs no title.
+    if !out.is_empty() && event != Event::Prompt {
         out.insert(0, Piece::heading("## Recalled\n"));
     }
     out

@@ -5,14 +5,18 @@ use rusqlite::{OptionalExtension, params};
 use serde_json::{Value, json};
 
 use super::dedup::{self, Stretch};
-use super::{Ask, Given, print};
+use super::{Ask, Given, PartGiven, Said, print};
 use crate::audience::Audience;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
-use crate::recall::given::{ContextId, open};
+use crate::recall::Dropped;
+use crate::recall::given::{ContextId, digest_of_content, open};
 use crate::scope::AgentNo;
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
+
+/// The most candidates that were left out and are stored with their reasons: a prompt waits for it.
+const DROPPED: usize = 32;
 
 /// zstd level: each record has a few kilobytes and is written once per prompt.
 const LEVEL: i32 = 3;
@@ -32,8 +36,7 @@ fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Res
     if last(tx, &given.audience, given.epoch)? > given.seen {
         let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &given.audience, given.epoch)?)?;
         given.parts.retain(|p| {
-            let has =
-                |(item, said): &(Option<String>, Vec<u8>)| held.has(item.as_deref().unwrap_or(p.part.name()), said);
+            let has = |said: &Said| held.has(said.item.as_deref().unwrap_or(p.part.name()), &said.version);
             !p.said.iter().all(has)
         });
     }
@@ -50,15 +53,18 @@ fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Res
         .unwrap_or(0);
     let id = ContextId(next + 1);
     let digest = print::hex(&blake3::keyed_hash(&key, print::body(&given.parts).as_bytes()).as_bytes()[..8]);
-    let block = print::block(&given, Some((id, &digest)), tx.now(), at);
-    let content = json!({
+    let block = print::block(&given, Some((id, &digest)), at);
+    let mut content = json!({
         "request": request, "degraded": given.degraded, "block": block,
         "profile": given.parts.iter().map(|p| json!({
             "part": p.part.name(), "cacheable": p.cacheable, "tokens": p.tokens,
             "items": p.items().collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
-        "dropped": given.dropped.iter().map(|d| json!({"id": d.id, "why": d.why})).collect::<Vec<_>>(),
+        "lines": print::lines(&given.parts).map(|(part, said, line)| why(part, said, line)).collect::<Vec<_>>(),
+        "dropped": dropped(&given.dropped),
+        "dropped_more": given.dropped.len().saturating_sub(DROPPED),
     });
+    content["digest"] = digest_of_content(&key, &content).into();
     let packed = zstd::bulk::compress(content.to_string().as_bytes(), LEVEL)
         .map_err(|e| Error::new(ErrorKind::Machine, "a context could not be packed").because(e))?;
     let manifest = manifest(tx, &ask.can.manifest())?;
@@ -84,8 +90,8 @@ fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Res
     let items: Vec<(String, Vec<u8>)> = given
         .parts
         .iter()
-        .flat_map(|p| p.said.iter().map(|(item, said)| (item.as_deref().unwrap_or(p.part.name()), said)))
-        .map(|(item, said)| (item.to_owned(), dedup::digest_of(&key, said)))
+        .flat_map(|p| p.said.iter().map(|said| (said.item.as_deref().unwrap_or(p.part.name()), &said.version)))
+        .map(|(item, version)| (item.to_owned(), dedup::digest_of(&key, version)))
         .collect();
     dedup::note(tx, &given.audience, given.epoch, id.0, &items)?;
     tx.note("context", id.to_string());
@@ -94,6 +100,21 @@ fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Res
     given.block = before + &block;
     given.tokens = tokens(&given.block);
     Ok(given)
+}
+
+/// Why a line stands in the block.
+fn why(part: &PartGiven, said: &Said, line: usize) -> Value {
+    let score = said.why.score.map(crate::recall::trace::round);
+    json!({
+        "line": line, "part": part.part.name(), "id": said.item, "stage": said.why.stage, "score": score,
+        "why": said.why.reasons,
+    })
+}
+
+/// What was left out and why, as much of it as is stored. That there were others still says least.
+fn dropped(all: &[Dropped]) -> Vec<Value> {
+    let (more, first): (Vec<&Dropped>, Vec<&Dropped>) = all.iter().partition(|d| d.why.starts_with("more than "));
+    first.into_iter().chain(more).take(DROPPED).map(|d| json!({"id": d.id, "why": d.why})).collect()
 }
 
 /// The last context a session was given in an epoch.

@@ -48,6 +48,7 @@ impl ContextRequest {
                 channel: "stdout".into(),
                 stores: true,
                 keeps_tail: true,
+                keeps_words: false,
                 characters: usize::MAX,
             },
             dry_run: false,
@@ -92,8 +93,8 @@ impl Instance {
 
     /// What answers a prompt. An index that cannot answer is no error: what does not need it is given all the same.
     fn recalled_for(&self, at: &AssistantHome, ask: &Ask, prompt: &str) -> Result<Recalled> {
-        let audience = recall::Audience::at(at, &ask.session, &ask.hint)?;
-        let most = inject::budget::items(ask.event, ask.budget);
+        let audience = at.read(|tx| ask.audience(tx, at.agent_no))?;
+        let most = inject::budget::items(ask.budget);
         let question = Question { text: prompt, most, deep: false };
         match self.asked(Some(at), |index| recall::recall(at, index, Some(&audience), &question)) {
             Ok(mut recalled) => {

@@ -3,6 +3,7 @@
 use super::Instance;
 use super::listener::Notice;
 use crate::error::{Error, ErrorKind, Result};
+use crate::inject::epoch;
 use crate::recall::{self, Audience, Hint, Question, Reach, Reference};
 use crate::report::expanded::ExpandReport;
 use crate::report::recalled::RecallReport;
@@ -70,7 +71,8 @@ impl Instance {
                 // A session nothing is stored of: the hint alone says where it is.
                 None => SessionKey::new("engine", "recall"),
             };
-            Audience::of(tx, agent_no, &key, &hint).map(Some)
+            let cut = epoch::told_cut(tx, agent_no, &key)?;
+            Ok(Some(Audience { cut, ..Audience::of(tx, agent_no, &key, &hint)? }))
         })
     }
 

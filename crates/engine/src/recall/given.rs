@@ -46,6 +46,16 @@ pub(crate) fn open(packed: &[u8]) -> Result<Option<Value>> {
     Ok(Some(serde_json::from_slice(&raw).map_err(|e| damaged().because(e))?))
 }
 
+/// The digest of a context's content, all of it but the digest itself, under the context's key.
+pub(crate) fn digest_of_content(key: &[u8], content: &Value) -> String {
+    let Ok(key) = <[u8; 32]>::try_from(key) else { return String::new() };
+    let mut content = content.clone();
+    if let Some(fields) = content.as_object_mut() {
+        fields.remove("digest");
+    }
+    blake3::keyed_hash(&key, content.to_string().as_bytes()).to_hex()[..16].to_owned()
+}
+
 /// A context as it was given.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Replayed {
@@ -59,7 +69,11 @@ pub struct Replayed {
     pub tokens: u64,
     /// The capabilities of the program.
     pub can: Value,
-    /// `None`: its text was removed by a forget. Else `request`, `profile`, `dropped`, `degraded`, `block` (FORMAT.md).
+    /// Whether the content is what was stored, by its digest; `None` for one that is forgotten or from before there
+    /// were such digests.
+    pub sound: Option<bool>,
+    /// `None`: its text was removed by a forget. Else `request`, `profile`, `lines`, `dropped`, `degraded`, `block`
+    /// (FORMAT.md).
     #[serde(skip)]
     pub content: Option<Value>,
 }
@@ -90,7 +104,7 @@ impl Replayed {
 pub fn replay(tx: &Read, agent_no: AgentNo, id: ContextId) -> Result<Replayed> {
     let found = tx
         .prepare_cached(
-            "SELECT session_key, event, epoch, at, fingerprint, tokens, manifest, content
+            "SELECT session_key, event, epoch, at, fingerprint, tokens, manifest, content, key
              FROM contexts JOIN capability_manifests USING (manifest_no) WHERE context_no = ?1 AND agent_no = ?2",
         )?
         .query_row(params![id.0, agent_no], |r| {
@@ -103,15 +117,19 @@ pub fn replay(tx: &Read, agent_no: AgentNo, id: ContextId) -> Result<Replayed> {
                 fingerprint: String::from_utf8_lossy(&r.get::<_, Vec<u8>>(4)?).into_owned(),
                 tokens: r.get::<_, i64>(5)? as u64,
                 can: serde_json::from_str(&r.get::<_, String>(6)?).unwrap_or_default(),
+                sound: None,
                 content: None,
             };
-            Ok((replayed, r.get::<_, Vec<u8>>(7)?))
+            Ok((replayed, r.get::<_, Vec<u8>>(7)?, r.get::<_, Vec<u8>>(8)?))
         })
         .optional()?;
-    let Some((replayed, packed)) = found else {
+    let Some((replayed, packed, key)) = found else {
         return Err(Error::not_found(format!("nothing was given as {id}")).hint("⟨context list⟩ shows what was given"));
     };
-    Ok(Replayed { content: open(&packed)?, ..replayed })
+    let content = open(&packed)?;
+    let digest = content.as_ref().and_then(|content| content.get("digest")?.as_str().map(str::to_owned));
+    let sound = content.as_ref().zip(digest).map(|(content, digest)| digest_of_content(&key, content) == digest);
+    Ok(Replayed { content, sound, ..replayed })
 }
 
 /// The newest contexts of a session, or of all sessions, newest first, without their content.

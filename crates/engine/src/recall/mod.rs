@@ -3,7 +3,7 @@
 //! [`query`] parses what was typed: terms, times ([`when`]), people ([`people`]) and the text for the embedder.
 //! [`mod@search`] finds and ranks turns and cuts out passages, [`files`] does so for visible files, [`expand()`] leads
 //! from any line of a page down to its turns. [`staged`] recalls: files and summaries first and, where they do not
-//! answer, `turns`. A search is an explicit lookup; nothing here injects anything.
+//! answer, `turns`, of which `withheld` keeps back what the model has ([`live`]) and what nobody said (`spoken`). A search is an explicit lookup; nothing here injects anything.
 
 mod alike;
 mod asked;
@@ -13,6 +13,7 @@ mod compounds;
 pub mod expand;
 pub mod files;
 pub mod given;
+pub mod live;
 pub mod named;
 mod neighbours;
 pub mod people;
@@ -21,6 +22,7 @@ pub mod query;
 pub mod recalled;
 pub mod search;
 pub mod snippet;
+mod spoken;
 pub mod staged;
 mod symbols;
 mod terms;
@@ -28,6 +30,7 @@ pub mod trace;
 mod turns;
 mod vector_search;
 pub mod when;
+mod withheld;
 mod within;
 
 pub use crate::audience::{Audience, Hint};
@@ -38,6 +41,7 @@ pub use program::Weights;
 pub use query::{Query, understand};
 pub use recalled::{Dropped, Item, Recalled, Stage};
 pub use search::{Filter, Hit, Legs, Searched, search};
+pub(crate) use spoken::spoken;
 pub use staged::{Question, recall};
 pub use trace::Trace;
 pub(crate) use turns::scope_of_turn;

@@ -4,14 +4,17 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::files::{Choice, FileFilter, FileHit, choose_files};
+use super::live::Live;
 use super::named::{Named, named};
 use super::query::{Query, Term, understand_naming};
 use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::search::Legs;
-use super::snippet::{MATCH_END, MATCH_START};
+use super::snippet::{self, MATCH_END, MATCH_START};
+use super::terms::needles;
 use super::turns::{Weak, of_turns, rank_turns};
 use super::vector_search::VectorSearch;
 use super::when;
+use super::withheld::{IN_CONTEXT, Sources, Withheld};
 use crate::audience::Audience;
 use crate::clock::Millis;
 use crate::error::Result;
@@ -22,13 +25,15 @@ use crate::memory::class::Verification;
 use crate::memory::leaf::class_of;
 use crate::memory::staleness::staleness;
 use crate::memory::{Class, class::Policy};
+use crate::redact::redact;
 use crate::render::memory::Scope;
 use crate::render::scope_of;
-use crate::scope::{FileNo, NodeId};
+use crate::scope::{FileNo, NodeId, TurnId};
 use crate::text::similarity;
 use crate::thread;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{Entry, Kind};
+use crate::tree::provenance::Provenance;
 
 /// The question of a recall.
 #[derive(Clone, Debug)]
@@ -122,11 +127,16 @@ pub fn recall(
         limit: CANDIDATES,
         ..FileFilter::default()
     };
+    let live = match audience.filter(|_| !question.deep) {
+        Some(audience) => at.read(|tx| Live::of(tx, audience))?,
+        None => Live::default(),
+    };
     let near = at.read(|tx| VectorSearch::of(tx, index, at.agent_no, &query, Legs::Fused, &mut out.degraded))?;
     let vector = near.map(VectorSearch::into_vector);
     // The audience is checked before a file is read: inadmissible files crowd out nothing (R10.3).
     let (mut admitted_files, mut refused) = (HashMap::new(), BTreeMap::new());
-    let mut admit = |entry: &Entry| admitted(at, audience, &named, entry, &mut admitted_files, &mut refused);
+    let who = (audience, &live);
+    let mut admit = |entry: &Entry| admitted(at, who, &named, entry, &mut admitted_files, &mut refused);
     let choice = Choice { vector: vector.as_deref(), enough: ENOUGH_FILES, admit: &mut admit };
     let found = choose_files(at, index, &query, &files, choice)?;
     out.dropped.extend(refused.into_iter().take(CANDIDATES).map(|(id, why)| Dropped { id, why: why.into() }));
@@ -146,21 +156,31 @@ pub fn recall(
         }
     }
     let structured = govern(items, &mut out.dropped);
-    // Similarity alone is not enough to skip the later stages.
+    // Similarity alone is not enough to skip the later stages; an item with every word of the question is.
     let answers = structured.iter().filter(|found| !found.by_meaning).count();
-    out.items = structured.into_iter().map(|found| found.item).collect();
+    let answered = answers >= ENOUGH || structured.iter().any(|found| found.is_complete);
+    let mut withheld = Withheld::new(&live, &query, question.deep, audience.is_some());
+    for found in structured {
+        withheld.given(&found.item.id, &found.item.text, Sources::Turns(found.sources));
+        out.items.push(found.item);
+    }
     let vector = vector.as_deref();
-    let turns = match question.deep || answers < ENOUGH {
-        true => Some(rank_turns(at, index, audience, &named, &query, vector, (question.most, !question.deep))?),
+    let turns = match question.deep || !answered {
+        true => {
+            let how = (question.most, !question.deep);
+            Some(rank_turns(at, index, audience, &named, &query, vector, &live, how)?)
+        }
         false => None,
     };
     let weak = Weak::of(index, at.agent_no, &query, vector.is_some(), turns.as_ref().map(|(found, _)| found))?;
     let lookup = Lookup { audience, named: &named, query: &query, vector, weak: &weak };
-    let summaries = of_nodes(at, index, &lookup, &mut out)?;
-    out.items.extend(summaries);
+    for (summary, ranges) in of_nodes(at, index, &lookup, (&live, &withheld), &mut out)? {
+        withheld.given(&summary.id, &summary.text, Sources::Ranges(ranges));
+        out.items.push(summary);
+    }
     unlike(&mut out);
     if let Some((found, ranking)) = &turns {
-        let turns = of_turns(at, &lookup, (found, ranking), question.most, &mut out)?;
+        let turns = of_turns(at, &lookup, (found, ranking), question.most, &mut withheld, &mut out)?;
         out.items.extend(turns);
     }
     for extra in out.items.split_off(out.items.len().min(question.most)) {
@@ -188,6 +208,11 @@ fn class_rank(kind: &str) -> usize {
     CLASSES.iter().position(|(name, _)| *name == kind).unwrap_or(CLASSES.len())
 }
 
+/// The turns an item was made of.
+fn sources(entry: &Entry) -> Vec<TurnId> {
+    Provenance::from_value(entry.fields.get("source")).turns
+}
+
 /// That a file may be given: its thread's label and the reasons.
 #[derive(Clone)]
 struct Admission {
@@ -203,7 +228,7 @@ fn id_of(entry: &Entry) -> String {
 /// Whether a file may be given to this audience; checked once per file.
 fn admitted(
     at: &AssistantHome,
-    audience: Option<&Audience>,
+    (audience, live): (Option<&Audience>, &Live),
     named: &Named,
     entry: &Entry,
     admitted_files: &mut HashMap<FileNo, Admission>,
@@ -227,6 +252,14 @@ fn admitted(
         refused.insert(id, OTHER_THREAD);
         return Ok(false);
     };
+    // What a person changed by hand since says more than the turns it was made of.
+    if !asked_for && !entry.by_hand() {
+        let sources = sources(entry);
+        if at.read(|tx| live.holds_all(tx, &sources))? {
+            refused.insert(id, IN_CONTEXT);
+            return Ok(false);
+        }
+    }
     admitted_files.insert(entry.file_no, Admission { thread, reasons, asked_for });
     Ok(true)
 }
@@ -234,6 +267,10 @@ fn admitted(
 /// An item and how it was found.
 struct Found {
     item: Item,
+    /// The turns it was made of.
+    sources: Vec<TurnId>,
+    /// It has every word of a question of several words.
+    is_complete: bool,
     /// It has too few words of the question, but is similar in meaning.
     by_meaning: bool,
 }
@@ -287,7 +324,8 @@ fn of_file(
     let time = ["observed", "opened", "proposed", "created"].iter().find_map(|k| entry.field(k));
     let at = time.and_then(crate::clock::parse_rfc3339).or(Some(entry.stamp.modified_ns / 1_000_000));
     let item = Item { id, stage: Stage::Structured, kind, text, thread: admission.thread, at, score, reasons, marks };
-    Some(Found { item, by_meaning: !has_words && !admission.asked_for })
+    let is_complete = hit.of > 1 && hit.matched >= hit.of;
+    Some(Found { item, sources: sources(entry), is_complete, by_meaning: !has_words && !admission.asked_for })
 }
 
 /// Whether an item may be given to this audience, and its thread's label; `Some(None)` for the audience's own.
@@ -386,7 +424,13 @@ fn govern(mut items: Vec<Found>, dropped: &mut Vec<Dropped>) -> Vec<Found> {
 }
 
 /// Summaries of the threads the audience may read.
-fn of_nodes(at: &AssistantHome, index: &Index, lookup: &Lookup, out: &mut Recalled) -> Result<Vec<Item>> {
+fn of_nodes(
+    at: &AssistantHome,
+    index: &Index,
+    lookup: &Lookup,
+    (live, withheld): (&Live, &Withheld),
+    out: &mut Recalled,
+) -> Result<Vec<(Item, Vec<Stretch>)>> {
     let Lookup { audience, named, query, vector, weak } = *lookup;
     let within = NodesWithin {
         threads: match audience {
@@ -422,14 +466,17 @@ fn of_nodes(at: &AssistantHome, index: &Index, lookup: &Lookup, out: &mut Recall
     let mut ranked: Vec<(NodeId, f64)> = scores.into_iter().collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     let best = ranked.first().map_or(1.0, |(_, s)| *s);
-    let (mut items, mut told): (Vec<Item>, Vec<(NodeId, Vec<Stretch>)>) = Default::default();
+    let needles: Vec<String> = query.phrases.iter().chain(&query.words).flat_map(needles).collect();
+    let mut items: Vec<(Item, Vec<Stretch>)> = Vec::new();
     let mut threads: HashMap<String, Scope> = HashMap::new();
     at.read(|tx| {
         for (id, score) in ranked.into_iter().filter(|(_, score)| *score >= FLOOR * best).take(NODES) {
             let Some(node) = lineage::find(tx, at.agent_no, id)?.filter(|n| !n.abandoned) else { continue };
-            if weak.is_summary(query, &node.summary, cosines.get(&id).copied()) && !named.ids.contains(&id.to_string())
-            {
-                let why = "has no word of the question, and is not near".to_owned();
+            let cosine = cosines.get(&id).copied();
+            let is_weak = weak.is_summary(query, &node.summary, cosine)
+                || !query.only_times && !weak.is_near(cosine) && !withheld.says_something(&node.summary);
+            if is_weak && !named.ids.contains(&id.to_string()) {
+                let why = "has too few words of the question in one sentence, and is not near".to_owned();
                 out.dropped.push(Dropped { id: id.to_string(), why });
                 continue;
             }
@@ -448,9 +495,14 @@ fn of_nodes(at: &AssistantHome, index: &Index, lookup: &Lookup, out: &mut Recall
                 continue;
             };
             let over = walk::stretches(tx, at.agent_no, id)?;
-            if let Some((better, _)) = told.iter().find(|(_, other)| is_within(&over, other) || is_within(other, &over))
-            {
-                let why = format!("covers the same turns as {better}");
+            let has_summary = node.summary_turn.map_or(Ok(false), |turn| live.holds(tx, turn))?;
+            if !named.ids.contains(&id.to_string()) && (has_summary || live.holds_stretches(tx, &over)?) {
+                out.dropped.push(Dropped { id: id.to_string(), why: IN_CONTEXT.into() });
+                continue;
+            }
+            let same = items.iter().find(|(_, other)| is_within(&over, other) || is_within(other, &over));
+            if let Some((better, _)) = same {
+                let why = format!("covers the same turns as {}", better.id);
                 out.dropped.push(Dropped { id: id.to_string(), why });
                 continue;
             }
@@ -458,18 +510,19 @@ fn of_nodes(at: &AssistantHome, index: &Index, lookup: &Lookup, out: &mut Recall
                 out.dropped.push(Dropped { id: id.to_string(), why: format!("more than {MOST_NODES} summaries") });
                 continue;
             }
-            told.push((id, over));
-            items.push(Item {
+            let item = Item {
                 id: id.to_string(),
                 stage: Stage::Lineage,
                 kind: node.kind.name().to_owned(),
-                text: node.summary,
+                // The sentences that answer: the whole is one `expand` away.
+                text: snippet::plain(&redact(&node.summary), &needles),
                 thread,
                 at: node.times.1,
                 score: score / best,
                 reasons,
                 marks: Vec::new(),
-            });
+            };
+            items.push((item, over));
         }
         Ok(())
     })?;

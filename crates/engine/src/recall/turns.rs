@@ -1,9 +1,11 @@
 //! Turns as the last stage of recall (R10.1): which turns of an audience answer a question, and which match by chance.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, params};
 
+use super::live::Live;
 use super::named::Named;
 use super::query::{Query, Term};
 use super::recalled::{Dropped, Item, Recalled, Stage};
@@ -11,6 +13,7 @@ use super::search::{Filter, Legs, Ranking, Searched, rank};
 use super::snippet;
 use super::staged::{Lookup, OTHER_THREAD, admission, too_many};
 use super::terms::{self, letters, needles, rows_with, stands};
+use super::withheld::{Sources, Withheld};
 use crate::audience::Audience;
 use crate::error::Result;
 use crate::index::Index;
@@ -52,6 +55,7 @@ pub(super) fn of_turns(
     lookup: &Lookup,
     (found, ranking): (&Searched, &Ranking),
     most: usize,
+    withheld: &mut Withheld,
     out: &mut Recalled,
 ) -> Result<Vec<Item>> {
     let Lookup { audience, named, query, weak, .. } = *lookup;
@@ -82,6 +86,10 @@ pub(super) fn of_turns(
             drop(OTHER_THREAD.into());
             continue;
         };
+        if let Some(why) = at.read(|tx| withheld.unread(tx, turn))?.filter(|_| !asked_for) {
+            drop(why);
+            continue;
+        }
         // The neighbour of a weak match is as weak. Most are weak, and need not be read to find out.
         let (_, beside, _) = ranking.about(n);
         let leading = beside.and_then(|beside| ranking.position(beside)).unwrap_or(n);
@@ -101,13 +109,21 @@ pub(super) fn of_turns(
             continue;
         }
         let Some(hit) = at.read(|tx| ranking.hit(tx, n))? else { continue };
-        let words = similarity::words(&hit.turn.text);
+        let said = match withheld.words(&hit.turn) {
+            Ok(said) => said,
+            Err(_) if asked_for => Cow::Borrowed(hit.turn.text.as_str()),
+            Err(why) => {
+                drop(why);
+                continue;
+            }
+        };
+        let words = similarity::words(&said);
         if let Some(n) = told[..above].iter().position(|told| is_contained(&words, told)) {
             drop(format!("all of it stands in {}", out.items[n].id));
             continue;
         }
         // Redact before cutting: half of a credential would not be recognised (R14.2).
-        let text = snippet::plain(&redact(&hit.turn.text), &ranking.needles);
+        let text = snippet::plain(&redact(&said), &ranking.needles);
         if tokens(&text) == 0 {
             continue;
         }
@@ -118,6 +134,7 @@ pub(super) fn of_turns(
             continue;
         }
         told.push(words);
+        withheld.given(&id, &text, Sources::Turns(Vec::new()));
         let why = match hit.beside {
             Some(turn) => vec![format!("next to {turn}")],
             None => {
@@ -150,10 +167,14 @@ pub(super) fn rank_turns(
     named: &Named,
     query: &Query,
     vector: Option<&[f32]>,
+    live: &Live,
     (most, light): (usize, bool),
 ) -> Result<(Searched, Ranking)> {
-    // Turns of other threads are not given, so they must not crowd out those of this one.
-    let sessions = audience.map(|audience| at.read(|tx| sessions(tx, audience, named))).transpose()?;
+    // Turns that are not given, of other threads and of this very session, must not crowd out the others.
+    let mut sessions = audience.map(|audience| at.read(|tx| sessions(tx, audience, named))).transpose()?;
+    if let Some(sessions) = &mut sessions {
+        sessions.retain(|no| !live.is_whole(*no));
+    }
     // The model was asked once; if it gave no vector it is not asked again.
     let legs = if vector.is_some() { Legs::Fused } else { Legs::Words };
     let filter = Filter { limit: TURNS.max(most), sessions, legs, light, ..Filter::default() };
@@ -255,7 +276,7 @@ impl Weak {
         self.asked.iter().filter(|one| stands(&text, &one.needles)).map(|one| one.rare).collect()
     }
 
-    fn is_near(&self, cosine: Option<f64>) -> bool {
+    pub fn is_near(&self, cosine: Option<f64>) -> bool {
         self.near && cosine.is_some_and(|c| c >= TURN_NEAR)
     }
 }

@@ -35,7 +35,7 @@ pub mod unfiled;
 mod which;
 pub mod why;
 
-pub(crate) use page::{flat, line, minute, stamp};
+pub(crate) use page::{flat, line, minute};
 pub(crate) use scoping::scope_of;
 use serde_json::json;
 pub(crate) use session::Standing as SessionStanding;

@@ -97,13 +97,6 @@ pub(super) fn end_of_day(at: &AssistantHome) -> Millis {
     end().map_or(now, |z| z.timestamp().as_millisecond())
 }
 
-/// A moment in the operator's time zone, also readable by programs: `2026-11-22T10:15:00+01:00`.
-pub(crate) fn stamp(at: &AssistantHome, moment: Millis) -> String {
-    Timestamp::from_millisecond(moment)
-        .map(|t| t.to_zoned(at.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
-        .unwrap_or_else(|_| "?".into())
-}
-
 /// A moment in the operator's time zone, to the minute.
 pub(crate) fn minute(at: &AssistantHome, moment: Millis) -> String {
     Timestamp::from_millisecond(moment)

@@ -109,7 +109,8 @@ impl From<&Item> for WhyRecalled {
 pub struct ReplayReport {
     #[serde(flatten)]
     pub given: Of<Replayed>,
-    /// `request`, `profile`, `dropped`, `degraded` and `block`, as they are stored; `None`: they were forgotten.
+    /// `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and `digest`, as they are stored;
+    /// `None`: they were forgotten.
     pub content: Option<Value>,
 }
 
@@ -124,7 +125,7 @@ impl ReplayReport {
         self.content.as_ref()?.get("block")?.as_str()
     }
 
-    /// The entries of one list of the content: `profile` or `dropped`.
+    /// The entries of one list of the content: `profile`, `lines` or `dropped`.
     pub fn list(&self, name: &str) -> impl Iterator<Item = &Value> {
         let list = self.content.as_ref().and_then(|content| content.get(name)?.as_array());
         list.into_iter().flatten()

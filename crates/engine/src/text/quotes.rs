@@ -109,7 +109,7 @@ fn tag_name(text: &str) -> &str {
 
 /// The positions of closing tags. Each name is searched for once through the text, and the number of names is limited,
 /// so that a text of a million tags is read in linear time.
-pub(super) struct Closings<'t> {
+pub struct Closings<'t> {
     text: &'t str,
     names: Vec<Closing<'t>>,
 }

@@ -172,6 +172,11 @@ pub fn covers(done: &ItemWords, item: &ItemWords) -> bool {
     !item.is_empty() && common >= 2.min(item.len()) && common * 10 >= item.len() * 6
 }
 
+/// How many words two items share.
+pub fn shared(a: &ItemWords, b: &ItemWords) -> usize {
+    common(a, b)
+}
+
 /// How many of the sorted hashes both have in common.
 fn common(a: &[u64], b: &[u64]) -> usize {
     let (mut i, mut j, mut found) = (0, 0, 0);

@@ -40,6 +40,15 @@ pub fn is_untouched(path: &RelPath, text: &str) -> bool {
     text.trim() == came.trim()
 }
 
+/// A page's text without the prose it came with; its title stays. A person may have written above, below and between
+/// the lines.
+pub fn without_what_it_came_with(path: &RelPath, text: &str) -> String {
+    let came = PAGES.iter().find(|(page, _)| page == path).map_or("", |(_, text)| *text);
+    let prose: Vec<&str> = came.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')).collect();
+    let own = text.lines().filter(|line| !prose.contains(&line.trim()));
+    own.collect::<Vec<_>>().join("\n")
+}
+
 /// The files and folders [`furnish`] has made so far, so that they can be removed if the ledger cannot record them.
 #[derive(Default)]
 struct Made {

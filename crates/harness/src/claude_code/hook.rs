@@ -16,7 +16,8 @@ pub(super) const HOOKS: &[HookSpec] = &[
 ];
 
 /// Claude Code replaces longer ones by a preview and a path.
-const INJECTION: Injection = Injection { channel: "additionalContext", stores: true, characters: 9_000 };
+const INJECTION: Injection =
+    Injection { channel: "additionalContext", stores: true, keeps_words: false, characters: 9_000 };
 
 pub(super) static HOOKING: Hooking = Hooking { hooks: HOOKS, injection: INJECTION, decode, reply };
 

@@ -16,7 +16,8 @@ pub(super) const HOOKS: &[HookSpec] = &[
 ];
 
 /// About ten kilobytes are passed unshortened.
-const INJECTION: Injection = Injection { channel: "additionalContext", stores: true, characters: 9_000 };
+const INJECTION: Injection =
+    Injection { channel: "additionalContext", stores: true, keeps_words: true, characters: 9_000 };
 
 pub(super) static HOOKING: Hooking = Hooking { hooks: HOOKS, injection: INJECTION, decode, reply };
 

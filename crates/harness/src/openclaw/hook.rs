@@ -15,7 +15,8 @@ const HOOKS: &[HookSpec] = &[
     HookSpec { event: "session_end", contract: Contract::SessionEnd, gives: false, timeout_s: 2 },
 ];
 
-const INJECTION: Injection = Injection { channel: "prependContext", stores: false, characters: 9_000 };
+const INJECTION: Injection =
+    Injection { channel: "prependContext", stores: false, keeps_words: true, characters: 9_000 };
 
 pub(super) static HOOKING: Hooking = Hooking { hooks: HOOKS, injection: INJECTION, decode, reply };
 

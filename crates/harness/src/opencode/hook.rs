@@ -14,7 +14,7 @@ const HOOKS: &[HookSpec] = &[
     HookSpec { event: "session.deleted", contract: Contract::SessionEnd, gives: false, timeout_s: 2 },
 ];
 
-const INJECTION: Injection = Injection { channel: "system", stores: false, characters: 9_000 };
+const INJECTION: Injection = Injection { channel: "system", stores: false, keeps_words: false, characters: 9_000 };
 
 pub(super) static HOOKING: Hooking = Hooking { hooks: HOOKS, injection: INJECTION, decode, reply };
 

@@ -1,0 +1,146 @@
+//! Turns that answer a question and are withheld all the same: the model has them, nobody said them, or a leaf, an open
+//! loop or a summary that was made of them answers already, so that the transcript is the fallback it is meant to be
+//! (R10.1).
+
+use std::borrow::Cow;
+
+use super::live::Live;
+use super::query::Query;
+use super::spoken::spoken;
+use super::terms::{letters, needles, stands};
+use crate::error::Result;
+use crate::event::TurnKind;
+use crate::ledger::Read;
+use crate::lineage::walk::Stretch;
+use crate::scope::TurnId;
+use crate::text::sentences;
+use crate::transcript::read::Turn;
+
+/// Why something is withheld that stands in the context of the session's model.
+pub(super) const IN_CONTEXT: &str = "already in the session's context";
+
+/// The longest sentence of an answer that is looked at as one.
+const SENTENCE: usize = 600;
+
+/// A word of at most this many letters counts as a whole one only.
+const SHORT: usize = 3;
+
+/// What is withheld from one recall.
+pub(super) struct Withheld<'l> {
+    live: &'l Live,
+    /// The words themselves were asked for.
+    deep: bool,
+    /// A program asks with a prompt, not a person.
+    for_prompt: bool,
+    /// The words of the question.
+    asked: Vec<Vec<String>>,
+    answers: Vec<Answer>,
+}
+
+/// Something that is given.
+struct Answer {
+    id: String,
+    /// Which words of the question each of its sentences has.
+    sentences: Vec<u64>,
+    sources: Sources,
+}
+
+/// What an item was made of.
+pub(super) enum Sources {
+    /// Statements, turn by turn.
+    Turns(Vec<TurnId>),
+    /// Whole ranges, of which it says the most important.
+    Ranges(Vec<Stretch>),
+}
+
+impl Sources {
+    /// Somebody or something has written down what was said, so that it can be asked for.
+    fn is_written(&self) -> bool {
+        !matches!(self, Sources::Turns(turns) if turns.is_empty())
+    }
+}
+
+impl<'l> Withheld<'l> {
+    pub fn new(live: &'l Live, query: &Query, deep: bool, for_prompt: bool) -> Withheld<'l> {
+        let asked = query.phrases.iter().chain(query.words.iter().filter(|t| t.asked())).map(needles);
+        // A set of bits: nobody asks with more words than that.
+        Withheld { live, deep, for_prompt, asked: asked.take(64).collect(), answers: Vec::new() }
+    }
+
+    /// An item that is given.
+    pub fn given(&mut self, id: &str, text: &str, sources: Sources) {
+        let sentences = self.sentences(text).filter(|words| *words != 0).collect();
+        self.answers.push(Answer { id: id.to_owned(), sentences, sources });
+    }
+
+    /// Which words of the question each sentence of a text has; a question answers none.
+    fn sentences(&self, text: &str) -> impl Iterator<Item = u64> {
+        let all = text.lines().flat_map(|line| sentences::split(line, SENTENCE).into_iter().map(|r| &line[r]));
+        all.filter(|sentence| !sentence.ends_with(['?', '？'])).map(|sentence| self.words_in(sentence))
+    }
+
+    /// Why a turn is withheld that need not be read to know.
+    pub fn unread(&self, tx: &Read, turn: TurnId) -> Result<Option<String>> {
+        Ok(self.live.holds(tx, turn)?.then(|| IN_CONTEXT.to_owned()))
+    }
+
+    /// What somebody said in a turn, or why it is withheld.
+    pub fn words<'t>(&self, turn: &'t Turn) -> std::result::Result<Cow<'t, str>, String> {
+        let Some(said) = spoken(turn.role, turn.kind, &turn.text) else {
+            return Err("nobody said it: it is of the program, or ours".into());
+        };
+        let words = self.words_in(&said);
+        let all = (1u64 << self.asked.len().min(63)) - 1;
+        for answer in self.answers.iter().filter(|_| !self.deep) {
+            let says_it = answer.sentences.iter().any(|sentence| words & !sentence == 0);
+            match &answer.sources {
+                Sources::Turns(turns) if turns.contains(&turn.id) && (says_it || words == 0) => {
+                    return Err(format!("{} was made of it", answer.id));
+                }
+                // A summary leaves out most of what it stands for: it answers where one sentence has all the words.
+                Sources::Ranges(ranges)
+                    if self.asked.len() > 1 && answer.sentences.contains(&all) && is_within(ranges, turn) =>
+                {
+                    return Err(format!("{} says it", answer.id));
+                }
+                _ => {}
+            }
+        }
+        // Somebody who types a prompt waits for one answer, not for all that has its words.
+        if self.for_prompt && !self.deep {
+            let is_aside = matches!(turn.kind, TurnKind::ToolCall | TurnKind::ToolResult | TurnKind::Thinking);
+            let enough = |answer: &&Answer| {
+                let is_whole = |sentence: u64| answer.sources.is_written() && self.asked.len() > 1 && sentence == all;
+                answer.sentences.iter().any(|sentence| words & !sentence == 0 && (is_aside || is_whole(*sentence)))
+            };
+            if let Some(better) = self.answers.iter().find(enough) {
+                return Err(format!("{} has as many words of the question", better.id));
+            }
+        }
+        Ok(said)
+    }
+
+    /// Whether a summary says something about a question in one of its sentences: it has many words, and one is in it
+    /// by chance.
+    pub fn says_something(&self, text: &str) -> bool {
+        let most = self.sentences(text).map(u64::count_ones).max().unwrap_or(0);
+        !self.for_prompt || most as usize >= self.asked.len().min(2)
+    }
+
+    /// The words of the question in a text.
+    fn words_in(&self, text: &str) -> u64 {
+        let text = format!(" {} ", letters(text).trim());
+        // A short word stands in many others: `ok` in `token`.
+        let is_there = |words: &[String]| match words {
+            [word] if word.len() <= SHORT && word.is_ascii() => text.contains(&format!(" {word} ")),
+            words => stands(&text, words),
+        };
+        self.asked.iter().enumerate().fold(0, |all, (n, words)| all | (u64::from(is_there(words)) << n))
+    }
+}
+
+fn is_within(ranges: &[Stretch], turn: &Turn) -> bool {
+    ranges
+        .iter()
+        .any(|range| range.session_no == turn.session_no && range.turns.0 <= turn.id && turn.id <= range.turns.1)
+}
