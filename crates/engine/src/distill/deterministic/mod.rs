@@ -160,7 +160,8 @@ fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settl
         put(&mut told.fixed, &item, 1);
     }
     for item in work.commands.iter().rev().take(2).rev() {
-        put(&mut told.context, item, 1);
+        let text = format!("Checked with `{}`", item.text.trim_matches('`'));
+        put(&mut told.context, &Item { text, ..item.clone() }, 1);
     }
     let mut out = Distillate {
         goal,

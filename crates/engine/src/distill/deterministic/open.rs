@@ -3,14 +3,14 @@
 
 use super::answer;
 use super::exchange::{Exchange, Message};
-use super::list::List;
-use super::prompt::Purpose;
+use super::list::{JOIN, List};
+use super::prompt::{Purpose, weight};
 use super::told::taken_back;
 use crate::lineage::distillate::Distillate;
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
-use crate::text::plain::lower;
+use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
 use crate::text::words::{Marks, split};
 
@@ -46,7 +46,7 @@ impl Open {
             if i + ANSWERS > last {
                 open.answer(exchange, i == last, settled);
             }
-            open.person(exchange, i == last, settled);
+            open.person(exchange, exchanges[..i].last(), settled);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             if let (Some(prompt), Some(next)) = (&exchange.prompt, next)
                 && i + ANSWERS > last
@@ -67,25 +67,46 @@ impl Open {
     }
 
     /// Adds promises and remaining work that the person stated, and drops items they took back.
-    fn person(&mut self, exchange: &Exchange, _last: bool, settled: &Settled) {
+    fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
         for (i, s) in prompt.own.iter().enumerate() {
             if let Some(about) = taken_back(&s.text) {
-                self.loops.drop_about(&about);
-                self.next.drop_about(&about);
+                self.loops.drop_about(&about, 2);
+                self.next.drop_about(&about, 2);
             }
             let lasting = s.label == Label::Commitment
                 || is_to_do(&s.text)
                 || is_left(&s.text)
                 || s.second == Some(Label::Commitment)
-                || s.sure && s.label == Label::Remaining;
-            if lasting && !settled.after(prompt.at, &s.bag()) {
-                let text = if s.standalone || i == 0 {
-                    s.text.clone()
-                } else {
-                    format!("{} {}", prompt.own[i - 1].text, s.text)
-                };
-                self.loops.add(&text, prompt.turn, 4);
+                || s.label == Label::Remaining;
+            if s.label == Label::Blocked && s.standalone && !settled.after(prompt.at, &s.bag()) {
+                self.blocked.add(&s.text, prompt.turn, 3);
+            }
+            // "Do that tomorrow": what was put off is the question before it.
+            let put_off = lasting && s.label == Label::Remaining && s.words() < 8 && i < 2;
+            let asked = before.and_then(|e| e.answer.as_ref()).filter(|_| put_off);
+            if let Some((question, answer)) = asked.and_then(|a| a.statements.last().filter(|q| q.asks).zip(Some(a))) {
+                let text = format!("{}{JOIN}{}", cut(&question.text, 200), s.text);
+                self.loops.tell(&text, &[answer.turn, prompt.turn], 4);
+                continue;
+            }
+            // What a request begins with is the matter itself.
+            let (from, count) = prompt.asked;
+            let asked = prompt.purpose == Purpose::Request && count > 1 && (from..from + count).contains(&i);
+            if lasting && !asked && !settled.after(prompt.at, &s.bag()) {
+                let led = prompt.own[..i].last().filter(|led| led.label != Label::Assent && weight(&led.text) >= 3);
+                let answer = before.and_then(|e| e.answer.as_ref());
+                let said = answer.and_then(|a| a.statements.last().map(|said| (a.turn, said)));
+                match (led, said) {
+                    (Some(led), _) if !s.standalone || s.label == Label::Commitment && led.text.len() < 160 => {
+                        self.loops.add(&format!("{} {}", led.text, s.text), prompt.turn, 4);
+                    }
+                    (None, Some((turn, said))) if !s.standalone => {
+                        let text = format!("{}{JOIN}{}", cut(&said.text, 200), s.text);
+                        self.loops.tell(&text, &[turn, prompt.turn], 4);
+                    }
+                    _ => self.loops.add(&s.text, prompt.turn, 4),
+                }
             }
         }
     }

@@ -97,6 +97,11 @@ impl Prompt {
         self.own.iter().any(|s| s.label == Label::Request)
     }
 
+    /// Whether one is beyond doubt, and not put off.
+    pub fn surely_commands(&self) -> bool {
+        self.own.iter().any(|s| s.label == Label::Request && s.sure)
+    }
+
     /// All the person's own words in it.
     pub fn words(&self) -> String {
         self.own.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join(" ")
@@ -143,7 +148,7 @@ pub fn is_wide(c: char) -> bool {
 /// Reads a message.
 pub fn read(said: &Said, at: usize) -> Prompt {
     let mut all = statements(&said.text, Speaker::Person, false);
-    let pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure);
+    let pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure) || without_machine_text(&mut all);
     // A guess that a sentence was pasted is often wrong about a person's own list.
     all.retain(|s| !(is_data(&s.text) || s.label == Label::Pasted && s.sure));
     all.iter_mut().filter(|s| s.label == Label::Pasted).for_each(|s| s.label = Label::Remark);
@@ -178,6 +183,27 @@ pub fn read(said: &Said, at: usize) -> Prompt {
         own,
         accepted: Vec::new(),
         turns: vec![said.id],
+    }
+}
+
+/// Of a message that is mostly a log, a file or a terminal, only what stands before and after that is the person's.
+/// Whether anything was left out.
+fn without_machine_text(all: &mut Vec<Statement>) -> bool {
+    let machine = |s: &Statement| s.label == Label::Pasted || is_machine(&s.text);
+    let count = all.iter().filter(|s| machine(s)).count();
+    let ends = all.iter().position(machine).zip(all.iter().rposition(machine));
+    let Some((first, last)) = ends.filter(|_| count >= 4 && 2 * count >= all.len()) else { return false };
+    all.drain(first..=last);
+    true
+}
+
+/// Whether a line is a command or a setting rather than a sentence: it has signs or digits, and no word that only joins
+/// others.
+fn is_machine(text: &str) -> bool {
+    let signs = |c: char| c.is_ascii_digit() || matches!(c, '/' | '\\' | '$' | '=' | '{' | '}' | '<' | '>' | '_' | '|');
+    text.contains(signs) && !text.chars().any(is_wide) && {
+        let words = text.split_whitespace().filter(|w| w.chars().any(char::is_alphanumeric)).count();
+        Bag::of(text).len() >= words
     }
 }
 
@@ -238,9 +264,10 @@ fn asked(own: &[Statement]) -> (usize, usize) {
         return (lead, own.len() - lead);
     }
     let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
-    let first = own
-        .iter()
-        .position(|s| s.label == Label::Request)
+    // "I have to move the mails by Friday. See who sends them.": the matter is what has to be done.
+    let due = |i: usize| own[i].label == Label::Commitment && own[i + 1..].iter().any(|s| s.label == Label::Request);
+    let first = (0..own.len())
+        .find(|i| own[*i].label == Label::Request || due(*i))
         .or_else(|| own.iter().position(is))
         .or_else(|| own.iter().position(|s| s.label != Label::Assent))
         .unwrap_or(0);
