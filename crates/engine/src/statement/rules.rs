@@ -257,7 +257,7 @@ pub fn reach(s: &Sentence) -> Reach {
 
 /// Whether a sentence can be understood without its neighbours: it does not begin with, or act on, a word that points
 /// elsewhere, and names something.
-pub fn stands_alone(s: &Sentence) -> bool {
+pub fn stands_alone(s: &Sentence, bag: &Bag) -> bool {
     let pointing = LISTS.set("pointing");
     if s.signs.starts & pointing != 0 {
         return false;
@@ -266,7 +266,7 @@ pub fn stands_alone(s: &Sentence) -> bool {
         return s.length > 1;
     }
     // "Put that on the list", "do it": a short sentence about something else.
-    Bag::of_words(&s.low, &s.words).len() > 3
+    bag.len() > 3
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! What a person said in one message: the request in their own words, apart from what they pasted.
 
 use super::list::JOIN;
+use super::marks::{reword, statements};
 use crate::distill::Said;
 use crate::memory::remember::remembered;
 use crate::scope::TurnId;
-use crate::statement::{Label, Speaker, Statement, read as statements};
+use crate::statement::{Label, Speaker, Statement};
 use crate::text::plain::{cut, lower, plain};
 use crate::text::similarity::Bag;
 
@@ -145,6 +146,11 @@ pub fn is_wide(c: char) -> bool {
     matches!(c as u32, 0x2E80..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF)
 }
 
+/// [`weight`] of a statement.
+pub fn weight_of(s: &Statement) -> usize {
+    if s.text.is_ascii() || !s.text.chars().any(is_wide) { s.bag().len() } else { weight(&s.text) }
+}
+
 /// Reads a message.
 pub fn read(said: &Said, at: usize) -> Prompt {
     let mut all = statements(&said.text, Speaker::Person, false);
@@ -155,7 +161,7 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     all.retain_mut(without_command);
     // Remember-sentences become proposals when the prompt is stored. Here they are facts, not requests.
     let kept = remembered(&said.text);
-    for s in &mut all {
+    for s in all.iter_mut().filter(|_| !kept.is_empty()) {
         let low = lower(&s.text);
         if kept.iter().map(|r| lower(&r.text)).any(|r| low.contains(r.trim_end_matches('.')) || r.contains(&low)) {
             (s.label, s.sure) = (Label::Identity, true);
@@ -216,7 +222,8 @@ fn without_command(s: &mut Statement) -> bool {
         return true;
     }
     let is_prose = rest.split_whitespace().filter(|w| !w.contains(['/', '\\'])).count() > 2;
-    s.text = rest.trim().to_owned();
+    let rest = rest.trim().to_owned();
+    reword(s, &rest);
     is_prose
 }
 
@@ -252,7 +259,7 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
     if own.iter().all(kept) && !own.iter().all(|s| s.label == Label::Assent) {
         return Purpose::Note;
     }
-    let weight: usize = own.iter().filter(|s| s.label != Label::Assent).map(|s| weight(&s.text)).sum();
+    let weight: usize = own.iter().filter(|s| s.label != Label::Assent).map(|s| weight_of(s)).sum();
     if weight <= 2 { Purpose::GoOn } else { Purpose::Request }
 }
 
@@ -273,7 +280,7 @@ fn asked(own: &[Statement]) -> (usize, usize) {
         .unwrap_or(0);
     let from = if first > 0
         && own[first - 1].label != Label::Assent
-        && (!own[first].standalone || weight(&own[first].text) <= 3)
+        && (!own[first].standalone || weight_of(&own[first]) <= 3)
     {
         first - 1
     } else {
