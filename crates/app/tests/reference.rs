@@ -19,6 +19,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("recall", &["recall", "why did we drop redis"]),
     ("show", &["show", "TURN", "-C", "1"]),
     ("hook", &[]),
+    ("mcp", &[]),
     ("compact", &["compact", "--session", "SESSION", "--dry-run"]),
     ("context", &["context", "--session", "SESSION", "--event", "start"]),
     ("context list", &["context", "list"]),

@@ -27,6 +27,7 @@ mod hooks;
 mod hooks_together;
 mod hooks_under_duress;
 mod killed;
+mod mcp;
 mod meaning;
 mod mixed_day;
 mod moment;

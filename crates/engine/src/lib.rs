@@ -21,7 +21,7 @@
 //!
 //! | storey | rooms |
 //! |---|---|
-//! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`see`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
+//! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`see`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`moment`] · [`error`] |
 //! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] · [`text`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] · [`statement`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`render`] → [`index`] → [`recall`] → [`inject`]; [`audience`] |
@@ -49,6 +49,7 @@ pub mod ledger;
 pub mod lifecycle;
 pub mod lineage;
 pub mod memory;
+pub mod moment;
 pub mod pages;
 pub mod profile;
 pub mod program;

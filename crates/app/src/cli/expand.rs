@@ -466,9 +466,11 @@ fn heading(list: &str) -> &'static str {
     match list {
         "goal" => "Goal",
         "constraints" => "Constraints",
+        "requirements" => "Required by the task",
         "done" => "Done",
         "in_progress" => "In progress",
         "blocked" => "Blocked",
+        "fixed" => "Errors and fixes",
         "decisions" => "Decided",
         "open_loops" => "Open",
         "next_steps" => "Next",

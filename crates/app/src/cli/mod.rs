@@ -20,6 +20,7 @@ mod head;
 pub mod hook;
 mod import;
 mod job;
+mod mcp;
 mod memory;
 mod notes;
 mod noticed;
@@ -87,6 +88,7 @@ enum Command {
     Context(context::Args),
     Head(head::Args),
     Hook(hook::Args),
+    Mcp(mcp::Args),
     Profile(profile::Args),
     Artifact(artifact::Args),
     Job(job::Args),
@@ -130,6 +132,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Context(args) => context::run(global, args),
         Command::Head(args) => head::run(global, args),
         Command::Hook(args) => hook::run(global, &args),
+        Command::Mcp(args) => mcp::run(global, args),
         Command::Artifact(args) => artifact::run(global, args),
         Command::Job(args) => job::run(global, args),
         Command::Channel(args) => channel::run(global, args),

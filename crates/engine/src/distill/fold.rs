@@ -59,6 +59,7 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
     let mut out = Distillate {
         goal: newer.goal.clone().or_else(|| older.goal.clone()),
         constraints: joined(words, older.constraints.iter(), &newer.constraints),
+        requirements: requirements(older, newer),
         done: joined(words, older.done.iter(), &newer.done),
         in_progress: joined(words, older.in_progress.iter().filter(open), &newer.in_progress),
         blocked: joined(words, older.blocked.iter().filter(open), &newer.blocked),
@@ -103,6 +104,13 @@ fn joined<'i>(words: WordsOf, older: impl Iterator<Item = &'i Item>, newer: &'i 
     }
     let over = out.len().saturating_sub(MOST);
     out.into_iter().skip(over).map(|(_, item)| item).collect()
+}
+
+/// The requirements of the task in hand. Those of a task that is done bind no longer.
+fn requirements(older: &Distillate, newer: &Distillate) -> Vec<Item> {
+    let of = if newer.requirements.is_empty() { &older.requirements } else { &newer.requirements };
+    let over = |task: &str| newer.done.iter().any(|d| d.text.split([' ', ':']).next() == Some(task));
+    of.iter().filter(|i| !i.text.split_once(" → ").is_some_and(|(task, _)| over(task))).cloned().collect()
 }
 
 fn files(older: &[TouchedFile], newer: &[TouchedFile]) -> Vec<TouchedFile> {

@@ -6,12 +6,16 @@ use crate::tokens::{cut, tokens};
 /// The most tokens of the document.
 pub const TOKENS: usize = 1_200;
 
+/// The heading of what the task itself asks, which is no word of the user.
+const REQUIREMENTS: &str = "Requirements\nFrom the task, not from the user:";
+
 /// Renders a distillate within a budget. A section first gets its share by weight, then sections that need more get what
 /// the others left, in order; every item names its turns. Credentials were redacted when the items were made.
 pub fn render(d: &Distillate, budget: usize) -> String {
     let sections: Vec<Section> = [
         ("Goal", lines(d.goal.as_slice()), 10),
         ("Constraints and preferences", lines(&d.constraints), 14),
+        (REQUIREMENTS, lines(&d.requirements), 8),
         ("In progress", lines(&d.in_progress), 10),
         ("Blocked", lines(&d.blocked), 6),
         ("Open loops", lines(&d.open_loops), 12),

@@ -31,6 +31,7 @@ pub const SCHEMA: &str = r##"{
       "properties": {
         "goal": { "description": "What the user is after now.", "$ref": "#/$defs/item" },
         "constraints": { "description": "Directives and preferences, in the user's words only.", "$ref": "#/$defs/items" },
+        "requirements": { "description": "Rules and acceptance criteria of the task in hand, from its ticket or document.", "$ref": "#/$defs/items" },
         "done": { "$ref": "#/$defs/items" },
         "in_progress": { "$ref": "#/$defs/items" },
         "blocked": { "$ref": "#/$defs/items" },
@@ -114,6 +115,7 @@ struct Lists {
     #[serde(deserialize_with = "present")]
     goal: Option<Line>,
     constraints: Vec<Line>,
+    requirements: Vec<Line>,
     done: Vec<Line>,
     in_progress: Vec<Line>,
     blocked: Vec<Line>,
@@ -166,12 +168,24 @@ pub fn parse(answer: &[u8], request: &SummaryRequest) -> Result<Summary, Summari
         .map_err(|e| SummarizerError::Form(format!("line {}, column {}", e.line(), e.column())))?;
     let lines = |list: Vec<Line>| list.into_iter().map(|l| Item { text: l.text, turns: l.turns, file: None }).collect();
     let Lists {
-        goal, constraints, done, in_progress, blocked, fixed, decisions, open_loops, next_steps, context, ..
+        goal,
+        constraints,
+        requirements,
+        done,
+        in_progress,
+        blocked,
+        fixed,
+        decisions,
+        open_loops,
+        next_steps,
+        context,
+        ..
     } = answer.distillate;
     let (files, proposals) = (answer.distillate.files, answer.distillate.proposals);
     let distillate = Distillate {
         goal: goal.map(|l| Item { text: l.text, turns: l.turns, file: None }),
         constraints: lines(constraints),
+        requirements: lines(requirements),
         done: lines(done),
         in_progress: lines(in_progress),
         blocked: lines(blocked),
@@ -209,6 +223,7 @@ pub fn checked(summary: Summary, request: &SummaryRequest) -> Result<Summary, Su
     let Distillate {
         goal,
         constraints,
+        requirements,
         done,
         in_progress,
         blocked,
@@ -220,7 +235,9 @@ pub fn checked(summary: Summary, request: &SummaryRequest) -> Result<Summary, Su
         context,
         proposals,
     } = &mut d;
-    for list in [constraints, done, in_progress, blocked, fixed, decisions, open_loops, next_steps, context] {
+    for list in
+        [constraints, requirements, done, in_progress, blocked, fixed, decisions, open_loops, next_steps, context]
+    {
         bounded(list.len(), MOST_ITEMS, "items in a list")?;
         for item in list {
             said += line(&mut item.text)?;

@@ -73,6 +73,10 @@ pub struct Distillate {
     /// Directives and preferences, only in the user's own words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Item>,
+    /// Rules and acceptance criteria of the task in hand, read in its ticket or document: `shop-4 → Refunds are
+    /// idempotent`. Said by the task, not by the user (R14.3).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub done: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -105,10 +109,11 @@ impl Distillate {
     }
 
     /// Every list of items with its name in the schema, in the order of a handoff, beginning with the goal.
-    pub fn lists(&self) -> [(&'static str, &[Item]); 10] {
+    pub fn lists(&self) -> [(&'static str, &[Item]); 11] {
         [
             ("goal", self.goal.as_slice()),
             ("constraints", &self.constraints),
+            ("requirements", &self.requirements),
             ("done", &self.done),
             ("in_progress", &self.in_progress),
             ("blocked", &self.blocked),
@@ -125,6 +130,7 @@ impl Distillate {
         self.goal = self.goal.take().filter(|i| stays(i));
         for list in [
             &mut self.constraints,
+            &mut self.requirements,
             &mut self.done,
             &mut self.in_progress,
             &mut self.blocked,

@@ -14,6 +14,7 @@ mod marks;
 mod once;
 mod open;
 mod prompt;
+mod requirements;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -56,7 +57,12 @@ pub fn distil(request: &Request) -> Distillate {
     let mut told = Told::of(&exchanges, &before, goal.as_ref());
     sub_agents(turns, &mut told);
     let open = Open::of(&exchanges, &before, &settled);
-    Distillate { proposals: proposals(turns), ..written(goal, told, open, work, &settled) }
+    let requirements = requirements::requirements(&before, &work, &exchanges);
+    let mut out = written(goal, told, open, work, &settled);
+    out.requirements = requirements;
+    out.proposals = proposals(turns);
+    once::once(&mut out);
+    out
 }
 
 /// The distillate before, without the state the tracker takes over itself, and with the program's newest summary.
@@ -164,9 +170,10 @@ fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settl
         let text = format!("Checked with `{}`", item.text.trim_matches('`'));
         put(&mut told.context, &Item { text, ..item.clone() }, 1);
     }
-    let mut out = Distillate {
+    Distillate {
         goal,
         constraints: told.constraints.into_items(),
+        requirements: Vec::new(),
         done: told.done.into_items(),
         in_progress: open.in_progress.into_items(),
         blocked: open.blocked.into_items(),
@@ -177,9 +184,7 @@ fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settl
         next_steps: open.next.into_items(),
         context: told.context.into_items(),
         proposals: Vec::new(),
-    };
-    once::once(&mut out);
-    out
+    }
 }
 
 fn put(list: &mut List, item: &Item, weight: u8) {

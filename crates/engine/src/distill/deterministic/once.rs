@@ -14,6 +14,7 @@ pub fn once(d: &mut Distillate) {
         &mut d.open_loops,
         &mut d.next_steps,
         &mut d.constraints,
+        &mut d.requirements,
         &mut d.decisions,
         &mut d.fixed,
         &mut d.done,

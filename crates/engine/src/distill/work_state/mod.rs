@@ -73,6 +73,15 @@ impl Mended {
     }
 }
 
+/// A ticket or a document of the project that a tool printed.
+#[derive(Clone, Debug)]
+pub struct TaskText {
+    /// The ticket's id, or the document's path.
+    pub name: String,
+    pub text: String,
+    pub turn: TurnId,
+}
+
 /// The state of the work at the end of a range. Lists are in the order in which things happened.
 #[derive(Debug, Default)]
 pub struct Work {
@@ -104,6 +113,8 @@ pub struct Work {
     pub tickets: Vec<Ticket>,
     /// `- [ ]` lines of the project's documents and of tickets that were printed, by file or id.
     pub checkboxes: Vec<(String, Vec<Task>)>,
+    /// Tickets and documents as they were shown, the newest last.
+    pub texts: Vec<TaskText>,
     /// Blanks to fill in that a tool wrote into a document.
     pub placeholders: Vec<Item>,
 }

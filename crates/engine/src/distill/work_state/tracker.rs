@@ -17,6 +17,10 @@ const MOST_READ: usize = 6 * 1024;
 /// The most background processes, and failed edits, remembered.
 const MOST: usize = 32;
 
+/// The most tickets and documents kept, and the bytes of each.
+const MOST_TEXTS: usize = 12;
+const LARGEST_TEXT: usize = 12 * 1024;
+
 /// A background process.
 #[derive(Debug)]
 struct Running<'r> {
@@ -47,6 +51,7 @@ pub struct Tracker<'r> {
     tickets: tickets::Tickets,
     summary: Option<Summary>,
     running: Vec<Running<'r>>,
+    texts: Vec<TaskText>,
     /// Background processes that ended, for their output may be read later.
     ended: Vec<Running<'r>>,
     missed: Vec<Missed>,
@@ -72,6 +77,7 @@ impl<'r> Tracker<'r> {
             tickets: tickets::Tickets::default(),
             summary: None,
             running: Vec::new(),
+            texts: Vec::new(),
             ended: Vec::new(),
             missed: Vec::new(),
             proposed: Vec::new(),
@@ -291,6 +297,9 @@ impl<'r> Tracker<'r> {
         {
             if deed.touch == Touch::Read {
                 self.lists.read(&path, output, call.result);
+                if lists::is_document(&path) {
+                    self.showed(&path, output, call.result);
+                }
             } else if lists::is_document(&path)
                 && let (Some(new), old) = input::written(input)
             {
@@ -365,6 +374,7 @@ impl<'r> Tracker<'r> {
                 // Acceptance criteria of a ticket are boxes, too.
                 if let Some(id) = tickets::Tickets::shown(simple) {
                     self.lists.told(id, call.output, call.result);
+                    self.showed(id, call.output, call.result);
                 }
             }
             event.pushed |=
@@ -403,6 +413,16 @@ impl<'r> Tracker<'r> {
             self.missed.truncate(MOST - 1);
             self.missed.insert(0, Missed { path, error: line(error), turn });
         }
+    }
+
+    /// A ticket or a document was printed.
+    fn showed(&mut self, name: &str, text: &str, turn: TurnId) {
+        self.texts.retain(|t| t.name != name);
+        if self.texts.len() == MOST_TEXTS {
+            self.texts.remove(0);
+        }
+        let text = text[..text.floor_char_boundary(LARGEST_TEXT)].to_owned();
+        self.texts.push(TaskText { name: name.to_owned(), text, turn });
     }
 
     fn start(&mut self, id: String, script: &str, call: &Call) {
@@ -491,6 +511,7 @@ impl<'r> Tracker<'r> {
             plan,
             tickets: self.tickets.into_list(),
             checkboxes,
+            texts: self.texts,
             placeholders,
         }
     }

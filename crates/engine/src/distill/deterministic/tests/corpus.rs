@@ -93,6 +93,11 @@ fn loops() {
 }
 
 #[test]
+fn requirements() {
+    run(include_str!("cases/requirements.txt"), 4);
+}
+
+#[test]
 fn context_and_proposals() {
     run(include_str!("cases/context.txt"), 8);
 }

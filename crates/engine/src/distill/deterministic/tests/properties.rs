@@ -220,8 +220,8 @@ proptest! {
     }
 }
 
-/// Far above the usual time, far below that of any quadratic algorithm.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Far above the usual time even on a busy machine, far below that of any quadratic algorithm: hours.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 #[test]
 fn long_turns_and_many_turns_are_fine() {
