@@ -132,7 +132,7 @@ mod tests {
     fn of_two_parts_the_newest_is_seen() {
         let goal =
             "Two readers wrote that the feed shows only the first paragraph of each post. → Let the feed have it all.";
-        assert_eq!(short(goal, 60), "Two readers wrote that the… → Let the feed have it all");
+        assert_eq!(short(goal, 60), "Two readers wrote that the feed… → Let the feed have it all");
         assert_eq!(short("Fix the feed → Write down what it costs.", 60), "Fix the feed → Write down what it costs");
         let long = format!("Fix the feed → {}", "word ".repeat(60));
         let cut = short(&long, 60);
