@@ -251,7 +251,7 @@ pub(super) fn distinct(draft: &mut Draft, dropped: &mut Vec<Dropped>) {
         };
         let (other_at, other, other_fits) = &kept[same];
         let (other_at, says_more) = (*other_at, line.len() > other.len());
-        let stays = if (fits, !says_more) < (*other_fits, false) { n } else { other_at };
+        let stays = if (fits, !says_more) < (*other_fits, true) { n } else { other_at };
         let goes = if stays == n { other_at } else { n };
         let closes = |id: &String| matches!(id.split_once(':'), Some(("l" | "m" | "u" | "p", _)));
         let of_stays = if stays == n { &line } else { other };

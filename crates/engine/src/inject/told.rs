@@ -51,6 +51,8 @@ impl Source {
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     words: ItemWords,
+    /// Those with a digit: ticket 12 is not ticket 13, whatever else is said of both.
+    numbers: ItemWords,
     /// What its brackets lead to.
     pub refs: Vec<String>,
     /// Its sentences that say something.
@@ -66,7 +68,12 @@ impl Line {
     }
 
     fn plain(text: &str) -> Line {
-        Line { words: similarity::words(text), refs: Vec::new(), sentences: Vec::new() }
+        let numbers: Vec<&str> = text
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| word.bytes().any(|b| b.is_ascii_digit()))
+            .collect();
+        let numbers = similarity::words(&numbers.join(" "));
+        Line { words: similarity::words(text), numbers, refs: Vec::new(), sentences: Vec::new() }
     }
 
     /// How much it says, in words.
@@ -79,8 +86,16 @@ impl Line {
         if self.words.len() < 2 || other.words.is_empty() {
             return false;
         }
+        if similarity::shared(&self.numbers, &other.words) < self.numbers.len() {
+            return false;
+        }
         let shared = similarity::shared(&self.words, &other.words);
         let of_one = self.refs.iter().any(|r| other.refs.contains(r));
+        // Two files of the memory are two matters, unless they say the same word for word.
+        let file = |line: &Line| line.refs.iter().any(|id| id.contains(':'));
+        if file(self) && file(other) && !of_one {
+            return similarity::same(&self.words, &other.words);
+        }
         similarity::same(&self.words, &other.words)
             || self.words.len() > 3 && shared * 10 >= self.words.len() * 8
             || self.words.len() > 2 && of_one && shared * 10 >= self.words.len() * 6
@@ -146,15 +161,11 @@ impl Told {
                 return Some(*source);
             }
         }
-        self.by_sentences(line, &others).or_else(|| self.by_turn(line, others))
+        Told::by_sentences(line, others).or_else(|| Told::by_turn(line, others))
     }
 
     /// Where the first sentence of a line was told, if each of them was.
-    fn by_sentences<'t, I: Iterator<Item = &'t (Line, Source)>>(
-        &self,
-        line: &Line,
-        others: impl Fn() -> I,
-    ) -> Option<Source> {
+    fn by_sentences<'t, I: Iterator<Item = &'t (Line, Source)>>(line: &Line, others: impl Fn() -> I) -> Option<Source> {
         let mut first = None;
         for sentence in line.sentences.iter().filter(|_| line.sentences.len() > 1) {
             let (_, source) = others().find(|(other, _)| sentence.repeats(other))?;
@@ -164,11 +175,7 @@ impl Told {
     }
 
     /// Where a line was told that several lines about its turn say together.
-    fn by_turn<'t, I: Iterator<Item = &'t (Line, Source)>>(
-        &self,
-        line: &Line,
-        others: impl Fn() -> I,
-    ) -> Option<Source> {
+    fn by_turn<'t, I: Iterator<Item = &'t (Line, Source)>>(line: &Line, others: impl Fn() -> I) -> Option<Source> {
         let mut of_one = others().filter(|(other, _)| line.refs.iter().any(|id| other.refs.contains(id)));
         let (first, source) = of_one.next()?;
         let mut all = first.words.clone();
@@ -179,7 +186,9 @@ impl Told {
         }
         all.sort_unstable();
         all.dedup();
-        let enough = line.words.len() > 3 && similarity::shared(&line.words, &all) * 10 >= line.words.len() * 8;
+        let enough = line.words.len() > 3
+            && similarity::shared(&line.numbers, &all) == line.numbers.len()
+            && similarity::shared(&line.words, &all) * 10 >= line.words.len() * 8;
         (more && enough).then_some(*source)
     }
 }
@@ -223,6 +232,7 @@ mod tests {
             "- We keep the print queue in Redis. [t9]\n",
             "- The mail queue listens on port 6543 and is restarted at night by cron. [t5]\n",
             "- ok\n",
+            "- We keep the mail queue in Postgres 17, because one process is enough. [t9]\n",
         ] {
             assert!(!Line::of(other).repeats(&long), "{other}");
         }
