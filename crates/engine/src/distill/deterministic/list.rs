@@ -191,12 +191,13 @@ impl List {
 
 /// Words of a text that are names or numbers: a capital inside a sentence, digits.
 fn names(text: &str) -> Vec<&str> {
-    let bare = |w: &'_ str| -> usize { w.chars().count() };
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.')).collect();
-    let named = |at: usize, w: &str| {
-        let capital =
-            w.starts_with(char::is_uppercase) && at > 0 && !words[at - 1].is_empty() && !words[at - 1].ends_with('.');
-        bare(w) > 3 && capital || bare(w) > 1 && w.bytes().all(|b| b.is_ascii_digit())
+    let sign = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.');
+    let words: Vec<&str> = text.split(sign).filter(|w| !w.is_empty()).collect();
+    let named = |at: usize| {
+        let (word, length) = (words[at], words[at].chars().count());
+        let inside = at > 0 && !words[at - 1].ends_with('.');
+        length > 3 && inside && word.starts_with(char::is_uppercase)
+            || length > 1 && word.bytes().all(|b| b.is_ascii_digit())
     };
-    words.iter().enumerate().filter(|(at, w)| named(*at, w)).map(|(_, w)| w.trim_matches('.')).collect()
+    (0..words.len()).filter(|at| named(*at)).map(|at| words[at].trim_matches('.')).collect()
 }

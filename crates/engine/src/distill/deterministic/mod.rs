@@ -24,7 +24,7 @@ pub use self::list::JOIN;
 use self::list::{List, Noted};
 use self::marks::{Mark, statements};
 use self::open::{Open, Settled};
-use self::prompt::Purpose;
+use self::prompt::{Prompt, Purpose};
 use self::told::Told;
 use super::work_state::{self, Event, Status, Tracker, Work};
 use super::{Request, Said};
@@ -100,7 +100,9 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
     let mut settled = Settled::default();
     for exchange in exchanges {
         for message in exchange.messages() {
-            for s in message.statements.iter().filter(|s| answer::completes(s)) {
+            // "Noted: the list for Ana by Friday" completes nothing: without a tool, a promise was only heard.
+            let heard = !exchange.worked && exchange.prompt.as_ref().is_some_and(Prompt::promises);
+            for s in message.statements.iter().filter(|s| answer::completes(s) && !heard) {
                 settled.add(message.at, s.bag().clone());
             }
             if message.statements.iter().any(|s| Mark::Merged.is_in(s)) {

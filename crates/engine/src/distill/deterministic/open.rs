@@ -91,7 +91,8 @@ impl Open {
             }
             // What a request begins with is the matter itself.
             let (from, count) = prompt.asked;
-            let asked = prompt.purpose == Purpose::Request && count > 1 && (from..from + count).contains(&i);
+            let matter = prompt.surely_commands() || before.is_none() && prompt.purpose == Purpose::Request;
+            let asked = matter && count > 1 && (from..from + count).contains(&i);
             if lasting && !asked && !settled.after(prompt.at, s.bag()) {
                 let led = prompt.own[..i].last().filter(|led| led.label != Label::Assent && weight_of(led) >= 3);
                 let answer = before.and_then(|e| e.answer.as_ref());

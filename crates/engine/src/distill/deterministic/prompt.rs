@@ -103,6 +103,12 @@ impl Prompt {
         self.own.iter().any(|s| s.label == Label::Request && s.sure)
     }
 
+    /// Whether it tells of something that is still to be done, beside or instead of a request.
+    pub fn promises(&self) -> bool {
+        let open = |s: &Statement| matches!(s.label, Label::Commitment | Label::Remaining | Label::Blocked);
+        self.own.iter().any(open)
+    }
+
     /// All the person's own words in it.
     pub fn words(&self) -> String {
         self.own.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join(" ")
