@@ -90,7 +90,8 @@ fn where_the_model_cannot_be_had_the_words_answer_and_say_so() {
 #[cfg(feature = "minilm")]
 fn little_model(folder: &std::path::Path) {
     const WIDTH: usize = 64;
-    let vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "giraffe", "longneck", "zebra", "came", "noon", "evening"];
+    let vocabulary =
+        ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "giraffe", "longneck", "zebra", "came", "noon", "evening", "on"];
     fs::create_dir_all(folder).unwrap();
     fs::write(folder.join("vocab.txt"), vocabulary.join("\n") + "\n").unwrap();
     let config = json!({"hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": WIDTH,
