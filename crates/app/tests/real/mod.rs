@@ -16,6 +16,7 @@ mod cost;
 mod hooked;
 mod kept;
 mod machine;
+mod mcp;
 mod openclaw;
 mod opencode;
 mod plugged;
