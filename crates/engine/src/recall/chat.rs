@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::event::Role;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
+use crate::ledger::codes::USER;
 use crate::scope::{BlockNo, SessionNo};
 
 /// How many of the best candidates are reweighed; those behind keep their rank.
@@ -35,11 +36,11 @@ impl Chats {
     /// Those among the sessions of the candidates: two take part, and neither is a model or a tool. A history in which
     /// the program has a name of its own ("user" and "aider") is a session of a program.
     pub fn of(tx: &Read, candidates: &[Candidate]) -> Result<Chats> {
-        let mut people = tx.prepare_cached(
+        let mut people = tx.prepare_cached(&format!(
             "SELECT count(*) = 2 AND NOT EXISTS (
-               SELECT 1 FROM turns WHERE session_no = ?1 AND speaker_no IS NOT NULL AND role > 0)
-             FROM participants WHERE session_no = ?1",
-        )?;
+               SELECT 1 FROM turns WHERE session_no = ?1 AND speaker_no IS NOT NULL AND role > {USER})
+             FROM participants WHERE session_no = ?1"
+        ))?;
         let mut known: HashMap<SessionNo, bool> = HashMap::new();
         for candidate in candidates {
             let two = match known.get(&candidate.session_no) {
