@@ -62,7 +62,7 @@ pub(super) struct Line {
 impl Line {
     pub fn of(text: &str) -> Line {
         let core = core(text);
-        let each = sentences::split(core, SENTENCE).into_iter().map(|range| Line::plain(&core[range]));
+        let each = sentences::split(core, SENTENCE).into_iter().map(|range| Line::plain(unlabelled(&core[range])));
         let sentences = each.filter(|sentence| sentence.len() > 1).collect();
         Line { refs: references(text), sentences, ..Line::plain(core) }
     }
@@ -193,6 +193,14 @@ impl Told {
     }
 }
 
+/// A sentence without the label a summary puts before it: `Open: sign the offer`.
+fn unlabelled(sentence: &str) -> &str {
+    match sentence.split_once(": ") {
+        Some((label, rest)) if label.len() <= 12 && label.bytes().all(|b| b.is_ascii_alphabetic()) => rest,
+        _ => sentence,
+    }
+}
+
 /// The ids in the brackets at the end of a line.
 pub(super) fn references(line: &str) -> Vec<String> {
     let mut out = Vec::new();
@@ -244,7 +252,8 @@ mod tests {
         let given = Source::Context(ContextId(1));
         told.add(Line::of("**Doing.** Please get the roof fixed before winter. [n2]"), given);
         told.add(Line::of("- We decided to take the offer of Maier because of the gutter. · 20 Nov · [t2]"), given);
-        let both = "- Please get the roof fixed before winter. Decided: we take the offer of Maier because of the gutter. (summary, 2026-11-20 10:01) [n3]\n";
+        told.add(Line::of("- Sign the offer · since 20 Nov · [l:sign-the-offer]"), given);
+        let both = "- Please get the roof fixed before winter. Decided: we take the offer of Maier because of the gutter. Open: sign the offer. (summary, 2026-11-20 10:01) [n3]\n";
         assert_eq!(told.says(&Line::of(both), Part::Recall), Some(given));
         let more = "- Please get the roof fixed before winter. The ladder of the neighbour is broken. (summary, 2026-11-20 10:01) [n3]\n";
         assert_eq!(told.says(&Line::of(more), Part::Recall), None);

@@ -25,6 +25,9 @@ const SENTENCE: usize = 600;
 /// A word of at most this many letters counts as a whole one only.
 const SHORT: usize = 3;
 
+/// What is shorter, in characters, has no word of the question and no number only acknowledges something.
+const ACKNOWLEDGED: usize = 24;
+
 /// What is withheld from one recall.
 pub(super) struct Withheld<'l> {
     live: &'l Live,
@@ -105,6 +108,11 @@ impl<'l> Withheld<'l> {
                 }
                 _ => {}
             }
+        }
+        // "Understood." stands next to an answer and is none.
+        let is_short = said.chars().count() < ACKNOWLEDGED && !said.chars().any(|c| c.is_ascii_digit());
+        if self.for_prompt && !self.deep && words == 0 && is_short {
+            return Err("it says nothing by itself".into());
         }
         // Somebody who types a prompt waits for one answer, not for all that has its words.
         if self.for_prompt && !self.deep {
