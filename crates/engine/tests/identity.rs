@@ -1,5 +1,8 @@
 //! Which records are the same turn, and which only look alike.
 
+use heirloom_engine::scope::SessionNo;
+use heirloom_engine::transcript::read;
+
 use crate::world::{GLOBAL, LITTLE, World, said};
 
 #[test]
@@ -113,6 +116,13 @@ fn a_record_takes_over_the_turn_of_the_echo_before_it() {
     assert_eq!((totals.turns, totals.witnesses), (3, 3));
     assert_eq!(world.texts("s"), ["done", "ok", "ok"]);
     assert_eq!(entries(&world), ["a", "b", "c"]);
+    // The place of either record leads to the turn.
+    let second = twice("a", "r", "done").len();
+    let record = second + twice("b", "r", "ok").find('\n').unwrap() + 1;
+    let at = |place: usize| {
+        world.ledger.read(|tx| read::turn_of_entry(tx, SessionNo(1), &format!("@{place}"))).unwrap().map(|t| t.0)
+    };
+    assert_eq!((at(0), at(second), at(record), at(1)), (Some(1), Some(2), Some(2), None));
     // The record may come in a later reading.
     let both = twice("d", "r", "later");
     let (echo, record) = both.split_at(both.find('\n').unwrap() + 1);

@@ -159,15 +159,14 @@ pub(super) fn of_turns(
     Ok(items)
 }
 
-/// Ranks the turns of an audience. `light`: for a prompt, which waits.
+/// Ranks the turns of an audience that its model has not before it (`live`). `light`: for a prompt, which waits.
 pub(super) fn rank_turns(
     at: &AssistantHome,
     index: &mut Index,
-    audience: Option<&Audience>,
+    (audience, live): (Option<&Audience>, &Live),
     named: &Named,
     query: &Query,
     vector: Option<&[f32]>,
-    live: &Live,
     (most, light): (usize, bool),
 ) -> Result<(Searched, Ranking)> {
     // Turns that are not given, of other threads and of this very session, must not crowd out the others.

@@ -265,7 +265,7 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
     if own.iter().all(kept) && !own.iter().all(|s| s.label == Label::Assent) {
         return Purpose::Note;
     }
-    let weight: usize = own.iter().filter(|s| s.label != Label::Assent).map(|s| weight_of(s)).sum();
+    let weight: usize = own.iter().filter(|s| s.label != Label::Assent).map(weight_of).sum();
     if weight <= 2 { Purpose::GoOn } else { Purpose::Request }
 }
 

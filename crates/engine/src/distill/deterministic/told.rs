@@ -130,7 +130,7 @@ impl Told {
                 let Some(mut noted) = Noted::new(&text, answer.turn, 3) else { continue };
                 noted.also(&prompt.turns);
                 // Without work there is nothing done: the answer may be worth knowing, an acknowledgement is not.
-                if prompt.purpose == Purpose::Question || !exchange.worked && !(s.label == Label::Done && achieved(s)) {
+                if prompt.purpose == Purpose::Question || !(exchange.worked || s.label == Label::Done && achieved(s)) {
                     if prompt.purpose == Purpose::Question || prompt.surely_commands() && !echoes(s, prompt) {
                         self.context.put(noted);
                     } else if matches!(s.label, Label::Finding | Label::Remaining) && is_fault(s) {
