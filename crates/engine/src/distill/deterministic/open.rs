@@ -78,6 +78,8 @@ impl Open {
                 || is_left(s)
                 || s.second == Some(Label::Commitment)
                 || s.label == Label::Remaining;
+            // "I'd take the direct one." is an opinion.
+            let lasting = lasting && !Mark::Hypothetical.is_in(s);
             if s.label == Label::Blocked && s.standalone && !settled.after(prompt.at, s.bag()) {
                 self.blocked.add(&s.text, prompt.turn, 3);
             }
@@ -89,10 +91,11 @@ impl Open {
                 self.loops.tell(&text, &[answer.turn, prompt.turn], 4);
                 continue;
             }
-            // What a request begins with is the matter itself.
+            // What a request begins with is the matter itself, unless it was promised to somebody or for a day.
             let (from, count) = prompt.asked;
             let matter = prompt.surely_commands() || before.is_none() && prompt.purpose == Purpose::Request;
-            let asked = matter && count > 1 && (from..from + count).contains(&i);
+            let promised = s.due.is_some() || s.to.is_some();
+            let asked = matter && !promised && count > 1 && (from..from + count).contains(&i);
             if lasting && !asked && !settled.after(prompt.at, s.bag()) {
                 let led = prompt.own[..i].last().filter(|led| led.label != Label::Assent && weight_of(led) >= 3);
                 let answer = before.and_then(|e| e.answer.as_ref());

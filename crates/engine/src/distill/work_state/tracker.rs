@@ -369,6 +369,7 @@ impl<'r> Tracker<'r> {
         event.checked = self.checks.ran(&run).or(event.checked.take());
         if !call.failed {
             for simple in &simples {
+                self.listed(simple, call);
                 let closed = self.tickets.ran(simple, &parts, call.result);
                 event.closed = closed.or(event.closed.take());
                 // Acceptance criteria of a ticket are boxes, too.
@@ -412,6 +413,23 @@ impl<'r> Tracker<'r> {
         if let Some(path) = self.files.shortened(path) {
             self.missed.truncate(MOST - 1);
             self.missed.insert(0, Missed { path, error: line(error), turn });
+        }
+    }
+
+    /// A command printed a list of the project's, or wrote lines to one: `cat TODO.md`, `echo '- [ ] x' >> TODO.md`.
+    fn listed(&mut self, simple: &shell::Simple, call: &Call) {
+        let document = |a: &&shell::Arg| a.certain && lists::is_document(&a.text);
+        let path = |files: &files::Files, a: &shell::Arg| files.shortened(&a.text).filter(|p| !files::is_apart(p));
+        for target in simple.outputs.iter().filter(document) {
+            let Some(path) = path(&self.files, target) else { continue };
+            let words: Vec<&str> =
+                simple.args.iter().skip(1).map(|a| a.text.as_str()).chain([simple.here.as_str()]).collect();
+            self.lists.read(&path, &words.join("\n"), call.call);
+        }
+        for printed in simple.operands().filter(document) {
+            if let Some(path) = path(&self.files, printed) {
+                self.lists.read(&path, call.output, call.result);
+            }
         }
     }
 
