@@ -32,7 +32,7 @@ impl Told {
     }
 
     fn said(&self, session: &str, lines: &[Value]) {
-        self.story.said(session, &[&[self.project.clone()], lines].concat());
+        self.story.said(session, &[std::slice::from_ref(&self.project), lines].concat());
     }
 
     /// Lines of a program whose ids are known in all its sessions, so that a copy is one.
@@ -133,12 +133,12 @@ fn a_copy_has_what_it_took_along() {
         turn("a1", "user", "Which store has the zephyr queue?", 0),
         turn("a2", "assistant", "The zephyr queue has its store in Redis, said first.", 1),
     ];
-    told.said_globally("old", &[&[told.project.clone()], &all[..]].concat());
+    told.said_globally("old", &[std::slice::from_ref(&told.project), &all[..]].concat());
     let fork = json!({"fact": "fork-of", "value": "old", "at": NOON});
     let own = [turn("b1", "user", "And now in the copy: how large is the zephyr queue?", 10)];
     told.said_globally("copy", &[&[told.project.clone(), fork.clone()], &all[..], &own].concat());
     let later = turn("a3", "assistant", "The zephyr queue has a second store, said after the copy.", 20);
-    told.said_globally("old", &[&[told.project.clone()], &all[..], &[later]].concat());
+    told.said_globally("old", &[std::slice::from_ref(&told.project), &all[..], &[later]].concat());
     let given = told.told("copy");
     assert!(given.contains("said after the copy") && !given.contains("said first"), "{given}");
     // Of a copy whose store has none of its original's lines, the time of its beginning says what it has.

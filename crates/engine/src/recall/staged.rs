@@ -168,7 +168,7 @@ pub fn recall(
     let turns = match question.deep || !answered {
         true => {
             let how = (question.most, !question.deep);
-            Some(rank_turns(at, index, audience, &named, &query, vector, &live, how)?)
+            Some(rank_turns(at, index, (audience, &live), &named, &query, vector, how)?)
         }
         false => None,
     };

@@ -163,11 +163,10 @@ pub(super) fn of_turns(
 pub(super) fn rank_turns(
     at: &AssistantHome,
     index: &mut Index,
-    audience: Option<&Audience>,
+    (audience, live): (Option<&Audience>, &Live),
     named: &Named,
     query: &Query,
     vector: Option<&[f32]>,
-    live: &Live,
     (most, light): (usize, bool),
 ) -> Result<(Searched, Ranking)> {
     // Turns that are not given, of other threads and of this very session, must not crowd out the others.
