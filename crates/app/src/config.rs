@@ -114,14 +114,20 @@ impl Embeddings {
     pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
         match self.model_at()? {
             ModelAt::BuiltIn => Ok(Arc::new(StaticTable::built_in())),
-            ModelAt::Endpoint { url, model, dimensions } => {
-                let mut endpoint = Endpoint::new(url, model, dimensions);
-                let key = self.key_from.as_deref().and_then(|name| std::env::var(name).ok());
-                endpoint.key = key.filter(|k| !k.is_empty());
-                Ok(Arc::new(HttpEmbedder::new(endpoint)?))
-            }
+            ModelAt::Endpoint { .. } => Ok(Arc::new(HttpEmbedder::new(self.endpoint()?)?)),
             ModelAt::Folder(folder) => of_folder(folder),
         }
+    }
+
+    /// The endpoint with its key. `Usage` if the settings name none.
+    pub fn endpoint(&self) -> Result<Endpoint> {
+        let ModelAt::Endpoint { url, model, dimensions } = self.model_at()? else {
+            return Err(Error::usage("the settings name no embedding endpoint"));
+        };
+        let mut endpoint = Endpoint::new(url, model, dimensions);
+        let key = self.key_from.as_deref().and_then(|name| std::env::var(name).ok());
+        endpoint.key = key.filter(|k| !k.is_empty());
+        Ok(endpoint)
     }
 }
 
@@ -191,7 +197,13 @@ pub fn settings(home: &heirloom_engine::home::Home, agent: Option<&str>) -> Resu
             Err(e) => heirloom_engine::engine::Embeddings::wrong(Wrong::from(&e)),
             Ok(at) => {
                 let (shown, is_built_in) = (at.shown(), at == ModelAt::BuiltIn);
-                heirloom_engine::engine::Embeddings::load(shown, is_built_in, move || file.embeddings.embedder())
+                let wanted =
+                    heirloom_engine::engine::Embeddings::load(shown, is_built_in, move || file.embeddings.embedder());
+                // Its vectors answer until those of another model are made.
+                match is_built_in {
+                    true => wanted,
+                    false => wanted.or_older(|| Ok(Arc::new(StaticTable::built_in()))),
+                }
             }
         },
     })
@@ -220,7 +232,7 @@ pub fn file(home: &heirloom_engine::home::Home) -> Result<File> {
     let text = String::from_utf8(bytes).map_err(|e| Error::usage("config.toml is not UTF-8").because(e))?;
     toml::from_str(&text).map_err(|e| {
         let what = format!("{} cannot be read: {}", home.root().join(layout::CONFIG.as_str()).display(), e.message());
-        Error::usage(what).hint("correct it or move it away; it is never changed by heirloom")
+        Error::usage(what).hint("correct it or move it away")
     })
 }
 

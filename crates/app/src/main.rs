@@ -10,11 +10,10 @@ mod hook;
 mod print;
 mod programs;
 mod retention;
+mod section;
 mod terminal;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use crate::error::{Exit, kind_name};
 
@@ -24,7 +23,7 @@ fn main() -> ExitCode {
         hook::run(&global, &program, &event);
         return ExitCode::SUCCESS;
     }
-    let cli = match cli::Cli::try_parse() {
+    let cli = match cli::parse(&arguments) {
         Ok(cli) => cli,
         // A program treats any other status of its hook as a refusal of the user's prompt.
         Err(e) if e.use_stderr() && cli::hook::is_meant(&arguments) => return ExitCode::SUCCESS,

@@ -21,7 +21,10 @@ fn settings(world: &World, text: &str) {
 fn the_model_in_use_is_told() {
     let world = world();
     let status = world.json(&["status"]);
-    assert_eq!(status["embeddings"], json!({"model": "static-minilm-256-v1", "at": "built in", "problem": null}));
+    let built_in = "static-minilm-256-v1";
+    let embeddings =
+        json!({"model": built_in, "at": "built in", "problem": null, "in_use": built_in, "renewing": null});
+    assert_eq!(status["embeddings"], embeddings);
     assert!(world.says(0, &["status"]).contains("static-minilm-256-v1  (built in)"));
     assert!(world.run(&["doctor"]).stdout.contains("static-minilm-256-v1 (built in)"));
     settings(&world, "endpoint = \"http://127.0.0.1:9/v1/embeddings\"\nmodel = \"far\"\ndimensions = 64");
@@ -87,7 +90,8 @@ fn where_the_model_cannot_be_had_the_words_answer_and_say_so() {
 #[cfg(feature = "minilm")]
 fn little_model(folder: &std::path::Path) {
     const WIDTH: usize = 64;
-    let vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "giraffe", "longneck", "zebra", "came", "noon", "evening"];
+    let vocabulary =
+        ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "giraffe", "longneck", "zebra", "came", "noon", "evening", "on"];
     fs::create_dir_all(folder).unwrap();
     fs::write(folder.join("vocab.txt"), vocabulary.join("\n") + "\n").unwrap();
     let config = json!({"hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": WIDTH,
@@ -137,9 +141,11 @@ fn a_model_from_a_folder_takes_the_place_of_the_table_and_back() {
     let folder = world.test.user().join("little");
     little_model(&folder);
     settings(&world, &format!("model_folder = {:?}", folder.to_str().unwrap()));
-    // Words answer until the new vectors are made, and it is said.
-    let meanwhile = world.json(&asked);
-    assert!(meanwhile["less"].to_string().contains("still being made"), "{meanwhile}");
+    // The table answers until the new vectors are made.
+    let meanwhile = world.json(&["search", "a tall animal arrived late"]);
+    assert_eq!(meanwhile["degraded"], false, "{meanwhile}");
+    assert!(meanwhile["hits"][0]["why"]["cosine"].is_number(), "{meanwhile}");
+    assert_eq!(world.json(&["status"])["embeddings"]["in_use"], "static-minilm-256-v1");
     world.says(0, &["work", "--drain"]);
     let found = world.json(&asked);
     assert_eq!(found["hits"][0]["entry"], "2", "{found}");
@@ -152,4 +158,61 @@ fn a_model_from_a_folder_takes_the_place_of_the_table_and_back() {
     world.says(0, &["work", "--drain"]);
     assert_eq!(world.json(&["status"])["embeddings"]["model"], "static-minilm-256-v1");
     world.verified();
+}
+
+#[cfg(feature = "minilm")]
+#[test]
+fn another_model_is_one_command_and_so_is_the_way_back() {
+    let world = world();
+    world.says(0, &["work", "--drain"]);
+    let _held = crate::programs::no_worker(&world);
+    let config = world.test.home().join("config.toml");
+    fs::write(&config, "# mine\n[lineage]\nchunk_turns = 9\n").unwrap();
+    let folder = world.test.user().join("little");
+    little_model(&folder);
+    let folder = folder.to_str().unwrap();
+    let would = world.json(&["embed", "use", folder, "--dry-run"]);
+    assert_eq!((&would["turns"], &would["dry_run"]), (&json!(1), &json!(true)), "{would}");
+    assert!(!fs::read_to_string(&config).unwrap().contains("embeddings"));
+    let said = world.says(0, &["embed", "use", folder]);
+    assert!(said.contains("64 dimensions") && said.contains("1 turn") && said.contains("embed use built-in"), "{said}");
+    let text = fs::read_to_string(&config).unwrap();
+    assert!(text.starts_with("# mine\n[lineage]\nchunk_turns = 9\n") && text.contains("model_folder"), "{text}");
+    let status = world.json(&["embed", "status"]);
+    assert!(status["model"].as_str().unwrap().starts_with("minilm-64-"), "{status}");
+    assert_eq!(status["in_use"], "static-minilm-256-v1", "{status}");
+    assert!(world.says(0, &["embed", "status"]).contains("static-minilm-256-v1 answers until"));
+    world.says(0, &["work", "--drain"]);
+    let status = world.json(&["embed", "status"]);
+    assert_eq!(status["in_use"], status["model"], "{status}");
+    assert!(!world.test.home().join("state/index-next.db").exists());
+    assert_eq!(world.found("zebra").len(), 1);
+    world.says(0, &["embed", "use", "built-in"]);
+    assert_eq!(fs::read_to_string(&config).unwrap(), "# mine\n[lineage]\nchunk_turns = 9\n\n");
+    world.says(0, &["work", "--drain"]);
+    assert_eq!(world.json(&["embed", "status"])["in_use"], "static-minilm-256-v1");
+    world.verified();
+}
+
+#[test]
+fn a_model_that_cannot_be_had_is_refused_before_anything_is_written() {
+    let world = world();
+    let empty = world.test.user().join("empty");
+    fs::create_dir_all(&empty).unwrap();
+    let missing = world.test.user().join("missing");
+    for (code, args, part) in [
+        (4, vec![missing.to_str().unwrap()], "there is no folder"),
+        (4, vec![empty.to_str().unwrap()], "config.json"),
+        (2, vec!["http://127.0.0.1:9"], "--model"),
+        (75, vec!["http://127.0.0.1:9", "--model", "m"], "cannot be reached"),
+        (75, vec!["http://127.0.0.1:9", "--model", "m", "--dimensions", "64"], "cannot be reached"),
+        (2, vec!["http://127.0.0.1:9", "--model", "m", "--key-from", "NO_SUCH_KEY"], "NO_SUCH_KEY is not set"),
+        (2, vec!["ftp://127.0.0.1", "--model", "m"], "neither http nor https"),
+        (2, vec!["built-in", "--model", "m"], "--model is about an endpoint"),
+    ] {
+        let all: Vec<&str> = ["embed", "use"].into_iter().chain(args).collect();
+        let said = world.says(code, &all);
+        assert!(said.contains(part), "{all:?}: {said}");
+    }
+    assert!(!world.test.home().join("config.toml").exists());
 }

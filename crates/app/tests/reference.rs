@@ -111,6 +111,8 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("agent adopt", &[]),
     ("audit list", &["audit", "list"]),
     ("reindex", &["reindex"]),
+    ("embed status", &["embed", "status"]),
+    ("embed use", &["embed", "use", "built-in", "--dry-run"]),
     ("work", &["work", "--drain"]),
     // Last: it takes its time, and pages that wait for a pause in editing would be rendered between the other commands.
     ("doctor --speed", &["doctor", "--speed"]),

@@ -50,6 +50,9 @@ impl Endpoint {
     }
 }
 
+/// More than any model's vectors have.
+const MOST_DIMENSIONS: usize = 1 << 14;
+
 /// Requests vectors from an endpoint, a batch at a time, on the calling thread.
 ///
 /// Vectors are scaled to length 1. If their dimension is not a multiple of 64, zeros fill them up to the next one,
@@ -134,8 +137,22 @@ impl HttpEmbedder {
         Ok(HttpEmbedder { endpoint, agent, origin, model })
     }
 
+    /// Asks an endpoint how many dimensions the vectors of its model have; those of the settings are not looked at.
+    /// Errors as those of [`Embedder::embed`].
+    pub fn dimensions_of(endpoint: Endpoint) -> Result<usize> {
+        let asked = HttpEmbedder::new(Endpoint { dimensions: MOST_DIMENSIONS, ..endpoint })?;
+        match asked.answer(&["dimensions"])?.data.first().map(|row| row.embedding.len()) {
+            Some(0) | None => Err(asked.malformed("has no vector in it")),
+            Some(dimensions) => Ok(dimensions),
+        }
+    }
+
     /// The vectors of texts that are not blank.
     fn ask(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        self.in_order(self.answer(texts)?, texts.len())
+    }
+
+    fn answer(&self, texts: &[&str]) -> Result<Answer> {
         let it = &self.endpoint;
         let request = Request {
             model: &it.model,
@@ -160,9 +177,8 @@ impl HttpEmbedder {
             ureq::Error::BodyExceedsLimit(_) => self.malformed("is far longer than what was asked for"),
             e => self.silent(&e),
         })?;
-        let answer: Answer = serde_json::from_slice(&body)
-            .map_err(|e| self.malformed(&format!("is not what it should be at its byte {}", e.column())))?;
-        self.in_order(answer, texts.len())
+        serde_json::from_slice(&body)
+            .map_err(|e| self.malformed(&format!("is not what it should be at its byte {}", e.column())))
     }
 
     /// One vector for each text, in the order of the texts, whatever order they came in.

@@ -57,7 +57,7 @@ fn session(n: usize) -> String {
 }
 
 /// Puts every run of a session into its thread; the threads, in order.
-fn joined(story: &Story, session: &str) -> Vec<ThreadNo> {
+pub fn joined(story: &Story, session: &str) -> Vec<ThreadNo> {
     let turns = story.turns(session);
     let audit = Audit::new("test", "thread.join").of_agent(story.agent_no);
     let joined = story.ledger.write(audit, |tx| {

@@ -1,5 +1,8 @@
 //! Which records are the same turn, and which only look alike.
 
+use heirloom_engine::scope::SessionNo;
+use heirloom_engine::transcript::read;
+
 use crate::world::{GLOBAL, LITTLE, World, said};
 
 #[test]
@@ -89,6 +92,67 @@ fn an_echo_before_its_twin_is_the_turn_and_the_twin_its_witness() {
     let (totals, _) = world.import(&["s.jsonl"]);
     assert_eq!((totals.turns, totals.witnesses), (1, 1));
     assert_eq!(world.texts("s"), ["hello"]);
+}
+
+/// A message as newer rollouts write it: what the user interface was told, then the message itself.
+fn twice(id: &str, run: &str, text: &str) -> String {
+    let line = |id: &str, echo: bool| {
+        format!("{{{id}\"role\":\"assistant\",\"run\":\"{run}\",\"text\":\"{text}\",\"echo\":{echo}}}\n")
+    };
+    line("", true) + &line(&format!("\"id\":\"{id}\","), false)
+}
+
+fn entries(world: &World) -> Vec<String> {
+    let tx = world.sql();
+    let mut statement = tx.prepare("SELECT entry FROM turns ORDER BY turn_no").unwrap();
+    statement.query_map([], |r| r.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn a_record_takes_over_the_turn_of_the_echo_before_it() {
+    let world = World::new();
+    world.write("s.jsonl", twice("a", "r", "done") + &twice("b", "r", "ok") + &twice("c", "r", "ok"));
+    let (totals, _) = world.import(&["s.jsonl"]);
+    assert_eq!((totals.turns, totals.witnesses), (3, 3));
+    assert_eq!(world.texts("s"), ["done", "ok", "ok"]);
+    assert_eq!(entries(&world), ["a", "b", "c"]);
+    // The place of either record leads to the turn.
+    let second = twice("a", "r", "done").len();
+    let record = second + twice("b", "r", "ok").find('\n').unwrap() + 1;
+    let at = |place: usize| {
+        world.ledger.read(|tx| read::turn_of_entry(tx, SessionNo(1), &format!("@{place}"))).unwrap().map(|t| t.0)
+    };
+    assert_eq!((at(0), at(second), at(record), at(1)), (Some(1), Some(2), Some(2), None));
+    // The record may come in a later reading.
+    let both = twice("d", "r", "later");
+    let (echo, record) = both.split_at(both.find('\n').unwrap() + 1);
+    world.add("s.jsonl", echo);
+    world.import(&["s.jsonl"]);
+    world.add("s.jsonl", record);
+    let (totals, _) = world.import(&["s.jsonl"]);
+    assert_eq!((totals.turns, totals.witnesses), (0, 1));
+    assert_eq!(entries(&world), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn a_copy_of_a_session_repeats_the_echoes_too() {
+    let world = World::new();
+    let run = said("p", "user", "go").replace("{", "{\"run\":\"r\",") + &twice("a", "r", "done");
+    world.write("old.jsonl", run.clone());
+    world.write("new.jsonl", run + &twice("b", "r2", "more"));
+    let (totals, _) = world.import_as(&GLOBAL, &["old.jsonl", "new.jsonl"]);
+    assert_eq!((totals.turns, totals.references), (3, 2));
+    assert_eq!(world.texts("new"), ["go", "done", "more"]);
+}
+
+#[test]
+fn an_echo_of_another_run_or_speaker_is_not_taken_over() {
+    let world = World::new();
+    let echo = "{\"role\":\"assistant\",\"run\":\"q\",\"text\":\"ok\",\"echo\":true}\n";
+    let record = "{\"id\":\"a\",\"role\":\"assistant\",\"run\":\"r\",\"text\":\"ok\"}\n";
+    world.write("s.jsonl", [echo, record].concat());
+    let (totals, _) = world.import(&["s.jsonl"]);
+    assert_eq!((totals.turns, totals.witnesses), (2, 0));
 }
 
 #[test]

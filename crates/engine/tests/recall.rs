@@ -171,6 +171,51 @@ fn likeness_lets_nobody_hear_another_projects_leaf() {
 }
 
 #[test]
+fn a_known_name_needs_no_cue_unless_it_is_a_common_word() {
+    let story = Story::new();
+    for name in ["bluebird", "zephyr", "orders"] {
+        story.said(name, &[within(&story.project(name)), user("hello", NOON - MINUTE)]);
+        crate::canary::joined(&story, name);
+    }
+    let named = |text: &str| story.ledger.read(|tx| recall::named::named(tx, story.agent_no, text)).unwrap();
+    let projects = |text: &str| {
+        let ids = named(text).workspaces;
+        ids.iter().filter_map(|id| id.split_once("--")).map(|(name, _)| name.to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    for (text, want) in [
+        ("which theme did we decide in bluebird?", "bluebird"),
+        ("bluebird's theme", "bluebird"),
+        ("Bluebirds Farben", "bluebird"),
+        ("zephyr: add a test", "zephyr"),
+        ("what is in ~/bluebird", "bluebird"),
+        ("what is in ~/bluebird/src/main.rs", "bluebird"),
+        ("bluebird/src/main.rs does not build", "bluebird"),
+        ("compare bluebird, zephyr and the orders project", "bluebird orders zephyr"),
+        ("`orders` is red", "orders"),
+        ("sort the orders by date", ""),
+        ("Orders are late", ""),
+        ("Warum sind die Orders rot", ""),
+        ("blue birds sing", ""),
+        ("~/nowhere and ~/", ""),
+        ("", ""),
+    ] {
+        assert_eq!(projects(text), want, "{text}");
+    }
+    let ids = |text: &str| named(text).ids.into_iter().collect::<Vec<_>>().join(" ");
+    assert_eq!(ids("what became of [n4] and [t9c11, n5]?"), "n4 n5 t9c11");
+    assert_eq!(ids("is n4 a number"), "", "a short one needs its brackets");
+    // What belongs to a named project is told, and only that.
+    let id = named("bluebird").workspaces.pop_first().unwrap();
+    leaf(&story, Class::Fact, of(&id), "The theme is midnight green");
+    leaf(&story, Class::Fact, of(THERE), "The theme is coral");
+    let mut told = Told::new(story, None);
+    let found = told.ask(Some(HERE), "which theme did we decide in bluebird?");
+    assert_eq!(texts(&found)[0], "The theme is midnight green", "{found:?}");
+    assert!(!texts(&found).iter().any(|text| text.contains("coral")));
+    assert!(!texts(&told.ask(Some(HERE), "which theme did we decide?")).iter().any(|t| t.contains("midnight")));
+}
+
+#[test]
 fn what_may_not_be_told_crowds_out_nothing() {
     let story = Story::new();
     for n in 0..70 {

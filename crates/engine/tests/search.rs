@@ -90,7 +90,98 @@ fn tool_calls_and_results_are_found() {
     let mut index = world.caught_up();
     assert_eq!(world.search(&mut index, "needle"), ["needle in src"]);
     assert_eq!(world.search(&mut index, "haystack"), ["src/haystack.rs: 12"]);
-    assert_eq!(world.search(&mut index, "ripgrep").len(), 2);
+    // A call and its result are one hit.
+    assert_eq!(world.search(&mut index, "ripgrep"), ["needle in src"]);
+}
+
+/// One line of a session of a program.
+fn line(id: &str, role: &str, kind: &str, text: &str) -> String {
+    let text = text.replace('\n', "\\n");
+    format!("{{\"id\":\"{id}\",\"role\":\"{role}\",\"kind\":\"{kind}\",\"text\":\"{text}\"}}\n")
+}
+
+#[test]
+fn an_answer_comes_before_remarks_output_and_notices() {
+    let world = World::new();
+    let texts = [
+        ("a", "user", "message", "good morning"),
+        ("b", "assistant", "message", "let me look at the retry queue and its backoff"),
+        ("c", "assistant", "tool-call", "grep backoff in the retry queue of the mailer"),
+        ("d", "tool", "tool-result", "retry queue, backoff, mailer: twelve places know it"),
+        ("e", "assistant", "message", "the retry queue of the mailer now has a backoff of nine seconds"),
+        ("f", "user", "message", "thanks"),
+        ("g", "system", "machine-prompt", "retry queue backoff mailer"),
+    ];
+    world.write("s.jsonl", texts.map(|(id, role, kind, text)| line(id, role, kind, text)).concat());
+    world.import(&["s.jsonl"]);
+    let mut index = world.caught_up();
+    let found = world.search(&mut index, "backoff of the retry queue of the mailer");
+    let place = |text: &str| found.iter().position(|f| f == text).unwrap_or_else(|| panic!("{text}: {found:?}"));
+    assert_eq!(place(texts[4].3), 0, "{found:?}");
+    assert_eq!(place(texts[6].3), found.len() - 1, "what machines wrote comes last: {found:?}");
+    let of_system = Filter { role: Some(Role::System), ..Filter::default() };
+    assert_eq!(world.search_with(&mut index, "backoff", of_system), [texts[6].3]);
+}
+
+#[test]
+fn an_answer_without_the_words_of_its_question_is_found_by_it() {
+    let world = World::new();
+    let texts = [
+        ("a", "user", "message", "which colour does the customs form get"),
+        ("b", "assistant", "tool-call", "open the style sheet"),
+        ("c", "tool", "tool-result", "body, main, aside"),
+        ("d", "assistant", "message", "teal, like everything else of that kind"),
+        ("e", "user", "message", "and now something else entirely"),
+        ("f", "assistant", "message", "sure"),
+    ];
+    world.write("s.jsonl", texts.map(|(id, role, kind, text)| line(id, role, kind, text)).concat());
+    world.import(&["s.jsonl"]);
+    let mut index = world.caught_up();
+    assert_eq!(world.search(&mut index, "colour customs form"), [texts[0].3, texts[3].3]);
+}
+
+#[test]
+fn what_says_the_same_is_one_hit() {
+    let file: String = (0..30).map(|n| format!("let walrus_{n} = {n};\n")).collect();
+    let numbered: String = file.lines().enumerate().map(|(n, l)| format!("{n}: {l}\n")).collect();
+    let world = World::new();
+    let texts = [
+        ("a", "tool", "tool-result", file.as_str()),
+        ("b", "user", "message", "what is the walrus for"),
+        ("c", "tool", "tool-result", numbered.as_str()),
+        ("d", "assistant", "message", "a walrus counts, as the others do, one by one"),
+        ("e", "assistant", "message", "A walrus counts, as the others do, one by one."),
+        ("f", "assistant", "message", "walrus!"),
+        ("g", "assistant", "message", "walrus!"),
+    ];
+    world.write("s.jsonl", texts.map(|(id, role, kind, text)| line(id, role, kind, text)).concat());
+    world.import(&["s.jsonl"]);
+    let mut index = world.caught_up();
+    let filter = Filter { limit: 10, ..Filter::default() };
+    let found = recall::search(&world.ledger, &mut index, &world.agent, &world.ask("walrus"), &filter).unwrap();
+    let mut hits: Vec<(String, usize)> = found.hits.iter().map(|h| (h.turn.entry.clone(), h.others.len())).collect();
+    hits.sort();
+    let entries: Vec<&str> = hits.iter().map(|(entry, _)| entry.as_str()).collect();
+    assert_eq!(hits.iter().map(|(_, others)| others).sum::<usize>(), 2, "{hits:?}");
+    assert!(entries.contains(&"f") && entries.contains(&"g"), "a word said twice means two things: {hits:?}");
+    // As many hits as wanted, each of them another one.
+    let two = Filter { limit: 2, ..Filter::default() };
+    assert_eq!(world.search_with(&mut index, "walrus", two).len(), 2);
+}
+
+#[test]
+fn a_history_with_a_named_program_is_no_chat_between_two_people() {
+    let world = World::new();
+    let named = |id: &str, role: &str, speaker: &str, text: &str| {
+        format!("{{\"id\":\"{id}\",\"role\":\"{role}\",\"speaker\":\"{speaker}\",\"text\":\"{text}\"}}\n")
+    };
+    let long = "there is a lot to be said about the weather and the harvest and one thing about the osprey, too, but \
+                nothing that matters here, and so it goes on for a good while until somebody is tired of it";
+    world.write("h.jsonl", named("a", "user", "user", "hello") + &named("b", "assistant", "helper", long));
+    world.write("s.jsonl", said("a", "user", "hello") + &said("b", "assistant", "the osprey nests on the mast"));
+    world.import(&["h.jsonl", "s.jsonl"]);
+    let mut index = world.caught_up();
+    assert_eq!(world.search(&mut index, "osprey nests mast")[0], "the osprey nests on the mast");
 }
 
 #[test]
@@ -342,7 +433,7 @@ fn times_limit_and_favour_what_is_found() {
     assert_eq!(found("redis before 15 February"), "redis again, note2 | redis again, note1");
     assert_eq!(found("redis between March and April"), "redis again, note4 | redis again, note3");
     assert_eq!(found("redis 2026-05-14"), "redis again, note5");
-    assert_eq!(found("redis since 20 November"), "", "a limit leaves everything else out");
+    assert_eq!(found("redis between 20 February and 10 March"), found("redis"), "a limit that holds nothing is let go");
     for (query, first) in [
         ("redis in May", "redis again, note5"),
         ("was war im Juni mit redis", "redis again, note6"),
@@ -386,6 +477,112 @@ fn what_is_said_in_the_wished_time_is_looked_at_though_better_turns_are_many() {
     assert_eq!(world.search(&mut index, "zebra crossing")[0], "zebra crossing");
     let found = world.search(&mut index, "zebra crossing last week");
     assert!(found.iter().any(|text| text.starts_with("the zebra")), "{found:?}");
+}
+
+/// A turn at a time of 21 November 2026, in UTC.
+fn at(id: &str, time: &str, role: &str, text: &str) -> String {
+    let at = parse_rfc3339(&format!("2026-11-21T{time}:00Z")).unwrap();
+    format!("{{\"id\":\"{id}\",\"role\":\"{role}\",\"text\":\"{text}\",\"at\":{at}}}\n")
+}
+
+#[test]
+fn what_a_person_said_comes_first_where_they_ask_for_it() {
+    let world = World::at(Clock::Fixed(parse_rfc3339("2026-11-22T09:00:00Z").unwrap()));
+    let lines = [
+        at("a", "09:00", "user", "the colour of the header must be teal"),
+        at("b", "09:01", "assistant", "teal it is"),
+        at("c", "09:02", "user", "go on"),
+        at(
+            "d",
+            "09:03",
+            "assistant",
+            "the header colour, the colour of the header in header colour tests, is read from a file",
+        ),
+    ];
+    world.write("s.jsonl", lines.concat());
+    world.import(&["s.jsonl"]);
+    let mut index = world.caught_up();
+    assert!(world.search(&mut index, "header colour tests")[0].starts_with("the header colour"));
+    for question in ["which header colour did I ask for?", "welche header colour habe ich mir gewünscht?"] {
+        let found = world.search(&mut index, question);
+        assert_eq!(found[0], "the colour of the header must be teal", "{question}");
+        assert!(found.iter().any(|text| text.starts_with("the header colour")), "nothing is left out: {question}");
+    }
+}
+
+#[test]
+fn what_was_said_at_a_time_of_the_day_comes_first() {
+    let world = World::at(Clock::Fixed(parse_rfc3339("2026-11-22T09:00:00Z").unwrap()));
+    let lines = [
+        at("a", "09:00", "user", "deploy the shop"),
+        at("b", "12:00", "user", "deploy the shop, carefully"),
+        at("c", "21:04", "user", "no, wait until tomorrow with it"),
+        at("d", "21:05", "assistant", "I wait"),
+    ];
+    world.write("s.jsonl", lines.concat());
+    world.import(&["s.jsonl"]);
+    let mut index = world.caught_up();
+    for question in [
+        "what did we say about the deploy around 21:04?",
+        "deploy yesterday at 9 pm",
+        "what about the deploy late in the evening of the 21st",
+        "deploy gestern abend",
+    ] {
+        let found = world.search(&mut index, question);
+        assert!(found[..2].iter().any(|t| t == "no, wait until tomorrow with it"), "{question}: {found:?}");
+    }
+    assert_eq!(world.search(&mut index, "what happened around 9:00?")[0], "deploy the shop");
+    assert_eq!(world.search(&mut index, "between 9:00 and 10:00")[0], "deploy the shop");
+    // At another time nothing was said: the words decide.
+    assert_eq!(world.search(&mut index, "careful deploy of the shop at 4 am")[0], "deploy the shop, carefully");
+}
+
+#[test]
+fn a_phrase_in_a_question_boosts_and_alone_it_filters() {
+    let texts = ["the unique index is gone", "an index that is unique, unique indeed", "index of all unique things"];
+    check(&texts, "where did the \"unique index\" go");
+    let world = World::new();
+    for (i, text) in texts.iter().enumerate() {
+        world.write(&format!("s{i}.jsonl"), said("a", "user", text));
+    }
+    world.import(&["s0.jsonl", "s1.jsonl", "s2.jsonl"]);
+    let mut index = world.caught_up();
+    assert_eq!(world.search(&mut index, "where did the \"unique index\" go").len(), 3);
+    assert_eq!(world.search(&mut index, "\"unique index\""), [texts[0]]);
+    assert_eq!(world.search(&mut index, "what is \"never said\" of the index").len(), 3);
+    assert!(world.search(&mut index, "\"never said\"").is_empty());
+}
+
+#[test]
+fn words_are_found_inside_others() {
+    check(&["we need a Rechnungsvorlage soon", "something else"], "Vorlage");
+    check(&["die Rechnungsvorlagen sind fertig", "die Straße ist lang"], "wo ist die Vorlage");
+    check(&["die Datenbankverbindung bricht ab", "nichts"], "warum bricht die Datenbank ab");
+    check(&["see openRefundDialog for it", "something else"], "refund");
+    check(&["die Straße ist lang", "der Weg ist kurz"], "Strasse");
+    check(&["das Maß ist voll", "das Glas ist leer"], "Mass");
+    check(&["die Häuser sind alt", "die Gärten sind neu"], "Haeuser");
+    check(&["shipped 🚀 at last", "shipped at last, at last"], "🚀");
+    check(&["shipped 🚀 at last", "and more was shipped"], "when was it shipped 🚀?");
+}
+
+#[test]
+fn the_echo_of_a_message_that_was_stored_twice_is_found_once() {
+    let world = World::new();
+    let line = |id: &str, run: &str, echo: bool| {
+        format!("{{{id}\"role\":\"assistant\",\"run\":\"{run}\",\"text\":\"the zebra is striped\",\"echo\":{echo}}}\n")
+    };
+    let more = said("z", "user", "and the zebra").replace('{', "{\"run\":\"r\",");
+    world.write("s.jsonl", line("", "q", true) + &line("\"id\":\"a\",", "r", false) + &more);
+    world.import(&["s.jsonl"]);
+    let mut index = world.caught_up();
+    assert_eq!(world.search(&mut index, "striped").len(), 3, "two runs said it");
+    drop(index);
+    // As earlier versions stored the two records of one message.
+    world.sql().execute("UPDATE turns SET run_no = (SELECT max(run_no) FROM turns)", []).unwrap();
+    std::fs::remove_file(world.path("index.db")).unwrap();
+    let mut index = world.caught_up();
+    assert_eq!(world.search(&mut index, "striped"), ["the zebra is striped", "and the zebra"]);
 }
 
 #[test]

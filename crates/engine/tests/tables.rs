@@ -68,6 +68,7 @@ const INDEX: &[&str] = &[
     "nodes_due",
     "nodes_fts",
     "row_lengths",
+    "word_parts",
     "vector_codes",
     "vector_groups",
     "vector_rows",

@@ -134,6 +134,33 @@ fn pictures_and_mentions_do_not_part_a_prompt_from_its_echo() {
 }
 
 #[test]
+fn an_event_before_its_message_says_the_same_turn() {
+    let lines = [
+        r#"{"type":"session_meta","payload":{"id":"0199aaaa-0000-7000-8000-000000000009"}}"#,
+        r#"{"type":"event_msg","payload":{"type":"task_started","turn_id":"r1"}}"#,
+        r#"{"type":"event_msg","payload":{"type":"agent_message","message":"I look at the tests first."}}"#,
+        r#"{"type":"response_item","payload":{"type":"message","role":"assistant","id":"msg_1","content":[{"type":"output_text","text":"I look at the tests first."}],"internal_chat_message_metadata_passthrough":{"turn_id":"r1"}}}"#,
+    ];
+    let lines: Vec<Vec<u8>> = lines.map(|line| line.as_bytes().to_vec()).into();
+    let decoded = decode(&Codex, &Placement::default(), &lines, |_| false);
+    let said: Vec<String> = decoded
+        .iter()
+        .flat_map(|d| &d.turns)
+        .map(|t| {
+            let entry = t.entry.as_deref().unwrap_or("-");
+            format!("{:?} {entry} {:?} echo {} {}", t.role, t.run.as_deref(), t.echo, t.text)
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "Assistant - Some(\"r1\") echo true I look at the tests first.",
+            "Assistant r1/msg_1 Some(\"r1\") echo false I look at the tests first.",
+        ]
+    );
+}
+
+#[test]
 fn what_cannot_be_read_is_set_aside_with_a_reason() {
     let reason = |line: &str| one(line).reason.expect("a reason");
     assert_eq!(reason(r#"{"type":"event_msg","payload":"x"}"#), "payload has an unexpected shape");

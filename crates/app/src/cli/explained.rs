@@ -54,10 +54,12 @@ pub fn people(understood: &Understood, found: Option<&SearchReport>, limits: &Li
         ("names", list(&[Kind::Exact], true)),
         ("also as", list(&[Kind::Variant, Kind::Part], false)),
         ("phrases", terms(&query.phrases)),
+        ("brought forward", list(&[Kind::Quoted], true)),
         ("stop words", terms(&query.dropped)),
         ("too frequent", frequent),
         ("times", times.join("; ")),
         ("people", persons.join(", ")),
+        ("asks for", if query.by_person { "what you said, and the answers to it".to_owned() } else { String::new() }),
         ("meaning", meaning),
     ];
     rows.extend(limits.iter().map(|(name, value)| (*name, value.clone())));

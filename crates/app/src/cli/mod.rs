@@ -11,6 +11,7 @@ mod context;
 mod disconnect;
 mod doctor;
 mod draft;
+mod embed;
 mod expand;
 mod explained;
 mod export;
@@ -47,6 +48,8 @@ mod visible;
 mod work;
 mod workspace;
 
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand};
 use heirloom_engine::error::Result;
 
@@ -64,6 +67,40 @@ pub struct Cli {
     pub global: Global,
     #[command(subcommand)]
     command: Command,
+}
+
+/// The commands somebody waits for at every thought, as they are in [`Cli`]. Making the parser of all commands takes a
+/// tenth of the time of a search.
+#[derive(Parser, Debug)]
+#[command(name = "heirloom", disable_help_subcommand = true)]
+struct Frequent {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: FrequentCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum FrequentCommand {
+    Search(search::Args),
+    Recall(recall::Args),
+    Show(show::Args),
+}
+
+/// Parses the arguments. Help, mistakes and all other commands are the whole parser's.
+pub fn parse(arguments: &[OsString]) -> std::result::Result<Cli, clap::Error> {
+    let names = ["search", "recall", "show"];
+    if arguments.iter().skip(1).any(|argument| names.iter().any(|name| argument == name))
+        && let Ok(Frequent { global, command }) = Frequent::try_parse_from(arguments)
+    {
+        let command = match command {
+            FrequentCommand::Search(args) => Command::Search(args),
+            FrequentCommand::Recall(args) => Command::Recall(args),
+            FrequentCommand::Show(args) => Command::Show(args),
+        };
+        return Ok(Cli { global, command });
+    }
+    Cli::try_parse_from(arguments)
 }
 
 /// Each command's own comment is its help.
@@ -105,6 +142,7 @@ enum Command {
     Agent(agent::Args),
     Audit(audit::Args),
     Reindex(reindex::Args),
+    Embed(embed::Args),
     Work(work::Args),
 }
 
@@ -148,6 +186,42 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Agent(args) => agent::run(global, args),
         Command::Audit(args) => audit::run(global, args),
         Command::Reindex(args) => reindex::run(global, args),
+        Command::Embed(args) => embed::run(global, args),
         Command::Work(args) => work::run(global, args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequent_commands_are_parsed_as_by_the_whole_parser() {
+        let calls = [
+            "search why redis",
+            "--json search redis --limit 3 --explain",
+            "search --home /h redis --agent a",
+            "--home search search redis",
+            "--home search status",
+            "recall what --deep --session s",
+            "show t30 -C 3 --json",
+            "search",
+            "search --limit nothing",
+            "search redis --no-such-option",
+            "search --help",
+            "show --version",
+            "status search",
+            "loop add search",
+            "recall show",
+        ];
+        for call in calls {
+            let words: Vec<OsString> = std::iter::once("heirloom").chain(call.split(' ')).map(OsString::from).collect();
+            let (whole, few) = (Cli::try_parse_from(&words), parse(&words));
+            let said = |parsed: std::result::Result<Cli, clap::Error>| match parsed {
+                Ok(cli) => format!("{cli:?}"),
+                Err(e) => format!("{:?}: {e}", e.kind()),
+            };
+            assert_eq!(said(few), said(whole), "{call}");
+        }
     }
 }

@@ -44,15 +44,17 @@ impl Wanted {
     }
 }
 
-/// Prints the files that were found.
-pub fn people(files: &[FileHitReport], turns_follow: bool, explain: bool) {
-    if files.is_empty() {
-        return;
-    }
+/// Prints the files that were found, those that were rendered from others or those that were not, under a heading.
+/// Returns whether there are any.
+pub fn people(files: &[FileHitReport], (heading, rendered): (&str, bool), explain: bool) -> bool {
     let paint = Paint::stdout();
     let width = print::width();
-    print::line(&paint.dim("Notes"));
-    for (n, found) in files.iter().enumerate() {
+    let mut any = false;
+    for (n, found) in files.iter().enumerate().filter(|(_, found)| found.rendered == rendered) {
+        if !any {
+            print::line(&paint.dim(heading));
+        }
+        any = true;
         let hit = &found.hit;
         let entry = &hit.entry;
         let mut head =
@@ -78,9 +80,7 @@ pub fn people(files: &[FileHitReport], turns_follow: bool, explain: bool) {
             print::line(&format!("    {}", paint.dim(&explained::line(hit.score, &hit.trace))));
         }
     }
-    if turns_follow {
-        print::line(&paint.dim("Conversations"));
-    }
+    any
 }
 
 /// The id of an item, else its path and line.

@@ -17,8 +17,8 @@ use crate::programs;
 
 /// Find notes and turns: memory, open loops and other visible files; what people and models said, tool calls and results
 ///
-/// Files come first, each with the line that answers, as it stands on disk now. Words are joined by OR and ranked; "a phrase" must occur as it stands; word* finds beginnings. Names with signs in
-/// them (orders_test.rs, E0277) are looked for whole and in their parts. Times are understood, in English and German: "last week", "in May 2025" and "two weeks ago" bring what was said then forward; "since June", "before 2025", "between March and May" and 2025-05-03 leave everything else out, as long as something is found. A time alone finds what was said then. Nothing is a syntax error.
+/// Files people write come first, each with the line that answers, as it stands on disk now; pages rendered from them and from conversations come last. What says the same is one hit. Words are joined by OR and ranked; "a phrase" alone must occur as it stands, among other words it only brings what contains it forward; word* finds beginnings. Names with signs in
+/// them (orders_test.rs, E0277) are looked for whole and in their parts; a word is found inside others (refund in openRefundDialog, Vorlage in Rechnungsvorlage); emoji are words. Times are understood, in English and German, the most usual in French and Spanish: "last week", "in week 19", "on the 12th around 21:04", "vorgestern abend" bring what was said then forward; "since June", "before 2025", "vom 3. bis 5. Mai" and 2025-05-03 leave everything else out, as long as something is found. A time alone finds what was said then. A question about what you said, asked, wanted or decided brings your words and the answers to them forward, and one that names a project or a thread ("in bluebird") what was said there. Nothing is a syntax error.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// What to look for
@@ -117,8 +117,15 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if args.explain {
         explained::people(&report.understood, Some(&report), &limits);
     }
-    notes::people(&report.files, !report.hits.is_empty(), args.explain);
+    let any = notes::people(&report.files, ("Notes", false), args.explain);
+    let more = report.files.iter().any(|found| found.rendered);
+    if (any || more) && !report.hits.is_empty() {
+        print::line(&Paint::stdout().dim("Conversations"));
+    }
     people(&report, &limits, now, args.explain);
+    // What pages say is in the conversations above, too.
+    notes::people(&report.files, ("Pages", true), args.explain);
+    advise(&report, args.explain);
     Ok(Exit::Ok)
 }
 
@@ -174,7 +181,12 @@ fn people(report: &SearchReport, limits: &Limits, now: Millis, explain: bool) {
             None if hit.matched == 0 && hit.cosine.is_some() => "near in meaning".to_owned(),
             None => format!("{} of {}", hit.matched, print::counted(hit.of as u64, "term")),
         };
-        let mut foot = vec![found.show.to_string(), why];
+        let others = match found.others.as_slice() {
+            [] => String::new(),
+            [one] => format!("{one} says the same"),
+            [one, rest @ ..] => format!("{one} and {} more say the same", rest.len()),
+        };
+        let mut foot = vec![found.show.to_string(), why, others];
         foot.retain(|part| !part.is_empty());
         // Printed once per session, because it is long and always the same.
         if !resumed.contains(&found.session.as_str())
@@ -188,6 +200,10 @@ fn people(report: &SearchReport, limits: &Limits, now: Millis, explain: bool) {
             print::line(&format!("    {}", paint.dim(&explained::line(hit.score, &hit.trace))));
         }
     }
+}
+
+/// Says why the answer may be less than it could be.
+fn advise(report: &SearchReport, explain: bool) {
     let mut notes: Vec<String> = explained::note(&report.understood).filter(|_| !explain).into_iter().collect();
     notes.extend(report.less.iter().map(|why| print::safe_line(why)));
     if !explain && !report.too_frequent.is_empty() {

@@ -47,6 +47,9 @@ fn people(report: &StatusReport, home_from: &str, agent_from: &str) {
     row("Index", sized(report.index_bytes));
     let model = report.embeddings.model.as_deref().unwrap_or("by words only");
     row("Meaning", format!("{model}  ({})", report.embeddings.at));
+    if let Some(renewing) = report.embeddings.renewing {
+        row("  change", super::embed::going_on(renewing, report.embeddings.in_use.as_deref()));
+    }
     row("Pending", pending(report));
     if report.set_aside > 0 {
         let records = print::counted(report.set_aside, "damaged record");

@@ -64,8 +64,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         for problem in &worked.problems {
             print::note(&problem.to_string());
         }
-        let (done, later) = (worked.done, worked.later);
+        let (done, later, worked_on) = (worked.done, worked.later, worked.renewing);
         total = Worked { done: total.done + done, failed: total.failed + worked.failed, ..worked };
+        if worked_on {
+            continue;
+        }
         if args.drain || total.later == 0 {
             break;
         }

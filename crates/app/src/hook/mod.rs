@@ -165,6 +165,8 @@ fn answer(global: &Global, harness: &'static dyn Harness, event: &str, rescue: &
     if outcome.work {
         worker::start(engine.home());
     }
+    // The process ends with the reply: what closing would free is freed then, and a hook leaves nothing to be written.
+    std::mem::forget(engine);
     if outcome.block.is_empty() {
         // A plugin that keeps the last context must learn that there is none now.
         return harness.hook_reply(event, "").filter(|_| !harness.injection().stores);

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::OptionalExtension;
 
+use super::fold::passes_now;
 use super::state;
 use crate::clock::Millis;
 use crate::continuity::open_loop;
@@ -63,7 +64,8 @@ pub(super) fn settled<'e>(
         let spoken = Provenance::from_value(entry.fields.get("source")).turns.into_iter().max().unwrap_or_default();
         let title = similarity::words(&entry.title);
         let mut whole = None;
-        for item in done.iter().rev().filter(|d| covers(&similarity::words(&d.text), &title)) {
+        let settles = |d: &&Item| covers(&similarity::words(&d.text), &title) || passes_now(&d.text, &entry.title);
+        for item in done.iter().rev().filter(settles) {
             if moments.is_later(item, spoken)? {
                 whole = Some(item);
                 break;

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::lineage::distillate::{Distillate, Item, TouchedFile};
+use crate::text::patterns::phrases;
 use crate::text::similarity::{ItemWords, covers, same, words};
 
 /// The most items of each list; the oldest are dropped first.
@@ -46,7 +47,12 @@ type WordsOf<'w> = &'w dyn Fn(&str) -> Rc<ItemWords>;
 fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate {
     let done: Vec<Rc<ItemWords>> = newer.done.iter().map(|done| words(&done.text)).collect();
     let mended: Vec<&str> = newer.fixed.iter().filter_map(|item| command(&item.text)).collect();
+    let told: Vec<&str> =
+        newer.done.iter().chain(&newer.fixed).chain(&newer.context).map(|i| i.text.as_str()).collect();
     let open = |item: &&Item| {
+        if told.iter().any(|told| passes_now(told, &item.text)) {
+            return false;
+        }
         let passes = command(&item.text).is_some_and(|c| mended.contains(&c));
         !passes && (done.is_empty() || !covered_by_any(&done, &words(&item.text)))
     };
@@ -141,6 +147,29 @@ fn command(text: &str) -> Option<&str> {
     text.strip_prefix('`')?.split_once('`').map(|(command, _)| command)
 }
 
+/// Whether a statement says that what an open item calls failing passes now: "`refund_twice` is green" settles
+/// "`refund_twice` is red until somebody decides", whatever else the item says.
+pub(super) fn passes_now(told: &str, open: &str) -> bool {
+    let fails = phrases!(
+        "red / fails|failing|failed|fail|broken / rot|kaputt|schlägt|scheitert / échoue|échouent|cassé / falla|fallan|roto / fallisce|falha"
+    );
+    let passes = phrases!(
+        "green / passes|pass|passing|passed|works|fixed / grün|läuft|bestanden|besteht / passe|passent|corrigé / pasa|pasan|verde / passa|passano|passam"
+    );
+    let named = |word: &&str| word.contains('_') || word.contains("::") || word.contains('.') && !word.ends_with('.');
+    let bare = |word: &'_ str| word.trim_matches(|c: char| !c.is_alphanumeric()).len();
+    let mut names = open.split(|c: char| c.is_whitespace() || c == '`').filter(named).filter(|w| bare(w) > 4);
+    names.any(|name| {
+        let after = |text: &str| text.split_once(name).map(|(_, rest)| rest.chars().take(40).collect::<String>());
+        fails.stand_in(open)
+            && told.rmatch_indices(name).any(|(at, _)| {
+                let says = after(&told[at..]).unwrap_or_default();
+                let clause = says.split([';', '.', '\n']).next().unwrap_or_default();
+                passes.stand_in(clause) && !fails.stand_in(clause)
+            })
+    })
+}
+
 /// Whether a statement of completed work covers this item.
 fn covered_by_any(done: &[Rc<ItemWords>], item: &ItemWords) -> bool {
     done.iter().any(|done| covers(done, item))
@@ -148,6 +177,15 @@ fn covered_by_any(done: &[Rc<ItemWords>], item: &ItemWords) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_was_red_and_is_green_is_over() {
+        let red = "`refund_twice` is red until you decide about the webhook.";
+        assert!(super::passes_now("Implement that. → `refund_twice` is green, and so is `just ci` (79 tests).", red));
+        assert!(!super::passes_now("`refund_once` is green.", red));
+        assert!(!super::passes_now("`refund_twice` is written; all others pass.", red));
+        assert!(!super::passes_now("`refund_twice` is green.", "Document `refund_twice` for the team."));
+    }
+
     use super::*;
     use crate::scope::TurnId;
 

@@ -17,6 +17,8 @@ pub const RUNTIME_DB: RelPath = RelPath::literal("state/runtime.db");
 pub const CONNECTED: RelPath = RelPath::literal("state/connected.json");
 /// Derived data: full text, vectors, term statistics. Can be deleted without losing anything.
 pub const INDEX_DB: RelPath = RelPath::literal("state/index.db");
+/// The index that takes its place when another embedding model has gone through everything.
+pub const NEXT_INDEX_DB: RelPath = RelPath::literal("state/index-next.db");
 /// Backups, made before a migration and on request.
 pub const BACKUPS: RelPath = RelPath::literal("state/backups");
 /// Temporary files that exist only while a command runs.

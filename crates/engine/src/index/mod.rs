@@ -16,6 +16,7 @@ mod nodes;
 mod postings;
 pub mod rows;
 mod vectors;
+mod word_parts;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +44,7 @@ pub use vectors::{Document, FilesWithin, Missing, Nearest, NodesWithin, TurnsWit
 pub(crate) use words::unspoken;
 
 /// Increased whenever the same turns, files or nodes would give other rows.
-const INDEX_VERSION: &str = "7";
+const INDEX_VERSION: &str = "8";
 
 /// Words are folded (case, accents) and stemmed; the extra work of stemming pays (RETRIEVAL: +5 R@10).
 pub(crate) const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
@@ -51,9 +52,10 @@ pub(crate) const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
 /// Bytes of text after which the index commits, so that other processes can write and a crash loses little.
 const COMMIT_BYTES: usize = 8 << 20;
 
-/// Cache of 2 MiB. A search reads most pages once: allocating memory for them costs more than reading them. Not mapped:
-/// a failing disk would end the process instead of the search, and mapping does not make a whole process faster.
-const READING: &str = "PRAGMA cache_size = -2048";
+/// Cache of a quarter of a megabyte. A search reads most pages once: touching fresh memory for each costs more than
+/// reading the few again that are wanted twice. Not mapped: a failing disk would end the process instead of the search,
+/// and mapping does not make a whole process faster.
+const READING: &str = "PRAGMA cache_size = -256";
 const WRITING: &str = "PRAGMA cache_size = -16384";
 
 /// Turns read from the ledger at once when catching up.
@@ -74,6 +76,8 @@ pub struct Index {
     embedder: Option<Arc<dyn Embedder>>,
     /// Texts of the open transaction's turns that get vectors in it; `None` if vectors are made later than the words.
     waiting: Option<vectors::Waiting>,
+    /// The words of the open transaction that are stored by their parts.
+    words: word_parts::Stored,
     /// A model that did not answer is not asked again before this time.
     resting: Option<Instant>,
 }
@@ -125,8 +129,7 @@ impl Index {
     pub fn open_read_only(path: &Path, ledger_id: &str) -> Result<Option<Index>> {
         let Ok(conn) = crate::sqlite::open_for_reading(path) else { return Ok(None) };
         conn.pragma_update(None, "temp_store", "MEMORY")?;
-        // Half a megabyte: pages of vectors are read once, and fresh memory for each costs more than reading it.
-        conn.pragma_update(None, "cache_size", -512)?;
+        conn.execute_batch(READING)?;
         Index::check(conn, path, ledger_id)
     }
 
@@ -172,6 +175,7 @@ impl Index {
             unmeasured: None,
             embedder: None,
             waiting: None,
+            words: word_parts::Stored::default(),
             resting: None,
         }))
     }
@@ -197,23 +201,20 @@ impl Index {
                  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
                  CREATE VIRTUAL TABLE fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{TOKENIZER}');
                  INSERT INTO fts (fts, rank) VALUES ('hashsize', 16777216);
-                 {} {} {} {}
+                 {} {} {} {} {}
                  INSERT INTO meta VALUES ('version', '{INDEX_VERSION}'), ('watermark', '0'), ('rows', '0'), ('mark', '');
                  COMMIT;",
                 files::schema(TOKENIZER),
                 nodes::schema(TOKENIZER),
                 vectors::SCHEMA,
-                lengths::SCHEMA
+                lengths::SCHEMA,
+                word_parts::SCHEMA
             ))?;
             conn.execute("INSERT INTO meta VALUES ('ledger_id', ?1)", [ledger_id])?;
         }
         private(&fresh)?;
         if replace {
-            for end in ["-wal", "-shm"] {
-                let mut side = path.as_os_str().to_owned();
-                side.push(end);
-                let _ = std::fs::remove_file(PathBuf::from(side));
-            }
+            remove_sides(path);
             std::fs::rename(&fresh, path).map_err(|e| Error::io("replace", path, e))?;
         } else {
             let linked = std::fs::hard_link(&fresh, path);
@@ -225,6 +226,26 @@ impl Index {
         }
         Index::try_open(path, ledger_id, busy)?
             .ok_or_else(|| Error::damaged(format!("{} cannot be made", path.display())))
+    }
+
+    /// Puts a finished index in the place of another and closes it. Processes that have the old one open find the new
+    /// one at their next look.
+    pub fn take_the_place_of(mut self, path: &Path) -> Result<()> {
+        self.flush()?;
+        // Everything is in the one file then.
+        self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        let from = self.path.clone();
+        drop(self);
+        remove_sides(path);
+        std::fs::rename(&from, path).map_err(|e| Error::io("replace", path, e))?;
+        remove_sides(&from);
+        Ok(())
+    }
+
+    /// Removes an index that is not needed.
+    pub fn remove(path: &Path) {
+        remove_sides(path);
+        let _ = std::fs::remove_file(path);
     }
 
     pub fn path(&self) -> &Path {
@@ -315,7 +336,7 @@ impl Index {
                 tool: f.turn.tool.as_deref(),
                 text: &f.turn.text,
             };
-            *added.entry(f.agent_no).or_insert(0) += rows::insert(&self.conn, &row)?;
+            *added.entry(f.agent_no).or_insert(0) += rows::insert(&self.conn, &row, &mut self.words)?;
             self.uncommitted += f.turn.text.len() + 64;
             if let Some(waiting) = &mut self.waiting {
                 waiting.turn(&row);
@@ -390,9 +411,9 @@ impl Index {
             }
             let from = self.watermark()?;
             let step = if deadline.is_some() { CATCH_UP_STEP / 8 } else { CATCH_UP_STEP };
-            let waiting = &mut self.waiting;
+            let (waiting, words) = (&mut self.waiting, &mut self.words);
             let (last, rows, turns, bytes) = ledger.read(|tx| {
-                rows::copy(tx, &opener, &self.conn, (from, step), &mut |doc| {
+                rows::copy(tx, &opener, &self.conn, (from, step), words, &mut |doc| {
                     if let Some(waiting) = waiting.as_mut() {
                         waiting.turn(doc);
                     }
@@ -506,6 +527,7 @@ impl Index {
                 }
             }
         }
+        self.sweep_word_parts()?;
         let mut count = self.conn.prepare_cached("UPDATE meta SET value = value + ?2 WHERE key = ?1")?;
         for (agent_no, rows) in &gone {
             count.execute(params![rows_key(*agent_no), rows])?;
@@ -543,6 +565,7 @@ impl Index {
             Ok(()) => {
                 self.writing = true;
                 self.conn.execute_batch(WRITING)?;
+                self.words.clear();
                 self.waiting = self.keeps_step()?.then(vectors::Waiting::default);
                 Ok(true)
             }
@@ -638,6 +661,15 @@ pub enum Rebuilt {
     WasMissing,
     OtherVersion,
     WasDamaged,
+}
+
+/// Removes what SQLite keeps beside a database.
+fn remove_sides(path: &Path) {
+    for end in ["-wal", "-shm"] {
+        let mut side = path.as_os_str().to_owned();
+        side.push(end);
+        let _ = std::fs::remove_file(PathBuf::from(side));
+    }
 }
 
 /// Device and inode of the file at a path.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params};
 
+use super::word_parts::{self, Stored};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::event::{Role, TurnKind};
@@ -14,7 +15,7 @@ use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::scope::{AgentNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 use crate::text::indexed::fold;
-use crate::transcript::{kind_name, role_name};
+use crate::transcript::{kind_name, role_name, twin};
 
 const PART_BITS: u32 = 6;
 const TURN_BITS: u32 = 40;
@@ -79,7 +80,8 @@ pub fn scope_token(kind: char, value: &str) -> String {
 }
 
 /// Stores the rows of a turn; returns how many.
-pub(super) fn insert(conn: &Connection, doc: &Doc) -> Result<i64> {
+pub(super) fn insert(conn: &Connection, doc: &Doc, stored: &mut Stored) -> Result<i64> {
+    word_parts::insert(conn, doc, stored)?;
     let mut scope = format!(
         "{} {} {} {}",
         scope_token('s', &doc.session_no.to_string()),
@@ -142,11 +144,12 @@ pub(super) fn copy(
     opener: &Opener,
     conn: &Connection,
     (from, limit): (TurnId, i64),
+    words: &mut Stored,
     each: &mut dyn FnMut(&Doc),
 ) -> Result<(TurnId, BTreeMap<AgentNo, i64>, i64, usize)> {
     let (mut stored, mut bytes) = (BTreeMap::new(), 0);
     let (last, turns) = read(tx, opener, (from, TurnId(i64::MAX), limit), &mut |doc| {
-        *stored.entry(doc.agent_no).or_insert(0) += insert(conn, doc)?;
+        *stored.entry(doc.agent_no).or_insert(0) += insert(conn, doc, words)?;
         bytes += doc.text.len() + 64;
         each(doc);
         Ok(())
@@ -164,7 +167,8 @@ pub(super) fn read(
 ) -> Result<(TurnId, i64)> {
     let mut statement = tx.prepare_cached(
         "SELECT t.turn_no, s.agent_no, t.session_no, t.workspace_no, s.session_key, role, kind, t.at, sp.name, tl.name,
-                t.block_no, text_offset, text_length, t.forgotten IS NOT NULL
+                t.block_no, text_offset, text_length, t.forgotten IS NOT NULL,
+                EXISTS (SELECT 1 FROM witnesses w WHERE w.turn_no = t.turn_no AND w.record_no = t.record_no AND w.echo)
          FROM turns t JOIN sessions s USING (session_no)
          LEFT JOIN names sp ON sp.name_no = t.speaker_no LEFT JOIN names tl ON tl.name_no = t.tool_no
          WHERE turn_no > ?1 AND turn_no <= ?3 ORDER BY turn_no LIMIT ?2",
@@ -175,6 +179,10 @@ pub(super) fn read(
         (last, turns) = (r.get(0)?, turns + 1);
         // A forgotten turn has no rows.
         if r.get(13)? {
+            continue;
+        }
+        // Homes of earlier versions have two turns of a message whose echo came first.
+        if r.get(14)? && twin::of_echo(tx, opener, last)?.is_some() {
             continue;
         }
         // A damaged turn must not keep the others from being indexed; `verify` names it.

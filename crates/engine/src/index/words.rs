@@ -1,5 +1,6 @@
 //! The indexed words of a visible file: its title, the readable values of its front matter, and its text. Text rendered
-//! from other files is left out of heads and indexes; otherwise every word would be found twice.
+//! from other files is left out of heads and indexes; otherwise every word would be found twice. Of other rendered
+//! pages only what they say of their sources is kept, not the words every such page has.
 
 use std::ops::RangeInclusive;
 
@@ -36,8 +37,11 @@ pub(super) fn words(entry: &Entry, doc: &Document) -> Words {
     let body = doc.body();
     let hidden = rendered(entry.kind, doc);
     let seen = (doc.body_line()..).zip(body.split_inclusive('\n'));
-    let plain: String =
-        seen.filter(|(line, _)| !hidden.iter().any(|lines| lines.contains(line))).map(|(_, words)| words).collect();
+    let spoken = seen.filter(|(line, _)| !hidden.iter().any(|lines| lines.contains(line))).map(|(_, words)| words);
+    let plain: String = match entry.kind.is_rendered() {
+        true => spoken.filter_map(of_source).flat_map(|words| [words, "\n"]).collect(),
+        false => spoken.collect(),
+    };
     text.push_str(&plain);
     Words {
         title: fold(&entry.title),
@@ -45,6 +49,29 @@ pub(super) fn words(entry: &Entry, doc: &Document) -> Words {
         scope: tokens(entry).join(" "),
         plain,
     }
+}
+
+/// What a line of a rendered page says of its source: without the name of its list ("- Still open: …"), counts and ids
+/// in brackets. `None`: the title, which has a column of its own, and lines of counts.
+fn of_source(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let counts = line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(" · ");
+    if line.is_empty() || counts || line.starts_with("# ") {
+        return None;
+    }
+    let line = line.strip_prefix("- ").unwrap_or(line);
+    let is_name = |name: &str| {
+        name.len() <= 16 && name.starts_with(char::is_uppercase) && name.chars().all(|c| c.is_alphabetic() || c == ' ')
+    };
+    let mut said = line.split_once(": ").filter(|(name, _)| is_name(name)).map_or(line, |(_, said)| said);
+    while let Some((rest, id)) = said.rsplit_once(" [")
+        && id.ends_with(']')
+        && !id.contains(' ')
+    {
+        said = rest.trim_end_matches([' ', '·']);
+    }
+    let counted = |words: &str| words.strip_suffix(" turns").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+    Some(said.rsplit_once(" · ").filter(|(_, last)| counted(last)).map_or(said, |(rest, _)| rest))
 }
 
 /// Appends a value; dates also as people write them, because questions name them.
@@ -72,9 +99,9 @@ fn tokens(entry: &Entry) -> Vec<String> {
 }
 
 /// The lines of a file that were rendered from others, markers included: they are found at their source. A daily note
-/// consists of them, so only its markers are left out.
+/// or a rollup consists of them, so only its markers are left out.
 fn rendered(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
-    if !matches!(kind, Kind::Head | Kind::Index | Kind::Daily) {
+    if !kind.is_rendered() {
         return Vec::new();
     }
     let body = doc.body();
@@ -85,8 +112,8 @@ fn rendered(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
     for found in names.into_iter().filter_map(|name| doc.region(name).found) {
         let last = found.line + found.content.iter().filter(|b| **b == b'\n').count() + 1;
         match kind {
-            Kind::Daily => hidden.extend([found.line..=found.line, last..=last]),
-            _ => hidden.push(found.line..=last),
+            Kind::Head | Kind::Index => hidden.push(found.line..=last),
+            _ => hidden.extend([found.line..=found.line, last..=last]),
         }
     }
     hidden
@@ -133,6 +160,24 @@ mod tests {
         assert_eq!(hidden, [1..=1, 2..=2, 4..=4, 5..=5, 8..=8]);
         let open = Document::parse(b"a\n<!-- heirloom:head -->\nb\n".to_vec());
         assert!(rendered(Kind::Head, &open).is_empty(), "what is not closed belongs to people");
+    }
+
+    #[test]
+    fn of_rendered_pages_only_what_their_sources_say_is_kept() {
+        for (line, want) in [
+            ("# Week 17 of 2026", None),
+            ("1 session · 2 threads · 630 turns · claude-code", None),
+            ("- Still open: migrate the queue [l:migrate-the-queue]", Some("migrate the queue")),
+            (
+                "- 10:37 Session in api: seed the products · 91 turns · [nd]",
+                Some("10:37 Session in api: seed the products"),
+            ),
+            ("- Error E0277: the trait bound [is not met]", Some("Error E0277: the trait bound [is not met]")),
+            ("said by a person", Some("said by a person")),
+            ("   ", None),
+        ] {
+            assert_eq!(of_source(line), want, "{line}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::Instance;
 use crate::capture::Capture;
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::Moment;
 use crate::home::{RelPath, layout};
 use crate::index::Index;
 use crate::lifecycle::{self, HookOutcome};
@@ -23,7 +24,9 @@ impl Instance {
         let agent = self.agent_of(call);
         let missing = || Error::new(ErrorKind::Busy, format!("nothing is stored for the agent {agent} yet"));
         let at = self.assistant_as_it_is(&agent, actor)?.ok_or_else(missing)?;
-        let mut index = if call.gives { self.index_for_hook()? } else { None };
+        // Only a prompt asks for something.
+        let recalls = call.gives && matches!(call.event.moment, Moment::Prompt { .. });
+        let mut index = if recalls { self.index_for_hook()? } else { None };
         self.handle(&at, index.as_mut(), call)
     }
 

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use super::Instance;
 use super::listener::{Notice, Progress, Task};
 use crate::error::{Error, ErrorKind, Result};
+use crate::home::layout;
 use crate::index::{Embedder, Index, Rebuilt};
 use crate::report::round;
+use crate::report::status::Renewing;
 use crate::report::upkeep::Reindexed;
 use crate::scope::{AgentId, AgentNo, TurnId};
 use crate::tree::{AssistantHome, file_table};
@@ -86,11 +88,86 @@ impl Instance {
     }
 
     fn lent(&self, index: Index, rebuilt: Rebuilt) -> Result<Lent<'_>> {
-        let index = match self.embedder() {
-            Some(Ok(model)) => index.with_embedder(model.clone())?,
-            _ => index,
+        let index = match self.model_for(&index)? {
+            Some(model) => index.with_embedder(model)?,
+            None => index,
         };
         Ok(Lent { instance: self, index: Some(index), rebuilt })
+    }
+
+    /// The model an index is asked with: the wanted one, and as long as the vectors there are were made by an older one,
+    /// that ([`Instance::renew_index`] makes the others).
+    fn model_for(&self, index: &Index) -> Result<Option<Arc<dyn Embedder>>> {
+        // While the next index is being made the wanted model is not needed, and may take long to read.
+        let renewing = self.home.file_path(&layout::NEXT_INDEX_DB).is_ok_and(|next| next.exists());
+        let wanted = match renewing {
+            true => None,
+            false => match self.embedder() {
+                Some(Ok(model)) => Some(model.clone()),
+                _ => return Ok(None),
+            },
+        };
+        let fits = |model: &Arc<dyn Embedder>| Ok::<_, Error>(index.is_of(model.as_ref())? != Some(false));
+        if let Some(model) = &wanted
+            && fits(model)?
+        {
+            return Ok(wanted);
+        }
+        for older in self.settings.embeddings.older() {
+            if index.is_of(older.as_ref())? == Some(true) {
+                return Ok(Some(older));
+            }
+        }
+        Ok(match wanted {
+            None => self.embedder().and_then(|model| model.as_ref().ok()).cloned(),
+            wanted => wanted,
+        })
+    }
+
+    /// Makes the vectors of the wanted model, if those there are were made by another one that still answers: in an
+    /// index beside the one in use, which takes its place when it is whole. Until then searches go on as they were.
+    /// Returns what is left after `until`; `None` if there is nothing to make anew.
+    pub fn renew_index(&self, actor: &str, until: Instant) -> Result<Option<Renewing>> {
+        let next_path = self.home.file_path(&layout::NEXT_INDEX_DB)?;
+        let Some(Ok(wanted)) = self.embedder() else { return Ok(None) };
+        {
+            let index = self.index()?;
+            if index.is_of(wanted.as_ref())? != Some(false)
+                || index.embedder().is_none_or(|m| m.model() == wanted.model())
+            {
+                Index::remove(&next_path);
+                return Ok(None);
+            }
+        }
+        let (next, _) = Index::open(&next_path, self.ledger.id(), BUSY)?;
+        let mut next = next.with_embedder(wanted.clone())?;
+        next.catch_up(&self.ledger, None, &mut |_| {})?;
+        next.fill_vectors(&self.ledger, Some(until), &mut |_| {})?;
+        if Instant::now() < until {
+            self.build_files(&mut next, actor)?;
+        }
+        let (missing, coverage) = self.ledger.read(|tx| Ok((next.vectors_missing(tx)?, next.coverage(tx)?)))?;
+        if missing.is_none() && coverage.missing == 0 && next.is_still_at(&next_path) {
+            next.take_the_place_of(&self.index_path()?)?;
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            return Ok(None);
+        }
+        let (turns, of_turns) = self.ledger.read(|tx| next.turns_embedded(tx))?;
+        Ok(Some(Renewing { turns, of_turns, rests: next.embedder_rests() }))
+    }
+
+    /// The name of the model whose vectors answer now.
+    pub fn model_of_vectors(&self) -> Option<String> {
+        let index = Index::open_read_only(&self.index_path().ok()?, self.ledger.id()).ok()??;
+        index.model_of_vectors().ok()?
+    }
+
+    /// How far the wanted model has come, while the vectors there are were made by an older one.
+    pub fn renewing(&self) -> Option<Renewing> {
+        let path = self.home.file_path(&layout::NEXT_INDEX_DB).ok()?;
+        let next = Index::open_read_only(&path, self.ledger.id()).ok()??;
+        let (turns, of_turns) = self.ledger.read(|tx| next.turns_embedded(tx)).ok()?;
+        Some(Renewing { turns, of_turns, rests: false })
     }
 
     /// The model that places texts in space (R10.8). One that cannot be had leaves the words, and is told of once.
@@ -123,7 +200,12 @@ impl Instance {
         let Ok(Some(index)) = Index::open_read_only(&path, self.ledger.id()) else { return Ok(None) };
         // A prompt waits for no endpoint, and for no model that has to be read first.
         if !self.settings.embeddings.for_hooks {
-            return Ok(Some(index));
+            // The vectors there are may still be those of the table in the binary.
+            let mut older = self.settings.embeddings.older();
+            return match older.find(|model| index.is_of(model.as_ref()).is_ok_and(|is| is == Some(true))) {
+                Some(model) => Ok(Some(index.with_embedder(model)?)),
+                None => Ok(Some(index)),
+            };
         }
         match self.settings.embeddings.model() {
             Some(model) => Ok(Some(index.with_embedder(model?)?)),

@@ -95,6 +95,8 @@ impl Instance {
             return Err(Error::refused(format!("{} cannot be written; nothing was stored", home.root().display()))
                 .hint("check its owner, its permissions and whether its file system is mounted read-only"));
         }
+        // Whoever only looks leaves this to whoever stores something: it lists every folder of the home.
+        home.remove_temporaries(Clock::System.now())?;
         Instance::whole(home, options, false)?.finished()
     }
 
@@ -158,7 +160,6 @@ impl Instance {
             if !path.exists() {
                 let _existed = home.write_new(&layout::RUNTIME_DB, b"")?;
             }
-            home.remove_temporaries(Clock::System.now())?;
         }
         let backups = home.open_dir(&layout::BACKUPS)?.shown().to_owned();
         let ledger = Ledger::open(&path, &backups, options.clock, how).map_err(|e| match e.kind() {

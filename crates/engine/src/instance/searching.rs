@@ -8,7 +8,7 @@ use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Role;
 use crate::lineage::marks;
-use crate::recall::{self, FileFilter, FilesFound, Filter, Legs, Query, Searched};
+use crate::recall::{self, FileFilter, FilesFound, Filter, Query, Searched};
 use crate::report::hits::{FileHitReport, TurnHit};
 use crate::report::search::SearchReport;
 use crate::scope::{AgentId, AgentNo, WorkspaceNo};
@@ -100,7 +100,6 @@ impl Instance {
             .as_deref()
             .map(|name| self.ledger.read(|tx| Ok(vec![read::session_named(tx, agent_no, name)?.no])));
         let filter = Filter {
-            legs: Legs::Fused,
             workspaces: project.as_ref().map(|p| p.numbers.clone()),
             harness: request.harness.clone(),
             sessions: session.transpose()?,
@@ -109,7 +108,7 @@ impl Instance {
             since: request.since,
             until: request.until,
             limit: request.limit,
-            light: false,
+            ..Filter::default()
         };
         let file_filter = FileFilter {
             kinds: request.kinds.clone(),

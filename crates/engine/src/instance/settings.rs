@@ -66,6 +66,8 @@ type Load = dyn Fn() -> Result<Arc<dyn Embedder>> + Send + Sync;
 /// The model that places texts in space (R10.8).
 pub struct Embeddings {
     load: Option<Box<Load>>,
+    /// Models that may have made the vectors there are, until the wanted one has made its own.
+    older: Vec<Box<Load>>,
     /// The settings contradict themselves: an error of whatever needs the index.
     wrong: Option<Wrong>,
     /// A hook may use it: it is there at once, without a connection or a file to read (R12.5).
@@ -77,7 +79,7 @@ pub struct Embeddings {
 impl Embeddings {
     /// No model: words alone are searched.
     pub fn none() -> Embeddings {
-        Embeddings { load: None, wrong: None, for_hooks: false, shown: "none".into() }
+        Embeddings { load: None, older: Vec::new(), wrong: None, for_hooks: false, shown: "none".into() }
     }
 
     /// A model that is made when it is first needed. `shown`: where it is, for people. `for_hooks`: whether it is there
@@ -87,7 +89,13 @@ impl Embeddings {
         for_hooks: bool,
         load: impl Fn() -> Result<Arc<dyn Embedder>> + Send + Sync + 'static,
     ) -> Embeddings {
-        Embeddings { load: Some(Box::new(load)), wrong: None, for_hooks, shown: shown.into() }
+        Embeddings { load: Some(Box::new(load)), older: Vec::new(), wrong: None, for_hooks, shown: shown.into() }
+    }
+
+    /// Another model that the home may have had: its vectors go on answering while those of the wanted one are made.
+    pub fn or_older(mut self, load: impl Fn() -> Result<Arc<dyn Embedder>> + Send + Sync + 'static) -> Embeddings {
+        self.older.push(Box::new(load));
+        self
     }
 
     /// Settings that contradict themselves.
@@ -98,6 +106,11 @@ impl Embeddings {
     /// `Usage` where the settings contradict themselves.
     pub(crate) fn check(&self) -> Result<()> {
         self.wrong.as_ref().map_or(Ok(()), |wrong| Err(wrong.into()))
+    }
+
+    /// The older models that can be had.
+    pub(crate) fn older(&self) -> impl Iterator<Item = Arc<dyn Embedder>> {
+        self.older.iter().filter_map(|load| load().ok())
     }
 
     /// The model; `None` where none is wanted.

@@ -77,6 +77,7 @@ impl Instance {
         let findings = self.home.findings_at_a_glance();
         wrong.extend(findings.iter().map(|f| format!("{}: {} ({})", f.path.display(), f.what, f.fix)));
         let (model, model_at) = self.model();
+        let in_use = self.model_of_vectors();
         Ok(StatusReport {
             home: self.home.root().display().to_string(),
             agent: agent.as_str().to_owned(),
@@ -90,6 +91,8 @@ impl Instance {
                 model: model.map(str::to_owned),
                 at: model_at.to_owned(),
                 problem: self.without_model().map(Error::to_string),
+                in_use,
+                renewing: self.renewing(),
             },
             not_indexed,
             files_not_indexed,

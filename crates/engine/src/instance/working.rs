@@ -1,16 +1,26 @@
-//! Everything that is due, once: jobs, summaries, pages, rows of the index.
+//! Everything that is due, once: jobs, summaries, pages, rows of the index, and what killed processes left behind.
+
+use std::time::{Duration, Instant};
 
 use super::Instance;
-use crate::clock::Millis;
+use crate::clock::{Clock, Millis};
 use crate::error::Result;
-use crate::ledger::jobs;
+use crate::ledger::Audit;
+use crate::ledger::jobs::{self, JobKind};
 use crate::lineage::marks;
 use crate::report::upkeep::Worked;
 use crate::scope::AgentId;
 
+/// The longest time another embedding model works before other jobs run.
+const RENEWING: Duration = Duration::from_secs(20);
+
+/// Delay before asking a model again that did not answer, in milliseconds.
+const MODEL_RETRY_MS: i64 = 60_000;
+
 impl Instance {
     /// Does what is due now.
     pub fn work(&self, agent: &AgentId, actor: &str) -> Result<Worked> {
+        self.home.remove_temporaries(Clock::System.now())?;
         let mut index = self.index()?;
         let drained = self.drain(&mut index, actor)?;
         let distilled = self.distil(actor, None)?;
@@ -21,14 +31,29 @@ impl Instance {
         // Nodes that were just made, then files.
         index.catch_up(&self.ledger, None, &mut |_| {})?;
         self.build_files(&mut index, actor)?;
+        drop(index);
+        let renewing = self.renew(actor)?;
         let (due, next) = self.ledger.read(|tx| marks::counts(tx, self.ledger.now(), None))?;
         let failed = distilled.problems.len() as u64;
         Ok(Worked {
-            done: drained.done + distilled.sessions - failed,
+            done: drained.done + distilled.sessions - failed + u64::from(renewing),
+            renewing,
             failed: drained.failed + failed,
             later: drained.later + due + u64::from(next.is_some()),
             problems: distilled.problems,
         })
+    }
+
+    /// Lets another embedding model go on for a while. `true`: there is more for it to do now, which is queued, so that a
+    /// worker that comes after this one goes on with it.
+    fn renew(&self, actor: &str) -> Result<bool> {
+        let Some(left) = self.renew_index(actor, Instant::now() + RENEWING)? else { return Ok(false) };
+        let pause = if left.rests { MODEL_RETRY_MS } else { 0 };
+        self.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
+            let due = tx.now() + pause;
+            jobs::enqueue(tx, JobKind::Index, "all", "{}", due).map(drop)
+        })?;
+        Ok(!left.rests)
     }
 
     /// When the next job or session that is not due yet becomes due: a session that simply stopped, ten minutes later.

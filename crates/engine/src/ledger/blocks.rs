@@ -7,8 +7,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rusqlite::OptionalExtension;
-
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::scope::BlockNo;
@@ -119,8 +117,9 @@ pub struct Opener {
     most: usize,
 }
 
-/// How many opened blocks are cached. A page of search hits touches about ten.
-const REMEMBERED: usize = 12;
+/// How many opened blocks are cached: enough for neighbouring turns, whichever way they are read. Each is memory that has
+/// to be touched first.
+const REMEMBERED: usize = 4;
 
 impl Default for Opener {
     fn default() -> Opener {
@@ -143,10 +142,12 @@ impl Opener {
             recent.push(hit);
             return Ok(raw);
         }
-        let raw = Rc::new(read(tx, block_no)?);
-        if recent.len() >= self.most {
-            recent.remove(0);
-        }
+        // The memory of the block that has to go takes the new one: fresh memory costs as much as decompressing.
+        let oldest = (recent.len() >= self.most).then(|| recent.remove(0));
+        let unused = oldest.and_then(|(_, raw)| Rc::try_unwrap(raw).ok()).filter(|raw| raw.capacity() <= SMALL);
+        let mut raw = unused.unwrap_or_default();
+        read(tx, block_no, &mut raw)?;
+        let raw = Rc::new(raw);
         recent.push((block_no, Rc::clone(&raw)));
         Ok(raw)
     }
@@ -166,24 +167,27 @@ pub fn range(raw: &[u8], offset: i64, length: i64) -> Option<&[u8]> {
     raw.get(start..start.checked_add(usize::try_from(length).ok()?)?)
 }
 
-fn read(tx: &Read, block_no: BlockNo) -> Result<Vec<u8>> {
-    let found: Option<(i64, Vec<u8>)> = tx
-        .prepare_cached("SELECT raw_length, data FROM blocks WHERE block_no = ?1")?
-        .query_row([block_no], |r| Ok((r.get(0)?, r.get(1)?)))
-        .optional()?;
-    let Some((raw_length, data)) = found else {
+/// Reads a block into `raw`, whose contents are replaced.
+fn read(tx: &Read, block_no: BlockNo, raw: &mut Vec<u8>) -> Result<()> {
+    let mut statement = tx.prepare_cached("SELECT raw_length, data FROM blocks WHERE block_no = ?1")?;
+    let mut rows = statement.query([block_no])?;
+    let Some(row) = rows.next()? else {
         return Err(Error::damaged(format!("block {block_no} is missing")));
     };
-    let length = usize::try_from(raw_length)
+    let length = usize::try_from(row.get::<_, i64>(0)?)
         .ok()
         .filter(|n| *n <= MAX_RAW)
         .ok_or_else(|| Error::damaged(format!("block {block_no} has an impossible length")))?;
-    let raw = decompress(&data, length)
+    let data = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+    raw.clear();
+    raw.reserve(length);
+    let written = DECOMPRESSOR
+        .with_borrow_mut(|kept| decompressor(kept)?.decompress_to_buffer(data, raw))
         .map_err(|e| Error::damaged(format!("block {block_no} does not decompress")).because(e))?;
-    if raw.len() != length {
+    if written != length || raw.len() != length {
         return Err(Error::damaged(format!("block {block_no} decompresses to another length")));
     }
-    Ok(raw)
+    Ok(())
 }
 
 thread_local! {
@@ -215,13 +219,16 @@ fn compressor() -> Result<zstd::bulk::Compressor<'static>> {
 
 /// Decompresses one frame of at most `most` bytes.
 fn decompress(data: &[u8], most: usize) -> std::io::Result<Vec<u8>> {
-    DECOMPRESSOR.with_borrow_mut(|kept| {
-        let decompressor = match kept {
-            Some(decompressor) => decompressor,
-            None => kept.insert(zstd::bulk::Decompressor::new()?),
-        };
-        decompressor.decompress(data, most)
-    })
+    DECOMPRESSOR.with_borrow_mut(|kept| decompressor(kept)?.decompress(data, most))
+}
+
+fn decompressor<'k>(
+    kept: &'k mut Option<zstd::bulk::Decompressor<'static>>,
+) -> std::io::Result<&'k mut zstd::bulk::Decompressor<'static>> {
+    match kept {
+        Some(decompressor) => Ok(decompressor),
+        None => Ok(kept.insert(zstd::bulk::Decompressor::new()?)),
+    }
 }
 
 /// The reverse of [`squeeze`].

@@ -2,15 +2,17 @@
 //! about, that a question is no answer, that a longer line says more, and that a session with many matches is a better
 //! source. They do not apply to sessions of programs, where a person asks and one model answers in lines of any length.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::OptionalExtension;
 
 use super::query::Query;
 use super::search::Candidate;
 use crate::error::Result;
+use crate::event::Role;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
+use crate::ledger::codes::USER;
 use crate::scope::{BlockNo, SessionNo};
 
 /// How many of the best candidates are reweighed; those behind keep their rank.
@@ -26,10 +28,42 @@ const SESSION_BEST: usize = 3;
 /// Mean bytes of a word and its space.
 const WORD_BYTES: f64 = 5.5;
 
-/// Adds these signals to the candidates from sessions between two people. Input and output are sorted best first.
-pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, ranked: &mut [Candidate]) -> Result<()> {
-    let mut between_two: HashMap<SessionNo, bool> = HashMap::new();
-    let mut people = tx.prepare_cached("SELECT count(*) FROM participants WHERE session_no = ?1")?;
+/// The sessions that are conversations between two people.
+#[derive(Default)]
+pub(super) struct Chats(HashSet<SessionNo>);
+
+impl Chats {
+    /// Those among the sessions of the candidates: two take part, and neither is a model or a tool. A history in which
+    /// the program has a name of its own ("user" and "aider") is a session of a program.
+    pub fn of(tx: &Read, candidates: &[Candidate]) -> Result<Chats> {
+        let mut people = tx.prepare_cached(&format!(
+            "SELECT count(*) = 2 AND NOT EXISTS (
+               SELECT 1 FROM turns WHERE session_no = ?1 AND speaker_no IS NOT NULL AND role > {USER})
+             FROM participants WHERE session_no = ?1"
+        ))?;
+        let mut known: HashMap<SessionNo, bool> = HashMap::new();
+        for candidate in candidates {
+            let two = match known.get(&candidate.session_no) {
+                Some(two) => *two,
+                None => people.query_row([candidate.session_no], |r| r.get(0))?,
+            };
+            known.insert(candidate.session_no, two && candidate.role == Role::User);
+        }
+        Ok(Chats(known.into_iter().filter_map(|(no, two)| two.then_some(no)).collect()))
+    }
+
+    pub fn has(&self, session_no: SessionNo) -> bool {
+        self.0.contains(&session_no)
+    }
+}
+
+/// Adds these signals to the candidates from conversations between two people. Input is sorted best first. What they
+/// add is taken from their own mean, so that a line of a chat is not better than an answer in a session of a program
+/// because it is one of a chat.
+pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, chats: &Chats, ranked: &mut [Candidate]) -> Result<()> {
+    if chats.0.is_empty() {
+        return Ok(());
+    }
     let mut turn = tx.prepare_cached(
         "SELECT n.name, block_no, text_offset, text_length FROM turns LEFT JOIN names n ON n.name_no = speaker_no
          WHERE turn_no = ?1",
@@ -40,21 +74,15 @@ pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, ranked: &mut [Can
     };
     let looked_at = ranked.len().min(LOOKED_AT);
     let mut best: HashMap<SessionNo, Vec<f64>> = HashMap::new();
+    let (mut added, mut weighed) = (0.0, 0usize);
     for candidate in &mut ranked[..looked_at] {
-        let two = match between_two.get(&candidate.session_no) {
-            Some(two) => *two,
-            None => {
-                let two = people.query_row([candidate.session_no], |r| r.get::<_, i64>(0))? == 2;
-                between_two.insert(candidate.session_no, two);
-                two
-            }
-        };
-        if !two {
+        if !chats.has(candidate.session_no) {
             continue;
         }
         let row: Option<(Option<String>, BlockNo, i64, i64)> =
             turn.query_row([candidate.turn_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))).optional()?;
         let Some((speaker, block, offset, length)) = row else { continue };
+        let alone = candidate.score;
         if asked_about.is_some() && speaker.as_deref() == asked_about {
             candidate.score += SPEAKER;
         }
@@ -64,6 +92,7 @@ pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, ranked: &mut [Can
             candidate.score += QUESTION;
         }
         candidate.score += LENGTH * (1.0 + length as f64 / WORD_BYTES).ln();
+        (added, weighed) = (added + candidate.score - alone, weighed + 1);
         best.entry(candidate.session_no).or_default().push(candidate.score);
     }
     for scores in best.values_mut() {
@@ -72,8 +101,13 @@ pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, ranked: &mut [Can
     }
     for candidate in &mut ranked[..looked_at] {
         if let Some(scores) = best.get(&candidate.session_no) {
-            candidate.score += SESSION * scores.iter().sum::<f64>() / scores.len() as f64;
+            let gain = SESSION * scores.iter().sum::<f64>() / scores.len() as f64;
+            (added, candidate.score) = (added + gain, candidate.score + gain);
         }
+    }
+    if ranked[..looked_at].iter().any(|c| !chats.has(c.session_no)) {
+        let mean = added / weighed.max(1) as f64;
+        ranked[..looked_at].iter_mut().filter(|c| chats.has(c.session_no)).for_each(|c| c.score -= mean);
     }
     Ok(())
 }

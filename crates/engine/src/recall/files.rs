@@ -171,7 +171,7 @@ fn run(
         }
         Err(e) => return Err(e),
     };
-    if query.only_times {
+    if query.only_times && query.times.iter().any(|t| t.clock.is_none()) {
         let finder = LineFinder::new(query, &[], Scratch::new(conn)?);
         let entries = at.read(|tx| file_table::all(tx, at.agent_no))?;
         let of_time = entries.into_iter().filter(|entry| {
@@ -353,11 +353,17 @@ fn hits(
         }
         Ok(ranked)
     })?;
-    // Of equal scores, the file changed later comes first, whatever its number.
+    // What was rendered from other files and turns comes behind its sources. Of equal scores, the file changed later
+    // comes first, whatever its number.
     ranked.sort_by(|(a, _, e), (b, _, f)| {
-        b.sum.total_cmp(&a.sum).then(f.stamp.modified_ns.cmp(&e.stamp.modified_ns)).then_with(|| e.path.cmp(&f.path))
+        e.kind
+            .is_rendered()
+            .cmp(&f.kind.is_rendered())
+            .then(b.sum.total_cmp(&a.sum))
+            .then(f.stamp.modified_ns.cmp(&e.stamp.modified_ns))
+            .then_with(|| e.path.cmp(&f.path))
     });
-    let mut best = None;
+    let best = ranked.iter().map(|(trace, ..)| trace.sum).fold(f64::MIN_POSITIVE, f64::max);
     let mut hits = Vec::new();
     for (trace, row, entry) in ranked {
         if hits.len() >= filter.limit {
@@ -377,7 +383,6 @@ fn hits(
             continue;
         }
         let matched_line = finder.find(&entry, &doc)?;
-        let best = *best.get_or_insert(trace.sum.max(f64::MIN_POSITIVE));
         // The engine folds more forms than plain text does: a file it found contains at least one word.
         let least = usize::from(row.words > 0.0);
         hits.push(FileHit {

@@ -5,14 +5,19 @@
 //! from any line of a page down to its turns. [`staged`] recalls: files and summaries first and, where they do not
 //! answer, `turns`, of which `withheld` keeps back what the model has ([`live`]) and what nobody said (`spoken`). A search is an explicit lookup; nothing here injects anything.
 
+mod alike;
+mod asked;
 mod bm25;
 mod chat;
+mod compounds;
 pub mod expand;
 pub mod files;
 pub mod given;
 pub mod live;
 pub mod named;
+mod neighbours;
 pub mod people;
+pub mod program;
 pub mod query;
 pub mod recalled;
 pub mod search;
@@ -32,6 +37,7 @@ pub use crate::audience::{Audience, Hint};
 pub use expand::{Expansion, Reach, Reference, Subject, expand};
 pub use files::{FileFilter, FileHit, FilesFound, search_files};
 pub use people::Person;
+pub use program::Weights;
 pub use query::{Query, understand};
 pub use recalled::{Dropped, Item, Recalled, Stage};
 pub use search::{Filter, Hit, Legs, Searched, search};

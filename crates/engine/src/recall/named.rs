@@ -8,6 +8,8 @@ use rusqlite::{OptionalExtension, params};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::scope::{AgentNo, NodeId, ThreadNo, TurnId};
+use crate::text::language::COMMON_WORDS;
+use crate::text::language::stop_words::{self, is_stop_word};
 use crate::thread;
 
 /// The most words of a text that are examined: a prompt names its subject early.
@@ -25,6 +27,10 @@ const CUES: [&str; 10] =
 pub struct Named {
     /// Canonical numbers of threads.
     pub threads: BTreeSet<ThreadNo>,
+    /// Ids of the projects among them.
+    pub workspaces: BTreeSet<String>,
+    /// The words that name them, in lower case.
+    pub names: BTreeSet<String>,
     /// Ids of items: `t9c11`, `n7f3a`, `l:…`.
     pub ids: BTreeSet<String>,
 }
@@ -34,12 +40,21 @@ pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
     let words: Vec<Word> = words(text);
     let mut out = Named::default();
     for word in &words {
-        if is_id(word.text) {
+        if is_id(word.text) || (word.bracketed && is_numbered(word.text)) {
             out.ids.insert(word.text.to_owned());
         }
-        if word.text.contains('/') {
+        if let Some((first, _)) = word.text.split_once('/') {
             out.threads.extend(of_key(tx, agent_no, word.text)?);
-            out.threads.extend(of_path(tx, agent_no, word.text)?);
+            out.threads.extend(match first {
+                "" => of_path(tx, agent_no, word.text)?,
+                "~" => of_home_path(tx, agent_no, word.text)?,
+                // `bluebird/src/main.rs`
+                _ if is_rare(first) => match thread::known_as(tx, agent_no, first)? {
+                    Some(no) => Some(thread::canonical(tx, no)?),
+                    None => None,
+                },
+                _ => None,
+            });
         }
     }
     for (at, first) in words.iter().enumerate() {
@@ -53,13 +68,20 @@ pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
             if !several && !first.is_distinct(at.checked_sub(1).map(|i| &words[i]), words.get(at + 1)) {
                 continue;
             }
-            if let Some(no) = thread::known_as(tx, agent_no, &phrase)? {
-                // German capitalises every noun, so a capital alone identifies only people.
+            // German writes a genitive without an apostrophe: `Bluebirds Farben`.
+            let genitive = phrase.strip_suffix('s').filter(|name| !several && is_rare(name));
+            let known = match (thread::known_as(tx, agent_no, &phrase)?, genitive) {
+                (None, Some(name)) => thread::known_as(tx, agent_no, name)?,
+                (known, _) => known,
+            };
+            if let Some(no) = known {
                 let row = thread::row(tx, agent_no, thread::canonical(tx, no)?)?;
                 let before = at.checked_sub(1).map(|i| &words[i]);
-                let by_capital = !several && first.is_only_large(before, words.get(at + 1));
+                // A capital alone identifies only people where the word is a common one: German capitalises every noun.
+                let by_capital = !several && !is_rare(&phrase) && first.is_only_large(before, words.get(at + 1));
                 if !by_capital || row.key.starts_with("person/") {
                     out.threads.insert(row.no);
+                    out.names.extend(phrase.split(' ').map(str::to_lowercase));
                 }
             }
             if word.ends {
@@ -67,7 +89,21 @@ pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
             }
         }
     }
+    for no in &out.threads {
+        let row = thread::row(tx, agent_no, *no)?;
+        out.workspaces.extend(row.key.strip_prefix("project/").map(str::to_owned));
+    }
     Ok(out)
+}
+
+/// Whether a word stands in few texts, so that it is a name by itself.
+fn is_rare(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    let common = |word: &str| COMMON_WORDS.has(word) || stop_words::ALL.iter().any(|l| is_stop_word(word, *l));
+    lower.chars().count() >= 3
+        && lower.chars().any(char::is_alphabetic)
+        && !common(&lower)
+        && !lower.strip_suffix('s').is_some_and(common)
 }
 
 struct Word<'t> {
@@ -76,6 +112,8 @@ struct Word<'t> {
     ends: bool,
     /// It is in quotes or code marks.
     quoted: bool,
+    /// It is in brackets, as ids are printed.
+    bracketed: bool,
     /// It begins a sentence, where a capital means nothing.
     begins: bool,
 }
@@ -83,7 +121,7 @@ struct Word<'t> {
 impl Word<'_> {
     /// Whether a single word can be meant as a name: a common lower-case word inside a sentence cannot.
     fn is_distinct(&self, before: Option<&Word>, behind: Option<&Word>) -> bool {
-        (self.is_large() || self.is_marked(before, behind)) && self.text.chars().count() >= 2
+        (self.is_large() || self.is_marked(before, behind) || is_rare(self.text)) && self.text.chars().count() >= 2
     }
 
     /// Whether its capital is the only sign that it is a name.
@@ -106,8 +144,9 @@ impl Word<'_> {
 fn words(text: &str) -> Vec<Word<'_>> {
     let mut out: Vec<Word> = Vec::new();
     for line in text.lines() {
-        let mut begins = true;
+        let (mut begins, mut bracketed) = (true, false);
         for raw in line.split_whitespace() {
+            bracketed |= raw.contains('[');
             let quoted = raw.starts_with(['"', '\'', '`', '“', '„', '«']);
             let word = raw.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '@' | '_' | '~'));
             let word = word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word);
@@ -115,7 +154,8 @@ fn words(text: &str) -> Vec<Word<'_>> {
                 continue;
             }
             let ends = raw.ends_with(['.', '!', '?', ';', ':', '"', '`', '”', '“', '»', ')']);
-            out.push(Word { text: word, ends, quoted, begins });
+            out.push(Word { text: word, ends, quoted, bracketed, begins });
+            bracketed &= !raw.contains(']');
             begins = raw.ends_with(['.', '!', '?']);
             if out.len() == WORDS {
                 return out;
@@ -132,8 +172,12 @@ fn is_id(word: &str) -> bool {
     let item = word.split_once(':').is_some_and(|(kind, rest)| {
         matches!(kind, "l" | "m" | "p" | "a" | "d" | "u" | "x") && rest.len() >= 2 && !rest.contains(':')
     });
-    let number = |w: &str| w.len() >= 3 && (TurnId::parse(w).is_some() || NodeId::parse(w).is_some());
-    item || (number(word) && word.chars().any(|c| c.is_ascii_digit()))
+    item || (word.len() >= 3 && is_numbered(word))
+}
+
+/// `t9c11`, `n4`.
+fn is_numbered(word: &str) -> bool {
+    (TurnId::parse(word).is_some() || NodeId::parse(word).is_some()) && word.chars().any(|c| c.is_ascii_digit())
 }
 
 /// A thread by its key: `project/…`, `topic/…`.
@@ -143,6 +187,25 @@ fn of_key(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<ThreadNo>> {
         .query_row(params![agent_no, key], |r| r.get(0))
         .optional()?;
     found.map(|no| thread::canonical(tx, no)).transpose()
+}
+
+/// The thread of the one project a path below somebody's home lies in: `~/bluebird`, `~/bluebird/src`. Where homes are is
+/// not known here, so the ends of the projects' roots are compared.
+fn of_home_path(tx: &Read, agent_no: AgentNo, path: &str) -> Result<Option<ThreadNo>> {
+    let parts: Vec<&str> = path.trim_start_matches("~/").split('/').filter(|p| !p.is_empty()).collect();
+    let mut roots =
+        tx.prepare_cached("SELECT DISTINCT root FROM workspaces WHERE agent_no = ?1 AND root IS NOT NULL")?;
+    let roots: Vec<Vec<u8>> = roots.query_map([agent_no], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    for end in (1..=parts.len()).rev() {
+        let tail = format!("/{}", parts[..end].join("/"));
+        let found: Vec<&Vec<u8>> = roots.iter().filter(|root| root.ends_with(tail.as_bytes())).collect();
+        if let [root] = found[..]
+            && let Ok(root) = std::str::from_utf8(root)
+        {
+            return of_path(tx, agent_no, root);
+        }
+    }
+    Ok(None)
 }
 
 /// The thread of the project a full path lies in: the root itself or anything below it.

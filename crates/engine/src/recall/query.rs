@@ -11,13 +11,15 @@ use std::ops::Range;
 
 use jiff::tz::TimeZone;
 
+use super::asked;
+use super::named::{Named, named};
 use super::people::{self, Known, Person};
 use super::symbols;
-use super::when::{self, Hold, When};
+use super::when::{self, Hold, Precision, When};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Ledger;
-use crate::scope::AgentId;
+use crate::scope::{AgentId, ThreadNo};
 use crate::text::indexed::words_of;
 use crate::text::language::german;
 use crate::text::language::stop_words::{self, Language, is_stop_word};
@@ -29,6 +31,9 @@ const MAX_TERMS: usize = 32;
 
 /// Longer input is cut.
 const MAX_BYTES: usize = 8 * 1024;
+
+/// What a turn gains by the day of an hour that is asked about.
+const DAY_OF_HOUR: f64 = 0.2;
 
 /// One term to look for, in folded text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -44,6 +49,8 @@ pub struct Term {
 pub enum Kind {
     /// A distinctive name or number: `orders_test.rs`, `E0277`, `1.95.0`.
     Exact,
+    /// A phrase in quotation marks among other words: what contains it comes first.
+    Quoted,
     Word,
     /// Another spelling of an exact name (`refundTwice` of `refund_twice`, the file name of a path).
     Variant,
@@ -55,7 +62,7 @@ impl Term {
     /// Its weight against a word's. A name typed in full is meant in full.
     pub(super) fn weight(&self) -> f64 {
         match self.kind {
-            Kind::Exact => 2.0,
+            Kind::Exact | Kind::Quoted => 2.0,
             Kind::Word => 1.0,
             Kind::Variant => 0.5,
             Kind::Part => 0.15,
@@ -64,7 +71,7 @@ impl Term {
 
     /// Whether it was typed as such; variants and parts are other ways to find it.
     pub fn asked(&self) -> bool {
-        matches!(self.kind, Kind::Exact | Kind::Word)
+        matches!(self.kind, Kind::Exact | Kind::Quoted | Kind::Word)
     }
 
     /// The term as the person wrote it, without signs.
@@ -92,7 +99,7 @@ pub struct QueryContext<'a> {
 /// A parsed query.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Query {
-    /// All of these must occur.
+    /// All of these must occur: the query has phrases in quotation marks and nothing else.
     pub phrases: Vec<Term>,
     /// Any of these may occur: whole terms first, then variants, then parts.
     pub words: Vec<Term>,
@@ -107,6 +114,12 @@ pub struct Query {
     pub times: Vec<When>,
     /// The people it names. Their names are among `words`, too: turns are indexed with their speaker.
     pub people: Vec<Person>,
+    /// It asks what a person said, asked, wanted or decided: their turns and the answers to them rank higher.
+    pub by_person: bool,
+    /// The threads it names, by canonical number: what was said in them ranks higher.
+    pub(super) threads: Vec<ThreadNo>,
+    /// How many of its words count little.
+    lightened: usize,
     /// Input beyond the limits was cut off.
     pub cut: bool,
     /// All of its words are stop words, which are then looked for.
@@ -119,12 +132,31 @@ pub struct Query {
 /// Parses a query of an agent as of now, with the people of its conversations and the operator's zone, or `zone` if
 /// none is known (R10.9). Never refuses a text: one without meaning is an empty query.
 pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone) -> Result<Query> {
+    let named = ledger.read(|tx| match read::agent_no(tx, agent)? {
+        Some(agent_no) => named(tx, agent_no, beginning(input)),
+        None => Ok(Named::default()),
+    })?;
+    understand_naming(ledger, agent, input, zone, &named)
+}
+
+/// [`understand`], where it is known what the text names.
+pub(super) fn understand_naming(
+    ledger: &Ledger,
+    agent: &AgentId,
+    input: &str,
+    zone: &TimeZone,
+    named: &Named,
+) -> Result<Query> {
     let (said, people) = ledger.read(|tx| {
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new())) };
         Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?))
     })?;
     let said = said.and_then(|name| crate::zone::named(&name));
-    Ok(Query::parse(input, &QueryContext { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people }))
+    let context = QueryContext { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people };
+    let mut query = Query::parse(input, &context);
+    query.lighten(&named.names.iter().cloned().collect::<Vec<_>>());
+    query.threads = named.threads.iter().copied().collect();
+    Ok(query)
 }
 
 impl Query {
@@ -136,7 +168,7 @@ impl Query {
     /// Whether other words may answer it: it is a question or a topic. A single word, a name with signs or a phrase is
     /// meant literally.
     pub fn is_open(&self) -> bool {
-        let asked = self.words.iter().filter(|t| t.asked()).count();
+        let asked = self.words.iter().filter(|t| t.asked()).count() + self.lightened;
         self.phrases.is_empty()
             && asked > 1
             && self.words.iter().all(|t| t.kind != Kind::Exact && !(t.prefix && t.asked()))
@@ -152,10 +184,11 @@ impl Query {
         let text = beginning(input);
         let mut query = Query { cut: text.len() < input.len(), ..Query::default() };
         let quotes = quotes(text);
+        let mut phrases = Vec::new();
         for quote in &quotes {
             let phrase = words_of(text[quote.clone()].trim_matches(is_quote));
-            if !phrase.is_empty() && query.phrases.len() < MAX_TERMS {
-                query.phrases.push(Term { text: phrase, prefix: false, kind: Kind::Word });
+            if !phrase.is_empty() && phrases.len() < MAX_TERMS {
+                phrases.push(Term { text: phrase, prefix: false, kind: Kind::Word });
             }
         }
         // Quoted text must occur literally: it is neither a time nor a person.
@@ -164,7 +197,16 @@ impl Query {
         query.people = people::named(&outside, context.people);
         let spans = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
         let free = blanked(&outside, query.times.iter().map(|t| t.span.clone()));
+        let asks = asked::about_person(&outside);
+        query.by_person = asks.is_some() || query.people.iter().any(|p| p.operator);
         query.add_words(&blanked(&outside, spans), &free);
+        query.lighten(&asks.unwrap_or_default());
+        // Alone, phrases are meant literally; in a question they only help.
+        if free.chars().any(char::is_alphanumeric) {
+            query.boost(phrases, text);
+        } else {
+            query.phrases = phrases;
+        }
         for time in query.times.iter().filter(|t| !t.worded && t.hold == Hold::Wish) {
             let words = typed(&outside[time.span.clone()]).into_iter().flat_map(symbols::terms);
             query.time_words.extend(words.filter(|t| !is_stop_word(&t.text.to_lowercase(), Language::English)));
@@ -221,6 +263,30 @@ impl Query {
         self.dropped.retain(|t| seen.insert(t.text.clone()));
     }
 
+    /// Makes words count little that say what is asked for and not what about: "which colour did I ask for" is answered
+    /// without asking. The last other word stays.
+    fn lighten(&mut self, words: &[String]) {
+        let light = |t: &Term| t.kind == Kind::Word && !t.prefix && words.contains(&t.text.to_lowercase());
+        if self.words.iter().any(|t| t.asked() && !light(t)) {
+            for term in self.words.iter_mut().filter(|t| light(t)) {
+                term.kind = Kind::Part;
+                self.lightened += 1;
+            }
+        }
+    }
+
+    /// Adds phrases that need not occur, and their words.
+    fn boost(&mut self, phrases: Vec<Term>, text: &str) {
+        let of_quotes = quotes(text).into_iter().map(|quote| text[quote].trim_matches(is_quote));
+        let words = of_quotes.flat_map(typed).flat_map(symbols::terms);
+        let words = words.filter(|t| !is_stop_word(&t.text.to_lowercase(), self.language));
+        let quoted = phrases.into_iter().map(|t| Term { kind: Kind::Quoted, ..t });
+        let mut seen = HashSet::new();
+        let all = quoted.chain(self.words.drain(..)).chain(words);
+        let all = all.filter(|t| seen.insert((t.text.clone(), t.prefix)));
+        self.words = all.take(MAX_TERMS).collect();
+    }
+
     /// The text for the embedder: the question without names of people, times and quotation marks. Empty if nothing
     /// else is left.
     pub fn dense_text(&self) -> &str {
@@ -261,9 +327,15 @@ impl Query {
 
     /// The time ranges to list if there is no word to look for.
     pub(super) fn stretches(&self) -> Vec<(Millis, Millis)> {
-        let wishes = self.times.iter().filter(|t| t.hold == Hold::Wish);
-        let wishes: Vec<_> =
-            wishes.map(|t| (t.from.unwrap_or(Millis::MIN), t.until.map_or(Millis::MAX, |until| until - 1))).collect();
+        let mut wishes: Vec<&When> = self.times.iter().filter(|t| t.hold == Hold::Wish).collect();
+        // "on the 12th around 9": the hour says more than its day.
+        if wishes.iter().any(|t| t.is_narrow()) {
+            wishes.retain(|t| t.is_narrow());
+        }
+        let wishes: Vec<_> = wishes
+            .iter()
+            .map(|t| (t.from.unwrap_or(Millis::MIN), t.until.map_or(Millis::MAX, |until| until - 1)))
+            .collect();
         if wishes.is_empty() { self.limit().into_iter().collect() } else { wishes }
     }
 
@@ -274,10 +346,34 @@ impl Query {
         Some(at.is_some_and(|at| wishes.any(|t| t.holds(at))))
     }
 
+    /// What a turn gains by the time it was said, where the best turn by words has 1: the more exact the time, the more
+    /// it says.
+    pub(super) fn gain(&self, at: Option<Millis>) -> f64 {
+        let Some(at) = at else { return 0.0 };
+        let hourly = self.times.iter().any(|t| t.is_narrow() && t.precision == Precision::Hour);
+        let wishes = self.times.iter().filter(|t| t.hold == Hold::Wish && t.holds(at));
+        // Beside an hour its day says little.
+        let gain = |t: &When| if hourly && t.precision != Precision::Hour { DAY_OF_HOUR } else { t.gain() };
+        wishes.map(gain).fold(0.0, f64::max)
+    }
+
+    /// Times so short that all that was said in them is looked at, whatever its words.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.times.iter().any(When::is_narrow)
+    }
+
+    /// A time of the day on any day: what was said then is looked for among the latest turns.
+    pub(super) fn has_clock(&self) -> bool {
+        self.times.iter().any(|t| t.clock.as_ref().is_some_and(|clock| !clock.is_wide()))
+    }
+
     /// The words of the query as the person wrote them, for messages.
     pub fn shown(&self) -> String {
         let quoted = self.phrases.iter().map(|t| format!("\"{}\"", plain(&t.text)));
-        let words = self.words.iter().filter(|t| t.asked()).map(|t| plain(&t.text));
+        let words = self.words.iter().filter(|t| t.asked()).map(|t| match t.kind {
+            Kind::Quoted => format!("\"{}\"", plain(&t.text)),
+            _ => plain(&t.text),
+        });
         quoted.chain(words).collect::<Vec<_>>().join(" ")
     }
 }
@@ -332,12 +428,12 @@ fn typed(text: &str) -> Vec<&str> {
 fn numbered(text: &str, language: Language) -> Vec<Term> {
     let words: Vec<String> = text.split_whitespace().map(words_of).collect();
     let number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
-    let named = |word: &str| {
+    let noun = |word: &str| {
         word.len() > 1 && word.bytes().all(|b| b.is_ascii_alphabetic()) && !is_stop_word(&word.to_lowercase(), language)
     };
     words
         .windows(2)
-        .filter(|pair| named(&pair[0]) && number(&pair[1]))
+        .filter(|pair| noun(&pair[0]) && number(&pair[1]))
         .map(|pair| Term { text: pair.join(" "), prefix: false, kind: Kind::Variant })
         .collect()
 }
@@ -378,7 +474,7 @@ fn dense(text: &str, times: &[When], people: &[Person], language: Language) -> S
 }
 
 fn plain(text: &str) -> String {
-    text.replace(crate::text::indexed::BREAK, "")
+    crate::text::indexed::unfold(text)
 }
 
 #[cfg(test)]
@@ -414,8 +510,13 @@ mod tests {
 
     #[test]
     fn phrases_prefixes_and_symbols() {
-        let q = query("\"unique index\" refund*  orders_test.rs::refund_twice");
+        let q = query("\"unique index\"");
         assert_eq!(q.phrases, [Term { text: "unique index".into(), prefix: false, kind: Kind::Word }]);
+        assert!(q.words.is_empty());
+        let q = query("which \"unique index\" did we drop");
+        assert!(q.phrases.is_empty() && q.is_open());
+        assert_eq!(words("which \"unique index\" did we drop"), ["unique index", "drop", "unique", "index"]);
+        assert_eq!(query("\"unique index\" yesterday").phrases.len(), 1, "a time is no word");
         assert_eq!(
             words("refund*  orders_test.rs::refund_twice"),
             [
@@ -436,7 +537,7 @@ mod tests {
         assert_eq!(words("Caroline's dog, l'index; O'Brien"), ["Caroline", "dog", "index", "O Brien", "Brien"]);
         assert_eq!(words("foo(bar), [baz]"), ["foo", "bar", "baz"]);
         assert_eq!(
-            query("„so nicht“ aber \"so\" \"").phrases.iter().map(|t| &t.text[..]).collect::<Vec<_>>(),
+            query("„so nicht“ \"so\" \"").phrases.iter().map(|t| &t.text[..]).collect::<Vec<_>>(),
             ["so nicht", "so"]
         );
     }
@@ -514,7 +615,7 @@ mod tests {
                 "What did ann lee's dog do on Tuesday",
                 "ann lee dog Tuesday | What did dog do | | 2026-11-17..2026-11-18 | Ann Lee",
             ),
-            ("Caroline \"Caroline said\"", "\"Caroline said\" Caroline | Caroline said | | | Caroline"),
+            ("Caroline \"Caroline said\"", "\"Caroline said\" Caroline said | Caroline said | | | Caroline"),
             ("letzte Woche: warum war der Build rot?", "Build rot | Build rot? | | 2026-11-09..2026-11-16 | "),
             ("refund* \u{0}\u{7}*", "refund | refund | | | "),
             ("", " | | | | "),

@@ -1,7 +1,8 @@
 //! Searches turns: full-text candidates, scored together with their neighbours, cut out as passages (RETRIEVAL.md §3).
 //!
 //! Terms are joined by OR and scored by BM25 ([`super::bm25`]); stop words and words that occur nearly everywhere are
-//! dropped. A turn next to a good one gains: evidence is often the reply to the turn that has the words. Scores are
+//! dropped. A turn counts by its kind ([`super::program`]), and gains next to a good one ([`super::neighbours`]). What
+//! machines wrote comes last, and what says the same as a better hit is one hit with it ([`super::alike`]). Scores are
 //! relative to the best candidate.
 
 use std::collections::{HashMap, HashSet};
@@ -9,12 +10,17 @@ use std::time::Instant;
 
 use rusqlite::params;
 
+use super::alike::Told;
+use super::asked;
 use super::bm25::{self, Scores};
-use super::chat;
+use super::chat::{self, Chats};
+use super::compounds;
+use super::neighbours;
+use super::program::{self, Weights};
 use super::query::{Query, Term};
 use super::snippet::Scratch;
 use super::terms::{
-    DATE, DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, weigh, within,
+    DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, weigh, within,
 };
 use super::trace::Trace;
 use super::vector_search::VectorSearch;
@@ -27,28 +33,24 @@ use crate::index::{Index, RowId, scope_token};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Ledger, Read};
 use crate::redact::redact;
-use crate::scope::{AgentId, AgentNo, LaneNo, SessionKey, SessionNo, ThreadNo, TurnId, WorkspaceNo};
+use crate::scope::{AgentId, AgentNo, LaneNo, RunNo, SessionKey, SessionNo, ThreadNo, TurnId, WorkspaceNo};
 use crate::transcript::read::{self, Turn};
-use crate::transcript::{kind_from_code, role_from_code, role_name};
+use crate::transcript::role_name;
 
 /// Candidates taken from the full-text engine before neighbours are added.
 const CANDIDATES: usize = 200;
 
-/// How many of the best candidates have their neighbours looked up, one query each. A constant, so that the number of
-/// wanted hits does not change their order.
-const FRONT: usize = 120;
-
 /// The same for a light search: each candidate costs a look-up, most of them on a page of their own.
 const LIGHT_CANDIDATES: usize = 80;
-const LIGHT_FRONT: usize = 40;
+
+/// A search ranks so many turns for each wanted hit: what says the same is one.
+const RANKED_FOR_ONE: usize = 3;
+
+/// The most turns looked at for a time of the day on any day.
+const MOST_READ: usize = 50_000;
 
 /// A search limited by time fetches more candidates until it has this many.
 const ENOUGH: usize = 50;
-
-/// The share of its score a turn passes to its direct and its second neighbours (RETRIEVAL: .5 and .3, +8 R@10; with
-/// vectors .4 and .3).
-const NEIGHBOUR: [f64; 2] = [0.5, 0.3];
-const NEIGHBOUR_FUSED: [f64; 2] = [0.4, 0.3];
 
 /// Weight of the cosine against the words, where the best turn has 1 (RETRIEVAL: a weighted sum of normalised scores
 /// beats fusing ranks).
@@ -82,6 +84,8 @@ pub struct Filter {
     pub legs: Legs,
     /// The search must be quick: frequent words are left out sooner.
     pub light: bool,
+    /// How turns of programs' sessions are weighed; another choice is for measuring.
+    pub weights: Weights,
 }
 
 /// A turn that was found.
@@ -99,6 +103,8 @@ pub struct Hit {
     pub cosine: Option<f64>,
     /// The turn whose neighbour it is, if it has no word of the query itself.
     pub beside: Option<TurnId>,
+    /// Turns that rank lower and say the same: the other half of a tool call, copies of a file that was read twice.
+    pub others: Vec<TurnId>,
     /// The components of the score.
     pub trace: Trace,
 }
@@ -129,9 +135,22 @@ pub struct Searched {
 /// higher, and a time without a word lists what was said then, latest first. An empty query is `Usage`; no match is an
 /// empty list.
 pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query, filter: &Filter) -> Result<Searched> {
-    let (mut found, ranking) = rank(ledger, index, agent, query, filter, None)?;
-    found.hits =
-        ledger.read(|tx| (0..ranking.len()).filter_map(|n| ranking.hit(tx, n).transpose()).collect::<Result<_>>())?;
+    let wider = Filter { limit: filter.limit.saturating_mul(RANKED_FOR_ONE), ..filter.clone() };
+    let (mut found, ranking) = rank(ledger, index, agent, query, &wider, None)?;
+    found.hits = ledger.read(|tx| {
+        let (mut hits, mut told) = (Vec::<Hit>::new(), Told::default());
+        for n in 0..ranking.len() {
+            if hits.len() == filter.limit {
+                break;
+            }
+            let Some(hit) = ranking.hit(tx, n)? else { continue };
+            match told.same(&hit.turn) {
+                Some(at) => hits[at].others.push(hit.turn.id),
+                None => hits.push(hit),
+            }
+        }
+        Ok(hits)
+    })?;
     let scratch = Scratch::new(index.connection())?;
     for hit in &mut found.hits {
         hit.passage = ranking.passage(&scratch, hit)?;
@@ -152,7 +171,7 @@ pub(super) fn rank(
     if query.is_empty() {
         return Err(Error::usage("there is no word in this query").hint("search for a word, a name or a \"phrase\""));
     }
-    let mut filter = filter.clone();
+    let (asked_for, mut filter) = (filter, filter.clone());
     (filter.since, filter.until) = within(query.limit(), filter.since, filter.until);
     index.flush()?;
     index.deadline(Some(Instant::now() + DEADLINE))?;
@@ -161,6 +180,11 @@ pub(super) fn rank(
     let missed = |found: &Ranking| !found.ranked.iter().any(|c| gain(query, c.at) > 0.0);
     if !query.time_words.is_empty() && query.has_words() && matches!(&out, Ok((_, found)) if missed(found)) {
         out = run(ledger, index, agent, &query.as_words(), &filter, vector)
+            .map(|(found, ranking)| (Searched { other_times: true, ..found }, ranking));
+    }
+    // Nothing at all was said in its limits: a time somebody remembers wrongly must not hide what there is.
+    if query.limit().is_some() && query.has_words() && matches!(&out, Ok((_, found)) if found.ranked.is_empty()) {
+        out = run(ledger, index, agent, &query.unlimited(), asked_for, vector)
             .map(|(found, ranking)| (Searched { other_times: true, ..found }, ranking));
     }
     index.deadline(None)?;
@@ -196,6 +220,7 @@ fn run(
         if first > last || nowhere {
             return Ok(());
         }
+        let query = &compounds::added(index, agent_no, query)?;
         let range = RowId::range(agent_no, first, last);
         let all = index.rows_of(agent_no)?;
         let then = if query.only_times { said_then(tx, agent_no, query, filter)? } else { Vec::new() };
@@ -228,14 +253,24 @@ fn run(
                 Legs::Vectors => Vec::new(),
                 _ => look.candidates(&mut out.cut_short)?,
             };
+            if query.is_narrow() || (query.has_clock() && (found.is_empty() || !filter.light)) {
+                add_said_then(tx, agent_no, query, filter, &mut found)?;
+            }
             if let Some(near) = &near {
                 look.add_near(near, &mut found, (first, last), &mut out.less)?;
             }
-            let mut ranked = with_neighbours(tx, found, query, filter, near.is_some())?;
-            if near.is_some() {
-                chat::weigh(tx, &ranking.opener, query, &mut ranked)?;
-                sort(&mut ranked);
+            let chats = Chats::of(tx, &found)?;
+            for candidate in found.iter_mut().filter(|c| !chats.has(c.session_no)) {
+                candidate.weigh(filter.weights.of(candidate.role, candidate.kind));
+                candidate.score = candidate.own + gain(query, candidate.at);
             }
+            sort(&mut found, filter);
+            let mut ranked = neighbours::add((tx, &ranking.opener), found, query, filter, (&chats, near.is_some()))?;
+            if near.is_some() {
+                chat::weigh(tx, &ranking.opener, query, &chats, &mut ranked)?;
+            }
+            asked::weigh(tx, query, &mut ranked)?;
+            sort(&mut ranked, filter);
             ranking.scores = look.scores;
             ranked
         } else {
@@ -336,6 +371,7 @@ impl Ranking {
             of: self.asked.len(),
             cosine,
             beside,
+            others: Vec::new(),
             turn,
         }))
     }
@@ -477,7 +513,7 @@ impl WordSearch<'_> {
     }
 
     /// Adds vector search: the cosine of each candidate and, if the query is open to other words, the nearest other
-    /// turns. Sorts best first again.
+    /// turns.
     fn add_near(
         &self,
         near: &VectorSearch,
@@ -499,16 +535,14 @@ impl WordSearch<'_> {
         for candidate in found.iter_mut() {
             candidate.cosine = cosines.get(&candidate.turn_no).copied();
             candidate.own = candidate.words + COSINE * f64::from(candidate.cosine.unwrap_or(0.0).max(0.0));
-            candidate.score = candidate.own + gain(self.query, candidate.at);
         }
-        sort(found);
         Ok(())
     }
 
     /// Turns in the times the query mentions, which may not be among the best of all times. `true`: cut short.
     fn of_wished_times(&self, expression: &str) -> Result<(Vec<(i64, f64)>, bool)> {
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
-        for time in self.query.times.iter().filter(|t| t.hold == Hold::Wish) {
+        for time in self.query.times.iter().filter(|t| t.hold == Hold::Wish && t.clock.is_none()) {
             let (first, last) = turns_between(self.tx, time.from, time.until.map(|until| until - 1))?;
             let (first, last) = RowId::range(self.agent_no, first, last);
             let (first, last) = (first.max(self.range.0), last.min(self.range.1));
@@ -525,46 +559,62 @@ impl WordSearch<'_> {
     }
 }
 
+/// Adds what was said in a narrow time the query mentions, whatever its words.
+fn add_said_then(
+    tx: &Read,
+    agent_no: AgentNo,
+    query: &Query,
+    filter: &Filter,
+    found: &mut Vec<Candidate>,
+) -> Result<()> {
+    let limit = if filter.light { LIGHT_CANDIDATES } else { CANDIDATES };
+    let known: HashSet<TurnId> = found.iter().map(|c| c.turn_no).collect();
+    let then = said_then(tx, agent_no, query, &Filter { limit, ..filter.clone() })?;
+    let new = then.into_iter().filter(|c| !known.contains(&c.turn_no));
+    found.extend(new.map(|c| Candidate { words: 0.0, own: 0.0, score: query.gain(c.at), ..c }));
+    sort(found, filter);
+    Ok(())
+}
+
 /// What was said in the times of a query without words, latest first: messages only, because tool output says little.
 fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Result<Vec<Candidate>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT t.turn_no, t.session_no, t.lane_no, t.at, t.role, t.kind, t.workspace_no, s.session_key
-         FROM turns t JOIN sessions s USING (session_no)
-         WHERE t.at BETWEEN ?2 AND ?3 AND s.agent_no = ?1 AND t.forgotten IS NULL ORDER BY t.at DESC, t.turn_no DESC",
-    )?;
+    let mut statement =
+        neighbours::rows(tx, "at BETWEEN ?1 AND ?2 AND forgotten IS NULL ORDER BY at DESC, turn_no DESC")?;
+    let mut session = tx.prepare_cached("SELECT agent_no, session_key FROM sessions WHERE session_no = ?1")?;
+    let mut sessions: HashMap<SessionNo, (AgentNo, SessionKey)> = HashMap::new();
     let mut found: Vec<Candidate> = Vec::new();
     for (first, last) in query.stretches() {
         let first = first.max(filter.since.unwrap_or(Millis::MIN));
         let last = last.min(filter.until.unwrap_or(Millis::MAX));
-        let mut rows = statement.query((agent_no, first, last))?;
-        let mut wanted = filter.limit;
+        let mut rows = statement.query((first, last))?;
+        let (mut wanted, mut read) = (filter.limit, 0);
         while wanted > 0
+            && read < MOST_READ
             && let Some(r) = rows.next()?
         {
-            let (turn_no, session_no): (TurnId, SessionNo) = (r.get(0)?, r.get(1)?);
-            let workspace: Option<WorkspaceNo> = r.get(6)?;
-            let key = SessionKey::from(r.get::<_, String>(7)?);
-            let fits = kind_from_code(r.get(5)?) == TurnKind::Message
-                && filter.sessions.as_ref().is_none_or(|wanted| wanted.contains(&session_no))
+            read += 1;
+            let (mut turn, workspace) = neighbours::row(r)?;
+            let (of, key) = match sessions.get(&turn.session_no) {
+                Some(known) => known,
+                None => {
+                    let row = session.query_row([turn.session_no], |r| Ok((r.get(0)?, r.get::<_, String>(1)?)))?;
+                    sessions.entry(turn.session_no).or_insert((row.0, SessionKey::from(row.1)))
+                }
+            };
+            let fits = *of == agent_no
+                && turn.kind == TurnKind::Message
+                && filter.sessions.as_ref().is_none_or(|wanted| wanted.contains(&turn.session_no))
                 && filter.harness.as_ref().is_none_or(|wanted| wanted == key.harness())
-                && filter.role.is_none_or(|wanted| wanted == role_from_code(r.get(4).unwrap_or_default()))
+                && filter.role.is_none_or(|wanted| wanted == turn.role)
                 && filter.workspaces.as_ref().is_none_or(|list| workspace.is_some_and(|no| list.contains(&no)));
-            if fits && only::turn(tx, filter, turn_no)? && found.iter().all(|c| c.turn_no != turn_no) {
+            if fits
+                && query.favours(turn.at) != Some(false)
+                && only::turn(tx, filter, turn.turn_no)?
+                && found.iter().all(|c| c.turn_no != turn.turn_no)
+            {
                 wanted -= 1;
-                let (lane_no, at) = (r.get(2)?, r.get(3)?);
-                let (words, own, score) = (1.0, 1.0, 1.0);
-                found.push(Candidate {
-                    turn_no,
-                    session_no,
-                    lane_no,
-                    at,
-                    words,
-                    cosine: None,
-                    own,
-                    score,
-                    neighbours: 0.0,
-                    beside: None,
-                });
+                (turn.words, turn.own, turn.score) = (1.0, 1.0, 1.0);
+                found.push(turn);
             }
         }
     }
@@ -573,35 +623,46 @@ fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Re
 }
 
 /// The score a turn gains if it lies in a time the query mentions.
-fn gain(query: &Query, at: Option<Millis>) -> f64 {
-    if query.favours(at) == Some(true) { DATE } else { 0.0 }
+pub(super) fn gain(query: &Query, at: Option<Millis>) -> f64 {
+    query.gain(at)
 }
 
 /// A candidate with its position in its session.
 pub(super) struct Candidate {
     pub turn_no: TurnId,
     pub session_no: SessionNo,
-    lane_no: LaneNo,
-    at: Option<Millis>,
+    pub lane_no: LaneNo,
+    pub run_no: RunNo,
+    pub at: Option<Millis>,
+    pub role: Role,
+    pub kind: TurnKind,
     /// Score by words: 1 for the best.
-    words: f64,
-    cosine: Option<f32>,
-    /// Words and cosine together; 0 for a neighbour.
-    own: f64,
+    pub words: f64,
+    pub cosine: Option<f32>,
+    /// The factor of its kind.
+    pub weight: f64,
+    /// Words and cosine together, by the factor of its kind; 0 for a neighbour.
+    pub own: f64,
     pub score: f64,
     /// The part of the score that comes from its neighbours.
-    neighbours: f64,
-    beside: Option<TurnId>,
+    pub neighbours: f64,
+    pub beside: Option<TurnId>,
 }
 
 impl Candidate {
+    /// Gives it another factor.
+    pub fn weigh(&mut self, weight: f64) {
+        self.own *= weight / self.weight;
+        self.weight = weight;
+    }
+
     fn trace(&self, query: &Query) -> Trace {
         let date = gain(query, self.at);
         let people = self.score - self.own - self.neighbours - date;
         // Discard rounding errors.
         let people = if people.abs() < 1e-9 { 0.0 } else { people };
         let (words, cosine) = (self.words, self.cosine.map(f64::from));
-        Trace { words, cosine, neighbours: self.neighbours, date, people, weight: 1.0, sum: self.score }
+        Trace { words, cosine, neighbours: self.neighbours, date, people, weight: self.weight, sum: self.score }
     }
 }
 
@@ -617,35 +678,22 @@ fn keep(
         *score = covered_score(*score, covered.get(turn_no));
     }
     let best = rows.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
-    let mut statement =
-        tx.prepare_cached("SELECT session_no, lane_no, at FROM turns WHERE turn_no = ?1 AND forgotten IS NULL")?;
+    let mut statement = neighbours::rows(tx, "turn_no = ?1 AND forgotten IS NULL")?;
     let mut kept = Vec::new();
     for (turn_no, score) in rows {
-        let found = statement.query_row([turn_no], |r| Ok((r.get(0)?, r.get(1)?, r.get::<_, Option<Millis>>(2)?)));
-        let (session_no, lane_no, at) = match found {
-            Ok(row) => row,
+        let mut found = match statement.query_row([turn_no], neighbours::row) {
+            Ok((found, _)) => found,
             Err(rusqlite::Error::QueryReturnedNoRows) => continue,
             Err(e) => return Err(e.into()),
         };
-        let in_time = match at {
+        let in_time = match found.at {
             Some(at) => filter.since.is_none_or(|s| at >= s) && filter.until.is_none_or(|u| at <= u),
             None => filter.since.is_none() && filter.until.is_none(),
         };
         if in_time {
-            let own = score / best;
-            let score = own + gain(query, at);
-            kept.push(Candidate {
-                turn_no: TurnId(turn_no),
-                session_no,
-                lane_no,
-                at,
-                words: own,
-                cosine: None,
-                own,
-                score,
-                neighbours: 0.0,
-                beside: None,
-            });
+            (found.words, found.own) = (score / best, score / best);
+            found.score = found.own + gain(query, found.at);
+            kept.push(found);
         }
     }
     // The engine's order follows its own scores; neighbours are looked up only for the best.
@@ -653,79 +701,14 @@ fn keep(
     Ok(kept)
 }
 
-/// Adds to each turn a share of its neighbours' scores in the same lane, and adds neighbours that are messages of a
-/// person or the model.
-fn with_neighbours(
-    tx: &Read,
-    candidates: Vec<Candidate>,
-    query: &Query,
-    filter: &Filter,
-    fused: bool,
-) -> Result<Vec<Candidate>> {
-    let shares = if fused { NEIGHBOUR_FUSED } else { NEIGHBOUR };
-    let own: HashMap<TurnId, f64> = candidates.iter().map(|c| (c.turn_no, c.own)).collect();
-    let mut all: HashMap<TurnId, Candidate> = HashMap::new();
-    let front = candidates.len().min(if filter.light { LIGHT_FRONT } else { FRONT });
-    let mut before = tx.prepare_cached(
-        "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no < ?3 AND forgotten IS NULL ORDER BY turn_no DESC LIMIT 2",
-    )?;
-    let mut after = tx.prepare_cached(
-        "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no > ?3 AND forgotten IS NULL ORDER BY turn_no LIMIT 2",
-    )?;
-    let mut gains: HashMap<TurnId, f64> = HashMap::new();
-    for candidate in &candidates[..front] {
-        for statement in [&mut before, &mut after] {
-            let mut rows = statement.query((candidate.session_no, candidate.lane_no, candidate.turn_no))?;
-            let mut distance = 0;
-            while let Some(r) = rows.next()? {
-                let turn_no: TurnId = r.get(0)?;
-                let share = shares[distance];
-                distance += 1;
-                *gains.entry(turn_no).or_default() += share * candidate.own;
-                if own.contains_key(&turn_no) {
-                    continue;
-                }
-                let said = kind_from_code(r.get(2)?) == TurnKind::Message;
-                let role = role_from_code(r.get(1)?);
-                let at: Option<Millis> = r.get(3)?;
-                let workspace: Option<WorkspaceNo> = r.get(4)?;
-                let wanted = said
-                    && filter.workspaces.as_ref().is_none_or(|list| workspace.is_some_and(|no| list.contains(&no)))
-                    && filter.role.is_none_or(|wanted| wanted == role)
-                    && filter.since.is_none_or(|s| at.is_some_and(|at| at >= s))
-                    && filter.until.is_none_or(|u| at.is_some_and(|at| at <= u));
-                if wanted && only::turn(tx, filter, turn_no)? {
-                    all.entry(turn_no).or_insert(Candidate {
-                        turn_no,
-                        session_no: candidate.session_no,
-                        lane_no: candidate.lane_no,
-                        at,
-                        words: 0.0,
-                        cosine: None,
-                        own: 0.0,
-                        score: 0.0,
-                        neighbours: 0.0,
-                        beside: Some(candidate.turn_no),
-                    });
-                }
-            }
-        }
-    }
-    for candidate in candidates {
-        all.insert(candidate.turn_no, candidate);
-    }
-    let mut ranked: Vec<Candidate> = all.into_values().collect();
-    for c in &mut ranked {
-        c.neighbours = gains.get(&c.turn_no).copied().unwrap_or(0.0);
-        c.score = c.own + c.neighbours + gain(query, c.at);
-    }
-    sort(&mut ranked);
-    Ok(ranked)
-}
-
-/// Best first; of equal scores, the later turn first.
-fn sort(ranked: &mut [Candidate]) {
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)).then(b.turn_no.cmp(&a.turn_no)));
+/// Best first, what machines wrote behind the rest unless the system's words were asked for; of equal scores, the later
+/// turn first.
+pub(super) fn sort(ranked: &mut [Candidate], filter: &Filter) {
+    let last = |c: &Candidate| filter.role != Some(Role::System) && program::is_machine(c.role, c.kind);
+    ranked.sort_by(|a, b| {
+        let order = last(a).cmp(&last(b)).then(b.score.total_cmp(&a.score));
+        order.then(b.at.cmp(&a.at)).then(b.turn_no.cmp(&a.turn_no))
+    });
 }
 
 /// All indexed text of a turn, as plain text.

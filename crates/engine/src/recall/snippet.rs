@@ -6,7 +6,7 @@
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::text::indexed::{BREAK, fold};
+use crate::text::indexed::{BREAK, fold, unfold};
 use crate::text::sentences;
 use crate::tokens::{cut, tokens};
 
@@ -253,7 +253,7 @@ fn beginning(text: &str) -> String {
 }
 
 fn tidy(text: &str) -> String {
-    let text: String = text.chars().filter(|c| *c != BREAK).collect();
+    let text = unfold(text);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

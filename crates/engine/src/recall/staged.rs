@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::files::{Choice, FileFilter, FileHit, choose_files};
 use super::live::Live;
 use super::named::{Named, named};
-use super::query::{Query, Term, understand};
+use super::query::{Query, Term, understand_naming};
 use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::search::Legs;
 use super::snippet::{self, MATCH_END, MATCH_START};
@@ -106,7 +106,7 @@ pub fn recall(
     let mut out = Recalled::default();
     let now = at.ledger.now();
     let named = at.read(|tx| named(tx, at.agent_no, question.text))?;
-    let query = understand(at.ledger, &at.agent, question.text, &at.zone)?;
+    let query = understand_naming(at.ledger, &at.agent, question.text, &at.zone, &named)?;
     if query.is_empty() {
         out.degraded.push("there is no word in this question".into());
         return Ok(out);
@@ -350,7 +350,11 @@ pub(super) fn admission(
         }
         return Some(label.filter(|_| linked));
     }
-    let by_name = matches!(scope, Scope::Thread(no, _) if named.threads.contains(no));
+    let by_name = match scope {
+        Scope::Thread(no, _) => named.threads.contains(no),
+        Scope::Workspace(id) => named.workspaces.contains(id),
+        Scope::AgentWide => false,
+    };
     if by_name || asked_for {
         reasons.push(if by_name { "its thread is named".into() } else { "it is named".into() });
         return Some(label);

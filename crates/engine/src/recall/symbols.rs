@@ -5,7 +5,7 @@
 
 use super::query::{Kind, Term};
 use crate::text::indexed::{BREAK, words_of};
-use crate::text::scripts::{Script, script};
+use crate::text::scripts::{Script, is_emoji, script};
 use crate::text::words::humps;
 
 /// The length to which people shorten hashes.
@@ -15,6 +15,16 @@ const SHORT_HASH: usize = 7;
 pub(super) fn terms(word: &str) -> Vec<Term> {
     let prefix = word.ends_with('*') && word.chars().filter(|c| c.is_alphanumeric()).count() >= 2;
     let word = word.trim_end_matches('*');
+    if word.contains(is_emoji) {
+        let mut out: Vec<Term> = Vec::new();
+        for piece in word.split_inclusive(is_emoji) {
+            let letters = piece.trim_end_matches(is_emoji);
+            let emoji = Term { text: words_of(&piece[letters.len()..]), prefix: false, kind: Kind::Word };
+            let found = terms(letters).into_iter().chain(Some(emoji).filter(|t| !t.text.is_empty()));
+            out.extend(found.filter(|t| !out.contains(t)).collect::<Vec<_>>());
+        }
+        return out;
+    }
     let whole = words_of(word);
     if whole.is_empty() {
         return Vec::new();
@@ -159,7 +169,7 @@ mod tests {
         // `=` exact, `~` a variant, `-` a part.
         let shown = |t: Term| {
             let sign = match t.kind {
-                Kind::Word => "",
+                Kind::Word | Kind::Quoted => "",
                 Kind::Exact => "=",
                 Kind::Variant => "~",
                 Kind::Part => "-",
@@ -196,6 +206,8 @@ mod tests {
             ("redisを", "~redisを, redis, -を"),
             ("서울에서", "서울에서, -서울, -울에, -에서"),
             ("กรุงเทพ", "กรุงเทพ, -กรุง, -รุงเ, -ุงเท, -งเทพ"),
+            ("🚀", "xqe1f680"),
+            ("done✅✅", "done, xqe2705"),
             ("?!", ""),
             ("*", ""),
         ] {

@@ -159,7 +159,7 @@ pub(super) fn of_turns(
     Ok(items)
 }
 
-/// Ranks the turns of an audience. `light`: for a prompt, which waits.
+/// Ranks the turns of an audience that its model has not before it (`live`). `light`: for a prompt, which waits.
 pub(super) fn rank_turns(
     at: &AssistantHome,
     index: &mut Index,

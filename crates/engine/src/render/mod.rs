@@ -150,7 +150,8 @@ pub fn mark_all(at: &AssistantHome) -> Result<()> {
 /// is not in the file yet or a deferred commit can be applied.
 fn dirty(at: &AssistantHome) -> Result<Vec<(PageKey, Option<i64>)>> {
     let today = at.day_of(at.ledger.now());
-    let now = at.ledger.clock().boot();
+    // Asked for only where a page waits for another program's lease: it reads a file of the system's.
+    let now = std::cell::LazyCell::new(|| at.ledger.clock().boot());
     at.read(|tx| {
         let mut out = Vec::new();
         for found in pages::candidates(tx, at.agent_no)? {

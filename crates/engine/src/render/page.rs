@@ -4,6 +4,7 @@ use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
 use crate::clock::{Millis, parse_rfc3339};
+use crate::distill::deterministic::JOIN;
 use crate::see::See;
 use crate::tree::AssistantHome;
 
@@ -33,10 +34,22 @@ pub(crate) fn flat(text: &str) -> String {
     flat.replace("<!--", "<! --").replace("-->", "-- >")
 }
 
-/// [`line`] of at most `most` characters, cut after a word, without a final full stop.
+/// [`line`] of at most `most` characters, cut after a word, without a final full stop. Of "opening → newest" both parts
+/// are seen: the opening gives way first.
 pub(super) fn short(text: &str, most: usize) -> String {
-    let flat = line(text);
+    let flat = if text.contains(JOIN) { flat(text) } else { line(text) };
     let flat = flat.strip_suffix('.').filter(|f| !f.ends_with('.')).unwrap_or(&flat);
+    let count = |text: &str| text.chars().count();
+    let Some((opening, newest)) = flat.split_once(JOIN).filter(|_| most >= 40 && count(flat) > most) else {
+        return shortened(flat, most);
+    };
+    let room = most - count(JOIN);
+    let newest = shortened(newest, (room * 3 / 5).max(room.saturating_sub(count(opening))));
+    format!("{}{JOIN}{newest}", shortened(opening, room - count(&newest)))
+}
+
+/// A line of at most `most` characters, cut after a word.
+fn shortened(flat: &str, most: usize) -> String {
     if flat.chars().count() <= most {
         return flat.to_owned();
     }
@@ -102,4 +115,21 @@ pub(crate) fn minute(at: &AssistantHome, moment: Millis) -> String {
     Timestamp::from_millisecond(moment)
         .map(|t| t.to_zoned(at.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string())
         .unwrap_or_else(|_| "?".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_parts_the_newest_is_seen() {
+        let goal =
+            "Two readers wrote that the feed shows only the first paragraph of each post. → Let the feed have it all.";
+        assert_eq!(short(goal, 60), "Two readers wrote that the feed… → Let the feed have it all");
+        assert_eq!(short("Fix the feed → Write down what it costs.", 60), "Fix the feed → Write down what it costs");
+        let long = format!("Fix the feed → {}", "word ".repeat(60));
+        let cut = short(&long, 60);
+        assert!(cut.starts_with("Fix the feed → word") && cut.ends_with('…') && cut.chars().count() <= 60, "{cut}");
+        assert!(short("日本語 → 英語", 60) == "日本語 → 英語" && short(&"あ".repeat(90), 60).chars().count() <= 60);
+    }
 }

@@ -391,7 +391,10 @@ fn doing(
     reference: Option<NodeId>,
     seen: &mut Seen,
 ) -> Vec<Line> {
-    let sentence = |text: &str| format!("{}.", short(text, 150).trim_end_matches(['.', '…']));
+    let sentence = |text: &str| {
+        let short = short(text, 150);
+        if short.ends_with('…') { short } else { format!("{}.", short.trim_end_matches('.')) }
+    };
     let (goal, doing) = (stand.distillate.goal.as_ref(), stand.distillate.in_progress.last());
     let mut parts: Vec<String> = Vec::new();
     if row.state == "closed" {

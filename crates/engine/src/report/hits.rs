@@ -31,6 +31,8 @@ pub struct TurnHit {
     /// Where the matches stand in the snippet, in characters: `[start, end]`.
     pub matches: Vec<[usize; 2]>,
     pub score: f64,
+    /// Turns found, too, that say the same: the other half of a tool call, copies of a file.
+    pub others: Vec<String>,
     pub why: WhyTurn,
     /// The command that resumes the session in its own program.
     pub resume: Option<String>,
@@ -69,6 +71,7 @@ impl TurnHit {
             snippet: plain(&hit.passage),
             matches: matches(&hit.passage),
             score: round(hit.score),
+            others: hit.others.iter().map(|t| t.to_string()).collect(),
             why: WhyTurn {
                 matched: hit.matched,
                 of: hit.of,
@@ -91,6 +94,8 @@ pub struct FileHitReport {
     /// The line that answers, counted from 1.
     pub line: usize,
     pub kind: &'static str,
+    /// Rendered from other files and turns; behind those.
+    pub rendered: bool,
     pub state: &'static str,
     pub status: Option<String>,
     pub id: Option<String>,
@@ -127,6 +132,7 @@ impl FileHitReport {
             file: at.shown(&entry.path),
             line: hit.line,
             kind: entry.kind.name(),
+            rendered: entry.kind.is_rendered(),
             state: entry.state.name(),
             status: entry.status.clone(),
             id: entry.item.clone(),

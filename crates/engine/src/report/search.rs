@@ -126,6 +126,7 @@ impl SearchReport {
 fn kind(term: &Term) -> &'static str {
     match term.kind {
         Kind::Exact => "name",
+        Kind::Quoted => "phrase",
         Kind::Word => "word",
         Kind::Variant => "variant",
         Kind::Part => "piece",

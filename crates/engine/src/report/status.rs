@@ -53,6 +53,20 @@ pub struct ModelReport {
     pub at: String,
     /// Why the one that is wanted cannot be had.
     pub problem: Option<String>,
+    /// The model whose vectors answer now; null where there are none.
+    pub in_use: Option<String>,
+    /// How far the wanted model has come, while an older one's vectors answer.
+    pub renewing: Option<Renewing>,
+}
+
+/// How many turns a new model has gone through, of how many.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+pub struct Renewing {
+    pub turns: u64,
+    pub of_turns: u64,
+    /// The model did not answer and is asked again later.
+    #[serde(skip)]
+    pub rests: bool,
 }
 
 /// What is there to see first: what was worked on, and what is being worked on now.

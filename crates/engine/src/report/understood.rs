@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::clock::{Millis, rfc3339};
 use crate::recall::query::Term;
+use crate::recall::when::Clock;
 use crate::recall::{Hold, Precision, Query, When};
 
 /// How a query was understood.
@@ -13,6 +14,8 @@ use crate::recall::{Hold, Precision, Query, When};
 pub struct Understood {
     pub times: Vec<TimeReport>,
     pub people: Vec<String>,
+    /// It asks what a person said, asked, wanted or decided: their turns and the answers to them come first.
+    pub by_person: bool,
     /// Nothing was found in its limits, so they were let go.
     pub widened: bool,
     #[serde(skip)]
@@ -30,6 +33,9 @@ pub struct TimeReport {
     pub text: String,
     pub from: Option<String>,
     pub until: Option<String>,
+    /// A time of the day on any day, as `20:59 to 21:09`; it then has no ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<String>,
     pub precision: &'static str,
     /// Everything else is left out; else what lies in it comes forward.
     pub limit: bool,
@@ -42,6 +48,7 @@ impl Understood {
             text: text.get(time.span.clone()).unwrap_or_default().to_owned(),
             from: time.from.map(rfc3339),
             until: time.until.map(rfc3339),
+            clock: time.clock.as_ref().map(Clock::shown),
             precision: time.precision.name(),
             limit: time.hold == Hold::Limit,
         });
@@ -49,6 +56,7 @@ impl Understood {
         Understood {
             times: times.collect(),
             people: people.collect(),
+            by_person: query.by_person,
             widened: false,
             text: text.to_owned(),
             query,
@@ -80,6 +88,9 @@ impl Understood {
     }
 
     fn time(&self, time: &When) -> String {
+        if let Some(clock) = &time.clock {
+            return format!("above all {} of any day", clock.shown());
+        }
         let favoured = if time.hold == Hold::Wish { "above all " } else { "" };
         let moment = |at: Millis| {
             let at = Timestamp::from_millisecond(at).unwrap_or_default().to_zoned(self.zone.clone());

@@ -12,6 +12,9 @@ pub struct Worked {
     pub failed: u64,
     /// Jobs and sessions that are not due yet.
     pub later: u64,
+    /// Another embedding model is at work, and there is more for it to do now.
+    #[serde(skip)]
+    pub renewing: bool,
     #[serde(skip)]
     pub problems: Vec<Problem>,
 }

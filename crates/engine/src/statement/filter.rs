@@ -66,18 +66,23 @@ pub fn label(s: &Sentence, ruled: Option<Label>) -> (Label, Option<Label>, bool)
         }
     }
     let scores = std::array::from_fn(|n| weights.bias[n] + weights.step[n] * sums[n]);
-    let (first, likely, second) = choose(&scores, s.speaker);
+    let (first, likely, second) = choose(&scores, s.speaker, ruled);
     (Label::ALL[first], second.map(|n| Label::ALL[n]), likely >= weights.sure[first])
 }
 
-/// The likeliest label a speaker can mean, its probability, and the next one if it is at least half as likely.
-pub fn choose(scores: &[f32; LABELS], speaker: Speaker) -> (usize, f32, Option<usize>) {
+/// The likeliest label a speaker can mean, its probability, and the next one if it is at least half as likely. `ruled`:
+/// what a rule hints at. A rare kind is never the first: on authors it has not seen, the filter is mostly wrong there.
+pub fn choose(scores: &[f32; LABELS], speaker: Speaker, ruled: Option<Label>) -> (usize, f32, Option<usize>) {
+    let rare = |label| matches!(label, Label::Directive | Label::Decision | Label::Commitment | Label::Identity);
     let mut order: Vec<usize> = (0..LABELS).filter(|n| can_mean(speaker, Label::ALL[*n])).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
-    let top = scores[order[0]];
-    let whole: f32 = order.iter().map(|n| (scores[*n] - top).exp()).sum();
-    let second = order.get(1).copied().filter(|n| (scores[*n] - top).exp() >= 0.5);
-    (order[0], 1.0 / whole, second)
+    let is_first = |n: &usize| !rare(Label::ALL[*n]) || ruled == Some(Label::ALL[*n]);
+    let first = order.iter().copied().find(is_first).unwrap_or(order[0]);
+    let top = scores[first];
+    let common = order.iter().filter(|n| is_first(n));
+    let whole: f32 = common.map(|n| (scores[*n] - top).exp()).sum();
+    let second = order.iter().copied().find(|n| *n != first).filter(|n| (scores[*n] - top).exp() >= 0.5);
+    (first, 1.0 / whole, second)
 }
 
 /// The numbers of the features of a sentence, each with its weight. `ruled`: what a rule hints at.

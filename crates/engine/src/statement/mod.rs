@@ -26,6 +26,7 @@ use std::ops::Range;
 use self::place::Sentence;
 pub use self::rules::Trust;
 use crate::text::similarity::Bag;
+use crate::text::words::Word;
 
 /// Who speaks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,13 +159,22 @@ pub struct Statement {
     pub due: Option<String>,
     /// To whom something was promised, if it is said.
     pub to: Option<String>,
+    /// What the caller of [`read_marked`] looked for.
+    pub marks: u16,
     words: usize,
+    bag: Bag,
 }
 
 impl Statement {
     /// Its words, to compare it with others.
-    pub fn bag(&self) -> Bag {
-        Bag::of(&self.text)
+    pub fn bag(&self) -> &Bag {
+        &self.bag
+    }
+
+    /// Gives it another text, which in lower case is `low`, with these words.
+    pub fn reword(&mut self, text: &str, low: &str, words: &[Word]) {
+        text.clone_into(&mut self.text);
+        self.bag = Bag::of_words(low, words);
     }
 
     /// How many words it has.
@@ -177,16 +187,22 @@ impl Statement {
 /// and quotations are left out where their form shows them. Of a text longer than 24 kB, 12 kB of either end are read;
 /// the cost is linear.
 pub fn read(text: &str, speaker: Speaker, last: bool) -> Vec<Statement> {
+    read_marked(text, speaker, last, |_, _| 0)
+}
+
+/// [`read`], and what `mark` finds in each sentence: in lower case, with its words.
+pub fn read_marked(text: &str, speaker: Speaker, last: bool, mark: impl Fn(&str, &[Word]) -> u16) -> Vec<Statement> {
     let sentences = place::sentences(text, speaker, last);
     let mut found: Vec<Statement> = Vec::with_capacity(sentences.len());
-    for sentence in &sentences {
-        let (label, likely, sure) = match rules::label(sentence) {
+    for sentence in sentences {
+        let (label, likely, sure) = match rules::label(&sentence) {
             Some((label, Trust::Sure)) => (label, None, true),
             Some((label, Trust::Likely)) => (label, None, false),
-            hinted => filter::label(sentence, hinted.map(|(label, _)| label)),
+            hinted => filter::label(&sentence, hinted.map(|(label, _)| label)),
         };
-        let second = rules::second(sentence, label).or(likely);
-        found.push(statement(sentence, label, second, sure));
+        let second = rules::second(&sentence, label).or(likely);
+        let marks = mark(&sentence.low, &sentence.words);
+        found.push(Statement { marks, ..statement(sentence, label, second, sure) });
     }
     if speaker == Speaker::Model {
         follow_lists(&mut found);
@@ -208,16 +224,16 @@ fn follow_lists(found: &mut [Statement]) {
     }
 }
 
-fn statement(s: &Sentence, label: Label, second: Option<Label>, sure: bool) -> Statement {
+fn statement(s: Sentence, label: Label, second: Option<Label>, sure: bool) -> Statement {
     let promises = matches!(label, Label::Commitment | Label::Remaining | Label::Request | Label::Decision);
+    let bag = Bag::of_words(&s.low, &s.words);
     Statement {
-        text: s.text.clone(),
         label,
         second,
         sure,
-        scope: (label == Label::Directive).then(|| rules::reach(s)),
-        standalone: rules::stands_alone(s),
-        range: s.range.clone(),
+        scope: (label == Label::Directive).then(|| rules::reach(&s)),
+        standalone: rules::stands_alone(&s, &bag),
+        range: s.range,
         bullet: s.bullet,
         ticked: s.ticked,
         level: s.level,
@@ -228,6 +244,9 @@ fn statement(s: &Sentence, label: Label, second: Option<Label>, sure: bool) -> S
         due: if promises { promise::due(&s.text) } else { None },
         to: if promises { promise::to(&s.text) } else { None },
         words: s.words.len(),
+        marks: 0,
+        bag,
+        text: s.text,
     }
 }
 

@@ -6,7 +6,7 @@ use super::lists::{LISTS, Set};
 use super::place::Sentence;
 use crate::text::similarity::Bag;
 
-use super::{Label, Reach, Speaker};
+use super::{Label, Reach, Speaker, promise};
 
 const RULES: &str = include_str!("rules.txt");
 
@@ -55,9 +55,10 @@ enum Fact {
     Stamp,
     Code,
     Headed,
+    Dated,
 }
 
-const FACTS: [(&str, Fact); 24] = [
+const FACTS: [(&str, Fact); 25] = [
     ("last", Fact::Last),
     ("asks", Fact::Asks),
     ("bullet", Fact::Bullet),
@@ -82,6 +83,7 @@ const FACTS: [(&str, Fact); 24] = [
     ("stamp", Fact::Stamp),
     ("code", Fact::Code),
     ("headed", Fact::Headed),
+    ("dated", Fact::Dated),
 ];
 
 /// How far a rule is trusted.
@@ -210,6 +212,7 @@ impl Fact {
             Fact::Stamp => s.shape.stamp,
             Fact::Code => s.shape.code >= 4,
             Fact::Headed => s.heading.is_some(),
+            Fact::Dated => promise::due(&s.text).is_some(),
         }
     }
 }
@@ -254,7 +257,7 @@ pub fn reach(s: &Sentence) -> Reach {
 
 /// Whether a sentence can be understood without its neighbours: it does not begin with, or act on, a word that points
 /// elsewhere, and names something.
-pub fn stands_alone(s: &Sentence) -> bool {
+pub fn stands_alone(s: &Sentence, bag: &Bag) -> bool {
     let pointing = LISTS.set("pointing");
     if s.signs.starts & pointing != 0 {
         return false;
@@ -263,7 +266,7 @@ pub fn stands_alone(s: &Sentence) -> bool {
         return s.length > 1;
     }
     // "Put that on the list", "do it": a short sentence about something else.
-    Bag::of_words(&s.low, &s.words).len() > 3
+    bag.len() > 3
 }
 
 #[cfg(test)]

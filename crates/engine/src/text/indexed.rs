@@ -4,11 +4,14 @@
 //! This differs from [`super::words`] because the full-text engine splits the words, and its rule is fixed by existing
 //! indexes: every change here needs a new `INDEX_VERSION`.
 
-use super::scripts::{is_mark, is_unspaced};
+use super::scripts::{is_emoji, is_mark, is_unspaced};
 
 /// Inserted between characters of scripts without spaces. Invisible and not a letter, so the full-text engine splits
 /// there, and a snippet can remove it.
 pub const BREAK: char = '\u{200b}';
+
+/// Begins the word that stands for an emoji: the full-text engine takes emoji for punctuation.
+const EMOJI: &str = "xqe";
 
 /// Longer runs of letters and digits are encoded data (base64, hex dumps). A SHA-512 in hex has 128 characters.
 const LONGEST_WORD: usize = 128;
@@ -27,6 +30,11 @@ pub fn fold(text: &str) -> String {
             out.push(c);
             out.push(BREAK);
             word = 0;
+        } else if is_emoji(c) {
+            out.push(BREAK);
+            out.push_str(&format!("{EMOJI}{:x}", u32::from(c)));
+            out.push(BREAK);
+            word = 0;
         } else if c.is_ascii_alphanumeric() || matches!(c, '+' | '=') {
             if word == 0 {
                 word_start = out.len();
@@ -43,6 +51,21 @@ pub fn fold(text: &str) -> String {
     }
     if word > LONGEST_WORD {
         out.truncate(word_start);
+    }
+    out
+}
+
+/// Folded text as people read it: without marks between characters, emoji as such.
+pub fn unfold(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for piece in text.split(BREAK) {
+        let bare = |c: char| c.is_control();
+        let word = piece.trim_matches(bare);
+        let emoji = word.strip_prefix(EMOJI).and_then(|code| char::from_u32(u32::from_str_radix(code, 16).ok()?));
+        match emoji.filter(|c| is_emoji(*c)) {
+            Some(c) => out.push_str(&piece.replace(word, c.encode_utf8(&mut [0; 4]))),
+            None => out.push_str(piece),
+        }
     }
     out
 }
@@ -92,6 +115,14 @@ mod tests {
     fn characters_of_unspaced_scripts_stand_alone() {
         let folded = fold("東京へ行く ok");
         assert_eq!(folded.replace(BREAK, "|"), "|東||京||へ||行||く| ok");
+    }
+
+    #[test]
+    fn emoji_are_words_and_come_back() {
+        let text = "shipped 🚀🎉! ok ✅";
+        assert_eq!(words_of(text).replace(BREAK, "|"), "shipped xqe1f680|xqe1f389| ok xqe2705");
+        assert_eq!(unfold(&fold(text)), text);
+        assert_eq!(unfold("xqe is no emoji, xqe41 neither"), "xqe is no emoji, xqe41 neither");
     }
 
     #[test]

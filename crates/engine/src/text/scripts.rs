@@ -37,6 +37,11 @@ pub fn is_unspaced(c: char) -> bool {
         | 0xF900..=0xFAFF | 0xFF66..=0xFF9F | 0x20000..=0x3FFFF)
 }
 
+/// Pictures people write as words; not the signs that programs draw lines and lists with.
+pub fn is_emoji(c: char) -> bool {
+    matches!(c as u32, 0x1F300..=0x1F3FA | 0x1F400..=0x1FAFF | 0x2600..=0x27BF | 0x231A..=0x231B | 0x23E9..=0x23F3 | 0x2B50 | 0x2B55)
+}
+
 /// Combining marks belong to their letter (vowel signs of Indic scripts, accents written apart).
 pub fn is_mark(c: char) -> bool {
     matches!(c as u32, 0x0300..=0x036F | 0x0900..=0x0DFF | 0x0E31..=0x0E4E | 0x0591..=0x05C7 | 0x064B..=0x065F)

@@ -14,6 +14,7 @@ pub mod read;
 pub mod recent;
 mod runs;
 pub(crate) mod sources;
+pub(crate) mod twin;
 
 pub(crate) use append::StreamMoved;
 pub use append::{Appended, Fresh, append};

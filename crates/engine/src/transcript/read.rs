@@ -420,8 +420,14 @@ pub fn turn_of_entry(tx: &Read, session_no: SessionNo, id: &str) -> Result<Optio
             "SELECT max(turn_no) FROM turns WHERE session_no = ?1 AND (entry = ?2 OR substr(entry, 1, length(?2) + 1) = ?2 || '#')",
         )?
         .query_row(params![session_no, id], |r| r.get(0))?;
-    if exact.is_some() || id.len() < 4 {
+    if exact.is_some() {
         return Ok(exact);
+    }
+    if let Some(position) = id.strip_prefix('@').and_then(|p| p.parse().ok()) {
+        return turn_at(tx, session_no, position);
+    }
+    if id.len() < 4 {
+        return Ok(None);
     }
     let opener = Opener::default();
     let needle = format!("\"{id}\"");
@@ -443,6 +449,27 @@ pub fn turn_of_entry(tx: &Read, session_no: SessionNo, id: &str) -> Result<Optio
         }
     }
     Ok(None)
+}
+
+/// The turn of the record that begins at this byte of the session's file: the one it made or repeats, or the last one
+/// before it.
+fn turn_at(tx: &Read, session_no: SessionNo, position: i64) -> Result<Option<TurnId>> {
+    let record: Option<i64> = tx
+        .prepare_cached(
+            "SELECT r.record_no FROM streams s JOIN records r USING (stream_no)
+             WHERE s.session_no = ?1 AND r.position = ?2 ORDER BY r.generation DESC LIMIT 1",
+        )?
+        .query_row(params![session_no, position], |r| r.get(0))
+        .optional()?;
+    let Some(record) = record else { return Ok(None) };
+    let told: Option<TurnId> = tx
+        .prepare_cached("SELECT max(turn_no) FROM witnesses WHERE record_no = ?1")?
+        .query_row([record], |r| r.get(0))?;
+    if told.is_some() {
+        return Ok(told);
+    }
+    let before = "SELECT max(turn_no) FROM turns WHERE session_no = ?1 AND record_no <= ?2";
+    Ok(tx.prepare_cached(before)?.query_row(params![session_no, record], |r| r.get(0))?)
 }
 
 /// Passes the turns of a session to `each` one by one, its own and shared ones, in the order of its records: the main

@@ -39,6 +39,11 @@ named! {
 }
 
 impl Kind {
+    /// Whether such a file is rendered from what other files and turns say. Around its blocks people may write.
+    pub fn is_rendered(self) -> bool {
+        matches!(self, Kind::Head | Kind::Daily | Kind::Rollup | Kind::Index | Kind::Runtime)
+    }
+
     /// The letter before the colon of an item id: `l:`, `p:`, `m:`, `a:`.
     pub fn prefix(self) -> Option<char> {
         match self {

@@ -1,9 +1,11 @@
 //! `heirloom-lab recall`: how much of what answers a question is found (recall, never answer accuracy).
 //!
-//! Two sets: LoCoMo's questions over its conversations, scored as its peers are, and our own questions over sessions of
-//! programs, with what stands in a context of 2,000 tokens beside. Both go through the import and the search people use,
-//! in a throw-away home.
+//! Three sets: LoCoMo's questions over its conversations, scored as its peers are; our own questions over sessions of
+//! programs, with what stands in a context of 2,000 tokens beside; and questions over labelled sessions of many authors,
+//! to which the weights of programs' sessions are fitted. All go through the import and the search people use, in a
+//! throw-away home.
 
+mod labelled;
 mod locomo;
 mod measures;
 mod published;
@@ -47,8 +49,16 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "sources")]
     questions: Option<PathBuf>,
 
+    /// Ask the questions over the labelled sessions of this folder; with --questions, those beside
+    #[arg(long, value_name = "DIR", requires = "sources", conflicts_with = "locomo")]
+    labelled: Option<PathBuf>,
+
+    /// Vary the weights of programs' sessions one by one, and fit them with authors held out
+    #[arg(long, requires = "labelled")]
+    fit: bool,
+
     /// A folder with the sessions that answer them; may be given more than once
-    #[arg(long, value_name = "DIR", requires = "questions")]
+    #[arg(long, value_name = "DIR")]
     sources: Vec<PathBuf>,
 
     /// By what the turns are ranked
@@ -89,24 +99,27 @@ impl Leg {
         }
     }
 
-    /// The turns for a question, best first, at most [`DEEP`]. A question in which nothing can be looked for has none.
-    fn turns(self, home: &LabHome, index: &mut Index, question: &str) -> Result<Vec<Hit>> {
-        let legs = match self {
+    fn legs(self) -> Legs {
+        match self {
             Leg::Words => Legs::Words,
             Leg::Vectors => Legs::Vectors,
             Leg::Fused => Legs::Fused,
-        };
-        home.ask(index, question, &Filter { limit: DEEP, legs, ..Filter::default() })
+        }
+    }
+
+    /// The turns for a question, best first, at most [`DEEP`]. A question in which nothing can be looked for has none.
+    fn turns(self, home: &LabHome, index: &mut Index, question: &str) -> Result<Vec<Hit>> {
+        home.ask(index, question, &Filter { limit: DEEP, legs: self.legs(), ..Filter::default() })
     }
 }
 
 pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
-    match (&args.locomo, &args.questions) {
-        (Some(file), _) => locomo::run(args, folder, file, for_people),
-        (None, Some(file)) => questions::run(args, folder, file, for_people),
-        (None, None) => {
-            Err(Error::usage("ask which questions?").hint("--locomo FILE, or --questions FILE --sources DIR"))
-        }
+    match (&args.locomo, &args.labelled, &args.questions) {
+        (Some(file), ..) => locomo::run(args, folder, file, for_people),
+        (None, Some(labelled), _) => labelled::run(args, folder, labelled, for_people),
+        (None, None, Some(file)) => questions::run(args, folder, file, for_people),
+        (None, None, None) => Err(Error::usage("ask which questions?")
+            .hint("--locomo FILE, --questions FILE --sources DIR, or --labelled DIR --sources DIR")),
     }
 }
 

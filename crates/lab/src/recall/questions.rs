@@ -29,13 +29,13 @@ const AT: [usize; 3] = [5, 10, 20];
 /// A line of the file.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-struct Question {
-    id: String,
-    kind: String,
-    question: String,
+pub(super) struct Question {
+    pub id: String,
+    pub kind: String,
+    pub question: String,
     /// Each list is one thing that has to be found; whichever of its turns says it will do. A turn is
     /// `session entry`: both as the program wrote them, so that they survive another import.
-    evidence: Vec<Vec<String>>,
+    pub evidence: Vec<Vec<String>>,
 }
 
 /// A turn that is stored.
@@ -119,7 +119,7 @@ fn skipped(for_people: bool, why: &str) -> Value {
     json!({"set": "questions", "skipped": why})
 }
 
-fn read_file(file: &Path) -> Result<Vec<Question>> {
+pub(super) fn read_file(file: &Path) -> Result<Vec<Question>> {
     let text = std::fs::read_to_string(file).map_err(|e| Error::io("read", file, e))?;
     let mut out: Vec<Question> = Vec::new();
     for (n, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {

@@ -166,8 +166,9 @@ impl Model {
     }
 
     fn guess(&self, e: &Example) -> Option<(Label, f32)> {
-        let features = &e.seen.as_ref()?.features;
-        let (label, likely, _) = choose(&self.scores(features), e.speaker);
+        let seen = e.seen.as_ref()?;
+        let ruled = seen.ruled.map(|(label, _)| label);
+        let (label, likely, _) = choose(&self.scores(&seen.features), e.speaker, ruled);
         Some((Label::ALL[label], likely))
     }
 }

@@ -1,19 +1,17 @@
 //! The statements of a message that are worth keeping.
 
 use super::exchange::Message;
-use super::prompt::weight;
+use super::marks::Mark;
+use super::prompt::weight_of;
 use crate::statement::{Label, Statement};
-use crate::text::patterns::phrases;
-use crate::text::plain::lower;
 use crate::text::similarity::is_id;
-use crate::text::words::{Marks, split};
 
 /// How much a statement of the model tells of what was achieved or found, 0: nothing.
 ///
 /// The label counts most; then that it opens the message or a paragraph, and that it names something. Statements that
 /// announce a list, or that cannot stand alone, lose.
 pub fn worth(s: &Statement) -> u32 {
-    if s.label == Label::Remark && announces(s) {
+    if s.label == Label::Remark && Mark::Announcement.is_in(s) {
         return 0;
     }
     let base = match s.label {
@@ -32,7 +30,7 @@ pub fn worth(s: &Statement) -> u32 {
     score += if names(&s.text) { 3 } else { 0 };
     score += if s.bullet { 0 } else { 1 };
     // Of what no rule knows, the sentence that says most counts.
-    score += if s.sure { 0 } else { (weight(&s.text) / 4).min(4) as u32 };
+    score += if s.sure { 0 } else { (weight_of(s) / 4).min(4) as u32 };
     score = score.saturating_sub(if s.standalone { 0 } else { 4 });
     score = score.saturating_sub(if s.text.len() > 260 { 3 } else { 0 });
     score
@@ -59,23 +57,7 @@ pub fn names(text: &str) -> bool {
 /// Whether a statement can settle what was open: a report of work done. A short plain sentence may be one, whatever its
 /// label; what it settles must have the same words.
 pub fn completes(s: &Statement) -> bool {
-    let short = matches!(s.label, Label::Finding | Label::Remark) && s.words() <= 6 && !s.asks && !announces(s);
+    let short =
+        matches!(s.label, Label::Finding | Label::Remark) && s.words() <= 6 && !s.asks && !Mark::Announcement.is_in(s);
     s.label == Label::Done || s.second == Some(Label::Done) || short
-}
-
-/// Whether a statement tells what the model is about to do or is doing: "Let me …", "I'm also adding …". The work goes on.
-pub fn announces(s: &Statement) -> bool {
-    let low = lower(&s.text);
-    let words = split(&low, Marks::Dropped);
-    if phrases!("let me / let's / i'll / i will / i'm going to / i am going to / next i / now i'll / ich werde / je vais / voy a / ahora voy").begin(&words).next().is_some() {
-        return true;
-    }
-    // "I'm also adding": a participle within three words.
-    let progressive = phrases!("i'm / i am / we're / we are");
-    (0..words.len()).any(|at| {
-        progressive
-            .begin(&words[at..])
-            .next()
-            .is_some_and(|((), taken)| words[at + taken..].iter().take(2).any(|w| low[w.start..w.end].ends_with("ing")))
-    })
 }

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::answer;
+use super::marks::{Mark, statements};
 use super::prompt::{self, Prompt, Purpose};
 use crate::distill::Said;
 use crate::event::{Role, TurnKind};
 use crate::scope::TurnId;
-use crate::statement::{Label, Speaker, Statement, read};
+use crate::statement::{Label, Speaker, Statement};
 use crate::text::plain::plain;
 
 /// A message of the model.
@@ -88,7 +88,7 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
                 if before.is_some_and(|b| b.text == said.text) {
                     continue;
                 }
-                let statements = read(&said.text, Speaker::Model, finals.contains_key(&at));
+                let statements = statements(&said.text, Speaker::Model, finals.contains_key(&at));
                 let numbers = numbers(&said.text, &statements);
                 open.remarks.push(Message { turn: said.id, at, statements, numbers, title: title(&said.text) });
                 called = false;
@@ -104,7 +104,7 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
     }
     if open.prompt.is_some() || open.messages().next().is_some() || open.worked {
         // A message that ends with what comes next is not the end of the work.
-        let goes_on = |m: &Message| m.statements.iter().rev().take(2).any(answer::announces);
+        let goes_on = |m: &Message| m.statements.iter().rev().take(2).any(|s| Mark::Announcement.is_in(s));
         called |= open.worked && open.remarks.last().is_some_and(goes_on);
         open.close(called, true);
         out.push(open);

@@ -35,7 +35,7 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
         false if asks.iter().any(|(p, _)| p.commands()) => asks.into_iter().filter(|(p, _)| p.commands()).collect(),
         false => asks,
     };
-    let newest = asks.iter().rfind(|(p, _)| p.purpose == Purpose::Request).or(asks.last());
+    let newest = newest(&asks, exchanges);
     let opening = opening(&asks, exchanges);
     let carried =
         before.map(|item| (item.text.split(JOIN).next().unwrap_or(&item.text).to_owned(), item.turns.clone()));
@@ -70,6 +70,14 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     Some(Item { text: line(&joined(&first, text)), turns, file: None })
 }
 
+/// The newest request beyond doubt, or that work followed. What is only guessed to be one is often news: "the insurance is
+/// informed".
+fn newest<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> Option<&'a (&'e Prompt, String)> {
+    let worked = |p: &Prompt| exchanges.iter().any(|e| e.worked && e.prompt.as_ref().is_some_and(|q| q.turn == p.turn));
+    let is = |p: &Prompt| p.surely_commands() || p.purpose == Purpose::Request && p.commands() && worked(p);
+    asks.iter().rfind(|(p, text)| weight(text) >= 4 && is(p)).or(asks.first())
+}
+
 /// Both parts; one may take the room that the other leaves.
 fn joined(first: &str, newest: &str) -> String {
     let room = |other: &str| (2 * PART).saturating_sub(other.len()).max(PART);
@@ -100,7 +108,7 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
     let most = scored.iter().map(|(score, ..)| *score).max()?;
     let (_, shared, opening) = scored.into_iter().find(|(score, ..)| 2 * score >= most)?;
     // Several errands have no common matter: then the newest request is all there is.
-    if asks.len() >= ERRANDS && shared < 2 { asks.last() } else { Some(opening) }
+    if asks.len() >= ERRANDS && shared < 2 { newest(asks, exchanges) } else { Some(opening) }
 }
 
 /// The words of an exchange: what was asked, and the beginning of the answer.
@@ -114,7 +122,7 @@ fn about(exchange: &Exchange) -> Vec<u64> {
 }
 
 /// The words of a text that carry meaning, sorted; of scripts without spaces, pairs of characters.
-fn vocabulary(text: &str) -> Vec<u64> {
+pub fn vocabulary(text: &str) -> Vec<u64> {
     let bag = Bag::of(text);
     let mut found: Vec<u64> = bag.stems.into_iter().chain(bag.ids).collect();
     let mut before = None;

@@ -1,6 +1,7 @@
 //! Lists of items that stay small while they are built: near-equal items are merged; the weightiest and newest are
 //! kept.
 
+use super::goal::vocabulary;
 use crate::lineage::distillate::{Item, LONGEST_ITEM};
 use crate::scope::TurnId;
 use crate::text::plain::{cut, plain};
@@ -143,13 +144,29 @@ impl List {
         });
     }
 
-    /// Removes the items about this: those that share half of the fewer words.
-    pub fn drop_about(&mut self, about: &Bag) {
+    /// Removes the items about this: those that share half (`part` 2) or a third (3) of the fewer words.
+    pub fn drop_about(&mut self, about: &Bag, part: usize) {
         let shares = |n: &Noted| {
             let shared = n.bag.shared(about);
-            shared > 0 && 2 * shared >= n.bag.len().min(about.len())
+            shared > 0 && part * shared >= n.bag.len().min(about.len())
         };
         self.items.retain(|n| !shares(n));
+    }
+
+    /// Removes the newest item that a retraction or a change of mind is about: it shares a name, a number, or a third
+    /// of the words.
+    pub fn drop_replaced(&mut self, by: &str) {
+        let (bag, words, names) = (Bag::of(by), vocabulary(by), names(by));
+        let replaced = |n: &Noted| {
+            let old = vocabulary(&n.item.text);
+            let shared = old.iter().filter(|w| words.binary_search(w).is_ok()).count();
+            n.bag.ids.iter().any(|id| bag.ids.binary_search(id).is_ok())
+                || names.iter().any(|name| n.item.text.contains(name))
+                || shared > 1 && 3 * shared >= old.len().min(words.len())
+        };
+        if let Some(at) = self.items.iter().rposition(replaced) {
+            self.items.remove(at);
+        }
     }
 
     /// Removes the items that a statement of completed work settles.
@@ -170,4 +187,17 @@ impl List {
         self.bound(self.most);
         self.items.into_iter().map(|n| n.item).collect()
     }
+}
+
+/// Words of a text that are names or numbers: a capital inside a sentence, digits.
+fn names(text: &str) -> Vec<&str> {
+    let sign = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.');
+    let words: Vec<&str> = text.split(sign).filter(|w| !w.is_empty()).collect();
+    let named = |at: usize| {
+        let (word, length) = (words[at], words[at].chars().count());
+        let inside = at > 0 && !words[at - 1].ends_with('.');
+        length > 3 && inside && word.starts_with(char::is_uppercase)
+            || length > 1 && word.bytes().all(|b| b.is_ascii_digit())
+    };
+    (0..words.len()).filter(|at| named(*at)).map(|at| words[at].trim_matches('.')).collect()
 }

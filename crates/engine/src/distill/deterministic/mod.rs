@@ -10,6 +10,7 @@ mod answer;
 mod exchange;
 mod goal;
 mod list;
+mod marks;
 mod once;
 mod open;
 mod prompt;
@@ -21,17 +22,17 @@ mod told;
 use self::exchange::{Exchange, exchanges};
 pub use self::list::JOIN;
 use self::list::{List, Noted};
+use self::marks::{Mark, statements};
 use self::open::{Open, Settled};
-use self::prompt::Purpose;
+use self::prompt::{Prompt, Purpose};
 use self::told::Told;
 use super::work_state::{self, Event, Status, Tracker, Work};
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Item, Proposed};
 use crate::scope::{RunNo, TurnId};
+use crate::statement::Speaker;
 use crate::statement::told::{SignalKind, signals};
-use crate::statement::{self, Speaker};
-use crate::text::patterns::phrases;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
 
@@ -99,10 +100,12 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
     let mut settled = Settled::default();
     for exchange in exchanges {
         for message in exchange.messages() {
-            for s in message.statements.iter().filter(|s| answer::completes(s)) {
-                settled.add(message.at, s.bag());
+            // "Noted: the list for Ana by Friday" completes nothing: without a tool, a promise was only heard.
+            let heard = !exchange.worked && exchange.prompt.as_ref().is_some_and(Prompt::promises);
+            for s in message.statements.iter().filter(|s| answer::completes(s) && !heard) {
+                settled.add(message.at, s.bag().clone());
             }
-            if message.statements.iter().any(|s| phrases!("merged").stand_in(&s.text)) {
+            if message.statements.iter().any(|s| Mark::Merged.is_in(s)) {
                 settled.merged.push(message.turn);
             }
         }
@@ -166,7 +169,8 @@ fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settl
         put(&mut told.fixed, &item, 1);
     }
     for item in work.commands.iter().rev().take(2).rev() {
-        put(&mut told.context, item, 1);
+        let text = format!("Checked with `{}`", item.text.trim_matches('`'));
+        put(&mut told.context, &Item { text, ..item.clone() }, 1);
     }
     Distillate {
         goal,
@@ -200,7 +204,7 @@ fn sub_agents(turns: &[Said], told: &mut Told) {
             continue;
         }
         runs.push(said.run);
-        let statements = statement::read(&said.text, Speaker::Model, true);
+        let statements = statements(&said.text, Speaker::Model, true);
         if let Some(s) = statements.iter().max_by_key(|s| answer::worth(s)) {
             told.context.add(&cut(&s.text, 240), said.id, 1);
         }

@@ -6,6 +6,7 @@ use crate::text::similarity::Bag;
 /// Removes items that say what an earlier list says. What is open comes first, then rules and decisions, then what is
 /// over: a reader who acts on one line acts on the line that asks for it.
 pub fn once(d: &mut Distillate) {
+    covered(d);
     let mut seen: Vec<Bag> = Vec::new();
     for list in [
         &mut d.in_progress,
@@ -20,6 +21,19 @@ pub fn once(d: &mut Distillate) {
         &mut d.context,
     ] {
         unseen(list, &mut seen);
+    }
+}
+
+/// Removes open items that a longer one among the open items says, too: "the changelog for Ana" beside "I promised Ana
+/// the changelog by Friday".
+fn covered(d: &mut Distillate) {
+    let all: Vec<Bag> = d.open_loops.iter().chain(&d.next_steps).map(|item| Bag::of(&item.text)).collect();
+    let told = |bag: &Bag| {
+        let longer = |other: &&Bag| other.len() > bag.len() && 5 * bag.shared(other) >= 4 * bag.len();
+        bag.len() > 1 && all.iter().any(|other| longer(&other))
+    };
+    for list in [&mut d.open_loops, &mut d.next_steps] {
+        list.retain(|item| !told(&Bag::of(&item.text)));
     }
 }
 

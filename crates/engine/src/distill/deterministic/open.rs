@@ -3,16 +3,15 @@
 
 use super::answer;
 use super::exchange::{Exchange, Message};
-use super::list::List;
-use super::prompt::Purpose;
+use super::list::{JOIN, List};
+use super::marks::Mark;
+use super::prompt::{Purpose, weight_of};
 use super::told::taken_back;
 use crate::lineage::distillate::Distillate;
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
-use crate::text::patterns::phrases;
-use crate::text::plain::lower;
+use crate::text::plain::cut;
 use crate::text::similarity::Bag;
-use crate::text::words::{Marks, split};
 
 /// How many of the newest answers are looked at for remaining work.
 const ANSWERS: usize = 4;
@@ -46,7 +45,7 @@ impl Open {
             if i + ANSWERS > last {
                 open.answer(exchange, i == last, settled);
             }
-            open.person(exchange, i == last, settled);
+            open.person(exchange, exchanges[..i].last(), settled);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             if let (Some(prompt), Some(next)) = (&exchange.prompt, next)
                 && i + ANSWERS > last
@@ -67,25 +66,47 @@ impl Open {
     }
 
     /// Adds promises and remaining work that the person stated, and drops items they took back.
-    fn person(&mut self, exchange: &Exchange, _last: bool, settled: &Settled) {
+    fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
         for (i, s) in prompt.own.iter().enumerate() {
-            if let Some(about) = taken_back(&s.text) {
-                self.loops.drop_about(&about);
-                self.next.drop_about(&about);
+            if let Some(about) = taken_back(s) {
+                self.loops.drop_about(&about, 2);
+                self.next.drop_about(&about, 2);
             }
             let lasting = s.label == Label::Commitment
-                || is_to_do(&s.text)
-                || is_left(&s.text)
+                || Mark::ToDo.is_in(s)
+                || is_left(s)
                 || s.second == Some(Label::Commitment)
-                || s.sure && s.label == Label::Remaining;
-            if lasting && !settled.after(prompt.at, &s.bag()) {
-                let text = if s.standalone || i == 0 {
-                    s.text.clone()
-                } else {
-                    format!("{} {}", prompt.own[i - 1].text, s.text)
-                };
-                self.loops.add(&text, prompt.turn, 4);
+                || s.label == Label::Remaining;
+            if s.label == Label::Blocked && s.standalone && !settled.after(prompt.at, s.bag()) {
+                self.blocked.add(&s.text, prompt.turn, 3);
+            }
+            // "Do that tomorrow": what was put off is the question before it.
+            let put_off = lasting && s.label == Label::Remaining && s.words() < 8 && i < 2;
+            let asked = before.and_then(|e| e.answer.as_ref()).filter(|_| put_off);
+            if let Some((question, answer)) = asked.and_then(|a| a.statements.last().filter(|q| q.asks).zip(Some(a))) {
+                let text = format!("{}{JOIN}{}", cut(&question.text, 200), s.text);
+                self.loops.tell(&text, &[answer.turn, prompt.turn], 4);
+                continue;
+            }
+            // What a request begins with is the matter itself.
+            let (from, count) = prompt.asked;
+            let matter = prompt.surely_commands() || before.is_none() && prompt.purpose == Purpose::Request;
+            let asked = matter && count > 1 && (from..from + count).contains(&i);
+            if lasting && !asked && !settled.after(prompt.at, s.bag()) {
+                let led = prompt.own[..i].last().filter(|led| led.label != Label::Assent && weight_of(led) >= 3);
+                let answer = before.and_then(|e| e.answer.as_ref());
+                let said = answer.and_then(|a| a.statements.last().map(|said| (a.turn, said)));
+                match (led, said) {
+                    (Some(led), _) if !s.standalone || s.label == Label::Commitment && led.text.len() < 160 => {
+                        self.loops.add(&format!("{} {}", led.text, s.text), prompt.turn, 4);
+                    }
+                    (None, Some((turn, said))) if !s.standalone => {
+                        let text = format!("{}{JOIN}{}", cut(&said.text, 200), s.text);
+                        self.loops.tell(&text, &[turn, prompt.turn], 4);
+                    }
+                    _ => self.loops.add(&s.text, prompt.turn, 4),
+                }
             }
         }
     }
@@ -93,8 +114,12 @@ impl Open {
     /// Adds explicit promises ("I'll … later") and TODO sentences of the model.
     fn later(&mut self, exchange: &Exchange, settled: &Settled) {
         for message in exchange.messages() {
-            for s in message.statements.iter().filter(|s| promises_later(&s.text) || is_to_do(&s.text)) {
-                if !settled.after(message.at, &s.bag()) {
+            for s in message
+                .statements
+                .iter()
+                .filter(|s| Mark::Promise.is_in(s) && Mark::Later.is_in(s) || Mark::ToDo.is_in(s))
+            {
+                if !settled.after(message.at, s.bag()) {
                     self.loops.add(&s.text, message.turn, 3);
                 }
             }
@@ -104,11 +129,11 @@ impl Open {
     /// Adds offers, questions, remaining work and blockers of an answer.
     fn answer(&mut self, exchange: &Exchange, last: bool, settled: &Settled) {
         let Some(answer) = &exchange.answer else { return };
-        let open = |s: &Statement| !settled.after(answer.at, &s.bag());
+        let open = |s: &Statement| !settled.after(answer.at, s.bag());
         for s in answer
             .statements
             .iter()
-            .filter(|s| s.ticked != Some(true) && !is_courtesy(&s.text) && !is_hypothetical(&s.text))
+            .filter(|s| s.ticked != Some(true) && !Mark::Courtesy.is_in(s) && !Mark::Hypothetical.is_in(s))
         {
             match s.label {
                 Label::Offer | Label::Question if last && (s.sure || s.asks) => self.loops.add(&s.text, answer.turn, 3),
@@ -164,54 +189,9 @@ impl Open {
     }
 }
 
-/// "Anything else?", "let me know": no question that waits for an answer.
-fn is_courtesy(text: &str) -> bool {
-    phrases!(
-        "anything else / let me know / something else / feel free / happy to help / glad to help / how can i help / if you want more
-        sonst noch etwas / sag bescheid / noch etwas / autre chose / dis moi / dites moi / algo más / avísame"
-    )
-    .stand_in(text)
-}
-
-/// "I'll update the docs later."
-fn promises_later(text: &str) -> bool {
-    let low = lower(text);
-    let words = split(&low, Marks::Dropped);
-    phrases!("i'll / i will / we'll / we will / ich werde / wir werden / ich mache / je vais / je ferai / voy a / haré").begin(&words).next().is_some()
-        && phrases!(
-            "later / tomorrow / afterwards / next week|time|month / tonight / monday|tuesday|wednesday|thursday|friday|saturday|sunday
-            später / morgen / danach / nächste woche / demain / plus tard / après / mañana / más tarde / después"
-        )
-        .stand(&words)
-}
-
-/// "TODO: rotate the certificates"
-fn is_to_do(text: &str) -> bool {
-    let low = lower(text);
-    phrases!("todo / to do|to-do / remind me / reminder / erinnere|erinner mich / rappelle-moi / recuérdame")
-        .begin(&split(&low, Marks::Dropped))
-        .next()
-        .is_some()
-}
-
 /// "We still have to migrate the table."
-fn is_left(text: &str) -> bool {
-    phrases!(
-        "still have|has|need|needs to / still must|gotta / still got to / not done yet / remains to be / left to do / yet to be
-        müssen|muss noch / noch zu|nicht erledigt / steht noch aus / il reste à / il faut encore / reste à faire
-        todavía hay|falta|tenemos / queda|quedan por / aún hay|falta"
-    )
-    .stand_in(text)
-        && !text.trim_end().ends_with(['?', '？'])
-}
-
-/// "If that fails, we could …": nothing that is open.
-fn is_hypothetical(text: &str) -> bool {
-    let low = lower(text);
-    phrases!("if / in case / unless / falls / wenn / si / au cas où / en caso de")
-        .begin(&split(&low, Marks::Dropped))
-        .next()
-        .is_some()
+fn is_left(s: &Statement) -> bool {
+    Mark::Left.is_in(s) && !s.text.trim_end().ends_with(['?', '？'])
 }
 
 /// The items of a message that "fix this" or "implement the plan" means: its list.

@@ -1,10 +1,11 @@
 //! What a person said in one message: the request in their own words, apart from what they pasted.
 
 use super::list::JOIN;
+use super::marks::{reword, statements};
 use crate::distill::Said;
 use crate::memory::remember::remembered;
 use crate::scope::TurnId;
-use crate::statement::{Label, Speaker, Statement, read as statements};
+use crate::statement::{Label, Speaker, Statement};
 use crate::text::plain::{cut, lower, plain};
 use crate::text::similarity::Bag;
 
@@ -97,6 +98,17 @@ impl Prompt {
         self.own.iter().any(|s| s.label == Label::Request)
     }
 
+    /// Whether one is beyond doubt, and not put off.
+    pub fn surely_commands(&self) -> bool {
+        self.own.iter().any(|s| s.label == Label::Request && s.sure)
+    }
+
+    /// Whether it tells of something that is still to be done, beside or instead of a request.
+    pub fn promises(&self) -> bool {
+        let open = |s: &Statement| matches!(s.label, Label::Commitment | Label::Remaining | Label::Blocked);
+        self.own.iter().any(open)
+    }
+
     /// All the person's own words in it.
     pub fn words(&self) -> String {
         self.own.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join(" ")
@@ -140,17 +152,22 @@ pub fn is_wide(c: char) -> bool {
     matches!(c as u32, 0x2E80..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF)
 }
 
+/// [`weight`] of a statement.
+pub fn weight_of(s: &Statement) -> usize {
+    if s.text.is_ascii() || !s.text.chars().any(is_wide) { s.bag().len() } else { weight(&s.text) }
+}
+
 /// Reads a message.
 pub fn read(said: &Said, at: usize) -> Prompt {
     let mut all = statements(&said.text, Speaker::Person, false);
-    let pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure);
+    let pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure) || without_machine_text(&mut all);
     // A guess that a sentence was pasted is often wrong about a person's own list.
     all.retain(|s| !(is_data(&s.text) || s.label == Label::Pasted && s.sure));
     all.iter_mut().filter(|s| s.label == Label::Pasted).for_each(|s| s.label = Label::Remark);
     all.retain_mut(without_command);
     // Remember-sentences become proposals when the prompt is stored. Here they are facts, not requests.
     let kept = remembered(&said.text);
-    for s in &mut all {
+    for s in all.iter_mut().filter(|_| !kept.is_empty()) {
         let low = lower(&s.text);
         if kept.iter().map(|r| lower(&r.text)).any(|r| low.contains(r.trim_end_matches('.')) || r.contains(&low)) {
             (s.label, s.sure) = (Label::Identity, true);
@@ -181,6 +198,27 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     }
 }
 
+/// Of a message that is mostly a log, a file or a terminal, only what stands before and after that is the person's.
+/// Whether anything was left out.
+fn without_machine_text(all: &mut Vec<Statement>) -> bool {
+    let machine = |s: &Statement| s.label == Label::Pasted || is_machine(&s.text);
+    let count = all.iter().filter(|s| machine(s)).count();
+    let ends = all.iter().position(machine).zip(all.iter().rposition(machine));
+    let Some((first, last)) = ends.filter(|_| count >= 4 && 2 * count >= all.len()) else { return false };
+    all.drain(first..=last);
+    true
+}
+
+/// Whether a line is a command or a setting rather than a sentence: it has signs or digits, and no word that only joins
+/// others.
+fn is_machine(text: &str) -> bool {
+    let signs = |c: char| c.is_ascii_digit() || matches!(c, '/' | '\\' | '$' | '=' | '{' | '}' | '<' | '>' | '_' | '|');
+    text.contains(signs) && !text.chars().any(is_wide) && {
+        let words = text.split_whitespace().filter(|w| w.chars().any(char::is_alphanumeric)).count();
+        Bag::of(text).len() >= words
+    }
+}
+
 /// Takes the command of a program off the front of a statement: `/ask how …`. False if nothing else is left.
 fn without_command(s: &mut Statement) -> bool {
     let Some(rest) = s.text.strip_prefix('/') else { return true };
@@ -190,7 +228,8 @@ fn without_command(s: &mut Statement) -> bool {
         return true;
     }
     let is_prose = rest.split_whitespace().filter(|w| !w.contains(['/', '\\'])).count() > 2;
-    s.text = rest.trim().to_owned();
+    let rest = rest.trim().to_owned();
+    reword(s, &rest);
     is_prose
 }
 
@@ -226,7 +265,7 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
     if own.iter().all(kept) && !own.iter().all(|s| s.label == Label::Assent) {
         return Purpose::Note;
     }
-    let weight: usize = own.iter().filter(|s| s.label != Label::Assent).map(|s| weight(&s.text)).sum();
+    let weight: usize = own.iter().filter(|s| s.label != Label::Assent).map(weight_of).sum();
     if weight <= 2 { Purpose::GoOn } else { Purpose::Request }
 }
 
@@ -238,15 +277,16 @@ fn asked(own: &[Statement]) -> (usize, usize) {
         return (lead, own.len() - lead);
     }
     let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
-    let first = own
-        .iter()
-        .position(|s| s.label == Label::Request)
+    // "I have to move the mails by Friday. See who sends them.": the matter is what has to be done.
+    let due = |i: usize| own[i].label == Label::Commitment && own[i + 1..].iter().any(|s| s.label == Label::Request);
+    let first = (0..own.len())
+        .find(|i| own[*i].label == Label::Request || due(*i))
         .or_else(|| own.iter().position(is))
         .or_else(|| own.iter().position(|s| s.label != Label::Assent))
         .unwrap_or(0);
     let from = if first > 0
         && own[first - 1].label != Label::Assent
-        && (!own[first].standalone || weight(&own[first].text) <= 3)
+        && (!own[first].standalone || weight_of(&own[first]) <= 3)
     {
         first - 1
     } else {

@@ -2,8 +2,10 @@
 
 use super::answer;
 use super::exchange::Exchange;
+use super::goal::vocabulary;
 use super::list::{JOIN, List, Noted};
-use super::prompt::{self, Purpose};
+use super::marks::Mark;
+use super::prompt::{self, Prompt, Purpose};
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
@@ -44,9 +46,11 @@ impl Told {
     fn person(&mut self, exchange: &Exchange) {
         let Some(prompt) = &exchange.prompt else { return };
         for s in &prompt.own {
-            if let Some(about) = taken_back(&s.text) {
-                self.constraints.drop_about(&about);
-                self.decisions.drop_about(&about);
+            if let Some(about) = taken_back(s) {
+                // What takes its place stands often in the sentence beside it.
+                let about = if prompt.own.len() <= 3 { Bag::of(&prompt.words()) } else { about };
+                self.constraints.drop_about(&about, 2);
+                self.decisions.drop_replaced(&prompt.words());
                 if !matches!(s.label, Label::Decision | Label::Directive) {
                     continue;
                 }
@@ -54,11 +58,11 @@ impl Told {
             match s.label {
                 _ if declares(&s.text) => self.decisions.add(&s.text, prompt.turn, 4),
                 Label::Identity => self.context.add(&s.text, prompt.turn, 3),
-                Label::Directive if prompt::weight(&s.text) >= least(s) => {
-                    self.constraints.add(&s.text, prompt.turn, 3)
+                Label::Directive if prompt::weight_of(s) >= least(s) => self.constraints.add(&s.text, prompt.turn, 3),
+                Label::Decision if s.standalone || prompt::weight_of(s) >= 3 => {
+                    self.decisions.add(&s.text, prompt.turn, 4);
                 }
-                Label::Decision => self.decisions.add(&s.text, prompt.turn, 4),
-                Label::Finding if s.sure && prompt::weight(&s.text) >= 2 => self.context.add(&s.text, prompt.turn, 3),
+                Label::Finding if s.sure && prompt::weight_of(s) >= 2 => self.context.add(&s.text, prompt.turn, 3),
                 _ if s.second == Some(Label::Directive) => self.constraints.add(&s.text, prompt.turn, 2),
                 _ => {}
             }
@@ -66,9 +70,9 @@ impl Told {
         if prompt.purpose == Purpose::Request {
             // The other sentences of a request say how it is to be done; of the matter in hand, all of them count.
             let in_hand = self.in_hand.contains(&prompt.turn);
-            for s in prompt.beside().filter(|s| prompt::weight(&s.text) >= 3 && !declares(&s.text)) {
+            for s in prompt.beside().filter(|s| prompt::weight_of(s) >= 3 && !declares(&s.text)) {
                 match s.label {
-                    Label::Request => self.constraints.add(&s.text, prompt.turn, 2),
+                    Label::Request if s.sure || in_hand => self.constraints.add(&s.text, prompt.turn, 2),
                     Label::Remark | Label::Finding | Label::Remaining if in_hand => {
                         self.constraints.add(&s.text, prompt.turn, 1);
                     }
@@ -100,7 +104,10 @@ impl Told {
         let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.in_hand.contains(&p.turn));
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
         // Where only an answer was wanted and no tool was used, nothing was done.
-        let did = exchange.worked || exchange.prompt.as_ref().is_none_or(|p| p.purpose != Purpose::Question);
+        let did = exchange.worked && exchange.prompt.as_ref().is_none_or(|p| p.purpose != Purpose::Question);
+        // Without a tool, a list is rather a proposal than a report.
+        let commanded = exchange.prompt.as_ref().is_none_or(Prompt::surely_commands);
+        let achieved = |s: &Statement| s.sure || !s.bullet || commanded;
         let best = answer::best(answer, if last { 5 } else { 3 }, 8);
         if let (Some(prompt), [], true) = (ask, &best[..], exchange.worked) {
             self.done.tell(&prompt.core, &prompt.turns, 2);
@@ -122,17 +129,27 @@ impl Told {
                 let text = format!("{}{JOIN}{}", cut(&prompt.core, 130), cut(&s.text, 230));
                 let Some(mut noted) = Noted::new(&text, answer.turn, 3) else { continue };
                 noted.also(&prompt.turns);
-                if prompt.purpose == Purpose::Question {
-                    self.context.put(noted)
+                // Without work there is nothing done: the answer may be worth knowing, an acknowledgement is not.
+                if prompt.purpose == Purpose::Question || !(exchange.worked || s.label == Label::Done && achieved(s)) {
+                    if prompt.purpose == Purpose::Question || prompt.surely_commands() && !echoes(s, prompt) {
+                        self.context.put(noted);
+                    } else if matches!(s.label, Label::Finding | Label::Remaining) && is_fault(s) {
+                        self.fixed.put(noted);
+                    } else if s.label == Label::Finding && !echoes(s, prompt) {
+                        self.context.add(&s.text, answer.turn, 1);
+                    }
                 } else {
                     self.done.put(noted)
                 }
                 continue;
             }
             match s.label {
-                Label::Done if did && is_fault(&s.text) => self.fixed.add(&s.text, answer.turn, 2),
-                Label::Done if did => self.done.add(&s.text, answer.turn, 2),
-                Label::Done | Label::Finding | Label::Remark if answer::worth(s) >= 10 => {
+                Label::Done if !did && !achieved(s) => {}
+                Label::Done if is_fault(s) => self.fixed.add(&s.text, answer.turn, 2),
+                Label::Done => self.done.add(&s.text, answer.turn, 2),
+                Label::Finding | Label::Remark
+                    if answer::worth(s) >= 10 && !exchange.prompt.as_ref().is_some_and(|p| echoes(s, p)) =>
+                {
                     self.context.add(&s.text, answer.turn, 1)
                 }
                 _ => {}
@@ -145,7 +162,7 @@ impl Told {
         for message in &exchange.remarks {
             for s in answer::best(message, 2, 8) {
                 match s.label {
-                    Label::Finding | Label::Done | Label::Blocked if is_fault(&s.text) => {
+                    Label::Finding | Label::Done | Label::Blocked if is_fault(s) => {
                         self.fixed.add(&s.text, message.turn, 1);
                     }
                     Label::Done => self.done.add(&s.text, message.turn, 1),
@@ -157,26 +174,43 @@ impl Told {
     }
 }
 
-/// Whether a sentence tells of a failure: "0 failures" tells of none.
-fn is_fault(text: &str) -> bool {
-    let none = phrases!(
-        "0|no|zero|without|any failures|failure|errors|error|issues|issue|warnings|problems|regressions / keine fehler / sans erreur / sin errores"
-    );
-    let fault = phrases!(
-        "error|errors|bug|bugs|issue|issues|failed|fails|failing|failure|failures|wrong|broken|crash|crashes|crashed|mismatch|conflict|missing|incorrect|invalid|duplicate|exception|rejected|typo|regression
-        fehler|falsch|kaputt|erreur|erreurs|errores|fallo|fallos|problem|problems|problema|problème"
-    );
-    fault.stand_in(text) && !none.stand_in(text)
+/// Whether an answer only repeats what it was told: "Noted: white, not grey."
+fn echoes(s: &Statement, prompt: &Prompt) -> bool {
+    let (said, told) = (vocabulary(&s.text), vocabulary(&prompt.words()));
+    let shared = said.iter().filter(|w| told.binary_search(w).is_ok()).count();
+    let known = prompt.words();
+    let new = |w: &str| w.bytes().any(|b| b.is_ascii_digit()) && !known.contains(w);
+    let tells = s.text.split(|c: char| !c.is_alphanumeric()).any(new);
+    prompt.purpose != Purpose::Question && !tells && shared > 1 && 5 * shared >= 3 * said.len()
 }
 
+/// Whether a sentence tells of a failure: "0 failures" tells of none.
+fn is_fault(s: &Statement) -> bool {
+    Mark::Fault.is_in(s) && !Mark::NoFault.is_in(s)
+}
+
+/// Parts of a retraction in scripts without blanks.
+const EAST: [&str; 14] = [
+    "改成",
+    "改存",
+    "改为",
+    "改為",
+    "改用",
+    "换成",
+    "換成",
+    "取消",
+    "不用了",
+    "算了",
+    "に変更",
+    "やめ",
+    "ではなく",
+    "元に戻",
+];
+
 /// The words of a retraction, to find the items it cancels: "we drop Redis", "forget what I said about tests", "you may push now".
-pub fn taken_back(text: &str) -> Option<Bag> {
-    let takes = phrases!(
-        "forget what i said / forget about / never mind / scratch that / ignore what i said / no longer / we drop / drop / skip / leave out / instead of
-        switch from / you may / you can now / not anymore / undo the decision / take back / wir lassen / doch nicht / nicht mehr
-        vergiss / statt / anstelle von / on abandonne / oublie / finalement / ya no / olvida / en lugar de"
-    );
-    takes.stand_in(text).then(|| Bag::of(text)).filter(|bag| !bag.is_empty())
+pub fn taken_back(s: &Statement) -> Option<Bag> {
+    let east = || !s.text.is_ascii() && EAST.iter().any(|part| s.text.contains(part));
+    (!s.bag().is_empty() && (Mark::Retraction.is_in(s) || east())).then(|| s.bag().clone())
 }
 
 fn offers_choice(question: &str) -> bool {
@@ -191,7 +225,7 @@ fn puts_off(answer: &str) -> bool {
 
 /// Whether the model tells a choice that can be understood.
 fn is_choice(s: &Statement) -> bool {
-    let understood = s.standalone || prompt::weight(&s.text) >= 3;
+    let understood = s.standalone || prompt::weight_of(s) >= 3;
     declares(&s.text) || s.label == Label::Decision && understood && answer::worth(s) > 0
 }
 

@@ -102,6 +102,23 @@ impl Index {
         Ok(self)
     }
 
+    /// Whether the vectors there are were made by a model. `None`: there are none yet.
+    pub fn is_of(&self, embedder: &dyn Embedder) -> Result<Option<bool>> {
+        Ok(stored_model(&self.conn)?.map(|stored| stored == name_of(embedder)))
+    }
+
+    /// The name of the model that made the vectors there are.
+    pub fn model_of_vectors(&self) -> Result<Option<String>> {
+        Ok(stored_model(&self.conn)?.and_then(|stored| Some(stored.rsplit_once(' ')?.0.to_owned())))
+    }
+
+    /// How many turns have been embedded, of how many, whichever the model.
+    pub fn turns_embedded(&self, tx: &Read) -> Result<(u64, u64)> {
+        let done = self.vector_watermark()?;
+        let count = "SELECT count(CASE WHEN turn_no <= ?1 THEN 1 END), count(*) FROM turns";
+        Ok(tx.query_row(count, [done], |r| Ok((r.get::<_, i64>(0)? as u64, r.get::<_, i64>(1)? as u64)))?)
+    }
+
     /// The model plugged in.
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.embedder.as_ref()

@@ -279,10 +279,12 @@ impl Store<'_> {
             }
             let (first, last): (i64, i64) = (r.get(3)?, r.get(4)?);
             let from_here = &best.also[best.also.partition_point(|no| *no < first)..];
-            if from_here.first().is_some_and(|no| *no <= last) {
+            // One or two of them: hardly more than a comparison for each key.
+            let here = &from_here[..from_here.partition_point(|no| *no <= last)];
+            if !here.is_empty() {
                 for i in (0..many).filter(|i| open || allowed[*i]) {
                     let number = key(i).number;
-                    if from_here.binary_search(&number).is_ok() {
+                    if here.binary_search(&number).is_ok() {
                         best.met.push(Candidate { distance: 0, set_no: set.set_no, slot: block * per + i, number });
                     }
                 }

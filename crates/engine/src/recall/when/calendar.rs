@@ -1,6 +1,6 @@
 //! Periods of the calendar, relative to a day. Contains no vocabulary.
 
-use jiff::civil::{Date, DateTime, Time};
+use jiff::civil::{Date, DateTime, ISOWeekDate, Time, Weekday};
 use jiff::{Span, ToSpan};
 
 use super::Precision;
@@ -63,6 +63,18 @@ fn on(day: Date, days: i64) -> Option<Date> {
 
 pub(super) fn one_day(day: Date) -> Option<Period> {
     Period::days(day, on(day, 1)?, Precision::Day)
+}
+
+/// The ISO week of a year.
+pub(super) fn iso_week(year: i16, week: i8) -> Option<Period> {
+    let monday = ISOWeekDate::new(year, week, Weekday::Monday).ok()?.date();
+    Period::days(monday, on(monday, 7)?, Precision::Week).map(Period::absolute)
+}
+
+/// The latest week with this number that has begun.
+pub(super) fn latest_iso_week(today: Date, week: i8) -> Option<Period> {
+    let year = today.iso_week_date().year();
+    (0..=8).filter_map(|back| iso_week(year - back, week)).find(|period| period.from.date() <= today)
 }
 
 pub(super) fn month(year: i16, month: i8) -> Option<Period> {

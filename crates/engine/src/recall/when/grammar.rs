@@ -4,6 +4,7 @@ use jiff::Span;
 use jiff::civil::{Date, DateTime, Time};
 
 use super::calendar::{self, Period};
+use super::clock::Hours;
 use super::vocabulary::{self as words, Unit, Which};
 use super::{Hold, Precision};
 
@@ -15,7 +16,7 @@ pub(super) struct Token<'t> {
     pub from: usize,
     pub to: usize,
     /// What was stripped after it.
-    tail: &'t str,
+    pub tail: &'t str,
 }
 
 impl Token<'_> {
@@ -25,7 +26,7 @@ impl Token<'_> {
 }
 
 /// The token for a dash between two times.
-const DASH: &str = "-";
+pub(super) const DASH: &str = "-";
 
 /// The words of a text, and the dashes between them.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
@@ -72,6 +73,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
 type Found = Option<(usize, Option<Period>)>;
 
 /// A time and how it is meant.
+#[derive(Clone, Copy)]
 pub(super) struct Mention {
     pub words: usize,
     pub from: Option<DateTime>,
@@ -81,19 +83,23 @@ pub(super) struct Mention {
     /// A single date in a machine format.
     pub written: bool,
     pub hold: Hold,
+    /// A time of the day; it has no ends of its own.
+    pub hours: Option<Hours>,
 }
 
 pub(super) struct Grammar<'a> {
     pub tokens: &'a [Token<'a>],
     pub now: DateTime,
+    /// `hier` is yesterday and not the German "here".
+    pub french: bool,
 }
 
 impl Grammar<'_> {
-    fn word(&self, at: usize) -> &str {
+    pub(super) fn word(&self, at: usize) -> &str {
         self.tokens.get(at).map_or("", |t| t.word.as_str())
     }
 
-    fn raw(&self, at: usize) -> &str {
+    pub(super) fn raw(&self, at: usize) -> &str {
         self.tokens.get(at).map_or("", |t| t.raw)
     }
 
@@ -101,7 +107,7 @@ impl Grammar<'_> {
         self.now.date()
     }
 
-    fn article(&self, at: usize) -> usize {
+    pub(super) fn article(&self, at: usize) -> usize {
         usize::from(words::is_article(self.word(at)))
     }
 
@@ -115,6 +121,16 @@ impl Grammar<'_> {
         }
         if let Some(found) = self.open(at) {
             return Some(found);
+        }
+        if let Some((words, hours)) = self.clock(at) {
+            return Some(Ok(Mention::clock(words, hours)));
+        }
+        // "the 12th", unless a noun follows.
+        if words::is_article(self.word(at))
+            && words::day(self.word(at + 1)).is_some_and(|(_, row)| row || self.tokens[at + 1].tail.starts_with('.'))
+            && let Some((words, found)) = self.day_of_month(at + 1, true)
+        {
+            return Some(found.map(|p| wish(words + 1, p)).ok_or(words + 1));
         }
         if words::leads(self.word(at)) {
             let article = self.article(at + 1);
@@ -130,15 +146,44 @@ impl Grammar<'_> {
         let between = matches!(self.word(at), "between" | "zwischen");
         let lead = usize::from(between || matches!(self.word(at), "from" | "von" | "vom"));
         let first = at + lead + self.article(at + lead);
-        let (n, one) = self.period(first, lead > 0 || self.word(first + 1) == DASH)?;
+        let joins = |at: usize| match self.word(at) {
+            "and" | "und" | "et" | "y" => between,
+            word => matches!(word, "to" | "until" | "till" | "through" | "bis" | "au" | "al" | DASH),
+        };
+        let one = self.period(first, lead > 0 || joins(first + 1));
+        let (n, one) = match one {
+            Some(found) => found,
+            // "vom 3. bis 5. Mai": its month follows.
+            None => {
+                words::day(self.word(first)).filter(|_| joins(first + 1))?;
+                (1, None)
+            }
+        };
         let next = first + n;
-        match self.word(next) {
-            "and" | "und" if between => {}
-            "to" | "until" | "till" | "through" | "bis" | DASH => {}
-            _ => return None,
+        if !joins(next) {
+            return None;
         }
         let next = next + 1 + self.article(next + 1);
-        let (m, two) = self.period(next, true)?;
+        let day_only = |at: usize| words::day(self.word(at)).map(|(day, _)| day).filter(|day| (1..=31).contains(day));
+        let (m, two) = match (self.period(next, true), &one) {
+            (Some(found), _) => found,
+            // "May 3–5": the month was given.
+            (None, Some(one)) if one.precision == Precision::Day => {
+                let day = Date::new(one.from.year(), one.from.month(), day_only(next)?).ok();
+                let found = day.and_then(calendar::one_day).map(Period::absolute);
+                (1, found.map(|p| Period { yearless: one.yearless, ..p }))
+            }
+            _ => return None,
+        };
+        let one = match (one, two, day_only(first)) {
+            (_, Some(two), Some(day))
+                if n == 1 && two.precision == Precision::Day && (m > 1 || self.word(next).contains('.')) =>
+            {
+                let found = Date::new(two.from.year(), two.from.month(), day).ok().and_then(calendar::one_day);
+                found.map(|p| Period { absolute: true, yearless: two.yearless, ..p })
+            }
+            (one, ..) => one,
+        };
         let words = next + m - at;
         let (Some(one), Some(two)) = (one, two) else { return Some(Err(words)) };
         let (one, two) = same_years(one, two);
@@ -153,6 +198,7 @@ impl Grammar<'_> {
             absolute: one.absolute && two.absolute,
             written: false,
             hold: Hold::Limit,
+            hours: None,
         }))
     }
 
@@ -199,7 +245,7 @@ impl Grammar<'_> {
             _ => (Some(p.from), None),
         };
         let (precision, absolute) = (p.precision, p.absolute);
-        Some(Ok(Mention { words, from, until, precision, absolute, written: false, hold: Hold::Limit }))
+        Some(Ok(Mention { words, from, until, precision, absolute, written: false, hold: Hold::Limit, hours: None }))
     }
 
     /// `seit zwei Wochen`: from that long ago until now.
@@ -212,6 +258,8 @@ impl Grammar<'_> {
     fn period(&self, at: usize, led: bool) -> Found {
         self.tokens.get(at)?;
         self.digits(at)
+            .or_else(|| self.day_dot_month(at, led))
+            .or_else(|| self.week_numbered(at))
             .or_else(|| self.to_come(at))
             .or_else(|| self.beside(at))
             .or_else(|| self.ago(at))
@@ -270,6 +318,42 @@ impl Grammar<'_> {
         None
     }
 
+    /// `12.5.` where a date would stand: elsewhere it is a version.
+    fn day_dot_month(&self, at: usize, led: bool) -> Found {
+        let token = self.tokens.get(at)?;
+        let (day, month) = token.raw.split_once('.')?;
+        let number = |text: &str| (text.len() <= 2).then(|| text.parse::<i8>().ok()).flatten().filter(|n| *n > 0);
+        let (day, month) = (number(day)?, number(month)?);
+        let alone = token.tail.len() > 1 || at == 0;
+        if month > 12 || !token.tail.starts_with('.') || !(led || alone) {
+            return None;
+        }
+        Some((1, calendar::latest(self.today(), |year| Date::new(year, month, day).ok().and_then(calendar::one_day))))
+            .map(|(n, found)| (n, found.map(Period::absolute)))
+    }
+
+    /// `week 19`, `KW 19`, `KW19`, `2026-W19`, `week 19 of 2026`.
+    fn week_numbered(&self, at: usize) -> Found {
+        let number = |text: &str| (text.len() <= 2).then(|| text.parse::<i8>().ok()).flatten();
+        let number = |text: &str| number(text).filter(|week| (1..=53).contains(week));
+        let joined = self.word(at).split_once("-w").and_then(|(year, week)| Some((year_of(year)?, number(week)?)));
+        if let Some((year, week)) = joined {
+            return Some((1, calendar::iso_week(year, week)));
+        }
+        let calendar_week = usize::from(self.word(at) == "calendar");
+        let (n, week) = match self.word(at).strip_prefix("kw").and_then(number) {
+            Some(week) => (1, week),
+            None if words::week_numbered(self.word(at + calendar_week)) => {
+                (calendar_week + 2, number(self.raw(at + calendar_week + 1))?)
+            }
+            None => return None,
+        };
+        Some(match self.year_behind(at + n) {
+            Some((words, year)) => (n + words, calendar::iso_week(year, week)),
+            None => (n, calendar::latest_iso_week(self.today(), week)),
+        })
+    }
+
     /// `next Tuesday`, `every Friday`: nothing was said then.
     fn to_come(&self, at: usize) -> Found {
         if !words::not_past(self.word(at)) {
@@ -310,7 +394,11 @@ impl Grammar<'_> {
 
     /// `two weeks ago`, `vor einem Monat`, `half a year ago`.
     fn ago(&self, at: usize) -> Found {
-        let before = usize::from(self.word(at) == "vor");
+        let before = match self.word(at) {
+            "vor" | "hace" => 1,
+            "il" if self.word(at + 1) == "y" && self.word(at + 2) == "a" => 3,
+            _ => 0,
+        };
         let (n, count, unit) = self.counted(at + before)?;
         let after = usize::from(before == 0 && matches!(self.word(at + n), "ago" | "back" | "earlier"));
         (before + after > 0).then(|| (before + n + after, calendar::ago(self.now, unit, count)))
@@ -520,6 +608,12 @@ impl Grammar<'_> {
             }
             return self.relative(at + 1).map(|(n, found)| (n + 1, found));
         }
+        let article = usize::from(matches!(self.word(at), "la" | "le" | "el" | "l"));
+        if let Some(unit) = words::unit(self.word(at + article))
+            && words::last_behind(self.word(at + article + 1))
+        {
+            return Some((article + 2, calendar::calendar(self.now, unit, Which::Last)));
+        }
         if let Some(unit) = words::unit(self.word(at))
             && self.word(at + 1) == "before"
             && self.word(at + 2) == "last"
@@ -587,8 +681,22 @@ impl Grammar<'_> {
         if self.word(at) == "day" && self.word(at + 1) == "before" && self.word(at + 2) == "yesterday" {
             return Some((3, calendar::back(self.today(), 2).and_then(calendar::one_day)));
         }
-        if self.word(at) == "tonight" {
-            return Some((1, self.hours(0, "night")));
+        match (self.word(at), self.word(at + 1)) {
+            ("tonight", _) => return Some((1, self.hours(0, "night"))),
+            ("anoche", _) => return Some((1, self.hours(1, "night"))),
+            ("esta", "mañana") => return Some((2, self.hours(0, "morning"))),
+            ("esta", "tarde") => return Some((2, self.hours(0, "afternoon"))),
+            ("ce" | "cet" | "cette", part) if words::part_of_day(part).is_some() => {
+                return Some((2, self.hours(0, part)));
+            }
+            ("avant-hier", _) => return Some((1, calendar::back(self.today(), 2).and_then(calendar::one_day))),
+            ("hier", part) if words::part_of_day(part).is_some() && part != "früh" => {
+                return Some((2, self.hours(1, part)));
+            }
+            ("hier", _) if self.french => {
+                return Some((1, calendar::back(self.today(), 1).and_then(calendar::one_day)));
+            }
+            _ => {}
         }
         let days = words::day_word(self.word(at))?;
         let next = match self.word(at + 1) {
@@ -666,6 +774,15 @@ fn wish(words: usize, p: Period) -> Mention {
         absolute: p.absolute,
         written: p.iso,
         hold,
+        hours: None,
+    }
+}
+
+impl Mention {
+    fn clock(words: usize, hours: Hours) -> Mention {
+        let (absolute, written) = (false, false);
+        let (precision, hold) = (Precision::Hour, Hold::Wish);
+        Mention { words, from: None, until: None, precision, absolute, written, hold, hours: Some(hours) }
     }
 }
 

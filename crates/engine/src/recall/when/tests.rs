@@ -22,6 +22,9 @@ fn read(text: &str) -> String {
     let now = parse_rfc3339("2026-11-22T09:00:00Z").unwrap();
     let one = |w: When| {
         let hold = if w.hold == Hold::Limit { "!" } else { "" };
+        if let Some(clock) = &w.clock {
+            return format!("[{}] {}", &text[w.span.clone()], clock.shown());
+        }
         format!("[{}] {}/{} {}{hold}", &text[w.span.clone()], shown(w.from), shown(w.until), w.precision.name())
     };
     find(text, now, &berlin()).into_iter().map(one).collect::<Vec<_>>().join(", ")
@@ -68,7 +71,117 @@ fn days() {
         ("on the 31st, about redis", "[on the 31st] 2026-10-31/2026-11-01 day"),
         ("29 February", "[29 February] 2024-02-29/2024-03-01 day"),
         ("3 mai 2025", "[3 mai 2025] 2025-05-03/2025-05-04 day"),
-        ("el 3 de mayo de 2025", "[3 de mayo de 2025] 2025-05-03/2025-05-04 day"),
+        ("el 3 de mayo de 2025", "[el 3 de mayo de 2025] 2025-05-03/2025-05-04 day"),
+    ]);
+}
+
+#[test]
+fn days_in_short() {
+    check(&[
+        ("am 12.5. war das", "[am 12.5] 2026-05-12/2026-05-13 day"),
+        ("seit 12.5.", "[seit 12.5] 2026-05-12/… day!"),
+        ("version 12.5.", ""),
+        ("12 May", "[12 May] 2026-05-12/2026-05-13 day"),
+        ("what did we do on the 12th?", "[on the 12th] 2026-11-12/2026-11-13 day"),
+        ("the state of the 12th, please", "[of the 12th] 2026-11-12/2026-11-13 day"),
+        ("the 12th was long", "[the 12th] 2026-11-12/2026-11-13 day"),
+        ("the 12th attempt", ""),
+        ("vom 3. bis 5. Mai", "[vom 3. bis 5. Mai] 2026-05-03/2026-05-06 day!"),
+        ("from the 3rd to the 5th of May", "[from the 3rd to the 5th of May] 2026-05-03/2026-05-06 day!"),
+        ("between 3 and 5 May 2025", "[between 3 and 5 May 2025] 2025-05-03/2025-05-06 day!"),
+        ("May 3–5", "[May 3–5] 2026-05-03/2026-05-06 day!"),
+        ("12.5. bis 14.5. war Urlaub", "[12.5. bis 14.5] 2026-05-12/2026-05-15 day!"),
+        ("in week 19", "[in week 19] 2026-05-04/2026-05-11 week"),
+        ("in KW 19", "[in KW 19] 2026-05-04/2026-05-11 week"),
+        ("KW19", "[KW19] 2026-05-04/2026-05-11 week"),
+        ("week 50", "[week 50] 2025-12-08/2025-12-15 week"),
+        ("week 19 of 2025", "[week 19 of 2025] 2025-05-05/2025-05-12 week"),
+        ("2025-W19", "[2025-W19] 2025-05-05/2025-05-12 week"),
+        ("week 60", ""),
+        ("a week of work", ""),
+        ("heute früh", "[heute früh] 2026-11-22T04:00/2026-11-22T12:00 hour"),
+        ("vorgestern abend", "[vorgestern abend] 2026-11-20T17:00/2026-11-21 hour"),
+        ("hier soir", "[hier soir] 2026-11-21T17:00/2026-11-22 hour"),
+        ("ce matin", "[ce matin] 2026-11-22T04:00/2026-11-22T12:00 hour"),
+        ("qu'est-ce que nous avons dit hier sur la base", "[hier] 2026-11-21/2026-11-22 day"),
+        ("was steht hier im Text", ""),
+        ("la semaine dernière", "[la semaine dernière] 2026-11-09/2026-11-16 week"),
+        ("il y a deux semaines", "[il y a deux semaines] 2026-11-05/2026-11-12 week"),
+        ("la semana pasada", "[la semana pasada] 2026-11-09/2026-11-16 week"),
+        ("ayer por la tarde", "[ayer] 2026-11-21/2026-11-22 day"),
+        ("el lunes", "[el lunes] 2026-11-16/2026-11-17 day"),
+        ("anoche", "[anoche] 2026-11-21T18:00/2026-11-22T06:00 hour"),
+    ]);
+}
+
+#[test]
+fn times_of_the_day() {
+    check(&[
+        ("what did we do around 21:04?", "[around 21:04] 20:44 to 21:23"),
+        ("at 21:04", "[at 21:04] 20:59 to 21:08"),
+        ("21:04", "[21:04] 20:59 to 21:08"),
+        ("at 9 pm", "[at 9 pm] 20:55 to 21:59"),
+        ("9pm", "[9pm] 20:55 to 21:59"),
+        ("9:30 a.m.", "[9:30 a.m] 09:25 to 09:34"),
+        ("at half past nine", "[at half past nine] 09:25 to 09:34"),
+        ("quarter to 10", "[quarter to 10] 09:40 to 09:49"),
+        ("gegen halb zehn", "[gegen halb zehn] 09:10 to 09:49"),
+        ("um 21 Uhr", "[um 21 Uhr] 20:55 to 21:59"),
+        ("um 9 Uhr 30", "[um 9 Uhr 30] 09:25 to 09:34"),
+        ("vers 21h04", "[vers 21h04] 20:44 to 21:23"),
+        ("between 9:00 and 10:30", "[between 9:00 and 10:30] 09:00 to 10:30"),
+        ("what did I say between 9 and 10?", "[between 9 and 10] 09:00 to 10:00"),
+        ("between 9 and 10 pm", "[between 9 and 10 pm] 21:00 to 22:00"),
+        ("zwischen 9 und 10 Uhr", "[zwischen 9 und 10 Uhr] 09:00 to 10:00"),
+        ("21:04-21:30", "[21:04-21:30] 21:04 to 21:30"),
+        ("from 22:00 to 2:00", "[from 22:00 to 2:00] 22:00 to 02:00"),
+        ("after 9 pm", "[after 9 pm] 21:00 to 23:59"),
+        ("in the evening", "[in the evening] 17:00 to 23:59"),
+        ("late at night", "[late at night] 00:00 to 05:59"),
+        ("spät am Abend", "[spät am Abend] 20:30 to 23:59"),
+        ("what broke at midnight", "[at midnight] 00:00 to 00:04"),
+        ("around 3 people", ""),
+        ("at 9 places", ""),
+        ("between 3 and 5 retries", ""),
+        ("16:9 or 4:3", ""),
+        ("error 25:61", ""),
+        ("src/a.rs:12:15", ""),
+        ("the night build", ""),
+        ("a 24h limit", ""),
+    ]);
+}
+
+#[test]
+fn a_time_of_the_day_belongs_to_the_day_beside_it() {
+    check(&[
+        (
+            "around 21:04 on the 12th",
+            "[around 21:04] 2026-11-12T20:44/2026-11-12T21:24 hour, [on the 12th] 2026-11-12/2026-11-13 day",
+        ),
+        (
+            "late in the evening of the 12th",
+            "[late in the evening] 2026-11-12T20:30/2026-11-13 hour, [of the 12th] 2026-11-12/2026-11-13 day",
+        ),
+        ("yesterday at 9", "[yesterday] 2026-11-21/2026-11-22 day, [at 9] 2026-11-21T08:55/2026-11-21T10:00 hour"),
+        (
+            "yesterday evening around 9",
+            "[yesterday evening] 2026-11-21T17:00/2026-11-22 hour, [around 9] 2026-11-21T20:30/2026-11-21T22:00 hour",
+        ),
+        (
+            "last night at 2",
+            "[last night] 2026-11-21T18:00/2026-11-22T06:00 hour, [at 2] 2026-11-22T01:55/2026-11-22T03:00 hour",
+        ),
+        (
+            "between 9 and 10 on Tuesday",
+            "[between 9 and 10] 2026-11-17T09:00/2026-11-17T10:01 hour, [on Tuesday] 2026-11-17/2026-11-18 day",
+        ),
+        ("am Abend des 12.", "[am Abend] 2026-11-12T17:00/2026-11-13 hour, [des 12] 2026-11-12/2026-11-13 day"),
+        (
+            "gestern um 9 Uhr abends",
+            "[gestern] 2026-11-21/2026-11-22 day, [um 9 Uhr] 2026-11-21T20:55/2026-11-21T22:00 hour, \
+             [abends] 2026-11-21T17:00/2026-11-22 hour",
+        ),
+        ("2026-05-12 21:04", "[2026-05-12] 2026-05-12/2026-05-13 day!, [21:04] 2026-05-12T20:59/2026-05-12T21:09 hour"),
     ]);
 }
 
@@ -240,7 +353,8 @@ fn telling() -> impl Strategy<Value = String> {
     let words = "last this next the in on since before after until between and from to ago week weeks month year day \
                  May march december monday tue summer weekend Q3 2025 2025-05-03 31 29 0 99 3rd 3. February two couple \
                  a few of vor seit bis zwei Wochen letzte im am Mai early mid end 2010s yesterday night morgen heute \
-                 half - – 05/2025 999 Jahr quarter first past 1900 2199 9999";
+                 half - – 05/2025 999 21:04 9 pm 9:30 at around Uhr um halb 12.5. KW 19 the 12th evening abends 24 in of \
+                 o'clock quarter midnight 21:04-22 hier soir semana pasada Jahr quarter first past 1900 2199 9999";
     let words: Vec<&'static str> = words.split_whitespace().collect();
     prop::collection::vec(prop::sample::select(words), 0..9).prop_map(|w| w.join(" "))
 }
@@ -258,7 +372,7 @@ proptest! {
         for w in find(&text, now, &TimeZone::get(zone).unwrap()) {
             prop_assert!(w.span.start < w.span.end && w.span.start >= end, "{w:?}");
             prop_assert!(text.get(w.span.clone()).is_some(), "{w:?}");
-            prop_assert!(w.from.is_some() || w.until.is_some());
+            prop_assert!(w.from.is_some() || w.until.is_some() || w.clock.is_some());
             if let (Some(from), Some(until)) = (w.from, w.until) {
                 prop_assert!(from < until, "{w:?}");
                 prop_assert!(w.holds(from) && w.holds(until - 1) && !w.holds(until) && !w.holds(from - 1));

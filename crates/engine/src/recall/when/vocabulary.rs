@@ -63,13 +63,13 @@ pub(super) fn month(word: &str) -> Option<(i8, bool)> {
 /// A day of the week, Monday being 0, and whether it is short enough to be another word.
 pub(super) fn weekday(word: &str) -> Option<(i8, bool)> {
     Some(match word {
-        "monday" | "montag" => (0, false),
-        "tuesday" | "dienstag" => (1, false),
-        "wednesday" | "mittwoch" => (2, false),
-        "thursday" | "donnerstag" => (3, false),
-        "friday" | "freitag" => (4, false),
-        "saturday" | "samstag" | "sonnabend" => (5, false),
-        "sunday" | "sonntag" => (6, false),
+        "monday" | "montag" | "lundi" | "lunes" => (0, false),
+        "tuesday" | "dienstag" | "mardi" | "martes" => (1, false),
+        "wednesday" | "mittwoch" | "mercredi" | "miércoles" => (2, false),
+        "thursday" | "donnerstag" | "jeudi" | "jueves" => (3, false),
+        "friday" | "freitag" | "vendredi" | "viernes" => (4, false),
+        "saturday" | "samstag" | "sonnabend" | "samedi" | "sábado" => (5, false),
+        "sunday" | "sonntag" | "dimanche" | "domingo" => (6, false),
         "mon" => (0, true),
         "tue" | "tues" => (1, true),
         "wed" => (2, true),
@@ -96,12 +96,12 @@ pub(super) fn unit(word: &str) -> Option<Unit> {
     Some(match word {
         "minute" | "minutes" | "min" | "mins" | "minuten" => Unit::Minute,
         "hour" | "hours" | "stunde" | "stunden" => Unit::Hour,
-        "day" | "days" | "tag" | "tage" | "tagen" | "tages" => Unit::Day,
-        "week" | "weeks" | "woche" | "wochen" => Unit::Week,
+        "day" | "days" | "jour" | "jours" | "día" | "días" | "tag" | "tage" | "tagen" | "tages" => Unit::Day,
+        "week" | "weeks" | "semaine" | "semaines" | "semana" | "semanas" | "woche" | "wochen" => Unit::Week,
         "weekend" | "weekends" | "wochenende" | "wochenenden" => Unit::Weekend,
-        "month" | "months" | "monat" | "monate" | "monaten" | "monats" => Unit::Month,
+        "month" | "months" | "mois" | "mes" | "meses" | "monat" | "monate" | "monaten" | "monats" => Unit::Month,
         "quarter" | "quarters" | "quartal" | "quartals" | "quartale" | "quartalen" => Unit::Quarter,
-        "year" | "years" | "jahr" | "jahre" | "jahren" | "jahres" => Unit::Year,
+        "year" | "years" | "année" | "ans" | "año" | "años" | "jahr" | "jahre" | "jahren" | "jahres" => Unit::Year,
         "decade" | "decades" | "jahrzehnt" | "jahrzehnte" | "jahrzehnten" => Unit::Decade,
         _ => return None,
     })
@@ -152,9 +152,9 @@ pub(super) fn count(word: &str) -> Option<(f64, f64)> {
     }
     match word {
         "a" | "an" | "one" | "ein" | "eine" | "einem" | "einer" | "einen" => exact(1.0),
-        "two" | "zwei" => exact(2.0),
-        "three" | "drei" => exact(3.0),
-        "four" | "vier" => exact(4.0),
+        "two" | "zwei" | "deux" | "dos" => exact(2.0),
+        "three" | "drei" | "trois" | "tres" => exact(3.0),
+        "four" | "vier" | "quatre" | "cuatro" => exact(4.0),
         "five" | "fünf" => exact(5.0),
         "six" | "sechs" => exact(6.0),
         "seven" | "sieben" => exact(7.0),
@@ -202,11 +202,33 @@ pub(super) fn day(word: &str) -> Option<(i8, bool)> {
 /// The hours of a part of the day; an hour above 24 is on the next day.
 pub(super) fn part_of_day(word: &str) -> Option<(i64, i64)> {
     Some(match word {
-        "morning" | "früh" | "vormittag" => (4, 12),
+        "morning" | "früh" | "vormittag" | "matin" => (4, 12),
         "noon" | "lunchtime" | "mittag" => (11, 14),
-        "afternoon" | "nachmittag" => (12, 18),
-        "evening" | "abend" => (17, 24),
-        "night" | "nacht" => (18, 30),
+        "afternoon" | "nachmittag" | "après-midi" => (12, 18),
+        "evening" | "abend" | "soir" => (17, 24),
+        "night" | "nacht" | "nuit" => (18, 30),
+        _ => return None,
+    })
+}
+
+/// A part of the day as a single word that needs no lead.
+pub(super) fn part_as_adverb(word: &str) -> Option<(i64, i64)> {
+    Some(match word {
+        "morgens" | "vormittags" | "frühmorgens" => (4, 12),
+        "mittags" => (11, 14),
+        "nachmittags" => (12, 18),
+        "abends" => (17, 24),
+        "spätabends" => (21, 26),
+        "nachts" => (21, 30),
+        _ => return None,
+    })
+}
+
+/// `early` is 0, `late` is 2.
+pub(super) fn early_or_late(word: &str) -> Option<i64> {
+    Some(match word {
+        "early" | "früh" | "frühen" | "früher" => 0,
+        "late" | "later" | "spät" | "späten" | "später" => 2,
         _ => return None,
     })
 }
@@ -214,11 +236,21 @@ pub(super) fn part_of_day(word: &str) -> Option<(i64, i64)> {
 /// How many days ago.
 pub(super) fn day_word(word: &str) -> Option<i64> {
     Some(match word {
-        "today" | "heute" => 0,
-        "yesterday" | "gestern" => 1,
-        "vorgestern" => 2,
+        "today" | "heute" | "aujourd'hui" | "aujourd’hui" | "hoy" => 0,
+        "yesterday" | "gestern" | "ayer" => 1,
+        "vorgestern" | "anteayer" => 2,
         _ => return None,
     })
+}
+
+/// `dernière`, `pasada` behind a unit: the last one.
+pub(super) fn last_behind(word: &str) -> bool {
+    matches!(word, "dernier" | "dernière" | "passé" | "passée" | "pasado" | "pasada")
+}
+
+/// What precedes the number of a week.
+pub(super) fn week_numbered(word: &str) -> bool {
+    matches!(word, "week" | "kw" | "cw" | "kalenderwoche" | "woche" | "semaine" | "semana")
 }
 
 /// Which third of a period: `early`, `mid`, `late`.
@@ -237,7 +269,10 @@ pub(super) fn is_article(word: &str) -> bool {
 
 /// Words that introduce a time.
 pub(super) fn leads(word: &str) -> bool {
-    matches!(word, "in" | "on" | "during" | "at" | "over" | "of" | "within" | "im" | "am" | "vom" | "während" | "en")
+    matches!(
+        word,
+        "in" | "on" | "during" | "at" | "over" | "of" | "within" | "im" | "am" | "vom" | "während" | "en" | "el" | "le"
+    )
 }
 
 pub(super) fn is_of(word: &str) -> bool {
@@ -246,6 +281,8 @@ pub(super) fn is_of(word: &str) -> bool {
 
 /// Words that may follow "on the 3rd" when a day is meant, not the third of something.
 pub(super) fn goes_on(word: &str) -> bool {
-    const WORDS: &str = "at in about with did we i you he she they it was were and for when habe haben wir ich war um";
+    const WORDS: &str = "at in about with did we i you he she they it was were and for when on what which who how why \
+        around between late early from by to until \
+        habe haben wir ich war um gegen zwischen spät früh ab bis hatte hatten was wer wie warum vers à il je nous a las";
     word.is_empty() || WORDS.split(' ').any(|w| w == word)
 }

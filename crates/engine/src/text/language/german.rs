@@ -43,6 +43,20 @@ pub fn spellings(word: &str) -> Vec<Spelling> {
     out
 }
 
+/// The forms in which a word may end a compound: as it is, and with other endings.
+pub fn forms(word: &str) -> Vec<String> {
+    let stem = ENDINGS.iter().find_map(|e| word.strip_suffix(e).filter(|stem| stem.chars().count() >= LEAST));
+    let stem = stem.unwrap_or(word);
+    let mut forms = vec![word.to_owned()];
+    for ending in ["", "e", "n", "en", "s", "er"] {
+        let form = format!("{stem}{ending}");
+        if !forms.contains(&form) {
+            forms.push(form);
+        }
+    }
+    forms
+}
+
 /// Adds a changed copy of each form.
 fn add(forms: &mut Vec<String>, change: impl Fn(&str) -> String) {
     for n in 0..forms.len() {

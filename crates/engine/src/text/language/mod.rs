@@ -30,6 +30,14 @@ pub const VALUES: &str = include_str!("values.txt");
 /// Phrases of headings and announcements.
 pub const HEADINGS: &str = include_str!("headings.txt");
 
+/// Phrases of questions about what a person said or decided.
+pub const ASKED: &str = include_str!("asked.txt");
+
+/// Words too common to be names by themselves, in lower case.
+pub static COMMON_WORDS: LazyLock<Words> = LazyLock::new(|| Words::of(section(COMMON, "words")));
+
+const COMMON: &str = include_str!("common_words.txt");
+
 /// Words that do not distinguish statements.
 pub const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
@@ -51,8 +59,17 @@ mod tests {
 
     #[test]
     fn every_list_is_found_and_none_is_empty() {
-        let files =
-            [ANNOUNCEMENTS, HEADINGS, REMEMBER, VALUES, FUNCTION_WORDS, lexicon::LEXICON, stop_words::STOP_WORDS];
+        let files = [
+            ANNOUNCEMENTS,
+            ASKED,
+            COMMON,
+            HEADINGS,
+            REMEMBER,
+            VALUES,
+            FUNCTION_WORDS,
+            lexicon::LEXICON,
+            stop_words::STOP_WORDS,
+        ];
         for file in files {
             assert!(file.starts_with('#'), "a file says what it holds");
             let names: Vec<&str> = sections(file).map(|(name, _)| name).collect();

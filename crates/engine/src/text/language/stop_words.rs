@@ -23,7 +23,7 @@ pub enum Language {
 }
 
 /// In the order of the file, which also breaks ties.
-const LANGUAGES: [Language; 7] = [
+pub const ALL: [Language; 7] = [
     Language::English,
     Language::German,
     Language::French,
@@ -47,7 +47,7 @@ fn known() -> &'static Known {
     static KNOWN: OnceLock<Known> = OnceLock::new();
     KNOWN.get_or_init(|| {
         let mut words: HashMap<&'static str, u8> = HashMap::new();
-        for (n, (_, list)) in sections(STOP_WORDS).take(LANGUAGES.len()).enumerate() {
+        for (n, (_, list)) in sections(STOP_WORDS).take(ALL.len()).enumerate() {
             for word in list.split_ascii_whitespace() {
                 *words.entry(word).or_default() |= 1 << n;
             }
@@ -68,7 +68,7 @@ pub fn language<'w>(words: impl Iterator<Item = &'w str>) -> Language {
         let bits = known.words.get(word).copied().unwrap_or(0);
         // A single letter may be a variable, an axis, a language: no evidence.
         let clear = word.chars().count() > 1 && !known.english_too.contains(word);
-        for n in (0..LANGUAGES.len()).filter(|n| bits & (1 << n) != 0) {
+        for n in (0..ALL.len()).filter(|n| bits & (1 << n) != 0) {
             found[n] += 1;
             sure[n] += u32::from(clear);
         }
@@ -79,17 +79,17 @@ pub fn language<'w>(words: impl Iterator<Item = &'w str>) -> Language {
         found[5] += letters(&['ã', 'õ']);
     }
     let mut best = 0;
-    for n in 1..LANGUAGES.len() {
+    for n in 1..ALL.len() {
         if sure[n] > 0 && (found[n], sure[n]) > (found[best], if best == 0 { u32::MAX } else { sure[best] }) {
             best = n;
         }
     }
-    LANGUAGES[best]
+    ALL[best]
 }
 
 /// Whether a lower-case word is a function word of a language.
 pub fn is_stop_word(word: &str, language: Language) -> bool {
-    let bit = LANGUAGES.iter().position(|l| *l == language).unwrap_or(0);
+    let bit = ALL.iter().position(|l| *l == language).unwrap_or(0);
     known().words.get(word).is_some_and(|bits| bits & (1 << bit) != 0)
 }
 

@@ -75,9 +75,14 @@ impl Appender<'_> {
     }
 
     /// The turn of the same run, role and text that an echo repeats and that no other echo of this generation has
-    /// witnessed yet. Without a run id, the current run of the stream is taken.
+    /// witnessed yet. Without a run id, the current run of the stream is taken; in a copy of a session, the run being
+    /// copied.
     pub(super) fn echoed(&mut self, tx: &Write, at: &Cursor, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
-        let Some(run_no) = self.runs.at(tx, lane.lane_no, turn.run.as_deref())? else { return Ok(None) };
+        let run_no = match self.runs.at(tx, lane.lane_no, turn.run.as_deref())? {
+            None if at.origin.global_ids => self.copied_run(tx, lane, turn.run.as_deref())?,
+            run_no => run_no,
+        };
+        let Some(run_no) = run_no else { return Ok(None) };
         let mut statement = tx.prepare_cached(
             "SELECT turn_no, t.session_no, record_no, block_no, text_offset, text_length FROM turns t
              WHERE run_no = ?1 AND role = ?2 AND text_length = ?3 AND forgotten IS NULL

@@ -4,13 +4,14 @@
 //! it, or first seen in another session so that this session refers to it. A batch is stored with its cursors and its
 //! audit row in one transaction.
 
+mod echo;
 mod forgotten;
 mod identity;
 mod places;
 mod provisional;
 mod streams;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use rusqlite::{OptionalExtension, params};
 use serde_json::json;
@@ -23,7 +24,7 @@ use crate::event::{Fact, NewTurn, RecordClass, Role, TurnKind};
 use crate::ledger::Write;
 use crate::ledger::blocks::{self, Opener, Packed};
 use crate::scope::{
-    AgentId, AgentNo, BlockNo, LaneNo, NameNo, RecordNo, SessionKey, SessionNo, StreamNo, TurnId, WorkspaceNo,
+    AgentId, AgentNo, BlockNo, LaneNo, NameNo, RecordNo, RunNo, SessionKey, SessionNo, StreamNo, TurnId, WorkspaceNo,
 };
 use crate::source::project::ProjectRoot;
 use crate::transcript::codes::{class_code, kind_code, role_code};
@@ -82,6 +83,8 @@ pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<App
         workspaces: HashMap::new(),
         runs: Runs::default(),
         provisional_in: HashMap::new(),
+        latest: HashMap::new(),
+        copying: HashMap::new(),
         digests: blake3::Hasher::new(),
         out: Appended::default(),
         names,
@@ -218,6 +221,10 @@ struct Appender<'n> {
     runs: Runs,
     /// Whether a session has provisional turns.
     provisional_in: HashMap<SessionNo, bool>,
+    /// The latest turns of a lane, and whether an echo made them.
+    latest: HashMap<LaneNo, VecDeque<(TurnId, bool)>>,
+    /// The run of another session that a lane repeats.
+    copying: HashMap<LaneNo, Option<RunNo>>,
     digests: blake3::Hasher,
     out: Appended,
     names: &'n mut Names,
@@ -521,20 +528,26 @@ impl Appender<'_> {
         let known = match self.known(tx, at, lane_at, &entry, &turn)? {
             None if hooked => self.already_stored(tx, lane_at, &turn)?,
             // An echo does not confirm a provisional turn; the record it repeats does.
-            None if !turn.echo => self.provisional(tx, lane_at, &turn)?,
+            None if !turn.echo => match self.provisional(tx, lane_at, &turn)? {
+                None => self.announced(tx, lane_at, &turn)?,
+                known => known,
+            },
             known => known,
         };
         if let Some(known) = known {
             self.out.turns.push(known.turn_no);
             if known.session_no == lane_at.session_no {
-                let confirmed = !hooked && !turn.echo && self.confirm(tx, lane_at, &known, &entry, record_no, &turn)?;
+                let confirmed = !hooked
+                    && !turn.echo
+                    && (self.confirm(tx, lane_at, &known, &entry, record_no, &turn)?
+                        || self.take_over(tx, lane_at, &known, &entry, record_no, &turn)?);
                 if !turn.echo {
                     self.runs.met(lane_at.lane_no, known.run_no);
                 }
                 if known.record_no != record_no && !confirmed {
                     self.out.witnesses += witness(tx, known.turn_no, record_no, turn.echo)?;
                 }
-            } else {
+            } else if !turn.echo {
                 let new = tx
                     .prepare_cached(
                         "INSERT OR IGNORE INTO turn_references (session_no, turn_no, lane_no, record_no) VALUES (?1, ?2, ?3, ?4)",
@@ -543,6 +556,7 @@ impl Appender<'_> {
                 self.out.references += new as u64;
                 // What follows in this session is an answer of its own and not part of the run it was copied from.
                 if new > 0 {
+                    self.copying.insert(lane_at.lane_no, Some(known.run_no));
                     self.runs.leave(tx, lane_at.lane_no)?;
                 }
             }
@@ -597,6 +611,7 @@ impl Appender<'_> {
         if turn.echo {
             witness(tx, turn_no, record_no, true)?;
         }
+        self.note_turn(lane_at.lane_no, turn_no, turn.echo);
         if hooked {
             self.note_provisional(tx, lane_at, turn_no, turn.run.as_deref())?;
         }

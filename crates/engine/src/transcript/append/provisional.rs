@@ -140,16 +140,33 @@ impl Appender<'_> {
         if was.is_none() {
             return Ok(false);
         }
-        let model_no = self.names.number_of(tx, turn.model.as_deref())?;
-        let usage = turn.usage.map(|u| serde_json::json!([u.input, u.output, u.cache_read, u.cache_write]).to_string());
-        tx.prepare_cached(
-            "UPDATE turns SET entry = ?2, record_no = ?3, parent = ?4, at = coalesce(?5, at),
-                    model_no = coalesce(?6, model_no), usage = coalesce(?7, usage) WHERE turn_no = ?1",
-        )?
-        .execute(params![known.turn_no, entry, record_no, turn.parent, turn.at, model_no, usage])?;
-        self.runs.stored(known.run_no, known.turn_no, turn, model_no);
+        self.give_to_record(tx, known, entry, record_no, turn)?;
         // The hook's record is in a stream of its own, separate from the program's.
         self.out.witnesses += witness(tx, known.turn_no, known.record_no, false)?;
         Ok(true)
+    }
+
+    /// Makes a record of the program's store that of a turn known from elsewhere: its entry id and what else it says of
+    /// the turn are filled in; number, text and run stay.
+    pub(super) fn give_to_record(
+        &mut self,
+        tx: &Write,
+        known: &Known,
+        entry: &str,
+        record_no: RecordNo,
+        turn: &NewTurn,
+    ) -> Result<()> {
+        let model_no = self.names.number_of(tx, turn.model.as_deref())?;
+        let usage = turn.usage.map(|u| serde_json::json!([u.input, u.output, u.cache_read, u.cache_write]).to_string());
+        let revision: i64 = tx
+            .prepare_cached("SELECT count(*) FROM turns WHERE entry = ?1 AND session_no = ?2 AND turn_no <> ?3")?
+            .query_row(params![entry, known.session_no, known.turn_no], |r| r.get(0))?;
+        tx.prepare_cached(
+            "UPDATE turns SET entry = ?2, record_no = ?3, parent = ?4, at = coalesce(?5, at),
+                    model_no = coalesce(?6, model_no), usage = coalesce(?7, usage), revision = ?8 WHERE turn_no = ?1",
+        )?
+        .execute(params![known.turn_no, entry, record_no, turn.parent, turn.at, model_no, usage, revision])?;
+        self.runs.stored(known.run_no, known.turn_no, turn, model_no);
+        Ok(())
     }
 }

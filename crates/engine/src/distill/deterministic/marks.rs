@@ -1,0 +1,132 @@
+//! What the lists of a distillate look for in each statement: all phrases in one pass over its words, while these are at
+//! hand. The phrases are data, in `phrases.txt`.
+
+use std::sync::LazyLock;
+
+use crate::statement::{Speaker, Statement, read_marked};
+use crate::text::language::sections;
+use crate::text::patterns::Phrases;
+use crate::text::plain::lower;
+use crate::text::words::{self, Word};
+
+/// A set of [`Mark`]s.
+pub type Marks = u16;
+
+/// A list of `phrases.txt`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// Something was merged.
+    Merged,
+    /// "we drop Redis", "forget what I said about tests", "you may push now".
+    Retraction,
+    /// "0 failures".
+    NoFault,
+    Fault,
+    /// At the beginning: "TODO: rotate the certificates".
+    ToDo,
+    /// "We still have to migrate the table."
+    Left,
+    /// At the beginning: "I'll update the docs".
+    Promise,
+    Later,
+    /// At the beginning: "If that fails, we could …".
+    Hypothetical,
+    /// "Anything else?", "let me know": no question that waits for an answer.
+    Courtesy,
+    /// At the beginning, "Let me …", or "I'm also adding …" anywhere: the work goes on.
+    Announcement,
+    /// "I'm", before a participle.
+    Progressive,
+}
+
+/// The marks in the order of the file, each with its name there.
+const NAMES: [(Mark, &str); 12] = [
+    (Mark::Merged, "merged"),
+    (Mark::Retraction, "retraction"),
+    (Mark::NoFault, "no fault"),
+    (Mark::Fault, "fault"),
+    (Mark::ToDo, "to do"),
+    (Mark::Left, "left"),
+    (Mark::Promise, "promise"),
+    (Mark::Later, "later"),
+    (Mark::Hypothetical, "hypothetical"),
+    (Mark::Courtesy, "courtesy"),
+    (Mark::Announcement, "announcement"),
+    (Mark::Progressive, "progressive"),
+];
+
+const FILE: &str = include_str!("phrases.txt");
+
+static LISTS: LazyLock<Phrases<Mark>> = LazyLock::new(|| {
+    let mark = |name: &str| NAMES.iter().find(|(_, n)| *n == name).map(|(mark, _)| *mark);
+    Phrases::labelled(sections(FILE).filter_map(|(name, list)| mark(name).map(|mark| (mark, list))))
+});
+
+impl Mark {
+    fn bit(self) -> Marks {
+        1 << self as u16
+    }
+
+    /// Whether it counts at the beginning of a statement only.
+    fn begins(self) -> bool {
+        matches!(self, Mark::ToDo | Mark::Promise | Mark::Hypothetical | Mark::Announcement)
+    }
+
+    /// Whether a statement has it.
+    pub fn is_in(self, s: &Statement) -> bool {
+        s.marks & self.bit() != 0
+    }
+}
+
+/// The marks of a sentence in lower case, from its words.
+fn marks(low: &str, words: &[Word]) -> Marks {
+    let mut found = 0;
+    for at in 0..words.len() {
+        for (mark, taken) in LISTS.begin(&words[at..]) {
+            if mark == Mark::Progressive {
+                // "I'm also adding": a participle within the next two words.
+                let mut next = words[at + taken..].iter().take(2);
+                if next.any(|w| low[w.start..w.end].ends_with("ing")) {
+                    found |= Mark::Announcement.bit();
+                }
+            } else if at == 0 || !mark.begins() {
+                found |= mark.bit();
+            }
+        }
+    }
+    found
+}
+
+/// The statements of a message, with their marks.
+pub fn statements(text: &str, speaker: Speaker, last: bool) -> Vec<Statement> {
+    read_marked(text, speaker, last, marks)
+}
+
+/// Gives a statement other words.
+pub fn reword(s: &mut Statement, text: &str) {
+    let low = lower(text);
+    let words = words::split(&low, words::Marks::Dropped);
+    s.marks = marks(&low, &words);
+    s.reword(text, &low, &words);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_list_of_the_file_is_a_mark() {
+        let names: Vec<&str> = sections(FILE).map(|(name, _)| name).collect();
+        assert_eq!(names, NAMES.map(|(_, name)| name));
+    }
+
+    #[test]
+    fn marks_stand_where_they_count() {
+        let of = |text: &str| statements(text, Speaker::Model, true).remove(0);
+        assert!(Mark::ToDo.is_in(&of("TODO: rotate the certificates.")));
+        assert!(!Mark::ToDo.is_in(&of("The page says todo: rotate the certificates.")));
+        assert!(Mark::Announcement.is_in(&of("The tests pass, so I'm also adding a case.")));
+        assert!(!Mark::Announcement.is_in(&of("The tests pass and I'm glad of it.")));
+        assert!(Mark::Fault.is_in(&of("The build was broken.")) && !Mark::NoFault.is_in(&of("The build was broken.")));
+    }
+}

@@ -1,0 +1,53 @@
+//! What a turn's kind says about its worth as an answer, in sessions of a person with a program. There, a question is
+//! asked in a prompt, worked on in tool calls whose output is long and has every word, and answered in one message: the
+//! words of people and the final messages count more, what machines wrote less.
+
+use crate::event::{Role, TurnKind};
+
+/// The weights of a ranking over sessions of programs. [`Weights::default`] is what searches use; the laboratory varies
+/// them (`heirloom-lab recall --fit`, whose table says what each one is worth).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Weights {
+    /// A person's message.
+    pub person: f64,
+    /// A message of the model that ends its work on a prompt.
+    pub answer: f64,
+    /// A message of the model that goes on to the next tool call: "Now let me look at the tests."
+    pub remark: f64,
+    pub call: f64,
+    pub result: f64,
+    /// The share of its score a turn passes to the turns directly before and after it.
+    pub neighbour: f64,
+    /// The share that the best of a run passes to its prompt, and the prompt to the run's answer: an answer often lacks
+    /// the words of its question, and a question those of its answer.
+    pub run: f64,
+}
+
+impl Default for Weights {
+    fn default() -> Weights {
+        Weights { person: 1.5, answer: 1.25, remark: 0.85, call: 0.9, result: 0.8, neighbour: 0.15, run: 0.2 }
+    }
+}
+
+impl Weights {
+    /// A ranking by words and vectors alone, for measuring.
+    pub const NONE: Weights =
+        Weights { person: 1.0, answer: 1.0, remark: 1.0, call: 1.0, result: 1.0, neighbour: 0.0, run: 0.0 };
+
+    /// The factor of a turn, as long as it is not known whether a message goes on to a tool call.
+    pub(super) fn of(&self, role: Role, kind: TurnKind) -> f64 {
+        match (kind, role) {
+            (TurnKind::Message, Role::User) => self.person,
+            (TurnKind::Message, Role::Assistant) => self.answer,
+            (TurnKind::ToolCall, _) => self.call,
+            (TurnKind::ToolResult, _) => self.result,
+            _ => 1.0,
+        }
+    }
+}
+
+/// Whether the text is a machine's own: a notice, an instruction file, the prompt of a sub-agent, a program's summary.
+/// It answers nothing that was asked of people, and ranks behind all that does.
+pub(super) fn is_machine(role: Role, kind: TurnKind) -> bool {
+    role == Role::System || matches!(kind, TurnKind::MachinePrompt | TurnKind::CompactSummary)
+}
