@@ -182,8 +182,8 @@ fn every_time_people_read_is_that_of_their_zone() {
     assert_eq!(world.json(&["search", "okapi"])["hits"][0]["at"], "2025-05-03T23:30:00.000Z");
     assert!(world.says(0, &["recall", "the okapi at the pond"]).contains("4 May 2025"));
     let given =
-        world.says(0, &["context", "--session", "turns:late", "--prompt", "when did the okapi come to the pond?"]);
-    assert!(given.contains("2025-05-04 13:30") && given.contains("+14:00\">"), "{given}");
+        world.says(0, &["context", "--session", "turns:new", "--prompt", "when did the okapi come to the pond?"]);
+    assert!(given.contains("4 May 2025"), "{given}");
     let note = world.test.user().join("note.md");
     std::fs::write(&note, "# A note\n").unwrap();
     world.says(0, &["artifact", "add", "A note", "--file", note.to_str().unwrap()]);

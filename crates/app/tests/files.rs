@@ -42,7 +42,7 @@ fn notes_are_found_beside_conversations() {
     names(&found, "query looked_for understood hits too_frequent not_indexed less degraded ms files files_not_indexed");
     assert_eq!((&found["hits"], &found["files_not_indexed"]), (&json!([]), &json!(0)), "with no session at all");
     let hit = &found["files"][0];
-    names(hit, "path file line kind state status id title class scope snippet matches score why show");
+    names(hit, "path file line kind rendered state status id title class scope snippet matches score why show");
     assert_eq!((&hit["line"], &hit["kind"], &hit["class"]), (&json!(6), &json!("memory"), &json!("preference")));
     assert_eq!(hit["snippet"], "Oolong in the afternoon, never milk.");
     assert_eq!(hit["matches"], json!([[0, 6]]));

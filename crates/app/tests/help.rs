@@ -205,6 +205,7 @@ fn every_command_speaks_json_when_asked_to() {
         &["agent", "add", "ada"],
         &["audit", "list"],
         &["reindex"],
+        &["embed", "status"],
         &["work", "--drain"],
         &["forget", "--match", "redis", "--dry-run"],
         &["forget", "--match", "redis", "--yes"],

@@ -197,8 +197,8 @@ fn what_a_hook_tells_and_what_the_store_says_later_are_one() {
 fn the_end_a_program_tells_closes_its_session() {
     let m = Machine::new();
     let prompt = "Move the barn door to the north side.";
-    let answer =
-        "The door is on the north side. We still have to paint the south wall; I will do that after the frost.";
+    let answer = "The door is on the north side; it sticks because its lower hinge is rusted through. \
+                  We still have to paint the south wall; I will do that after the frost.";
     m.hook("SessionStart", json!({"source": "startup"}));
     m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": prompt}));
     m.write(&m.run("p1", 0, prompt, answer));
@@ -337,6 +337,8 @@ fn a_cut_lets_in_again_what_fell_out_and_counts_once() {
 fn after_a_clear_there_is_no_handoff() {
     let m = Machine::new();
     m.write(&m.run("p1", 0, "We decided to paint the barn red because it lasts.", "Noted: the barn is red."));
+    let why = "The barn door sticks because its lower hinge is rusted through.";
+    m.write(&m.run("p2", 5, "Why does the barn door stick?", why));
     m.world.import(0, &[&m.transcript]);
     m.world.says(0, &["session", "end", &format!("claude-code:{SESSION}")]);
     m.world.says(0, &["work", "--drain"]);

@@ -27,7 +27,7 @@ fn what_is_asked_for_is_found_and_narrowed_by_every_filter() {
     let hit = &found["hits"][0];
     names(
         hit,
-        "turn session entry lane at workspace harness role kind speaker tool snippet matches score why resume show",
+        "turn session entry lane at workspace harness role kind speaker tool snippet matches score why others resume show",
     );
     names(&hit["why"], "matched of beside cosine");
     assert_eq!((&found["not_indexed"], &found["degraded"]), (&json!(0), &json!(false)));
@@ -244,7 +244,7 @@ fn times_in_words_are_understood_in_the_zone_of_the_profile() {
 
     let found = world.json(&["search", "Caroline's zebra since June 2025"]);
     let understood = &found["understood"];
-    names(understood, "times people widened");
+    names(understood, "times people widened by_person");
     names(&understood["times"][0], "text from until precision limit");
     assert_eq!(understood["times"][0]["text"], "since June 2025");
     assert_eq!(understood["times"][0]["from"], "2025-05-31T22:00:00.000Z");
@@ -406,15 +406,12 @@ fn a_search_explains_itself() {
     let hits = found["hits"].as_array().unwrap();
     let parts = explain["hits"].as_array().unwrap();
     assert_eq!(hits.len(), parts.len());
-    names(&parts[0], "turn beside words cosine neighbours date people weight sum");
+    names(&parts[0], "turn beside words cosine weight neighbours date people sum");
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
     for (hit, of) in hits.iter().zip(parts) {
         assert_eq!(hit["turn"], of["turn"]);
-        let sum = number(&of["words"])
-            + number(&of["cosine"]).max(0.0)
-            + number(&of["neighbours"])
-            + number(&of["date"])
-            + number(&of["people"]);
+        let own = (number(&of["words"]) + number(&of["cosine"]).max(0.0)) * number(&of["weight"]);
+        let sum = own + number(&of["neighbours"]) + number(&of["date"]) + number(&of["people"]);
         assert!((sum - number(&of["sum"])).abs() < 0.005, "{of}");
         assert!((number(&of["sum"]) / number(&parts[0]["sum"]) - number(&hit["score"])).abs() < 0.005, "{hit} {of}");
     }
