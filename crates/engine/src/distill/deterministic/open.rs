@@ -55,6 +55,7 @@ impl Open {
                 && !next.refers_back
                 && !next.bag().is_like(&prompt.bag())
                 && !settled.after(prompt.at, &prompt.bag())
+                && !decided_after(&exchanges[i..], prompt.at, &prompt.bag())
             {
                 open.loops.tell(&prompt.core, &prompt.turns, 2);
             }
@@ -80,6 +81,8 @@ impl Open {
                 || s.label == Label::Remaining;
             // "I'd take the direct one." is an opinion.
             let lasting = lasting && !Mark::Hypothetical.is_in(s);
+            // "Zugesagt, 18 Uhr." says what was promised to nobody who was not there.
+            let lasting = lasting && (s.words() > 3 || Mark::Promise.is_in(s) || s.label != Label::Commitment);
             if s.label == Label::Blocked && s.standalone && !settled.after(prompt.at, s.bag()) {
                 self.blocked.add(&s.text, prompt.turn, 3);
             }
@@ -101,7 +104,9 @@ impl Open {
                 let answer = before.and_then(|e| e.answer.as_ref());
                 let said = answer.and_then(|a| a.statements.last().map(|said| (a.turn, said)));
                 match (led, said) {
-                    (Some(led), _) if !s.standalone || s.label == Label::Commitment && led.text.len() < 160 => {
+                    (Some(led), _)
+                        if !s.standalone || s.label == Label::Commitment && !promised && led.text.len() < 160 =>
+                    {
                         self.loops.add(&format!("{} {}", led.text, s.text), prompt.turn, 4);
                     }
                     (None, Some((turn, said))) if !s.standalone => {
@@ -190,6 +195,19 @@ impl Open {
             }
         }
     }
+}
+
+/// Whether a later decision is about this: between people, a question is answered by what they agree on.
+fn decided_after(exchanges: &[Exchange], at: usize, asked: &Bag) -> bool {
+    let about = |bag: &Bag| {
+        let shared = bag.shared(asked);
+        shared >= 3 && 2 * shared >= bag.len().min(asked.len())
+    };
+    let decides = |s: &Statement| s.label == Label::Decision && about(s.bag());
+    exchanges.iter().any(|e| {
+        let told = e.prompt.as_ref().is_some_and(|p| p.at > at && p.own.iter().any(decides));
+        told || e.messages().any(|m| m.at > at && m.statements.iter().any(decides))
+    })
 }
 
 /// "We still have to migrate the table."

@@ -146,7 +146,7 @@ impl Told {
             match s.label {
                 Label::Done if !did && !achieved(s) => {}
                 Label::Done if is_fault(s) => self.fixed.add(&s.text, answer.turn, 2),
-                Label::Done => self.done.add(&s.text, answer.turn, 2),
+                Label::Done if !is_not(&s.text) => self.done.add(&s.text, answer.turn, 2),
                 Label::Finding | Label::Remark
                     if answer::worth(s) >= 10 && !exchange.prompt.as_ref().is_some_and(|p| echoes(s, p)) =>
                 {
@@ -165,7 +165,7 @@ impl Told {
                     Label::Finding | Label::Done | Label::Blocked if is_fault(s) => {
                         self.fixed.add(&s.text, message.turn, 1);
                     }
-                    Label::Done => self.done.add(&s.text, message.turn, 1),
+                    Label::Done if !is_not(&s.text) => self.done.add(&s.text, message.turn, 1),
                     Label::Finding if s.sure && answer::worth(s) >= 14 => self.context.add(&s.text, message.turn, 0),
                     _ => {}
                 }
@@ -182,6 +182,12 @@ fn echoes(s: &Statement, prompt: &Prompt) -> bool {
     let new = |w: &str| w.bytes().any(|b| b.is_ascii_digit()) && !known.contains(w);
     let tells = s.text.split(|c: char| !c.is_alphanumeric()).any(new);
     prompt.purpose != Purpose::Question && !tells && shared > 1 && 5 * shared >= 3 * said.len()
+}
+
+/// "Not done, because …", "Noch nicht gebucht": the opposite of done.
+fn is_not(text: &str) -> bool {
+    let low = lower(&text[..text.floor_char_boundary(24)]);
+    ["not ", "nicht ", "noch nicht ", "pas ", "no ", "non ", "não "].iter().any(|n| low.starts_with(n))
 }
 
 /// Whether a sentence tells of a failure: "0 failures" tells of none.
