@@ -181,9 +181,13 @@ fn every_time_people_read_is_that_of_their_zone() {
     // For programs a moment is one, wherever it is read.
     assert_eq!(world.json(&["search", "okapi"])["hits"][0]["at"], "2025-05-03T23:30:00.000Z");
     assert!(world.says(0, &["recall", "the okapi at the pond"]).contains("4 May 2025"));
+    // What a session has before it is not given to it; another one is told.
+    let key = world.sessions().remove(0);
+    world.says(0, &["session", "end", &key]);
+    world.says(0, &["work", "--drain"]);
     let given =
         world.says(0, &["context", "--session", "turns:new", "--prompt", "when did the okapi come to the pond?"]);
-    assert!(given.contains("4 May 2025"), "{given}");
+    assert!(given.contains("2025-05-04 13:30"), "{given}");
     let note = world.test.user().join("note.md");
     std::fs::write(&note, "# A note\n").unwrap();
     world.says(0, &["artifact", "add", "A note", "--file", note.to_str().unwrap()]);
