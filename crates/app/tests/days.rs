@@ -185,8 +185,10 @@ fn every_time_people_read_is_that_of_their_zone() {
     let key = world.sessions().remove(0);
     world.says(0, &["session", "end", &key]);
     world.says(0, &["work", "--drain"]);
-    let given =
-        world.says(0, &["context", "--session", "turns:new", "--prompt", "when did the okapi come to the pond?"]);
+    let thread = world.json(&["thread", "list"])["threads"][0]["thread"].as_str().unwrap().to_owned();
+    let asked =
+        ["context", "--session", "turns:new", "--thread", &thread, "--prompt", "when did the okapi come to the pond?"];
+    let given = world.says(0, &asked);
     assert!(given.contains("2025-05-04 13:30"), "{given}");
     let note = world.test.user().join("note.md");
     std::fs::write(&note, "# A note\n").unwrap();
