@@ -75,7 +75,9 @@ pub(super) fn terms(word: &str) -> Vec<Term> {
     }
     for piece in &pieces {
         let number = numeric(piece) && piece.len() < 3;
-        if !number && piece.chars().count() > 1 {
+        // Signs of some scripts count as letters of words and are none.
+        let says = piece.chars().any(char::is_alphanumeric);
+        if !number && says && piece.chars().count() > 1 {
             add((*piece).to_owned(), Kind::Part);
         }
     }
