@@ -65,7 +65,8 @@ struct Use {
 /// The value that means the table in the binary.
 const BUILT_IN: &str = "built-in";
 
-/// What a model is tried with: a question, a sentence, a long answer.
+/// Sample texts to embed before a model is chosen: they show that the model works and how long a text takes. A question,
+/// two sentences, a long answer.
 const TRIED: [&str; 4] = [
     "Why did the deployment fail on Friday?",
     "The migration takes a lock on the orders table, so run it at night.",
@@ -78,21 +79,21 @@ const TRIED: [&str; 4] = [
 /// Bytes a vector takes beside its dimensions: its code, one bit for each, and its key.
 const KEY_BYTES: u64 = 12;
 
-/// What `embed use` did or would do.
+/// The report of `embed use`: the chosen model and the cost of embedding everything with it.
 #[derive(Serialize)]
 struct Chosen {
     /// The model, by the name stored with its vectors.
     model: String,
-    /// Where it is.
+    /// The folder or URL of the model, or `built-in`.
     at: String,
     dimensions: usize,
-    /// What one text takes, measured.
+    /// The mean time to embed one sample text, in milliseconds.
     ms_per_text: f64,
     /// Turns to embed anew.
     turns: u64,
-    /// What that will take, about.
+    /// The estimated time to embed these turns, in seconds.
     seconds: f64,
-    /// What the vectors will take in the index, about.
+    /// The estimated size of the vectors in the index, in bytes.
     bytes: u64,
     /// Nothing was written.
     dry_run: bool,
@@ -100,7 +101,7 @@ struct Chosen {
     unchanged: bool,
 }
 
-/// What `embed status` says.
+/// The report of `embed status`: the model of the settings and the one that answers now.
 #[derive(Serialize)]
 struct State {
     /// The model the settings name; null if it cannot be had.
@@ -224,7 +225,7 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// What the settings would be. An endpoint is asked for the dimensions of its vectors.
+/// Builds the settings for a model from the arguments. Asks an endpoint for the dimensions of its vectors.
 fn settings(wanted: &Use) -> Result<Embeddings> {
     let of_endpoint = [
         ("--model", wanted.model.is_some()),
