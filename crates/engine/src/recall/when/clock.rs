@@ -7,7 +7,8 @@ use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
-use super::grammar::{DASH, Grammar};
+use super::grammar::Grammar;
+use super::tokens::DASH;
 use super::vocabulary as words;
 use crate::clock::Millis;
 

@@ -11,6 +11,7 @@
 mod calendar;
 mod clock;
 mod grammar;
+mod tokens;
 mod vocabulary;
 
 #[cfg(test)]
@@ -104,7 +105,7 @@ impl When {
 /// words.
 pub fn find(text: &str, now: Millis, zone: &TimeZone) -> Vec<When> {
     let Ok(now) = Timestamp::from_millisecond(now) else { return Vec::new() };
-    let tokens = grammar::tokens(text);
+    let tokens = tokens::tokens(text);
     let french = stop_words::language(tokens.iter().map(|t| t.word.as_str())) == Language::French;
     let grammar = grammar::Grammar { tokens: &tokens, now: now.to_zoned(zone.clone()).datetime(), french };
     let mut mentions = Vec::new();
