@@ -2,6 +2,7 @@
 //! (R4.2).
 
 use rusqlite::{Connection, OptionalExtension, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -33,9 +34,10 @@ impl Audit {
 }
 
 /// One row of the audit log.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Entry {
     pub no: i64,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
     pub agent: Option<String>,
