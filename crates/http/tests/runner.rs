@@ -1,4 +1,5 @@
 //! One test binary per crate: every file of this folder is a module here.
 
+mod contract;
 mod security;
 mod world;
