@@ -1986,7 +1986,7 @@ export interface Routes {
   /** What was made and kept, newest first. */
   "GET /v1/artifacts": {
     path: {};
-    query: { cursor?: string | null; limit?: number | null };
+    query: { cursor?: string; limit?: number };
     body: never;
     reply: EntryReportPage;
   };
@@ -2014,7 +2014,7 @@ export interface Routes {
   /** Who changed what, newest first: one row for each transaction. */
   "GET /v1/audit": {
     path: {};
-    query: { cursor?: string | null; limit?: number | null };
+    query: { cursor?: string; limit?: number };
     body: never;
     reply: EntryPage;
   };
@@ -2056,28 +2056,28 @@ export interface Routes {
   /** What changed, as it changes: server-sent events that say what to read again, never what it says. */
   "GET /v1/events": {
     path: {};
-    query: { after?: number | null };
+    query: { after?: number };
     body: never;
     reply: string;
   };
   /** What any reference stands for: above, below and around it, and its words. */
   "GET /v1/expand": {
     path: {};
-    query: { cursor?: string | null; depth?: number | null; id: string; limit?: number | null; transcript?: boolean };
+    query: { cursor?: string; depth?: number; id: string; limit?: number; transcript?: boolean };
     body: never;
     reply: ExpandReport;
   };
   /** The heads, who is at work on them, and what waits. */
   "GET /v1/heads": {
     path: {};
-    query: { cursor?: string | null; limit?: number | null };
+    query: { cursor?: string; limit?: number };
     body: never;
     reply: HeadReportPage;
   };
   /** What a head says: the rendered block and the sections. */
   "GET /v1/heads/{head}": {
     path: { head: string };
-    query: { revision?: number | null };
+    query: { revision?: number };
     body: never;
     reply: HeadShown;
   };
@@ -2114,14 +2114,14 @@ export interface Routes {
   /** The lines in which two revisions differ. */
   "GET /v1/heads/{head}/diff": {
     path: { head: string };
-    query: { from: number; to?: number | null };
+    query: { from: number; to?: number };
     body: never;
     reply: HeadDiff;
   };
   /** The revisions of a head, newest first. */
   "GET /v1/heads/{head}/log": {
     path: { head: string };
-    query: { limit?: number | null };
+    query: { limit?: number };
     body: never;
     reply: HeadLog;
   };
@@ -2183,7 +2183,7 @@ export interface Routes {
   /** What was given to sessions, newest first, without the words. */
   "GET /v1/injections": {
     path: {};
-    query: { cursor?: string | null; limit?: number | null; session?: string | null };
+    query: { cursor?: string; limit?: number; session?: string };
     body: never;
     reply: ReplayedOfAgentPage;
   };
@@ -2197,14 +2197,14 @@ export interface Routes {
   /** Every scheduled job and how it ended last, newest first. */
   "GET /v1/jobs": {
     path: {};
-    query: { cursor?: string | null; limit?: number | null };
+    query: { cursor?: string; limit?: number };
     body: never;
     reply: RunReportPage;
   };
   /** The last runs of a job, newest first. */
   "GET /v1/jobs/{name}": {
     path: { name: string };
-    query: { limit?: number | null };
+    query: { limit?: number };
     body: never;
     reply: JobReport;
   };
@@ -2218,7 +2218,7 @@ export interface Routes {
   /** What is open, newest first; open items of pages that have no file yet come last. */
   "GET /v1/loops": {
     path: {};
-    query: { cursor?: string | null; limit?: number | null; resolved?: boolean; workspace?: string | null };
+    query: { cursor?: string; limit?: number; resolved?: boolean; workspace?: string };
     body: never;
     reply: OpenItemPage;
   };
@@ -2265,7 +2265,7 @@ export interface Routes {
   /** What is remembered, pinned first, then newest first. */
   "GET /v1/memory": {
     path: {};
-    query: { class?: string | null; cursor?: string | null; limit?: number | null; pinned?: boolean; stale?: boolean; superseded?: boolean; tag?: string | null; workspace?: string | null };
+    query: { class?: string; cursor?: string; limit?: number; pinned?: boolean; stale?: boolean; superseded?: boolean; tag?: string; workspace?: string };
     body: never;
     reply: MemoryReportPage;
   };
@@ -2294,14 +2294,14 @@ export interface Routes {
   /** Memories with these words, best first. */
   "GET /v1/memory/search": {
     path: {};
-    query: { class?: string | null; limit?: number | null; q: string; tag?: string | null; workspace?: string | null };
+    query: { class?: string; limit?: number; q: string; tag?: string; workspace?: string };
     body: never;
     reply: MemorySearchReport;
   };
   /** A memory with its text, and whether it is still good. */
   "GET /v1/memory/{id}": {
     path: { id: string };
-    query: { workspace?: string | null };
+    query: { workspace?: string };
     body: never;
     reply: FileTextReport;
   };
@@ -2369,7 +2369,7 @@ export interface Routes {
   /** A summary with more levels below it, and with its words. */
   "GET /v1/nodes/{id}/expand": {
     path: { id: string };
-    query: { cursor?: string | null; depth?: number | null; limit?: number | null; transcript?: boolean };
+    query: { cursor?: string; depth?: number; limit?: number; transcript?: boolean };
     body: never;
     reply: ExpandReport;
   };
@@ -2390,7 +2390,7 @@ export interface Routes {
   /** Everything that waits for a yes: by kind, the newest of each first. */
   "GET /v1/proposals": {
     path: {};
-    query: { cursor?: string | null; limit?: number | null };
+    query: { cursor?: string; limit?: number };
     body: never;
     reply: WaitingReportPage;
   };
@@ -2434,7 +2434,7 @@ export interface Routes {
   /** Proposals that were merged or rejected, newest first. */
   "GET /v1/proposals/decided": {
     path: {};
-    query: { cursor?: string | null; limit?: number | null; status?: string | null; workspace?: string | null };
+    query: { cursor?: string; limit?: number; status?: string; workspace?: string };
     body: never;
     reply: EntryReportPage;
   };
@@ -2505,21 +2505,21 @@ export interface Routes {
   /** The little that answers a question: memory, then summaries, then the words (the three tiers). */
   "GET /v1/recall": {
     path: {};
-    query: { deep?: boolean; explain?: boolean; limit?: number | null; q: string; session?: string | null; thread?: string | null; workspace?: string | null };
+    query: { deep?: boolean; explain?: boolean; limit?: number; q: string; session?: string; thread?: string; workspace?: string };
     body: never;
     reply: RecallReport;
   };
   /** Find turns and visible files, best first: words, "phrases", begin*, times. */
   "GET /v1/search": {
     path: {};
-    query: { archived?: boolean; class?: string | null; explain?: boolean; harness?: string | null; kind?: string | null; limit?: number | null; q: string; role?: string | null; session?: string | null; since?: string | null; thread?: string | null; until?: string | null; workspace?: string | null };
+    query: { archived?: boolean; class?: string; explain?: boolean; harness?: string; kind?: string; limit?: number; q: string; role?: string; session?: string; since?: string; thread?: string; until?: string; workspace?: string };
     body: never;
     reply: SearchReport;
   };
   /** Sessions of all programs, the one last worked in first. */
   "GET /v1/sessions": {
     path: {};
-    query: { cursor?: string | null; harness?: string | null; limit?: number | null; since?: string | null; until?: string | null; workspace?: string | null };
+    query: { cursor?: string; harness?: string; limit?: number; since?: string; until?: string; workspace?: string };
     body: never;
     reply: SessionReportPage;
   };
@@ -2562,7 +2562,7 @@ export interface Routes {
   /** What was said in a session, in its order: the main line, then each sub-agent. The transcript. */
   "GET /v1/sessions/{key}/turns": {
     path: { key: string };
-    query: { cursor?: string | null; lane?: string | null; limit?: number | null };
+    query: { cursor?: string; lane?: string; limit?: number };
     body: never;
     reply: ShownTurnPage;
   };
@@ -2576,7 +2576,7 @@ export interface Routes {
   /** What is being worked on, last worked in first. */
   "GET /v1/threads": {
     path: {};
-    query: { all?: boolean; cursor?: string | null; limit?: number | null; session?: string | null };
+    query: { all?: boolean; cursor?: string; limit?: number; session?: string };
     body: never;
     reply: ListedThreadPage;
   };
@@ -2653,14 +2653,14 @@ export interface Routes {
   /** Sessions of a stretch of time, the one last worked in first. */
   "GET /v1/timeline": {
     path: {};
-    query: { cursor?: string | null; harness?: string | null; limit?: number | null; since?: string | null; until?: string | null; workspace?: string | null };
+    query: { cursor?: string; harness?: string; limit?: number; since?: string; until?: string; workspace?: string };
     body: never;
     reply: SessionReportPage;
   };
   /** Something that was said, with turns before and behind it. */
   "GET /v1/turns/{id}": {
     path: { id: string };
-    query: { around?: number | null };
+    query: { around?: number };
     body: never;
     reply: TurnsReport;
   };

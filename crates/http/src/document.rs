@@ -104,6 +104,10 @@ fn operation(route: &Route, answers: &mut SchemaGenerator) -> Value {
         for (name, about) in schema["properties"].as_object().into_iter().flatten() {
             let mut about = about.clone();
             let description = about.as_object_mut().and_then(|fields| fields.remove("description"));
+            // What may be left out in a query is never null there.
+            if let Some(kinds) = about["type"].as_array() {
+                about["type"] = kinds.iter().find(|kind| **kind != "null").cloned().unwrap_or_default();
+            }
             parameters.push(json!({
                 "name": name, "in": "query", "required": required.contains(&name.as_str()),
                 "description": description.unwrap_or_default(), "schema": about,
@@ -125,6 +129,7 @@ fn operation(route: &Route, answers: &mut SchemaGenerator) -> Value {
     }
     let (kind, schema, about) = match &route.gives {
         Gives::Json(shape) => ("application/json", value(shape(answers)), "It is so."),
+        Gives::Other("application/json", about) => ("application/json", json!({ "type": "object" }), *about),
         Gives::Other(kind, about) => (*kind, json!({ "type": "string" }), *about),
     };
     let mut answered = json!({ "description": about, "content": { kind: { "schema": schema } } });
