@@ -2385,7 +2385,7 @@ export interface Routes {
     path: {};
     query: {};
     body: never;
-    reply: string;
+    reply: Record<string, unknown>;
   };
   /** Everything that waits for a yes: by kind, the newest of each first. */
   "GET /v1/proposals": {

@@ -39,7 +39,7 @@ pub use gate::THREADS;
 pub use guard::{AGENT, BUILD};
 pub use raw::HOOK_ID;
 pub use route::{Described, described};
-pub use tokens::{Issued, Tokens};
+pub use tokens::{Issued, Listed, Tokens, TokensReport};
 pub use typescript::types;
 
 /// A program's hook, as it was called.

@@ -100,7 +100,7 @@ not json
 {"session": "kitchen", "id": "a3", "text": "The oven is fixed.", "time": "2026-03-02T18:00:00Z"}"#;
     let answer = tour.world.post_as("/v1/append", "application/x-ndjson", line);
     let done = tour.held("POST", "/v1/append", answer).is(200).json();
-    assert_eq!(done["turns"], json!({ "new": 1, "known": 1 }));
+    assert_eq!(done["turns"], json!({ "new": 1, "known": 1 }), "the same record twice is one turn");
     assert_eq!(done["refused"], 1);
     let lines: Vec<u64> = done["lines"].as_array().unwrap().iter().map(|l| l["line"].as_u64().unwrap()).collect();
     assert_eq!(lines, [1, 2, 4]);

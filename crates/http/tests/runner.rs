@@ -1,6 +1,9 @@
 //! One test binary per crate: every file of this folder is a module here.
 
 mod contract;
+mod events;
+mod hostile;
+mod pages;
 mod routes;
 mod schema;
 mod security;
