@@ -18,6 +18,8 @@ use crate::{Api, Caller};
 
 /// The header that names the agent.
 pub const AGENT: &str = "heirloom-agent";
+/// The header that names the project a client of the Model Context Protocol works in.
+pub const WORKSPACE: &str = "heirloom-workspace";
 /// The header of every answer that says which build gave it.
 pub const BUILD: &str = "heirloom-build";
 const FETCH_SITE: &str = "sec-fetch-site";
@@ -27,8 +29,7 @@ const FETCH_SITE: &str = "sec-fetch-site";
 pub struct Asker {
     /// Acting for the agent that was asked for, in the caller's name.
     pub engine: Engine,
-    /// A process of the same user on the socket, without a token.
-    pub local: bool,
+    pub caller: Caller,
     /// The agents that may be asked for; `None`: all of them.
     pub agents: Option<Vec<AgentId>>,
 }
@@ -68,9 +69,9 @@ async fn admit(
         None => Err(Problem::of(Wrong::Forbidden, "how this connection came in is not known", "")),
         Some(Caller::Socket) => {
             let agent = asked_for(headers)?.unwrap_or_else(|| engine.agent().clone());
-            Ok(Asker { engine: engine.for_agent(agent).acting_as("http local"), local: true, agents: None })
+            Ok(Asker { engine: engine.for_agent(agent).acting_as("http local"), caller: Caller::Socket, agents: None })
         }
-        Some(Caller::Tcp { port }) => {
+        Some(caller @ Caller::Tcp { port }) => {
             from_here(headers, authority.as_deref(), port)?;
             let token = bearer(headers)?.to_owned();
             let tokens = api.0.parts.tokens.clone();
@@ -83,7 +84,7 @@ async fn admit(
                 return Err(unknown_agent(&agent).into());
             }
             let engine = engine.for_agent(agent).acting_as(&format!("http {name}"));
-            Ok(Asker { engine, local: false, agents: Some(agents) })
+            Ok(Asker { engine, caller, agents: Some(agents) })
         }
     }
 }
@@ -107,10 +108,22 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     }
 }
 
+impl Asker {
+    /// A process of the same user on the socket, without a token.
+    pub fn is_local(&self) -> bool {
+        self.caller == Caller::Socket
+    }
+}
+
+/// What this machine is called at a port.
+pub fn local_names(port: u16) -> [String; 3] {
+    ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"))
+}
+
 /// Refuses what was not meant for this port, or comes from a page of another origin. A name that an attacker's page lets
 /// point to this machine is not one of ours (DNS rebinding).
 fn from_here(headers: &HeaderMap, authority: Option<&str>, port: u16) -> Result<(), Problem> {
-    let names = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
+    let names = local_names(port);
     let ours = |host: &str| names.iter().any(|name| name.eq_ignore_ascii_case(host));
     let refuse = |what: &str| Err(Problem::of(Wrong::Forbidden, what, ""));
     match one(headers, HOST.as_str()) {

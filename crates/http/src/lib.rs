@@ -15,6 +15,7 @@ mod document;
 mod events;
 mod gate;
 mod guard;
+mod mcp;
 mod page;
 mod problem;
 mod raw;
@@ -36,7 +37,7 @@ use tokio::sync::watch;
 
 pub use document::openapi;
 pub use gate::THREADS;
-pub use guard::{AGENT, BUILD};
+pub use guard::{AGENT, BUILD, WORKSPACE};
 pub use raw::HOOK_ID;
 pub use route::{Described, described};
 pub use tokens::{Issued, Listed, Tokens, TokensReport};
@@ -116,13 +117,14 @@ impl Api {
     }
 }
 
-/// The router of everything below `/v1`. Requests carry a [`Caller`].
+/// The router of everything below `/v1`, and of the Model Context Protocol at `/mcp`. Requests carry a [`Caller`].
 pub fn router(api: Api) -> Router {
     let mut router: Router<Api> = Router::new();
     for route in routes::all() {
         router = router.route(route.path, route.served());
     }
     router
+        .route("/mcp", mcp::served())
         .fallback(raw::no_such_path)
         .method_not_allowed_fallback(raw::no_such_method)
         .layer(from_fn_with_state(api.clone(), guard::guard))

@@ -3,6 +3,7 @@
 mod contract;
 mod events;
 mod hostile;
+mod mcp;
 mod pages;
 mod routes;
 mod schema;

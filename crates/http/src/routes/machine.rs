@@ -84,7 +84,7 @@ fn workspaces(asked: &Asked, _: Nothing) -> Answer<ProjectsReport> {
 }
 
 fn retire(asked: &Asked, _: Nothing) -> Answer<Retiring> {
-    if !asked.asker.local {
+    if !asked.asker.is_local() {
         return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may ask this", ""));
     }
     (asked.api.0.parts.retire)();
