@@ -4,6 +4,7 @@
 //! like one there is nothing of.
 
 use axum::extract::{ConnectInfo, Request, State};
+use axum::http::Method;
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, VARY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -22,6 +23,8 @@ pub const AGENT: &str = "heirloom-agent";
 pub const WORKSPACE: &str = "heirloom-workspace";
 /// The header of every answer that says which build gave it.
 pub const BUILD: &str = "heirloom-build";
+/// Where a page brings its code.
+pub const SESSION: &str = "/v1/session";
 const FETCH_SITE: &str = "sec-fetch-site";
 
 /// Who asks, after the guard has let them in.
@@ -40,7 +43,9 @@ pub async fn guard(State(api): State<Api>, mut request: Request, next: Next) -> 
     let caller = caller.or_else(|| request.extensions().get::<ConnectInfo<Caller>>().map(|info| info.0));
     let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
     let headers = request.headers().clone();
-    let mut response = match admit(&api, caller, &headers, authority).await {
+    // The only request over TCP without a token: it brings the code for one.
+    let brings_code = request.method() == Method::POST && request.uri().path() == SESSION;
+    let mut response = match admit(&api, caller, &headers, authority, brings_code).await {
         Ok(asker) => {
             request.extensions_mut().insert(asker);
             next.run(request).await
@@ -62,6 +67,7 @@ async fn admit(
     caller: Option<Caller>,
     headers: &HeaderMap,
     authority: Option<String>,
+    brings_code: bool,
 ) -> Result<Asker, Problem> {
     let engine = &api.0.parts.engine;
     match caller {
@@ -73,10 +79,17 @@ async fn admit(
         }
         Some(caller @ Caller::Tcp { port }) => {
             from_here(headers, authority.as_deref(), port)?;
+            if brings_code {
+                return Ok(Asker { engine: engine.acting_as("http page"), caller, agents: Some(Vec::new()) });
+            }
             let token = bearer(headers)?.to_owned();
-            let tokens = api.0.parts.tokens.clone();
-            let kind = crate::gate::Kind::Reads;
-            let found = api.0.gates.run(kind, move || tokens.who(&token)).await??;
+            let found = match api.0.sessions.who(&token) {
+                Some(grant) => Some(grant),
+                None => {
+                    let tokens = api.0.parts.tokens.clone();
+                    api.0.gates.run(crate::gate::Kind::Reads, move || tokens.who(&token)).await??
+                }
+            };
             let Grant { name, agents } =
                 found.ok_or_else(|| Problem::unauthorized("this token is not known, or was revoked"))?;
             let agent = asked_for(headers)?.unwrap_or_else(|| agents[0].clone());

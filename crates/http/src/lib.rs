@@ -21,6 +21,7 @@ mod problem;
 mod raw;
 mod route;
 mod routes;
+mod sessions;
 mod tag;
 mod tokens;
 mod typescript;
@@ -109,11 +110,12 @@ pub struct Api(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     pub parts: Parts,
     pub gates: gate::Gates,
+    pub sessions: sessions::Sessions,
 }
 
 impl Api {
     pub fn new(parts: Parts) -> Api {
-        Api(Arc::new(Inner { parts, gates: gate::Gates::default() }))
+        Api(Arc::new(Inner { parts, gates: gate::Gates::default(), sessions: sessions::Sessions::default() }))
     }
 }
 

@@ -123,6 +123,9 @@ not json
     let quiet = tour.world.ask("POST", "/v1/hooks/codex/Quiet", &[], b"");
     assert_eq!((quiet.status, quiet.body.len()), (204, 0));
 
+    let code = tour.post("/v1/session/code", &[], json!({}));
+    let opened = tour.post("/v1/session", &[], json!({ "code": code["code"] }));
+    assert_eq!(opened["agents"], json!(["main"]));
     assert_eq!(tour.post("/v1/daemon/retire", &[], json!({}))["retiring"], true);
     assert_eq!(*tour.world.retired.lock().unwrap(), 1);
 }
