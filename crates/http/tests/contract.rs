@@ -108,8 +108,8 @@ fn breaking(old: &Value, new: &Value) -> Vec<String> {
                 continue;
             }
             let named = |route: &Value, name: &Value, at: &Value| {
-                let all = route["parameters"].as_array().into_iter().flatten();
-                all.cloned().find(|p| p["name"] == *name && p["in"] == *at)
+                let mut all = route["parameters"].as_array().into_iter().flatten();
+                all.find(|p| p["name"] == *name && p["in"] == *at).cloned()
             };
             for p in was["parameters"].as_array().into_iter().flatten().filter(|p| p["name"].is_string()) {
                 match named(now, &p["name"], &p["in"]) {
@@ -150,7 +150,7 @@ fn resolved<'v>((document, schema): (&'v Value, &'v Value)) -> &'v Value {
     }
 }
 
-fn list<'v>(value: &'v Value) -> Vec<&'v Value> {
+fn list(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(all) => all.iter().collect(),
         Value::Null => Vec::new(),

@@ -1,5 +1,6 @@
 //! One test binary per crate: every file of this folder is a module here.
 
+mod at_once;
 mod contract;
 mod events;
 mod hostile;
