@@ -36,16 +36,33 @@ pub struct Exchange {
     pub finished: bool,
     /// A tool was called.
     pub worked: bool,
+    /// Something was done: not only read or looked for.
+    pub acted: bool,
+    /// Something was edited, committed or checked.
+    pub wrote: bool,
 }
 
 impl Exchange {
     fn new(prompt: Option<Prompt>) -> Exchange {
-        Exchange { prompt, remarks: Vec::new(), answer: None, finished: false, worked: false }
+        Exchange {
+            prompt,
+            remarks: Vec::new(),
+            answer: None,
+            finished: false,
+            worked: false,
+            acted: false,
+            wrote: false,
+        }
     }
 
     /// All messages of the model, oldest first.
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.remarks.iter().chain(&self.answer)
+    }
+
+    /// Nothing followed the prompt: it is read together with the next one.
+    pub fn is_quiet(&self) -> bool {
+        !self.worked && self.messages().next().is_none()
     }
 
     /// The position of its first turn.
