@@ -15,7 +15,7 @@ use serde_json::Value;
 /// The most characters of a sentence in a problem: a hostile id is not sent back whole.
 const LONGEST: usize = 600;
 
-/// An answer that is an error. Small, since every function hands it on.
+/// An error, as it is handed on: small, since every function may answer with it.
 #[derive(Clone, Debug)]
 pub struct Problem(Box<Form>);
 
@@ -33,7 +33,7 @@ impl DerefMut for Problem {
     }
 }
 
-/// What is sent of an answer that is an error.
+/// An answer that is an error.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 #[schemars(rename = "Problem")]
 pub struct Form {
