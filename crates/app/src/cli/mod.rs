@@ -42,6 +42,7 @@ mod status;
 mod thread;
 mod timeline;
 mod times;
+mod token;
 mod up;
 mod verify;
 mod visible;
@@ -141,6 +142,7 @@ enum Command {
     Workspace(workspace::Args),
     Agent(agent::Args),
     Audit(audit::Args),
+    Token(token::Args),
     Reindex(reindex::Args),
     Embed(embed::Args),
     Work(work::Args),
@@ -185,6 +187,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Workspace(args) => workspace::run(global, args),
         Command::Agent(args) => agent::run(global, args),
         Command::Audit(args) => audit::run(global, args),
+        Command::Token(args) => token::run(global, args),
         Command::Reindex(args) => reindex::run(global, args),
         Command::Embed(args) => embed::run(global, args),
         Command::Work(args) => work::run(global, args),
