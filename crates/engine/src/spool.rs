@@ -5,6 +5,7 @@
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{Home, RelPath, layout};
+use crate::program::HookId;
 use serde::{Deserialize, Serialize};
 
 /// The form of the file.
@@ -20,6 +21,8 @@ pub struct Spooled {
     pub event: String,
     /// When the hook ran.
     pub at: Millis,
+    /// What the call is known by; calls of older builds have none.
+    pub id: Option<HookId>,
     pub payload: Vec<u8>,
 }
 
@@ -35,6 +38,8 @@ struct Header {
     harness: String,
     event: String,
     at: Millis,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
     bytes: usize,
 }
 
@@ -48,6 +53,7 @@ pub fn put(home: &Home, spooled: &Spooled) -> Result<()> {
         harness: spooled.harness.clone(),
         event: spooled.event.clone(),
         at: spooled.at,
+        id: spooled.id.map(|id| id.to_string()),
         bytes: spooled.payload.len(),
     };
     let mut bytes =
@@ -110,6 +116,7 @@ fn parse(bytes: &[u8]) -> Parsed {
             harness: header.harness,
             event: header.event,
             at: header.at,
+            id: header.id.as_deref().and_then(HookId::parse),
             payload: payload.to_vec(),
         }),
         _ => Parsed::Unreadable,

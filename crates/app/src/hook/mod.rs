@@ -16,7 +16,7 @@ use heirloom_engine::engine::{Engine, How};
 use heirloom_engine::error::{ErrorKind, Result};
 use heirloom_engine::home::Home;
 use heirloom_engine::lifecycle::HookOutcome;
-use heirloom_engine::program::{HookCall, Program as _};
+use heirloom_engine::program::{HookCall, HookId, Program as _};
 use heirloom_engine::spool::{self, Spooled};
 use heirloom_harness::hook::Contract;
 use heirloom_harness::{Harness, OnMachine};
@@ -130,10 +130,10 @@ fn answer(global: &Global, harness: &'static dyn Harness, event: &str, rescue: &
         return None;
     }
     let now = crate::context::clock().now();
-    let unsaved = Spooled { harness: name.to_owned(), event: event.to_owned(), at: now, payload };
+    let unsaved = Spooled { harness: name.to_owned(), event: event.to_owned(), at: now, id: Some(HookId::new()), payload };
     let program = OnMachine { harness, host: config::host() };
     let call = match program.hook_call(event, unsaved.payload.clone(), now) {
-        Ok(call) => call?,
+        Ok(call) => HookCall { id: unsaved.id, ..call? },
         Err(e) => {
             skip(format!("{e:?}"));
             return None;
