@@ -96,6 +96,11 @@ impl Engine {
         self.instance.rest();
     }
 
+    /// Gives back jobs that this process holds and will not finish, so that others take them at once.
+    pub fn release_jobs(&self) -> Result<()> {
+        self.instance.release_jobs(&self.actor)
+    }
+
     /// How many jobs and sessions are due.
     pub fn due(&self) -> Result<u64> {
         self.instance.due()

@@ -83,6 +83,12 @@ pub fn list(tx: &Read, agent_no: AgentNo, limit: usize) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The number of the newest row; it grows with every change.
+pub fn newest(tx: &Read) -> Result<u64> {
+    let newest: Option<i64> = tx.prepare_cached("SELECT max(audit_no) FROM audit")?.query_row([], |r| r.get(0))?;
+    Ok(newest.and_then(|no| u64::try_from(no).ok()).unwrap_or(0))
+}
+
 /// Verifies the whole chain. Returns the number of rows and a description of each that does not fit.
 pub fn broken_links(tx: &Read) -> Result<(u64, Vec<String>)> {
     let mut statement =
