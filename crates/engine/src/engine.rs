@@ -35,7 +35,7 @@ use crate::forget::Wish;
 use crate::home::Home;
 use crate::inject::{self, ContextId};
 use crate::instance::{Appending, Instance};
-use crate::ledger::{Audit, Ledger, Read, Write};
+use crate::ledger::{Audit, Ledger, Read, Write, audit};
 use crate::lifecycle::HookOutcome;
 use crate::memory::{self, NewLeaf};
 use crate::program::HookCall;
@@ -63,7 +63,7 @@ use crate::tree::{AssistantHome, TreeLock};
 
 pub use crate::instance::{
     ContextRequest, Decision, Embeddings, How, Listener, Notice, Options, Progress, RecallRequest, SearchRequest,
-    Settings, Silent, Source, Task, Verdict, Wrong,
+    Settings, Silent, Source, Task, Verdict, Wrong, unknown_agent,
 };
 
 /// A memory, opened, acting for one agent.
@@ -313,6 +313,11 @@ impl Engine {
                 |name: &str| lock.at.read(|tx| Ok(unfiled::find(lock.at, tx, name)?.map(|found| found.file())));
             open_loop::resolve_any(lock, names, how, &unfiled)
         })
+    }
+
+    /// The number of the newest row of the audit: it grows with every write, whoever makes it. 0: nothing was written.
+    pub fn newest_change(&self) -> Result<u64> {
+        self.read(audit::newest)
     }
 
     /// Where the agent's days are: what the operator said, else the machine's zone.

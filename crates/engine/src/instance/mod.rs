@@ -50,7 +50,7 @@ use crate::zone;
 pub use appending::{Appending, LONGEST_LINE};
 pub use contexts::ContextRequest;
 pub use importing::Source;
-pub use indexes::Lent;
+pub use indexes::{Lent, unknown_agent};
 pub use listener::{Listener, Notice, Progress, Silent, Task};
 pub use opening::{How, Options};
 pub use projects::label_of;

@@ -2,6 +2,7 @@
 //! (R4.2).
 
 use rusqlite::{Connection, OptionalExtension, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -33,9 +34,10 @@ impl Audit {
 }
 
 /// One row of the audit log.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Entry {
     pub no: i64,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
     pub agent: Option<String>,
@@ -83,10 +85,10 @@ pub fn list(tx: &Read, agent_no: AgentNo, limit: usize) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The number of the newest row; it grows with every change.
+/// The number of the newest row; 0 where there is none.
 pub fn newest(tx: &Read) -> Result<u64> {
-    let newest: Option<i64> = tx.prepare_cached("SELECT max(audit_no) FROM audit")?.query_row([], |r| r.get(0))?;
-    Ok(newest.and_then(|no| u64::try_from(no).ok()).unwrap_or(0))
+    let no: Option<i64> = tx.prepare_cached("SELECT max(audit_no) FROM audit")?.query_row([], |r| r.get(0))?;
+    Ok(no.unwrap_or(0) as u64)
 }
 
 /// Verifies the whole chain. Returns the number of rows and a description of each that does not fit.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use rusqlite::{OptionalExtension, params};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -33,6 +34,20 @@ impl Serialize for ContextId {
     }
 }
 
+impl schemars::JsonSchema for ContextId {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ContextId".into()
+    }
+
+    fn json_schema(of: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(of)
+    }
+}
+
 /// The most bytes of content that are read back.
 const LARGEST: usize = 4 << 20;
 
@@ -57,12 +72,13 @@ pub(crate) fn digest_of_content(key: &[u8], content: &Value) -> String {
 }
 
 /// A context as it was given.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Replayed {
     pub id: ContextId,
     pub session: SessionKey,
     pub event: String,
     pub epoch: u64,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
     pub fingerprint: String,

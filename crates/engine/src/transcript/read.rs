@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{OptionalExtension, Row, params};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::codes::{as_kind, as_role, kind_of, role_of, status_name};
@@ -19,10 +20,11 @@ use crate::redact::{as_redacted_or_null, redact};
 use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
 /// An agent in a list.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct AgentRow {
     pub agent: String,
     pub sessions: u64,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub created_at: Millis,
 }
@@ -38,18 +40,20 @@ pub fn agents(tx: &Read) -> Result<Vec<AgentRow>> {
 }
 
 /// A workspace in a list.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct WorkspaceRow {
     #[serde(skip)]
     pub no: WorkspaceNo,
     #[serde(rename = "workspace")]
     pub id: String,
     pub label: String,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_shown")]
     pub root: PathBuf,
     /// The workspace this one continues.
     pub alias_of: Option<String>,
     pub sessions: u64,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
 }
@@ -131,7 +135,7 @@ pub fn alias_workspace(tx: &mut Write, agent_no: AgentNo, old: &str, new: &str) 
 }
 
 /// A session in a list.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionRow {
     #[serde(skip)]
     pub no: SessionNo,
@@ -140,16 +144,20 @@ pub struct SessionRow {
     pub workspace: Option<String>,
     pub workspace_id: Option<String>,
     pub cwd: Option<String>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_redacted_or_null")]
     pub title: Option<String>,
     /// The version of its program.
     pub version: Option<String>,
     /// The session it was copied from.
     pub fork_of: Option<String>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub started_at: Option<Millis>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub ended_at: Option<Millis>,
     pub ended_by: Option<String>,
@@ -298,7 +306,7 @@ pub fn names_of<'s>(tx: &Read, sessions: impl IntoIterator<Item = &'s SessionRow
 }
 
 /// A turn with its text.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Turn {
     #[serde(rename = "turn")]
     pub id: TurnId,
@@ -313,10 +321,13 @@ pub struct Turn {
     pub revision: i64,
     /// The entry it answers.
     pub parent: Option<String>,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_role")]
     pub role: Role,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_kind")]
     pub kind: TurnKind,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub at: Option<Millis>,
     pub workspace: Option<String>,
@@ -519,7 +530,7 @@ pub fn turns_around(tx: &Read, opener: &Opener, agent_no: AgentNo, turn: Turn, a
 }
 
 /// The main line or a sub-agent of a session.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct LaneRow {
     /// Empty for the main line.
     pub lane: String,
@@ -540,7 +551,7 @@ pub fn lanes(tx: &Read, session_no: SessionNo) -> Result<Vec<LaneRow>> {
 }
 
 /// The normalised result of a run.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct RunRow {
     #[serde(rename = "run")]
     pub no: RunNo,
@@ -550,22 +561,34 @@ pub struct RunRow {
     pub status: &'static str,
     pub stop_reason: Option<String>,
     pub model: Option<String>,
+    #[schemars(with = "TokensUsed")]
     #[serde(serialize_with = "as_tokens")]
     pub usage: RunUsage,
     pub prompt: Option<TurnId>,
     pub answer: Option<TurnId>,
     pub request_fingerprint: Option<String>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub opened_at: Option<Millis>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
     pub closed_by: Option<String>,
 }
 
 /// Tokens as the program reported them; the ledger stores more of them.
+/// Tokens of a run, as its program counted them.
+#[derive(Serialize, JsonSchema)]
+struct TokensUsed {
+    input: Option<u64>,
+    output: Option<u64>,
+    cache_read: Option<u64>,
+    cache_write: Option<u64>,
+}
+
 fn as_tokens<S: Serializer>(usage: &RunUsage, to: S) -> std::result::Result<S::Ok, S::Error> {
-    let RunUsage { input, output, cache_read, cache_write, .. } = usage;
-    to.collect_map([("input", input), ("output", output), ("cache_read", cache_read), ("cache_write", cache_write)])
+    let RunUsage { input, output, cache_read, cache_write, .. } = *usage;
+    TokensUsed { input, output, cache_read, cache_write }.serialize(to)
 }
 
 pub fn runs(tx: &Read, session_no: SessionNo) -> Result<Vec<RunRow>> {
@@ -611,11 +634,12 @@ pub fn record_classes(tx: &Read, session_no: SessionNo) -> Result<Vec<(crate::ev
 }
 
 /// A point where a context was compacted, or the program started a new one.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct BoundaryRow {
     /// `compaction` or `segment`.
     pub kind: String,
     pub reason: Option<String>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub at: Option<Millis>,
 }
@@ -630,9 +654,10 @@ pub fn boundaries(tx: &Read, session_no: SessionNo) -> Result<Vec<BoundaryRow>> 
 }
 
 /// A range of bytes that could not be decoded and was quarantined.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Quarantined {
     pub id: QuarantineId,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
     /// The row of a database it came from; empty in a file of lines.
@@ -647,6 +672,7 @@ pub struct Quarantined {
     #[serde(skip)]
     pub record: RecordNo,
     /// When its bytes were forgotten.
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub forgotten: Option<Millis>,
 }
@@ -690,7 +716,7 @@ pub fn record_bytes(tx: &Read, opener: &Opener, record_no: RecordNo) -> Result<V
 }
 
 /// The amount of data stored for an agent.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema, Debug)]
 pub struct Totals {
     pub sessions: u64,
     pub turns: u64,
@@ -701,8 +727,10 @@ pub struct Totals {
     pub quarantined: u64,
     /// Projects; those joined by an alias count once.
     pub workspaces: u64,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub first_at: Option<Millis>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
 }
