@@ -131,7 +131,9 @@ mod tests {
     fn many_files_are_looked_for_rather_than_listed() {
         let hints = Hints::default();
         for n in 0..MOST_FILES + 1 {
-            hints.leave(|seen| drop(seen.files.insert(PathBuf::from(format!("/s/{n}.jsonl")))));
+            hints.leave(|seen| {
+                seen.files.insert(PathBuf::from(format!("/s/{n}.jsonl")));
+            });
         }
         let seen = hints.wait(Instant::now());
         assert!(seen.all && seen.files.is_empty());

@@ -71,6 +71,8 @@ struct Round {
     requests: u64,
     day: String,
     said: Option<String>,
+    /// Device and inode of the home.
+    home: Option<(u64, u64)>,
 }
 
 impl Keeper {
@@ -88,6 +90,7 @@ impl Keeper {
             requests: 0,
             day: self.day(),
             said: None,
+            home: place(self.engine.home().root()),
         };
         self.begin_watching(&mut round);
         self.hints.leave(|seen| (seen.all, seen.spool) = (true, true));
@@ -124,7 +127,8 @@ impl Keeper {
             self.begin_day(round);
         }
         if seen.places {
-            if !self.home_is_here() {
+            let root = self.engine.home().root();
+            if place(root) != round.home || !root.join(layout::RUNTIME_DB.as_str()).exists() {
                 self.order(Order::HomeGone);
                 return false;
             }
@@ -158,16 +162,6 @@ impl Keeper {
 
     fn order(&self, order: Order) {
         let _ = self.orders.send(order);
-    }
-
-    /// Whether the home is the one that was opened.
-    fn home_is_here(&self) -> bool {
-        use std::os::unix::fs::MetadataExt as _;
-        let home = self.engine.home();
-        let open = home.open_dir(&layout::STATE).ok();
-        let at = std::fs::metadata(home.root().join(layout::RUNTIME_DB.as_str()));
-        let ours = std::fs::metadata(self.engine.ledger().path());
-        open.is_some() && at.is_ok_and(|at| ours.is_ok_and(|ours| (ours.dev(), ours.ino()) == (at.dev(), at.ino())))
     }
 
     fn settings(&self) -> Option<Vec<u8>> {
@@ -362,4 +356,10 @@ impl Keeper {
             round.said = Some(what);
         }
     }
+}
+
+/// Device and inode of a folder.
+fn place(folder: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(folder).ok().map(|meta| (meta.dev(), meta.ino()))
 }

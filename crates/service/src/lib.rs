@@ -3,12 +3,13 @@
 //! little more than its process.
 //!
 //! Reading order: [`serve`](mod@serve) is the life of the process from the lock to the last answer; [`running`] is what
-//! it says of itself in the home; [`sockets`] are what it listens on; [`connections`] serves them; [`keeper`] is the one
+//! it says of itself in the home; [`sockets`] are what it listens on; [`connections`] serves them; [`client`] asks; [`keeper`] is the one
 //! thread that reads stores and works; [`hints`] and [`watch`] wake it; [`looks`] stands in where nothing can be watched;
 //! [`upgrade`] puts a new build in the place of a running one; [`unit`] is how a system starts it.
 //!
 //! Knows no route: what is answered is a router of its caller's. Knows no outside program by name.
 
+pub mod client;
 mod connections;
 mod hints;
 mod keeper;
@@ -24,3 +25,4 @@ mod watch;
 
 pub use running::Running;
 pub use serve::{Ended, Service, Via, Wires, serve};
+pub use sockets::Tcp;

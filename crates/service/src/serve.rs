@@ -163,7 +163,12 @@ async fn run(
     running.write(service.engine.home())?;
     let (home, engine, say) = (service.engine.home().root().to_owned(), service.engine.clone(), service.say.clone());
     let retire = orders.clone();
-    let wires = Wires { retire: Arc::new(move || drop(retire.send(Order::Retire))), changes: changed };
+    let wires = Wires {
+        retire: Arc::new(move || {
+            let _ = retire.send(Order::Retire);
+        }),
+        changes: changed,
+    };
     let router = (service.router)(wires).merge(about(home, Arc::clone(&open)));
     let shared = Arc::new(Shared {
         router,

@@ -33,8 +33,6 @@ pub struct Sockets {
     pub unix: UnixListener,
     pub path: PathBuf,
     pub tcp: Option<TcpListener>,
-    /// They come from the build before this one.
-    pub inherited: bool,
 }
 
 impl Sockets {
@@ -47,13 +45,14 @@ impl Sockets {
             Tcp::No => None,
             Tcp::Only(at) => Some(bind(at)?),
             Tcp::Preferred(at) => match TcpListener::bind(at) {
+                Ok(tcp) if is_loopback(at.ip()) => Some(tcp),
                 Err(e) if e.kind() == std::io::ErrorKind::AddrInUse => Some(bind(SocketAddr::new(at.ip(), 0))?),
                 _ => Some(bind(at)?),
             },
         };
         let path = place(home.root())?;
         let unix = listen(&path)?;
-        Ok(Sockets { unix, path, tcp, inherited: false })
+        Ok(Sockets { unix, path, tcp })
     }
 
     /// The port, where it listens on one.
@@ -146,7 +145,7 @@ fn inherited() -> Result<Option<Sockets>> {
     unix.local_addr().map_err(failed)?;
     // Without a port, standard output was the null device.
     let tcp = tcp.local_addr().is_ok().then_some(tcp);
-    Ok(Some(Sockets { unix, path: PathBuf::from(path), tcp, inherited: true }))
+    Ok(Some(Sockets { unix, path: PathBuf::from(path), tcp }))
 }
 
 /// What the next build is told.
