@@ -269,7 +269,7 @@ pub fn can_ask(global: &Global) -> bool {
 }
 
 /// Asks a question; any answer but yes counts as no.
-fn confirm(question: &str) -> bool {
+pub fn confirm(question: &str) -> bool {
     print::out(&format!("{question} [y/N] "));
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);

@@ -35,6 +35,7 @@ mod report;
 mod review;
 mod search;
 mod serve;
+mod service;
 mod session;
 mod show;
 mod shown;
@@ -128,6 +129,7 @@ enum Command {
     Hook(hook::Args),
     Mcp(mcp::Args),
     Serve(serve::Args),
+    Service(service::Args),
     Profile(profile::Args),
     Artifact(artifact::Args),
     Job(job::Args),
@@ -174,6 +176,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Hook(args) => hook::run(global, &args),
         Command::Mcp(args) => mcp::run(global, args),
         Command::Serve(args) => serve::run(global, args),
+        Command::Service(args) => service::run(global, args),
         Command::Artifact(args) => artifact::run(global, args),
         Command::Job(args) => job::run(global, args),
         Command::Channel(args) => channel::run(global, args),
