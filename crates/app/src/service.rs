@@ -53,9 +53,11 @@ impl Manager {
     pub fn file(self) -> Option<PathBuf> {
         let user = config::user_home()?;
         Some(match self {
-            Manager::Systemd => {
-                config::host().xdg_config_home.unwrap_or_else(|| user.join(".config")).join("systemd/user").join(unit::UNIT)
-            }
+            Manager::Systemd => config::host()
+                .xdg_config_home
+                .unwrap_or_else(|| user.join(".config"))
+                .join("systemd/user")
+                .join(unit::UNIT),
             Manager::Launchd => user.join("Library/LaunchAgents").join(format!("{}.plist", unit::LABEL)),
         })
     }
@@ -71,7 +73,9 @@ impl Manager {
     /// The commands that make it know the file and start the service.
     pub fn begin(self) -> Vec<Vec<String>> {
         match self {
-            Manager::Systemd => words(&["systemctl --user daemon-reload", "systemctl --user enable --now heirloom.service"]),
+            Manager::Systemd => {
+                words(&["systemctl --user daemon-reload", "systemctl --user enable --now heirloom.service"])
+            }
             Manager::Launchd => vec![launchctl("bootstrap", true)],
         }
     }

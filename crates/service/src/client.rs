@@ -46,7 +46,10 @@ pub enum Silence {
 pub fn ask(socket: &Path, question: &Question) -> Result<Answer, Silence> {
     let mut stream = UnixStream::connect(socket).map_err(|_| Silence::NobodyThere)?;
     let Question { method, path, headers, body, until } = question;
-    let mut sent = format!("{method} {path} HTTP/1.1\r\nhost: heirloom\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+    let mut sent = format!(
+        "{method} {path} HTTP/1.1\r\nhost: heirloom\r\nconnection: close\r\ncontent-length: {}\r\n",
+        body.len()
+    );
     for (name, value) in *headers {
         sent += &format!("{name}: {value}\r\n");
     }
@@ -119,13 +122,22 @@ mod tests {
     fn an_answer_is_taken_whole_or_not_at_all() {
         let said = b"HTTP/1.1 200 OK\r\nHeirloom-Build: 7.0.1\r\ncontent-length: 5\r\n\r\nhello";
         let answer = whole(said).unwrap();
-        assert_eq!((answer.status, answer.build.as_deref(), answer.body.as_slice()), (200, Some("7.0.1"), &b"hello"[..]));
+        assert_eq!(
+            (answer.status, answer.build.as_deref(), answer.body.as_slice()),
+            (200, Some("7.0.1"), &b"hello"[..])
+        );
         for cut in 0..said.len() {
             assert_eq!(whole(&said[..cut]), None, "{cut}");
         }
         assert!(whole(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap().body.is_empty());
-        for broken in ["", "\r\n\r\n", "HTTP/1.1 x\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
-            "HTTP/1.1 200 OK\r\ncontent-length: 18446744073709551615\r\n\r\nx"] {
+        for broken in [
+            "",
+            "\r\n\r\n",
+            "HTTP/1.1 x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 18446744073709551615\r\n\r\nx",
+        ] {
             assert_eq!(whole(broken.as_bytes()), None, "{broken}");
         }
     }

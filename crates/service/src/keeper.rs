@@ -191,7 +191,8 @@ impl Keeper {
     fn begin_watching(&mut self, round: &mut Round) {
         let home = self.engine.home().root().to_owned();
         let roots = roots(&self.programs);
-        let far = roots.iter().find_map(|root| Some((&root.path, heirloom_engine::home::network_file_system(&root.path)?)));
+        let far =
+            roots.iter().find_map(|root| Some((&root.path, heirloom_engine::home::network_file_system(&root.path)?)));
         let refused = match (self.poll, far) {
             (true, _) => Some("asked for with --poll".to_owned()),
             (_, Some((path, name))) => Some(format!("{} is on a network file system ({name})", path.display())),
@@ -260,7 +261,8 @@ impl Keeper {
             let source = |path: PathBuf, form: Form| Source { program: root.program.name(), form, path };
             if path.is_dir() {
                 let (files, _) = find(path, &|path: &Path| root.program.form(path).is_some());
-                sources.extend(files.into_iter().filter_map(|file| Some(source(file.clone(), root.program.form(&file)?))));
+                sources
+                    .extend(files.into_iter().filter_map(|file| Some(source(file.clone(), root.program.form(&file)?))));
             } else if let Some(form) = root.program.form(path)
                 && path.exists()
             {

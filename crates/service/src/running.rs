@@ -3,6 +3,8 @@
 //! The file may be left by a process that is gone. What proves that a service runs is the lock `run/serve.lock`, which dies
 //! with its holder; a socket nobody listens on refuses at once.
 
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::clock::Millis;
@@ -15,6 +17,9 @@ pub const LOCK: &str = "serve";
 
 /// The file.
 const FILE: RelPath = RelPath::literal("run/service.json");
+
+/// The same, until it is whole.
+const NEW: RelPath = RelPath::literal("run/service.json.new");
 
 /// The form of the file.
 const VERSION: u64 = 1;
@@ -70,8 +75,12 @@ impl Running {
     pub(crate) fn write(&self, home: &Home) -> Result<()> {
         let bytes =
             serde_json::to_vec(self).map_err(|e| Error::new(ErrorKind::Machine, "what the service says").because(e))?;
-        home.remove(&FILE)?;
-        home.write_new(&FILE, &bytes).map(drop)
+        // Under the lock of the one service: nobody else writes here. Readers see the old one or the new one.
+        let path = home.root().join(FILE.as_str());
+        let new = home.root().join(NEW.as_str());
+        let written = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new);
+        let written = written.and_then(|mut file| file.write_all(&bytes)).and_then(|()| std::fs::rename(&new, &path));
+        written.map_err(|e| Error::io("write", &path, e))
     }
 
     pub(crate) fn new() -> Running {

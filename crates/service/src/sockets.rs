@@ -63,11 +63,14 @@ impl Sockets {
 
 fn bind(at: SocketAddr) -> Result<TcpListener> {
     if !is_loopback(at.ip()) {
-        return Err(Error::refused(format!("{at} is not an address of this machine alone"))
-            .hint("the service listens on 127.0.0.1 or ::1 only; reach it from elsewhere through a tunnel such as ssh -L"));
+        return Err(Error::refused(format!("{at} is not an address of this machine alone")).hint(
+            "the service listens on 127.0.0.1 or ::1 only; reach it from elsewhere through a tunnel such as ssh -L",
+        ));
     }
     TcpListener::bind(at).map_err(|e| {
-        Error::refused(format!("cannot listen on {at}")).because(e).hint("choose another port with --port, or 0 for any")
+        Error::refused(format!("cannot listen on {at}"))
+            .because(e)
+            .hint("choose another port with --port, or 0 for any")
     })
 }
 
@@ -136,7 +139,9 @@ fn inherited() -> Result<Option<Sockets>> {
         return Ok(None);
     }
     let take = |fd: std::os::fd::BorrowedFd| -> std::io::Result<OwnedFd> { fd.try_clone_to_owned() };
-    let failed = |e: std::io::Error| Error::new(heirloom_engine::error::ErrorKind::Machine, "the sockets were not handed over").because(e);
+    let failed = |e: std::io::Error| {
+        Error::new(heirloom_engine::error::ErrorKind::Machine, "the sockets were not handed over").because(e)
+    };
     let unix = UnixListener::from(take(std::io::stdin().as_fd()).map_err(failed)?);
     let tcp = TcpListener::from(take(std::io::stdout().as_fd()).map_err(failed)?);
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").map_err(failed)?;

@@ -24,7 +24,8 @@ pub struct Root {
 /// Every folder of every program, whether or not it is there, without links in its path where it is.
 pub fn roots(programs: &[Arc<dyn Program>]) -> Vec<Root> {
     let all = programs.iter().flat_map(|program| program.roots().into_iter().map(move |path| (program, path)));
-    all.map(|(program, path)| Root { program: Arc::clone(program), path: path.canonicalize().unwrap_or(path) }).collect()
+    all.map(|(program, path)| Root { program: Arc::clone(program), path: path.canonicalize().unwrap_or(path) })
+        .collect()
 }
 
 /// A watcher at work.

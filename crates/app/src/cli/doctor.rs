@@ -264,20 +264,36 @@ fn service(context: &Context, global: &Global, checks: &mut Vec<Check>) {
         checks.push(Check { subject: "Service", ok, what, next });
     };
     let Some(Seen { running, connections }) = look(context.home()) else {
-        return add(true, "does not run, and is not needed".into(), Some("to notice what is written as it is: heirloom service install".into()));
+        return add(
+            true,
+            "does not run, and is not needed".into(),
+            Some("to notice what is written as it is: heirloom service install".into()),
+        );
     };
     if connections.is_none() {
-        return add(false, format!("process {} does not answer", running.pid), Some("heirloom service stop, then start".into()));
+        return add(
+            false,
+            format!("process {} does not answer", running.pid),
+            Some("heirloom service stop, then start".into()),
+        );
     }
     let at = super::service::listens(&running);
     add(true, format!("process {}, build {}, at {at}", running.pid, running.build), None);
     match &running.watching.why {
-        Some(why) => add(false, format!("looks for changes every two seconds: {why}"), Some("raise the limit (sysctl), or leave it: only power is lost".into())),
+        Some(why) => add(
+            false,
+            format!("looks for changes every two seconds: {why}"),
+            Some("raise the limit (sysctl), or leave it: only power is lost".into()),
+        ),
         None => add(true, format!("watches {}", print::counted(running.watching.roots.len() as u64, "folder")), None),
     }
     if running.environment != config::environment(global) {
         let next = "start it anew with this environment: heirloom service stop, then start".to_owned();
-        add(false, "has other folders of programs, or another agent, than this shell; hooks from here do without it".into(), Some(next));
+        add(
+            false,
+            "has other folders of programs, or another agent, than this shell; hooks from here do without it".into(),
+            Some(next),
+        );
     }
 }
 

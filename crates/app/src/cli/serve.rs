@@ -89,8 +89,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             print::note("heirloom: the ledger is of a newer build, which has to serve it; this one has ended");
             Ok(Exit::Ok)
         }
-        Ended::HomeGone => Err(Error::not_found(format!("{} was moved or deleted; the service has ended", root.display()))
-            .hint("start it again where the home is now: heirloom serve --home DIR")),
+        Ended::HomeGone => {
+            Err(Error::not_found(format!("{} was moved or deleted; the service has ended", root.display()))
+                .hint("start it again where the home is now: heirloom serve --home DIR"))
+        }
     }
 }
 
@@ -137,7 +139,8 @@ fn import(engine: &Engine, request: ImportRequest) -> Result<Imported> {
     let harness = harness.transpose()?;
     if request.paths.is_empty() {
         for found in programs::look(&config::host(), named) {
-            let is_wanted = request.programs.is_empty() || request.programs.iter().any(|p| p == found.harness.spec().name);
+            let is_wanted =
+                request.programs.is_empty() || request.programs.iter().any(|p| p == found.harness.spec().name);
             if is_wanted {
                 plan.take(found);
             }

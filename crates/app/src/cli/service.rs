@@ -155,7 +155,9 @@ fn install(global: &Global, args: &Install) -> Result<Exit> {
     }
     if !args.yes && !can_ask(global) {
         if loud {
-            print::note("Nothing was written: there is no terminal to ask at. To go on: heirloom service install --yes");
+            print::note(
+                "Nothing was written: there is no terminal to ask at. To go on: heirloom service install --yes",
+            );
         }
         return said(global, "not installed", &path, Some(&text), &commands, Exit::Refused);
     }
@@ -229,7 +231,8 @@ fn said(
     if global.json {
         let commands: Vec<String> = commands.iter().map(|command| command.join(" ")).collect();
         print::line(
-            &json!({"state": state, "file": path.display().to_string(), "text": text, "commands": commands}).to_string(),
+            &json!({"state": state, "file": path.display().to_string(), "text": text, "commands": commands})
+                .to_string(),
         );
     } else {
         let user = config::user_home().unwrap_or_default();
@@ -311,7 +314,11 @@ fn status(global: &Global) -> Result<Exit> {
 }
 
 fn people(seen: Option<&Seen>, installed: bool) {
-    let at_start = if installed { "started with your session" } else { "not started with your session (heirloom service install)" };
+    let at_start = if installed {
+        "started with your session"
+    } else {
+        "not started with your session (heirloom service install)"
+    };
     let Some(Seen { running, connections }) = seen else {
         print::line("The service does not run. Nothing needs it; hooks and commands do its work themselves.");
         print::line(&format!("It is {at_start}. To start it now: heirloom service start"));
@@ -320,10 +327,21 @@ fn people(seen: Option<&Seen>, installed: bool) {
     let user = config::user_home().unwrap_or_default();
     let now = crate::context::clock().now();
     let mut rows = vec![
-        vec!["Running".into(), format!("since {}, process {}, build {}", print::when(Some(running.since), now), running.pid, running.build)],
+        vec![
+            "Running".into(),
+            format!(
+                "since {}, process {}, build {}",
+                print::when(Some(running.since), now),
+                running.pid,
+                running.build
+            ),
+        ],
         vec!["Listens".into(), listens(running)],
         vec!["Clients".into(), connections.map_or("it does not answer".into(), |n| print::counted(n, "connection"))],
-        vec!["Watches".into(), if running.watching.by_events { "as the system tells".into() } else { "every two seconds".into() }],
+        vec![
+            "Watches".into(),
+            if running.watching.by_events { "as the system tells".into() } else { "every two seconds".into() },
+        ],
     ];
     if let Some(why) = &running.watching.why {
         rows.push(vec!["  because".into(), print::safe_line(why)]);
@@ -378,9 +396,8 @@ fn await_it(home: &Home) -> Result<()> {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    Err(Error::new(ErrorKind::Machine, "the service was started and does not answer").hint(
-        "see why: heirloom serve in a terminal, logs/service.log in the home, or journalctl --user -u heirloom",
-    ))
+    Err(Error::new(ErrorKind::Machine, "the service was started and does not answer")
+        .hint("see why: heirloom serve in a terminal, logs/service.log in the home, or journalctl --user -u heirloom"))
 }
 
 fn begun(global: &Global, home: &Home, how: &str) -> Result<Exit> {

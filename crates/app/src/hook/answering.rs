@@ -36,7 +36,8 @@ fn reply(engine: &Engine, request: HookRequest) -> Option<Vec<u8>> {
             reply_of(harness, &event, &outcome.block)
         }
         Err(e) => {
-            let unsaved = Spooled { harness: name.to_owned(), event: event.clone(), at: now, id, payload: request.payload };
+            let unsaved =
+                Spooled { harness: name.to_owned(), event: event.clone(), at: now, id, payload: request.payload };
             let kept = spool::put(engine.home(), &unsaved);
             let spooled = if kept.is_ok() { "spooled" } else { "not kept; the program's own store has it" };
             log::line(engine.home(), &format!("{name} {event}: {e}; {spooled}"));

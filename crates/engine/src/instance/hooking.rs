@@ -72,7 +72,9 @@ impl Instance {
     /// Stores one call of the spool and removes it. `false`: it is gone, or this build cannot read it: it is another
     /// build's, or was moved aside.
     fn unspool(&self, name: &RelPath) -> Result<bool> {
-        let Some(Spooled { harness, event, at, id, payload }) = spool::read(&self.home, name)? else { return Ok(false) };
+        let Some(Spooled { harness, event, at, id, payload }) = spool::read(&self.home, name)? else {
+            return Ok(false);
+        };
         let Some(program) = self.program(&harness) else { return Ok(false) };
         let call = match program.hook_call(&event, payload, at) {
             Ok(Some(call)) => HookCall { gives: false, id, ..call },
