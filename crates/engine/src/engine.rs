@@ -20,6 +20,7 @@
 //!
 //! Does no work itself: each verb is a few lines that call one room. A new verb is a function in a room first.
 
+mod acts;
 mod look;
 mod upkeep;
 
@@ -60,6 +61,8 @@ use crate::report::verify::VerifyReport;
 use crate::scope::{AgentId, AgentNo};
 use crate::transcript::read::{self, SessionFilter};
 use crate::tree::{AssistantHome, TreeLock};
+
+pub use acts::MemoryAct;
 
 pub use crate::instance::{
     ContextRequest, Decision, Embeddings, How, Listener, Notice, Options, Progress, RecallRequest, SearchRequest,
@@ -237,12 +240,12 @@ impl Engine {
         Ok(ReplayReport::of(self.agent.as_str(), &self.read(|tx| inject::replay(tx, agent_no, id))?))
     }
 
-    /// What was given, newest first; `session`: only to this one.
-    pub fn contexts(&self, session: Option<&str>, limit: usize) -> Result<ContextsReport> {
+    /// What was given, newest first; `session`: only to this one; `before`: only what was given before that.
+    pub fn contexts(&self, session: Option<&str>, before: Option<ContextId>, limit: usize) -> Result<ContextsReport> {
         let agent_no = self.agent_no()?;
         let given = self.read(|tx| {
             let key = session.map(|name| read::session_key(tx, agent_no, name)).transpose()?;
-            inject::list(tx, agent_no, key.as_ref(), limit)
+            inject::list(tx, agent_no, key.as_ref(), before, limit)
         })?;
         let agent_id = self.agent.as_str();
         let contexts = given.into_iter().map(|what| Of { agent_id: agent_id.to_owned(), what }).collect();

@@ -188,6 +188,7 @@ impl From<rusqlite::Error> for Error {
 
 /// A finding that is not a failure: something in the input that could not be used, and its position.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+#[schemars(rename = "InputProblem")]
 pub struct Problem {
     /// The file (or `database#table/row`) it concerns, as shown to people.
     pub place: String,

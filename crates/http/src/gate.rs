@@ -23,17 +23,22 @@ pub enum Kind {
 /// The threads the gates may take at once, all together: what the runtime must allow.
 pub const THREADS: usize = 3 + 1 + 4 + 1;
 
+/// The most clients that listen for events at once.
+const LISTENERS: usize = 64;
+
 pub struct Gates {
     reads: Arc<Semaphore>,
     writes: Arc<Semaphore>,
     hooks: Arc<Semaphore>,
     imports: Arc<Semaphore>,
+    /// Clients that listen for events; they take no thread while nothing happens.
+    pub listeners: Arc<Semaphore>,
 }
 
 impl Default for Gates {
     fn default() -> Gates {
         let of = |n| Arc::new(Semaphore::new(n));
-        Gates { reads: of(3), writes: of(1), hooks: of(4), imports: of(1) }
+        Gates { reads: of(3), writes: of(1), hooks: of(4), imports: of(1), listeners: of(LISTENERS) }
     }
 }
 

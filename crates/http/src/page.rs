@@ -1,6 +1,8 @@
 //! Pages of a list: its items and a cursor, which is opaque and says behind which item the next page begins. There is no
 //! number of all: it would cost reading all. An item that is there from the first page to the last is in exactly one.
 
+use std::cmp::Reverse;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use schemars::JsonSchema;
@@ -17,6 +19,7 @@ const MOST: usize = 500;
 
 /// Some items of a list.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
+#[schemars(rename = "{T}Page")]
 pub struct Page<T> {
     pub items: Vec<T>,
     /// Sent as `cursor`, it gives the next page. Null: this was the last one.
@@ -56,19 +59,20 @@ pub fn of_more<T, K: Serialize>(of: &str, mut items: Vec<T>, size: usize, key: i
     Page { items, next }
 }
 
-/// How a list of visible files is ordered: the greatest first. Nothing in it changes while the item stays what it is.
+/// How most lists are ordered: the greatest first. Nothing in it changes while the item stays what it is, and the last
+/// part is the item's alone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
 pub struct Rank(pub bool, pub String, pub String);
 
 /// A page of a list that was read whole, greatest rank first.
-pub fn of_all<T>(
+pub fn of_all<T, K: Ord + Serialize + DeserializeOwned>(
     of: &str,
     mut items: Vec<T>,
     (limit, after): (Option<u16>, Option<&str>),
-    rank: impl Fn(&T) -> Rank,
+    rank: impl Fn(&T) -> K,
 ) -> Result<Page<T>, Problem> {
-    let (size, after) = (size(limit)?, key::<Rank>(of, after)?);
-    items.sort_by_cached_key(|item| std::cmp::Reverse(rank(item)));
+    let (size, after) = (size(limit)?, key::<K>(of, after)?);
+    items.sort_by_cached_key(|item| Reverse(rank(item)));
     let rest = items.into_iter().filter(|item| after.as_ref().is_none_or(|after| rank(item) < *after));
     Ok(of_more(of, rest.take(size + 1).collect(), size, rank))
 }

@@ -216,6 +216,23 @@ where
     act(Method::POST, path, name, about, f)
 }
 
+/// An act that takes bytes of a type, at most 16 MiB.
+pub fn send<R: Serialize + JsonSchema>(
+    path: &'static str,
+    name: &'static str,
+    about: &'static str,
+    (kind, what): (&'static str, &'static str),
+    f: impl Fn(&Asked) -> Result<R, Problem> + Send + Sync + 'static,
+) -> Route {
+    let mut route = post(path, name, about, |_, _: Nothing| -> Result<R, Problem> { Err(Problem::stopped()) });
+    (route.takes, route.limit) = (Takes::Bytes(kind, what), LARGE_BODY);
+    route.serve = Serve::Call(Arc::new(move |asked| {
+        let Nothing {} = asked.query()?;
+        bytes_of(&f(asked)?)
+    }));
+    route
+}
+
 /// A route of its own making, served in the event loop.
 pub fn raw(
     method: Method,
@@ -274,12 +291,6 @@ impl Route {
 
     pub fn query<Q: JsonSchema>(mut self) -> Route {
         self.query = Some(SchemaGenerator::subschema_for::<Q>);
-        self
-    }
-
-    /// Takes bytes in place of JSON.
-    pub fn takes(mut self, kind: &'static str, about: &'static str, limit: usize) -> Route {
-        (self.takes, self.limit) = (Takes::Bytes(kind, about), limit);
         self
     }
 

@@ -100,10 +100,10 @@ impl World {
     pub fn with_words() -> World {
         let world = World::new();
         let lines = [
-            r#"{"session": "kitchen", "id": "a1", "text": "The oven makes a noise; call the workshop by Friday.", "at": "2026-03-02T10:00:00Z"}"#,
-            r#"{"session": "kitchen", "id": "a2", "role": "assistant", "text": "I will call the workshop on Thursday about the oven.", "at": "2026-03-02T10:00:05Z"}"#,
-            r#"{"session": "garden", "id": "b1", "text": "We plant beans in the garden, never peas.", "at": "2026-03-03T09:00:00Z"}"#,
-            r#"{"session": "garden", "id": "b2", "role": "assistant", "text": "Beans it is.", "at": "2026-03-03T09:00:07Z"}"#,
+            r#"{"session": "kitchen", "id": "a1", "text": "The oven makes a noise; call the workshop by Friday.", "time": "2026-03-02T10:00:00Z"}"#,
+            r#"{"session": "kitchen", "id": "a2", "role": "assistant", "text": "I will call the workshop on Thursday about the oven.", "time": "2026-03-02T10:00:05Z"}"#,
+            r#"{"session": "garden", "id": "b1", "text": "We plant beans in the garden, never peas.", "time": "2026-03-03T09:00:00Z"}"#,
+            r#"{"session": "garden", "id": "b2", "role": "assistant", "text": "Beans it is.", "time": "2026-03-03T09:00:07Z"}"#,
         ];
         let answer = world.post_as("/v1/append", "application/x-ndjson", lines.join("\n").as_bytes());
         answer.is(200);

@@ -11,6 +11,7 @@ use crate::scope::TurnId;
 
 /// One item of a distillate, in a sentence or two.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize, Debug, Default)]
+#[schemars(rename = "DistilledItem")]
 pub struct Item {
     /// One line of plain text, at most [`LONGEST_ITEM`] bytes, credentials redacted.
     pub text: String,

@@ -148,13 +148,20 @@ pub fn replay(tx: &Read, agent_no: AgentNo, id: ContextId) -> Result<Replayed> {
     Ok(Replayed { content, sound, ..replayed })
 }
 
-/// The newest contexts of a session, or of all sessions, newest first, without their content.
-pub fn list(tx: &Read, agent_no: AgentNo, session: Option<&SessionKey>, most: usize) -> Result<Vec<Replayed>> {
+/// The newest contexts of a session, or of all sessions, newest first, without their content; `before`: only those
+/// before that one.
+pub fn list(
+    tx: &Read,
+    agent_no: AgentNo,
+    session: Option<&SessionKey>,
+    before: Option<ContextId>,
+    most: usize,
+) -> Result<Vec<Replayed>> {
     let mut statement = tx.prepare_cached(
         "SELECT context_no FROM contexts WHERE agent_no = ?1 AND (?2 IS NULL OR session_key = ?2)
-         ORDER BY context_no DESC LIMIT ?3",
+           AND context_no < ?3 ORDER BY context_no DESC LIMIT ?4",
     )?;
-    let rows =
-        statement.query_map(params![agent_no, session.map(|s| s.as_str()), most as i64], |r| r.get::<_, i64>(0))?;
+    let (session, before) = (session.map(|s| s.as_str()), before.map_or(i64::MAX, |id| id.0));
+    let rows = statement.query_map(params![agent_no, session, before, most as i64], |r| r.get::<_, i64>(0))?;
     rows.map(|no| replay(tx, agent_no, ContextId(no?))).collect()
 }

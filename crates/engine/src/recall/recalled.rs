@@ -21,6 +21,7 @@ named! {
 
 /// One recalled item.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
+#[schemars(rename = "RecalledItem")]
 pub struct Item {
     /// Id that `heirloom expand` takes: `m:…`, `l:…`, `n7f3a`, `t9c11`.
     pub id: String,

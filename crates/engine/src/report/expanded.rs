@@ -126,6 +126,7 @@ fn nodes(nodes: &[Node]) -> Vec<NodeReport> {
 
 /// What stands before and after, oldest first.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
+#[schemars(rename = "{T}Neighbours")]
 pub struct Neighbours<T> {
     pub before: Vec<T>,
     pub after: Vec<T>,

@@ -328,6 +328,20 @@ impl BusyReport {
     }
 }
 
+/// What asking for a head came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HeadAcquired {
+    Granted(HeadGranted),
+    Held(HeadHeld),
+}
+
+/// What a commit came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HeadCommit {
+    Stands(HeadCommitted),
+    Refused(HeadRefused),
+}
+
 /// A head another one is at work on.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadHeld {

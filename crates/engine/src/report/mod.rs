@@ -41,6 +41,7 @@ pub(crate) use crate::recall::trace::round;
 
 /// Something of an agent's.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+#[schemars(rename = "{T}OfAgent")]
 pub struct Of<T> {
     pub agent_id: String,
     #[serde(flatten)]

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::clock::{Millis, rfc3339};
 use crate::continuity::Item;
+use crate::error::ErrorKind;
 use crate::memory::Added;
 use crate::memory::pending::{NoticeKind, Pending};
 use crate::review::inbox::{Outcome, Waiting};
@@ -213,6 +214,8 @@ pub struct RefusedReport {
     pub id: String,
     pub what: String,
     pub next: Option<String>,
+    #[serde(skip)]
+    pub kind: ErrorKind,
 }
 
 impl DecidedReport {

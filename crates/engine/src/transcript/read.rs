@@ -17,7 +17,9 @@ use crate::ledger::blocks::Opener;
 use crate::ledger::codes::{MESSAGE, USER};
 use crate::ledger::{Read, Write};
 use crate::redact::{as_redacted_or_null, redact};
-use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
+use crate::scope::{
+    AgentNo, BlockNo, LaneNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo,
+};
 
 /// An agent in a list.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
@@ -211,8 +213,13 @@ pub struct SessionFilter {
     pub workspaces: Option<Vec<WorkspaceNo>>,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
+    /// Only those behind this one in the list: when it was last worked in, and its number.
+    pub after: Option<(Option<Millis>, SessionNo)>,
     pub limit: Option<usize>,
 }
+
+/// Before any time, for sessions that have none.
+const NEVER: Millis = Millis::MIN;
 
 /// Sessions of an agent, newest first.
 pub fn sessions(tx: &Read, agent_no: AgentNo, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
@@ -220,9 +227,11 @@ pub fn sessions(tx: &Read, agent_no: AgentNo, filter: &SessionFilter) -> Result<
         "SELECT {SESSION_COLUMNS}, s.workspace_no FROM sessions s LEFT JOIN workspaces w USING (workspace_no)
          WHERE s.agent_no = ?1 AND (?2 IS NULL OR session_key LIKE ?2 || ':%')
            AND (?3 IS NULL OR last_at >= ?3) AND (?4 IS NULL OR started_at <= ?4)
+           AND (?6 IS NULL OR (coalesce(last_at, {NEVER}), s.session_no) < (coalesce(?5, {NEVER}), ?6))
          ORDER BY last_at DESC NULLS LAST, s.session_no DESC"
     ))?;
-    let mut rows = statement.query(params![agent_no, filter.harness, filter.since, filter.until])?;
+    let (at, no) = filter.after.map_or((None, None), |(at, no)| (at, Some(no)));
+    let mut rows = statement.query(params![agent_no, filter.harness, filter.since, filter.until, at, no])?;
     let mut out = Vec::new();
     while let Some(r) = rows.next()? {
         let workspace_no: Option<WorkspaceNo> = r.get(14)?;
@@ -505,6 +514,48 @@ pub fn session_turns(
         each(turn_of(tx, opener, r)?)?;
     }
     Ok(())
+}
+
+/// Where a turn stands among those of its session: of a sub-agent, the lane, the record, the turn.
+pub type TurnPlace = (bool, LaneNo, RecordNo, TurnId);
+
+/// The most bytes of text that are read for a page of turns, a longer turn apart.
+const PAGE_BYTES: usize = 4 << 20;
+
+/// A page of the turns of a session, in the order of [`session_turns`]: at most `most`, those behind `after`. The place
+/// of the last one goes on; `None`: there is no more.
+pub fn page_of_turns(
+    tx: &Read,
+    opener: &Opener,
+    session: &SessionRow,
+    lane: Option<&str>,
+    after: Option<TurnPlace>,
+    most: usize,
+) -> Result<(Vec<Turn>, Option<TurnPlace>)> {
+    let (sub, in_lane, place, turn) = after.unwrap_or((false, LaneNo(-1), RecordNo(-1), TurnId(-1)));
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {TURN_COLUMNS}, sub, in_lane, place FROM (
+           SELECT no, pl.lane != '' AS sub, in_lane, place FROM (
+             SELECT turn_no AS no, record_no AS place, lane_no AS in_lane FROM turns WHERE session_no = ?1
+             UNION ALL
+             SELECT turn_no, record_no, lane_no FROM turn_references WHERE session_no = ?1) p
+           JOIN lanes pl ON pl.lane_no = p.in_lane
+           WHERE (?2 IS NULL OR pl.lane = ?2) AND (pl.lane != '', in_lane, place, no) > (?3, ?4, ?5, ?6)
+           ORDER BY sub, in_lane, place, no LIMIT ?7) p
+         JOIN turns t ON t.turn_no = p.no {TURN_JOINS} ORDER BY sub, in_lane, place, t.turn_no"
+    ))?;
+    let mut rows = statement.query(params![session.no, lane, sub, in_lane, place, turn, most as i64 + 1])?;
+    let (mut turns, mut last, mut bytes) = (Vec::new(), None, 0);
+    while let Some(r) = rows.next()? {
+        if turns.len() == most || bytes > PAGE_BYTES {
+            return Ok((turns, last));
+        }
+        let turn = turn_of(tx, opener, r)?;
+        bytes += turn.text.len();
+        last = Some((r.get(25)?, r.get(26)?, r.get(27)?, turn.id));
+        turns.push(turn);
+    }
+    Ok((turns, None))
 }
 
 /// A turn between its neighbours: at most `around` turns of its lane before it and as many behind it.

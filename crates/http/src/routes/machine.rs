@@ -1,10 +1,39 @@
 //! The state of the memory and of the process that serves it.
 
-use heirloom_engine::report::status::StatusReport;
+use axum::http::Method;
+use heirloom_engine::report::home::{AgentsReport, ProjectsReport};
+use heirloom_engine::report::status::{Overview, StatusReport};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::route::{Asked, Nothing, Route, get, post};
+use super::Answer;
+use crate::problem::{Problem, Wrong};
+use crate::raw;
+use crate::route::{Asked, Gives, Nothing, Route, Takes, get, post, raw as raw_route};
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        get("/v1/status", "status", "What is stored, how big, what is pending, what is wrong.", status),
+        get("/v1/health", "health", "Whether somebody is at home.", health),
+        get("/v1/now", "now", "What was worked on, and what is being worked on now.", now).item(),
+        get("/v1/agents", "agents", "The agents that may be asked for.", agents).item(),
+        get("/v1/workspaces", "workspaces", "The agent's projects, the one last worked in first.", workspaces).item(),
+        post(
+            "/v1/daemon/retire",
+            "retire",
+            "Ask the process to make room for a newer one. Only through the socket.",
+            retire,
+        ),
+        raw_route(
+            Method::GET,
+            "/v1/openapi.json",
+            "openapi",
+            "This document.",
+            (Takes::Nothing, Gives::Other("application/json", "OpenAPI 3.1.")),
+            raw::openapi,
+        ),
+    ]
+}
 
 /// Whether somebody is at home.
 #[derive(Serialize, JsonSchema)]
@@ -25,22 +54,15 @@ struct Retiring {
     retiring: bool,
 }
 
-pub fn routes() -> Vec<Route> {
-    vec![
-        get("/v1/status", "status", "What is stored, how big, what is pending, what is wrong.", |asked, _: Nothing| {
-            Ok::<StatusReport, _>(asked.engine.status()?)
-        }),
-        get("/v1/health", "health", "Whether somebody is at home.", health),
-        post(
-            "/v1/daemon/retire",
-            "retire",
-            "Ask the process to make room for a newer one. Only through the socket.",
-            retire,
-        ),
-    ]
+fn status(asked: &Asked, _: Nothing) -> Answer<StatusReport> {
+    Ok(asked.engine.status()?)
 }
 
-fn health(asked: &Asked, _: Nothing) -> Result<Health, crate::problem::Problem> {
+fn now(asked: &Asked, _: Nothing) -> Answer<Overview> {
+    Ok(asked.engine.overview()?)
+}
+
+fn health(asked: &Asked, _: Nothing) -> Answer<Health> {
     Ok(Health {
         ok: true,
         build: asked.api.0.parts.build.clone(),
@@ -49,8 +71,19 @@ fn health(asked: &Asked, _: Nothing) -> Result<Health, crate::problem::Problem> 
     })
 }
 
-fn retire(asked: &Asked, _: Nothing) -> Result<Retiring, crate::problem::Problem> {
-    use crate::problem::{Problem, Wrong};
+fn agents(asked: &Asked, _: Nothing) -> Answer<AgentsReport> {
+    let mut report = asked.engine.agents()?;
+    if let Some(allowed) = &asked.asker.agents {
+        report.agents.retain(|row| allowed.iter().any(|agent| agent.as_str() == row.agent));
+    }
+    Ok(report)
+}
+
+fn workspaces(asked: &Asked, _: Nothing) -> Answer<ProjectsReport> {
+    Ok(asked.engine.projects()?)
+}
+
+fn retire(asked: &Asked, _: Nothing) -> Answer<Retiring> {
     if !asked.asker.local {
         return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may ask this", ""));
     }
