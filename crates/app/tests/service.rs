@@ -297,6 +297,29 @@ fn a_hook_that_cannot_wait_leaves_its_call_and_it_is_stored_once() {
 }
 
 #[test]
+fn a_call_whose_file_was_not_finished_is_stored_once() {
+    let served = Served::world();
+    let spool = served.home().join("spool");
+    let left = |digit: char, id: &str, bytes: usize, payload: &[u8]| {
+        let path = spool.join(format!(".hl-{}.tmp", digit.to_string().repeat(16)));
+        let head = json!({"v": 1, "harness": "claude-code", "event": "UserPromptSubmit", "at": 1795344540000_i64, "id": id, "bytes": bytes});
+        fs::write(&path, [head.to_string().as_bytes(), b"\n", payload].concat()).unwrap();
+        let then = std::time::SystemTime::now() - Duration::from_secs(60);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
+        path
+    };
+    let payload = served.payload(1);
+    let id = "019b1c5a-7e60-7d10-a9c3-2f0f6c1f5e11";
+    let whole = left('a', id, payload.len(), &payload);
+    let half = left('b', "019b1c5a-7e60-7d10-a9c3-2f0f6c1f5e12", payload.len(), &payload[..20]);
+    served.world.says(0, &["status"]);
+    assert_eq!((served.turns(), whole.exists(), half.exists()), (1, false, true));
+    left('c', id, payload.len(), &payload);
+    served.world.says(0, &["status"]);
+    assert_eq!((served.turns(), served.spooled()), (1, 1));
+}
+
+#[test]
 fn a_service_that_dies_with_a_call_loses_nothing() {
     let mut served = Served::begin();
     for round in 0..3 {

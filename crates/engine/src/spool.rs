@@ -2,6 +2,8 @@
 //!
 //! `spool/<milliseconds>-<random>.hook`: a line of JSON that says what it is, then the payload byte for byte.
 
+use std::time::Duration;
+
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{Home, RelPath, layout};
@@ -13,6 +15,9 @@ const VERSION: u64 = 1;
 
 /// The largest file that is read back: a payload and its line.
 const LARGEST: u64 = 17 << 20;
+
+/// A temporary file that is older has no writer: a hook runs for less than a second.
+const UNFINISHED: Duration = Duration::from_secs(3);
 
 /// A payload that waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,6 +77,31 @@ pub fn names(home: &Home) -> Result<Vec<RelPath>> {
     }
     names.sort();
     Ok(names)
+}
+
+/// A hook that had to end while its disk was syncing leaves its file under a temporary name. Where all of it is there, it
+/// is put into the spool; the id it carries keeps it from being stored twice.
+pub fn adopt(home: &Home) -> Result<()> {
+    let folder = home.root().join(layout::SPOOL.as_str());
+    let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(()) };
+    for entry in entries.filter_map(std::result::Result::ok) {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| name.starts_with(".hl-")) else { continue };
+        // Its writer may still be at it.
+        let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+        if age.is_none_or(|age| age < UNFINISHED) {
+            continue;
+        }
+        let name = layout::SPOOL.join(name)?;
+        let Ok(Some(bytes)) = home.read(&name, LARGEST) else { continue };
+        if let Parsed::Spooled(spooled) = parse(&bytes)
+            && spooled.id.is_some()
+        {
+            put(home, &spooled)?;
+            home.remove(&name)?;
+        }
+    }
+    Ok(())
 }
 
 /// Reads one. `None`: it is gone, or it is left to a newer build, or nobody can read it, in which case it was moved aside.

@@ -36,6 +36,10 @@ const REST: Duration = Duration::from_secs(60);
 /// After work that could not be done, the next attempt waits this long.
 const VAIN: Duration = Duration::from_secs(60);
 
+/// A spool that could not be emptied is looked at again after this time; one with nothing that can be stored now later.
+const SPOOL_AGAIN: Duration = Duration::from_secs(5);
+const SPOOL_LATER: Duration = Duration::from_secs(300);
+
 /// Between two passes over what is due.
 const WORK_PAUSE: Duration = Duration::from_secs(1);
 
@@ -65,6 +69,8 @@ struct Round {
     tick: Instant,
     /// When something falls due.
     work: Option<Instant>,
+    /// When the spool is looked at again.
+    spool: Option<Instant>,
     /// No work before.
     not_before: Instant,
     rest: Option<Instant>,
@@ -85,6 +91,7 @@ impl Keeper {
             settings: self.settings(),
             tick: now + TICK,
             work: Some(now),
+            spool: None,
             not_before: now,
             rest: Some(now + REST),
             requests: 0,
@@ -95,7 +102,7 @@ impl Keeper {
         self.begin_watching(&mut round);
         self.hints.leave(|seen| (seen.all, seen.spool) = (true, true));
         loop {
-            let times = [Some(round.tick), round.work, round.rest, round.looks.as_ref().map(Looks::next)];
+            let times = [Some(round.tick), round.work, round.spool, round.rest, round.looks.as_ref().map(Looks::next)];
             let until = times.into_iter().flatten().min().unwrap_or(round.tick);
             let mut seen = self.hints.wait(until);
             if !seen.is_empty() && !seen.stop {
@@ -142,8 +149,8 @@ impl Keeper {
             }
         }
         let mut did = false;
-        if seen.spool {
-            did |= self.tried(round, self.engine.take_spool()).is_some_and(|stored| stored > 0);
+        if seen.spool || round.spool.is_some_and(|at| at <= now) {
+            did |= self.take_spool(round);
         }
         if seen.all || !seen.files.is_empty() {
             did = true;
@@ -158,6 +165,20 @@ impl Keeper {
         }
         self.rest(round, did || seen.ledger || seen.asked);
         did
+    }
+
+    /// Stores what hooks left. What cannot be stored now, or was not finished, is tried again.
+    fn take_spool(&self, round: &mut Round) -> bool {
+        let taken = self.engine.take_spool();
+        let failed = taken.is_err();
+        let stored = self.tried(round, taken).unwrap_or(0);
+        let folder = self.engine.home().root().join(layout::SPOOL.as_str());
+        let left = std::fs::read_dir(folder).into_iter().flatten().filter_map(std::result::Result::ok);
+        let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        let is_unfinished = left.iter().any(|name| name.as_encoded_bytes().starts_with(b"."));
+        let pause = if failed || stored > 0 || is_unfinished { SPOOL_AGAIN } else { SPOOL_LATER };
+        round.spool = (!left.is_empty()).then(|| Instant::now() + pause);
+        stored > 0
     }
 
     fn order(&self, order: Order) {

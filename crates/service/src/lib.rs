@@ -25,4 +25,4 @@ mod watch;
 
 pub use running::Running;
 pub use serve::{Ended, Service, Via, Wires, serve};
-pub use sockets::Tcp;
+pub use sockets::{INHERITED, Tcp};

@@ -9,7 +9,7 @@ use heirloom_engine::home::Home;
 use heirloom_engine::ledger::SCHEMA_VERSION;
 use heirloom_engine::report::import::Imported;
 use heirloom_http::{Api, Caller, ImportRequest, Parts, Tokens};
-use heirloom_service::{Ended, Service, Tcp, Via, Wires, running};
+use heirloom_service::{Ended, INHERITED, Service, Tcp, Via, Wires, running};
 
 use super::import::Plan;
 use crate::context::{Global, home_options, options};
@@ -53,6 +53,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if args.detached {
         let _ = rustix::process::setsid();
     }
+    with_one_heap();
     let at = config::home(global.home.as_deref())?;
     let home = Home::open_with(&at.value, &home_options()).map_err(|e| match e.kind() {
         ErrorKind::NotFound => {
@@ -93,6 +94,20 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             Err(Error::not_found(format!("{} was moved or deleted; the service has ended", root.display()))
                 .hint("start it again where the home is now: heirloom serve --home DIR"))
         }
+    }
+}
+
+/// Begins again with one heap for all threads, where the C library would keep one for each: what a thread freed is not
+/// used by another one then, and a service of 35 MB grows to 100.
+fn with_one_heap() {
+    use std::os::unix::process::CommandExt as _;
+    const NAME: &str = "MALLOC_ARENA_MAX";
+    if !cfg!(target_env = "gnu") || std::env::var_os(NAME).is_some() || std::env::var_os(INHERITED).is_some() {
+        return;
+    }
+    if let Ok(program) = std::env::current_exe() {
+        // Where that fails, it goes on as it is.
+        let _ = std::process::Command::new(program).args(std::env::args_os().skip(1)).env(NAME, "1").exec();
     }
 }
 

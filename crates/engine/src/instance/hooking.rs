@@ -26,6 +26,12 @@ impl Instance {
         let at = self.assistant_as_it_is(&agent, actor)?.ok_or_else(missing)?;
         // Only a prompt asks for something.
         let recalls = call.gives && matches!(call.event.moment, Moment::Prompt { .. });
+        // Who keeps the home open keeps indexes open, too. With another model than the one in the binary it is asked as a
+        // hook asks, which waits for no model.
+        if recalls && self.ledger.stays() && self.settings.embeddings.for_hooks {
+            let mut index = self.index().ok();
+            return self.handle(&at, index.as_deref_mut(), call);
+        }
         let mut index = if recalls { self.index_for_hook()? } else { None };
         self.handle(&at, index.as_mut(), call)
     }
@@ -46,6 +52,7 @@ impl Instance {
         let mut stored = 0;
         // Counted from the first one on: until then another process may have been writing.
         let mut began: Option<Instant> = None;
+        spool::adopt(&self.home)?;
         loop {
             if spool::names(&self.home)?.is_empty() {
                 return Ok(stored);

@@ -170,6 +170,11 @@ impl Ledger {
         &self.path
     }
 
+    /// It was opened the full way, and not for the moment of a hook.
+    pub fn stays(&self) -> bool {
+        self.how == Open::Full
+    }
+
     pub fn clock(&self) -> Clock {
         self.clock
     }
