@@ -140,6 +140,13 @@ export type ChannelReportOfAgent = {
 /** The class of a memory. */
 export type Class = "preference" | "identity" | "fact" | "procedure" | "blocker" | "reference";
 
+/** A code for one use. */
+export type Code = {
+  code: string;
+  /** For how many seconds it is good. */
+  seconds: number;
+};
+
 /** What a compaction of a session came to. */
 export type CompactReport = {
   agent_id: string;
@@ -1047,6 +1054,15 @@ export type OpenItemPage = {
   items: OpenItem[];
   /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
+};
+
+/** The token of a page. */
+export type Opened = {
+  /** The agents it may ask for; the first is meant where a request names none. */
+  agents: string[];
+  /** For how many seconds it is good, while the process lives. */
+  seconds: number;
+  token: string;
 };
 
 export type OriginForm = "file" | "database" | "live" | "hook";
@@ -2385,7 +2401,7 @@ export interface Routes {
     path: {};
     query: {};
     body: never;
-    reply: string;
+    reply: Record<string, unknown>;
   };
   /** Everything that waits for a yes: by kind, the newest of each first. */
   "GET /v1/proposals": {
@@ -2515,6 +2531,26 @@ export interface Routes {
     query: { archived?: boolean; class?: string; explain?: boolean; harness?: string; kind?: string; limit?: number; q: string; role?: string; session?: string; since?: string; thread?: string; until?: string; workspace?: string };
     body: never;
     reply: SearchReport;
+  };
+  /** Exchange a code for the token of a page; the only request without a token. */
+  "POST /v1/session": {
+    path: {};
+    query: {};
+    body: {
+      /** The code. */
+      code: string;
+    };
+    reply: Opened;
+  };
+  /** A code for one use, with which a page gets its token within a minute. Only through the socket. */
+  "POST /v1/session/code": {
+    path: {};
+    query: {};
+    body: {
+      /** The agents it may ask for; else the one of this request. */
+      agents?: string[];
+    };
+    reply: Code;
   };
   /** Sessions of all programs, the one last worked in first. */
   "GET /v1/sessions": {

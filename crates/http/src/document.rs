@@ -8,7 +8,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::guard::AGENT;
-use crate::problem::Problem;
+use crate::problem::Form;
 use crate::raw::HOOK_ID;
 use crate::route::{Gives, Route, Takes};
 use crate::routes;
@@ -22,7 +22,7 @@ How to ask, and what is promised, stands in docs/API.md.";
 pub fn openapi() -> Value {
     let mut answers = generator(SchemaSettings::draft2020_12().for_serialize());
     let mut paths: Map<String, Value> = Map::new();
-    let problem = value(answers.subschema_for::<Problem>());
+    let problem = value(answers.subschema_for::<Form>());
     for route in routes::all() {
         let described = operation(&route, &mut answers);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 use crate::problem::Problem;
@@ -50,18 +50,23 @@ impl Gates {
         kind: Kind,
         f: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let gate = match kind {
-            Kind::Reads => &self.reads,
-            Kind::Writes => &self.writes,
-            Kind::Hook => &self.hooks,
-            Kind::Imports => &self.imports,
-        };
-        let place = Arc::clone(gate).acquire_owned().await.map_err(|_| Problem::stopped())?;
+        let place = self.place(kind).await?;
         let run = spawn_blocking(move || {
             let out = f();
             drop(place);
             out
         });
         run.await.map_err(|_| Problem::stopped())
+    }
+
+    /// Waits for a place, which is given back when it is dropped.
+    pub async fn place(&self, kind: Kind) -> Result<OwnedSemaphorePermit, Problem> {
+        let gate = match kind {
+            Kind::Reads => &self.reads,
+            Kind::Writes => &self.writes,
+            Kind::Hook => &self.hooks,
+            Kind::Imports => &self.imports,
+        };
+        Arc::clone(gate).acquire_owned().await.map_err(|_| Problem::stopped())
     }
 }

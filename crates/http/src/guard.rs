@@ -4,6 +4,7 @@
 //! like one there is nothing of.
 
 use axum::extract::{ConnectInfo, Request, State};
+use axum::http::Method;
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, VARY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -18,8 +19,12 @@ use crate::{Api, Caller};
 
 /// The header that names the agent.
 pub const AGENT: &str = "heirloom-agent";
+/// The header that names the project a client of the Model Context Protocol works in.
+pub const WORKSPACE: &str = "heirloom-workspace";
 /// The header of every answer that says which build gave it.
 pub const BUILD: &str = "heirloom-build";
+/// Where a page brings its code.
+pub const SESSION: &str = "/v1/session";
 const FETCH_SITE: &str = "sec-fetch-site";
 
 /// Who asks, after the guard has let them in.
@@ -27,8 +32,7 @@ const FETCH_SITE: &str = "sec-fetch-site";
 pub struct Asker {
     /// Acting for the agent that was asked for, in the caller's name.
     pub engine: Engine,
-    /// A process of the same user on the socket, without a token.
-    pub local: bool,
+    pub caller: Caller,
     /// The agents that may be asked for; `None`: all of them.
     pub agents: Option<Vec<AgentId>>,
 }
@@ -39,7 +43,9 @@ pub async fn guard(State(api): State<Api>, mut request: Request, next: Next) -> 
     let caller = caller.or_else(|| request.extensions().get::<ConnectInfo<Caller>>().map(|info| info.0));
     let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
     let headers = request.headers().clone();
-    let mut response = match admit(&api, caller, &headers, authority).await {
+    // The only request over TCP without a token: it brings the code for one.
+    let brings_code = request.method() == Method::POST && request.uri().path() == SESSION;
+    let mut response = match admit(&api, caller, &headers, authority, brings_code).await {
         Ok(asker) => {
             request.extensions_mut().insert(asker);
             next.run(request).await
@@ -61,6 +67,7 @@ async fn admit(
     caller: Option<Caller>,
     headers: &HeaderMap,
     authority: Option<String>,
+    brings_code: bool,
 ) -> Result<Asker, Problem> {
     let engine = &api.0.parts.engine;
     match caller {
@@ -68,14 +75,21 @@ async fn admit(
         None => Err(Problem::of(Wrong::Forbidden, "how this connection came in is not known", "")),
         Some(Caller::Socket) => {
             let agent = asked_for(headers)?.unwrap_or_else(|| engine.agent().clone());
-            Ok(Asker { engine: engine.for_agent(agent).acting_as("http local"), local: true, agents: None })
+            Ok(Asker { engine: engine.for_agent(agent).acting_as("http local"), caller: Caller::Socket, agents: None })
         }
-        Some(Caller::Tcp { port }) => {
+        Some(caller @ Caller::Tcp { port }) => {
             from_here(headers, authority.as_deref(), port)?;
+            if brings_code {
+                return Ok(Asker { engine: engine.acting_as("http page"), caller, agents: Some(Vec::new()) });
+            }
             let token = bearer(headers)?.to_owned();
-            let tokens = api.0.parts.tokens.clone();
-            let kind = crate::gate::Kind::Reads;
-            let found = api.0.gates.run(kind, move || tokens.who(&token)).await??;
+            let found = match api.0.sessions.who(&token) {
+                Some(grant) => Some(grant),
+                None => {
+                    let tokens = api.0.parts.tokens.clone();
+                    api.0.gates.run(crate::gate::Kind::Reads, move || tokens.who(&token)).await??
+                }
+            };
             let Grant { name, agents } =
                 found.ok_or_else(|| Problem::unauthorized("this token is not known, or was revoked"))?;
             let agent = asked_for(headers)?.unwrap_or_else(|| agents[0].clone());
@@ -83,7 +97,7 @@ async fn admit(
                 return Err(unknown_agent(&agent).into());
             }
             let engine = engine.for_agent(agent).acting_as(&format!("http {name}"));
-            Ok(Asker { engine, local: false, agents: Some(agents) })
+            Ok(Asker { engine, caller, agents: Some(agents) })
         }
     }
 }
@@ -107,10 +121,22 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     }
 }
 
+impl Asker {
+    /// A process of the same user on the socket, without a token.
+    pub fn is_local(&self) -> bool {
+        self.caller == Caller::Socket
+    }
+}
+
+/// What this machine is called at a port.
+pub fn local_names(port: u16) -> [String; 3] {
+    ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"))
+}
+
 /// Refuses what was not meant for this port, or comes from a page of another origin. A name that an attacker's page lets
 /// point to this machine is not one of ours (DNS rebinding).
 fn from_here(headers: &HeaderMap, authority: Option<&str>, port: u16) -> Result<(), Problem> {
-    let names = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
+    let names = local_names(port);
     let ours = |host: &str| names.iter().any(|name| name.eq_ignore_ascii_case(host));
     let refuse = |what: &str| Err(Problem::of(Wrong::Forbidden, what, ""));
     match one(headers, HOST.as_str()) {

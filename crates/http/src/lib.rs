@@ -15,11 +15,13 @@ mod document;
 mod events;
 mod gate;
 mod guard;
+mod mcp;
 mod page;
 mod problem;
 mod raw;
 mod route;
 mod routes;
+mod sessions;
 mod tag;
 mod tokens;
 mod typescript;
@@ -36,10 +38,10 @@ use tokio::sync::watch;
 
 pub use document::openapi;
 pub use gate::THREADS;
-pub use guard::{AGENT, BUILD};
+pub use guard::{AGENT, BUILD, WORKSPACE};
 pub use raw::HOOK_ID;
 pub use route::{Described, described};
-pub use tokens::{Issued, Tokens};
+pub use tokens::{Issued, Listed, Tokens, TokensReport};
 pub use typescript::types;
 
 /// A program's hook, as it was called.
@@ -108,21 +110,23 @@ pub struct Api(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     pub parts: Parts,
     pub gates: gate::Gates,
+    pub sessions: sessions::Sessions,
 }
 
 impl Api {
     pub fn new(parts: Parts) -> Api {
-        Api(Arc::new(Inner { parts, gates: gate::Gates::default() }))
+        Api(Arc::new(Inner { parts, gates: gate::Gates::default(), sessions: sessions::Sessions::default() }))
     }
 }
 
-/// The router of everything below `/v1`. Requests carry a [`Caller`].
+/// The router of everything below `/v1`, and of the Model Context Protocol at `/mcp`. Requests carry a [`Caller`].
 pub fn router(api: Api) -> Router {
     let mut router: Router<Api> = Router::new();
     for route in routes::all() {
         router = router.route(route.path, route.served());
     }
     router
+        .route("/mcp", mcp::served())
         .fallback(raw::no_such_path)
         .method_not_allowed_fallback(raw::no_such_method)
         .layer(from_fn_with_state(api.clone(), guard::guard))

@@ -1,6 +1,8 @@
 //! What an error looks like: `application/problem+json` (RFC 9457), by the one table of kinds
 //! ([`ErrorKind::told`]).
 
+use std::ops::{Deref, DerefMut};
+
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
@@ -13,9 +15,28 @@ use serde_json::Value;
 /// The most characters of a sentence in a problem: a hostile id is not sent back whole.
 const LONGEST: usize = 600;
 
+/// An error, as it is handed on: small, since every function may answer with it.
+#[derive(Clone, Debug)]
+pub struct Problem(Box<Form>);
+
+impl Deref for Problem {
+    type Target = Form;
+
+    fn deref(&self) -> &Form {
+        &self.0
+    }
+}
+
+impl DerefMut for Problem {
+    fn deref_mut(&mut self) -> &mut Form {
+        &mut self.0
+    }
+}
+
 /// An answer that is an error.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
-pub struct Problem {
+#[schemars(rename = "Problem")]
+pub struct Form {
     /// `urn:heirloom:<kind>`: what a program branches on.
     #[serde(rename = "type")]
     pub urn: String,
@@ -90,7 +111,7 @@ impl Problem {
     }
 
     fn new(name: &str, exit: u8, status: u16, title: &str, detail: String) -> Problem {
-        Problem {
+        Problem(Box::new(Form {
             urn: format!("urn:heirloom:{name}"),
             title: title.to_owned(),
             status,
@@ -100,7 +121,7 @@ impl Problem {
             holder: None,
             current: None,
             headers: Vec::new(),
-        }
+        }))
     }
 
     /// The memory ended a call without an answer.
@@ -163,12 +184,13 @@ impl From<Error> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let form = *self.0;
+        let body = serde_json::to_vec(&form).unwrap_or_default();
         let mut response = Response::new(Body::from(body));
-        *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.status_mut() = StatusCode::from_u16(form.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        for (name, value) in self.headers {
+        for (name, value) in form.headers {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 headers.insert(name, value);
             }

@@ -40,7 +40,7 @@ async fn hooked(
     Path((program, event)): Path<(String, String)>,
     request: Request,
 ) -> Result<Response, Problem> {
-    if !asker.local {
+    if !asker.is_local() {
         // A payload says itself whose it is, and a program's hook runs here.
         return Err(Problem::of(
             Wrong::Forbidden,

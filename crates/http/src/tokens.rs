@@ -35,6 +35,12 @@ pub struct Listed {
     pub created: String,
 }
 
+/// All tokens.
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+pub struct TokensReport {
+    pub tokens: Vec<Listed>,
+}
+
 /// A token that was made.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Issued {

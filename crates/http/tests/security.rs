@@ -36,7 +36,8 @@ fn over_tcp_only_a_token_opens_the_memory_and_only_its_agents() {
 
     // Another agent of the home, and one that is not there, are the same to it.
     let forbidden = world.tcp("/v1/search?q=x", &[HOST, auth, ("heirloom-agent", "work")]).is(404);
-    let unknown = world.tcp("/v1/search?q=x", &[HOST, auth, ("heirloom-agent", "nobody")]).is(404);
+    let nobody = [("heirloom-agent", "nobody")];
+    let unknown = world.ask("GET", "/v1/search?q=x", &nobody, b"").is(404);
     let words = |text: &str| String::from_utf8_lossy(text.as_bytes()).replace("work", "X").replace("nobody", "X");
     assert_eq!(
         words(&String::from_utf8_lossy(&forbidden.body)),
@@ -129,4 +130,32 @@ fn what_is_too_large_is_refused_before_it_is_read() {
     let request = Request::builder().method("POST").uri("/v1/hooks/codex/Stop").body(body).unwrap();
     assert_eq!(world.send(Some(Caller::Socket), request).status, 413);
     assert!(world.hooks.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_page_gets_its_token_by_a_code_once() {
+    let world = World::new();
+    let code = world.post("/v1/session/code", serde_json::json!({ "agents": ["main"] })).is(200).json();
+    let bring = |headers: &[(&str, &str)]| {
+        let body = serde_json::json!({ "code": code["code"] }).to_string();
+        let headers: Vec<_> = headers.iter().chain(&[("content-type", "application/json")]).copied().collect();
+        world.send(Some(Caller::Tcp { port: PORT }), request("POST", "/v1/session", &headers, body.as_bytes()))
+    };
+    // No other page may bring it, and no other name may stand for us.
+    assert_eq!(bring(&[HOST, ("origin", "http://evil.example")]).status, 403);
+    assert_eq!(bring(&[("host", "evil.example:7411")]).status, 403);
+    let opened = bring(&[HOST, ("origin", "http://127.0.0.1:7411")]).is(200).json();
+    assert_eq!(bring(&[HOST]).is(409).kind(), "refused");
+    let token = with(opened["token"].as_str().unwrap());
+    let auth = ("authorization", token.as_str());
+    assert_eq!(world.tcp("/v1/status", &[HOST, auth]).json()["agent"], "main");
+    assert_eq!(world.tcp("/v1/status", &[HOST, auth, ("heirloom-agent", "work")]).status, 404);
+    // What is for the socket is not for pages, nor is the code itself a token.
+    let headers = [HOST, auth, ("content-type", "application/json")];
+    let ask = |path: &str| world.send(Some(Caller::Tcp { port: PORT }), request("POST", path, &headers, b"{}"));
+    for path in ["/v1/session/code", "/v1/daemon/retire", "/v1/hooks/codex/Stop"] {
+        assert_eq!(ask(path).is(403).kind(), "forbidden", "{path}");
+    }
+    let code = with(code["code"].as_str().unwrap());
+    assert_eq!(world.tcp("/v1/status", &[HOST, ("authorization", &code)]).status, 401);
 }

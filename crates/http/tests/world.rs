@@ -24,6 +24,8 @@ pub struct World {
     pub engine: Engine,
     pub tokens: Tokens,
     pub router: Router,
+    /// Held, it keeps hooks called `Wait` from ending.
+    pub holds: Arc<Mutex<()>>,
     /// The hooks that came in.
     pub hooks: Arc<Mutex<Vec<HookRequest>>>,
     pub imports: Arc<Mutex<Vec<ImportRequest>>>,
@@ -73,12 +75,18 @@ impl World {
         let hooks: Arc<Mutex<Vec<HookRequest>>> = Arc::default();
         let imports: Arc<Mutex<Vec<ImportRequest>>> = Arc::default();
         let retired: Arc<Mutex<u32>> = Arc::default();
+        let holds: Arc<Mutex<()>> = Arc::default();
+        let held = Arc::clone(&holds);
         let (h, i, r) = (Arc::clone(&hooks), Arc::clone(&imports), Arc::clone(&retired));
         let parts = Parts {
             engine: engine.clone(),
             hooks: Arc::new(move |call: HookRequest| {
                 let body = if call.event == "Quiet" { Vec::new() } else { b"{\"given\":true}\n".to_vec() };
+                let waits = call.event == "Wait";
                 h.lock().unwrap().push(call);
+                if waits {
+                    drop(held.lock().unwrap());
+                }
                 HookReply { body }
             }),
             import: Arc::new(move |engine: &Engine, asked| {
@@ -93,7 +101,7 @@ impl World {
         let tokens = Tokens::of(&engine);
         let router = router(Api::new(parts));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        World { _home: home, engine, tokens, router, hooks, imports, retired, changes, runtime }
+        World { _home: home, engine, tokens, router, holds, hooks, imports, retired, changes, runtime }
     }
 
     /// A world in which something was said, by the person and a model, in one session of plain turns.

@@ -99,6 +99,7 @@ struct SearchQuery {
 
 fn search(asked: &Asked, query: SearchQuery) -> Answer<SearchReport> {
     let engine = &asked.engine;
+    let limits = limits_of(&query);
     let kinds: Vec<String> = query.kind.iter().flat_map(|all| all.split(',')).map(|k| k.trim().to_owned()).collect();
     let role = query.role.as_deref().map(|name| {
         role_parse(name).ok_or_else(|| Error::usage("there is no such role").hint("user, assistant, tool or system"))
@@ -120,11 +121,27 @@ fn search(asked: &Asked, query: SearchQuery) -> Answer<SearchReport> {
     .of_kinds(&kinds)?;
     let mut report = engine.search(&request)?;
     if query.explain {
-        report = report.explained(&[]);
+        report = report.explained(&limits);
     }
     report.less.extend(engine.without_model().map(|e| format!("by words only: {e}")));
     report.degraded |= !report.less.is_empty();
     Ok(report)
+}
+
+/// What a search was limited to, by the names an explanation has for it.
+fn limits_of(query: &SearchQuery) -> Vec<(&'static str, String)> {
+    let given = [
+        ("in project", &query.workspace),
+        ("in thread", &query.thread),
+        ("in program", &query.harness),
+        ("in session", &query.session),
+        ("said by", &query.role),
+        ("of kind", &query.kind),
+        ("of class", &query.class),
+        ("since", &query.since),
+        ("until", &query.until),
+    ];
+    given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
 }
 
 /// What is asked, and where it may be told: without session, workspace and thread it is told to the person.

@@ -73,7 +73,7 @@ struct ImportBody {
 }
 
 fn import(asked: &Asked, body: ImportBody) -> Answer<Imported> {
-    if !body.paths.is_empty() && !asked.asker.local {
+    if !body.paths.is_empty() && !asked.asker.is_local() {
         return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may name files", "leave out paths"));
     }
     let request = ImportRequest { programs: body.programs, paths: body.paths };

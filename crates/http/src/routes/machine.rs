@@ -3,13 +3,16 @@
 use axum::http::Method;
 use heirloom_engine::report::home::{AgentsReport, ProjectsReport};
 use heirloom_engine::report::status::{Overview, StatusReport};
+use heirloom_engine::scope::AgentId;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Answer;
+use crate::guard::SESSION;
 use crate::problem::{Problem, Wrong};
 use crate::raw;
 use crate::route::{Asked, Gives, Nothing, Route, Takes, get, post, raw as raw_route};
+use crate::sessions;
 
 pub fn routes() -> Vec<Route> {
     vec![
@@ -18,6 +21,18 @@ pub fn routes() -> Vec<Route> {
         get("/v1/now", "now", "What was worked on, and what is being worked on now.", now).item(),
         get("/v1/agents", "agents", "The agents that may be asked for.", agents).item(),
         get("/v1/workspaces", "workspaces", "The agent's projects, the one last worked in first.", workspaces).item(),
+        post(
+            "/v1/session/code",
+            "session.code",
+            "A code for one use, with which a page gets its token within a minute. Only through the socket.",
+            code,
+        ),
+        post(
+            SESSION,
+            "session.open",
+            "Exchange a code for the token of a page; the only request without a token.",
+            open,
+        ),
         post(
             "/v1/daemon/retire",
             "retire",
@@ -84,9 +99,60 @@ fn workspaces(asked: &Asked, _: Nothing) -> Answer<ProjectsReport> {
 }
 
 fn retire(asked: &Asked, _: Nothing) -> Answer<Retiring> {
-    if !asked.asker.local {
+    if !asked.asker.is_local() {
         return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may ask this", ""));
     }
     (asked.api.0.parts.retire)();
     Ok(Retiring { retiring: true })
+}
+
+/// Whom a page is for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CodeBody {
+    /// The agents it may ask for; else the one of this request.
+    #[serde(default)]
+    agents: Vec<String>,
+}
+
+/// A code for one use.
+#[derive(Serialize, JsonSchema)]
+struct Code {
+    code: String,
+    /// For how many seconds it is good.
+    seconds: u64,
+}
+
+fn code(asked: &Asked, body: CodeBody) -> Answer<Code> {
+    if !asked.asker.is_local() {
+        return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may ask this", ""));
+    }
+    let mut agents: Vec<AgentId> = body.agents.iter().map(|id| AgentId::parse(id)).collect::<Result<_, _>>()?;
+    if agents.is_empty() {
+        agents.push(asked.engine.agent().clone());
+    }
+    Ok(Code { code: asked.api.0.sessions.code(agents)?, seconds: sessions::CODE.as_secs() })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OpenBody {
+    /// The code.
+    code: String,
+}
+
+/// The token of a page.
+#[derive(Serialize, JsonSchema)]
+struct Opened {
+    token: String,
+    /// The agents it may ask for; the first is meant where a request names none.
+    agents: Vec<String>,
+    /// For how many seconds it is good, while the process lives.
+    seconds: u64,
+}
+
+fn open(asked: &Asked, body: OpenBody) -> Answer<Opened> {
+    let (token, agents) = asked.api.0.sessions.exchange(&body.code)?;
+    let agents = agents.iter().map(ToString::to_string).collect();
+    Ok(Opened { token, agents, seconds: sessions::SESSION.as_secs() })
 }

@@ -54,7 +54,7 @@ fn project(name: Option<&str>) -> Answer<Option<&str>> {
 }
 
 /// The id of the project a request names.
-fn project_id(engine: &Engine, name: Option<&str>) -> Answer<Option<String>> {
+pub fn project_id(engine: &Engine, name: Option<&str>) -> Answer<Option<String>> {
     Ok(project(name)?.map(|name| engine.workspace_id(name)).transpose()?)
 }
 

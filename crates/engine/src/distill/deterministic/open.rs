@@ -50,8 +50,15 @@ impl Open {
             open.person(exchange, exchanges[..i].last(), settled);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             if let (Some(prompt), Some(next)) = (&exchange.prompt, next)
+                && prompt.is_substantive()
+                && next.comes_first()
+                && !settled.after(next.at, &prompt.bag())
+            {
+                open.loops.tell(&prompt.core, &prompt.turns, 3);
+            } else if let (Some(prompt), Some(next)) = (&exchange.prompt, next)
                 && i + ANSWERS > last
                 && exchange.answer.is_none()
+                && !(exchange.is_quiet() && next.goes_on(prompt))
                 && prompt.is_substantive()
                 && next.purpose == Purpose::Request
                 && !next.refers_back
