@@ -131,7 +131,7 @@ impl Told {
         let did = exchange.acted && exchange.prompt.as_ref().is_none_or(|p| p.purpose != Purpose::Question);
         // Without a tool, a list is rather a proposal than a report.
         let commanded = exchange.prompt.as_ref().is_none_or(Prompt::surely_commands);
-        let achieved = |s: &Statement| s.sure || !s.bullet || commanded;
+        let achieved = |s: &Statement| s.sure || commanded;
         let best = answer::best(answer, if last { 5 } else { 3 }, 8);
         let commanded_it = |p: &&Prompt| p.surely_commands() || p.purpose == Purpose::Request && exchange.wrote;
         if let (Some(prompt), [], true) = (ask.filter(commanded_it), &best[..], exchange.acted) {
