@@ -15,6 +15,7 @@ pub mod agents;
 pub mod audit;
 pub mod blocks;
 pub mod codes;
+pub mod hook_calls;
 pub mod jobs;
 mod migrate;
 mod readers;
@@ -169,6 +170,11 @@ impl Ledger {
         &self.path
     }
 
+    /// It was opened the full way, and not for the moment of a hook.
+    pub fn stays(&self) -> bool {
+        self.how == Open::Full
+    }
+
     pub fn clock(&self) -> Clock {
         self.clock
     }
@@ -228,6 +234,17 @@ impl Ledger {
     /// The writing connection. A thread that panicked leaves no half transaction behind: dropping one rolls it back.
     fn main(&self) -> MutexGuard<'_, Connection> {
         self.main.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives back memory that is held for speed only. Whoever uses the ledger at the moment is not waited for.
+    pub fn rest(&self) {
+        self.readers.rest();
+        if let Ok(conn) = self.main.try_lock() {
+            conn.flush_prepared_statement_cache();
+            // Moves what is committed into the main file as far as readers allow, and lets go of cached pages.
+            let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            let _ = conn.execute_batch("PRAGMA shrink_memory");
+        }
     }
 
     /// The size of the ledger on disk, in bytes: main file and log.
