@@ -14,6 +14,7 @@ use heirloom_engine::engine::{Engine, unknown_agent};
 use heirloom_engine::scope::AgentId;
 
 use crate::problem::{Problem, Wrong};
+use crate::shell;
 use crate::tokens::Grant;
 use crate::{Api, Caller};
 
@@ -43,9 +44,10 @@ pub async fn guard(State(api): State<Api>, mut request: Request, next: Next) -> 
     let caller = caller.or_else(|| request.extensions().get::<ConnectInfo<Caller>>().map(|info| info.0));
     let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
     let headers = request.headers().clone();
-    // The only request over TCP without a token: it brings the code for one.
+    // The only requests over TCP without a token: the one that brings the code for one, and those for the page's files.
     let brings_code = request.method() == Method::POST && request.uri().path() == SESSION;
-    let mut response = match admit(&api, caller, &headers, authority, brings_code).await {
+    let is_open = brings_code || shell::is_asked_for(request.method(), request.uri().path());
+    let mut response = match admit(&api, caller, &headers, authority, is_open).await {
         Ok(asker) => {
             request.extensions_mut().insert(asker);
             next.run(request).await
@@ -67,7 +69,7 @@ async fn admit(
     caller: Option<Caller>,
     headers: &HeaderMap,
     authority: Option<String>,
-    brings_code: bool,
+    is_open: bool,
 ) -> Result<Asker, Problem> {
     let engine = &api.0.parts.engine;
     match caller {
@@ -79,7 +81,7 @@ async fn admit(
         }
         Some(caller @ Caller::Tcp { port }) => {
             from_here(headers, authority.as_deref(), port)?;
-            if brings_code {
+            if is_open {
                 return Ok(Asker { engine: engine.acting_as("http page"), caller, agents: Some(Vec::new()) });
             }
             let token = bearer(headers)?.to_owned();

@@ -2,7 +2,7 @@
 //! listens, accepts and drains is its caller's business.
 //!
 //! Reading order: [`Parts`] is what the caller brings; [`guard`] decides who may ask; [`route`] is what a route is, which
-//! cannot be made without its description; [`routes`] are all of them, by noun; [`problem`] is what an error looks like;
+//! cannot be made without its description; [`routes`] are all of them, by noun; [`problem`] is what an error looks like; [`shell`] are the files of the page;
 //! [`document`] makes OpenAPI of the descriptions and [`typescript`] the types of programs.
 //!
 //! A body is the report that `--json` prints, or a page of its items. Calls of the engine run beside the event loop: one
@@ -22,6 +22,7 @@ mod raw;
 mod route;
 mod routes;
 mod sessions;
+mod shell;
 mod tag;
 mod tokens;
 mod typescript;
@@ -119,7 +120,8 @@ impl Api {
     }
 }
 
-/// The router of everything below `/v1`, and of the Model Context Protocol at `/mcp`. Requests carry a [`Caller`].
+/// The router of everything below `/v1`, of the Model Context Protocol at `/mcp`, and of the page at `/`. Requests carry a
+/// [`Caller`].
 pub fn router(api: Api) -> Router {
     let mut router: Router<Api> = Router::new();
     for route in routes::all() {
@@ -127,6 +129,7 @@ pub fn router(api: Api) -> Router {
     }
     router
         .route("/mcp", mcp::served())
+        .merge(shell::routes())
         .fallback(raw::no_such_path)
         .method_not_allowed_fallback(raw::no_such_method)
         .layer(from_fn_with_state(api.clone(), guard::guard))

@@ -45,6 +45,7 @@ mod thread;
 mod timeline;
 mod times;
 mod token;
+mod ui;
 mod up;
 mod verify;
 mod visible;
@@ -131,6 +132,7 @@ enum Command {
     Mcp(mcp::Args),
     Serve(serve::Args),
     Service(service::Args),
+    Ui(ui::Args),
     Profile(profile::Args),
     Artifact(artifact::Args),
     Job(job::Args),
@@ -179,6 +181,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Mcp(args) => mcp::run(global, args),
         Command::Serve(args) => serve::run(global, args),
         Command::Service(args) => service::run(global, args),
+        Command::Ui(args) => ui::run(global, args),
         Command::Artifact(args) => artifact::run(global, args),
         Command::Job(args) => job::run(global, args),
         Command::Channel(args) => channel::run(global, args),

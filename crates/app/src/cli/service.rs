@@ -364,12 +364,26 @@ fn start(global: &Global) -> Result<Exit> {
     if look(&home).is_some() {
         return begun(global, &home, "runs already");
     }
+    begin(global, &home)?;
+    begun(global, &home, "runs")
+}
+
+/// What the service of the home says of itself; it is started where none runs.
+pub fn running_or_started(global: &Global) -> Result<heirloom_service::Running> {
+    let home = home(global)?;
+    if look(&home).is_none() {
+        begin(global, &home)?;
+    }
+    let seen = look(&home).ok_or_else(|| Error::new(ErrorKind::Busy, "the service has just ended").hint("try again"))?;
+    Ok(seen.running)
+}
+
+fn begin(global: &Global, home: &Home) -> Result<()> {
     match Manager::here().filter(|manager| manager.file().is_some_and(|path| path.exists())) {
         Some(manager) => run_all(&manager.start())?,
-        None => detached(global, &home)?,
+        None => detached(global, home)?,
     }
-    await_it(&home)?;
-    begun(global, &home, "runs")
+    await_it(home)
 }
 
 /// Starts one that stays when the terminal goes.

@@ -177,6 +177,11 @@ impl Engine {
         self.instance.page_of_turns(&self.agent, session, lane, after, most)
     }
 
+    /// The turns of a session in sections of `size`, without their words; `wanted`: the turn whose section is marked.
+    pub fn sections_of_turns(&self, session: &str, size: u64, wanted: Option<TurnId>) -> Result<Vec<read::Section>> {
+        self.instance.sections_of_turns(&self.agent, session, size, wanted)
+    }
+
     /// The exact bytes of the record a turn was read from.
     pub fn turn_bytes(&self, id: TurnId) -> Result<Vec<u8>> {
         self.instance.turn_bytes(&self.agent, id)

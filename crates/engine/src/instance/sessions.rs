@@ -127,6 +127,21 @@ impl Instance {
         Ok((turns.into_iter().map(ShownTurn::from).collect(), next))
     }
 
+    /// The turns of a session in sections of `size`, without their words.
+    pub fn sections_of_turns(
+        &self,
+        agent: &AgentId,
+        name: &str,
+        size: u64,
+        wanted: Option<TurnId>,
+    ) -> Result<Vec<read::Section>> {
+        let agent_no = self.known_agent(agent)?;
+        self.ledger.read(|tx| {
+            let row = read::session_named(tx, agent_no, name)?;
+            read::sections_of_turns(tx, &row, size, wanted)
+        })
+    }
+
     /// The exact bytes of the record a turn was read from.
     pub fn turn_bytes(&self, agent: &AgentId, id: TurnId) -> Result<Vec<u8>> {
         let (agent_no, opener) = (self.known_agent(agent)?, Opener::default());

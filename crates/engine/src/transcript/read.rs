@@ -558,6 +558,46 @@ pub fn page_of_turns(
     Ok((turns, None))
 }
 
+/// Some turns of a session, one behind the other, without their words.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Section {
+    /// The place before its first turn, as [`page_of_turns`] takes it; `None`: it is the first section.
+    pub after: Option<TurnPlace>,
+    pub first: TurnId,
+    pub count: u64,
+    /// How long their words are, in bytes.
+    pub bytes: u64,
+    /// The turn that was looked for is in it.
+    pub has: bool,
+}
+
+/// The turns of a session in sections of `size`, in the order of [`session_turns`]: what a reader needs to know of a long
+/// session before it reads any of it. `wanted`: the turn whose section is marked.
+pub fn sections_of_turns(tx: &Read, session: &SessionRow, size: u64, wanted: Option<TurnId>) -> Result<Vec<Section>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT p.no, pl.lane != '' AS sub, in_lane, place, t.text_length FROM (
+           SELECT turn_no AS no, record_no AS place, lane_no AS in_lane FROM turns WHERE session_no = ?1
+           UNION ALL
+           SELECT turn_no, record_no, lane_no FROM turn_references WHERE session_no = ?1) p
+         JOIN lanes pl ON pl.lane_no = p.in_lane JOIN turns t ON t.turn_no = p.no ORDER BY sub, in_lane, place, p.no",
+    )?;
+    let mut rows = statement.query(params![session.no])?;
+    let (mut sections, mut last): (Vec<Section>, Option<TurnPlace>) = (Vec::new(), None);
+    while let Some(r) = rows.next()? {
+        let (turn, bytes): (TurnId, i64) = (r.get(0)?, r.get(4)?);
+        if sections.last().is_none_or(|section| section.count >= size) {
+            sections.push(Section { after: last, first: turn, count: 0, bytes: 0, has: false });
+        }
+        if let Some(section) = sections.last_mut() {
+            section.count += 1;
+            section.bytes += bytes.max(0) as u64;
+            section.has |= wanted == Some(turn);
+        }
+        last = Some((r.get(1)?, r.get(2)?, r.get(3)?, turn));
+    }
+    Ok(sections)
+}
+
 /// A turn between its neighbours: at most `around` turns of its lane before it and as many behind it.
 pub fn turns_around(tx: &Read, opener: &Opener, agent_no: AgentNo, turn: Turn, around: usize) -> Result<Vec<Turn>> {
     if around == 0 {

@@ -11,10 +11,11 @@ use heirloom_engine::report::expanded::ExpandReport;
 use heirloom_engine::report::recalled::RecallReport;
 use heirloom_engine::report::search::SearchReport;
 use heirloom_engine::report::turns::TurnsReport;
+use heirloom_engine::redact::redact;
 use heirloom_engine::scope::{NodeId, TurnId};
 use heirloom_engine::transcript::role_parse;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Answer, project, project_id, time};
 use crate::page::{self, Page};
@@ -59,6 +60,13 @@ pub fn routes() -> Vec<Route> {
         )
         .item(),
         get("/v1/turns/{id}", "turn", "Something that was said, with turns before and behind it.", turn).item(),
+        get(
+            "/v1/turns/{id}/record",
+            "turn.record",
+            "What its program wrote for a turn, as text: at most 1 MiB, credentials redacted.",
+            record,
+        )
+        .item(),
     ]
 }
 
@@ -346,6 +354,29 @@ fn turn(asked: &Asked, query: TurnQuery) -> Answer<TurnsReport> {
     let id = asked.at("id");
     let id = TurnId::parse(id).ok_or_else(|| no_such(id, "turn", "ids of turns look like t9c11"))?;
     Ok(asked.engine.turns(id, around)?)
+}
+
+/// What a program wrote for a turn.
+#[derive(Serialize, JsonSchema)]
+struct RecordText {
+    turn: String,
+    /// How many bytes it has.
+    bytes: usize,
+    /// There is more of it than is given: `heirloom show --raw` gives all of it, byte for byte.
+    cut: bool,
+    text: String,
+}
+
+/// The most bytes of a record that are given as text.
+const MOST_OF_RECORD: usize = 1 << 20;
+
+fn record(asked: &Asked, _: Nothing) -> Answer<RecordText> {
+    let id = asked.at("id");
+    let id = TurnId::parse(id).ok_or_else(|| no_such(id, "turn", "ids of turns look like t9c11"))?;
+    let bytes = asked.engine.turn_bytes(id)?;
+    let given = &bytes[..bytes.len().min(MOST_OF_RECORD)];
+    let text = redact(&String::from_utf8_lossy(given)).into_owned();
+    Ok(RecordText { turn: id.to_string(), bytes: bytes.len(), cut: given.len() < bytes.len(), text })
 }
 
 /// What has no such form is nowhere: the same answer as for what is not there.

@@ -7,9 +7,9 @@ use heirloom_engine::report::sessions::{SessionDetails, SessionEnded, SessionRep
 use heirloom_engine::report::threads::SessionSwitched;
 use heirloom_engine::report::turns::ShownTurn;
 use heirloom_engine::scope::{LaneNo, RecordNo, SessionNo, TurnId};
-use heirloom_engine::transcript::read::SessionFilter;
+use heirloom_engine::transcript::read::{SessionFilter, TurnPlace};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Answer, project, time};
 use crate::page::{self, Page};
@@ -27,6 +27,13 @@ pub fn routes() -> Vec<Route> {
             "session.turns",
             "What was said in a session, in its order: the main line, then each sub-agent. The transcript.",
             turns,
+        )
+        .list(),
+        get(
+            "/v1/sessions/{key}/outline",
+            "session.outline",
+            "How many turns a session has, in sections, and how long they are: what a reader needs before the words.",
+            outline,
         )
         .list(),
         post("/v1/sessions/{key}/end", "session.end", "Mark a session as over.", end),
@@ -101,6 +108,50 @@ fn turns(asked: &Asked, query: TurnsQuery) -> Answer<Page<ShownTurn>> {
     let (items, next) = asked.engine.page_of_turns(asked.at("key"), query.lane.as_deref(), after, size)?;
     let next = next.map(|(sub, lane, record, turn)| page::cursor("turns", &(sub, lane.0, record.0, turn.0)));
     Ok(Page { items, next })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OutlineQuery {
+    /// A turn (t9c11) whose section is wanted.
+    at: Option<String>,
+}
+
+/// The turns of a session, in sections.
+#[derive(Serialize, JsonSchema)]
+struct Outline {
+    sections: Vec<OutlineSection>,
+    /// The number of the section, counted from 0, with the turn that was asked for. Null: it is in none.
+    at: Option<usize>,
+}
+
+/// Turns of a session, one behind the other.
+#[derive(Serialize, JsonSchema)]
+struct OutlineSection {
+    /// Sent as `cursor` to the session's turns, with `count` as `limit`, it gives these turns. Null: the first ones.
+    cursor: Option<String>,
+    /// The first turn.
+    first: String,
+    count: u64,
+    /// How long their words are, in bytes.
+    bytes: u64,
+}
+
+/// How many turns a section has.
+const SECTION: u64 = 50;
+
+fn outline(asked: &Asked, query: OutlineQuery) -> Answer<Outline> {
+    let wanted = query.at.as_deref().and_then(TurnId::parse);
+    let sections = asked.engine.sections_of_turns(asked.at("key"), SECTION, wanted)?;
+    let at = sections.iter().position(|section| section.has);
+    let of = |(sub, lane, record, turn): TurnPlace| page::cursor("turns", &(sub, lane.0, record.0, turn.0));
+    let sections = sections.into_iter().map(|section| OutlineSection {
+        cursor: section.after.map(of),
+        first: section.first.to_string(),
+        count: section.count,
+        bytes: section.bytes,
+    });
+    Ok(Outline { sections: sections.collect(), at })
 }
 
 fn end(asked: &Asked, _: Nothing) -> Answer<SessionEnded> {

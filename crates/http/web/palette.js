@@ -1,0 +1,51 @@
+// Go to anything: a place, a session, a thread, or whatever an id stands for.
+import { html, useEffect, useRef, useState } from "./vendor.js";
+import { href, whereIs } from "./address.js";
+import { get } from "./api.js";
+import { Dialog, program } from "./parts.js";
+import { firstLine } from "./words.js";
+
+const ID = /^(t[0-9a-f]+|n[0-9a-f]+|[mlpusr]:\S+|[a-z-]+[:/]\S+)$/;
+
+export function Palette({ places, onClose }) {
+  const [query, setQuery] = useState("");
+  const [more, setMore] = useState([]);
+  const [chosen, choose] = useState(0);
+  const list = useRef();
+  useEffect(() => {
+    const stop = new AbortController();
+    const sessions = get("/v1/sessions?limit=40", stop.signal).then(({ items }) => items.map((s) => ({ name: s.title || s.session, what: program(s.harness), to: href("session", s.session) })), () => []);
+    const threads = get("/v1/threads?limit=40", stop.signal).then(({ items }) => items.map((t) => ({ name: t.label, what: "thread", to: href("threads", t.thread) })), () => []);
+    Promise.all([threads, sessions]).then((all) => setMore(all.flat()));
+    return () => stop.abort();
+  }, []);
+  const asked = query.trim().toLowerCase();
+  const known = [...places.map(([name, label]) => ({ name: label, what: "place", to: href(name) })), ...more];
+  const all = asked
+    ? [
+        ...(ID.test(query.trim()) ? [{ name: query.trim(), what: "open", to: whereIs(query.trim()) }] : []),
+        ...known.filter((entry) => `${entry.name} ${entry.what}`.toLowerCase().includes(asked)),
+        { name: `Search for ${query.trim()}`, what: "search", to: href("search", "", { q: query.trim() }) },
+      ]
+    : known;
+  const entries = all.slice(0, 12);
+  const current = Math.min(chosen, entries.length - 1);
+  const open = (entry) => {
+    onClose();
+    location.hash = entry.to;
+  };
+  const onKeyDown = (e) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    if (by) choose(Math.max(0, Math.min(entries.length - 1, current + by)));
+    else if (e.key === "Enter" && entries[current]) open(entries[current]);
+    else return;
+    e.preventDefault();
+  };
+  return html`<${Dialog} label="Go to" onClose=${onClose}>
+    <input class="wide" type="text" autofocus role="combobox" aria-expanded="true" aria-controls="entries" aria-activedescendant=${`entry${current}`} aria-label="An id, a place, a session, a thread"
+      placeholder="An id, a place, a session, a thread" value=${query} onInput=${(e) => { setQuery(e.target.value); choose(0); }} onKeyDown=${onKeyDown} />
+    <ul class="entries" id="entries" role="listbox" aria-label="Where to" ref=${list}>
+      ${entries.map((entry, n) => html`<li id=${`entry${n}`} role="option" aria-selected=${n === current} onClick=${() => open(entry)}><span>${firstLine(entry.name, 80)}</span><span class="quiet">${entry.what}</span></li>`)}
+    </ul>
+  <//>`;
+}
