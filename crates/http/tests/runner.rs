@@ -9,4 +9,5 @@ mod pages;
 mod routes;
 mod schema;
 mod security;
+mod shell;
 mod world;
