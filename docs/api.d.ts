@@ -848,6 +848,38 @@ export type LinkedReport = {
   proposals: EntryReportOfAgent[];
 };
 
+/** A session in a list. */
+export type ListedSession = {
+  cwd: string | null;
+  ended_at: string | null;
+  ended_by: string | null;
+  /** The session it was copied from. */
+  fork_of: string | null;
+  harness: string;
+  last_at: string | null;
+  /** What it is called: its title, or its first words; empty where there is nothing to call it. */
+  name: string;
+  /** The command that resumes it in its own program. */
+  resume: string | null;
+  session: SessionKey;
+  shared_turns: number;
+  started_at: string | null;
+  title: string | null;
+  /** The number of turns first seen here, and of those shared with the session it was copied from. */
+  turns: number;
+  /** The version of its program. */
+  version: string | null;
+  workspace: string | null;
+  workspace_id: string | null;
+};
+
+/** Some items of a list. */
+export type ListedSessionPage = {
+  items: ListedSession[];
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  next: string | null;
+};
+
 /** A thread in a list. */
 export type ListedThread = {
   created_at: string;
@@ -1070,6 +1102,24 @@ export type OriginForm = "file" | "database" | "live" | "hook";
 /** The outcome of writing a memory. */
 export type Outcome = "new" | "same" | "forgotten" | "outranked";
 
+/** The turns of a session, in sections. */
+export type Outline = {
+  /** The number of the section, counted from 0, with the turn that was asked for. Null: it is in none. */
+  at: number | null;
+  sections: OutlineSection[];
+};
+
+/** Turns of a session, one behind the other. */
+export type OutlineSection = {
+  /** How long their words are, in bytes. */
+  bytes: number;
+  count: number;
+  /** Sent as `cursor` to the session's turns, with `count` as `limit`, it gives these turns. Null: the first ones. */
+  cursor: string | null;
+  /** The first turn. */
+  first: string;
+};
+
 /** What is there to see first: what was worked on, and what is being worked on now. */
 export type Overview = {
   home: string;
@@ -1250,6 +1300,16 @@ export type RecalledItemOfAgent = {
   thread: string | null;
 };
 
+/** What a program wrote for a turn. */
+export type RecordText = {
+  /** How many bytes it has. */
+  bytes: number;
+  /** There is more of it than is given: `heirloom show --raw` gives all of it, byte for byte. */
+  cut: boolean;
+  text: string;
+  turn: string;
+};
+
 /** Records of one class. */
 export type RecordsReport = {
   bytes: number;
@@ -1422,16 +1482,6 @@ export type SectionOverview = {
   section: string;
 };
 
-/** What is stored of one session. */
-export type SessionDetails = {
-  boundaries: BoundaryRow[];
-  lanes: LaneRow[];
-  records: RecordsReport[];
-  runs: RunRow[];
-  session: SessionReport;
-  sources: SourceReport[];
-};
-
 /** A session that was marked as over. */
 export type SessionEnded = {
   /** It was not over before. */
@@ -1498,13 +1548,6 @@ export type SessionReportOfAgent = {
   version: string | null;
   workspace: string | null;
   workspace_id: string | null;
-};
-
-/** Some items of a list. */
-export type SessionReportPage = {
-  items: SessionReport[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
-  next: string | null;
 };
 
 /** A session and what tells of it. */
@@ -1652,6 +1695,18 @@ export type StatusReport = {
   workspaces: number;
   /** What is wrong, each with what to do about it. */
   wrong: string[];
+};
+
+/** What is stored of one session. */
+export type StoredSession = {
+  boundaries: BoundaryRow[];
+  lanes: LaneRow[];
+  /** What it is called: its title, or its first words; empty where there is nothing to call it. */
+  name: string;
+  records: RecordsReport[];
+  runs: RunRow[];
+  session: SessionReport;
+  sources: SourceReport[];
 };
 
 /** Turns of one lane, one behind the other, in one thread. */
@@ -2557,14 +2612,14 @@ export interface Routes {
     path: {};
     query: { cursor?: string; harness?: string; limit?: number; since?: string; until?: string; workspace?: string };
     body: never;
-    reply: SessionReportPage;
+    reply: ListedSessionPage;
   };
   /** What is stored of one session: files, records, runs, results. */
   "GET /v1/sessions/{key}": {
     path: { key: string };
     query: {};
     body: never;
-    reply: SessionDetails;
+    reply: StoredSession;
   };
   /** Let one handoff take the place of what was said; nothing is deleted. */
   "POST /v1/sessions/{key}/compact": {
@@ -2584,6 +2639,13 @@ export interface Routes {
     query: {};
     body: {};
     reply: SessionEnded;
+  };
+  /** How many turns a session has, in sections, and how long they are: what a reader needs before the words. */
+  "GET /v1/sessions/{key}/outline": {
+    path: { key: string };
+    query: { at?: string };
+    body: never;
+    reply: Outline;
   };
   /** From its next prompt on, let a session belong to a thread. */
   "POST /v1/sessions/{key}/switch": {
@@ -2691,7 +2753,7 @@ export interface Routes {
     path: {};
     query: { cursor?: string; harness?: string; limit?: number; since?: string; until?: string; workspace?: string };
     body: never;
-    reply: SessionReportPage;
+    reply: ListedSessionPage;
   };
   /** Something that was said, with turns before and behind it. */
   "GET /v1/turns/{id}": {
@@ -2699,6 +2761,13 @@ export interface Routes {
     query: { around?: number };
     body: never;
     reply: TurnsReport;
+  };
+  /** What its program wrote for a turn, as text: at most 1 MiB, credentials redacted. */
+  "GET /v1/turns/{id}/record": {
+    path: { id: string };
+    query: {};
+    body: never;
+    reply: RecordText;
   };
   /** The agent's projects, the one last worked in first. */
   "GET /v1/workspaces": {

@@ -6,6 +6,7 @@ mod append;
 mod at_once;
 mod audited;
 mod bad_input;
+mod browser;
 mod compact;
 mod connect;
 mod connect_places;

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./vendor.js";
 import { href, whereIs } from "./address.js";
 import { get } from "./api.js";
-import { Dialog, program } from "./parts.js";
+import { Dialog, nameOf, program } from "./parts.js";
 import { firstLine } from "./words.js";
 
 const ID = /^(t[0-9a-f]+|n[0-9a-f]+|[mlpusr]:\S+|[a-z-]+[:/]\S+)$/;
@@ -14,7 +14,7 @@ export function Palette({ places, onClose }) {
   const list = useRef();
   useEffect(() => {
     const stop = new AbortController();
-    const sessions = get("/v1/sessions?limit=40", stop.signal).then(({ items }) => items.map((s) => ({ name: s.title || s.session, what: program(s.harness), to: href("session", s.session) })), () => []);
+    const sessions = get("/v1/sessions?limit=40", stop.signal).then(({ items }) => items.map((s) => ({ name: nameOf(s), what: program(s.harness), to: href("session", s.session) })), () => []);
     const threads = get("/v1/threads?limit=40", stop.signal).then(({ items }) => items.map((t) => ({ name: t.label, what: "thread", to: href("threads", t.thread) })), () => []);
     Promise.all([threads, sessions]).then((all) => setMore(all.flat()));
     return () => stop.abort();

@@ -69,7 +69,7 @@ export function Shown({ of: data, empty, children }) {
 }
 
 /** Names and what they are. */
-export const Facts = ({ of }) => html`<dl class="facts">${of.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+export const Facts = ({ of }) => html`<dl class="facts">${of.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false && !(Array.isArray(value) && !value.length)).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
 /** What was just done, with a way back. */
 export const said = signal(null);
@@ -107,6 +107,12 @@ export function stepKeys(selector) {
   };
   return { j: move(1), k: move(-1), ArrowDown: move(1), ArrowUp: move(-1) };
 }
+
+/** What a session is called. */
+export const nameOf = (session) => session.name || session.title || session.session;
+
+/** A scope or a thread's key, for people: `lindenblatt-api` of `workspace/lindenblatt-api--70d06c86`. */
+export const scopeName = (scope) => (scope === "agent" ? "everywhere" : (scope ?? "").replace(/^[a-z]+\//, "").replace(/--[0-9a-f]{8,}$/, ""));
 
 /** The last folder of a path. */
 export const folder = (path) => (path ? path.replace(/\/+$/, "").split("/").pop() || path : "");

@@ -156,6 +156,6 @@ export function Words({ text, plain = false }) {
 
 /** The first line of something, for lists. */
 export function firstLine(text, most = 160) {
-  const line = text.slice(0, most * 4).replace(/\s+/g, " ").trim();
+  const line = text.slice(0, most * 4).replace(/\*\*|^#+ |\n#+ /g, " ").replace(/\s+/g, " ").trim();
   return seen(line.length > most ? line.slice(0, most - 1) + "…" : line);
 }

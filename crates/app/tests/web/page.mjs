@@ -167,7 +167,7 @@ await check("an edit that rests on something older shows the newer text", async 
   await see("Changed by another window.");
   await page.getByRole("button", { name: "Keep mine" }).click();
   await page.getByRole("button", { name: "Save" }).click();
-  await see("Changed by this window.");
+  await page.locator("main .words", { hasText: "Changed by this window." }).waitFor();
 });
 
 await check("a loop is resolved and comes back", async () => {

@@ -2,12 +2,13 @@
 
 use heirloom_engine::clock::Millis;
 use heirloom_engine::moment::Edge;
+use heirloom_engine::redact::redact;
 use heirloom_engine::report::compact::CompactReport;
 use heirloom_engine::report::sessions::{SessionDetails, SessionEnded, SessionReport};
 use heirloom_engine::report::threads::SessionSwitched;
 use heirloom_engine::report::turns::ShownTurn;
 use heirloom_engine::scope::{LaneNo, RecordNo, SessionNo, TurnId};
-use heirloom_engine::transcript::read::{SessionFilter, TurnPlace};
+use heirloom_engine::transcript::read::{self, SessionFilter, TurnPlace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +71,25 @@ struct SessionsQuery {
     cursor: Option<String>,
 }
 
-fn sessions(asked: &Asked, query: SessionsQuery) -> Answer<Page<SessionReport>> {
+/// A session in a list.
+#[derive(Serialize, JsonSchema)]
+struct ListedSession {
+    #[serde(flatten)]
+    session: SessionReport,
+    /// What it is called: its title, or its first words; empty where there is nothing to call it.
+    name: String,
+}
+
+/// What is stored of one session.
+#[derive(Serialize, JsonSchema)]
+struct StoredSession {
+    #[serde(flatten)]
+    details: SessionDetails,
+    /// What it is called: its title, or its first words; empty where there is nothing to call it.
+    name: String,
+}
+
+fn sessions(asked: &Asked, query: SessionsQuery) -> Answer<Page<ListedSession>> {
     let engine = &asked.engine;
     let size = page::size(query.limit)?;
     let after = page::key::<(Option<Millis>, i64)>("sessions", query.cursor.as_deref())?;
@@ -83,11 +102,19 @@ fn sessions(asked: &Asked, query: SessionsQuery) -> Answer<Page<SessionReport>> 
         limit: Some(size + 1),
     };
     let found = engine.sessions(&filter)?.sessions;
-    Ok(page::of_more("sessions", found, size, |session| (session.row.last_at, session.row.no.0)))
+    let names = engine.read(|tx| read::names_of(tx, found.iter().map(|session| &session.row)))?;
+    let named = found.into_iter().zip(names).map(|(session, name)| ListedSession { session, name: redacted(&name) });
+    Ok(page::of_more("sessions", named.collect(), size, |listed| (listed.session.row.last_at, listed.session.row.no.0)))
 }
 
-fn session(asked: &Asked, _: Nothing) -> Answer<SessionDetails> {
-    Ok(asked.engine.session(asked.at("key"))?)
+fn session(asked: &Asked, _: Nothing) -> Answer<StoredSession> {
+    let details = asked.engine.session(asked.at("key"))?;
+    let name = redacted(&details.name);
+    Ok(StoredSession { details, name })
+}
+
+fn redacted(name: &str) -> String {
+    redact(name).into_owned()
 }
 
 #[derive(Deserialize, JsonSchema)]

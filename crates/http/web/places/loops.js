@@ -3,7 +3,7 @@ import { html, useState } from "../vendor.js";
 import { at, go, href } from "../address.js";
 import { act, asking, part, useData } from "../api.js";
 import { useKeys } from "../keys.js";
-import { Chip, Facts, Heading, Ref, say, sayWrong, Shown, stepKeys, When } from "../parts.js";
+import { Chip, Facts, Heading, Ref, say, sayWrong, scopeName, Shown, stepKeys, When } from "../parts.js";
 import { firstLine, Words } from "../words.js";
 
 let last = null;
@@ -55,7 +55,7 @@ export function LoopLine({ item }) {
   };
   return html`<li data-loop=${item.id} class=${goes ? "going" : ""}>
     <a class="step main" href=${href("loops", item.id)}>${firstLine(item.title || item.text || item.id)}</a>
-    <span class="quiet">${due && html`<${Chip} tone=${late ? "late" : ""}>due ${due}<//> `}${item.scope ?? item.thread ?? ""}${item.since && html` · <${When} at=${item.since} form="near" />`}</span>
+    <span class="quiet">${due && html`<${Chip} tone=${late ? "late" : ""}>due ${due}<//> `}${scopeName(item.scope ?? item.thread)}${item.since && html` · <${When} at=${item.since} form="near" />`}</span>
     <button class="small resolve" disabled=${goes} aria-label=${`Resolve ${item.title}`} onClick=${done}>Resolve <kbd>r</kbd></button></li>`;
 }
 
@@ -85,7 +85,7 @@ function Loop({ id }) {
   };
   return html`<${Shown} of=${loop}>${(item) => html`
     <${Heading} up=${html`<a href=${href("loops")}>Loops</a>`}>${firstLine(item.title, 300)}<//>
-    <${Facts} of=${[["State", item.status ?? "open, without a file yet"], ["Due", item.due ?? item.fields?.due], ["Where", item.scope ?? item.thread], ["File", item.path], ["Said in", (item.turns ?? from.body?.source?.turns ?? []).map((turn) => html`<${Ref} id=${turn} /> `)], ["Wrong", item.problem]]} />
+    <${Facts} of=${[["State", item.status ?? "open, without a file yet"], ["Due", item.due ?? item.fields?.due], ["Where", scopeName(item.scope ?? item.thread)], ["File", item.path], ["Said in", (item.turns ?? from.body?.source?.turns ?? []).map((turn) => html`<${Ref} id=${turn} /> `)], ["Wrong", item.problem]]} />
     <${Words} text=${item.body ?? item.text ?? ""} />
     ${item.status === "resolved"
       ? html`<p><button onClick=${() => { last = { id, title: item.title }; reopen(); }}>Open again</button></p>`

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "../vendor.js";
 import { at, go, href } from "../address.js";
 import { act, asking, part, read, useData } from "../api.js";
 import { useKeys } from "../keys.js";
-import { Chip, Facts, Heading, Ref, say, sayWrong, Shown, stepKeys, When } from "../parts.js";
+import { Chip, Facts, Heading, Ref, say, sayWrong, scopeName, Shown, stepKeys, When } from "../parts.js";
 import { firstLine, seen, Words } from "../words.js";
 
 const CLASSES = ["preference", "identity", "fact", "procedure", "blocker", "reference"];
@@ -33,7 +33,7 @@ function List() {
       const shown = items.filter((m) => !wanted || `${m.title} ${m.path} ${m.fields?.summary ?? ""} ${(m.fields?.tags ?? []).join?.(" ") ?? ""}`.toLowerCase().includes(wanted));
       return html`<ul class="rows">${shown.map((m) => html`<li key=${m.path}>
         <a class=${"step main" + (m.status === "superseded" ? " done" : "")} href=${href("memory", m.id ?? m.path)}>${m.fields?.pinned === true && "📌 "}${firstLine(m.title)}</a>
-        <span class="quiet"><${Chip}>${m.class}<//>${m.stale && html`<${Chip} tone="late">grew old<//>`}${m.status === "superseded" && html`<${Chip}>superseded<//>`} ${m.scope} ${m.fields?.observed ? html`· <${When} at=${String(m.fields.observed)} form="near" />` : ""}</span></li>`)}</ul>
+        <span class="quiet"><${Chip}>${m.class}<//>${m.stale && html`<${Chip} tone="late">grew old<//>`}${m.status === "superseded" && html`<${Chip}>superseded<//>`} ${scopeName(m.scope)} ${m.fields?.observed ? html`· <${When} at=${String(m.fields.observed)} form="near" />` : ""}</span></li>`)}</ul>
       ${!shown.length && html`<p class="empty">None has these words.</p>`}${next && html`<p class="quiet">The first 300. Search finds the others.</p>`}`;
     }}<//>`;
 }
@@ -76,7 +76,7 @@ function One({ id }) {
     const { pinned, supersedes, superseded_by: by, confidence, observed, source: _, ...rest } = m.fields ?? {};
     const source = from.body?.source;
     const ids = (value) => (value ? [value].flat().map((one) => html`<${Ref} id=${String(one)} /> `) : null);
-    const more = Object.entries(rest).filter(([name, value]) => !["id", "class", "status", "title", "scope", "summary", "verified"].includes(name) && ["string", "number"].includes(typeof value));
+    const more = Object.entries(rest).filter(([name, value]) => !["id", "class", "status", "title", "scope", "summary", "verified", "verification", "format", "flush"].includes(name) && ["string", "number"].includes(typeof value));
     return html`
       <${Heading} up=${html`<a href=${href("memory")}>Memory</a>`}>${firstLine(m.title, 300)}<//>
       <p><${Chip}>${m.class}<//> <${Chip}>${m.status}<//> ${m.stale && html`<${Chip} tone="late">grew old<//>`} ${pinned === true && html`<${Chip}>pinned<//>`}</p>
@@ -85,6 +85,6 @@ function One({ id }) {
       <h2>Where it comes from</h2>
       <${Facts} of=${[["How", source && (FROM[source.type] ?? source.type)], ["Said in", source?.turns?.length > 0 && ids(source.turns)], ["Session", source?.session && html`<${Ref} id=${source.session} />`], ["Summary", source?.node && html`<${Ref} id=${source.node} />`], ["Seen", observed && html`<${When} at=${String(observed)} />`], ["Sure", confidence != null && `${Math.round(confidence * 100)} %`], ["By hand", m.by_hand && "a person changed it last"]]} />
       <h2>How it stands</h2>
-      <${Facts} of=${[["Holds", m.scope === "agent" ? "everywhere" : m.scope], ["Took the place of", ids(supersedes)], ["Superseded by", ids(by)], ["Looked at", m.verification], ["Good until", m.fresh_until && html`<${When} at=${m.fresh_until} />`], ["File", m.path], ["Wrong", m.problem], ...more.map(([name, value]) => [name.replaceAll("_", " "), seen(String(value))])]} />`;
+      <${Facts} of=${[["Holds", scopeName(m.scope)], ["Took the place of", ids(supersedes)], ["Superseded by", ids(by)], ["Looked at", m.verification], ["Good until", m.fresh_until && html`<${When} at=${m.fresh_until} />`], ["File", m.path], ["Wrong", m.problem], ...more.map(([name, value]) => [name.replaceAll("_", " "), seen(String(value))])]} />`;
   }}<//>`;
 }

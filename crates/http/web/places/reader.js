@@ -4,7 +4,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor.js
 import { at, go, href } from "../address.js";
 import { asking, get, part, useData } from "../api.js";
 import { useKeys } from "../keys.js";
-import { Chip, Facts, folder, Heading, many, number, program, Ref, say, sayWrong, Shown, When, Wrong } from "../parts.js";
+import { Chip, Facts, folder, Heading, many, nameOf, number, program, Ref, say, sayWrong, Shown, When, Wrong } from "../parts.js";
 import { Strata } from "./node.js";
 import { firstLine, seen, Words } from "../words.js";
 
@@ -180,9 +180,10 @@ export function Reader() {
   const resume = details.body?.session.resume;
   const copy = () => navigator.clipboard.writeText(resume).then(() => say("Copied"), () => say(resume));
   return html`
-    <${Shown} of=${details}>${({ session: s, runs, lanes }) => html`
-      <${Heading} up=${html`<a href=${href("timeline")}>Timeline</a>`} more=${html`<button class="small" onClick=${() => setFinds(true)}>Find <kbd>f</kbd></button>`}>${firstLine(s.title || s.session, 300)}<//>
-      <${Facts} of=${[["Program", `${program(s.harness)}${s.version ? " " + s.version : ""}`], ["Began", html`<${When} at=${s.started_at} />`], ["Last", html`<${When} at=${s.last_at} />`], ["Folder", s.cwd && html`<span title=${s.cwd}>${folder(s.cwd)}</span>`], ["Turns", number(s.turns + s.shared_turns)], ["Prompts", number(runs.length)], ["Sub-agents", lanes.length > 1 && number(lanes.length - 1)], ["Copied from", s.fork_of && html`<${Ref} id=${s.fork_of} />`], ["Thread", above.body?.thread && html`<a href=${href("threads", above.body.thread.thread)}>${above.body.thread.label}</a>`], ["Go on with it", resume && html`<button class="link" onClick=${copy}><code>${resume}</code></button>`]]} />`}<//>
+    <${Shown} of=${details}>${({ session: s, name, runs, lanes }) => html`
+      <${Heading} up=${html`<a href=${href("timeline")}>Timeline</a>`} more=${html`<button class="small" onClick=${() => setFinds(true)}>Find <kbd>f</kbd></button>`}>${firstLine(nameOf({ ...s, name }), 300)}<//>
+      <${Facts} of=${[["Program", `${program(s.harness)}${s.version ? " " + s.version : ""}`], ["Began", html`<${When} at=${s.started_at} />`], ["Last", html`<${When} at=${s.last_at} />`], ["Folder", s.cwd && html`<span title=${s.cwd}>${folder(s.cwd)}</span>`], ["Turns", number(s.turns + s.shared_turns)], ["Prompts", number(runs.length)], ["Sub-agents", lanes.length > 1 && number(lanes.length - 1)], ["Copied from", s.fork_of && html`<${Ref} id=${s.fork_of} />`], ["Thread", above.body?.thread && html`<a href=${href("threads", above.body.thread.thread)}>${above.body.thread.label}</a>`], ["Key", s.session]]} />
+      ${resume && html`<p><span class="quiet">Go on with it:</span> <button class="link" title="Copy" onClick=${copy}><code>${resume}</code></button></p>`}`}<//>
     ${above.body?.nodes?.length > 0 && html`<${Strata} nodes=${above.body.nodes} />`}
     ${finds && html`<${Find} name=${id} onClose=${() => setFinds(false)} />`}
     ${outline.problem && html`<${Wrong} problem=${outline.problem} />`}

@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "../vendor.js";
 import { at, go } from "../address.js";
 import { act, asking, part, Problem, read, useData } from "../api.js";
 import { useKeys } from "../keys.js";
-import { Chip, Heading, many, Ref, say, sayWrong, Shown, When } from "../parts.js";
+import { Chip, Heading, many, Ref, say, sayWrong, scopeName, Shown, When } from "../parts.js";
 import { seen, Words } from "../words.js";
 
 /** What was decided in this tab, newest last. */
@@ -105,12 +105,12 @@ export function Review() {
     <${Heading} more=${item && html`<span class="quiet">${index + 1} of ${waiting.body?.next ? "more than " : ""}${items.length}</span>`}>Review<//>
     <${Shown} of=${waiting}>${() => (!item ? html`<p class="empty">Nothing waits for you.${decided.length ? html` <button class="small" onClick=${() => undo()}>Undo the last <kbd>z</kbd></button>` : ""}</p>` : html`
       <div class="two review" key=${item.id}><section class="card" aria-label="What waits">
-        <p><${Chip}>${KINDS[item.kind] ?? item.kind}<//> <${Chip}>${item.class ?? ""}<//> <${Chip}>${item.scope ?? ""}<//>${item.confidence != null && html`<span class="quiet"> ${Math.round(item.confidence * 100)} % sure</span>`}${item.seen > 1 && html`<span class="quiet"> · noticed ${many(item.seen, "time")}</span>`}</p>
+        <p><${Chip}>${KINDS[item.kind] ?? item.kind}<//> <${Chip}>${item.class ?? ""}<//> <${Chip}>${scopeName(item.scope)}<//>${item.confidence != null && html`<span class="quiet"> ${Math.round(item.confidence * 100)} % sure</span>`}${item.seen > 1 && html`<span class="quiet"> · noticed ${many(item.seen, "time")}</span>`}</p>
         <h2>${seen(item.title)}</h2>
         ${edits ? html`<${Edit} item=${item} onDone=${() => setEdits(false)} />` : item.entries.map((text) => html`<div class="entry added"><${Words} text=${text} /></div>`)}
         ${item.replaces.map((older) => html`<div class="entry removed"><p class="quiet">in place of <${Ref} id=${older.id} /></p><${Words} text=${older.text} /></div>`)}
         ${item.problem && html`<p class="notice">${seen(item.problem)}</p>`}
         ${!edits && html`<p class="act"><button class="first" onClick=${() => decide("accept")}>Accept <kbd>y</kbd></button> <button onClick=${() => decide("reject")}>Reject <kbd>n</kbd></button> <button onClick=${() => setEdits(true)}>Edit <kbd>e</kbd></button> <button onClick=${() => undo()} disabled=${!decided.length}>Undo <kbd>z</kbd></button></p>`}
-        <p class="quiet">${item.path ?? ""}${item.since && html` · waits since <${When} at=${item.since} form="near" />`}</p>
+        <p class="quiet">${item.path && html`${item.path} · `}${item.since && html`waits since <${When} at=${item.since} form="near" />`}</p>
       </section><aside aria-label="Where it was said"><h2>Where it was said</h2><${Evidence} turns=${item.turns} /></aside></div>`)}<//>`;
 }

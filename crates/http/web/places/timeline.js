@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "../vendor.js";
 import { at, go, href } from "../address.js";
 import { asking, get, useData } from "../api.js";
 import { useKeys } from "../keys.js";
-import { Chip, dayOf, folder, Heading, many, program, sayWrong, Shown, stepKeys, When } from "../parts.js";
+import { Chip, dayOf, folder, Heading, many, nameOf, program, sayWrong, Shown, stepKeys, When } from "../parts.js";
 import { firstLine } from "../words.js";
 
 export function Timeline() {
@@ -33,9 +33,9 @@ export function Timeline() {
       }
       const onMore = () => get(asking(path, {}) + `&cursor=${goesOn}`).then((page) => setMore({ path, items: [...extra.items, ...page.items], next: page.next }), sayWrong);
       return html`${[...days].map(([day, sessions]) => html`<section key=${day}><h2>${day}</h2><ul class="rows">${sessions.map((s) => html`<li key=${s.session}>
-        <a class="step main" href=${href("session", s.session)}>${firstLine(s.title || s.session)}</a>
+        <a class="step main" href=${href("session", s.session)}>${firstLine(nameOf(s))}</a>
         <span class="bar" aria-hidden="true"><span style=${{ width: `${Math.max(2, Math.sqrt(s.turns / longest) * 100)}%` }}></span></span>
-        <span class="quiet"><${Chip}>${program(s.harness)}<//> ${many(s.turns + s.shared_turns, "turn")} · ${folder(s.cwd)} · <${When} at=${s.started_at} form="hour" />–<${When} at=${s.last_at} form="hour" /></span></li>`)}</ul></section>`)}
+        <span class="quiet"><${Chip}>${program(s.harness)}<//> ${many(s.turns + s.shared_turns, "turn")}${s.cwd && ` · ${folder(s.cwd)}`} · ${s.started_at && dayOf.format(new Date(s.started_at)) === day && html`<${When} at=${s.started_at} form="hour" />–`}<${When} at=${s.last_at} form="hour" /></span></li>`)}</ul></section>`)}
         ${goesOn && html`<p><button onClick=${onMore}>More</button></p>`}`;
     }}<//>`;
 }

@@ -1,0 +1,158 @@
+//! The page: that the command gives its address, and in a real browser what it shows and does. The browser is installed by
+//! `scripts/browser`; without it those tests fail and say so.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::world::{HEIRLOOM, World};
+
+/// A home with the demo's sessions and a service with a port.
+struct Served {
+    world: World,
+    home: String,
+    service: Child,
+}
+
+impl Served {
+    fn with_demo() -> Served {
+        let world = World::new();
+        world.says(0, &["up", "--demo"]);
+        let home = world.test.user().join(".cache/heirloom/demo/home");
+        let home = home.to_str().unwrap().to_owned();
+        let mut command = world.test.command(HEIRLOOM.as_ref());
+        command.args(["serve", "--port", "0", "--home", &home]);
+        let service = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let served = Served { world, home, service };
+        let until = Instant::now() + Duration::from_secs(30);
+        while !is_running(&served) {
+            assert!(Instant::now() < until, "the service does not begin");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        served
+    }
+
+    fn address(&self) -> String {
+        let page = self.world.json(&["--home", &self.home, "ui"]);
+        assert_eq!((page["opened"].as_bool(), page["seconds"].as_u64()), (Some(false), Some(60)));
+        page["address"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.service.kill();
+        let _ = self.service.wait();
+    }
+}
+
+fn is_running(served: &Served) -> bool {
+    let out = served.world.run(&["--home", &served.home, "--json", "service", "status"]);
+    serde_json::from_str::<Value>(&out.stdout).is_ok_and(|said| said["running"] == true)
+}
+
+/// What a port of this machine answers: status and body.
+fn ask(port: &str, method: &str, path: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut got = String::new();
+    stream.read_to_string(&mut got).unwrap();
+    let (head, body) = got.split_once("\r\n\r\n").unwrap();
+    (head[9..12].parse().unwrap(), body.to_owned())
+}
+
+#[test]
+fn the_command_gives_an_address_that_opens_the_page_once() {
+    let served = Served::with_demo();
+    let address = served.address();
+    let (origin, code) = address.split_once("/#").unwrap();
+    let port = origin.strip_prefix("http://127.0.0.1:").unwrap();
+    let (status, document) = ask(port, "GET", "/", "");
+    assert!(status == 200 && document.contains("/web/app.js") && !document.contains("redis"), "{document}");
+    assert_eq!(ask(port, "GET", "/v1/now", "").0, 401);
+    let bring = json!({ "code": code }).to_string();
+    let (status, opened) = ask(port, "POST", "/v1/session", &bring);
+    let opened: Value = serde_json::from_str(&opened).unwrap();
+    assert_eq!((status, opened["agents"][0].as_str()), (200, Some("main")));
+    assert_eq!(ask(port, "POST", "/v1/session", &bring).0, 409, "a code is good once");
+
+    // For people: the address alone on standard output, so that it can be handed on.
+    let out = served.world.run(&["--home", &served.home, "ui", "--no-open"]);
+    assert_eq!(out.status, Some(0), "{out:?}");
+    assert!(out.stdout.trim().starts_with(&format!("{origin}/#hlm_")) && out.stdout.lines().count() == 1, "{out:?}");
+    assert!(out.stderr.contains("60 seconds"), "{out:?}");
+}
+
+#[test]
+fn a_home_that_is_not_there_has_no_page() {
+    let world = World::new();
+    let value = world.json_of(4, &["ui"]);
+    assert_eq!(value["error"]["kind"], "not-found", "{value}");
+}
+
+/// The folder of playwright-core and the browser. `Err`: what is missing.
+fn browser() -> Result<(PathBuf, PathBuf), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = std::env::var_os("HEIRLOOM_BROWSER").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| {
+        root.join(std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from)).join("browser")
+    });
+    let playwright = folder.join("node_modules/playwright-core");
+    if !playwright.join("package.json").exists() {
+        return Err(format!("playwright-core is not in {}: run scripts/browser", folder.display()));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
+    let found = ["chromium", "chromium-browser", "google-chrome"]
+        .iter()
+        .flat_map(|name| std::env::split_paths(&path).map(move |folder| folder.join(name)));
+    let chromium = named.into_iter().chain(found).find(|file| file.exists());
+    Ok((playwright, chromium.ok_or("there is no Chromium: run scripts/browser")?))
+}
+
+#[test]
+#[ignore = "needs Chromium and playwright-core: scripts/browser"]
+fn every_place_shows_acts_and_asks_for_nothing_elsewhere() {
+    let (playwright, chromium) = browser().unwrap_or_else(|missing| panic!("{missing}"));
+    let served = Served::with_demo();
+    let at = |args: &[&str]| served.world.says(0, &[&["--home", served.home.as_str()], args].concat());
+    let mut lines = vec![
+        json!({"session": "hostile", "id": "h1", "text": "<script>globalThis.pwned=1</script><img src=x \
+            onerror=\"globalThis.pwned=2\"><iframe src=https://evil.example></iframe>"}),
+        json!({"session": "hostile", "id": "h2", "role": "assistant", "text": "[click](javascript:globalThis.pwned=3) and \
+            [safe](https://example.org/a) and ![pic](https://evil.example/x.png) \u{202e}gnp.exe \u{1b}[31mred zero\u{200b}width"}),
+        json!({"session": "hostile", "id": "h3", "text": "x".repeat(5_000_000)}),
+    ];
+    for n in 0..3000 {
+        let heron = if n % 500 == 7 { "A heron stood here. " } else { "" };
+        let words = "Words and words. ".repeat(n % 40);
+        let role = if n % 2 == 0 { "user" } else { "assistant" };
+        let text = format!("Turn {n} of the long one. {heron}{words}");
+        lines.push(json!({"session": "long", "id": format!("n{n}"), "role": role, "text": text}));
+    }
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let out = served.world.feed(&["--home", &served.home, "append"], lines.as_bytes());
+    assert_eq!(out.status, Some(0), "{}", out.stderr);
+    at(&["remember", "--class", "preference", "Answer in short sentences"]);
+    let sessions = served.world.json(&["--home", &served.home, "session", "list"]);
+    let sessions = sessions["sessions"].as_array().unwrap();
+    let codex = sessions.iter().find(|s| s["session"].as_str().unwrap().starts_with("codex:")).unwrap();
+    at(&["context", "--session", codex["session"].as_str().unwrap(), "--prompt", "why did we drop redis"]);
+
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web/page.mjs");
+    let mut node = Command::new("node");
+    node.arg(script).env("ADDRESS", served.address()).env("PLAYWRIGHT", playwright).env("CHROMIUM", chromium);
+    let out = node.output().expect("Node is there: scripts/browser needs it, too");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{said}\n{}", String::from_utf8_lossy(&out.stderr));
+    assert!(said.lines().filter(|line| line.starts_with("ok ")).count() >= 20, "{said}");
+}
