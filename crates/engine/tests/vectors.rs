@@ -610,7 +610,7 @@ fn what_is_forgotten_leaves_no_vector() {
     let plan = forget::plan(&at, &Request { wish, global_ids: &global_ids }, &mut |_| {}).unwrap();
     forget::carry_out(&at.lock().unwrap(), &plan).unwrap();
     let mut index = story.index();
-    forget::finish(&at, Some(&mut index)).unwrap();
+    forget::finish(&at, Some(&mut index), true).unwrap();
     assert_eq!(traces(), 0, "not even in a page that is not used any more");
     story.follow(&mut index);
     let turns = TurnsWithin::default();

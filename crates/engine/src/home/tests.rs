@@ -446,6 +446,19 @@ fn one_holder_at_a_time() {
     assert!(!outside.exists());
 }
 
+#[test]
+fn a_holder_that_does_not_go_on_is_named() {
+    let (_dir, home) = new_home();
+    let held = home.lock("files-main").unwrap();
+    let began = Instant::now();
+    let error = home.lock_within("files-main", Duration::from_millis(40)).unwrap_err();
+    assert!(began.elapsed() >= Duration::from_millis(40));
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert!(error.to_string().contains(&format!("(process {})", std::process::id())), "{error}");
+    drop(held);
+    assert!(!home.lock("files-main").unwrap().was_abandoned());
+}
+
 /// A file that is constantly exchanged for another is always read whole, as one or the other.
 #[test]
 fn a_replaced_file_is_never_an_error() {

@@ -9,7 +9,7 @@ use super::{Instance, Settings};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::forget;
-use crate::home::{Home, HomeOptions, layout};
+use crate::home::{Home, HomeOptions, Place, layout};
 use crate::ledger::{Ledger, Open};
 use crate::program::Program;
 use crate::scope::AgentNo;
@@ -173,6 +173,13 @@ impl Instance {
 
     fn of(home: Home, ledger: Ledger, options: Options, read_only: bool) -> Result<Instance> {
         let settings = (options.settings)(&home)?;
+        let ledger = match read_only {
+            true => ledger,
+            false => {
+                let place = Place::of(&home, &layout::RUNTIME_DB, ledger.path())?;
+                ledger.held_at(place)
+            }
+        };
         Ok(Instance {
             home,
             ledger,
@@ -192,15 +199,16 @@ impl Instance {
             self.listener.notice(&Notice::SpoolLeft(&e));
         }
         for agent_no in forget::unfinished(&self.ledger)? {
-            if let Err(e) = self.finish_forgetting(agent_no) {
+            if let Err(e) = self.finish_forgetting(agent_no, true) {
                 self.listener.notice(&Notice::ForgettingLeft(&e));
             }
         }
         Ok(self)
     }
 
-    /// Takes what an agent's `forget` took out of the ledger out of files, index, logs and backups.
-    pub fn finish_forgetting(&self, agent_no: AgentNo) -> Result<()> {
+    /// Takes what an agent's `forget` took out of the ledger out of files, index, logs and backups. What fails is tried
+    /// again by the next command, or, with `pause`, by one in ten minutes.
+    pub fn finish_forgetting(&self, agent_no: AgentNo, pause: bool) -> Result<()> {
         let mut known = self.agents()?.into_iter();
         let Some(agent) = known.find(|a| self.agent_no(a).is_ok_and(|no| no == Some(agent_no))) else {
             return Ok(());
@@ -208,9 +216,9 @@ impl Instance {
         let zone = self.settings.zone.clone();
         let at = AssistantHome::create(&self.home, &self.ledger, &agent, agent_no, "cli forget", zone)?;
         let mut index = if self.index_path()?.exists() { Some(self.index()?) } else { None };
-        forget::finish(&at, index.as_deref_mut()).map(drop).map_err(|e| {
-            e.hint("it is gone from the ledger; the rest is done by a command in ten minutes, or by running this again")
-        })
+        forget::finish(&at, index.as_deref_mut(), pause)
+            .map(drop)
+            .map_err(|e| e.hint("it is gone from the ledger; the next command does the rest"))
     }
 
     /// The search index's file.

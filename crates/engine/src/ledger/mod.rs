@@ -29,6 +29,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, ErrorKind, Result};
+use crate::home::Place;
 use crate::sqlite::{open_for_reading, wal_path};
 
 pub use audit::Audit;
@@ -74,6 +75,8 @@ pub struct Ledger {
     how: Open,
     /// Something was written, so the cache is that of writing.
     has_written: AtomicBool,
+    /// Where its file has to be for a write to be acknowledged.
+    place: Option<Place>,
 }
 
 /// A consistent view of the ledger; every statement of one closure sees the same state.
@@ -157,7 +160,18 @@ impl Ledger {
             id,
             how,
             has_written: AtomicBool::new(false),
+            place: None,
         })
+    }
+
+    /// The same ledger, which acknowledges nothing once its file is not at its place any more.
+    pub fn held_at(mut self, place: Place) -> Ledger {
+        self.place = Some(place);
+        self
+    }
+
+    fn check_place(&self) -> Result<()> {
+        self.place.as_ref().map_or(Ok(()), Place::check)
     }
 
     /// The permanent id of this ledger; derived stores record which ledger they were made from.
@@ -194,6 +208,7 @@ impl Ledger {
     /// Runs `f` in one write transaction and records the reason in the same one. An error from `f`, or from writing the
     /// audit row, rolls everything back.
     pub fn write<T>(&self, why: Audit, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
+        self.check_place()?;
         let mut conn = self.main();
         if !self.has_written.swap(true, Ordering::Relaxed) {
             conn.execute_batch(WRITING)?;
@@ -204,6 +219,8 @@ impl Ledger {
         let detail = std::mem::take(&mut write.detail);
         audit::append(&tx, self.clock.now(), why, detail)?;
         tx.commit()?;
+        // Committed into a file that is not the home's any more is not stored.
+        self.check_place()?;
         Ok(out)
     }
 

@@ -424,6 +424,10 @@ impl Appender<'_> {
         }
         let position = match record.bytes {
             RecordBytes::New { position, .. } => position,
+            // What a hook told has no other id than its place.
+            RecordBytes::Stored { record_no } if at.origin.form == OriginForm::Hook => tx
+                .prepare_cached("SELECT position FROM records WHERE record_no = ?1")?
+                .query_row([record_no], |r| r.get(0))?,
             RecordBytes::Stored { .. } => 0,
         };
         for planned in record.turns {
