@@ -437,12 +437,37 @@ fn an_answer_told_beside_a_large_store_comes_behind_it() {
         ledger.query_row("SELECT text_length FROM turns ORDER BY turn_no DESC LIMIT 1", [], |r| r.get(0)).unwrap();
     assert_eq!(last, answer.len() as i64);
     m.write(&[answered]);
-    m.world.import(0, &[&m.transcript]);
+    m.world.says(0, &["import"]);
     assert_eq!(m.counts(), (4, 0, 1));
     // Told again, the store has it already.
     m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": answer}));
     m.at_rest();
     assert_eq!(m.counts(), (4, 0, 2));
+    m.verified();
+}
+
+/// What waits in the spool is removed only after it is stored.
+#[test]
+fn a_spooled_payload_stays_until_it_is_stored() {
+    let m = Machine::new();
+    let ledger = Connection::open(m.world.ledger()).unwrap();
+    let files = || fs::read_dir(m.world.test.home().join("spool")).unwrap().count();
+    let payload = m.payload("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "Where is the barn door?"}));
+    let payload = payload.to_string();
+    let header = json!({"v": 1, "harness": "claude-code", "event": "UserPromptSubmit", "at": 1_795_344_540_000_i64,
+                        "bytes": payload.len()});
+    let name = m.world.test.home().join("spool/1795344540000-0123456789abcdef.hook");
+    fs::write(&name, format!("{header}\n{payload}")).unwrap();
+    // Nothing can be stored of it.
+    ledger
+        .execute_batch("CREATE TRIGGER full BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        .unwrap();
+    let said = m.world.run(&["status"]);
+    assert!(said.stderr.contains("in the spool is not stored yet"), "{}", said.stderr);
+    assert_eq!((files(), m.counts().0), (1, 0));
+    ledger.execute_batch("DROP TRIGGER full").unwrap();
+    m.world.says(0, &["status"]);
+    assert_eq!((files(), m.counts().0), (0, 1));
     m.verified();
 }
 

@@ -210,7 +210,13 @@ fn tiling(tx: &Read, report: &mut Report) -> Result<()> {
     )?;
     let mut rows = statement.query([])?;
     let mut expected: Option<(StreamNo, i64, i64)> = None;
-    let mut newest: HashMap<StreamNo, (i64, i64, String)> = HashMap::new();
+    // The end of the newest generation of the stream at hand: nothing is kept of the streams before it.
+    let mut newest: Option<(StreamNo, i64, i64, String)> = None;
+    let ends = |newest: Option<(StreamNo, i64, i64, String)>, report: &mut Report| {
+        if let Some((_, end, next, path)) = newest.filter(|(_, end, next, _)| end != next) {
+            report.damaged(path, format!("the cursor stands at {next}, the records end at {end}"));
+        }
+    };
     while let Some(r) = rows.next()? {
         let (stream, generation, position, length): (StreamNo, i64, i64, i64) =
             (r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?);
@@ -228,10 +234,14 @@ fn tiling(tx: &Read, report: &mut Report) -> Result<()> {
         }
         let end = if rows_of_a_table { position + 1 } else { position + length };
         expected = Some((stream, generation, end));
+        if newest.as_ref().is_some_and(|(before, ..)| *before != stream) {
+            ends(newest.take(), report);
+        }
         if generation == r.get::<_, i64>(5)? {
-            newest.insert(stream, (end, r.get(6)?, path));
+            newest = Some((stream, end, r.get(6)?, path));
         }
     }
+    ends(newest, report);
     let mut statement = tx.prepare(
         "SELECT path, next FROM streams st JOIN sources USING (source_no) WHERE next > 0 AND NOT EXISTS (
            SELECT 1 FROM records r WHERE r.stream_no = st.stream_no AND r.generation = st.generation)",
@@ -240,11 +250,6 @@ fn tiling(tx: &Read, report: &mut Report) -> Result<()> {
     while let Some(r) = rows.next()? {
         let path = String::from_utf8_lossy(&r.get::<_, Vec<u8>>(0)?).into_owned();
         report.damaged(path, format!("the cursor stands at {}, there are no records", r.get::<_, i64>(1)?));
-    }
-    for (end, next, path) in newest.into_values() {
-        if end != next {
-            report.damaged(path, format!("the cursor stands at {next}, the records end at {end}"));
-        }
     }
     Ok(())
 }

@@ -9,11 +9,11 @@ use super::{Instance, Settings};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::forget;
-use crate::home::{Home, HomeOptions, Place, layout};
+use crate::home::{Home, HomeOptions, Kind, Place, RelPath, layout};
 use crate::ledger::{Ledger, Open};
 use crate::program::Program;
 use crate::scope::AgentNo;
-use crate::tree::AssistantHome;
+use crate::tree::{AssistantHome, LARGEST_FILE};
 
 /// What a home is opened with.
 #[derive(Clone)]
@@ -155,6 +155,7 @@ impl Instance {
     fn whole(home: Home, options: Options, read_only: bool) -> Result<Instance> {
         let path = home.file_path(&layout::RUNTIME_DB)?;
         let how = if read_only { Open::ReadOnly } else { Open::Full };
+        let lost = !read_only && !path.exists() && had_a_ledger(&home)?;
         if !read_only {
             // Made by us first, so that it and the logs SQLite puts beside it are private from the first byte on.
             if !path.exists() {
@@ -168,6 +169,10 @@ impl Instance {
                 .hint("it is left as it is; put a copy of it back from your backup, or move it away and run ⟨up⟩"),
             _ => e,
         })?;
+        if lost {
+            ledger.note_made_anew("opening")?;
+            options.listener.notice(&Notice::LedgerMadeAnew);
+        }
         Instance::of(home, ledger, options, read_only)
     }
 
@@ -225,6 +230,31 @@ impl Instance {
     pub fn index_path(&self) -> Result<PathBuf> {
         self.home.file_path(&layout::INDEX_DB)
     }
+}
+
+/// Whether there is something in the home that only a ledger makes: an index, a log of the ledger, a backup, a page with
+/// a managed block.
+fn had_a_ledger(home: &Home) -> Result<bool> {
+    let list = |path: &RelPath| match home.list(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        listed => listed,
+    };
+    let made = |name: &str| name.starts_with("runtime") || name.starts_with("index") || name == "connected.json";
+    let state = list(&layout::STATE)?;
+    if state.iter().any(|e| e.kind == Kind::File && e.name.to_str().is_some_and(made))
+        || list(&layout::BACKUPS)?.iter().any(|e| e.kind == Kind::File)
+    {
+        return Ok(true);
+    }
+    for agent in list(&layout::WORKSPACES)? {
+        let Some(name) = agent.name.to_str().filter(|_| agent.kind == Kind::Directory) else { continue };
+        let page = layout::WORKSPACES.join(name)?.join(layout::MEMORY_HEAD.as_str())?;
+        let text = home.read(&page, LARGEST_FILE).ok().flatten().unwrap_or_default();
+        if memchr::memmem::find(&text, b"<!-- heirloom:").is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn no_memory(home: &Path) -> Error {

@@ -174,6 +174,23 @@ impl Ledger {
         self.place.as_ref().map_or(Ok(()), Place::check)
     }
 
+    /// Notes that this ledger was made in a home that had another one, which is gone.
+    pub fn note_made_anew(&self, actor: &str) -> Result<()> {
+        self.write(Audit::new(actor, "ledger.made_anew"), |tx| {
+            let now = tx.now().to_string();
+            Ok(tx.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('made_anew', ?1)", [now]).map(drop)?)
+        })
+    }
+
+    /// When it was made in a home that had another one.
+    pub fn made_anew(&self) -> Result<Option<Millis>> {
+        use rusqlite::OptionalExtension;
+        self.read(|tx| {
+            let at = tx.query_row("SELECT value FROM meta WHERE key = 'made_anew'", [], |r| r.get::<_, String>(0));
+            Ok(at.optional()?.and_then(|text| text.parse().ok()))
+        })
+    }
+
     /// The permanent id of this ledger; derived stores record which ledger they were made from.
     pub fn id(&self) -> &str {
         &self.id
