@@ -5,6 +5,7 @@
 
 pub mod files;
 mod lineage;
+mod said;
 
 use std::collections::HashMap;
 
@@ -18,6 +19,8 @@ use crate::ledger::{Ledger, Read, audit};
 use crate::pages;
 use crate::scope::{BlockNo, RecordNo, StreamNo};
 use crate::see::worded;
+
+pub use said::said;
 use crate::transcript::prepare::digest;
 
 /// How bad a finding is.

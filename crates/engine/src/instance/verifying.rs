@@ -20,8 +20,9 @@ impl Instance {
         let report = verify::verify(&self.ledger, index.as_deref(), &mut |bytes| {
             self.listener.progress(Progress::Done(bytes));
         });
-        self.listener.progress(Progress::End);
         let mut report = report?;
+        verify::said(&self.ledger, &self.programs, &mut report)?;
+        self.listener.progress(Progress::End);
         // What is wrong with the ledger may be in the way of looking at files; then that is what counts.
         let looked = self
             .look_at_all(actor)

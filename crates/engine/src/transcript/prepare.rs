@@ -46,6 +46,8 @@ pub struct Origin {
     pub harness: &'static str,
     /// Whether this program's entry ids are unique across sessions.
     pub global_ids: bool,
+    /// The version of the program's decoder.
+    pub decoding: u32,
     pub form: OriginForm,
     /// Canonical path, or the name of the live stream.
     pub path: PathBuf,
