@@ -26,14 +26,14 @@ pub fn safe(text: &str) -> String {
         before = c;
         Some((c, joins))
     })
-        .map(|(c, joins)| match c {
-            c if joins || harmless(c) => c.to_string(),
-            '\r' => String::new(),
-            c if (c as u32) < 0x20 => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}').to_string(),
-            '\u{7f}' => '\u{2421}'.to_string(),
-            c => format!("<U+{:04X}>", c as u32),
-        })
-        .collect()
+    .map(|(c, joins)| match c {
+        c if joins || harmless(c) => c.to_string(),
+        '\r' => String::new(),
+        c if (c as u32) < 0x20 => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}').to_string(),
+        '\u{7f}' => '\u{2421}'.to_string(),
+        c => format!("<U+{:04X}>", c as u32),
+    })
+    .collect()
 }
 
 /// A terminal shows it and does nothing else with it.

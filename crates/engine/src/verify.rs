@@ -17,11 +17,12 @@ use crate::ledger::blocks::{self, Opener};
 use crate::ledger::codes::QUARANTINED;
 use crate::ledger::{Ledger, Read, audit};
 use crate::pages;
+use crate::recall::given::{self, ContextId};
 use crate::scope::{BlockNo, RecordNo, StreamNo};
 use crate::see::worded;
 
-pub use said::said;
 use crate::transcript::prepare::digest;
+pub use said::said;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
@@ -96,6 +97,7 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
         for what in pages::revisions::unsound(tx)? {
             report.damaged("heads", what);
         }
+        contexts(tx, &mut report)?;
         batches(tx, &mut report)
     })?;
     if let Some(index) = index {
@@ -321,12 +323,44 @@ fn references(tx: &Read, report: &mut Report) -> Result<()> {
             &format!("SELECT count(*) FROM quarantine JOIN records USING (record_no) WHERE class != {QUARANTINED}"),
             "quarantined stretches are not marked as such in their record",
         ),
+        (
+            &format!(
+                "SELECT count(*) FROM records r WHERE class = {QUARANTINED}
+                 AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.record_no = r.record_no)"
+            ),
+            "records were set aside and nothing says why",
+        ),
     ];
     for (sql, what) in checks {
         let n = count(tx, sql)?;
         if n > 0 {
             report.damaged("references", format!("{n} {what}"));
         }
+    }
+    Ok(())
+}
+
+/// What programs were given is what was stored, under each context's own key.
+fn contexts(tx: &Read, report: &mut Report) -> Result<()> {
+    let mut statement = tx.prepare("SELECT context_no, agent_no FROM contexts ORDER BY context_no")?;
+    let mut rows = statement.query([])?;
+    while let Some(r) = rows.next()? {
+        let id = ContextId(r.get(0)?);
+        match given::replay(tx, r.get(1)?, id) {
+            Ok(replayed) if replayed.sound == Some(false) || !replayed.is_consistent() => {
+                report.damaged(format!("context {id}"), "it is not what was given");
+            }
+            Ok(_) => {}
+            Err(e) => report.damaged(format!("context {id}"), e.to_string()),
+        }
+    }
+    // Their numbers are given once and no context is ever removed.
+    let gone = count(
+        tx,
+        "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'contexts'), 0) - (SELECT count(*) FROM contexts)",
+    )?;
+    if gone > 0 {
+        report.damaged("contexts", format!("{gone} of those that were given are gone"));
     }
     Ok(())
 }

@@ -91,7 +91,7 @@ fn plain(hit: &FileHit) -> String {
 
 fn findings(grove: &Grove, at: &AssistantHome, index: Option<&Index>) -> Vec<String> {
     let mut report = verify::verify(&grove.ledger, index, &mut |_| {}).unwrap();
-    verify::files::files(at, index, &mut report).unwrap();
+    verify::files::files(at, index, true, &mut report).unwrap();
     assert!(report.files > 0);
     report.findings.into_iter().map(|f| format!("{:?} {}: {}", f.severity, f.subject, f.what)).collect()
 }

@@ -169,7 +169,8 @@ fn a_row_of_any_length_is_kept_in_pieces_and_exported_whole() {
     };
     let line = |out: &str| out.lines().find(|l| l.contains("p-m1")).unwrap().to_owned();
     assert!(line(&exported(&world, "s1")) == row(&long), "the export is another row");
-    let longest: i64 = world.ledger.read(|tx| Ok(tx.query_row("SELECT max(length) FROM records", [], |r| r.get(0))?)).unwrap();
+    let longest: i64 =
+        world.ledger.read(|tx| Ok(tx.query_row("SELECT max(length) FROM records", [], |r| r.get(0))?)).unwrap();
     assert_eq!(longest, 32 << 20);
 
     // The same row again, in a group that changed, is nothing new; another one is another revision.

@@ -142,7 +142,7 @@ impl Story {
     fn verified(&self) {
         let index = self.index();
         let mut report = verify(&self.tree.ledger, Some(&index), &mut |_| {}).unwrap();
-        files::files(&self.tree.at(), Some(&index), &mut report).unwrap();
+        files::files(&self.tree.at(), Some(&index), true, &mut report).unwrap();
         assert_eq!(report.findings, Vec::new());
     }
 

@@ -482,7 +482,7 @@ impl Story {
     /// What is wrong with the index.
     fn findings(&self, index: &Index) -> Vec<String> {
         let mut report = verify(&self.tree.ledger, Some(index), &mut |_| {}).unwrap();
-        files::files(&self.tree.at(), Some(index), &mut report).unwrap();
+        files::files(&self.tree.at(), Some(index), true, &mut report).unwrap();
         let of = report.findings.into_iter().map(|f| format!("{}: {}", f.subject, f.what));
         of.filter(|f| f.contains("index")).collect()
     }

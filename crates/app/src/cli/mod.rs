@@ -32,6 +32,7 @@ mod recall;
 mod reindex;
 mod remember;
 mod report;
+mod restore;
 mod review;
 mod search;
 mod session;
@@ -136,6 +137,7 @@ enum Command {
     Export(export::Args),
     Forget(forget::Args),
     Verify(verify::Args),
+    Restore(restore::Args),
     Session(session::Args),
     Thread(thread::Args),
     Workspace(workspace::Args),
@@ -180,6 +182,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Export(args) => export::run(global, args),
         Command::Forget(args) => forget::run(global, args),
         Command::Verify(args) => verify::run(global, args),
+        Command::Restore(args) => restore::run(global, args),
         Command::Session(args) => session::run(global, args),
         Command::Thread(args) => thread::run(global, args),
         Command::Workspace(args) => workspace::run(global, args),

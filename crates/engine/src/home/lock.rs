@@ -150,7 +150,8 @@ impl Process {
         let command = about("cmdline").map(|line| {
             let words = line.split(|b| *b == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy);
             // The program without its folder and what it does; more could be somebody's words.
-            let words: Vec<_> = words.take(2).map(|word| word.rsplit('/').next().unwrap_or_default().to_owned()).collect();
+            let words: Vec<_> =
+                words.take(2).map(|word| word.rsplit('/').next().unwrap_or_default().to_owned()).collect();
             words.join(" ").chars().filter(|c| !c.is_control()).take(60).collect::<String>()
         });
         // `1234 (name) T …`: the name may contain anything, so the state is behind the last parenthesis.

@@ -35,8 +35,11 @@ impl Place {
             return Ok(());
         }
         let shown = self.home.shown().join(self.path.as_str());
-        Err(Error::refused(format!("{} was exchanged or moved while it was open; nothing was acknowledged", shown.display()))
-            .hint("put back the folder that was there, or run the command again to use the one that is there now"))
+        Err(Error::refused(format!(
+            "{} was exchanged or moved while it was open; nothing was acknowledged",
+            shown.display()
+        ))
+        .hint("put back the folder that was there, or run the command again to use the one that is there now"))
     }
 }
 

@@ -173,7 +173,9 @@ impl Instance {
             ledger.note_made_anew("opening")?;
             options.listener.notice(&Notice::LedgerMadeAnew);
         }
-        Instance::of(home, ledger, options, read_only)
+        let mut instance = Instance::of(home, ledger, options, read_only)?;
+        instance.notes_the_end = !read_only;
+        Ok(instance)
     }
 
     fn of(home: Home, ledger: Ledger, options: Options, read_only: bool) -> Result<Instance> {
@@ -192,6 +194,7 @@ impl Instance {
             programs: options.programs,
             listener: options.listener,
             read_only,
+            notes_the_end: false,
             idle: Mutex::default(),
             model: OnceLock::new(),
         })

@@ -103,7 +103,9 @@ pub fn fail(tx: &Write, job: &Job, owner: &str, error: &str) -> Result<()> {
 /// Whether a worker let the lease of its job run out.
 pub fn has_expired(tx: &Read, now: Millis) -> Result<bool> {
     Ok(tx
-        .prepare_cached("SELECT 1 FROM jobs WHERE state = 'running' AND (lease_until < ?1 OR lease_until > ?2) LIMIT 1")?
+        .prepare_cached(
+            "SELECT 1 FROM jobs WHERE state = 'running' AND (lease_until < ?1 OR lease_until > ?2) LIMIT 1",
+        )?
         .exists([now, now + LEASE_MS])?)
 }
 

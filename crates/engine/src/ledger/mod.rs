@@ -12,6 +12,7 @@
 //! Knows what a block, a job and an audit row are; does not know what a turn means.
 
 pub mod agents;
+pub mod anchor;
 pub mod audit;
 pub mod blocks;
 pub mod codes;
@@ -262,6 +263,11 @@ impl Ledger {
     /// The writing connection. A thread that panicked leaves no half transaction behind: dropping one rolls it back.
     fn main(&self) -> MutexGuard<'_, Connection> {
         self.main.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anything was written through this handle.
+    pub fn has_written(&self) -> bool {
+        self.has_written.load(Ordering::Relaxed)
     }
 
     /// The size of the ledger on disk, in bytes: main file and log.

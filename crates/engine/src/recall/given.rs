@@ -10,6 +10,7 @@ use crate::clock::{Millis, as_rfc3339};
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::scope::{AgentNo, SessionKey};
+use crate::tokens::tokens;
 
 /// A context that was given, printed as `x:17`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -82,6 +83,14 @@ impl Replayed {
     /// The text the program was given, byte for byte.
     pub fn block(&self) -> Option<&str> {
         self.content.as_ref()?.get("block")?.as_str()
+    }
+
+    /// Whether its row says the same as its content: what it was given for, and how long it is.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let Some(content) = &self.content else { return true };
+        let long = self.block().is_none_or(|block| tokens(block) as u64 == self.tokens);
+        let says = |field: &str, here: &str| content["request"][field].as_str().is_none_or(|there| there == here);
+        long && says("event", &self.event) && says("session", self.session.as_str())
     }
 
     /// The ids its lines refer to, each once, with the part it is in; `heirloom expand` takes them.

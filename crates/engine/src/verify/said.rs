@@ -289,7 +289,8 @@ impl Check<'_> {
         let made = at.checked_sub(1).and_then(|at| self.decodings[at].2.get(program.name()));
         match made {
             Some(version) if *version == program.decoding() => report.damaged(subject, what),
-            _ => report.stale(subject, format!("{what}; it was stored by a build that decodes {} otherwise", program.title())),
+            _ => report
+                .stale(subject, format!("{what}; it was stored by a build that decodes {} otherwise", program.title())),
         }
     }
 

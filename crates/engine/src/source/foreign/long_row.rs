@@ -210,4 +210,3 @@ pub(super) fn is_long(bytes: &[u8]) -> bool {
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
-

@@ -372,8 +372,12 @@ fn a_row_of_any_length_is_read_in_pieces_and_means_the_same() {
     // Escapes, characters of several bytes across chunks, text that is no text, bytes: each longer than is loaded.
     let text = "a\u{e9}\"\u{1}\u{1f600}".repeat((LONGEST / 9) + 1);
     writer.execute("UPDATE note SET body = ?1 WHERE n = 1", [&text]).unwrap();
-    writer.execute("UPDATE note SET packed = zeroblob(?1), body = CAST(x'ff' AS TEXT) WHERE n = 2", [LONGEST as i64 + 1]).unwrap();
-    writer.execute("INSERT INTO note VALUES ('a', 3, NULL, CAST(zeroblob(?1) || x'ff' AS TEXT), NULL)", [LONGEST as i64]).unwrap();
+    writer
+        .execute("UPDATE note SET packed = zeroblob(?1), body = CAST(x'ff' AS TEXT) WHERE n = 2", [LONGEST as i64 + 1])
+        .unwrap();
+    writer
+        .execute("INSERT INTO note VALUES ('a', 3, NULL, CAST(zeroblob(?1) || x'ff' AS TEXT), NULL)", [LONGEST as i64])
+        .unwrap();
     let expected: Vec<Vec<u8>> = {
         let mut statement = writer.prepare("SELECT * FROM note WHERE book = 'a' ORDER BY n").unwrap();
         let mut rows = statement.query([]).unwrap();
