@@ -219,7 +219,7 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     for item in d.decisions.iter().rev() {
         push(&mut lists, &mut seen, DECIDED, item, now, today, at, &mut standing)?;
     }
-    for item in d.done.iter().rev().take(DONE_MOST + 1) {
+    for item in outcomes(&d).take(DONE_MOST + 1) {
         push(&mut lists, &mut seen, DONE, item, now, today, at, &mut standing)?;
     }
     for waiting in &proposals {
@@ -263,6 +263,15 @@ impl Seen {
             .iter()
             .any(|(said, known)| (item.file.is_some() && said.file == item.file) || is_same(said, known, item, &words))
     }
+}
+
+/// What was done, newest first: of each answer what it began with, and one thing more. An answer begins with what was asked
+/// and what came of it; what follows are its details.
+fn outcomes(d: &Distillate) -> impl Iterator<Item = &Item> {
+    const OF_EACH: usize = 2;
+    let newest = |item: &Item| item.turns.last().copied();
+    let answers = d.done.chunk_by(move |a, b| newest(a) == newest(b));
+    answers.rev().flat_map(|answer| answer.iter().take(OF_EACH))
 }
 
 /// The files that were changed last, newest first.
@@ -406,7 +415,7 @@ fn doing(
             seen.add(item, similarity::words(&item.text));
         }
     }
-    let last = d.done.last().filter(|done| !seen.has(done));
+    let last = outcomes(d).find(|done| !seen.has(done));
     let mut out = Vec::new();
     if parts.is_empty() && last.is_none() {
         let shown = newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)));

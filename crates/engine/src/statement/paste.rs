@@ -1,6 +1,8 @@
 //! The shape of what was pasted: terminal prompts, logs, code without fences, documents.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::text::blocks::Block;
 use crate::text::words::Word;
@@ -16,6 +18,8 @@ pub struct Shape {
     /// It is a terminal prompt, or somewhere after one.
     pub terminal: bool,
     pub behind_terminal: bool,
+    /// In what a terminal or a program printed: see [`recorded`].
+    pub recorded: bool,
     /// In a mail, after the first of two lines of its head.
     pub mail: bool,
     /// After a line that announces pasted text: "The error is:".
@@ -65,6 +69,7 @@ impl Scan {
             machine: (4 * self.machine / (self.lines + 1)) as u8,
             terminal,
             behind_terminal: self.terminal,
+            recorded: false,
             announced: block.pasted,
             may_be_announced: block.behind_paste,
             document: block.document,
@@ -93,6 +98,46 @@ impl Shape {
         let code = (8 * (odd + signs) / (length + 1)).min(8) as u8;
         Shape { code, ..self }
     }
+}
+
+/// The fewest lines that begin alike before they count as printed.
+const ALIKE: usize = 3;
+
+/// The parts of a person's message that a terminal or a program printed, by their form, as ranges of bytes in order: what
+/// stands between two prompts of a terminal, what follows the last one up to a blank line, and lines of which several
+/// begin alike (`Update - …`).
+pub fn recorded(text: &str) -> Vec<Range<usize>> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let prompts: Vec<usize> = (0..lines.len()).filter(|i| is_terminal(lines[*i].trim())).collect();
+    let mut heads: HashMap<(&str, &str), usize> = HashMap::new();
+    for head in lines.iter().filter_map(|line| head(line)) {
+        *heads.entry(head).or_default() += 1;
+    }
+    let ends = prompts.first().zip(prompts.last());
+    let (mut at, mut printed) = (0, false);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (i, line) in lines.iter().enumerate() {
+        let range = at..at + line.len();
+        at = range.end;
+        let between = ends.is_some_and(|(first, last)| (*first..*last).contains(&i));
+        printed = ends.is_some_and(|(_, last)| i == *last) || printed && !line.trim().is_empty();
+        let alike = || head(line).is_some_and(|head| heads.get(&head).is_some_and(|n| *n >= ALIKE));
+        if between || printed || alike() {
+            match found.last_mut() {
+                Some(before) if before.end == range.start => before.end = range.end,
+                _ => found.push(range),
+            }
+        }
+    }
+    found
+}
+
+/// The first two words of a line, if the second one is a sign or a number.
+fn head(line: &str) -> Option<(&str, &str)> {
+    let mut words = line.split_ascii_whitespace();
+    let head = words.next().zip(words.next())?;
+    let is_word = head.0.starts_with(char::is_alphabetic) && !head.1.contains(char::is_alphabetic);
+    (is_word && words.next().is_some()).then_some(head)
 }
 
 fn machine_lines(gap: &str) -> usize {
@@ -210,6 +255,43 @@ fn blank(bytes: usize) -> String {
 /// The text without what programs put around a person's words, with nothing visible in its place so that ranges hold: the
 /// prefix of a mode ("/ask "), the mark of an image.
 pub fn unwrapped(text: &str) -> Cow<'_, str> {
+    let parted = prompts_apart(text);
+    match parted {
+        Cow::Borrowed(text) => without_frame(text),
+        Cow::Owned(text) => Cow::Owned(without_frame(&text).into_owned()),
+    }
+}
+
+/// A terminal's prompt in the middle of a line, as where something was pasted behind a sentence, begins a line of its own.
+fn prompts_apart(text: &str) -> Cow<'_, str> {
+    let mut apart: Option<String> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        // The sign of a host, or of a drive, costs one look.
+        if line.contains(['@', '\\']) && !is_terminal(line.trim()) {
+            let blanks = line.match_indices(' ').map(|(i, _)| i).filter(|i| *i > 0).take(LOOKED_AT);
+            if let Some(blank) = blanks.into_iter().find(|i| is_host(&line[i + 1..])) {
+                apart.get_or_insert_with(|| text.to_owned()).replace_range(at + blank..=at + blank, "\n");
+            }
+        }
+        at += line.len();
+    }
+    apart.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// How many words of a line are looked at for a prompt in its middle.
+const LOOKED_AT: usize = 80;
+
+/// Whether a text begins with the prompt of a terminal that names a host, or a drive.
+fn is_host(text: &str) -> bool {
+    let mut words = text.split_ascii_whitespace();
+    let (first, next) = (words.next().unwrap_or(""), words.take(2));
+    let host = first.split_once('@').is_some_and(|(user, host)| !user.is_empty() && !host.is_empty());
+    host && (first.ends_with(['$', '#', '%']) || next.into_iter().any(|w| matches!(w, "%" | "$" | "#")))
+        || first.as_bytes().get(1..3) == Some(b":\\") && first.contains('>')
+}
+
+fn without_frame(text: &str) -> Cow<'_, str> {
     let slash = text.trim_start();
     let from = text.len() - slash.len();
     let mode = ["/ask ", "/code ", "/architect ", "/add "].into_iter().find(|mode| slash.starts_with(mode));

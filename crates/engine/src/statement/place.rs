@@ -62,6 +62,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
     let mut found: Vec<Sentence> = Vec::new();
     let (mut heading, mut lead_in): (Option<Rc<str>>, Option<Rc<str>>) = (None, None);
     let mut scan = paste::Scan::default();
+    let recorded = if speaker == Speaker::Person { paste::recorded(text) } else { Vec::new() };
     let mut end = 0;
     for (number, block) in blocks.iter().enumerate() {
         let gap = &text[end.min(block.range.start)..block.range.start];
@@ -81,7 +82,8 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
             lead_in = None;
         }
         let machine_after = blocks.get(number + 1).map_or(text.len(), |next| next.range.start);
-        let shape = scan.shape(said, &line, block, &text[end..machine_after.max(end)]);
+        let mut shape = scan.shape(said, &line, block, &text[end..machine_after.max(end)]);
+        shape.recorded = recorded.iter().any(|r| r.contains(&block.range.start));
         let under = lead_in.clone().or_else(|| heading.clone());
         let mut begins_line = true;
         for (range, sentence) in parts(said, &line) {

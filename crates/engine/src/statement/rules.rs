@@ -44,6 +44,7 @@ enum Fact {
     Quoted,
     Terminal,
     BehindTerminal,
+    Recorded,
     Mail,
     Announced,
     MayBeAnnounced,
@@ -58,7 +59,7 @@ enum Fact {
     Dated,
 }
 
-const FACTS: [(&str, Fact); 25] = [
+const FACTS: [(&str, Fact); 26] = [
     ("last", Fact::Last),
     ("asks", Fact::Asks),
     ("bullet", Fact::Bullet),
@@ -72,6 +73,7 @@ const FACTS: [(&str, Fact); 25] = [
     ("quoted", Fact::Quoted),
     ("terminal", Fact::Terminal),
     ("behind-terminal", Fact::BehindTerminal),
+    ("recorded", Fact::Recorded),
     ("mail", Fact::Mail),
     ("announced", Fact::Announced),
     ("may-be-announced", Fact::MayBeAnnounced),
@@ -201,6 +203,7 @@ impl Fact {
             Fact::Quoted => s.quoted,
             Fact::Terminal => s.shape.terminal,
             Fact::BehindTerminal => s.shape.behind_terminal,
+            Fact::Recorded => s.shape.recorded,
             Fact::Mail => s.shape.mail,
             Fact::Announced => s.shape.announced,
             Fact::MayBeAnnounced => s.shape.may_be_announced,

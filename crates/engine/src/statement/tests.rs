@@ -36,6 +36,30 @@ fn a_terminal_is_not_the_person() {
 }
 
 #[test]
+fn what_a_terminal_printed_is_not_the_person() {
+    let pasted = |text: &str| -> (Vec<String>, Vec<String>) {
+        let all = read(text, Speaker::Person, true);
+        let (pasted, own): (Vec<_>, Vec<_>) = all.into_iter().partition(|s| s.sure && s.label == Label::Pasted);
+        let texts = |all: Vec<Statement>| all.into_iter().map(|s| s.text).collect();
+        (texts(pasted), texts(own))
+    };
+    // The prompt stands behind a sentence of the person.
+    let text = "seed twenty products ilse@Box shop % npm run seed\n\nUse pools instead of single clients.\n\nRemove \
+                old drivers first.\nilse@Box shop % \n\nwhy does it warn?";
+    let (printed, own) = pasted(text);
+    assert!(printed.iter().any(|t| t.starts_with("Use pools")) && printed.iter().any(|t| t.starts_with("Remove")));
+    assert_eq!(own, ["seed twenty products", "why does it warn?"]);
+    let text = "Update - Queues are slow. Please avoid new jobs.\nUpdate - Workers are slow. Do not restart them.\n\
+                Update - All queues are back.\n\nAdd a banner to the page\nAdd a link to the page\nAdd a note to the page";
+    let (printed, own) = pasted(text);
+    assert!(printed.iter().any(|t| t.contains("restart them")));
+    assert_eq!(own.len(), 3, "{own:?}");
+    let text =
+        "root@box:~# ls\napp\n\nI never want to see this again, please always use the other host.\n\nroot@box:~# ls";
+    assert_eq!(pasted(text).1.len(), 1);
+}
+
+#[test]
 fn a_promise_keeps_its_date_and_its_person() {
     let cases = [
         ("I promised Marta the benchmark table by Friday, 27 November.", Some("by Friday, 27 November"), Some("Marta")),

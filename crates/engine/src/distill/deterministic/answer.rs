@@ -11,7 +11,8 @@ use crate::text::similarity::is_id;
 /// The label counts most; then that it opens the message or a paragraph, and that it names something. Statements that
 /// announce a list, or that cannot stand alone, lose.
 pub fn worth(s: &Statement) -> u32 {
-    if s.label == Label::Remark && Mark::Announcement.is_in(s) {
+    // "I'll rewrite the seed file" tells of nothing done yet.
+    if matches!(s.label, Label::Remark | Label::Done) && Mark::Announcement.is_in(s) {
         return 0;
     }
     let base = match s.label {

@@ -36,11 +36,23 @@ pub struct Exchange {
     pub finished: bool,
     /// A tool was called.
     pub worked: bool,
+    /// Something was done: not only read or looked for.
+    pub acted: bool,
+    /// Something was edited, committed or checked.
+    pub wrote: bool,
 }
 
 impl Exchange {
     fn new(prompt: Option<Prompt>) -> Exchange {
-        Exchange { prompt, remarks: Vec::new(), answer: None, finished: false, worked: false }
+        Exchange {
+            prompt,
+            remarks: Vec::new(),
+            answer: None,
+            finished: false,
+            worked: false,
+            acted: false,
+            wrote: false,
+        }
     }
 
     /// All messages of the model, oldest first.

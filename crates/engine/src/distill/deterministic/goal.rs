@@ -27,8 +27,8 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
         .filter(|p| matches!(p.purpose, Purpose::Request | Purpose::Question))
         .map(|p| (p, p.core.clone()))
         .collect();
-    // "Fix it" says too little where anything else was asked, and where a goal stands.
-    let says = |p: &Prompt, text: &str| weight(text) >= 3 || p.commands() && names(text);
+    // "Fix it" and "pull and go back to main" say too little where anything else was asked, and where a goal stands.
+    let says = |p: &Prompt, text: &str| (weight(text) >= 3 || p.commands() && names(text)) && !is_errand(text);
     let asks: Vec<(&Prompt, String)> = match asks.iter().any(|(p, text)| says(p, text)) {
         true => asks.into_iter().filter(|(p, text)| says(p, text)).collect(),
         false if before.is_some() => return before.cloned(),
@@ -68,6 +68,17 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     turns.sort();
     turns.dedup();
     Some(Item { text: line(&joined(&first, text)), turns, file: None })
+}
+
+/// The words of requests that keep house in a repository, whatever the matter is.
+const ERRAND: &str =
+    "ok get go switch checkout back over into again now then pull fetch push commit merge rebase stash main
+    master dev develop branch trunk remote origin latest newest changes upstream zurück wieder auf branche retour rama";
+
+/// Whether a request only keeps house: "ok let's get back to main".
+fn is_errand(text: &str) -> bool {
+    let (bag, house) = (Bag::of(text), Bag::of(ERRAND));
+    !bag.is_empty() && bag.ids.is_empty() && bag.shared(&house) > 0 && bag.len() - bag.shared(&house) <= 1
 }
 
 /// The newest request beyond doubt, or that work followed. What is only guessed to be one is often news: "the insurance is

@@ -10,8 +10,10 @@ use super::told::taken_back;
 use crate::lineage::distillate::Distillate;
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
-use crate::text::plain::cut;
+use crate::text::patterns::phrases;
+use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
+use crate::text::words::{Marks, split};
 
 /// How many of the newest answers are looked at for remaining work.
 const ANSWERS: usize = 4;
@@ -126,6 +128,7 @@ impl Open {
                 .statements
                 .iter()
                 .filter(|s| Mark::Promise.is_in(s) && Mark::Later.is_in(s) || Mark::ToDo.is_in(s))
+                .filter(|s| s.label != Label::Done && !says_done(s))
             {
                 if !settled.after(message.at, s.bag()) {
                     self.loops.add(&s.text, message.turn, 3);
@@ -142,6 +145,7 @@ impl Open {
             .statements
             .iter()
             .filter(|s| s.ticked != Some(true) && !Mark::Courtesy.is_in(s) && !Mark::Hypothetical.is_in(s))
+            .filter(|s| !says_done(s))
         {
             match s.label {
                 Label::Offer | Label::Question if last && (s.sure || s.asks) => self.loops.add(&s.text, answer.turn, 3),
@@ -208,6 +212,15 @@ fn decided_after(exchanges: &[Exchange], at: usize, asked: &Bag) -> bool {
         let told = e.prompt.as_ref().is_some_and(|p| p.at > at && p.own.iter().any(decides));
         told || e.messages().any(|m| m.at > at && m.statements.iter().any(decides))
     })
+}
+
+/// "Todo added and PR created": a list was written, nothing is left to do.
+fn says_done(s: &Statement) -> bool {
+    let words = split(&lower(&s.text), Marks::Dropped);
+    phrases!("todo|todos|to-do|task|reminder added|created|updated|removed|closed|done|completed|moved|written|saved")
+        .begin(&words)
+        .next()
+        .is_some()
 }
 
 /// "We still have to migrate the table."

@@ -66,7 +66,13 @@ impl Prompt {
 
     /// Takes the words of what it accepts.
     pub fn accepts(&mut self, offers: &[&Statement], turn: TurnId) {
-        let accepted = joined(offers.iter().copied());
+        let mut offers: Vec<Statement> = offers.iter().map(|s| (*s).clone()).collect();
+        for offer in &mut offers {
+            if let Some(task) = task_of(&offer.text) {
+                offer.text = task;
+            }
+        }
+        let accepted = joined(offers.iter());
         // "Shall I?" names nothing.
         if weight(&accepted) < 4 {
             return;
@@ -129,6 +135,37 @@ impl Prompt {
         }
         words.iter().find_map(|w| w.parse().ok().or_else(|| ordinal(w)))
     }
+}
+
+/// What an offer is about: of "Want me to copy it into the repo?", "Copy it into the repo". `None` if it is no plain
+/// offer, or offers a choice.
+fn task_of(offer: &str) -> Option<String> {
+    const LEADS: [&str; 14] = [
+        "do you want me to ",
+        "would you like me to ",
+        "want me to ",
+        "shall i ",
+        "should i ",
+        "shall we ",
+        "should we ",
+        "if you want, i can ",
+        "if you like, i can ",
+        "i can also ",
+        "soll ich ",
+        "sollen wir ",
+        "möchtest du, dass ich ",
+        "vuoi che ",
+    ];
+    let low = lower(offer);
+    let lead = LEADS.iter().find(|lead| low.starts_with(**lead))?;
+    // Lower case may have another length; these leads do not.
+    let task = offer.get(lead.len()..)?.trim_end_matches(['?', '.', '!', ' ']);
+    if task.split(' ').count() < 2 || task.contains(['?', ',']) && low.contains(" or ") {
+        return None;
+    }
+    let mut letters = task.chars();
+    let first = letters.next()?;
+    Some(first.to_uppercase().chain(letters).collect())
 }
 
 /// Whether a word of it is a name rather than a word of the language: `billing-7`, `src/a.rs`, `next_token`.
@@ -272,7 +309,9 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
 /// The statements that are the request: from the first that asks, with the one before it if it needs that.
 fn asked(own: &[Statement]) -> (usize, usize) {
     // A short message is told whole: what is wrong, and what is wanted instead.
-    let lead = own.iter().take_while(|s| s.label == Label::Assent).count();
+    // An address alone asks for nothing.
+    let is_address = |s: &Statement| s.text.contains("://") && !s.text.contains(' ');
+    let lead = own.iter().take_while(|s| s.label == Label::Assent || is_address(s)).count();
     if lead < own.len() && own[lead..].iter().map(|s| s.text.len() + 1).sum::<usize>() <= SHORT {
         return (lead, own.len() - lead);
     }

@@ -14,6 +14,10 @@ use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
 use crate::text::words::{Marks, split};
 
+/// The most sentences beside a request that are constraints only because they stand there: a long message explains more
+/// than it demands.
+const MOST_REMARKS: usize = 4;
+
 /// The lists that come from the words of both sides.
 pub struct Told {
     pub constraints: List,
@@ -45,6 +49,7 @@ impl Told {
 
     fn person(&mut self, exchange: &Exchange) {
         let Some(prompt) = &exchange.prompt else { return };
+        let in_hand = self.in_hand.contains(&prompt.turn);
         for s in &prompt.own {
             if let Some(about) = taken_back(s) {
                 // What takes its place stands often in the sentence beside it.
@@ -69,12 +74,15 @@ impl Told {
         }
         if prompt.purpose == Purpose::Request {
             // The other sentences of a request say how it is to be done; of the matter in hand, all of them count.
-            let in_hand = self.in_hand.contains(&prompt.turn);
+            let mut remarks = 0;
             for s in prompt.beside().filter(|s| prompt::weight_of(s) >= 3 && !declares(&s.text)) {
                 match s.label {
                     Label::Request if s.sure || in_hand => self.constraints.add(&s.text, prompt.turn, 2),
-                    Label::Remark | Label::Finding | Label::Remaining if in_hand => {
+                    // What may be a request is told as the goal.
+                    Label::Remark if s.second == Some(Label::Request) => {}
+                    Label::Remark | Label::Finding | Label::Remaining if in_hand && remarks < MOST_REMARKS => {
                         self.constraints.add(&s.text, prompt.turn, 1);
+                        remarks += 1;
                     }
                     _ => {}
                 }
@@ -104,12 +112,13 @@ impl Told {
         let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.in_hand.contains(&p.turn));
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
         // Where only an answer was wanted and no tool was used, nothing was done.
-        let did = exchange.worked && exchange.prompt.as_ref().is_none_or(|p| p.purpose != Purpose::Question);
+        let did = exchange.acted && exchange.prompt.as_ref().is_none_or(|p| p.purpose != Purpose::Question);
         // Without a tool, a list is rather a proposal than a report.
         let commanded = exchange.prompt.as_ref().is_none_or(Prompt::surely_commands);
         let achieved = |s: &Statement| s.sure || !s.bullet || commanded;
         let best = answer::best(answer, if last { 5 } else { 3 }, 8);
-        if let (Some(prompt), [], true) = (ask, &best[..], exchange.worked) {
+        let commanded_it = |p: &&Prompt| p.surely_commands() || p.purpose == Purpose::Request && exchange.wrote;
+        if let (Some(prompt), [], true) = (ask.filter(commanded_it), &best[..], exchange.acted) {
             self.done.tell(&prompt.core, &prompt.turns, 2);
         }
         for (k, s) in best.iter().enumerate() {
@@ -130,7 +139,7 @@ impl Told {
                 let Some(mut noted) = Noted::new(&text, answer.turn, 3) else { continue };
                 noted.also(&prompt.turns);
                 // Without work there is nothing done: the answer may be worth knowing, an acknowledgement is not.
-                if prompt.purpose == Purpose::Question || !(exchange.worked || s.label == Label::Done && achieved(s)) {
+                if prompt.purpose == Purpose::Question || !(exchange.acted || s.label == Label::Done && achieved(s)) {
                     if prompt.purpose == Purpose::Question || prompt.surely_commands() && !echoes(s, prompt) {
                         self.context.put(noted);
                     } else if matches!(s.label, Label::Finding | Label::Remaining) && is_fault(s) {

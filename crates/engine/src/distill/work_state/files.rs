@@ -260,6 +260,15 @@ const EDITS: &str = "write writefile edit multiedit editfile notebookedit editno
     replaceregex replacecontent replacetextinfile insertcontent append appendfile codeedit proposecodeedit reapply";
 const CREATES: &str = "createfile create newfile createnewfile createtextfile";
 
+const LOOKS: &str = "grep glob ls list listdir listdirectory listfiles search searchfiles searchcode codebasesearch
+    filesearch grepsearch findfiles websearch webfetch fetch fetchurl readurl readlints getdiagnostics toolsearch
+    todoread todowrite updateplan taskget tasklist taskoutput bashoutput think askuserquestion viewimage";
+
+/// Whether a tool only looks.
+pub fn looks(tool: &str) -> bool {
+    [READS, LOOKS].iter().any(|list| list.split_whitespace().any(|t| t == tool))
+}
+
 /// What a call does to files if it succeeds.
 pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
     let among = |list: &str| list.split_whitespace().any(|t| t == tool);

@@ -40,6 +40,8 @@ pub struct Event {
     /// Commits as git reports them: `[main 1a2b3c4] subject`.
     pub committed: Vec<String>,
     pub pushed: bool,
+    /// It did more than look: it was no search, no reading, and no command whose outcome means nothing.
+    pub acted: bool,
     /// The check a command ran, and whether it passed.
     pub checked: Option<(String, bool)>,
     /// A call failed; a call the user refused does not count.

@@ -292,6 +292,7 @@ impl<'r> Tracker<'r> {
         if !call.main {
             return;
         }
+        event.acted |= !files::looks(tool);
         if let [deed] = &deeds[..]
             && let Some(path) = self.files.shortened(&deed.path).filter(|p| !files::is_apart(p))
         {
@@ -368,6 +369,7 @@ impl<'r> Tracker<'r> {
         };
         event.checked = self.checks.ran(&run).or(event.checked.take());
         if !call.failed {
+            event.acted |= simples.iter().any(|simple| kinds::check(simple).is_some());
             for simple in &simples {
                 self.listed(simple, call);
                 let closed = self.tickets.ran(simple, &parts, call.result);
