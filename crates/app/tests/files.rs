@@ -327,7 +327,7 @@ fn what_is_deleted_by_hand_can_be_brought_back() {
     assert!(world.says(4, &["restore", "memory/preference/none.md"]).contains("nothing is kept"));
     // What a command removes is not kept for a person to bring back.
     let id = world.json(&["memory", "list"])["memories"][0]["id"].as_str().unwrap_or_default().to_owned();
-    world.says(0, &["memory", "forget", &id, "--yes"]);
+    world.says(0, &["memory", "forget", &id]);
     world.says(4, &["restore", &path]);
     world.verified();
 }

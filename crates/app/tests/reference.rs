@@ -91,6 +91,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("export", &["export", "--session", "SESSION", "--out", "OUT"]),
     ("forget", &["forget", "--turn", "TURN", "--dry-run"]),
     ("verify", &["verify"]),
+    ("backup", &[]),
     ("restore", &[]),
     ("session list", &["session", "list"]),
     ("session show", &["session", "show", "SESSION"]),

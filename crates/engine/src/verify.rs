@@ -3,6 +3,7 @@
 //!
 //! Reads, never repairs. Each finding names what is damaged, as precisely as the ledger can tell.
 
+pub mod anchor;
 pub mod files;
 mod lineage;
 mod said;
@@ -17,7 +18,7 @@ use crate::ledger::blocks::{self, Opener};
 use crate::ledger::codes::QUARANTINED;
 use crate::ledger::{Ledger, Read, audit};
 use crate::pages;
-use crate::recall::given::{self, ContextId};
+use crate::recall::given;
 use crate::scope::{BlockNo, RecordNo, StreamNo};
 use crate::see::worded;
 
@@ -342,23 +343,10 @@ fn references(tx: &Read, report: &mut Report) -> Result<()> {
 
 /// What programs were given is what was stored, under each context's own key.
 fn contexts(tx: &Read, report: &mut Report) -> Result<()> {
-    let mut statement = tx.prepare("SELECT context_no, agent_no FROM contexts ORDER BY context_no")?;
-    let mut rows = statement.query([])?;
-    while let Some(r) = rows.next()? {
-        let id = ContextId(r.get(0)?);
-        match given::replay(tx, r.get(1)?, id) {
-            Ok(replayed) if replayed.sound == Some(false) || !replayed.is_consistent() => {
-                report.damaged(format!("context {id}"), "it is not what was given");
-            }
-            Ok(_) => {}
-            Err(e) => report.damaged(format!("context {id}"), e.to_string()),
-        }
+    let (unsound, gone) = given::unsound(tx)?;
+    for (id, what) in unsound {
+        report.damaged(format!("context {id}"), what);
     }
-    // Their numbers are given once and no context is ever removed.
-    let gone = count(
-        tx,
-        "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'contexts'), 0) - (SELECT count(*) FROM contexts)",
-    )?;
     if gone > 0 {
         report.damaged("contexts", format!("{gone} of those that were given are gone"));
     }

@@ -495,7 +495,7 @@ fn verify_names_what_does_not_fit() {
         &index,
         &[
             "a.md: has changed since",
-            "b.md: is in the catalogue and is not there",
+            "b.md: is gone, and no copy of it is kept",
             "c.md: is not in the catalogue",
             "pipe.md: is no regular file",
         ],

@@ -11,6 +11,7 @@
 //! of all this is [`Engine`](crate::engine::Engine).
 
 mod appending;
+mod backing_up;
 mod compacting;
 mod contexts;
 mod distilling;
@@ -40,14 +41,16 @@ use jiff::tz::TimeZone;
 use crate::error::{Error, Result};
 use crate::home::{Home, layout};
 use crate::index::{Embedder, Index};
-use crate::ledger::{Audit, Ledger, anchor};
+use crate::ledger::{Audit, Ledger};
 use crate::profile;
 use crate::program::Program;
 use crate::scope::{AgentId, AgentNo, SessionKey};
 use crate::transcript::read;
+use crate::verify::anchor;
 use crate::zone;
 
 pub use appending::{Appending, LONGEST_LINE};
+pub use backing_up::put_back;
 pub use contexts::ContextRequest;
 pub use importing::Source;
 pub use indexes::Lent;

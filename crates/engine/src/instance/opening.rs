@@ -184,7 +184,7 @@ impl Instance {
             true => ledger,
             false => {
                 let place = Place::of(&home, &layout::RUNTIME_DB, ledger.path())?;
-                ledger.held_at(place)
+                ledger.held_at(move || place.check())
             }
         };
         Ok(Instance {

@@ -7,12 +7,11 @@ use super::indexes::BUSY;
 use super::listener::{Progress, Task};
 use crate::error::Result;
 use crate::index::Index;
-use crate::ledger::anchor;
 use crate::report::verify::VerifyReport;
 use crate::scope::AgentId;
 use crate::see::worded;
 use crate::transcript::read;
-use crate::verify::{self, Finding, Severity};
+use crate::verify::{self, Finding, Severity, anchor};
 
 impl Instance {
     /// The search index as it is, or what is wrong with it: here it is not made anew.

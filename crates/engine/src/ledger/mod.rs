@@ -12,7 +12,6 @@
 //! Knows what a block, a job and an audit row are; does not know what a turn means.
 
 pub mod agents;
-pub mod anchor;
 pub mod audit;
 pub mod blocks;
 pub mod codes;
@@ -30,7 +29,6 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, ErrorKind, Result};
-use crate::home::Place;
 use crate::sqlite::{open_for_reading, wal_path};
 
 pub use audit::Audit;
@@ -77,8 +75,11 @@ pub struct Ledger {
     /// Something was written, so the cache is that of writing.
     has_written: AtomicBool,
     /// Where its file has to be for a write to be acknowledged.
-    place: Option<Place>,
+    place: Option<Box<IsInPlace>>,
 }
+
+/// Whether the ledger's file is still the one its home names.
+type IsInPlace = dyn Fn() -> Result<()> + Send + Sync;
 
 /// A consistent view of the ledger; every statement of one closure sees the same state.
 pub struct Read<'a> {
@@ -165,14 +166,15 @@ impl Ledger {
         })
     }
 
-    /// The same ledger, which acknowledges nothing once its file is not at its place any more.
-    pub fn held_at(mut self, place: Place) -> Ledger {
-        self.place = Some(place);
+    /// The same ledger, which acknowledges nothing once its file is not at its place any more: `is_in_place` is asked before
+    /// and after every commit.
+    pub fn held_at(mut self, is_in_place: impl Fn() -> Result<()> + Send + Sync + 'static) -> Ledger {
+        self.place = Some(Box::new(is_in_place));
         self
     }
 
     fn check_place(&self) -> Result<()> {
-        self.place.as_ref().map_or(Ok(()), Place::check)
+        self.place.as_ref().map_or(Ok(()), |is_in_place| is_in_place())
     }
 
     /// Notes that this ledger was made in a home that had another one, which is gone.
@@ -265,6 +267,17 @@ impl Ledger {
         self.main.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Copies the ledger as it is at one moment into a new file, through SQLite, while others read and write. Free space,
+    /// with what was deleted, is not copied.
+    pub fn copy_to(&self, path: &Path) -> Result<()> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let failed = |e| Error::io("make", path, e);
+        // SQLite fills an empty file, which keeps the mode it was created with.
+        let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+        self.main().execute("VACUUM INTO ?1", [path.to_string_lossy().as_ref()])?;
+        file.sync_all().map_err(failed)
+    }
+
     /// Whether anything was written through this handle.
     pub fn has_written(&self) -> bool {
         self.has_written.load(Ordering::Relaxed)
@@ -314,6 +327,16 @@ impl Write<'_> {
     pub fn note(&mut self, key: &str, value: impl Into<serde_json::Value>) {
         self.detail.insert(key.to_owned(), value.into());
     }
+}
+
+/// The number of the last audit row of a ledger that nobody has open; `Damaged` if its structure is not whole.
+pub fn last_row_of(path: &Path) -> Result<i64> {
+    let conn = open_for_reading(path)?;
+    let said: String = conn.query_row("PRAGMA integrity_check(1)", [], |r| r.get(0))?;
+    if said != "ok" {
+        return Err(Error::damaged(format!("{} is damaged: {said}", path.display())));
+    }
+    Ok(conn.query_row("SELECT coalesce(max(audit_no), 0) FROM audit", [], |r| r.get(0))?)
 }
 
 /// Turns on the write-ahead log. While several processes create a ledger at once, SQLite answers "locked" here without

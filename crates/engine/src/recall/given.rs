@@ -141,6 +141,28 @@ pub fn replay(tx: &Read, agent_no: AgentNo, id: ContextId) -> Result<Replayed> {
     Ok(Replayed { content, sound, ..replayed })
 }
 
+/// Contexts that are not what was given, each with what is wrong, and how many are gone: their numbers are given once and
+/// none is ever removed.
+pub fn unsound(tx: &Read) -> Result<(Vec<(ContextId, String)>, u64)> {
+    let mut statement = tx.prepare("SELECT context_no, agent_no FROM contexts ORDER BY context_no")?;
+    let mut rows = statement.query([])?;
+    let (mut unsound, mut there) = (Vec::new(), 0u64);
+    while let Some(r) = rows.next()? {
+        let id = ContextId(r.get(0)?);
+        there += 1;
+        match replay(tx, r.get(1)?, id) {
+            Ok(replayed) if replayed.sound == Some(false) || !replayed.is_consistent() => {
+                unsound.push((id, "it is not what was given".to_owned()));
+            }
+            Ok(_) => {}
+            Err(e) => unsound.push((id, e.to_string())),
+        }
+    }
+    let given: Option<i64> =
+        tx.query_row("SELECT seq FROM sqlite_sequence WHERE name = 'contexts'", [], |r| r.get(0)).optional()?;
+    Ok((unsound, (given.unwrap_or(0).max(0) as u64).saturating_sub(there)))
+}
+
 /// The newest contexts of a session, or of all sessions, newest first, without their content.
 pub fn list(tx: &Read, agent_no: AgentNo, session: Option<&SessionKey>, most: usize) -> Result<Vec<Replayed>> {
     let mut statement = tx.prepare_cached(

@@ -1,6 +1,7 @@
 //! Files that people delete by hand: that is their right, and it can be undone for a month.
 //!
-//! Of every file that people write in, the newest state that was seen is kept beside the revisions. Once a scan finds
+//! Of every page, memory, open loop, proposal and artifact the newest state that was seen is kept beside the revisions; notes
+//! of a person's own are theirs alone. Once a scan finds
 //! the file gone, that state becomes a revision of its own, [`restore`] brings it back, and after [`KEPT_MS`] it is
 //! removed. What a command removes is not kept here: forgetting has to forget.
 
@@ -20,6 +21,9 @@ pub(super) const PRESENT: &str = "the newest state that was seen";
 /// Why a state is kept of a file that is not there any more.
 pub(super) const DELETED: &str = "deleted by hand";
 
+/// Why no state is kept of a file that is there: what was forgotten stands in it, and only its owner may take it out.
+pub(super) const LET_GO: &str = "it has what was forgotten";
+
 /// How long a deleted file is kept, in milliseconds.
 const KEPT_MS: Millis = 30 * 24 * 60 * 60 * 1000;
 
@@ -29,9 +33,9 @@ const LARGEST_KEPT: usize = 1 << 20;
 /// How many states one scan makes up for.
 const AT_ONCE: i64 = 200;
 
-/// Whether people write in files of this kind: a page that is rendered as a whole comes back by itself.
+/// Whether a state is kept of files of this kind: a page that is rendered as a whole comes back by itself.
 fn is_kept(kind: Kind) -> bool {
-    !kind.is_rendered() || kind == Kind::Head
+    matches!(kind, Kind::Page | Kind::Head | Kind::OpenLoop | Kind::Proposal | Kind::Artifact | Kind::Leaf)
 }
 
 /// Keeps the state of a file that was just seen or written, in place of the one kept before.
@@ -40,8 +44,10 @@ pub(super) fn keep(tx: &Write, agent_no: AgentNo, path: &RelPath, kind: Kind, by
         return Ok(());
     }
     let digest = home::digest(bytes);
-    tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why = ?3 AND digest != ?4")?
-        .execute(params![agent_no, path.as_str(), PRESENT, digest.as_slice()])?;
+    tx.prepare_cached(
+        "DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why IN (?3, ?4) AND digest != ?5",
+    )?
+    .execute(params![agent_no, path.as_str(), PRESENT, LET_GO, digest.as_slice()])?;
     tx.prepare_cached(
         "INSERT INTO file_revisions (agent_no, path, at, why, digest, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT DO NOTHING",
@@ -83,10 +89,26 @@ pub(super) fn make_up(at: &AssistantHome) -> Result<()> {
     })
 }
 
+/// Part of a forget: lets the kept states go that have what is forgotten. The files themselves may be people's, and then
+/// they stay and are named; they are not kept again before they change.
+pub(crate) fn let_go(tx: &Write, agent_no: AgentNo, has: impl Fn(&[u8]) -> bool) -> Result<()> {
+    let mut statement = tx.prepare("SELECT revision_no, data FROM file_revisions WHERE agent_no = ?1 AND why = ?2")?;
+    let rows = statement.query_map(params![agent_no, PRESENT], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    let rows: Vec<(i64, Vec<u8>)> = rows.collect::<rusqlite::Result<_>>()?;
+    let nothing = blocks::squeeze(b"")?;
+    for (no, data) in rows {
+        if has(&blocks::unsqueeze(&data)?) {
+            tx.prepare_cached("UPDATE file_revisions SET why = ?2, data = ?3 WHERE revision_no = ?1")?
+                .execute(params![no, LET_GO, nothing])?;
+        }
+    }
+    Ok(())
+}
+
 /// A command of ours has removed a file: no state of it is kept for whoever deletes by hand.
 pub(super) fn removed(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
-    tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why = ?3")?
-        .execute(params![agent_no, path, PRESENT])?;
+    tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why IN (?3, ?4)")?
+        .execute(params![agent_no, path, PRESENT, LET_GO])?;
     Ok(())
 }
 
@@ -94,12 +116,12 @@ pub(super) fn removed(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
 /// States of files deleted long ago are removed.
 pub(super) fn deleted(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached(
-        "UPDATE file_revisions SET why = ?3, at = ?4 WHERE agent_no = ?1 AND path = ?2
+        "UPDATE file_revisions SET why = ?3, at = ?4 WHERE agent_no = ?1 AND path = ?2 AND why != ?5
            AND digest = (SELECT digest FROM catalogue WHERE agent_no = ?1 AND path = ?2)
            AND NOT EXISTS (SELECT 1 FROM catalogue c WHERE c.agent_no = ?1 AND c.path != ?2 AND c.state != 'gone'
                            AND c.digest = file_revisions.digest)",
     )?
-    .execute(params![agent_no, path, DELETED, tx.now()])?;
+    .execute(params![agent_no, path, DELETED, tx.now(), LET_GO])?;
     removed(tx, agent_no, path)?;
     tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND why = ?2 AND at < ?3")?.execute(params![
         agent_no,
@@ -122,8 +144,9 @@ pub fn deleted_since(tx: &Read, agent_no: AgentNo, since: Millis, limit: usize) 
 
 /// Whether there is a state to bring a file back from.
 pub fn has_copy(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<bool> {
-    let mut statement = tx.prepare_cached("SELECT 1 FROM file_revisions WHERE agent_no = ?1 AND path = ?2 LIMIT 1")?;
-    Ok(statement.exists(params![agent_no, path.as_str()])?)
+    let mut statement =
+        tx.prepare_cached("SELECT 1 FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why != ?3")?;
+    Ok(statement.exists(params![agent_no, path.as_str(), LET_GO])?)
 }
 
 /// Brings back a file that was deleted by hand, by its path or the id of the item it had, with the bytes it had last.
@@ -141,9 +164,12 @@ pub fn restore(lock: &TreeLock, name: &str) -> Result<RelPath> {
     let below = name.strip_prefix(&at.files.shown().display().to_string()).map(|rest| rest.trim_start_matches('/'));
     let path = RelPath::parse(of_item.as_deref().or(below).unwrap_or(name)).map_err(|e| nothing().because(e))?;
     let kept: Option<Vec<u8>> = at.read(|tx| {
-        let sql = "SELECT data FROM file_revisions WHERE agent_no = ?1 AND path = ?2
+        let sql = "SELECT data FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why != ?4
                    ORDER BY why = ?3 DESC, at DESC, revision_no DESC LIMIT 1";
-        Ok(tx.prepare_cached(sql)?.query_row(params![at.agent_no, path.as_str(), DELETED], |r| r.get(0)).optional()?)
+        Ok(tx
+            .prepare_cached(sql)?
+            .query_row(params![at.agent_no, path.as_str(), DELETED, LET_GO], |r| r.get(0))
+            .optional()?)
     })?;
     let bytes = blocks::unsqueeze(&kept.ok_or_else(nothing)?)?;
     if let Some(folder) = path.parent() {

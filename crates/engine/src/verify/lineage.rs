@@ -125,7 +125,9 @@ pub fn lineage(tx: &Read, lengths: &Lengths, report: &mut Report) -> Result<()> 
         }
         items(tx, *no, node, &turns, &agents, report)?;
     }
-    roots(tx, &nodes, &edges, report)?;
+    for no in crate::lineage::roots::unlisted(tx)? {
+        damaged(report, no, "nothing condenses it and it is in no list of such nodes");
+    }
     acyclic(&nodes, &edges, report);
     lanes(&nodes, &turns, report)?;
     compactions(tx, &nodes, &turns, report)
@@ -430,19 +432,6 @@ fn items(
     Ok(())
 }
 
-/// Checks that every node nothing condenses is in the table by which searches find it.
-fn roots(tx: &Read, nodes: &HashMap<NodeId, Seen>, edges: &Edges, report: &mut Report) -> Result<()> {
-    let mut listed = tx.prepare("SELECT 1 FROM node_roots WHERE thread_no = ?1 AND node_no = ?2")?;
-    let stands = |no: &NodeId| nodes.get(no).is_some_and(|n| n.stands && !n.planned);
-    for (no, node) in nodes.iter().filter(|(no, n)| n.kind != Kind::Chunk && stands(no)) {
-        let covered = edges.above.get(no).is_some_and(|above| above.iter().any(stands));
-        if !covered && !listed.exists((node.thread, no))? {
-            damaged(report, *no, "nothing condenses it and it is in no list of such nodes");
-        }
-    }
-    Ok(())
-}
-
 /// Checks that no node is above itself, so that every chunk is below a root.
 fn acyclic(nodes: &HashMap<NodeId, Seen>, edges: &Edges, report: &mut Report) {
     let mut open: HashMap<NodeId, usize> = nodes.keys().map(|n| (*n, edges.above.get(n).map_or(0, Vec::len))).collect();
@@ -562,11 +551,6 @@ fn compactions(tx: &Read, nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: 
         if let Some(other) = told.insert(node_no, no) {
             report.damaged(&subject, format!("it has the node of compaction {other}"));
         }
-    }
-    for (no, _) in nodes.iter().filter(|(no, n)| {
-        n.kind == Kind::Compaction && n.stands && !n.planned && n.replaces.is_none() && !told.contains_key(no)
-    }) {
-        damaged(report, *no, "the compaction it tells of is gone");
     }
     let mut ends: HashMap<(Option<LaneNo>, TurnId), NodeId> = HashMap::new();
     let mut all: Vec<_> = nodes.iter().filter(|(_, n)| n.kind == Kind::Compaction && n.stands).collect();

@@ -6,9 +6,9 @@
 
 use rusqlite::OptionalExtension;
 
-use super::{Ledger, Read};
 use crate::error::Result;
 use crate::home::{Home, layout};
+use crate::ledger::{Ledger, Read};
 
 /// The number and hash of an audit row.
 struct Anchor {
