@@ -60,6 +60,11 @@ impl Exchange {
         self.remarks.iter().chain(&self.answer)
     }
 
+    /// Nothing followed the prompt: it is read together with the next one.
+    pub fn is_quiet(&self) -> bool {
+        !self.worked && self.messages().next().is_none()
+    }
+
     /// The position of its first turn.
     pub fn at(&self) -> usize {
         self.prompt.as_ref().map_or_else(|| self.messages().next().map_or(0, |m| m.at), |p| p.at)

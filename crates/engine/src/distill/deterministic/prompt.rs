@@ -1,13 +1,16 @@
 //! What a person said in one message: the request in their own words, apart from what they pasted.
 
+use super::goal::vocabulary;
 use super::list::JOIN;
 use super::marks::{reword, statements};
 use crate::distill::Said;
 use crate::memory::remember::remembered;
 use crate::scope::TurnId;
 use crate::statement::{Label, Speaker, Statement};
+use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower, plain};
 use crate::text::similarity::Bag;
+use crate::text::words::{Marks, split};
 
 /// The longest words of a request, in bytes.
 const LONGEST: usize = 300;
@@ -84,7 +87,14 @@ impl Prompt {
         self.core.clone_from(&self.ask);
         self.turns.insert(0, turn);
         (self.purpose, self.refers_back) = (Purpose::Request, false);
-        self.accepted = offers.iter().map(|s| (s.text.clone(), turn)).collect();
+        // "Copy it into the repo? Something like `notes.md`?" is one offer.
+        self.accepted.clear();
+        for s in &offers {
+            match self.accepted.last_mut() {
+                Some((text, _)) if s.asks && weight_of(s) <= 3 => *text = format!("{text} … {}", s.text),
+                _ => self.accepted.push((s.text.clone(), turn)),
+            }
+        }
     }
 
     /// Takes the title of the plan or report it points back to.
@@ -115,6 +125,22 @@ impl Prompt {
         self.own.iter().any(open)
     }
 
+    /// Whether it says more about the matter of an earlier prompt: they share three words.
+    pub fn goes_on(&self, earlier: &Prompt) -> bool {
+        let (own, other) = (vocabulary(&self.words()), vocabulary(&earlier.ask));
+        own.iter().filter(|w| other.binary_search(w).is_ok()).take(3).count() > 2
+    }
+
+    /// Whether it comes before what was asked last: "before that, change the layout".
+    pub fn comes_first(&self) -> bool {
+        let Some(first) = self.own.iter().find(|s| s.label != Label::Assent) else { return false };
+        let words = split(&lower(&first.text), Marks::Dropped);
+        phrases!("but? before that|this|it|we|you / but? before doing that|this|it / vorher|davor noch? / avant ça|cela / antes de eso|esto / prima di questo")
+            .begin(&words)
+            .next()
+            .is_some()
+    }
+
     /// All the person's own words in it.
     pub fn words(&self) -> String {
         self.own.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join(" ")
@@ -139,8 +165,12 @@ impl Prompt {
 
 /// What an offer is about: of "Want me to copy it into the repo?", "Copy it into the repo". `None` if it is no plain
 /// offer, or offers a choice.
-fn task_of(offer: &str) -> Option<String> {
-    const LEADS: [&str; 14] = [
+pub fn task_of(offer: &str) -> Option<String> {
+    const LEADS: [&str; 18] = [
+        "let me know if you want me to ",
+        "let me know if you'd like me to ",
+        "let me know if i should ",
+        "if you'd like, i can ",
         "do you want me to ",
         "would you like me to ",
         "want me to ",
@@ -323,9 +353,15 @@ fn asked(own: &[Statement]) -> (usize, usize) {
         .or_else(|| own.iter().position(is))
         .or_else(|| own.iter().position(|s| s.label != Label::Assent))
         .unwrap_or(0);
+    // "For the current day, events are truncated. Is there a way around that?"
+    let leads = |s: &Statement| {
+        matches!(s.label, Label::Remark | Label::Finding | Label::Remaining | Label::Blocked)
+            && weight_of(s) >= 3
+            && s.text.len() + own[first].text.len() <= SHORT
+    };
     let from = if first > 0
         && own[first - 1].label != Label::Assent
-        && (!own[first].standalone || weight_of(&own[first]) <= 3)
+        && (!own[first].standalone || weight_of(&own[first]) <= 3 || first == lead + 1 && leads(&own[first - 1]))
     {
         first - 1
     } else {
@@ -350,6 +386,16 @@ fn words(own: &[Statement], (from, count): (usize, usize)) -> String {
     cut(&text, LONGEST)
 }
 
+/// A text that announces a list ("build these:"), with the items of that list.
+fn with_items(text: String, own: &[Statement], at: usize) -> String {
+    if !text.ends_with([':', '：']) {
+        return text;
+    }
+    let items = own.iter().skip(at + 1).take_while(|s| s.bullet && s.label != Label::Directive);
+    let items: Vec<&str> = items.map(|s| s.text.trim_end_matches(['.', ';', ','])).take(8).collect();
+    if items.is_empty() { text } else { cut(&format!("{text} {}", items.join("; ")), LONGEST) }
+}
+
 /// Statements as one line; an ellipsis where something was left out between them.
 pub fn joined<'s>(statements: impl Iterator<Item = &'s Statement>) -> String {
     let (mut text, mut end): (String, Option<(usize, usize)>) = (String::new(), None);
@@ -371,12 +417,16 @@ fn core(own: &[Statement], from: usize) -> String {
     let last = own.len().saturating_sub(1).max(from);
     let at = own.iter().skip(from).position(is).map_or(last, |i| from + i);
     let led = words(own, (from, at + 1 - from));
-    if led.len() <= SHORT {
-        return led;
-    }
     let ask = words(own, (at, 1));
-    // "Can you tell me what is going on?" needs what is going on.
-    if at > from && weight(&ask) <= 4 { format!("{} … {ask}", cut(&own[from].text, SHORT - 40)) } else { ask }
+    let text = if led.len() <= SHORT {
+        led
+    } else if at > from && weight(&ask) <= 4 {
+        // "Can you tell me what is going on?" needs what is going on.
+        format!("{} … {ask}", cut(&own[from].text, SHORT - 40))
+    } else {
+        ask
+    };
+    with_items(text, own, at)
 }
 
 /// Whether a message of a person is one of the model, given back by the program.

@@ -16,7 +16,10 @@ use crate::text::words::{Marks, split};
 
 /// The most sentences beside a request that are constraints only because they stand there: a long message explains more
 /// than it demands.
-const MOST_REMARKS: usize = 4;
+const MOST_REMARKS: usize = 8;
+
+/// From how many sentences on a request specifies its matter.
+const SPECIFIES: usize = 5;
 
 /// The lists that come from the words of both sides.
 pub struct Told {
@@ -40,16 +43,19 @@ impl Told {
             in_hand: goal.map_or(Vec::new(), |g| g.turns.clone()),
         };
         for (i, exchange) in exchanges.iter().enumerate() {
-            told.person(exchange);
+            told.person(exchange, exchanges[..i].last());
             told.choice(exchange, exchanges[..i].last());
             told.model(exchange, i + 1 == exchanges.len());
         }
         told
     }
 
-    fn person(&mut self, exchange: &Exchange) {
+    fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>) {
         let Some(prompt) = &exchange.prompt else { return };
-        let in_hand = self.in_hand.contains(&prompt.turn);
+        let asked = before.and_then(|e| e.answer.as_ref()).and_then(|a| Some((a.statements.last()?, a.turn)));
+        let asked = asked.filter(|(last, _)| last.asks);
+        // A request of several sentences says how its matter is to be done, too.
+        let in_hand = self.in_hand.contains(&prompt.turn) || prompt.own.len() >= SPECIFIES;
         for s in &prompt.own {
             if let Some(about) = taken_back(s) {
                 // What takes its place stands often in the sentence beside it.
@@ -63,6 +69,16 @@ impl Told {
             match s.label {
                 _ if declares(&s.text) => self.decisions.add(&s.text, prompt.turn, 4),
                 Label::Identity => self.context.add(&s.text, prompt.turn, 3),
+                // "Yes, always": what is to be done always is what was asked.
+                Label::Directive | Label::Assent
+                    if s.words() <= 3
+                        && (s.label == Label::Directive || s.second == Some(Label::Directive))
+                        && asked.is_some() =>
+                {
+                    let Some((question, turn)) = asked else { continue };
+                    let task = prompt::task_of(&question.text).unwrap_or_else(|| question.text.clone());
+                    self.constraints.tell(&format!("{}{JOIN}{}", cut(&task, 200), s.text), &[turn, prompt.turn], 3);
+                }
                 Label::Directive if prompt::weight_of(s) >= least(s) => self.constraints.add(&s.text, prompt.turn, 3),
                 Label::Decision if s.standalone || prompt::weight_of(s) >= 3 => {
                     self.decisions.add(&s.text, prompt.turn, 4);
@@ -115,7 +131,7 @@ impl Told {
         let did = exchange.acted && exchange.prompt.as_ref().is_none_or(|p| p.purpose != Purpose::Question);
         // Without a tool, a list is rather a proposal than a report.
         let commanded = exchange.prompt.as_ref().is_none_or(Prompt::surely_commands);
-        let achieved = |s: &Statement| s.sure || !s.bullet || commanded;
+        let achieved = |s: &Statement| s.sure || commanded;
         let best = answer::best(answer, if last { 5 } else { 3 }, 8);
         let commanded_it = |p: &&Prompt| p.surely_commands() || p.purpose == Purpose::Request && exchange.wrote;
         if let (Some(prompt), [], true) = (ask.filter(commanded_it), &best[..], exchange.acted) {

@@ -77,6 +77,9 @@ fn block(tag: &str, text: &str) -> Option<Block> {
     });
     let path = path.or_else(|| made(body).map(Cow::Borrowed));
     match kind {
+        "write" if path.is_none() && tool == "applypatch" => {
+            Some(Block { tool, input: String::new(), output: body.to_owned(), failed: rejected })
+        }
         "write" | "read" => {
             // Without a path nothing is known to have happened: a failed edit leaves an empty block.
             let input = format!("path: {}", path?);
@@ -203,8 +206,10 @@ pub struct Applied<'t> {
 pub fn applied(text: &str) -> Applied<'_> {
     let mut out = Applied::default();
     for line in text.lines().take(400) {
-        if let Some(path) = line.strip_prefix("Applied edit to ") {
-            out.files.push(path.trim());
+        if let Some(path) = line.strip_prefix("Applied edit to ").map(str::trim) {
+            // A heading of the answer that was taken for a file ("4. Push to the remote") is none.
+            let named = |name: &str| !name.contains(' ') || name.rfind('.').is_some_and(|dot| name.len() - dot <= 6);
+            out.files.extend(Some(path).filter(|path| named(path.rsplit(['/', '\\']).next().unwrap_or(path))));
         } else if let Some(rest) = line.strip_prefix("Commit ")
             && let Some((hash, subject)) = rest.split_once(' ')
             && (7..=40).contains(&hash.len())

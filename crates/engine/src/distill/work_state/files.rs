@@ -348,14 +348,33 @@ pub fn patch(text: &str) -> Vec<Deed> {
 }
 
 /// Adds what the result of a call reveals: that the file was created.
-pub fn add_from_result(tool: &str, result: &str, deeds: &mut [Deed]) {
-    if let [deed] = deeds
+pub fn add_from_result(tool: &str, result: &str, deeds: &mut Vec<Deed>) {
+    if deeds.is_empty() && matches!(tool, "applypatch" | "patch" | "applydiff") {
+        deeds.extend(patched(result));
+    }
+    if let [deed] = &mut deeds[..]
         && deed.touch == Touch::Changed
         && matches!(tool, "write" | "writefile" | "edit" | "filewrite" | "writetofile")
         && result[..result.floor_char_boundary(200)].to_ascii_lowercase().contains("created")
     {
         deed.touch = Touch::Created;
     }
+}
+
+/// The files a patch changed, as its tool reports it: `M src/lib.rs`, line by line.
+fn patched(result: &str) -> Vec<Deed> {
+    let Some((_, listed)) = result.split_once("Updated the following files:") else { return Vec::new() };
+    let lines = listed.lines().skip(1).map(|line| line.trim().split_once(' '));
+    let deed = |(letter, path): (&str, &str)| {
+        let touch = match letter {
+            "A" => Touch::Created,
+            "M" => Touch::Changed,
+            "D" => Touch::Deleted,
+            _ => return None,
+        };
+        Some(Deed { path: path.trim().to_owned(), touch })
+    };
+    lines.map_while(|line| line.and_then(deed)).collect()
 }
 
 /// The files a commit renamed or deleted, as git reports it. What it created may be anyone's.
