@@ -350,3 +350,30 @@ fn a_chain_that_was_cut_short_is_named() {
     let found = world.json_of(5, &["verify"])["findings"].to_string();
     assert!(found.contains("are gone: state/audit.head has row"), "{found}");
 }
+
+/// A folder that cannot be read may have something owed in it: an empty list is no answer then.
+#[test]
+fn a_list_says_what_could_not_be_read() {
+    let world = World::new();
+    world.json(&["loop", "add", "Paint the barn"]);
+    let folder = world.test.home().join("workspaces/main/continuity/open-loops");
+    let elsewhere = world.test.user().join("elsewhere");
+    fs::rename(&folder, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
+    let said = world.says(1, &["loop", "list"]);
+    assert!(said.contains("not read:") && said.contains("is a symlink"), "{said}");
+    fs::remove_file(&folder).unwrap();
+    fs::rename(&elsewhere, &folder).unwrap();
+    assert!(world.says(0, &["loop", "list"]).contains("Paint the barn"));
+}
+
+/// An export has everything, secrets included: for its owner alone.
+#[test]
+fn an_export_is_written_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    world.feed(&["append"], b"{\"session\":\"s\",\"text\":\"words\"}\n");
+    let out = world.test.user().join("out.jsonl");
+    world.says(0, &["export", "--session", "turns:s", "--out", out.to_str().unwrap()]);
+    assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
+}
