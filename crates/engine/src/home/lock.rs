@@ -1,6 +1,6 @@
 //! Locks between processes: `flock` on a file under `run/`. The system releases the lock when its holder dies, so a
 //! crash leaves no stale lock. A holder that lives and does not go on (it is suspended, or hangs) is waited for
-//! [`PATIENCE`] and then named. Does not know what a lock protects.
+//! [`PATIENCE`] and then named; many that take turns are waited for longer. Does not know what a lock protects.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -9,10 +9,14 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{Home, RelPath, layout, rooted};
+use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How long a lock is waited for. No command of ours holds one that long.
+/// How long one holder of a lock is waited for. No command of ours holds one that long.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a lock is waited for that passes from one holder to the next.
+const QUEUE: Duration = Duration::from_secs(60);
 
 /// The longest pause between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -32,12 +36,13 @@ impl HomeLock {
         self.abandoned
     }
 
-    /// Marks the lock as held by writing the holder's process id into its file; dropping the lock empties it.
+    /// Marks the lock as held by writing the holder's process id and the time into its file; dropping the lock empties it.
     fn held(file: OwnedFd) -> HomeLock {
         let mut byte = [0u8; 1];
         let abandoned = rustix::io::pread(&file, &mut byte, 0).is_ok_and(|n| n > 0);
         // A full disk must not prevent locking; the mark is only a hint.
-        let _ = rustix::io::pwrite(&file, format!("{:<10}", std::process::id()).as_bytes(), 0);
+        let mark = format!("{:<10} {:<20}", std::process::id(), Clock::System.boot().ms);
+        let _ = rustix::io::pwrite(&file, mark.as_bytes(), 0);
         HomeLock { file, abandoned }
     }
 }
@@ -57,25 +62,36 @@ impl Home {
     /// [`Home::lock`] with a patience of its own.
     pub fn lock_within(&self, name: &str, patience: Duration) -> Result<HomeLock> {
         let path = lock_path(name)?;
-        let until = Instant::now() + patience;
+        let began = Instant::now();
+        let mut until = began + patience;
+        let mut holder = self.holder(&path);
         let mut pause = Duration::from_millis(1);
         loop {
             if let Some(lock) = self.take(&path)? {
                 return Ok(lock);
             }
             if Instant::now() >= until {
-                return Err(self.held_by(&path));
+                let now = self.holder(&path);
+                if now == holder || began.elapsed() > QUEUE {
+                    return Err(self.held_by(&path));
+                }
+                (holder, until) = (now, Instant::now() + patience);
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(PAUSE);
         }
     }
 
+    /// What a lock's holder wrote when it took it.
+    fn holder(&self, path: &RelPath) -> Option<String> {
+        String::from_utf8(self.read(path, 64).ok()??).ok()
+    }
+
     /// The error that names the process which holds a lock.
     fn held_by(&self, path: &RelPath) -> Error {
         let seconds = PATIENCE.as_secs();
-        let written = self.read(path, 16).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
-        let Some(pid) = written.and_then(|text| text.trim().parse::<u32>().ok()) else {
+        let written = self.holder(path);
+        let Some(pid) = written.and_then(|text| text.split_whitespace().next()?.parse::<u32>().ok()) else {
             return Error::new(ErrorKind::Busy, format!("another process has held {path} for {seconds} seconds"))
                 .hint("run the command again when it has ended; nothing was changed");
         };
