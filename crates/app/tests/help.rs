@@ -101,6 +101,7 @@ fn every_command_speaks_json_when_asked_to() {
     let root = |n: usize| workspaces["workspaces"][n]["workspace"].as_str().unwrap().to_owned();
     let (one, two) = (root(0), root(1));
     let out = world.test.folder("out").join("x.jsonl");
+    let copy = world.test.user().join("copy").display().to_string();
     let out = out.to_str().unwrap();
     let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/demo/claude");
     let note = world.test.folder("out").join("note.md");
@@ -164,6 +165,7 @@ fn every_command_speaks_json_when_asked_to() {
         &["disconnect"],
         &["export", "--session", &key, "--out", out],
         &["verify"],
+        &["backup", &copy],
         &["session", "list"],
         &["session", "show", &key],
         &["session", "end", &key],
@@ -222,7 +224,7 @@ fn every_command_speaks_json_when_asked_to() {
     let acks = world.feed(&["--home", &home, "--json", "append"], lines.as_bytes());
     assert_eq!(acks.stdout.lines().filter(|l| serde_json::from_str::<Value>(l).is_ok()).count(), 2);
     // No command is left out; a hook speaks its program's form, or not at all, and mcp its protocol.
-    let covered: BTreeSet<&str> = each.iter().map(|args| args[0]).chain(["append", "hook", "mcp"]).collect();
+    let covered: BTreeSet<&str> = each.iter().map(|args| args[0]).chain(["append", "hook", "mcp", "restore"]).collect();
     for (name, _) in commands(&world.says(0, &["--help"])) {
         assert!(covered.contains(name.as_str()), "{name} is not in this list");
     }

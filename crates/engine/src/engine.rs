@@ -63,7 +63,7 @@ use crate::tree::{AssistantHome, TreeLock};
 
 pub use crate::instance::{
     ContextRequest, Decision, Embeddings, How, Listener, Notice, Options, Progress, RecallRequest, SearchRequest,
-    Settings, Silent, Source, Task, Verdict, Wrong,
+    Settings, Silent, Source, Task, Verdict, Wrong, put_back,
 };
 
 /// A memory, opened, acting for one agent.

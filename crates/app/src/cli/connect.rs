@@ -59,7 +59,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let mut exit = Exit::Ok;
     for harness in harnesses {
         let ask = Ask { dry_run: args.dry_run, yes: args.yes, trust: args.trust, diff: true, global };
-        let outcome = connect(harness, &host, &how, &ask)?;
+        // What is wrong with one program keeps nobody from connecting the next.
+        let outcome = connect(harness, &host, &how, &ask).unwrap_or_else(|e| refused(harness, None, &e, global));
         // The first refusal decides the exit code of the command.
         exit = if exit == Exit::Ok { outcome.exit } else { exit };
         all.push(outcome.json);
