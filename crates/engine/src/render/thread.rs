@@ -199,7 +199,14 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     }
     files.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then_with(|| a.reference.cmp(&b.reference)));
     lists.append(&mut files);
+    let goal = stand.distillate.goal.as_ref().map(|goal| similarity::Bag::of(&goal.text));
+    let is_goal = |bag: &similarity::Bag| goal.as_ref().is_some_and(|goal| 10 * bag.shared(goal) >= 9 * bag.len());
     for item in stand.open_items.iter().rev() {
+        // The matter in hand stands above.
+        let bag = similarity::Bag::of(&item.text);
+        if bag.len() > 3 && is_goal(&bag) {
+            continue;
+        }
         let words = similarity::words(&item.text);
         let is_blocked = stand.distillate.blocked.iter().any(|b| b.text == item.text);
         let mut line = of_item(at, item, is_blocked, now, today, &mut standing)?;

@@ -26,6 +26,11 @@ pub fn worth(s: &Statement) -> u32 {
     if s.asks || s.text.ends_with([':', '：']) || s.text.chars().count() < 12 {
         return 0;
     }
+    // "lena — 57.9 (Reach 91.2)" is a measurement.
+    let numbers = s.text.split_whitespace().filter(|w| w.bytes().any(|b| b.is_ascii_digit())).count();
+    if s.bullet && !s.sure && numbers > 1 && s.words() < 4 * numbers {
+        return 0;
+    }
     let mut score = base + u32::from(s.sure) * 3;
     score += if s.paragraph == 0 { 4 } else { 0 };
     score += if names(&s.text) { 3 } else { 0 };

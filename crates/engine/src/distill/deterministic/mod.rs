@@ -75,6 +75,9 @@ fn before(before: Option<&Distillate>, work: &Work, exchanges: &[Exchange]) -> D
         // Only the person's own words give goal and constraints.
         told.goal = out.goal.take();
         told.constraints.clear();
+        // Its tasks stand in the task list, too, with what became of them since.
+        let known = |id: &str| work.tasks.iter().any(|task| work_state::task_id(&task.item.text) == Some(id));
+        told.retain(|item| !task_named(&item.text).is_some_and(known));
         // The plans of the program's summary are outdated once the person's next request was carried out.
         let later = |e: &&Exchange| e.prompt.as_ref().is_some_and(|p| p.turn > summary.turn) && e.finished && e.worked;
         if exchanges.iter().find(later).is_some() {
@@ -83,6 +86,12 @@ fn before(before: Option<&Distillate>, work: &Work, exchanges: &[Exchange]) -> D
         out = super::fold::fold(&out, &told);
     }
     out
+}
+
+/// The number of the task an item begins with: "Task #9 (pending): …".
+fn task_named(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("Task ").or_else(|| text.strip_prefix("task ")).unwrap_or(text).strip_prefix('#')?;
+    Some(&rest[..rest.bytes().take_while(u8::is_ascii_digit).count()]).filter(|id| !id.is_empty())
 }
 
 /// Marks the exchanges in which something was edited, committed or checked: some programs edit without calls.

@@ -18,6 +18,9 @@ use crate::text::words::{Marks, split};
 /// How many of the newest answers are looked at for remaining work.
 const ANSWERS: usize = 4;
 
+/// Before a question or an offer of the model that nobody has answered.
+pub const WAITS: &str = "Waits for an answer: ";
+
 /// The open items of a session.
 pub struct Open {
     pub in_progress: List,
@@ -155,7 +158,10 @@ impl Open {
             .filter(|s| !says_done(s))
         {
             match s.label {
-                Label::Offer | Label::Question if last && (s.sure || s.asks) => self.loops.add(&s.text, answer.turn, 3),
+                // The next message answers it, or leaves it: it is carried no further.
+                Label::Offer | Label::Question if last && (s.sure || s.asks) => {
+                    self.next.add(&format!("{WAITS}{}", s.text), answer.turn, 3);
+                }
                 Label::Remaining if last && !s.text.ends_with(':') && s.standalone => {
                     self.next.add(&s.text, answer.turn, 3)
                 }

@@ -87,7 +87,14 @@ impl Prompt {
         self.core.clone_from(&self.ask);
         self.turns.insert(0, turn);
         (self.purpose, self.refers_back) = (Purpose::Request, false);
-        self.accepted = offers.iter().map(|s| (s.text.clone(), turn)).collect();
+        // "Copy it into the repo? Something like `notes.md`?" is one offer.
+        self.accepted.clear();
+        for s in &offers {
+            match self.accepted.last_mut() {
+                Some((text, _)) if s.asks && weight_of(s) <= 3 => *text = format!("{text} … {}", s.text),
+                _ => self.accepted.push((s.text.clone(), turn)),
+            }
+        }
     }
 
     /// Takes the title of the plan or report it points back to.

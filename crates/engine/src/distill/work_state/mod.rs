@@ -127,6 +127,11 @@ pub fn is_state(text: &str) -> bool {
     checks::is_told(text) || git::is_told(text) || text.starts_with(RUNS) || tasks::id_in(text).is_some()
 }
 
+/// The id that the text of a task of a list ends with: "Ship it (task 9)".
+pub fn task_id(text: &str) -> Option<&str> {
+    tasks::id_in(text)
+}
+
 const RUNS: &str = "Runs in the background: `";
 
 /// The text of an item: one plain line, credentials redacted, at most [`LONGEST_ITEM`] bytes.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::distill::deterministic::JOIN;
+use crate::distill::deterministic::open::WAITS;
 use crate::text::plain::{acts, lower};
 
 /// Parts of items that are in none of the turns they name. Items whose turns are missing cannot be checked.
@@ -19,7 +20,8 @@ pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
         if texts.is_empty() || text.contains("[redacted:") || crate::distill::work_state::is_state(text) {
             continue;
         }
-        for piece in text.split(JOIN).flat_map(|p| p.split('…')) {
+        let said = text.strip_prefix(WAITS).unwrap_or(text);
+        for piece in said.split(JOIN).flat_map(|p| p.split('…')) {
             let words = spaced(piece);
             if words.trim().is_empty() {
                 continue;
