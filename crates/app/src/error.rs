@@ -1,4 +1,4 @@
-//! Maps error kinds to exit codes, in one table (R13.1).
+//! How a command ended. The exit code of an error is its kind's: [`ErrorKind::told`] (R13.1).
 
 use std::process::ExitCode;
 
@@ -21,21 +21,21 @@ pub enum Exit {
 
 impl Exit {
     pub fn code(self) -> u8 {
+        let of = |kind: ErrorKind| kind.told().exit;
         match self {
             Exit::Passed(code) => code,
             Exit::Ok => 0,
-            Exit::Problems => 1,
-            Exit::Usage => 2,
-            Exit::Refused => 3,
-            Exit::NotFound => 4,
-            Exit::Damaged => 5,
-            Exit::Busy => 75,
+            Exit::Problems => of(ErrorKind::Machine),
+            Exit::Usage => of(ErrorKind::Usage),
+            Exit::Refused => of(ErrorKind::Refused),
+            Exit::NotFound => of(ErrorKind::NotFound),
+            Exit::Damaged => of(ErrorKind::Damaged),
+            Exit::Busy => of(ErrorKind::Busy),
         }
     }
 
     pub fn of(error: &Error) -> Exit {
         match error.kind() {
-            // The machine failed half-way: what was done is kept, and the rest must be checked.
             ErrorKind::Machine => Exit::Problems,
             ErrorKind::Usage => Exit::Usage,
             ErrorKind::Refused => Exit::Refused,
@@ -54,12 +54,5 @@ impl From<Exit> for ExitCode {
 
 /// The name of a kind in `--json` errors.
 pub fn kind_name(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Usage => "usage",
-        ErrorKind::Refused => "refused",
-        ErrorKind::NotFound => "not-found",
-        ErrorKind::Damaged => "damaged",
-        ErrorKind::Busy => "busy",
-        ErrorKind::Machine => "machine",
-    }
+    kind.told().name
 }

@@ -20,6 +20,7 @@
 //!
 //! Does no work itself: each verb is a few lines that call one room. A new verb is a function in a room first.
 
+mod acts;
 mod look;
 mod upkeep;
 
@@ -35,7 +36,7 @@ use crate::forget::Wish;
 use crate::home::Home;
 use crate::inject::{self, ContextId};
 use crate::instance::{Appending, Instance};
-use crate::ledger::{Audit, Ledger, Read, Write};
+use crate::ledger::{Audit, Ledger, Read, Write, audit};
 use crate::lifecycle::HookOutcome;
 use crate::memory::{self, NewLeaf};
 use crate::program::HookCall;
@@ -61,9 +62,11 @@ use crate::scope::{AgentId, AgentNo};
 use crate::transcript::read::{self, SessionFilter};
 use crate::tree::{AssistantHome, TreeLock};
 
+pub use acts::MemoryAct;
+
 pub use crate::instance::{
     ContextRequest, Decision, Embeddings, How, Listener, Notice, Options, Progress, RecallRequest, SearchRequest,
-    Settings, Silent, Source, Task, Verdict, Wrong, put_back,
+    Settings, Silent, Source, Task, Verdict, Wrong, put_back, unknown_agent,
 };
 
 /// A memory, opened, acting for one agent.
@@ -237,12 +240,12 @@ impl Engine {
         Ok(ReplayReport::of(self.agent.as_str(), &self.read(|tx| inject::replay(tx, agent_no, id))?))
     }
 
-    /// What was given, newest first; `session`: only to this one.
-    pub fn contexts(&self, session: Option<&str>, limit: usize) -> Result<ContextsReport> {
+    /// What was given, newest first; `session`: only to this one; `before`: only what was given before that.
+    pub fn contexts(&self, session: Option<&str>, before: Option<ContextId>, limit: usize) -> Result<ContextsReport> {
         let agent_no = self.agent_no()?;
         let given = self.read(|tx| {
             let key = session.map(|name| read::session_key(tx, agent_no, name)).transpose()?;
-            inject::list(tx, agent_no, key.as_ref(), limit)
+            inject::list(tx, agent_no, key.as_ref(), before, limit)
         })?;
         let agent_id = self.agent.as_str();
         let contexts = given.into_iter().map(|what| Of { agent_id: agent_id.to_owned(), what }).collect();
@@ -313,6 +316,11 @@ impl Engine {
                 |name: &str| lock.at.read(|tx| Ok(unfiled::find(lock.at, tx, name)?.map(|found| found.file())));
             open_loop::resolve_any(lock, names, how, &unfiled)
         })
+    }
+
+    /// The number of the newest row of the audit: it grows with every write, whoever makes it. 0: nothing was written.
+    pub fn newest_change(&self) -> Result<u64> {
+        self.read(audit::newest)
     }
 
     /// Where the agent's days are: what the operator said, else the machine's zone.

@@ -8,11 +8,12 @@ use std::fmt;
 use std::path::Path;
 
 use crate::see::worded;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kind of an error, which decides the exit code (R13.1). The exit codes themselves are defined by the application.
+/// The kind of an error, which decides what a surface makes of it: [`ErrorKind::told`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorKind {
     /// The request makes no sense.
@@ -27,6 +28,41 @@ pub enum ErrorKind {
     Busy,
     /// The machine failed: disk, permission of the operating system, memory.
     Machine,
+}
+
+/// What surfaces make of a kind of error: its name in JSON, the exit code of a command (R13.1), the status of an HTTP
+/// answer and the title it has there (R13.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Told {
+    pub name: &'static str,
+    pub exit: u8,
+    pub status: u16,
+    pub title: &'static str,
+}
+
+impl ErrorKind {
+    pub const ALL: [ErrorKind; 6] = [
+        ErrorKind::Usage,
+        ErrorKind::Refused,
+        ErrorKind::NotFound,
+        ErrorKind::Damaged,
+        ErrorKind::Busy,
+        ErrorKind::Machine,
+    ];
+
+    /// The one table of what a kind becomes outside.
+    pub fn told(self) -> Told {
+        let told = |name, exit, status, title| Told { name, exit, status, title };
+        match self {
+            ErrorKind::Usage => told("usage", 2, 422, "What was asked for makes no sense"),
+            ErrorKind::Refused => told("refused", 3, 409, "Understood and not done"),
+            ErrorKind::NotFound => told("not-found", 4, 404, "There is no such thing"),
+            ErrorKind::Damaged => told("damaged", 5, 500, "Stored data is not what it was"),
+            ErrorKind::Busy => told("busy", 75, 503, "Somebody else holds what is needed"),
+            // The machine failed half-way: what was done is kept, and the rest must be checked.
+            ErrorKind::Machine => told("machine", 1, 500, "The machine failed half-way"),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -151,7 +187,8 @@ impl From<rusqlite::Error> for Error {
 }
 
 /// A finding that is not a failure: something in the input that could not be used, and its position.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+#[schemars(rename = "InputProblem")]
 pub struct Problem {
     /// The file (or `database#table/row`) it concerns, as shown to people.
     pub place: String,

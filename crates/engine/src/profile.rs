@@ -3,6 +3,7 @@
 //! Values are set only by the user, or by their confirmation of something noticed. Independent of memory leaves.
 
 use rusqlite::{OptionalExtension, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::{self, Millis};
@@ -27,12 +28,13 @@ pub const KNOWN: &[(&str, &str)] = &[
 const LONGEST_VALUE: usize = 500;
 
 /// One entry of the profile.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Value {
     pub key: String,
     pub value: String,
     /// Where the value came from: `user`, `prompt`.
     pub source: String,
+    #[schemars(with = "String")]
     #[serde(rename = "set", serialize_with = "clock::as_rfc3339")]
     pub set_at: Millis,
 }

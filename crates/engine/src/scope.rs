@@ -52,7 +52,7 @@ impl fmt::Display for AgentId {
 }
 
 /// `<harness>:<the program's own session id>` (D3).
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema, Debug)]
 pub struct SessionKey(String);
 
 impl SessionKey {
@@ -159,6 +159,20 @@ macro_rules! serialized_as_shown {
         impl serde::Serialize for $id {
             fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.collect_str(self)
+            }
+        }
+
+        impl schemars::JsonSchema for $id {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($id).into()
+            }
+
+            fn json_schema(of: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                String::json_schema(of)
             }
         }
     )*};

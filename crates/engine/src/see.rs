@@ -55,6 +55,20 @@ impl Serialize for See {
     }
 }
 
+impl schemars::JsonSchema for See {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "See".into()
+    }
+
+    fn json_schema(of: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(of)
+    }
+}
+
 /// A text with every step in it, which stands there as `⟨thread list⟩`, as the surface writes it.
 pub fn worded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -1,7 +1,7 @@
 //! The memory for programs that speak the Model Context Protocol: seven tools, resources and prompts over the engine's
 //! door.
 //!
-//! The protocol is the SDK's (`rmcp`), behind one file ([`server`]): a new revision of it is an upgrade. What the tools
+//! The protocol is the SDK's (`rmcp`), behind two files ([`server`], [`http`]): a new revision of it is an upgrade. What the tools
 //! are stands in `tools.json`; what they answer is text, made by [`answers`] from the engine's reports. Some programs show
 //! a model nothing but the structured part of a result where there is one, so there is none.
 //!
@@ -10,9 +10,11 @@
 
 mod answers;
 mod ask;
+mod http;
 mod memory;
 mod server;
 mod words;
 
+pub use http::{Asked, answering};
 pub use memory::{Memory, Opening};
 pub use server::{Failed, Server, serve_stdio, stated};

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::clock::parse_rfc3339;
-use heirloom_engine::continuity::artifact::{self, LONGEST, NewArtifact, Text};
+use heirloom_engine::continuity::artifact::{LONGEST, NewArtifact, Text};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::report::items::EntryReport;
 use heirloom_engine::tree::file_table::Kind;
@@ -60,7 +60,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let source = Provenance { origin: Origin::User, ..Provenance::default() };
             let new =
                 NewArtifact { title, text, source, kind: None, created: engine.now(), fields: serde_json::Map::new() };
-            let item = engine.act(|lock| artifact::add(lock, &new))?;
+            let item = engine.keep(&new)?;
             Ok(print_items(global, &[item], "Kept"))
         }
         Command::Show { name } => {

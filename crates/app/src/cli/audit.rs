@@ -27,7 +27,7 @@ enum Command {
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let Command::List { limit } = args.command;
     let context = Context::open(global)?;
-    let report = context.audit(limit)?;
+    let report = context.audit(None, limit)?;
     Ok(print::answer(global.json, &report, || {
         let now = context.now();
         let row = |e: &Entry| {

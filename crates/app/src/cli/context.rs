@@ -296,7 +296,7 @@ fn lines(block: &str, report: &ReplayReport) {
 
 fn list(global: &Global, args: &List) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as("cli context");
-    let report = engine.contexts(args.session.as_deref(), args.limit.into())?;
+    let report = engine.contexts(args.session.as_deref(), None, args.limit.into())?;
     Ok(print::answer(global.json, &report, || {
         if report.contexts.is_empty() {
             print::line("Nothing was given yet.");

@@ -4,17 +4,14 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::clock::Millis;
-use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
+use heirloom_engine::pages::lease;
 use heirloom_engine::pages::shared::LARGEST_SECTION;
-use heirloom_engine::pages::{PageKey, lease};
-use heirloom_engine::render;
-use heirloom_engine::render::outside::{self, Acquired, Change, Committed};
+use heirloom_engine::render::outside::Change;
 use heirloom_engine::report::heads::{
-    BusyReport, HeadCommitted, HeadDiff, HeadExplained, HeadGranted, HeadHeld, HeadLog, HeadRefused, HeadReleased,
-    HeadRestored, HeadShown, HeadsReport,
+    BusyReport, HeadAcquired, HeadCommit, HeadCommitted, HeadDiff, HeadExplained, HeadGranted, HeadLog, HeadRestored,
+    HeadShown, HeadsReport,
 };
-use heirloom_engine::tree::AssistantHome;
 use serde::Serialize;
 
 use crate::context::{Context, Global};
@@ -142,84 +139,46 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(ACTOR);
     let json = global.json;
     match args.command {
-        Command::List => print_as(json, &HeadsReport::list(&look(&engine)?)?, list),
+        Command::List => print_as(json, &engine.heads()?, list),
         Command::Show { head, thread, revision, why } => {
-            let at = look(&engine)?;
             let head = match thread {
-                Some(thread) => at.read(|tx| render::shared::thread_named(tx, at.agent_no, &thread))?,
-                None => named(&at, &head)?,
+                Some(thread) => engine.head_of_thread(&thread)?,
+                None => head,
             };
             match why {
-                true => print_as(json, &HeadExplained::of(&at, &head)?, explain),
-                false => print_as(json, &HeadShown::of(&at, &head, revision)?, show),
+                true => print_as(json, &engine.explain_head(&head)?, explain),
+                false => print_as(json, &engine.head(&head, revision)?, show),
             }
         }
         Command::Log { head, limit } => {
-            let at = look(&engine)?;
-            print_as(json, &HeadLog::of(&at, &named(&at, &head)?, limit)?, |report| log(report, engine.now()))
+            print_as(json, &engine.head_log(&head, limit)?, |report| log(report, engine.now()))
         }
-        Command::Diff { head, from, to } => {
-            let at = look(&engine)?;
-            print_as(json, &HeadDiff::of(&at, &named(&at, &head)?, from, to)?, diff)
-        }
-        Command::Restore { head, revision } => {
-            let at = act(&engine)?;
-            print_as(json, &HeadRestored::restore(&at, &named(&at, &head)?, revision)?, restored)
-        }
-        Command::Acquire { head, owner, ttl } => {
-            let at = act(&engine)?;
-            let head = named(&at, &head)?;
-            match outside::acquire(&at, &head, &owner, ttl * 1000)? {
-                Acquired::Granted(grant) => print_as(json, &HeadGranted::of(&at, &head, &owner, &grant)?, granted),
-                Acquired::Held(holder) => {
-                    print_as(json, &HeadHeld::of(&at, &head, &holder)?, |report| busy(&report.error))?;
-                    Ok(Exit::Busy)
-                }
+        Command::Diff { head, from, to } => print_as(json, &engine.head_diff(&head, from, to)?, diff),
+        Command::Restore { head, revision } => print_as(json, &engine.restore_head(&head, revision)?, restored),
+        Command::Acquire { head, owner, ttl } => match engine.acquire_head(&head, &owner, ttl * 1000)? {
+            HeadAcquired::Granted(report) => print_as(json, &report, granted),
+            HeadAcquired::Held(report) => {
+                print_as(json, &report, |report| busy(&report.error))?;
+                Ok(Exit::Busy)
             }
-        }
+        },
         Command::Commit { head, section, owner, epoch, base, file } => {
-            let at = act(&engine)?;
-            let head = named(&at, &head)?;
             let content = words(&file)?;
             let change = Change { section: &section, owner: &owner, content: &content };
-            match outside::commit(&at, &head, &change, epoch, base)? {
-                Committed::Stands { revision, published } => {
-                    let report = HeadCommitted::of(&at, &head, &section, epoch, (revision, published))?;
-                    print_as(json, &report, committed)
-                }
-                Committed::Refused(not_now) => {
-                    let report = HeadRefused::of(&at, &head, &section, &not_now)?;
+            match engine.commit_head(&head, &change, epoch, base)? {
+                HeadCommit::Stands(report) => print_as(json, &report, committed),
+                HeadCommit::Refused(report) => {
                     print_as(json, &report, |report| busy(&report.error))?;
                     Ok(Exit::Busy)
                 }
             }
         }
         Command::Release { head, owner, epoch } => {
-            let at = act(&engine)?;
-            let head = named(&at, &head)?;
-            let released = outside::release(&at, &head, &owner, epoch)?;
-            print_as(json, &HeadReleased::of(&at, &head, released)?, |report| {
+            print_as(json, &engine.release_head(&head, &owner, epoch)?, |report| {
                 print::line(if report.released { "Given back." } else { "It was not yours any more." });
             })
         }
     }
-}
-
-/// The assistant home for commands that write; it is created if needed.
-fn act(engine: &Engine) -> Result<AssistantHome<'_>> {
-    // An unknown agent is an error here; it is not created.
-    engine.agent_no()?;
-    engine.assistant()
-}
-
-/// The assistant home for commands that read.
-fn look(engine: &Engine) -> Result<AssistantHome<'_>> {
-    engine.agent_no()?;
-    Ok(engine.look()?.ok_or_else(|| Error::not_found("there are no pages yet").hint("heirloom up makes them"))?.0)
-}
-
-fn named(at: &AssistantHome, name: &str) -> Result<PageKey> {
-    at.read(|tx| render::shared::named(tx, at.agent_no, name))
 }
 
 /// Prints a report as JSON or for people.

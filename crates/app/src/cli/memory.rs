@@ -1,11 +1,10 @@
 //! `heirloom memory`
 
 use heirloom_engine::clock::parse_rfc3339;
-use heirloom_engine::engine::{Engine, Verdict};
+use heirloom_engine::engine::{Engine, MemoryAct, Verdict};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::{Class, NewLeaf, Scope, change, find, leaf};
-use heirloom_engine::report::memories::{ChangedMemories, MemoryReport, RememberedReport};
-use heirloom_engine::tree::TreeLock;
+use heirloom_engine::report::memories::{ChangedMemories, MemoryReport};
 use heirloom_engine::tree::file_table::Entry;
 
 use super::{files, noticed, remember};
@@ -196,10 +195,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let tags = (!tags.is_empty()).then_some(tags);
             edit(global, &name, &change::Edit { text, title, summary, tags, confidence, verified: true })
         }
-        Command::Verify { names } => each(global, &names, "Still holds", change::verify),
+        Command::Verify { names } => each(global, &names, "Still holds", MemoryAct::Verify),
         Command::Pin { names, off } => {
             let message = if off { "No longer pinned" } else { "Pinned" };
-            each(global, &names, message, |lock, all| change::pin(lock, all, !off))
+            each(global, &names, message, MemoryAct::Pin(!off))
         }
         Command::Supersede { old, new, text } => supersede(global, &old, new.as_deref(), text.as_deref()),
         Command::Forget { names } => forget(global, &names),
@@ -287,18 +286,8 @@ fn show(global: &Global, name: &str, workspace: Option<&str>) -> Result<Exit> {
 }
 
 /// Changes the memories of these names under the tree lock, and prints them.
-fn each(
-    global: &Global,
-    names: &[String],
-    message: &str,
-    act: impl FnOnce(&TreeLock, &[Entry]) -> Result<()>,
-) -> Result<Exit> {
-    let engine = Context::open(global)?.acting_as(ACTOR);
-    let report = engine.act(|lock| {
-        let entries = find::chosen(lock, names)?;
-        act(lock, &entries)?;
-        Ok(ChangedMemories::of(lock.at, &entries))
-    })?;
+fn each(global: &Global, names: &[String], message: &str, what: MemoryAct) -> Result<Exit> {
+    let report = Context::open(global)?.acting_as(ACTOR).change_memories(names, what)?;
     print_changed(global, &report, message)
 }
 
@@ -333,19 +322,9 @@ fn supersede(global: &Global, old: &str, new: Option<&str>, text: Option<&str>) 
     let text = text.map(remember::text_of).transpose()?;
     let engine = Context::open(global)?.acting_as(ACTOR);
     if let Some(text) = text {
-        let added = engine.act(|lock| {
-            let old = find::chosen_one(lock, old)?;
-            let class = leaf::class_of(&old).ok_or_else(none_yet)?;
-            let new = NewLeaf { verified: true, ..NewLeaf::new(class, leaf::scope_of(&old), text) };
-            change::supersede_with(lock, &old, &new)
-        })?;
-        return remember::print_remembered(global, &RememberedReport { items: vec![added] }, false);
+        return remember::print_remembered(global, &engine.supersede_with(old, &text)?, false);
     }
-    let (report, written) = engine.act(|lock| {
-        let (old, new) = (find::chosen_one(lock, old)?, find::chosen_one(lock, new.unwrap_or_default())?);
-        let written = change::supersede(lock, &old, &new)?;
-        Ok((ChangedMemories::of(lock.at, &[old]), written))
-    })?;
+    let (report, written) = engine.supersede(old, new.unwrap_or_default())?;
     print_changed(global, &report, if written { "Superseded" } else { "Was superseded already" })
 }
 

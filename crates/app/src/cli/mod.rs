@@ -44,6 +44,7 @@ mod status;
 mod thread;
 mod timeline;
 mod times;
+mod token;
 mod up;
 mod verify;
 mod visible;
@@ -145,6 +146,7 @@ enum Command {
     Workspace(workspace::Args),
     Agent(agent::Args),
     Audit(audit::Args),
+    Token(token::Args),
     Reindex(reindex::Args),
     Embed(embed::Args),
     Work(work::Args),
@@ -191,6 +193,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Workspace(args) => workspace::run(global, args),
         Command::Agent(args) => agent::run(global, args),
         Command::Audit(args) => audit::run(global, args),
+        Command::Token(args) => token::run(global, args),
         Command::Reindex(args) => reindex::run(global, args),
         Command::Embed(args) => embed::run(global, args),
         Command::Work(args) => work::run(global, args),

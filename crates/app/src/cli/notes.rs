@@ -1,48 +1,12 @@
-//! Visible files among what a search finds: which are wanted, how they are printed.
+//! Visible files among what a search finds, printed.
 
-use heirloom_engine::error::{Error, Result};
 use heirloom_engine::recall::FileHit;
 use heirloom_engine::redact::redact;
 use heirloom_engine::report::hits::FileHitReport;
-use heirloom_engine::tree::file_table::{Kind, State};
+use heirloom_engine::tree::file_table::State;
 
 use super::{explained, search};
 use crate::print::{self, Paint};
-
-/// The value of `--kind` for turns.
-const TURN: &str = "turn";
-
-/// The values of `--kind`: turns and kinds of visible files.
-pub const KINDS: [&str; 12] =
-    [TURN, "memory", "loop", "proposal", "daily", "artifact", "rollup", "page", "head", "index", "note", "skill"];
-
-/// Which items a search covers.
-pub struct Wanted {
-    pub turns: bool,
-    pub files: bool,
-    /// Empty: all kinds.
-    pub kinds: Vec<Kind>,
-}
-
-impl Wanted {
-    /// `only_turns`: an option applies to turns only; `only_files`: one applies to files only; `of_files`: one selects
-    /// files.
-    pub fn of(kinds: &[String], only_turns: bool, only_files: bool, of_files: bool) -> Result<Wanted> {
-        let named: Vec<Kind> = kinds.iter().filter_map(|k| Kind::named(k)).collect();
-        if only_turns && (!named.is_empty() || only_files || of_files) {
-            return Err(Error::usage(
-                "--session, --role and --harness are about turns; --class, --archived and kinds of files are not",
-            )
-            .hint("leave one of the two out"));
-        }
-        let turns = if kinds.is_empty() { !only_files } else { kinds.iter().any(|k| k == TURN) };
-        let files = !only_turns && (kinds.is_empty() || !named.is_empty());
-        if (only_files || !turns) && !files {
-            return Err(Error::usage("turns have no class").hint("leave --class or --kind turn out"));
-        }
-        Ok(Wanted { turns, files, kinds: named })
-    }
-}
 
 /// Prints the files that were found, those that were rendered from others or those that were not, under a heading.
 /// Returns whether there are any.

@@ -81,16 +81,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::List { resolved, workspace, limit } => list(global, resolved, workspace.as_deref(), limit),
         Command::Show { name } => show(global, &name),
         Command::Add { title, text, due, workspace } => {
-            if let Some(due) = &due {
-                due.parse::<jiff::civil::Date>().map_err(|e| {
-                    Error::usage(format!("{due:?} is no date")).because(e).hint("write it as 2026-11-30")
-                })?;
-            }
             let engine = Context::create(global)?.acting_as(ACTOR);
             let scope = workspace.map(|name| scope_of(&engine, &name)).transpose()?;
             let source = Provenance { origin: Origin::User, ..Provenance::default() };
             let new = NewLoop { title, text, scope, due, source, ..NewLoop::default() };
-            let item = engine.act(|lock| open_loop::add(lock, &new))?;
+            let item = engine.add_loop(&new)?;
             let message = match item.change {
                 Change::New => "Open now",
                 Change::Changed => "Was open; added to it",
@@ -105,7 +100,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         Command::Reopen { names } => {
             let engine = Context::open(global)?.acting_as(ACTOR);
-            let items = engine.act(|lock| open_loop::reopen(lock, &names))?;
+            let items = engine.reopen_loops(&names)?;
             Ok(print_items(global, &items, "Open again"))
         }
     }

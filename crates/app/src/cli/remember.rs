@@ -9,7 +9,6 @@ use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::{Added, Class, LARGEST_TEXT, NewLeaf, Outcome, Scope, leaf};
 use heirloom_engine::redact::redact;
 use heirloom_engine::report::memories::RememberedReport;
-use heirloom_engine::review;
 use heirloom_engine::tree::file_table::Entry;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
 
@@ -58,7 +57,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 /// Adds a proposal and prints the result.
 pub fn propose(global: &Global, engine: &Engine, new: &NewProposal) -> Result<Exit> {
-    let (item, waits) = engine.act(|lock| review::propose(lock, new))?;
+    let (item, waits) = engine.propose(new)?;
     let message = match item.change {
         Change::New => "Proposed",
         Change::Changed => "Was proposed; added to it",

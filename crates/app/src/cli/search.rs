@@ -2,13 +2,13 @@
 
 use heirloom_engine::clock::Millis;
 use heirloom_engine::engine::SearchRequest;
-use heirloom_engine::error::{Error, Result};
+use heirloom_engine::error::Result;
 use heirloom_engine::recall::{Hit, snippet};
 use heirloom_engine::report::search::SearchReport;
 use heirloom_engine::transcript::{kind_name, role_name, role_parse};
 
 use super::explained::{self, Limits};
-use super::notes::{self, Wanted};
+use super::notes;
 use super::times::{self, Edge};
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -51,7 +51,7 @@ pub struct Args {
     role: Option<String>,
 
     /// Only this kind of file, or only turns; may be given more than once
-    #[arg(long = "kind", value_name = "KIND", value_parser = notes::KINDS)]
+    #[arg(long = "kind", value_name = "KIND", value_parser = SearchRequest::KINDS)]
     kinds: Vec<String>,
 
     /// Only memory of this class: preference, identity, fact, procedure, blocker, reference
@@ -76,16 +76,11 @@ pub struct Args {
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
-    let only_turns = args.session.is_some() || args.role.is_some() || args.harness.is_some();
-    let wanted = Wanted::of(&args.kinds, only_turns, args.class.is_some(), args.archived)?;
     let context = Context::open(global)?;
     let engine = context.acting_as("cli search");
     let now = engine.now();
     let request = SearchRequest {
         query: args.query.join(" "),
-        turns: wanted.turns,
-        files: wanted.files,
-        kinds: wanted.kinds,
         class: args.class.clone(),
         archived: args.archived,
         workspace: args.workspace.clone(),
@@ -96,12 +91,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         since: args.since.as_deref().map(|t| times::parse(t, now, Edge::Since)).transpose()?,
         until: args.until.as_deref().map(|t| times::parse(t, now, Edge::Until)).transpose()?,
         limit: args.limit.into(),
-    };
-    if let (Some(since), Some(until)) = (request.since, request.until)
-        && since > until
-    {
-        return Err(Error::usage("--since lies after --until"));
+        ..SearchRequest::default()
     }
+    .of_kinds(&args.kinds)?;
     let limits = limits_of(&args);
     let mut report = engine.search(&request)?;
     if args.explain {

@@ -2,10 +2,9 @@
 
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::Result;
-use heirloom_engine::report::threads::{SessionSwitched, StateItem, ThreadChanged, ThreadReport, ThreadsChanged};
+use heirloom_engine::report::threads::{StateItem, ThreadChanged, ThreadsChanged};
 use heirloom_engine::scope::SessionKey;
-use heirloom_engine::thread::{self, ThreadRow};
-use heirloom_engine::transcript::read;
+use heirloom_engine::thread::ThreadRow;
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -114,104 +113,61 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::List { all, session, limit } => list(&engine, global, all, session.as_deref(), limit),
         Command::Show { thread } => show(&engine, global, &thread),
         Command::Name { thread, name } => {
-            let row = engine.change("thread.rename", |tx, agent| {
-                let no = thread::named(tx, agent, &thread)?.no;
-                thread::rename(tx, agent, no, &name)
-            })?;
-            changed(global, &row, true, |row| format!("{} is now called {}", row.key, row.label))
+            let report = engine.rename_thread(&thread, &name)?;
+            changed(global, &report, |row| format!("{} is now called {}", row.key, row.label))
         }
         Command::Merge { from, into } => {
-            let (part, row) = engine.change("thread.merge", |tx, agent| {
-                let part = thread::called(tx, agent, &from)?;
-                let into = thread::named(tx, agent, &into)?.no;
-                Ok((part.key, thread::merge(tx, agent, part.no, into)?))
-            })?;
-            changed(global, &row, true, |row| format!("{part} is now part of {}", row.key))
+            let (part, report) = engine.merge_thread(&from, &into)?;
+            changed(global, &report, |row| format!("{part} is now part of {}", row.key))
         }
         Command::Unmerge { thread } => {
-            let row = engine.change("thread.unmerge", |tx, agent| {
-                let no = thread::called(tx, agent, &thread)?.no;
-                thread::unmerge(tx, agent, no)
-            })?;
-            changed(global, &row, true, |row| format!("{} is a thread of its own again", row.key))
+            let report = engine.unmerge_thread(&thread)?;
+            changed(global, &report, |row| format!("{} is a thread of its own again", row.key))
         }
         Command::Close { thread } => {
-            let (row, new) = engine.change("thread.close", |tx, agent| {
-                let no = thread::named(tx, agent, &thread)?.no;
-                let new = thread::close(tx, agent, no)?;
-                Ok((thread::row(tx, agent, no)?, new))
-            })?;
-            let message = if new { "is closed" } else { "was closed already" };
-            changed(global, &row, new, |row| format!("{} {message}", row.key))
+            let report = engine.close_thread(&thread)?;
+            let message = if report.changed { "is closed" } else { "was closed already" };
+            changed(global, &report, |row| format!("{} {message}", row.key))
         }
         Command::Reopen { thread } => {
-            let (row, new) = engine.change("thread.reopen", |tx, agent| {
-                let no = thread::named(tx, agent, &thread)?.no;
-                let new = thread::reopen(tx, agent, no)?;
-                Ok((thread::row(tx, agent, no)?, new))
-            })?;
-            let message = if new { "is open again" } else { "is open" };
-            changed(global, &row, new, |row| format!("{} {message}", row.key))
+            let report = engine.reopen_thread(&thread)?;
+            let message = if report.changed { "is open again" } else { "is open" };
+            changed(global, &report, |row| format!("{} {message}", row.key))
         }
         Command::Link { one, other, why } => {
-            let (rows, new) = engine.change("thread.link", |tx, agent| {
-                let rows = [thread::named(tx, agent, &one)?, thread::named(tx, agent, &other)?];
-                let new = thread::link(tx, agent, rows[0].no, rows[1].no, why.as_deref())?;
-                Ok((rows, new))
-            })?;
-            both_changed(global, &rows, new, if new { "are linked now" } else { "are linked already" })
+            let report = engine.link_threads(&one, &other, why.as_deref())?;
+            both_changed(global, &report, if report.changed { "are linked now" } else { "are linked already" })
         }
         Command::Unlink { one, other } => {
-            let rows = engine.change("thread.unlink", |tx, agent| {
-                let rows = [thread::named(tx, agent, &one)?, thread::named(tx, agent, &other)?];
-                thread::unlink(tx, agent, rows[0].no, rows[1].no)?;
-                Ok(rows)
-            })?;
-            both_changed(global, &rows, true, "are no longer linked")
+            both_changed(global, &engine.unlink_threads(&one, &other)?, "are no longer linked")
         }
         Command::Switch { thread, session, .. } => switch(&engine, global, thread.as_deref(), &session),
     }
 }
 
 fn switch(engine: &Engine, global: &Global, name: Option<&str>, session: &str) -> Result<Exit> {
-    let (session, row) = engine.change("thread.switch", |tx, agent| {
-        let session = read::session_named(tx, agent, session)?;
-        let row = name.map(|name| thread::named_or_begun(tx, agent, name)).transpose()?;
-        thread::switch_session(tx, agent, session.no, row.as_ref().map(|row| row.no))?;
-        Ok((session.key, row))
-    })?;
-    let thread = row.as_ref().map(ThreadReport::of).transpose()?;
-    let report = SessionSwitched { session: session.as_str().to_owned(), thread };
+    let report = engine.switch_session(session, name)?;
     Ok(print::answer(global.json, &report, || {
         let to = match &report.thread {
             Some(thread) => format!("{} · {}", print::safe_line(&thread.row.label), thread.row.key),
             None => "the thread it belongs to by itself".into(),
         };
-        print::line(&format!("From its next prompt on {session} belongs to {to}"));
+        print::line(&format!("From its next prompt on {} belongs to {to}", report.session));
     }))
 }
 
 /// Prints a thread after an act. `message`: what became of it, for people.
-fn changed(
-    global: &Global,
-    row: &ThreadRow,
-    changed: bool,
-    message: impl FnOnce(&ThreadRow) -> String,
-) -> Result<Exit> {
-    let report = ThreadChanged { thread: ThreadReport::of(row)?, changed };
-    Ok(print::answer(global.json, &report, || {
+fn changed(global: &Global, report: &ThreadChanged, message: impl FnOnce(&ThreadRow) -> String) -> Result<Exit> {
+    Ok(print::answer(global.json, report, || {
         print::line(&format!("{}.", print::safe_line(&message(&report.thread.row))))
     }))
 }
 
-fn both_changed(global: &Global, rows: &[ThreadRow; 2], changed: bool, message: &str) -> Result<Exit> {
-    if global.json {
-        let threads = rows.iter().map(ThreadReport::of).collect::<Result<Vec<_>>>()?;
-        print::report(&ThreadsChanged { threads, changed });
-    } else {
-        print::line(&format!("{} and {} {message}.", print::safe_line(&rows[0].key), print::safe_line(&rows[1].key)));
-    }
-    Ok(Exit::Ok)
+fn both_changed(global: &Global, report: &ThreadsChanged, message: &str) -> Result<Exit> {
+    Ok(print::answer(global.json, report, || {
+        let keys: Vec<String> = report.threads.iter().map(|thread| print::safe_line(&thread.row.key)).collect();
+        print::line(&format!("{} {message}.", keys.join(" and ")));
+    }))
 }
 
 fn list(engine: &Engine, global: &Global, all: bool, session: Option<&str>, limit: usize) -> Result<Exit> {

@@ -42,6 +42,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         since: args.since.as_deref().map(|t| times::parse(t, now, Edge::Since)).transpose()?,
         until: args.until.as_deref().map(|t| times::parse(t, now, Edge::Until)).transpose()?,
         limit: Some(args.limit),
+        ..SessionFilter::default()
     };
     let report = engine.sessions(&filter)?;
     if global.json {

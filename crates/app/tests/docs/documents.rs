@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use heirloom_engine::error::ErrorKind;
+
 use super::requirements::requirements;
 use super::{commands, files, markdown, read, repository};
 
@@ -117,23 +119,18 @@ fn paths_named_in_documents_exist() {
     }
 }
 
-/// The kinds of errors in API.md, with their words and exit codes (R13.1).
+/// The kinds of errors in API.md, with their words, exit codes and statuses (R13.1, R13.2).
 #[test]
 fn the_kinds_of_errors_are_those_of_the_code() {
-    let (page, code) = (read("docs/API.md"), read("crates/app/src/error.rs"));
-    let arms = |from: &'static str, to: &'static str| {
-        let lines = code.lines().filter_map(move |l| l.trim().trim_end_matches(',').split_once(" => "));
-        lines.filter_map(move |(a, b)| Some((a.strip_prefix(from)?, b.strip_prefix(to)?)))
-    };
-    let mut kinds = 0;
-    for (kind, exit) in arms("ErrorKind::", "Exit::") {
-        let (_, number) = arms("Exit::", "").find(|(name, _)| *name == exit).unwrap();
-        let (_, word) = arms("ErrorKind::", "\"").find(|(name, _)| *name == kind).unwrap();
-        let row = format!("| `{kind}` | `{}` | {number} |", word.trim_end_matches('"'));
-        assert!(page.lines().any(|l| l.starts_with(&row)), "API.md should have {row}");
-        kinds += 1;
+    let page = read("docs/API.md");
+    let table = page.split("| kind | in JSON |").nth(1).unwrap();
+    let rows: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    for kind in ErrorKind::ALL {
+        let told = kind.told();
+        let row = format!("| `{kind:?}` | `{}` | {} | {} |", told.name, told.exit, told.status);
+        assert!(rows.iter().any(|line| line.starts_with(&row)), "API.md should have {row}");
     }
-    assert_eq!(kinds, page.lines().filter(|l| l.starts_with("| `") && l.matches('|').count() == 5).count());
+    assert_eq!(rows.len(), ErrorKind::ALL.len());
 }
 
 #[test]

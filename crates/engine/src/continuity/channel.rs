@@ -5,6 +5,7 @@
 //! cut.
 
 use rusqlite::{OptionalExtension, Row, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Change;
@@ -24,7 +25,7 @@ const LONGEST_DETAIL: usize = 2_000;
 const MOST_WAITING: i64 = 1_000;
 
 /// The state of a request for access.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
     Pending,
@@ -51,7 +52,7 @@ impl Pairing {
 }
 
 /// A row of the table of requests.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Event {
     #[serde(skip)]
     pub no: RequestNo,

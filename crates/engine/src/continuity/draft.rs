@@ -3,6 +3,7 @@
 //! `runtime/<agent>/<harness>/drafts/` is not part of the memory: not in the file table, not searched, not shown on any
 //! page. A draft is kept by promoting it to an artifact, and only then removed.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -24,7 +25,7 @@ const DEEPEST: usize = 8;
 const MOST: usize = 5_000;
 
 /// The kind of content of a draft.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
     Markdown,
@@ -50,7 +51,7 @@ impl Form {
 }
 
 /// A file a program left.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Draft {
     /// `<harness>/<file>`: how it is named in commands.
     #[serde(rename = "draft")]

@@ -13,6 +13,7 @@ pub mod output;
 pub mod proposal;
 pub mod scheduled;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ use crate::tree::file_table::Entry;
 use crate::tree::{AssistantHome, TreeLock};
 
 /// The effect of an upsert.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
     New,
@@ -46,7 +47,7 @@ impl Change {
 }
 
 /// An item after an act.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Item {
     /// `l:…`, `p:…`.
     pub id: String,

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Row, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -73,7 +74,7 @@ pub enum Outcome {
 }
 
 /// The state of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     Running,
@@ -92,7 +93,7 @@ impl Status {
 }
 
 /// A row of the table of runs.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Run {
     #[serde(rename = "run")]
     pub no: JobRunNo,

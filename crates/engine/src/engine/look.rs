@@ -18,9 +18,9 @@ use crate::report::profile::ProfileReport;
 use crate::report::review::{NoticedReport, PendingReport};
 use crate::report::scheduled::{JobReport, JobsReport, RunReport};
 use crate::report::threads::{ThreadDetails, ThreadsReport};
-use crate::report::turns::{QuarantineReport, SessionTurnsReport, SetAsideReport, TurnsReport};
+use crate::report::turns::{QuarantineReport, SessionTurnsReport, SetAsideReport, ShownTurn, TurnsReport};
 use crate::scope::{QuarantineId, TurnId};
-use crate::transcript::read;
+use crate::transcript::read::{self, TurnPlace};
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Kind, State};
 
@@ -149,15 +149,32 @@ impl Engine {
         Ok(ProjectsReport { workspaces: self.read(|tx| read::workspaces(tx, agent_no))? })
     }
 
-    /// Who changed what, newest first.
-    pub fn audit(&self, limit: usize) -> Result<AuditReport> {
+    /// Who changed what, newest first; `before`: only rows before that number.
+    pub fn audit(&self, before: Option<i64>, limit: usize) -> Result<AuditReport> {
         let agent_no = self.agent_no()?;
-        Ok(AuditReport { audit: self.read(|tx| audit::list(tx, agent_no, limit))? })
+        Ok(AuditReport { audit: self.read(|tx| audit::list(tx, agent_no, before, limit))? })
+    }
+
+    /// Who changed what behind a row of the audit, oldest first: at most `limit` rows.
+    pub fn changes_after(&self, no: i64, limit: usize) -> Result<AuditReport> {
+        let agent_no = self.agent_no()?;
+        Ok(AuditReport { audit: self.read(|tx| audit::after(tx, agent_no, no, limit))? })
     }
 
     /// A turn, with so many turns of its lane before and behind it.
     pub fn turns(&self, id: TurnId, around: usize) -> Result<TurnsReport> {
         self.instance.turns(&self.agent, id, around)
+    }
+
+    /// A page of the turns of a session: at most `most`, those behind `after`; and where the next page begins.
+    pub fn page_of_turns(
+        &self,
+        session: &str,
+        lane: Option<&str>,
+        after: Option<TurnPlace>,
+        most: usize,
+    ) -> Result<(Vec<ShownTurn>, Option<TurnPlace>)> {
+        self.instance.page_of_turns(&self.agent, session, lane, after, most)
     }
 
     /// The exact bytes of the record a turn was read from.

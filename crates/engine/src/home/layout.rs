@@ -27,10 +27,10 @@ pub const BACKUPS: RelPath = RelPath::literal("state/backups");
 pub const SCRATCH: RelPath = RelPath::literal("state/scratch");
 /// Payloads a hook could not store; the next process that opens the home stores them.
 pub const SPOOL: RelPath = RelPath::literal("spool");
-/// Socket, token and locks.
+/// Socket and locks.
 pub const RUN: RelPath = RelPath::literal("run");
-/// The secret that clients of the HTTP API present.
-pub const TOKEN: RelPath = RelPath::literal("run/token");
+/// Who may ask over TCP: the digest of each client's token, and the agents it is for.
+pub const TOKENS: RelPath = RelPath::literal("state/tokens.json");
 /// Logs of limited size.
 pub const LOGS: RelPath = RelPath::literal("logs");
 /// One assistant home per agent.

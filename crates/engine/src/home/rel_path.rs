@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -14,7 +15,7 @@ const LONGEST_COMPONENT: usize = 255;
 
 /// A relative path of plain components: no `..`, no `.`, no empty component, no control characters. Input is parsed
 /// once where it enters; a value of this type is safe to use.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema, Debug)]
 pub struct RelPath(Cow<'static, str>);
 
 impl RelPath {

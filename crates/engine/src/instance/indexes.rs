@@ -354,9 +354,12 @@ impl Instance {
 
     /// The number of an agent that must be known.
     pub fn known_agent(&self, agent: &AgentId) -> Result<AgentNo> {
-        self.agent_no(agent)?.ok_or_else(|| {
-            Error::not_found(format!("nothing is stored for the agent {agent}"))
-                .hint("see ⟨agent list⟩, or import something with ⟨up⟩")
-        })
+        self.agent_no(agent)?.ok_or_else(|| unknown_agent(agent))
     }
+}
+
+/// The error for an agent nothing is stored for. A surface that keeps an agent from somebody says the same.
+pub fn unknown_agent(agent: &AgentId) -> Error {
+    Error::not_found(format!("nothing is stored for the agent {agent}"))
+        .hint("see ⟨agent list⟩, or import something with ⟨up⟩")
 }

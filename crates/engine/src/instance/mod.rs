@@ -53,7 +53,7 @@ pub use appending::{Appending, LONGEST_LINE};
 pub use backing_up::put_back;
 pub use contexts::ContextRequest;
 pub use importing::Source;
-pub use indexes::Lent;
+pub use indexes::{Lent, unknown_agent};
 pub use listener::{Listener, Notice, Progress, Silent, Task};
 pub use opening::{How, Options};
 pub use projects::label_of;

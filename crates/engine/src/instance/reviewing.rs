@@ -85,6 +85,7 @@ impl Instance {
                     id: id.to_owned(),
                     what: e.to_string(),
                     next: e.next_step().map(str::to_owned),
+                    kind: e.kind(),
                 }),
             };
             match decision {

@@ -70,6 +70,41 @@ impl Default for SearchRequest {
     }
 }
 
+/// The name of the kind that is turns, among the kinds of visible files.
+const TURN: &str = "turn";
+
+impl SearchRequest {
+    /// The kinds of things there are to look for.
+    pub const KINDS: [&str; 12] =
+        [TURN, "memory", "loop", "proposal", "daily", "artifact", "rollup", "page", "head", "index", "note", "skill"];
+
+    /// Looks for things of these kinds only; without any, for whatever its other limits are about. `Usage` for a kind
+    /// that is none, or limits that exclude each other.
+    pub fn of_kinds(mut self, kinds: &[String]) -> Result<SearchRequest> {
+        if let Some(unknown) = kinds.iter().find(|kind| !SearchRequest::KINDS.contains(&kind.as_str())) {
+            let shown: String = unknown.chars().take(40).collect();
+            return Err(Error::usage(format!("there is no kind {shown:?}"))
+                .hint(format!("one of: {}", SearchRequest::KINDS.join(", "))));
+        }
+        let only_turns = self.session.is_some() || self.role.is_some() || self.harness.is_some();
+        let only_files = self.class.is_some();
+        let named: Vec<Kind> = kinds.iter().filter_map(|kind| Kind::named(kind)).collect();
+        if only_turns && (!named.is_empty() || only_files || self.archived) {
+            return Err(Error::usage(
+                "session, role and program are about turns; class, archived and kinds of files are not",
+            )
+            .hint("leave one of the two out"));
+        }
+        self.turns = if kinds.is_empty() { !only_files } else { kinds.iter().any(|kind| kind == TURN) };
+        self.files = !only_turns && (kinds.is_empty() || !named.is_empty());
+        if (only_files || !self.turns) && !self.files {
+            return Err(Error::usage("turns have no class").hint("leave the class or the kind turn out"));
+        }
+        self.kinds = named;
+        Ok(self)
+    }
+}
+
 /// A project, as turns and as files know it.
 struct Project {
     numbers: Vec<WorkspaceNo>,

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::Instance;
 use super::listener::Notice;
 use crate::error::{Error, Result};
-use crate::ledger::Audit;
 use crate::ledger::blocks::Opener;
+use crate::ledger::{Audit, Read};
 use crate::lineage::marks;
 use crate::render::continuity::write_turn_continuity;
 use crate::report::sessions::{
@@ -14,7 +14,7 @@ use crate::report::sessions::{
 };
 use crate::report::turns::{QuarantineReport, SessionTurnsReport, SetAsideReport, ShownTurn, TurnsReport};
 use crate::scope::{AgentId, QuarantineId, SessionKey, TurnId};
-use crate::transcript::read::{self, SessionFilter, SessionRow};
+use crate::transcript::read::{self, SessionFilter, SessionRow, TurnPlace};
 use crate::transcript::{class_name, end_session, export};
 
 /// How long ending a session waits for its summary; what is not done by then is done with the next verb.
@@ -98,13 +98,7 @@ impl Instance {
         let (agent_no, opener) = (self.known_agent(agent)?, Opener::default());
         self.ledger.read(|tx| {
             let row = read::session_named(tx, agent_no, name)?;
-            let lanes = read::lanes(tx, row.no)?;
-            if let Some(lane) = lane.filter(|lane| lanes.iter().all(|l| l.lane != *lane)) {
-                let known: Vec<&str> = lanes.iter().map(|l| l.lane.as_str()).filter(|l| !l.is_empty()).collect();
-                let hint =
-                    if known.is_empty() { "it has none".into() } else { format!("it has: {}", known.join(", ")) };
-                return Err(Error::not_found(format!("{} has no sub-agent {lane:?}", row.key)).hint(hint));
-            }
+            has_lane(tx, &row, lane)?;
             let mut turns = Vec::new();
             read::session_turns(tx, &opener, &row, lane, |turn| {
                 turns.push(ShownTurn::from(turn));
@@ -113,6 +107,24 @@ impl Instance {
             let name = read::name_of(tx, &opener, &row)?;
             Ok(SessionTurnsReport { session: self.session_report(row), turns, name })
         })
+    }
+
+    /// A page of the turns of a session, and where the next one begins; `lane` as in [`Instance::session_turns`].
+    pub fn page_of_turns(
+        &self,
+        agent: &AgentId,
+        name: &str,
+        lane: Option<&str>,
+        after: Option<TurnPlace>,
+        most: usize,
+    ) -> Result<(Vec<ShownTurn>, Option<TurnPlace>)> {
+        let (agent_no, opener) = (self.known_agent(agent)?, Opener::default());
+        let (turns, next) = self.ledger.read(|tx| {
+            let row = read::session_named(tx, agent_no, name)?;
+            has_lane(tx, &row, lane)?;
+            read::page_of_turns(tx, &opener, &row, lane, after, most)
+        })?;
+        Ok((turns.into_iter().map(ShownTurn::from).collect(), next))
     }
 
     /// The exact bytes of the record a turn was read from.
@@ -139,4 +151,15 @@ impl Instance {
             Ok((SetAsideReport::of(row, &bytes), bytes))
         })
     }
+}
+
+/// `NotFound` where a session has no sub-agent of that name.
+fn has_lane(tx: &Read, row: &SessionRow, lane: Option<&str>) -> Result<()> {
+    let lanes = read::lanes(tx, row.no)?;
+    if let Some(lane) = lane.filter(|lane| lanes.iter().all(|l| l.lane != *lane)) {
+        let known: Vec<&str> = lanes.iter().map(|l| l.lane.as_str()).filter(|l| !l.is_empty()).collect();
+        let hint = if known.is_empty() { "it has none".into() } else { format!("it has: {}", known.join(", ")) };
+        return Err(Error::not_found(format!("{} has no sub-agent {lane:?}", row.key)).hint(hint));
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 //! (R4.2).
 
 use rusqlite::{Connection, OptionalExtension, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -33,9 +34,10 @@ impl Audit {
 }
 
 /// One row of the audit log.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Entry {
     pub no: i64,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
     pub agent: Option<String>,
@@ -64,23 +66,42 @@ pub(super) fn append(
     Ok(())
 }
 
-/// The newest `limit` rows, newest first. `agent_no` limits to rows of that agent and rows of no agent.
-pub fn list(tx: &Read, agent_no: AgentNo, limit: usize) -> Result<Vec<Entry>> {
+/// The newest `limit` rows, newest first; `before`: only those before that number. `agent_no` limits to rows of that
+/// agent and rows of no agent.
+pub fn list(tx: &Read, agent_no: AgentNo, before: Option<i64>, limit: usize) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare(
         "SELECT audit_no, at, agent_id, actor, action, detail FROM audit LEFT JOIN agents USING (agent_no)
-         WHERE agent_no IS NULL OR agent_no = ?1 ORDER BY audit_no DESC LIMIT ?2",
+         WHERE (agent_no IS NULL OR agent_no = ?1) AND audit_no < ?2 ORDER BY audit_no DESC LIMIT ?3",
     )?;
-    let rows = statement.query_map(params![agent_no, limit as i64], |r| {
-        Ok(Entry {
-            no: r.get(0)?,
-            at: r.get(1)?,
-            agent: r.get(2)?,
-            actor: r.get(3)?,
-            action: r.get(4)?,
-            detail: serde_json::from_str(&r.get::<_, String>(5)?).unwrap_or(Value::Null),
-        })
-    })?;
+    let rows = statement.query_map(params![agent_no, before.unwrap_or(i64::MAX), limit as i64], entry)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The oldest `limit` rows behind a number, oldest first, for the same agent.
+pub fn after(tx: &Read, agent_no: AgentNo, no: i64, limit: usize) -> Result<Vec<Entry>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT audit_no, at, agent_id, actor, action, detail FROM audit LEFT JOIN agents USING (agent_no)
+         WHERE (agent_no IS NULL OR agent_no = ?1) AND audit_no > ?2 ORDER BY audit_no LIMIT ?3",
+    )?;
+    let rows = statement.query_map(params![agent_no, no, limit as i64], entry)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn entry(r: &rusqlite::Row) -> rusqlite::Result<Entry> {
+    Ok(Entry {
+        no: r.get(0)?,
+        at: r.get(1)?,
+        agent: r.get(2)?,
+        actor: r.get(3)?,
+        action: r.get(4)?,
+        detail: serde_json::from_str(&r.get::<_, String>(5)?).unwrap_or(Value::Null),
+    })
+}
+
+/// The number of the newest row; 0 where there is none.
+pub fn newest(tx: &Read) -> Result<u64> {
+    let no: Option<i64> = tx.prepare_cached("SELECT max(audit_no) FROM audit")?.query_row([], |r| r.get(0))?;
+    Ok(no.unwrap_or(0) as u64)
 }
 
 /// Verifies the whole chain. Returns the number of rows and a description of each that does not fit.

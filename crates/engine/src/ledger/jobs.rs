@@ -110,7 +110,7 @@ pub fn has_expired(tx: &Read, now: Millis) -> Result<bool> {
 }
 
 /// The number of jobs in each state.
-#[derive(Clone, Copy, PartialEq, Eq, Default, serde::Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, serde::Serialize, schemars::JsonSchema, Debug)]
 pub struct Counts {
     pub due: u64,
     pub later: u64,

@@ -4,12 +4,14 @@
 //! The same type is used from chunk to handoff: `distill` makes it, `render` reads it, the ledger stores it as JSON.
 //! Its JSON is a format (docs/FORMAT.md).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::scope::TurnId;
 
 /// One item of a distillate, in a sentence or two.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize, Debug, Default)]
+#[schemars(rename = "DistilledItem")]
 pub struct Item {
     /// One line of plain text, at most [`LONGEST_ITEM`] bytes, credentials redacted.
     pub text: String,
@@ -30,7 +32,7 @@ impl Item {
 pub const LONGEST_ITEM: usize = 400;
 
 /// What a tool did to a file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Touch {
     Read,
@@ -40,7 +42,7 @@ pub enum Touch {
 }
 
 /// A file a tool read or changed.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize, Debug)]
 pub struct TouchedFile {
     /// Relative to the project if it lies in it, otherwise as the tool was given it.
     pub path: String,
@@ -51,7 +53,7 @@ pub struct TouchedFile {
 }
 
 /// Memory suggested by something that was said; it becomes a proposal, never memory by itself.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize, Debug)]
 pub struct Proposed {
     pub title: String,
     pub text: String,
@@ -64,7 +66,7 @@ pub struct Proposed {
 
 /// The structured part of a node. Lists are in the order in which things were said; a budget keeps the items at the end
 /// (the newest) first, except for constraints, which do not lose weight with age.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize, Debug, Default)]
 #[serde(default)]
 pub struct Distillate {
     /// The matter in hand, in the user's words: the request that opened it and, behind an arrow, the newest one.

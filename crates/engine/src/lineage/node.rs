@@ -1,6 +1,7 @@
 //! Nodes as rows: inserting and reading them, and the most frequent queries.
 
 use rusqlite::{OptionalExtension, Row, params};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::distillate::Distillate;
@@ -103,7 +104,7 @@ pub struct NewNode {
 }
 
 /// A stored, visible node.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Node {
     pub id: NodeId,
     #[serde(skip)]
@@ -125,10 +126,12 @@ pub struct Node {
     pub lane: Option<String>,
     /// The first and the last turn it covers, and when those were said.
     pub turns: (TurnId, TurnId),
+    #[schemars(with = "(Option<String>, Option<String>)")]
     #[serde(rename = "time", serialize_with = "as_times")]
     pub times: (Option<Millis>, Option<Millis>),
     /// The number of turns it covers.
     pub count: u64,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_redacted")]
     pub summary: String,
     #[serde(serialize_with = "as_redacted_value")]
@@ -146,6 +149,7 @@ pub struct Node {
     pub late: Vec<(TurnId, TurnId)>,
     /// The node this one replaces because part of that node was forgotten.
     pub replaces: Option<NodeId>,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub created_at: Millis,
     /// Whether its text was forgotten; its position in the DAG stays.
@@ -407,7 +411,7 @@ pub fn uncovered(tx: &Read, session_no: SessionNo) -> Result<Vec<Node>> {
 }
 
 /// A point at which a context was cut.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Compaction {
     #[serde(skip)]
     pub session_no: SessionNo,
@@ -422,6 +426,7 @@ pub struct Compaction {
     /// The parts of the new context, in order.
     #[serde(skip)]
     pub restoration: Vec<String>,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
 }

@@ -289,11 +289,13 @@ pub fn scope_of(entry: &Entry) -> Scope {
     }
 }
 
-pub(super) fn observed_of(entry: &Entry) -> Option<Millis> {
+/// When it was observed, as its file says.
+pub fn observed_of(entry: &Entry) -> Option<Millis> {
     entry.field("observed").and_then(moment)
 }
 
-pub(super) fn is_pinned(entry: &Entry) -> bool {
+/// Whether it is kept in front.
+pub fn is_pinned(entry: &Entry) -> bool {
     entry.fields.get("pinned") == Some(&true.into())
 }
 

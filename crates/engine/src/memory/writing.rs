@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -23,7 +24,7 @@ use crate::tree::journal::{Act, Step};
 use crate::tree::provenance::{Origin, Provenance};
 
 /// The outcome of writing a memory.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     New,
@@ -47,7 +48,7 @@ impl Outcome {
 }
 
 /// The result of writing a memory: the new one, or the existing one.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Added {
     /// `m:…`; empty if it was forgotten.
     pub id: String,

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{OptionalExtension, params};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PageKey;
@@ -40,7 +41,7 @@ pub struct Page {
 pub type Sections = BTreeMap<String, Section>;
 
 /// A section an outside writer has put into a head.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema, Deserialize)]
 pub struct Section {
     pub owner: String,
     pub content: String,

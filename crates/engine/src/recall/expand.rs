@@ -7,6 +7,7 @@ mod words;
 use std::collections::HashMap;
 
 use rusqlite::params;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use reference::Reference;
@@ -180,7 +181,7 @@ pub struct ThreadView {
 }
 
 /// Quarantined bytes: they could not be decoded.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SetAside {
     #[serde(flatten)]
     pub quarantined: Quarantined,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use rusqlite::{OptionalExtension, params};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -34,6 +35,20 @@ impl Serialize for ContextId {
     }
 }
 
+impl schemars::JsonSchema for ContextId {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ContextId".into()
+    }
+
+    fn json_schema(of: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(of)
+    }
+}
+
 /// The most bytes of content that are read back.
 const LARGEST: usize = 4 << 20;
 
@@ -58,12 +73,13 @@ pub(crate) fn digest_of_content(key: &[u8], content: &Value) -> String {
 }
 
 /// A context as it was given.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Replayed {
     pub id: ContextId,
     pub session: SessionKey,
     pub event: String,
     pub epoch: u64,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
     pub fingerprint: String,
@@ -163,13 +179,20 @@ pub fn unsound(tx: &Read) -> Result<(Vec<(ContextId, String)>, u64)> {
     Ok((unsound, (given.unwrap_or(0).max(0) as u64).saturating_sub(there)))
 }
 
-/// The newest contexts of a session, or of all sessions, newest first, without their content.
-pub fn list(tx: &Read, agent_no: AgentNo, session: Option<&SessionKey>, most: usize) -> Result<Vec<Replayed>> {
+/// The newest contexts of a session, or of all sessions, newest first, without their content; `before`: only those
+/// before that one.
+pub fn list(
+    tx: &Read,
+    agent_no: AgentNo,
+    session: Option<&SessionKey>,
+    before: Option<ContextId>,
+    most: usize,
+) -> Result<Vec<Replayed>> {
     let mut statement = tx.prepare_cached(
         "SELECT context_no FROM contexts WHERE agent_no = ?1 AND (?2 IS NULL OR session_key = ?2)
-         ORDER BY context_no DESC LIMIT ?3",
+           AND context_no < ?3 ORDER BY context_no DESC LIMIT ?4",
     )?;
-    let rows =
-        statement.query_map(params![agent_no, session.map(|s| s.as_str()), most as i64], |r| r.get::<_, i64>(0))?;
+    let (session, before) = (session.map(|s| s.as_str()), before.map_or(i64::MAX, |id| id.0));
+    let rows = statement.query_map(params![agent_no, session, before, most as i64], |r| r.get::<_, i64>(0))?;
     rows.map(|no| replay(tx, agent_no, ContextId(no?))).collect()
 }

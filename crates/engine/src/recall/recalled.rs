@@ -1,6 +1,7 @@
 //! The result of a recall: items, best first, each with its origin and the reasons; and what was left out (R10.1,
 //! R10.2).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::{Millis, as_rfc3339_or_null};
@@ -19,7 +20,8 @@ named! {
 }
 
 /// One recalled item.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
+#[schemars(rename = "RecalledItem")]
 pub struct Item {
     /// Id that `heirloom expand` takes: `m:…`, `l:…`, `n7f3a`, `t9c11`.
     pub id: String,
@@ -31,6 +33,7 @@ pub struct Item {
     /// Label of its thread, if it is from another thread that was named.
     pub thread: Option<String>,
     /// When it was said, observed or written.
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub at: Option<Millis>,
     /// 1.0 for the best item of its recall.
@@ -42,7 +45,7 @@ pub struct Item {
 }
 
 /// An item that was found and left out.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Dropped {
     pub id: String,
     pub why: String,

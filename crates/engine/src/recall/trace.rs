@@ -1,9 +1,10 @@
 //! The components of a score, to explain a ranking (R10.1, R10.9).
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 /// The parts of a score. A turn's are added up; a file's words and date are added and multiplied by its weight.
-#[derive(Clone, Copy, PartialEq, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Trace {
     /// Score by words: 1 for the best.
     #[serde(serialize_with = "rounded")]

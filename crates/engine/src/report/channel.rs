@@ -1,5 +1,6 @@
 //! Requests to be let in on a channel.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::continuity::Change;
@@ -7,7 +8,7 @@ use crate::continuity::channel::Event;
 use crate::redact::redact;
 
 /// A request to be let in on a channel, without credentials.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct RequestReport {
     /// `c:17`.
     pub id: String,
@@ -27,7 +28,7 @@ impl RequestReport {
 }
 
 /// Requests, newest first.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct RequestsReport {
     pub events: Vec<RequestReport>,
     /// How many there are, those that were not asked for included.
@@ -35,7 +36,7 @@ pub struct RequestsReport {
 }
 
 /// Requests after they were made or answered.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct AnsweredReport {
     pub events: Vec<RequestReport>,
 }

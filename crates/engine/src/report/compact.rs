@@ -1,5 +1,6 @@
 //! What a compaction asked for came to.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::distill::handoff;
@@ -9,7 +10,7 @@ use crate::scope::{NodeId, TurnId};
 use crate::tokens::tokens;
 
 /// What a compaction of a session came to.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct CompactReport {
     pub agent_id: String,
     /// The key of the session.
@@ -18,7 +19,7 @@ pub struct CompactReport {
     pub outcome: Outcome,
 }
 
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 #[serde(untagged)]
 pub enum Outcome {
     /// Nothing new was said since the last compaction.
@@ -58,7 +59,7 @@ impl Outcome {
 }
 
 /// The document that takes the place of what was said, and what it is made of.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Handoff {
     pub tokens: usize,
     #[serde(rename = "handoff")]
@@ -86,7 +87,7 @@ impl Handoff {
 }
 
 /// A node a compaction made.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct CompactedNode {
     pub id: NodeId,
     pub agent_id: String,

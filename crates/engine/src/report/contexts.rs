@@ -1,5 +1,6 @@
 //! What programs are given: a context just put together, one given before, and the list of them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use crate::inject::{Ask, Given, Replayed};
 use crate::recall::{Dropped, Item, Stage};
 
 /// A context that was put together.
-#[derive(Clone, Serialize, Debug)]
+#[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct ContextReport {
     pub agent_id: String,
     /// Where it was recorded; `None` where it was only looked at, or nothing in it is new.
@@ -64,7 +65,7 @@ impl ContextReport {
 }
 
 /// A part of a context.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct PartReport {
     pub part: &'static str,
     /// The same in every session of the thread until a page changes.
@@ -76,14 +77,14 @@ pub struct PartReport {
 }
 
 /// How a prompt was understood, and what was recalled for it.
-#[derive(Clone, Serialize, Debug)]
+#[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct PromptExplained {
     pub understood: Understood,
     pub recalled: Vec<WhyRecalled>,
 }
 
 /// Why something was recalled.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct WhyRecalled {
     pub id: String,
     pub stage: Stage,
@@ -105,7 +106,7 @@ impl From<&Item> for WhyRecalled {
 }
 
 /// A context that was given before, with its words.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ReplayReport {
     #[serde(flatten)]
     pub given: Of<Replayed>,
@@ -133,7 +134,7 @@ impl ReplayReport {
 }
 
 /// What was given, newest first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ContextsReport {
     pub agent_id: String,
     /// Without their words.

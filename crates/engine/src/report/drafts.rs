@@ -1,19 +1,20 @@
 //! Drafts that programs left.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::continuity::draft::Draft;
 use crate::error::Problem;
 
 /// Drafts by name, and what stands among them and is none.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct DraftsReport {
     pub drafts: Vec<Draft>,
     pub problems: Vec<DraftProblem>,
 }
 
 /// What is wrong with a file among drafts.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct DraftProblem {
     pub place: String,
     pub what: String,
@@ -26,7 +27,7 @@ impl From<Problem> for DraftProblem {
 }
 
 /// Drafts that were deleted, by name.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct DiscardedReport {
     pub discarded: Vec<String>,
 }

@@ -1,6 +1,7 @@
 //! What a reference stands for: nodes, turns, files, sessions, threads and whatever else has an id (R11.2). Every object
 //! names the agent it belongs to (R6.8).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Of;
@@ -25,7 +26,7 @@ use crate::tree::file_table::Entry;
 use crate::tree::provenance::Provenance;
 
 /// What a reference stands for.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ExpandReport {
     #[serde(flatten)]
     pub subject: SubjectReport,
@@ -36,7 +37,7 @@ pub struct ExpandReport {
 }
 
 /// What can be referred to.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 #[serde(untagged)]
 pub enum SubjectReport {
     Node(Box<NodeSubject>),
@@ -98,7 +99,7 @@ fn all<T: Clone>(agent: &str, list: &[T]) -> Vec<Of<T>> {
 }
 
 /// A node of the lineage.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct NodeReport {
     #[serde(flatten)]
     pub node: Node,
@@ -106,7 +107,7 @@ pub struct NodeReport {
 }
 
 /// Tokens of what a node stands over, and of its summary.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct TokensReport {
     pub source: u64,
     pub summary: u64,
@@ -124,14 +125,15 @@ fn nodes(nodes: &[Node]) -> Vec<NodeReport> {
 }
 
 /// What stands before and after, oldest first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
+#[schemars(rename = "{T}Neighbours")]
 pub struct Neighbours<T> {
     pub before: Vec<T>,
     pub after: Vec<T>,
 }
 
 /// A node and what is around it.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct NodeSubject {
     pub node: ExpandedNode,
     /// What stands above its parents, nearest first.
@@ -147,7 +149,7 @@ pub struct NodeSubject {
 }
 
 /// The node that was asked for.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ExpandedNode {
     #[serde(flatten)]
     pub node: NodeReport,
@@ -156,7 +158,7 @@ pub struct ExpandedNode {
 }
 
 /// A node further above.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Ancestor {
     #[serde(flatten)]
     pub node: NodeReport,
@@ -164,7 +166,7 @@ pub struct Ancestor {
 }
 
 /// A node with what is below it.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct BranchReport {
     #[serde(flatten)]
     pub node: NodeReport,
@@ -173,7 +175,7 @@ pub struct BranchReport {
 }
 
 /// Visible files that came from a node.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct LinkedReport {
     pub memory: Vec<Of<EntryReport>>,
     pub open_loops: Vec<Of<EntryReport>>,
@@ -215,7 +217,7 @@ fn branch(of: &Branch) -> BranchReport {
 }
 
 /// A turn and where it stands. Its words are the transcript.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct TurnSubject {
     pub turn: Of<TurnPlace>,
     pub run: Option<Of<RunOfTurn>>,
@@ -224,20 +226,20 @@ pub struct TurnSubject {
     pub neighbours: Neighbours<Of<TurnOnly>>,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct TurnPlace {
     pub id: TurnId,
     /// How to get at the exact bytes.
     pub raw: See,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct TurnOnly {
     pub id: TurnId,
 }
 
 /// The run a turn belongs to.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct RunOfTurn {
     pub run: RunNo,
     pub status: &'static str,
@@ -273,7 +275,7 @@ impl TurnSubject {
 }
 
 /// A visible file, or some lines of it.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct FileSubject {
     pub file: Of<ExpandedFile>,
     pub source: Of<Provenance>,
@@ -281,7 +283,7 @@ pub struct FileSubject {
     pub references: Vec<String>,
 }
 
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ExpandedFile {
     #[serde(flatten)]
     pub file: FileReport,
@@ -302,7 +304,7 @@ impl FileSubject {
 }
 
 /// A session and what tells of it.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionSubject {
     pub session: Of<SessionReport>,
     /// The thread it is in now.
@@ -326,7 +328,7 @@ impl SessionSubject {
 }
 
 /// Something that was noticed and may become memory.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct PendingReport {
     pub id: String,
     pub kind: &'static str,
@@ -358,7 +360,7 @@ fn pending(p: &Pending) -> PendingReport {
 }
 
 /// A person who asked to be let into a channel.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ChannelReport {
     pub id: String,
     pub channel: String,
@@ -384,13 +386,13 @@ fn channel(event: &channel::Event) -> ChannelReport {
 }
 
 /// A scheduled job: its runs, newest first.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct JobReport {
     pub runs: Vec<Of<JobRunReport>>,
 }
 
 /// One run of a scheduled job.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct JobRunReport {
     pub run: JobRunNo,
     pub name: String,
@@ -421,14 +423,14 @@ fn job_run(run: &scheduled::Run) -> JobRunReport {
 }
 
 /// What a line of a context leads to, and the part it stands in.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ContextItem {
     pub id: String,
     pub part: String,
 }
 
 /// A page of words.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct TranscriptReport {
     pub turns: Vec<Of<PassageReport>>,
     /// Where to go on; `None` when all has been given.
@@ -436,7 +438,7 @@ pub struct TranscriptReport {
 }
 
 /// A turn of a page of words, or a part of one.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct PassageReport {
     pub id: TurnId,
     #[serde(flatten)]

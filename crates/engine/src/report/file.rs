@@ -1,5 +1,6 @@
 //! Visible files: one with its text, some of its lines, or as it was.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::items::EntryReport;
@@ -17,7 +18,7 @@ use crate::tree::file_table::{Entry, Kind};
 use crate::tree::revise::{self, Revision};
 
 /// A visible file and where it stands.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct FileReport {
     #[serde(flatten)]
     pub entry: EntryReport,
@@ -39,7 +40,7 @@ impl FileReport {
 }
 
 /// A visible file with its text, without credentials.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct FileTextReport {
     #[serde(flatten)]
     pub file: FileReport,
@@ -54,7 +55,7 @@ pub struct FileTextReport {
 }
 
 /// What a memory says, and whether it is still good.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct MemoryText {
     #[serde(flatten)]
     pub age: AgeReport,
@@ -89,7 +90,7 @@ impl FileTextReport {
 }
 
 /// Some lines of a file.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct LinesReport {
     #[serde(flatten)]
     pub file: FileReport,
@@ -98,7 +99,7 @@ pub struct LinesReport {
     pub lines: Vec<FileLine>,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct FileLine {
     pub line: usize,
     pub text: String,
@@ -126,7 +127,7 @@ impl LinesReport {
 const REVISIONS: usize = 200;
 
 /// Earlier states that were kept, newest first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct RevisionsReport {
     /// Only those of this file; `None`: of all files.
     #[serde(flatten)]
@@ -135,7 +136,7 @@ pub struct RevisionsReport {
 }
 
 /// An earlier state, as listed.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ListedRevision {
     #[serde(flatten)]
     pub kept: Revision,
@@ -152,14 +153,14 @@ impl RevisionsReport {
 }
 
 /// One earlier state.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct RevisionReport {
     #[serde(flatten)]
     pub file: Option<FileReport>,
     pub revision: RevisionShown,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct RevisionShown {
     #[serde(flatten)]
     pub kept: Revision,

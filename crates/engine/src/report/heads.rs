@@ -1,5 +1,6 @@
 //! Heads: the pages programs read first, their revisions, and what became of an act on one.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::round;
@@ -14,13 +15,13 @@ use crate::render::why;
 use crate::tree::AssistantHome;
 
 /// The heads other programs may write.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadsReport {
     pub heads: Vec<HeadReport>,
 }
 
 /// A head, who is at work on it, and what waits.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadReport {
     /// `memory`, or a thread's key.
     pub head: String,
@@ -39,14 +40,14 @@ pub struct HeadReport {
     pub deferred: Vec<DeferredReport>,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct SectionOverview {
     pub section: String,
     pub owner: String,
     pub bytes: usize,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct DeferredReport {
     pub section: String,
     pub owner: String,
@@ -97,7 +98,7 @@ fn sections(all: &Sections) -> Sections {
 }
 
 /// What a revision of a head says.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadShown {
     pub head: String,
     pub path: String,
@@ -151,14 +152,14 @@ fn lines(text: &str) -> String {
 }
 
 /// Every line of a head as it would be rendered now, and what was left out.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct HeadExplained {
     pub head: String,
     pub lines: Vec<LineExplained>,
 }
 
 /// A line with what speaks for it.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct LineExplained {
     pub agent_id: String,
     /// The heading it stands under.
@@ -189,7 +190,7 @@ impl HeadExplained {
 }
 
 /// Revisions of a head, newest first.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadLog {
     pub head: String,
     pub revisions: Vec<HeadRevision>,
@@ -198,7 +199,7 @@ pub struct HeadLog {
 }
 
 /// One revision, as listed.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadRevision {
     pub revision: i64,
     pub epoch: i64,
@@ -232,7 +233,7 @@ impl HeadLog {
 }
 
 /// The lines in which two revisions of a head differ, and those around them.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadDiff {
     pub head: String,
     pub from: i64,
@@ -240,7 +241,7 @@ pub struct HeadDiff {
     pub lines: Vec<DiffLine>,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct DiffLine {
     /// `same`, `added` or `removed`.
     pub change: &'static str,
@@ -266,7 +267,7 @@ impl HeadDiff {
 }
 
 /// A head whose sections are those of an older revision again.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadRestored {
     pub head: String,
     /// The older revision.
@@ -287,7 +288,7 @@ impl HeadRestored {
 }
 
 /// A head that was acquired.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadGranted {
     pub head: String,
     pub epoch: i64,
@@ -314,7 +315,7 @@ impl HeadGranted {
 }
 
 /// What was in the way, and what to do about it.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct BusyReport {
     pub kind: &'static str,
     pub what: String,
@@ -327,8 +328,22 @@ impl BusyReport {
     }
 }
 
+/// What asking for a head came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HeadAcquired {
+    Granted(HeadGranted),
+    Held(HeadHeld),
+}
+
+/// What a commit came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HeadCommit {
+    Stands(HeadCommitted),
+    Refused(HeadRefused),
+}
+
 /// A head another one is at work on.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadHeld {
     pub head: String,
     pub holder: String,
@@ -350,7 +365,7 @@ impl HeadHeld {
 }
 
 /// A section that stands.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadCommitted {
     pub head: String,
     pub section: String,
@@ -377,7 +392,7 @@ impl HeadCommitted {
 }
 
 /// A section that was not committed.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadRefused {
     pub head: String,
     pub section: String,
@@ -412,7 +427,7 @@ impl HeadRefused {
 }
 
 /// A head that was given back.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadReleased {
     pub head: String,
     /// `false`: it belonged to another one by then.

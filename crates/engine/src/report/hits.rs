@@ -1,5 +1,6 @@
 //! What a search found, hit by hit.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::round;
@@ -12,7 +13,7 @@ use crate::tree::AssistantHome;
 use crate::tree::file_table::State;
 
 /// A turn that was found.
-#[derive(Clone, Serialize, Debug)]
+#[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct TurnHit {
     pub turn: String,
     pub session: String,
@@ -42,7 +43,7 @@ pub struct TurnHit {
 }
 
 /// Why a turn was found.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct WhyTurn {
     /// Words of the query that stand in it, of how many.
     pub matched: usize,
@@ -86,7 +87,7 @@ impl TurnHit {
 }
 
 /// A visible file that was found.
-#[derive(Clone, Serialize, Debug)]
+#[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct FileHitReport {
     pub path: String,
     /// Where it lies on this machine.
@@ -112,7 +113,7 @@ pub struct FileHitReport {
 }
 
 /// Why a file was found: words of the query that stand in it, of how many.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct WhyFile {
     pub matched: usize,
     pub of: usize,

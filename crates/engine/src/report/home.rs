@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ledger::audit;
@@ -9,7 +10,7 @@ use crate::transcript::export::Written;
 use crate::transcript::read::{AgentRow, WorkspaceRow};
 
 /// The agents of a home.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct AgentsReport {
     pub agents: Vec<AgentRow>,
     /// The one that is meant where none is named.
@@ -17,7 +18,7 @@ pub struct AgentsReport {
 }
 
 /// An agent was made known.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct AgentAdded {
     pub agent: String,
     /// It was not known before.
@@ -25,7 +26,7 @@ pub struct AgentAdded {
 }
 
 /// Which folder holds an agent's pages.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Adopted {
     pub agent: String,
     pub root: String,
@@ -41,31 +42,31 @@ pub struct Restored {
 }
 
 /// The projects of an agent, the one last worked in first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ProjectsReport {
     pub workspaces: Vec<WorkspaceRow>,
 }
 
 /// Two projects were joined: what was said under `old` counts as said under `new`.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ProjectJoined {
     pub old: String,
     pub new: String,
 }
 
 /// Who changed what, newest first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct AuditReport {
     pub audit: Vec<audit::Entry>,
 }
 
 /// The files an export wrote.
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize, JsonSchema, Debug)]
 pub struct ExportReport {
     pub written: Vec<FileWritten>,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct FileWritten {
     pub path: String,
     pub bytes: u64,

@@ -1,5 +1,6 @@
 //! What bringing sessions in came to: an import of stores, or a live line.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::round;
@@ -7,7 +8,7 @@ use crate::capture::{LineAck, Totals};
 use crate::error::Problem;
 
 /// What an import came to.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Imported {
     pub sources: SourcesRead,
     /// Records that were stored.
@@ -21,7 +22,7 @@ pub struct Imported {
 }
 
 /// What became of the session stores.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct SourcesRead {
     /// Those with something new.
     pub read: u64,
@@ -34,7 +35,7 @@ pub struct SourcesRead {
 }
 
 /// What became of the turns.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct TurnsRead {
     pub new: u64,
     /// Told again by another record.
@@ -63,7 +64,7 @@ impl Imported {
 }
 
 /// What became of one live line.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 #[serde(untagged)]
 pub enum LineReport {
     Taken {
@@ -98,14 +99,14 @@ impl LineReport {
 }
 
 /// What became of all lines.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema, Debug)]
 pub struct LinesReport {
     pub turns: LinesTaken,
     /// Lines that could not be used.
     pub refused: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema, Debug)]
 pub struct LinesTaken {
     pub new: u64,
     /// Those that were stored before.

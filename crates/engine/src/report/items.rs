@@ -1,5 +1,6 @@
 //! Visible files as reports name them: a row of the file table, and an item after an act.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -11,13 +12,13 @@ use crate::render::unfiled::Unfiled;
 use crate::tree::file_table::Entry;
 
 /// What an act did to items.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ItemsReport<'i> {
     pub items: &'i [Item],
 }
 
 /// A visible file, as the file table has it.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct EntryReport {
     pub id: Option<String>,
     pub title: String,
@@ -64,7 +65,7 @@ impl From<&Entry> for EntryReport {
 }
 
 /// Open loops, newest first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct LoopsReport {
     pub loops: Vec<EntryReport>,
     /// How many there are, those that were not asked for included.
@@ -74,7 +75,7 @@ pub struct LoopsReport {
 }
 
 /// An open item that has no file: it can be resolved by its id like any loop.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct UnfiledReport {
     pub id: String,
     pub title: String,
@@ -106,7 +107,7 @@ impl From<Unfiled> for UnfiledReport {
 }
 
 /// Proposals of one status, newest first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ProposalsReport {
     pub proposals: Vec<EntryReport>,
     /// How many there are, those that were not asked for included.
@@ -114,7 +115,7 @@ pub struct ProposalsReport {
 }
 
 /// Artifacts, newest first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ArtifactsReport {
     pub artifacts: Vec<EntryReport>,
     /// How many there are, those that were not asked for included.
@@ -122,7 +123,7 @@ pub struct ArtifactsReport {
 }
 
 /// A proposal after a person changed it.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct EditedReport {
     pub id: Option<String>,
     pub path: RelPath,

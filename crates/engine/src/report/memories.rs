@@ -1,5 +1,6 @@
 //! What is remembered, as reports name it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::hits::{WhyFile, plain};
@@ -15,7 +16,7 @@ use crate::tree::AssistantHome;
 use crate::tree::file_table::Entry;
 
 /// Whether a memory is still good.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct AgeReport {
     /// It should be looked at again.
     pub stale: bool,
@@ -38,7 +39,7 @@ impl From<&Staleness> for AgeReport {
 }
 
 /// A memory: its row of the file table, and what its class makes of its age.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct MemoryReport {
     #[serde(flatten)]
     pub file: EntryReport,
@@ -53,7 +54,7 @@ impl MemoryReport {
 }
 
 /// Memories, pinned first, then newest first.
-#[derive(Clone, PartialEq, Serialize, Default, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct MemoriesReport {
     pub memories: Vec<MemoryReport>,
     /// How many there are, those that were not asked for included.
@@ -64,7 +65,7 @@ pub struct MemoriesReport {
 }
 
 /// Memories after they were changed.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ChangedMemories {
     pub items: Vec<MemoryReport>,
 }
@@ -80,13 +81,13 @@ impl ChangedMemories {
 }
 
 /// What remembering came to.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct RememberedReport {
     pub items: Vec<Added>,
 }
 
 /// Memories that were forgotten.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ForgottenMemories {
     /// Their ids.
     pub forgotten: Vec<Option<String>>,
@@ -95,7 +96,7 @@ pub struct ForgottenMemories {
 }
 
 /// A memory that was found.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct MemoryHit {
     #[serde(flatten)]
     pub memory: MemoryReport,
@@ -123,7 +124,7 @@ impl MemoryHit {
 }
 
 /// Memories with words of a query, best first.
-#[derive(Clone, Serialize, Debug)]
+#[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct MemorySearchReport {
     pub query: String,
     /// What was looked for, of the query.

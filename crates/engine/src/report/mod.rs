@@ -34,12 +34,14 @@ pub mod upkeep;
 pub mod verify;
 pub mod visible;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub(crate) use crate::recall::trace::round;
 
 /// Something of an agent's.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+#[schemars(rename = "{T}OfAgent")]
 pub struct Of<T> {
     pub agent_id: String,
     #[serde(flatten)]

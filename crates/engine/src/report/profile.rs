@@ -1,17 +1,18 @@
 //! The operator's profile.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::profile::Value;
 
 /// The profile: known keys first, in their order, then the others by name.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ProfileReport {
     pub profile: Vec<Value>,
 }
 
 /// A value of the profile after it was set or taken out.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ProfileChange {
     pub key: String,
     /// `None` where it was taken out.

@@ -1,5 +1,6 @@
 //! What a recall answers.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Of;
@@ -7,7 +8,7 @@ use super::understood::Understood;
 use crate::recall::{Audience, Dropped, Item, Recalled};
 
 /// What a recall answers.
-#[derive(Clone, Serialize, Debug)]
+#[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct RecallReport {
     pub agent_id: String,
     pub query: String,

@@ -1,16 +1,18 @@
 //! What waits for a person's yes, and what their verdicts came to.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::{Millis, rfc3339};
 use crate::continuity::Item;
+use crate::error::ErrorKind;
 use crate::memory::Added;
 use crate::memory::pending::{NoticeKind, Pending};
 use crate::review::inbox::{Outcome, Waiting};
 use crate::review::{Merged, Undone};
 
 /// Something noticed about the user.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct PendingReport {
     /// `u:17`.
     pub id: String,
@@ -35,7 +37,7 @@ pub struct PendingReport {
 }
 
 /// A value of the profile.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ProfilePair {
     pub key: String,
     pub value: String,
@@ -67,13 +69,13 @@ impl From<Pending> for PendingReport {
 }
 
 /// What was noticed about the user, surest first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct NoticedReport {
     pub pending: Vec<PendingReport>,
 }
 
 /// What a verdict came to.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 #[serde(untagged)]
 pub enum ReviewReport {
     Merged { merged: Vec<Merged> },
@@ -84,7 +86,7 @@ pub enum ReviewReport {
 }
 
 /// A notice that was accepted or dismissed.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct DecidedNotice {
     pub id: String,
     pub kind: &'static str,
@@ -111,14 +113,14 @@ impl DecidedNotice {
 }
 
 /// What waits for a person's yes: proposals, what was noticed, memories that contradict each other, words kept aside.
-#[derive(Clone, PartialEq, Serialize, Default, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct InboxReport {
     /// By kind, the newest of each first.
     pub waiting: Vec<WaitingReport>,
 }
 
 /// Something that waits.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct WaitingReport {
     /// `p:…`, `u:17`, `s:…`, `r:12`.
     pub id: String,
@@ -148,7 +150,7 @@ pub struct WaitingReport {
 }
 
 /// A memory, or a value of the profile, that would be superseded.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct OlderReport {
     pub id: String,
     pub text: String,
@@ -179,7 +181,7 @@ impl From<Waiting> for WaitingReport {
 }
 
 /// What decisions came to, in the order they were made.
-#[derive(Clone, PartialEq, Serialize, Default, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct DecisionsReport {
     pub items: Vec<DecidedReport>,
     /// What was not decided, and why.
@@ -187,7 +189,7 @@ pub struct DecisionsReport {
 }
 
 /// What became of one item.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct DecidedReport {
     pub id: String,
     pub title: String,
@@ -207,11 +209,13 @@ pub struct DecidedReport {
 }
 
 /// An item that could not be decided.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct RefusedReport {
     pub id: String,
     pub what: String,
     pub next: Option<String>,
+    #[serde(skip)]
+    pub kind: ErrorKind,
 }
 
 impl DecidedReport {

@@ -1,11 +1,12 @@
 //! Scheduled jobs and their runs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::continuity::scheduled::{Run, Status};
 
 /// A run of a job.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct RunReport {
     #[serde(flatten)]
     pub run: Run,
@@ -22,7 +23,7 @@ impl From<Run> for RunReport {
 }
 
 /// A run that could not be recorded.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct UnrecordedRun {
     /// It has no number.
     pub run: Option<i64>,
@@ -34,20 +35,20 @@ pub struct UnrecordedRun {
 }
 
 /// The last run of every job, newest first.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct JobsReport {
     pub jobs: Vec<RunReport>,
 }
 
 /// The last runs of a job, newest first.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct JobReport {
     pub job: String,
     pub runs: Vec<RunReport>,
 }
 
 /// Failures of a job that were marked as seen.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct AcknowledgedReport {
     pub job: String,
     /// How many runs that concerns.

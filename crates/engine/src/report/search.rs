@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::hits::{FileHitReport, TurnHit};
@@ -10,7 +11,7 @@ use crate::recall::Trace;
 use crate::recall::query::{Kind, Term};
 
 /// What a search answers.
-#[derive(Clone, Serialize, Debug)]
+#[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct SearchReport {
     pub query: String,
     /// What was looked for, of the query.
@@ -49,7 +50,7 @@ pub struct SearchReport {
 }
 
 /// How the query was understood, what each score is made of, what the search was limited to.
-#[derive(Clone, Serialize, Debug)]
+#[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct Explained {
     pub words: Vec<WordReport>,
     pub phrases: Vec<String>,
@@ -68,7 +69,7 @@ pub struct Explained {
 }
 
 /// A word that was looked up.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct WordReport {
     pub text: String,
     pub kind: &'static str,
@@ -76,7 +77,7 @@ pub struct WordReport {
     pub turns: Option<i64>,
 }
 
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct TurnScore {
     pub turn: String,
     pub beside: Option<String>,
@@ -84,7 +85,7 @@ pub struct TurnScore {
     pub score: Trace,
 }
 
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct FileScore {
     pub path: String,
     #[serde(flatten)]

@@ -1,12 +1,13 @@
 //! Sessions, listed and in detail.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::transcript::export::StreamRow;
 use crate::transcript::read::{BoundaryRow, LaneRow, RunRow, SessionRow};
 
 /// A session.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionReport {
     #[serde(flatten)]
     pub row: SessionRow,
@@ -23,13 +24,13 @@ impl SessionReport {
 }
 
 /// Sessions, newest first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionsReport {
     pub sessions: Vec<SessionReport>,
 }
 
 /// What is stored of one session.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionDetails {
     pub session: SessionReport,
     pub lanes: Vec<LaneRow>,
@@ -43,7 +44,7 @@ pub struct SessionDetails {
 }
 
 /// A file or database a session was read from, or the channel it came through.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SourceReport {
     #[serde(flatten)]
     pub stream: StreamRow,
@@ -55,7 +56,7 @@ pub struct SourceReport {
 }
 
 /// Records of one class.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct RecordsReport {
     pub class: &'static str,
     pub records: u64,
@@ -63,7 +64,7 @@ pub struct RecordsReport {
 }
 
 /// A session that was marked as over.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct SessionEnded {
     pub session: String,
     /// It was not over before.

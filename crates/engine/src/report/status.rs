@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::visible::VisibleReport;
@@ -11,7 +12,7 @@ use crate::render::memory::Tier1Line;
 use crate::transcript::read::Totals;
 
 /// The state of a memory.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct StatusReport {
     pub home: String,
     pub agent: String,
@@ -36,7 +37,7 @@ pub struct StatusReport {
 }
 
 /// How much of it is of one program.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ProgramShare {
     /// Its name for people.
     pub program: String,
@@ -45,7 +46,7 @@ pub struct ProgramShare {
 }
 
 /// The model that places texts in space.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ModelReport {
     /// Null: words alone are searched.
     pub model: Option<String>,
@@ -60,7 +61,7 @@ pub struct ModelReport {
 }
 
 /// How many turns a new model has gone through, of how many.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Renewing {
     pub turns: u64,
     pub of_turns: u64,
@@ -70,7 +71,7 @@ pub struct Renewing {
 }
 
 /// What is there to see first: what was worked on, and what is being worked on now.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Overview {
     pub home: String,
     pub threads: u64,
@@ -92,7 +93,7 @@ pub struct Overview {
 }
 
 /// A line of what is being worked on.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct NowLine {
     pub text: String,
     /// Where it leads to.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::{Millis, rfc3339};
@@ -22,7 +23,7 @@ const SESSIONS: usize = 10;
 const NODES: usize = 5;
 
 /// A thread, without the credentials in its label.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ThreadReport {
     #[serde(flatten)]
     pub row: ThreadRow,
@@ -42,7 +43,7 @@ impl ThreadReport {
 }
 
 /// A thread after an act.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ThreadChanged {
     pub thread: ThreadReport,
     /// `false`: it was so before.
@@ -50,14 +51,14 @@ pub struct ThreadChanged {
 }
 
 /// Two threads after an act.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ThreadsChanged {
     pub threads: Vec<ThreadReport>,
     pub changed: bool,
 }
 
 /// A session that belongs to a thread from now on.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionSwitched {
     pub session: String,
     /// `None`: the one it belongs to by itself.
@@ -65,7 +66,7 @@ pub struct SessionSwitched {
 }
 
 /// Threads, last worked in first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ThreadsReport {
     pub threads: Vec<ListedThread>,
     /// How many there are, those behind the limit included.
@@ -73,7 +74,7 @@ pub struct ThreadsReport {
 }
 
 /// A thread in a list.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ListedThread {
     #[serde(flatten)]
     pub thread: ThreadReport,
@@ -86,7 +87,7 @@ pub struct ListedThread {
 }
 
 /// Turns of one lane, one behind the other, in one thread.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct StretchReport {
     pub lane: String,
     pub runs: u64,
@@ -132,7 +133,7 @@ impl ThreadsReport {
 }
 
 /// Where a thread stands.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ThreadDetails {
     pub thread: CountedThread,
     /// Its other names.
@@ -151,7 +152,7 @@ pub struct ThreadDetails {
 }
 
 /// A thread and how much is in it.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct CountedThread {
     #[serde(flatten)]
     pub thread: ThreadReport,
@@ -160,14 +161,14 @@ pub struct CountedThread {
     pub turns: u64,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct NamedThread {
     pub thread: String,
     pub label: String,
 }
 
 /// What a thread is after, what is open in it and what comes next.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct StateReport {
     pub goal: Option<StateItem>,
     pub open: Vec<StateItem>,
@@ -175,7 +176,7 @@ pub struct StateReport {
 }
 
 /// A line of a state, with the turns it came from.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct StateItem {
     pub text: String,
     pub turns: Vec<TurnId>,
@@ -188,7 +189,7 @@ impl From<&Item> for StateItem {
 }
 
 /// A session in a thread, with its runs there.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionOfThread {
     pub session: String,
     /// What it is called; empty where there is nothing to call it.
@@ -202,7 +203,7 @@ pub struct SessionOfThread {
 }
 
 /// A thread it is linked to.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct LinkReport {
     pub thread: String,
     pub label: String,
@@ -212,7 +213,7 @@ pub struct LinkReport {
 }
 
 /// A node of a thread.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct NodeOfThread {
     pub node: String,
     pub kind: &'static str,

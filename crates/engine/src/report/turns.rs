@@ -1,5 +1,6 @@
 //! Turns with their words, and records that were set aside.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sessions::SessionReport;
@@ -8,7 +9,7 @@ use crate::redact::redact;
 use crate::transcript::read::{Quarantined, Turn};
 
 /// A turn that was asked for, without the credentials in its text.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ShownTurn {
     #[serde(flatten)]
     pub turn: Turn,
@@ -24,7 +25,7 @@ impl From<Turn> for ShownTurn {
 }
 
 /// A turn, with its neighbours where they were asked for.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct TurnsReport {
     pub turns: Vec<ShownTurn>,
     /// The command that resumes the session in its own program.
@@ -33,7 +34,7 @@ pub struct TurnsReport {
 }
 
 /// A session with all its turns, or those of one lane.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionTurnsReport {
     pub session: SessionReport,
     pub turns: Vec<ShownTurn>,
@@ -43,13 +44,13 @@ pub struct SessionTurnsReport {
 }
 
 /// Everything that was set aside, newest first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct QuarantineReport {
     pub set_aside: Vec<Quarantined>,
 }
 
 /// One record that was set aside, with its bytes read as text.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SetAsideReport {
     #[serde(flatten)]
     pub quarantined: Quarantined,

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::{Millis, rfc3339};
@@ -10,7 +11,7 @@ use crate::recall::when::Clock;
 use crate::recall::{Hold, Precision, Query, When};
 
 /// How a query was understood.
-#[derive(Clone, Serialize, Debug)]
+#[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct Understood {
     pub times: Vec<TimeReport>,
     pub people: Vec<String>,
@@ -27,7 +28,7 @@ pub struct Understood {
 }
 
 /// A time a query speaks of.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct TimeReport {
     /// The words it was told in.
     pub text: String,

@@ -1,11 +1,12 @@
 //! What keeping a memory in order came to: queued work, and an index made again.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Problem;
 
 /// What a pass over everything that is due came to.
-#[derive(Clone, Default, Serialize, Debug)]
+#[derive(Clone, Default, Serialize, JsonSchema, Debug)]
 pub struct Worked {
     /// Jobs done and sessions distilled.
     pub done: u64,
@@ -20,7 +21,7 @@ pub struct Worked {
 }
 
 /// What making the search index again came to.
-#[derive(Clone, Copy, PartialEq, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Reindexed {
     pub turns: u64,
     pub files: u64,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::Millis;
@@ -17,7 +18,7 @@ use crate::tree::{AssistantHome, journal, restore, revise};
 const NEWS_MS: Millis = 7 * 24 * 3_600_000;
 
 /// The visible files of an agent, counted, and what is wrong with them.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct VisibleReport {
     /// The folder they lie in.
     pub root: String,

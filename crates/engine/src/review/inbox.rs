@@ -396,7 +396,7 @@ const ACTS: usize = 500;
 
 /// The item that was decided last and is still decided.
 pub fn last_decided(at: &AssistantHome) -> Result<String> {
-    let acts = at.read(|tx| audit::list(tx, at.agent_no, ACTS))?;
+    let acts = at.read(|tx| audit::list(tx, at.agent_no, None, ACTS))?;
     let decided = at.read(|tx| {
         let mut all = proposal::list(tx, at.agent_no, Status::Merged, None)?;
         all.extend(proposal::list(tx, at.agent_no, Status::Rejected, None)?);

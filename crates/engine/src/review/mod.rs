@@ -12,6 +12,7 @@ pub mod kept_aside;
 pub mod noticed;
 pub mod supersession;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -29,7 +30,7 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Step, hex};
 
 /// A merged proposal and the leaves made from its entries.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Merged {
     pub proposal: Item,
     /// One for each entry, in order.
@@ -38,7 +39,7 @@ pub struct Merged {
 }
 
 /// The result of undoing a decision.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Undone {
     pub proposal: Item,
     /// Leaves that were removed.

@@ -39,6 +39,20 @@ macro_rules! named {
                 to.serialize_str(self.name())
             }
         }
+
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "enum": $name::ALL.map($name::name) })
+            }
+        }
     )*};
 }
 pub(crate) use named;

@@ -26,7 +26,7 @@ macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident)*) => {
         $(
             $(#[$doc])*
-            #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, serde::Serialize)]
+            #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, serde::Serialize, schemars::JsonSchema)]
             pub struct $name(pub i64);
 
             impl std::fmt::Display for $name {

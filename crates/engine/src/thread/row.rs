@@ -1,6 +1,7 @@
 //! Rows of threads, found by number, key or name.
 
 use rusqlite::{OptionalExtension, Row, params};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::{Millis, as_rfc3339, as_rfc3339_or_null};
@@ -11,7 +12,7 @@ use crate::redact::as_redacted;
 use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
 
 /// A thread.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ThreadRow {
     #[serde(skip)]
     pub no: ThreadNo,
@@ -20,6 +21,7 @@ pub struct ThreadRow {
     /// The file name of its head, without the extension.
     #[serde(skip)]
     pub file: String,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_redacted")]
     pub label: String,
     /// `active` or `closed`.
@@ -27,9 +29,11 @@ pub struct ThreadRow {
     /// The thread it was merged into; it is then no longer a thread of its own.
     #[serde(skip)]
     pub merged_into: Option<ThreadNo>,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub created_at: Millis,
     /// When it was last worked in, according to its nodes and runs.
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
 }

@@ -16,13 +16,14 @@ use crate::transcript::read::as_shown;
 pub use choose::{Beside, Part, files_of_session, part_of_file, part_of_session, write};
 
 /// A stream of a session that can be exported.
-#[derive(Clone, PartialEq, serde::Serialize, Debug)]
+#[derive(Clone, PartialEq, serde::Serialize, schemars::JsonSchema, Debug)]
 pub struct StreamRow {
     #[serde(skip)]
     pub no: StreamNo,
     #[serde(skip)]
     pub harness: String,
     pub form: OriginForm,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
     /// The rows of a database; empty for a file.

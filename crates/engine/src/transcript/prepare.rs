@@ -53,7 +53,7 @@ pub struct Origin {
     pub path: PathBuf,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, schemars::JsonSchema, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum OriginForm {
     File = 0,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{OptionalExtension, Row, params};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::codes::{as_kind, as_role, kind_of, role_of, status_name};
@@ -16,13 +17,16 @@ use crate::ledger::blocks::Opener;
 use crate::ledger::codes::{MESSAGE, USER};
 use crate::ledger::{Read, Write};
 use crate::redact::{as_redacted_or_null, redact};
-use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
+use crate::scope::{
+    AgentNo, BlockNo, LaneNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo,
+};
 
 /// An agent in a list.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct AgentRow {
     pub agent: String,
     pub sessions: u64,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub created_at: Millis,
 }
@@ -38,18 +42,20 @@ pub fn agents(tx: &Read) -> Result<Vec<AgentRow>> {
 }
 
 /// A workspace in a list.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct WorkspaceRow {
     #[serde(skip)]
     pub no: WorkspaceNo,
     #[serde(rename = "workspace")]
     pub id: String,
     pub label: String,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_shown")]
     pub root: PathBuf,
     /// The workspace this one continues.
     pub alias_of: Option<String>,
     pub sessions: u64,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
 }
@@ -131,7 +137,7 @@ pub fn alias_workspace(tx: &mut Write, agent_no: AgentNo, old: &str, new: &str) 
 }
 
 /// A session in a list.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionRow {
     #[serde(skip)]
     pub no: SessionNo,
@@ -140,16 +146,20 @@ pub struct SessionRow {
     pub workspace: Option<String>,
     pub workspace_id: Option<String>,
     pub cwd: Option<String>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_redacted_or_null")]
     pub title: Option<String>,
     /// The version of its program.
     pub version: Option<String>,
     /// The session it was copied from.
     pub fork_of: Option<String>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub started_at: Option<Millis>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub ended_at: Option<Millis>,
     pub ended_by: Option<String>,
@@ -203,8 +213,13 @@ pub struct SessionFilter {
     pub workspaces: Option<Vec<WorkspaceNo>>,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
+    /// Only those behind this one in the list: when it was last worked in, and its number.
+    pub after: Option<(Option<Millis>, SessionNo)>,
     pub limit: Option<usize>,
 }
+
+/// Before any time, for sessions that have none.
+const NEVER: Millis = Millis::MIN;
 
 /// Sessions of an agent, newest first.
 pub fn sessions(tx: &Read, agent_no: AgentNo, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
@@ -212,9 +227,11 @@ pub fn sessions(tx: &Read, agent_no: AgentNo, filter: &SessionFilter) -> Result<
         "SELECT {SESSION_COLUMNS}, s.workspace_no FROM sessions s LEFT JOIN workspaces w USING (workspace_no)
          WHERE s.agent_no = ?1 AND (?2 IS NULL OR session_key LIKE ?2 || ':%')
            AND (?3 IS NULL OR last_at >= ?3) AND (?4 IS NULL OR started_at <= ?4)
+           AND (?6 IS NULL OR (coalesce(last_at, {NEVER}), s.session_no) < (coalesce(?5, {NEVER}), ?6))
          ORDER BY last_at DESC NULLS LAST, s.session_no DESC"
     ))?;
-    let mut rows = statement.query(params![agent_no, filter.harness, filter.since, filter.until])?;
+    let (at, no) = filter.after.map_or((None, None), |(at, no)| (at, Some(no)));
+    let mut rows = statement.query(params![agent_no, filter.harness, filter.since, filter.until, at, no])?;
     let mut out = Vec::new();
     while let Some(r) = rows.next()? {
         let workspace_no: Option<WorkspaceNo> = r.get(14)?;
@@ -298,7 +315,7 @@ pub fn names_of<'s>(tx: &Read, sessions: impl IntoIterator<Item = &'s SessionRow
 }
 
 /// A turn with its text.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Turn {
     #[serde(rename = "turn")]
     pub id: TurnId,
@@ -313,10 +330,13 @@ pub struct Turn {
     pub revision: i64,
     /// The entry it answers.
     pub parent: Option<String>,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_role")]
     pub role: Role,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_kind")]
     pub kind: TurnKind,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub at: Option<Millis>,
     pub workspace: Option<String>,
@@ -496,6 +516,48 @@ pub fn session_turns(
     Ok(())
 }
 
+/// Where a turn stands among those of its session: of a sub-agent, the lane, the record, the turn.
+pub type TurnPlace = (bool, LaneNo, RecordNo, TurnId);
+
+/// The most bytes of text that are read for a page of turns, a longer turn apart.
+const PAGE_BYTES: usize = 4 << 20;
+
+/// A page of the turns of a session, in the order of [`session_turns`]: at most `most`, those behind `after`. The place
+/// of the last one goes on; `None`: there is no more.
+pub fn page_of_turns(
+    tx: &Read,
+    opener: &Opener,
+    session: &SessionRow,
+    lane: Option<&str>,
+    after: Option<TurnPlace>,
+    most: usize,
+) -> Result<(Vec<Turn>, Option<TurnPlace>)> {
+    let (sub, in_lane, place, turn) = after.unwrap_or((false, LaneNo(-1), RecordNo(-1), TurnId(-1)));
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {TURN_COLUMNS}, sub, in_lane, place FROM (
+           SELECT no, pl.lane != '' AS sub, in_lane, place FROM (
+             SELECT turn_no AS no, record_no AS place, lane_no AS in_lane FROM turns WHERE session_no = ?1
+             UNION ALL
+             SELECT turn_no, record_no, lane_no FROM turn_references WHERE session_no = ?1) p
+           JOIN lanes pl ON pl.lane_no = p.in_lane
+           WHERE (?2 IS NULL OR pl.lane = ?2) AND (pl.lane != '', in_lane, place, no) > (?3, ?4, ?5, ?6)
+           ORDER BY sub, in_lane, place, no LIMIT ?7) p
+         JOIN turns t ON t.turn_no = p.no {TURN_JOINS} ORDER BY sub, in_lane, place, t.turn_no"
+    ))?;
+    let mut rows = statement.query(params![session.no, lane, sub, in_lane, place, turn, most as i64 + 1])?;
+    let (mut turns, mut last, mut bytes) = (Vec::new(), None, 0);
+    while let Some(r) = rows.next()? {
+        if turns.len() == most || bytes > PAGE_BYTES {
+            return Ok((turns, last));
+        }
+        let turn = turn_of(tx, opener, r)?;
+        bytes += turn.text.len();
+        last = Some((r.get(25)?, r.get(26)?, r.get(27)?, turn.id));
+        turns.push(turn);
+    }
+    Ok((turns, None))
+}
+
 /// A turn between its neighbours: at most `around` turns of its lane before it and as many behind it.
 pub fn turns_around(tx: &Read, opener: &Opener, agent_no: AgentNo, turn: Turn, around: usize) -> Result<Vec<Turn>> {
     if around == 0 {
@@ -519,7 +581,7 @@ pub fn turns_around(tx: &Read, opener: &Opener, agent_no: AgentNo, turn: Turn, a
 }
 
 /// The main line or a sub-agent of a session.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct LaneRow {
     /// Empty for the main line.
     pub lane: String,
@@ -540,7 +602,7 @@ pub fn lanes(tx: &Read, session_no: SessionNo) -> Result<Vec<LaneRow>> {
 }
 
 /// The normalised result of a run.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct RunRow {
     #[serde(rename = "run")]
     pub no: RunNo,
@@ -550,22 +612,34 @@ pub struct RunRow {
     pub status: &'static str,
     pub stop_reason: Option<String>,
     pub model: Option<String>,
+    #[schemars(with = "TokensUsed")]
     #[serde(serialize_with = "as_tokens")]
     pub usage: RunUsage,
     pub prompt: Option<TurnId>,
     pub answer: Option<TurnId>,
     pub request_fingerprint: Option<String>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub opened_at: Option<Millis>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
     pub closed_by: Option<String>,
 }
 
 /// Tokens as the program reported them; the ledger stores more of them.
+/// Tokens of a run, as its program counted them.
+#[derive(Serialize, JsonSchema)]
+struct TokensUsed {
+    input: Option<u64>,
+    output: Option<u64>,
+    cache_read: Option<u64>,
+    cache_write: Option<u64>,
+}
+
 fn as_tokens<S: Serializer>(usage: &RunUsage, to: S) -> std::result::Result<S::Ok, S::Error> {
-    let RunUsage { input, output, cache_read, cache_write, .. } = usage;
-    to.collect_map([("input", input), ("output", output), ("cache_read", cache_read), ("cache_write", cache_write)])
+    let RunUsage { input, output, cache_read, cache_write, .. } = *usage;
+    TokensUsed { input, output, cache_read, cache_write }.serialize(to)
 }
 
 pub fn runs(tx: &Read, session_no: SessionNo) -> Result<Vec<RunRow>> {
@@ -611,11 +685,12 @@ pub fn record_classes(tx: &Read, session_no: SessionNo) -> Result<Vec<(crate::ev
 }
 
 /// A point where a context was compacted, or the program started a new one.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct BoundaryRow {
     /// `compaction` or `segment`.
     pub kind: String,
     pub reason: Option<String>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub at: Option<Millis>,
 }
@@ -630,9 +705,10 @@ pub fn boundaries(tx: &Read, session_no: SessionNo) -> Result<Vec<BoundaryRow>> 
 }
 
 /// A range of bytes that could not be decoded and was quarantined.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Quarantined {
     pub id: QuarantineId,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
     /// The row of a database it came from; empty in a file of lines.
@@ -647,6 +723,7 @@ pub struct Quarantined {
     #[serde(skip)]
     pub record: RecordNo,
     /// When its bytes were forgotten.
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub forgotten: Option<Millis>,
 }
@@ -690,7 +767,7 @@ pub fn record_bytes(tx: &Read, opener: &Opener, record_no: RecordNo) -> Result<V
 }
 
 /// The amount of data stored for an agent.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema, Debug)]
 pub struct Totals {
     pub sessions: u64,
     pub turns: u64,
@@ -701,8 +778,10 @@ pub struct Totals {
     pub quarantined: u64,
     /// Projects; those joined by an alias count once.
     pub workspaces: u64,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub first_at: Option<Millis>,
+    #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
 }

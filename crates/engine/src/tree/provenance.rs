@@ -1,5 +1,6 @@
 //! The provenance of an item: who stated it, in which conversation and in which turns (R8.2, R9.2).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -36,7 +37,7 @@ impl Origin {
 }
 
 /// The `source` of an item's front matter.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug, Default)]
 pub struct Provenance {
     #[serde(rename = "type")]
     pub origin: Origin,

@@ -120,11 +120,12 @@ fn is_symlink(at: &AssistantHome, path: &RelPath) -> bool {
 }
 
 /// A kept earlier version of a file.
-#[derive(Clone, PartialEq, Eq, serde::Serialize, Debug)]
+#[derive(Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema, Debug)]
 pub struct Revision {
     #[serde(rename = "revision")]
     pub no: RevisionNo,
     pub path: String,
+    #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
     /// What took its place.

@@ -5,9 +5,9 @@ mod run;
 
 use std::ffi::OsString;
 
-use heirloom_engine::continuity::scheduled::{self, Status};
+use heirloom_engine::continuity::scheduled::Status;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::report::scheduled::{AcknowledgedReport, RunReport, UnrecordedRun};
+use heirloom_engine::report::scheduled::{RunReport, UnrecordedRun};
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -75,12 +75,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Show { name, limit } => show(global, &name, limit),
         Command::Ack { name } => {
             let engine = Context::open(global)?.acting_as(ACTOR);
-            let acknowledged = engine.act_unlocked(|at| scheduled::acknowledge(at, &name))?;
-            let line = match acknowledged {
+            let report = engine.acknowledge(&name)?;
+            let line = match report.acknowledged {
                 0 => format!("{name}: there is no failure to be seen."),
                 n => format!("{name}: {} seen.", print::counted(n as u64, "failure")),
             };
-            let report = AcknowledgedReport { job: name, acknowledged };
             Ok(print::answer(global.json, &report, || print::line(&line)))
         }
     }

@@ -1,8 +1,7 @@
 //! The turns below a node, page by page, until all have been given (R6.8).
 
-use std::collections::BTreeMap;
-
 use rusqlite::{OptionalExtension, params};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::error::{Error, Result};
@@ -23,12 +22,13 @@ pub const MOST_TURNS: usize = 1_000;
 const BYTES_A_TURN: usize = 8 * 1024 / TURNS;
 
 /// A turn, or a part of a turn that is longer than a page.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Passage {
     /// Its `text` is the part given, with credentials redacted; the original bytes are in its record.
     #[serde(flatten)]
     pub turn: Turn,
     /// The first byte, the end and the total length, if this is a part.
+    #[schemars(with = "Option<PartOfTurn>")]
     #[serde(serialize_with = "as_part")]
     pub part: Option<(usize, usize, usize)>,
     /// Whether it is on a branch its program left.
@@ -39,8 +39,16 @@ pub struct Passage {
     pub belongs_behind: Option<TurnId>,
 }
 
+/// Which bytes of a turn's text are given: the first, the length of the text, the end.
+#[derive(Serialize, JsonSchema)]
+struct PartOfTurn {
+    from: usize,
+    of: usize,
+    to: usize,
+}
+
 fn as_part<S: Serializer>(part: &Option<(usize, usize, usize)>, to: S) -> std::result::Result<S::Ok, S::Error> {
-    part.map(|(from, end, of)| BTreeMap::from([("from", from), ("to", end), ("of", of)])).serialize(to)
+    part.map(|(from, to, of)| PartOfTurn { from, of, to }).serialize(to)
 }
 
 /// A page of turns.

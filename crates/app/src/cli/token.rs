@@ -1,0 +1,81 @@
+//! `heirloom token`
+
+use heirloom_engine::error::Result;
+use heirloom_engine::scope::AgentId;
+use heirloom_http::{Listed, TokensReport};
+
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print::{self, Paint};
+
+/// Tokens: which programs may ask this memory over HTTP, and for whom
+///
+/// A program that asks through the unix socket of the service needs none. A token opens the memory of the agents it was
+/// made for and looks to it as if there were no others; it is kept as a digest and shown once.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    /// Make a token and print it, once
+    New {
+        /// What it is called: the name of the program that will hold it
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// For this agent; can be given more than once, and the first is meant where a request names none [default: the one
+        /// of --agent]
+        #[arg(long = "for", value_name = "ID")]
+        agents: Vec<String>,
+    },
+    /// The tokens there are, oldest first
+    List,
+    /// Take a token back; it is refused from the next request on
+    Revoke {
+        /// What it is called
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let context = Context::existing(global)?;
+    let tokens = heirloom_http::Tokens::of(&context);
+    match args.command {
+        Command::New { name, agents } => {
+            let mut named: Vec<AgentId> = agents.iter().map(|id| AgentId::parse(id)).collect::<Result<_>>()?;
+            if named.is_empty() {
+                named.push(context.agent().clone());
+            }
+            let issued = tokens.issue(&name, &named)?;
+            Ok(print::answer(global.json, &issued, || {
+                print::line(&issued.token);
+                let agents = issued.listed.agents.join(", ");
+                print::note(&format!("for {agents}; it is shown this once: give it to {name}, nothing here keeps it"));
+            }))
+        }
+        Command::List => {
+            let report = TokensReport { tokens: tokens.list()? };
+            Ok(print::answer(global.json, &report, || list(&report.tokens)))
+        }
+        Command::Revoke { name } => {
+            let revoked = tokens.revoke(&name)?;
+            Ok(print::answer(global.json, &revoked, || {
+                print::line(&format!("{} opens nothing any more.", revoked.name))
+            }))
+        }
+    }
+}
+
+fn list(tokens: &[Listed]) {
+    if tokens.is_empty() {
+        print::line("No token was made yet. heirloom token new NAME");
+        return;
+    }
+    let rows: Vec<Vec<String>> =
+        tokens.iter().map(|token| vec![token.name.clone(), token.agents.join(", "), token.created.clone()]).collect();
+    print::out(&print::table(&rows));
+    print::line(&Paint::stdout().dim("take one back: heirloom token revoke NAME"));
+}

@@ -1,0 +1,292 @@
+//! What changes something there is: for each noun its acts, each one call of its room under the lock it needs.
+
+use super::Engine;
+use crate::continuity::artifact::{self, NewArtifact};
+use crate::continuity::open_loop::{self, NewLoop};
+use crate::continuity::proposal::NewProposal;
+use crate::continuity::{Item, scheduled};
+use crate::error::{Error, Result};
+use crate::memory::{Class, NewLeaf, Scope, change, find, leaf};
+use crate::pages::PageKey;
+use crate::render::outside::{self, Acquired, Change, Committed};
+use crate::render::shared;
+use crate::report::heads::{
+    HeadAcquired, HeadCommit, HeadCommitted, HeadDiff, HeadExplained, HeadGranted, HeadHeld, HeadLog, HeadRefused,
+    HeadReleased, HeadRestored, HeadShown, HeadsReport,
+};
+use crate::report::memories::{ChangedMemories, RememberedReport};
+use crate::report::scheduled::AcknowledgedReport;
+use crate::report::threads::{SessionSwitched, ThreadChanged, ThreadReport, ThreadsChanged};
+use crate::review;
+use crate::scope::ThreadNo;
+use crate::thread;
+use crate::transcript::read;
+use crate::tree::AssistantHome;
+use crate::tree::file_table::Entry;
+
+/// What is done with memories by their names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemoryAct {
+    /// They still hold: they count as fresh again.
+    Verify,
+    /// They stand in front, or no longer.
+    Pin(bool),
+}
+
+impl Engine {
+    /// Opens a loop; one of this title that is open already is added to. `Usage` for a due day that is none.
+    pub fn add_loop(&self, new: &NewLoop) -> Result<Item> {
+        if let Some(due) = &new.due {
+            due.parse::<jiff::civil::Date>().map_err(|e| {
+                let shown: String = due.chars().take(40).collect();
+                Error::usage(format!("{shown:?} is no date")).because(e).hint("write it as 2026-11-30")
+            })?;
+        }
+        self.act(|lock| open_loop::add(lock, new))
+    }
+
+    /// Opens resolved loops again, by their ids, titles or files: all of them or none.
+    pub fn reopen_loops(&self, names: &[String]) -> Result<Vec<Item>> {
+        self.act(|lock| open_loop::reopen(lock, names))
+    }
+
+    /// Proposes memory; what waits under this title is added to. Also the entry that waits, where there is one.
+    pub fn propose(&self, new: &NewProposal) -> Result<(Item, Option<Entry>)> {
+        self.act(|lock| review::propose(lock, new))
+    }
+
+    /// Keeps a text as an artifact.
+    pub fn keep(&self, new: &NewArtifact) -> Result<Item> {
+        self.act(|lock| artifact::add(lock, new))
+    }
+
+    /// Marks the failures of a scheduled job as seen.
+    pub fn acknowledge(&self, job: &str) -> Result<AcknowledgedReport> {
+        let acknowledged = self.act_unlocked(|at| scheduled::acknowledge(at, job))?;
+        Ok(AcknowledgedReport { job: job.to_owned(), acknowledged })
+    }
+
+    /// The class and the scope of a memory as they were named: in a project it is a fact of that project, elsewhere a
+    /// preference. `Usage` for a class that belongs to a project where none is named.
+    pub fn destination(&self, class: Option<&str>, project: Option<&str>) -> Result<(Class, Scope)> {
+        let project = project.map(|name| self.workspace_id(name)).transpose()?;
+        let class = match class {
+            Some(class) => Class::parse(class)?,
+            None if project.is_some() => Class::Fact,
+            None => Class::Preference,
+        };
+        let scope = match project {
+            Some(id) => Scope::Workspace(id),
+            None if !class.of_workspace() => Scope::Agent,
+            None => {
+                return Err(Error::usage(format!("a {class} belongs to a project")).hint("say which: workspace"));
+            }
+        };
+        scope.holds(class)?;
+        Ok((class, scope))
+    }
+
+    /// Does something with memories, by their names: all of them or none.
+    pub fn change_memories(&self, names: &[String], what: MemoryAct) -> Result<ChangedMemories> {
+        self.act(|lock| {
+            let entries = find::chosen(lock, names)?;
+            match what {
+                MemoryAct::Verify => change::verify(lock, &entries)?,
+                MemoryAct::Pin(on) => change::pin(lock, &entries, on)?,
+            }
+            Ok(ChangedMemories::of(lock.at, &entries))
+        })
+    }
+
+    /// Puts one memory in the place of another; both stay. Also whether that was new.
+    pub fn supersede(&self, old: &str, new: &str) -> Result<(ChangedMemories, bool)> {
+        self.act(|lock| {
+            let (old, new) = (find::chosen_one(lock, old)?, find::chosen_one(lock, new)?);
+            let written = change::supersede(lock, &old, &new)?;
+            Ok((ChangedMemories::of(lock.at, &[old]), written))
+        })
+    }
+
+    /// Remembers a text in the place of a memory, of the same class and scope.
+    pub fn supersede_with(&self, old: &str, text: &str) -> Result<RememberedReport> {
+        self.act(|lock| {
+            let old = find::chosen_one(lock, old)?;
+            let class = leaf::class_of(&old).ok_or_else(|| Error::not_found("this file is no memory"))?;
+            let new = NewLeaf { verified: true, ..NewLeaf::new(class, leaf::scope_of(&old), text) };
+            Ok(RememberedReport { items: vec![change::supersede_with(lock, &old, &new)?] })
+        })
+    }
+
+    /// Calls a thread something else.
+    pub fn rename_thread(&self, name: &str, new: &str) -> Result<ThreadChanged> {
+        let row = self.change("thread.rename", |tx, agent| {
+            let no = thread::named(tx, agent, name)?.no;
+            thread::rename(tx, agent, no, new)
+        })?;
+        Ok(ThreadChanged { thread: ThreadReport::of(&row)?, changed: true })
+    }
+
+    /// Makes a thread part of another. Also the key of the part.
+    pub fn merge_thread(&self, from: &str, into: &str) -> Result<(String, ThreadChanged)> {
+        let (part, row) = self.change("thread.merge", |tx, agent| {
+            let part = thread::called(tx, agent, from)?;
+            let into = thread::named(tx, agent, into)?.no;
+            Ok((part.key, thread::merge(tx, agent, part.no, into)?))
+        })?;
+        Ok((part, ThreadChanged { thread: ThreadReport::of(&row)?, changed: true }))
+    }
+
+    /// Takes a merged thread out again.
+    pub fn unmerge_thread(&self, name: &str) -> Result<ThreadChanged> {
+        let row = self.change("thread.unmerge", |tx, agent| {
+            let no = thread::called(tx, agent, name)?.no;
+            thread::unmerge(tx, agent, no)
+        })?;
+        Ok(ThreadChanged { thread: ThreadReport::of(&row)?, changed: true })
+    }
+
+    /// Takes a thread off the list, until something new begins in it.
+    pub fn close_thread(&self, name: &str) -> Result<ThreadChanged> {
+        self.change_thread("thread.close", name, thread::close)
+    }
+
+    /// Puts a closed thread back on the list.
+    pub fn reopen_thread(&self, name: &str) -> Result<ThreadChanged> {
+        self.change_thread("thread.reopen", name, thread::reopen)
+    }
+
+    fn change_thread(
+        &self,
+        action: &'static str,
+        name: &str,
+        change: impl FnOnce(&mut crate::ledger::Write, crate::scope::AgentNo, ThreadNo) -> Result<bool>,
+    ) -> Result<ThreadChanged> {
+        let (row, changed) = self.change(action, |tx, agent| {
+            let no = thread::named(tx, agent, name)?.no;
+            let changed = change(tx, agent, no)?;
+            Ok((thread::row(tx, agent, no)?, changed))
+        })?;
+        Ok(ThreadChanged { thread: ThreadReport::of(&row)?, changed })
+    }
+
+    /// Says that two threads may know of each other.
+    pub fn link_threads(&self, one: &str, other: &str, why: Option<&str>) -> Result<ThreadsChanged> {
+        let (rows, changed) = self.change("thread.link", |tx, agent| {
+            let rows = [thread::named(tx, agent, one)?, thread::named(tx, agent, other)?];
+            let changed = thread::link(tx, agent, rows[0].no, rows[1].no, why)?;
+            Ok((rows, changed))
+        })?;
+        Ok(ThreadsChanged { threads: rows.iter().map(ThreadReport::of).collect::<Result<_>>()?, changed })
+    }
+
+    /// Takes a link away.
+    pub fn unlink_threads(&self, one: &str, other: &str) -> Result<ThreadsChanged> {
+        let rows = self.change("thread.unlink", |tx, agent| {
+            let rows = [thread::named(tx, agent, one)?, thread::named(tx, agent, other)?];
+            thread::unlink(tx, agent, rows[0].no, rows[1].no)?;
+            Ok(rows)
+        })?;
+        Ok(ThreadsChanged { threads: rows.iter().map(ThreadReport::of).collect::<Result<_>>()?, changed: true })
+    }
+
+    /// Lets a session belong to a thread from its next prompt on; `None`: to the one it belongs to by itself.
+    pub fn switch_session(&self, session: &str, thread: Option<&str>) -> Result<SessionSwitched> {
+        let (session, row) = self.change("thread.switch", |tx, agent| {
+            let session = read::session_named(tx, agent, session)?;
+            let row = thread.map(|name| thread::named_or_begun(tx, agent, name)).transpose()?;
+            thread::switch_session(tx, agent, session.no, row.as_ref().map(|row| row.no))?;
+            Ok((session.key, row))
+        })?;
+        let thread = row.as_ref().map(ThreadReport::of).transpose()?;
+        Ok(SessionSwitched { session: session.as_str().to_owned(), thread })
+    }
+
+    /// The heads, who is at work on them, and what waits.
+    pub fn heads(&self) -> Result<HeadsReport> {
+        HeadsReport::list(&self.pages()?)
+    }
+
+    /// What a head says, now or in a revision.
+    pub fn head(&self, name: &str, revision: Option<i64>) -> Result<HeadShown> {
+        self.shown_head(name, |at, head| HeadShown::of(at, head, revision))
+    }
+
+    /// The name of a thread's head, whatever the thread is called.
+    pub fn head_of_thread(&self, name: &str) -> Result<String> {
+        let at = self.pages()?;
+        Ok(at.read(|tx| shared::thread_named(tx, at.agent_no, name))?.to_string())
+    }
+
+    /// Why each line of a head is there, and what was left out.
+    pub fn explain_head(&self, name: &str) -> Result<HeadExplained> {
+        self.shown_head(name, HeadExplained::of)
+    }
+
+    /// The revisions of a head, newest first.
+    pub fn head_log(&self, name: &str, limit: usize) -> Result<HeadLog> {
+        self.shown_head(name, |at, head| HeadLog::of(at, head, limit))
+    }
+
+    /// The lines in which two revisions of a head differ; without `to`, the newest there is.
+    pub fn head_diff(&self, name: &str, from: i64, to: Option<i64>) -> Result<HeadDiff> {
+        self.shown_head(name, |at, head| HeadDiff::of(at, head, from, to))
+    }
+
+    /// Brings the sections of a revision back, as a new revision.
+    pub fn restore_head(&self, name: &str, revision: i64) -> Result<HeadRestored> {
+        let at = self.pages_to_write()?;
+        HeadRestored::restore(&at, &named(&at, name)?, revision)
+    }
+
+    /// Takes a head for so many milliseconds, to commit sections to it.
+    pub fn acquire_head(&self, name: &str, owner: &str, ttl_ms: i64) -> Result<HeadAcquired> {
+        let at = self.pages_to_write()?;
+        let head = named(&at, name)?;
+        Ok(match outside::acquire(&at, &head, owner, ttl_ms)? {
+            Acquired::Granted(grant) => HeadAcquired::Granted(HeadGranted::of(&at, &head, owner, &grant)?),
+            Acquired::Held(holder) => HeadAcquired::Held(HeadHeld::of(&at, &head, &holder)?),
+        })
+    }
+
+    /// Puts a section into a head, replaces it, or takes it out (without words), under the lease of `epoch` and resting
+    /// on the revision `base`.
+    pub fn commit_head(&self, name: &str, change: &Change, epoch: i64, base: i64) -> Result<HeadCommit> {
+        let at = self.pages_to_write()?;
+        let head = named(&at, name)?;
+        Ok(match outside::commit(&at, &head, change, epoch, base)? {
+            Committed::Stands { revision, published } => {
+                let stands = HeadCommitted::of(&at, &head, change.section, epoch, (revision, published))?;
+                HeadCommit::Stands(stands)
+            }
+            Committed::Refused(not_now) => HeadCommit::Refused(HeadRefused::of(&at, &head, change.section, &not_now)?),
+        })
+    }
+
+    /// Gives a head back.
+    pub fn release_head(&self, name: &str, owner: &str, epoch: i64) -> Result<HeadReleased> {
+        let at = self.pages_to_write()?;
+        let head = named(&at, name)?;
+        HeadReleased::of(&at, &head, outside::release(&at, &head, owner, epoch)?)
+    }
+
+    fn shown_head<T>(&self, name: &str, f: impl FnOnce(&AssistantHome, &PageKey) -> Result<T>) -> Result<T> {
+        let at = self.pages()?;
+        f(&at, &named(&at, name)?)
+    }
+
+    /// The pages, for looking. `NotFound` where there are none yet.
+    fn pages(&self) -> Result<AssistantHome<'_>> {
+        self.agent_no()?;
+        Ok(self.look()?.ok_or_else(|| Error::not_found("there are no pages yet").hint("⟨up⟩ makes them"))?.0)
+    }
+
+    /// The pages, made where there are none. An unknown agent is an error; it does not come into being.
+    fn pages_to_write(&self) -> Result<AssistantHome<'_>> {
+        self.agent_no()?;
+        self.assistant()
+    }
+}
+
+fn named(at: &AssistantHome, name: &str) -> Result<PageKey> {
+    at.read(|tx| shared::named(tx, at.agent_no, name))
+}

@@ -1,0 +1,48 @@
+//! The tools of the Model Context Protocol at `/mcp`, for the agent of the token and, where the header
+//! `heirloom-workspace` names one, for a client that works in that project.
+
+use axum::body::Body;
+use axum::extract::{Extension, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, any};
+use heirloom_engine::error::Error;
+use heirloom_mcp::{Memory, answering};
+
+use crate::gate::Kind;
+use crate::guard::{Asker, WORKSPACE, local_names};
+use crate::problem::Problem;
+use crate::route::{BODY, read};
+use crate::{Api, Caller};
+
+pub fn served() -> MethodRouter<Api> {
+    any(|State(api): State<Api>, Extension(asker): Extension<Asker>, request: Request| async move {
+        answer(api, asker, request).await.unwrap_or_else(Problem::into_response)
+    })
+}
+
+async fn answer(api: Api, asker: Asker, request: Request) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let body = read(&parts.headers, body, BODY).await?;
+    let project = match parts.headers.get(WORKSPACE).map(|name| name.to_str().map(str::to_owned)) {
+        None => None,
+        Some(Err(_)) => return Err(Error::usage(format!("{WORKSPACE} is a project's id, label or path")).into()),
+        Some(Ok(name)) => {
+            let engine = asker.engine.clone();
+            let id = move || crate::routes::project_id(&engine, Some(&name));
+            api.0.gates.run(Kind::Reads, id).await??
+        }
+    };
+    let names = match asker.caller {
+        Caller::Tcp { port } => local_names(port).to_vec(),
+        // Nothing but this user's processes comes through the socket, whatever they call it.
+        Caller::Socket => {
+            parts.headers.get("host").and_then(|host| host.to_str().ok()).map(str::to_owned).into_iter().collect()
+        }
+    };
+    let origins: Vec<String> = names.iter().map(|name| format!("http://{name}")).collect();
+    let place = api.0.gates.place(Kind::Reads).await?;
+    let asked = answering(Memory::over(asker.engine, project), &names, &origins);
+    let answered = asked.handle(Request::from_parts(parts, Body::from(body))).await;
+    drop(place);
+    Ok(answered.map(Body::new))
+}

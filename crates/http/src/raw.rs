@@ -1,0 +1,76 @@
+//! What is served as it is: hooks, the document, and paths that are none.
+
+use axum::body::Body;
+use axum::extract::{Extension, Path, Request, State};
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, post};
+use heirloom_engine::error::Error;
+
+use crate::gate::Kind;
+use crate::guard::Asker;
+use crate::problem::{Problem, Wrong};
+use crate::route::{LARGE_BODY, read};
+use crate::{Api, HookRequest};
+
+/// The header that carries the id of a hook's call.
+pub const HOOK_ID: &str = "heirloom-hook-id";
+
+pub async fn no_such_path() -> Problem {
+    Error::not_found("there is no such path").hint("the paths are in /v1/openapi.json").into()
+}
+
+pub async fn no_such_method(_: Method) -> Problem {
+    Problem::no_method("")
+}
+
+/// A program's hook. Answers what the hook prints, byte for byte; 204 where it prints nothing.
+pub fn hook() -> MethodRouter<Api> {
+    post(
+        |State(api): State<Api>, Extension(asker): Extension<Asker>, at: Path<(String, String)>, request: Request| async move {
+            hooked(api, asker, at, request).await.unwrap_or_else(Problem::into_response)
+        },
+    )
+}
+
+async fn hooked(
+    api: Api,
+    asker: Asker,
+    Path((program, event)): Path<(String, String)>,
+    request: Request,
+) -> Result<Response, Problem> {
+    if !asker.is_local() {
+        // A payload says itself whose it is, and a program's hook runs here.
+        return Err(Problem::of(
+            Wrong::Forbidden,
+            "hooks are called through the socket",
+            "heirloom hook PROGRAM EVENT",
+        ));
+    }
+    let (parts, body) = request.into_parts();
+    let hook_id = match parts.headers.get(HOOK_ID).map(|id| id.to_str()) {
+        None => None,
+        Some(Ok(id)) if (1..=64).contains(&id.len()) => Some(id.to_owned()),
+        Some(_) => return Err(Problem::of(Wrong::Malformed, "the id of a hook is 1 to 64 characters", "")),
+    };
+    let payload = read(&parts.headers, body, LARGE_BODY).await?.to_vec();
+    let hooks = api.0.parts.hooks.clone();
+    let call = HookRequest { program, event, hook_id, payload };
+    let reply = api.0.gates.run(Kind::Hook, move || hooks(call)).await?;
+    if reply.body.is_empty() {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let mut response = Response::new(reply.body.into());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    Ok(response)
+}
+
+/// The document, as it was made when this process first needed it.
+pub fn openapi() -> MethodRouter<Api> {
+    get(|| async {
+        let mut response = Response::new(Body::from(crate::document::text()));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    })
+}

@@ -1,0 +1,94 @@
+//! Artifacts and scheduled jobs: what was made, and how jobs ended.
+
+use heirloom_engine::clock::rfc3339;
+use heirloom_engine::continuity::Item;
+use heirloom_engine::continuity::artifact::{NewArtifact, Text};
+use heirloom_engine::error::Error;
+use heirloom_engine::report::file::FileTextReport;
+use heirloom_engine::report::items::EntryReport;
+use heirloom_engine::report::scheduled::{AcknowledgedReport, JobReport, RunReport};
+use heirloom_engine::tree::file_table::Kind;
+use heirloom_engine::tree::provenance::{Origin, Provenance};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Answer;
+use crate::page::{self, Page, Rank};
+use crate::route::{Asked, Nothing, Route, get, post};
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        get("/v1/artifacts", "artifacts", "What was made and kept, newest first.", artifacts).of_files(),
+        get("/v1/artifacts/{id}", "artifact", "An artifact with its text.", artifact).item(),
+        post("/v1/artifacts", "artifact.add", "Keep a text; a taken name gets -2, -3.", keep),
+        get("/v1/jobs", "jobs", "Every scheduled job and how it ended last, newest first.", jobs).item(),
+        get("/v1/jobs/{name}", "job", "The last runs of a job, newest first.", job).item(),
+        post("/v1/jobs/{name}/ack", "job.ack", "Mark a job's failures as seen.", ack),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PageQuery {
+    /// 1 to 500, else 50.
+    limit: Option<u16>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+}
+
+fn artifacts(asked: &Asked, query: PageQuery) -> Answer<Page<EntryReport>> {
+    let all = asked.engine.artifacts(usize::MAX >> 1)?.artifacts;
+    page::of_all("artifacts", all, (query.limit, query.cursor.as_deref()), |entry| {
+        Rank(false, entry.entry.field("created").unwrap_or_default().to_owned(), entry.path.clone())
+    })
+}
+
+fn artifact(asked: &Asked, _: Nothing) -> Answer<FileTextReport> {
+    let none = || Error::not_found("nothing was kept yet").hint("POST /v1/artifacts");
+    Ok(asked.engine.file(Kind::Artifact, asked.at("id"))?.ok_or_else(none)?)
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct KeepBody {
+    /// A few words; the file is named after them and the day.
+    title: String,
+    /// What is kept, as Markdown.
+    text: String,
+    /// It is no Markdown: it is kept in a fence.
+    #[serde(default)]
+    plain: bool,
+}
+
+fn keep(asked: &Asked, body: KeepBody) -> Answer<Item> {
+    if body.text.trim().is_empty() {
+        return Err(Error::usage("there is no text to keep").hint("an artifact says something").into());
+    }
+    let text = if body.plain { Text::Plain(body.text) } else { Text::Markdown(body.text) };
+    let source = Provenance { origin: Origin::Program, ..Provenance::default() };
+    let created = asked.engine.now();
+    let new = NewArtifact { title: body.title, text, source, kind: None, created, fields: serde_json::Map::new() };
+    Ok(asked.engine.keep(&new)?)
+}
+
+fn jobs(asked: &Asked, query: PageQuery) -> Answer<Page<RunReport>> {
+    let all = asked.engine.jobs()?.jobs;
+    page::of_all("jobs", all, (query.limit, query.cursor.as_deref()), |run| {
+        Rank(false, rfc3339(run.run.started_at), run.run.name.clone())
+    })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct JobQuery {
+    /// How many runs: 1 to 500, else 50.
+    limit: Option<u16>,
+}
+
+fn job(asked: &Asked, query: JobQuery) -> Answer<JobReport> {
+    Ok(asked.engine.job(asked.at("name"), page::size(query.limit)?)?)
+}
+
+fn ack(asked: &Asked, _: Nothing) -> Answer<AcknowledgedReport> {
+    Ok(asked.engine.acknowledge(asked.at("name"))?)
+}

@@ -1,0 +1,127 @@
+//! Open loops: what is promised and not done yet.
+
+use heirloom_engine::continuity::Item;
+use heirloom_engine::continuity::open_loop::{self, NewLoop};
+use heirloom_engine::error::{Error, ErrorKind};
+use heirloom_engine::report::file::FileTextReport;
+use heirloom_engine::report::items::{EntryReport, UnfiledReport};
+use heirloom_engine::tree::file_table::Kind;
+use heirloom_engine::tree::provenance::{Origin, Provenance};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, scope_of};
+use crate::page::{self, Page, Rank};
+use crate::route::{Asked, Nothing, Route, get, post};
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        get(
+            "/v1/loops",
+            "loops",
+            "What is open, newest first; open items of pages that have no file yet come last.",
+            loops,
+        )
+        .item(),
+        get("/v1/loops/{id}", "loop", "An open loop with its text.", one).item(),
+        post("/v1/loops", "loop.add", "Open a loop; one of this title that is open already is added to.", add),
+        post("/v1/loops/{id}/resolve", "loop.resolve", "Close a loop; its file goes to the archive.", resolve),
+        post("/v1/loops/{id}/reopen", "loop.reopen", "Open a resolved loop again.", reopen),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LoopsQuery {
+    /// What was resolved, instead.
+    #[serde(default)]
+    resolved: bool,
+    /// Only of this project: its id, label or whole path.
+    workspace: Option<String>,
+    /// 1 to 500, else 50.
+    limit: Option<u16>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+}
+
+/// An open loop, which is a file, or an open item of pages that has none yet.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum OpenItem {
+    Filed(Box<EntryReport>),
+    Unfiled(UnfiledReport),
+}
+
+/// An open loop with its text, or an open item that has no file yet.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum OneItem {
+    Filed(Box<FileTextReport>),
+    Unfiled(UnfiledReport),
+}
+
+fn loops(asked: &Asked, query: LoopsQuery) -> Answer<Page<OpenItem>> {
+    let scope = scope_of(&asked.engine, query.workspace.as_deref())?;
+    let report = asked.engine.loops(query.resolved, scope.as_deref(), usize::MAX)?;
+    let filed = report.loops.into_iter().map(|entry| OpenItem::Filed(Box::new(entry)));
+    let all = filed.chain(report.unfiled.into_iter().map(OpenItem::Unfiled)).collect();
+    page::of_all("loops", all, (query.limit, query.cursor.as_deref()), |item| match item {
+        OpenItem::Filed(e) => Rank(true, open_loop::day(&e.entry).unwrap_or_default().to_owned(), e.path.clone()),
+        OpenItem::Unfiled(item) => Rank(false, item.since.clone().unwrap_or_default(), item.id.clone()),
+    })
+}
+
+fn one(asked: &Asked, _: Nothing) -> Answer<OneItem> {
+    let name = asked.at("id");
+    let none = match asked.engine.file(Kind::OpenLoop, name) {
+        Ok(Some(report)) => return Ok(OneItem::Filed(Box::new(report))),
+        Ok(None) => Error::not_found("nothing is open yet").hint("POST /v1/loops"),
+        Err(e) if e.kind() == ErrorKind::NotFound => e,
+        Err(e) => return Err(e.into()),
+    };
+    match asked.engine.unfiled_loop(name)? {
+        Some(item) => Ok(OneItem::Unfiled(item)),
+        None => Err(none.into()),
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AddBody {
+    /// A few words; the same title is the same loop.
+    title: String,
+    /// What else there is to say, as Markdown.
+    text: Option<String>,
+    /// By when: YYYY-MM-DD.
+    due: Option<String>,
+    /// It belongs to this project: its id, label or whole path.
+    workspace: Option<String>,
+}
+
+fn add(asked: &Asked, body: AddBody) -> Answer<Item> {
+    let AddBody { title, text, due, workspace } = body;
+    let scope = scope_of(&asked.engine, workspace.as_deref())?;
+    let source = Provenance { origin: Origin::Program, ..Provenance::default() };
+    Ok(asked.engine.add_loop(&NewLoop { title, text, due, scope, source, ..NewLoop::default() })?)
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ResolveBody {
+    /// How it ended.
+    note: Option<String>,
+}
+
+fn resolve(asked: &Asked, body: ResolveBody) -> Answer<Item> {
+    let items = asked.engine.resolve_loops(&[asked.at("id").to_owned()], body.note.as_deref())?;
+    only(items)
+}
+
+fn reopen(asked: &Asked, _: Nothing) -> Answer<Item> {
+    only(asked.engine.reopen_loops(&[asked.at("id").to_owned()])?)
+}
+
+/// The item an act on one item answers.
+pub fn only(items: Vec<Item>) -> Answer<Item> {
+    items.into_iter().next().ok_or_else(|| Error::not_found("there is no such item").into())
+}

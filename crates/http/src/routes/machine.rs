@@ -1,0 +1,158 @@
+//! The state of the memory and of the process that serves it.
+
+use axum::http::Method;
+use heirloom_engine::report::home::{AgentsReport, ProjectsReport};
+use heirloom_engine::report::status::{Overview, StatusReport};
+use heirloom_engine::scope::AgentId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Answer;
+use crate::guard::SESSION;
+use crate::problem::{Problem, Wrong};
+use crate::raw;
+use crate::route::{Asked, Gives, Nothing, Route, Takes, get, post, raw as raw_route};
+use crate::sessions;
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        get("/v1/status", "status", "What is stored, how big, what is pending, what is wrong.", status),
+        get("/v1/health", "health", "Whether somebody is at home.", health),
+        get("/v1/now", "now", "What was worked on, and what is being worked on now.", now).item(),
+        get("/v1/agents", "agents", "The agents that may be asked for.", agents).item(),
+        get("/v1/workspaces", "workspaces", "The agent's projects, the one last worked in first.", workspaces).item(),
+        post(
+            "/v1/session/code",
+            "session.code",
+            "A code for one use, with which a page gets its token within a minute. Only through the socket.",
+            code,
+        ),
+        post(
+            SESSION,
+            "session.open",
+            "Exchange a code for the token of a page; the only request without a token.",
+            open,
+        ),
+        post(
+            "/v1/daemon/retire",
+            "retire",
+            "Ask the process to make room for a newer one. Only through the socket.",
+            retire,
+        ),
+        raw_route(
+            Method::GET,
+            "/v1/openapi.json",
+            "openapi",
+            "This document.",
+            (Takes::Nothing, Gives::Other("application/json", "OpenAPI 3.1.")),
+            raw::openapi,
+        ),
+    ]
+}
+
+/// Whether somebody is at home.
+#[derive(Serialize, JsonSchema)]
+struct Health {
+    /// Always true; no answer is the other case.
+    ok: bool,
+    /// `<schema>.<version>` of the process.
+    build: String,
+    /// Whom it answers for where a request names nobody.
+    agent: String,
+    /// The newest number of the audit.
+    newest: u64,
+}
+
+/// A request to make room was heard.
+#[derive(Serialize, JsonSchema)]
+struct Retiring {
+    retiring: bool,
+}
+
+fn status(asked: &Asked, _: Nothing) -> Answer<StatusReport> {
+    Ok(asked.engine.status()?)
+}
+
+fn now(asked: &Asked, _: Nothing) -> Answer<Overview> {
+    Ok(asked.engine.overview()?)
+}
+
+fn health(asked: &Asked, _: Nothing) -> Answer<Health> {
+    Ok(Health {
+        ok: true,
+        build: asked.api.0.parts.build.clone(),
+        agent: asked.engine.agent().to_string(),
+        newest: asked.engine.newest_change()?,
+    })
+}
+
+fn agents(asked: &Asked, _: Nothing) -> Answer<AgentsReport> {
+    let mut report = asked.engine.agents()?;
+    if let Some(allowed) = &asked.asker.agents {
+        report.agents.retain(|row| allowed.iter().any(|agent| agent.as_str() == row.agent));
+    }
+    Ok(report)
+}
+
+fn workspaces(asked: &Asked, _: Nothing) -> Answer<ProjectsReport> {
+    Ok(asked.engine.projects()?)
+}
+
+fn retire(asked: &Asked, _: Nothing) -> Answer<Retiring> {
+    if !asked.asker.is_local() {
+        return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may ask this", ""));
+    }
+    (asked.api.0.parts.retire)();
+    Ok(Retiring { retiring: true })
+}
+
+/// Whom a page is for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CodeBody {
+    /// The agents it may ask for; else the one of this request.
+    #[serde(default)]
+    agents: Vec<String>,
+}
+
+/// A code for one use.
+#[derive(Serialize, JsonSchema)]
+struct Code {
+    code: String,
+    /// For how many seconds it is good.
+    seconds: u64,
+}
+
+fn code(asked: &Asked, body: CodeBody) -> Answer<Code> {
+    if !asked.asker.is_local() {
+        return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may ask this", ""));
+    }
+    let mut agents: Vec<AgentId> = body.agents.iter().map(|id| AgentId::parse(id)).collect::<Result<_, _>>()?;
+    if agents.is_empty() {
+        agents.push(asked.engine.agent().clone());
+    }
+    Ok(Code { code: asked.api.0.sessions.code(agents)?, seconds: sessions::CODE.as_secs() })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OpenBody {
+    /// The code.
+    code: String,
+}
+
+/// The token of a page.
+#[derive(Serialize, JsonSchema)]
+struct Opened {
+    token: String,
+    /// The agents it may ask for; the first is meant where a request names none.
+    agents: Vec<String>,
+    /// For how many seconds it is good, while the process lives.
+    seconds: u64,
+}
+
+fn open(asked: &Asked, body: OpenBody) -> Answer<Opened> {
+    let (token, agents) = asked.api.0.sessions.exchange(&body.code)?;
+    let agents = agents.iter().map(ToString::to_string).collect();
+    Ok(Opened { token, agents, seconds: sessions::SESSION.as_secs() })
+}

@@ -1,0 +1,133 @@
+//! Sessions and their turns.
+
+use heirloom_engine::clock::Millis;
+use heirloom_engine::moment::Edge;
+use heirloom_engine::report::compact::CompactReport;
+use heirloom_engine::report::sessions::{SessionDetails, SessionEnded, SessionReport};
+use heirloom_engine::report::threads::SessionSwitched;
+use heirloom_engine::report::turns::ShownTurn;
+use heirloom_engine::scope::{LaneNo, RecordNo, SessionNo, TurnId};
+use heirloom_engine::transcript::read::SessionFilter;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, project, time};
+use crate::page::{self, Page};
+use crate::route::{Asked, Nothing, Route, get, post};
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        get("/v1/timeline", "timeline", "Sessions of a stretch of time, the one last worked in first.", sessions)
+            .list(),
+        get("/v1/sessions", "sessions", "Sessions of all programs, the one last worked in first.", sessions).list(),
+        get("/v1/sessions/{key}", "session", "What is stored of one session: files, records, runs, results.", session)
+            .item(),
+        get(
+            "/v1/sessions/{key}/turns",
+            "session.turns",
+            "What was said in a session, in its order: the main line, then each sub-agent. The transcript.",
+            turns,
+        )
+        .list(),
+        post("/v1/sessions/{key}/end", "session.end", "Mark a session as over.", end),
+        post(
+            "/v1/sessions/{key}/compact",
+            "session.compact",
+            "Let one handoff take the place of what was said; nothing is deleted.",
+            compact,
+        ),
+        post(
+            "/v1/sessions/{key}/switch",
+            "session.switch",
+            "From its next prompt on, let a session belong to a thread.",
+            switch,
+        ),
+    ]
+}
+
+/// Which sessions are listed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SessionsQuery {
+    /// Only in this project: its id, label or whole path.
+    workspace: Option<String>,
+    /// Only from this program.
+    harness: Option<String>,
+    /// Not before this time: 2026-11-21, 2026-11, yesterday, 7d.
+    since: Option<String>,
+    /// Not after this time.
+    until: Option<String>,
+    /// 1 to 500, else 50.
+    limit: Option<u16>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+}
+
+fn sessions(asked: &Asked, query: SessionsQuery) -> Answer<Page<SessionReport>> {
+    let engine = &asked.engine;
+    let size = page::size(query.limit)?;
+    let after = page::key::<(Option<Millis>, i64)>("sessions", query.cursor.as_deref())?;
+    let filter = SessionFilter {
+        harness: query.harness,
+        workspaces: project(query.workspace.as_deref())?.map(|w| engine.workspaces_named(w)).transpose()?,
+        since: time(engine, query.since.as_deref(), Edge::Since)?,
+        until: time(engine, query.until.as_deref(), Edge::Until)?,
+        after: after.map(|(at, no)| (at, SessionNo(no))),
+        limit: Some(size + 1),
+    };
+    let found = engine.sessions(&filter)?.sessions;
+    Ok(page::of_more("sessions", found, size, |session| (session.row.last_at, session.row.no.0)))
+}
+
+fn session(asked: &Asked, _: Nothing) -> Answer<SessionDetails> {
+    Ok(asked.engine.session(asked.at("key"))?)
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TurnsQuery {
+    /// Only this sub-agent of the session; empty for the main line.
+    lane: Option<String>,
+    /// 1 to 500, else 50. A page has at most 4 MiB of words, one longer turn apart.
+    limit: Option<u16>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+}
+
+fn turns(asked: &Asked, query: TurnsQuery) -> Answer<Page<ShownTurn>> {
+    let size = page::size(query.limit)?;
+    let after = page::key::<(bool, i64, i64, i64)>("turns", query.cursor.as_deref())?;
+    let after = after.map(|(sub, lane, record, turn)| (sub, LaneNo(lane), RecordNo(record), TurnId(turn)));
+    let (items, next) = asked.engine.page_of_turns(asked.at("key"), query.lane.as_deref(), after, size)?;
+    let next = next.map(|(sub, lane, record, turn)| page::cursor("turns", &(sub, lane.0, record.0, turn.0)));
+    Ok(Page { items, next })
+}
+
+fn end(asked: &Asked, _: Nothing) -> Answer<SessionEnded> {
+    Ok(asked.engine.end_session(asked.at("key"))?)
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CompactBody {
+    /// The last turn the handoff takes the place of: a turn (t9c11) or its program's own id; else all of it.
+    until: Option<String>,
+    /// Only show the handoff.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+fn compact(asked: &Asked, body: CompactBody) -> Answer<CompactReport> {
+    Ok(asked.engine.compact(asked.at("key"), body.until.as_deref(), body.dry_run)?)
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SwitchBody {
+    /// The thread; a key topic/… or lane/… that is new begins one. Null: the one it belongs to by itself.
+    thread: Option<String>,
+}
+
+fn switch(asked: &Asked, body: SwitchBody) -> Answer<SessionSwitched> {
+    Ok(asked.engine.switch_session(asked.at("key"), body.thread.as_deref())?)
+}

@@ -1,0 +1,146 @@
+//! Lists page by page, and what a client has already.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// All items of a list, `limit` at a time, and how many pages there were.
+fn all(world: &World, path: &str, limit: usize) -> (Vec<Value>, usize) {
+    let (mut items, mut pages, mut next) = (Vec::new(), 0, None::<String>);
+    loop {
+        let join = if path.contains('?') { '&' } else { '?' };
+        let cursor = next.map(|next| format!("&cursor={next}")).unwrap_or_default();
+        let page = world.get(&format!("{path}{join}limit={limit}{cursor}")).is(200).json();
+        let found = page["items"].as_array().unwrap();
+        assert!(found.len() <= limit, "{path}");
+        items.extend(found.iter().cloned());
+        pages += 1;
+        assert!(pages < 1_000, "{path} never ends");
+        match page["next"].as_str() {
+            Some(cursor) => next = Some(cursor.to_owned()),
+            None => return (items, pages),
+        }
+    }
+}
+
+fn filled() -> World {
+    let world = World::new();
+    let mut lines = Vec::new();
+    for session in 0..11 {
+        for turn in 0..5 {
+            // Several sessions were last worked in at the same moment, and some at none.
+            let time = if session % 5 == 0 {
+                String::new()
+            } else {
+                format!(r#","time":"2026-03-{:02}T10:00:00Z""#, 1 + session / 2)
+            };
+            lines.push(format!(
+                r#"{{"session":"s{session:02}","id":"{turn}","text":"Word {turn} of {session}"{time}}}"#
+            ));
+        }
+    }
+    world.post_as("/v1/append", "application/x-ndjson", lines.join("\n").as_bytes()).is(200);
+    for n in 0..9 {
+        world.post("/v1/loops", json!({ "title": format!("Loop number {n}") })).is(200);
+        world.post("/v1/artifacts", json!({ "title": format!("Artifact {n}"), "text": "x" })).is(200);
+        let text = format!("I like the number {n} more than others.");
+        world
+            .post("/v1/memory", json!({ "text": text, "title": format!("Number {n}"), "class": "preference" }))
+            .is(200);
+        let entries = [format!("The door number {n} is green.")];
+        world.post("/v1/proposals", json!({ "entries": entries, "title": format!("Door {n}") })).is(200);
+    }
+    for n in 0..6 {
+        let thread = json!({ "thread": format!("topic/bed-{n}") });
+        world.post(&format!("/v1/sessions/turns:s{n:02}/switch"), thread).is(200);
+    }
+    let one = world.get("/v1/memory?limit=1").json();
+    let id = one["items"][0]["id"].as_str().unwrap().to_owned();
+    world.post(&format!("/v1/memory/{id}/pin"), json!({})).is(200);
+    world
+}
+
+#[test]
+fn a_list_over_many_pages_has_each_item_once() {
+    let world = filled();
+    let lists = [
+        ("/v1/sessions", "session", 11),
+        ("/v1/timeline?since=2026-03-02&until=2026-03-04", "session", 0),
+        ("/v1/sessions/turns:s03/turns", "turn", 5),
+        ("/v1/threads?all=true", "thread", 6),
+        ("/v1/loops", "id", 9),
+        ("/v1/artifacts", "id", 9),
+        ("/v1/memory", "id", 9),
+        ("/v1/proposals", "id", 9),
+        ("/v1/heads", "head", 0),
+        ("/v1/audit", "no", 0),
+    ];
+    for (path, id, count) in lists {
+        let (whole, _) = all(&world, path, 500);
+        assert!(whole.len() >= count && !whole.is_empty(), "{path}: {}", whole.len());
+        for limit in [1, 4] {
+            let (items, pages) = all(&world, path, limit);
+            let ids = |items: &[Value]| items.iter().map(|i| i[id].to_string()).collect::<Vec<_>>();
+            // The audit itself grows by what looking notices; its first pages are newer then.
+            assert_eq!(ids(&items), ids(&whole), "{path} by {limit}");
+            assert_eq!(ids(&items).into_iter().collect::<BTreeSet<_>>().len(), items.len(), "{path} by {limit}");
+            assert_eq!(pages, items.len().div_ceil(limit), "{path} by {limit}");
+        }
+    }
+}
+
+#[test]
+fn what_goes_away_or_comes_between_pages_moves_nothing_else() {
+    let world = filled();
+    let (whole, _) = all(&world, "/v1/loops", 500);
+    let first = world.get("/v1/loops?limit=5").json();
+    let id = |n: usize| whole[n]["id"].as_str().unwrap().to_owned();
+    // The last one of the page, and one that is still to come.
+    for n in [4, 7] {
+        world.post(&format!("/v1/loops/{}/resolve", id(n)), json!({})).is(200);
+    }
+    world.post("/v1/loops", json!({ "title": "Something new" })).is(200);
+    let mut seen: Vec<String> = first["items"].as_array().unwrap().iter().map(|i| i["id"].to_string()).collect();
+    let mut next = first["next"].as_str().map(str::to_owned);
+    while let Some(cursor) = next {
+        let page = world.get(&format!("/v1/loops?limit=5&cursor={cursor}")).is(200).json();
+        seen.extend(page["items"].as_array().unwrap().iter().map(|i| i["id"].to_string()));
+        next = page["next"].as_str().map(str::to_owned);
+    }
+    let wanted: Vec<String> = (0..whole.len()).filter(|n| *n != 7).map(|n| whole[n]["id"].to_string()).collect();
+    assert_eq!(seen.into_iter().filter(|id| wanted.contains(id)).collect::<Vec<_>>(), wanted);
+}
+
+#[test]
+fn what_a_client_has_is_not_sent_again_until_it_changes() {
+    let world = World::with_words();
+    for path in
+        ["/v1/sessions", "/v1/loops", "/v1/memory", "/v1/artifacts", "/v1/sessions/turns:kitchen/turns", "/v1/threads"]
+    {
+        let first = world.get(path).is(200);
+        let tag = first.header("etag").to_owned();
+        assert!(tag.starts_with('"') && tag.ends_with('"'), "{path}: {tag}");
+        let again = world.ask("GET", path, &[("if-none-match", &tag)], b"");
+        assert_eq!((again.status, again.body.len(), again.header("etag")), (304, 0, tag.as_str()), "{path}");
+        assert_eq!(world.ask("GET", path, &[("if-none-match", "\"other\"")], b"").status, 200, "{path}");
+    }
+    let tag = world.get("/v1/loops").header("etag").to_owned();
+    world.post("/v1/loops", json!({ "title": "Now there is one" })).is(200);
+    let changed = world.ask("GET", "/v1/loops", &[("if-none-match", &tag)], b"").is(200);
+    assert_eq!(changed.json()["items"][0]["title"], "Now there is one");
+}
+
+#[test]
+fn a_file_edited_by_hand_is_told_of_with_the_next_question() {
+    let world = World::with_words();
+    let id = world.post("/v1/artifacts", json!({ "title": "Plan", "text": "Left." })).json()["id"].clone();
+    let one = world.get(&format!("/v1/artifacts/{}", id.as_str().unwrap())).json();
+    let tag = world.get("/v1/artifacts").header("etag").to_owned();
+    let file = one["file"].as_str().unwrap();
+    let text = std::fs::read_to_string(file).unwrap();
+    std::fs::write(file, text.replace("Plan", "Plan B")).unwrap();
+    let again = world.ask("GET", "/v1/artifacts", &[("if-none-match", &tag)], b"").is(200);
+    assert_eq!(again.json()["items"][0]["title"], "Plan B");
+}
