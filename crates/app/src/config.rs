@@ -183,6 +183,8 @@ impl Lineage {
 pub struct Daemon {
     /// The default agent.
     pub workspace: Option<String>,
+    /// The port the service listens on; 0 is any.
+    pub port: Option<u16>,
 }
 
 /// The settings of a home, for the engine. `agent`: the command-line option, if given.
@@ -264,6 +266,17 @@ pub fn host() -> HostPaths {
         openclaw_config_path: variable("OPENCLAW_CONFIG_PATH"),
         system: Some(PathBuf::from("/")),
     }
+}
+
+/// What a hook and the service that answers it must have in common, as a short word: where the programs keep their
+/// sessions, whose memory it is where nothing else is said, and the clock.
+pub fn environment(global: &crate::context::Global) -> String {
+    use std::hash::{Hash as _, Hasher as _};
+    let agent = global.agent.clone().or_else(|| std::env::var("HEIRLOOM_AGENT").ok().filter(|name| !name.is_empty()));
+    // The same in every process of a build, which is all that is asked of it.
+    let mut hasher = std::hash::DefaultHasher::new();
+    (format!("{:?}", host()), agent, std::env::var_os("HEIRLOOM_NOW")).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 /// Whether the user accepts a home on a network file system.

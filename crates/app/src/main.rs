@@ -11,6 +11,7 @@ mod print;
 mod programs;
 mod retention;
 mod section;
+mod service;
 mod terminal;
 
 use std::process::ExitCode;

@@ -208,6 +208,7 @@ fn every_command_speaks_json_when_asked_to() {
         &["reindex"],
         &["embed", "status"],
         &["work", "--drain"],
+        &["service", "status"],
         &["forget", "--match", "redis", "--dry-run"],
         &["forget", "--match", "redis", "--yes"],
     ];
@@ -222,8 +223,9 @@ fn every_command_speaks_json_when_asked_to() {
     let lines = format!("{}\n{}\n", json!({"session": "a", "text": "b"}), json!({"session": "a", "text": "c"}));
     let acks = world.feed(&["--home", &home, "--json", "append"], lines.as_bytes());
     assert_eq!(acks.stdout.lines().filter(|l| serde_json::from_str::<Value>(l).is_ok()).count(), 2);
-    // No command is left out; a hook speaks its program's form, or not at all, and mcp its protocol.
-    let covered: BTreeSet<&str> = each.iter().map(|args| args[0]).chain(["append", "hook", "mcp", "restore"]).collect();
+    // No command is left out; a hook speaks its program's form, or not at all, mcp its protocol, and serve stays.
+    let covered: BTreeSet<&str> =
+        each.iter().map(|args| args[0]).chain(["append", "hook", "mcp", "restore", "serve"]).collect();
     for (name, _) in commands(&world.says(0, &["--help"])) {
         assert!(covered.contains(name.as_str()), "{name} is not in this list");
     }

@@ -119,6 +119,12 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("embed status", &["embed", "status"]),
     ("embed use", &["embed", "use", "built-in", "--dry-run"]),
     ("work", &["work", "--drain"]),
+    ("serve", &[]),
+    ("service install", &[]),
+    ("service uninstall", &["service", "uninstall"]),
+    ("service status", &["service", "status"]),
+    ("service start", &["service", "start"]),
+    ("service stop", &["service", "stop"]),
     // Last: it takes its time, and pages that wait for a pause in editing would be rendered between the other commands.
     ("doctor --speed", &["doctor", "--speed"]),
 ];

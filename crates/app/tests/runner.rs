@@ -44,6 +44,7 @@ mod remember;
 mod review;
 mod roundtrip;
 mod search;
+mod service;
 mod speed;
 mod strangers;
 mod threads;

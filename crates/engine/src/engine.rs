@@ -180,7 +180,7 @@ impl Engine {
 
     /// Does what a program's hook calls for, and says what the program is given: see [`Instance::hook`].
     pub fn hook(&self, call: &HookCall) -> Result<HookOutcome> {
-        self.instance.hook(call, &format!("hook {}", call.program))
+        self.instance.hook(&self.agent, call, &format!("hook {}", call.program))
     }
 
     /// Does everything that is due now: jobs, summaries, pages, rows of the index.

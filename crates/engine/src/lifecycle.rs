@@ -9,20 +9,23 @@
 //! | after a compaction | begins a new epoch, reads the program's summary; gives again what fell out of the context | node, handoff, file journal, heads |
 //! | session ends | stores the end, which closes the session | the rest of the store, node, loops, pages |
 //!
-//! Each is one write transaction, whatever it stores and gives. Nothing here waits for a model, creates a home,
+//! Each is one write transaction, whatever it stores and gives; the id of the call is stored in it, so that a call which
+//! comes twice is stored once and given nothing the second time. Nothing here waits for a model, creates a home,
 //! migrates, scans files or writes the index.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use crate::audience::{Audience, Hint, Keeps};
 use crate::capture::Capture;
 use crate::clock::Millis;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::{Beginning, Decoded, Fact, Moment, NewTurn, RecordClass, Role, TurnKind};
 use crate::index::Index;
 use crate::inject::epoch::{self, Cause};
 use crate::inject::{self, Ask, Capabilities, ContextId, Event};
 use crate::ledger::Write;
+use crate::ledger::hook_calls;
 use crate::ledger::jobs::{self, JobKind};
 use crate::lineage::marks;
 use crate::program::{HookCall, Program};
@@ -58,6 +61,11 @@ pub fn handle(
     call: &HookCall,
     user_home: Option<&Path>,
 ) -> Result<HookOutcome> {
+    if let Some(id) = call.id
+        && at.read(|tx| hook_calls::is_known(tx, id))?
+    {
+        return Ok(HookOutcome::default());
+    }
     let event = &call.event;
     let key = SessionKey::new(program.name(), &event.session);
     let hint = Hint { workspace: project_of(at, event.cwd.as_deref(), user_home)?, thread: None };
@@ -65,43 +73,19 @@ pub fn handle(
     let cut = at.read(|tx| epoch::told_cut(tx, at.agent_no, &key))?;
     let audience = Audience { keeps, cut, ..Audience::at(at, &key, &hint)? };
     let store = event.store.as_deref().filter(|path| is_below_a_root(program, path));
-    let step = Step { at, program, call, key, hint, audience, store };
-    // A sub-agent's messages are not prompts and it is given nothing; its store is read like any other.
-    if !event.lane.is_empty() {
-        return match event.moment {
-            Moment::TurnEnd { .. } | Moment::End => step.later(capture, "hook.subagent"),
-            _ => Ok(HookOutcome::default()),
-        };
-    }
-    match &event.moment {
-        Moment::Start(Beginning::Startup) => step.begin(Event::Start),
-        // The context may have been cut when no context could be given.
-        Moment::Start(Beginning::Resume | Beginning::Fork) => {
-            // What a copy took along from its original is in its context, and only its store says so.
-            if step.audience.known.is_none() && step.store.is_some() {
-                step.write(capture, "hook.resumed", Plan::StoreThen(None), |tx| step.read_later(tx))?;
-            }
-            step.go_on()
-        }
-        Moment::Start(Beginning::Clear) => step.begin(Event::Clear),
-        Moment::Start(Beginning::Compact) => {
-            // The program's own summary is in the context that begins now: it is read first.
-            step.write(capture, "hook.compacted", Plan::StoreThen(None), |tx| {
-                epoch::cut(tx, &step.audience, Cause::Compact)?;
-                step.read_later(tx)
-            })?;
-            // A program may resume before it reports the cut.
-            step.go_on()
-        }
-        Moment::Prompt { text, entry, first_chance } => {
-            step.prompt(capture, index, text, entry.as_deref(), *first_chance)
-        }
-        Moment::TurnEnd { answer } => step.turn_end(capture, answer.as_deref()),
-        Moment::Compacting { heard } => step.compacting(capture, *heard),
-        Moment::Compacted => step.cut(capture, Cause::Compact, "hook.compacted"),
-        Moment::Cleared => step.cut(capture, Cause::Clear, "hook.cleared"),
-        Moment::End => step.end(capture),
-    }
+    let step = Step { at, program, call, key, hint, audience, store, told: Cell::new(Told::Not) };
+    let done = step.take(capture, index);
+    // Another process stored the call while this one was working on it.
+    if step.told.get() == Told::ByOthers { Ok(HookOutcome::default()) } else { done }
+}
+
+/// Whether the call is stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Not,
+    /// By this call.
+    Here,
+    ByOthers,
 }
 
 /// What the payload of a turn's end means by itself: the answer it tells, if it does.
@@ -155,9 +139,51 @@ struct Step<'s> {
     audience: Audience,
     /// The program's store of this session, if it may be read (R14.3).
     store: Option<&'s Path>,
+    told: Cell<Told>,
 }
 
 impl Step<'_> {
+    /// One match on the moment.
+    fn take(&self, capture: &mut Capture, index: Option<&mut Index>) -> Result<HookOutcome> {
+        let event = &self.call.event;
+        // A sub-agent's messages are not prompts and it is given nothing; its store is read like any other.
+        if !event.lane.is_empty() {
+            return match event.moment {
+                Moment::TurnEnd { .. } | Moment::End => self.later(capture, "hook.subagent"),
+                _ => Ok(HookOutcome::default()),
+            };
+        }
+        match &event.moment {
+            Moment::Start(Beginning::Startup) => self.begin(Event::Start),
+            // The context may have been cut when no context could be given.
+            Moment::Start(Beginning::Resume | Beginning::Fork) => {
+                // What a copy took along from its original is in its context, and only its store says so.
+                if self.audience.known.is_none() && self.store.is_some() {
+                    self.write(capture, "hook.resumed", Plan::StoreThen(None), |tx| self.read_later(tx))?;
+                }
+                self.go_on()
+            }
+            Moment::Start(Beginning::Clear) => self.begin(Event::Clear),
+            Moment::Start(Beginning::Compact) => {
+                // The program's own summary is in the context that begins now: it is read first.
+                self.write(capture, "hook.compacted", Plan::StoreThen(None), |tx| {
+                    epoch::cut(tx, &self.audience, Cause::Compact)?;
+                    self.read_later(tx)
+                })?;
+                // A program may resume before it reports the cut.
+                self.go_on()
+            }
+            Moment::Prompt { text, entry, first_chance } => {
+                self.prompt(capture, index, text, entry.as_deref(), *first_chance)
+            }
+            Moment::TurnEnd { answer } => self.turn_end(capture, answer.as_deref()),
+            Moment::Compacting { heard } => self.compacting(capture, *heard),
+            Moment::Compacted => self.cut(capture, Cause::Compact, "hook.compacted"),
+            Moment::Cleared => self.cut(capture, Cause::Clear, "hook.cleared"),
+            Moment::End => self.end(capture),
+        }
+    }
+
     fn ask<'a>(&self, event: Event, prompt: Option<&'a str>) -> Ask<'a> {
         Ask {
             session: self.key.clone(),
@@ -182,7 +208,7 @@ impl Step<'_> {
         if !self.call.gives {
             return Ok(HookOutcome::default());
         }
-        let given = inject::give(self.at, &ask, Recalled::default())?;
+        let given = inject::give_with(self.at, &ask, Recalled::default(), |tx| self.claim(tx))?;
         let now = self.at.ledger.now();
         // A session that simply stopped is closed ten minutes later: by whoever comes next.
         let due = self.at.read(|tx| Ok(jobs::counts(tx, now)?.due + marks::counts(tx, now, None)?.0))? > 0;
@@ -208,7 +234,9 @@ impl Step<'_> {
         // The program may have ended before it reported the cut. If it keeps nothing of ours, nothing can be in its
         // context twice.
         if !self.call.injection.stores && self.at.read(|tx| epoch::is_announced(tx, &self.audience))? {
-            self.write(capture, "hook.compacted", Plan::Nothing, |tx| epoch::cut(tx, &self.audience, Cause::Compact))?;
+            // Not the call itself, which is stored with the prompt.
+            let cut = |tx: &mut Write| epoch::cut(tx, &self.audience, Cause::Compact);
+            self.commit(capture, "hook.compacted", Plan::Nothing, cut)?;
         }
         let event = match first_chance && !self.at.read(|tx| epoch::was_given(tx, &self.audience))? {
             true => self.beginning()?,
@@ -328,9 +356,36 @@ impl Step<'_> {
         }
     }
 
+    /// Stores with what is written that the call is stored; an error where another process has stored it meanwhile.
+    fn claim(&self, tx: &mut Write) -> Result<()> {
+        if let (Some(id), Told::Not) = (self.call.id, self.told.get())
+            && !hook_calls::store(tx, id)?
+        {
+            self.told.set(Told::ByOthers);
+            return Err(Error::refused("another process has stored this call"));
+        }
+        Ok(())
+    }
+
+    /// [`Step::commit`], in the transaction that stores the call.
+    fn write<T>(
+        &self,
+        capture: &mut Capture,
+        action: &'static str,
+        plan: Plan,
+        also: impl Fn(&mut Write) -> Result<T>,
+    ) -> Result<T> {
+        let out = self.commit(capture, action, plan, |tx| {
+            self.claim(tx)?;
+            also(tx)
+        })?;
+        self.told.set(Told::Here);
+        Ok(out)
+    }
+
     /// One transaction with what is planned and what the moment adds. If another process is reading the store, it is
     /// planned again without the store.
-    fn write<T>(
+    fn commit<T>(
         &self,
         capture: &mut Capture,
         action: &'static str,

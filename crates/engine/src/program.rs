@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use uuid::Uuid;
+
 use crate::clock::Millis;
 use crate::event::{Decoder, ForeignSpec, HookEvent, Placement};
 
@@ -64,6 +66,39 @@ pub enum Form {
     Foreign,
 }
 
+/// What one call of a hook is known by, however it reaches the ledger: a UUID of version 7.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HookId(Uuid);
+
+impl HookId {
+    /// A new one.
+    pub fn new() -> HookId {
+        HookId(Uuid::now_v7())
+    }
+
+    /// Reads one as [`Display`](std::fmt::Display) writes it. `None` for anything else.
+    pub fn parse(text: &str) -> Option<HookId> {
+        let id = Uuid::try_parse(text).ok()?;
+        (id.get_version_num() == 7).then_some(HookId(id))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl Default for HookId {
+    fn default() -> HookId {
+        HookId::new()
+    }
+}
+
+impl std::fmt::Display for HookId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// A hook a program has called: from its payload to what is done about it, and in the spool between the two.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HookCall {
@@ -80,6 +115,8 @@ pub struct HookCall {
     pub injection: Injection,
     /// What the payload says.
     pub event: HookEvent,
+    /// What the call is known by; a call without one is stored as often as it comes.
+    pub id: Option<HookId>,
 }
 
 /// What a program does with what it is given.

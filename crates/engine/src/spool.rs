@@ -2,9 +2,12 @@
 //!
 //! `spool/<milliseconds>-<random>.hook`: a line of JSON that says what it is, then the payload byte for byte.
 
+use std::time::Duration;
+
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{Home, RelPath, layout};
+use crate::program::HookId;
 use serde::{Deserialize, Serialize};
 
 /// The form of the file.
@@ -13,6 +16,9 @@ const VERSION: u64 = 1;
 /// The largest file that is read back: a payload and its line.
 const LARGEST: u64 = 17 << 20;
 
+/// A temporary file that is older has no writer: a hook runs for less than a second.
+const UNFINISHED: Duration = Duration::from_secs(3);
+
 /// A payload that waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spooled {
@@ -20,6 +26,8 @@ pub struct Spooled {
     pub event: String,
     /// When the hook ran.
     pub at: Millis,
+    /// What the call is known by; calls of older builds have none.
+    pub id: Option<HookId>,
     pub payload: Vec<u8>,
 }
 
@@ -35,6 +43,8 @@ struct Header {
     harness: String,
     event: String,
     at: Millis,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
     bytes: usize,
 }
 
@@ -48,6 +58,7 @@ pub fn put(home: &Home, spooled: &Spooled) -> Result<()> {
         harness: spooled.harness.clone(),
         event: spooled.event.clone(),
         at: spooled.at,
+        id: spooled.id.map(|id| id.to_string()),
         bytes: spooled.payload.len(),
     };
     let mut bytes =
@@ -66,6 +77,31 @@ pub fn names(home: &Home) -> Result<Vec<RelPath>> {
     }
     names.sort();
     Ok(names)
+}
+
+/// A hook that had to end while its disk was syncing leaves its file under a temporary name. Where all of it is there, it
+/// is put into the spool; the id it carries keeps it from being stored twice.
+pub fn adopt(home: &Home) -> Result<()> {
+    let folder = home.root().join(layout::SPOOL.as_str());
+    let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(()) };
+    for entry in entries.filter_map(std::result::Result::ok) {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| name.starts_with(".hl-")) else { continue };
+        // Its writer may still be at it.
+        let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+        if age.is_none_or(|age| age < UNFINISHED) {
+            continue;
+        }
+        let name = layout::SPOOL.join(name)?;
+        let Ok(Some(bytes)) = home.read(&name, LARGEST) else { continue };
+        if let Parsed::Spooled(spooled) = parse(&bytes)
+            && spooled.id.is_some()
+        {
+            put(home, &spooled)?;
+            home.remove(&name)?;
+        }
+    }
+    Ok(())
 }
 
 /// Reads one. `None`: it is gone, or it is left to a newer build, or nobody can read it, in which case it was moved aside.
@@ -110,6 +146,7 @@ fn parse(bytes: &[u8]) -> Parsed {
             harness: header.harness,
             event: header.event,
             at: header.at,
+            id: header.id.as_deref().and_then(HookId::parse),
             payload: payload.to_vec(),
         }),
         _ => Parsed::Unreadable,

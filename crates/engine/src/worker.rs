@@ -12,7 +12,7 @@ use crate::distill::advance::{Advanced, Limits, Pass};
 use crate::error::{Error, Problem, Result};
 use crate::index::Index;
 use crate::ledger::jobs::{self, Job, JobKind};
-use crate::ledger::{Audit, Ledger, Write};
+use crate::ledger::{Audit, Ledger, Write, hook_calls};
 use crate::lineage::marks;
 use crate::render;
 use crate::scope::{AgentId, SessionKey};
@@ -104,6 +104,7 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, read: &mut Re
         JobKind::CloseIdle => ledger.write(Audit::new(owner, "run.close_idle"), |tx| {
             let closed = transcript::close_idle(tx)?;
             render::continuity::mark_closed(tx, &closed.sessions)?;
+            hook_calls::prune(tx)?;
             jobs::complete(tx, job, owner)?;
             if let Some(at) = closed.next {
                 jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", at)?;

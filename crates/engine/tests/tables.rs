@@ -26,6 +26,7 @@ const LEDGER: &[(&str, &str)] = &[
     ("head_revisions", "pages"),
     ("head_sections", "pages"),
     ("heads", "pages"),
+    ("hook_calls", "ledger"),
     ("injected_items", "inject"),
     ("jobs", "ledger"),
     ("lanes", "transcript"),

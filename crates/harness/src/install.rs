@@ -8,6 +8,7 @@
 pub mod draft;
 pub mod json;
 pub mod merge;
+pub mod server;
 pub mod trust;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use sha2::{Digest, Sha256};
 use draft::Draft;
 use json::SettingsError;
 use merge::Merge;
+use server::{JsonServer, TomlServer};
 
 /// How programs call Heirloom.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,6 +33,17 @@ impl Installed {
     pub fn hook(&self, harness: &str, event: &str) -> String {
         let words = self.command.iter().map(String::as_str).chain(["hook", harness, event]);
         words.map(quoted).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The words of the command that serves one program over MCP.
+    pub fn mcp(&self) -> server::Words {
+        self.command.iter().cloned().chain(["mcp".to_owned()]).collect()
+    }
+
+    /// The same as the command and its arguments.
+    pub fn mcp_parts(&self) -> (String, server::Words) {
+        let mut words = self.mcp();
+        (words.remove(0), words)
     }
 }
 
@@ -59,6 +72,22 @@ pub struct InstallPlan {
     pub otherwise: fn(Files) -> Option<&'static str>,
 }
 
+impl InstallPlan {
+    /// A plan of one edit that asks for nothing.
+    pub fn of_one(folder: PathBuf, edit: Edit, then: &'static str) -> InstallPlan {
+        InstallPlan {
+            folder,
+            edits: vec![edit],
+            permits: &[],
+            then,
+            policies: Vec::new(),
+            forbids: |_| None,
+            obstacle: |_| None,
+            otherwise: |_| None,
+        }
+    }
+}
+
 /// A file, and what should be in it.
 #[derive(Clone, Debug)]
 pub struct Edit {
@@ -84,6 +113,10 @@ pub enum Change {
         hooks: String,
         harness: &'static str,
     },
+    /// Ourselves among the MCP servers, in JSON or JSON5.
+    Server(JsonServer),
+    /// The same in TOML.
+    TomlServer(TomlServer),
 }
 
 /// A file that is ours.
@@ -165,6 +198,8 @@ impl Change {
             }
             Change::Json(merge) => made.extend(merge.put(&mut draft)?),
             Change::Trust { hooks, harness } => trust::put(&mut draft, &trust::of_hooks(first, hooks, harness)?)?,
+            Change::Server(server) => made.extend(server.put(&mut draft)?),
+            Change::TomlServer(server) => made.extend(server.put(&mut draft)?),
         }
         made.sort();
         made.dedup();
@@ -194,6 +229,8 @@ impl Change {
             Change::Trust { hooks, harness } => {
                 trust::take(&mut draft, &trust::of_hooks(first, hooks, harness)?)?;
             }
+            Change::Server(server) => server.take(&mut draft, past.map(|p| p.made.as_slice()))?,
+            Change::TomlServer(server) => server.take(&mut draft)?,
             Change::Own(_) => {}
         }
         // A file that we created and that is empty now.
@@ -210,6 +247,8 @@ impl Change {
             Change::Own(own) if (own.is_ours)(text) => Standing::Older,
             Change::Own(_) => return Err(Declined::NotOurs),
             Change::Json(merge) => merge.standing(text)?,
+            Change::Server(server) => server.standing(text)?,
+            Change::TomlServer(server) => server.standing(text)?,
             Change::Trust { hooks, harness } => {
                 let found = trust::standing(text, &trust::of_hooks(first, hooks, harness)?)?;
                 match found.iter().filter(|t| **t == trust::Trusted::Yes).count() {
@@ -231,6 +270,8 @@ impl Change {
                 words.and_then(|w| w.into_iter().next()).into_iter().collect()
             }
             Change::Trust { .. } => Vec::new(),
+            Change::Server(server) => server.calls(now),
+            Change::TomlServer(server) => server.calls(now),
         }
     }
 
@@ -238,7 +279,7 @@ impl Change {
     pub fn lacks(&self, now: &str) -> Vec<String> {
         match self {
             Change::Json(merge) => merge.lacks(now),
-            Change::Own(_) | Change::Trust { .. } => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -246,7 +287,7 @@ impl Change {
     pub fn moves_others(&self, now: &str) -> bool {
         match self {
             Change::Json(merge) => merge.moves_others(now),
-            Change::Own(_) | Change::Trust { .. } => false,
+            _ => false,
         }
     }
 
@@ -254,6 +295,8 @@ impl Change {
     pub fn by_hand(&self) -> Option<String> {
         match self {
             Change::Json(merge) => Some(merge.by_hand()),
+            Change::Server(server) => Some(server.by_hand()),
+            Change::TomlServer(server) => Some(server.by_hand()),
             Change::Own(_) | Change::Trust { .. } => None,
         }
     }

@@ -99,6 +99,11 @@ pub trait Harness: Sync {
 
     /// What connects this program (R12.2); `None` if there is no program to connect.
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan>;
+
+    /// What lets this program ask Heirloom by itself, over MCP; `None` if it cannot.
+    fn mcp_plan(&self, _host: &HostPaths, _how: &Installed) -> Option<InstallPlan> {
+        None
+    }
 }
 
 /// Properties of a program that hold for every session.

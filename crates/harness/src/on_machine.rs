@@ -66,6 +66,7 @@ impl Program for OnMachine {
             gives: hook.gives,
             injection: self.harness.injection(),
             event,
+            id: None,
         }))
     }
 

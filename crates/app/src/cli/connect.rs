@@ -37,6 +37,14 @@ pub struct Args {
     #[arg(long)]
     trust: bool,
 
+    /// Leave out MCP, by which a program asks Heirloom by itself beside what its hooks give it
+    #[arg(long)]
+    no_mcp: bool,
+
+    /// Only MCP, without hooks
+    #[arg(long, conflicts_with = "no_mcp")]
+    mcp: bool,
+
     /// Claude Code: write the hooks as a plugin into this folder instead, for claude plugin marketplace add
     #[arg(long, value_name = "DIR")]
     plugin: Option<PathBuf>,
@@ -59,8 +67,19 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let mut exit = Exit::Ok;
     for harness in harnesses {
         let ask = Ask { dry_run: args.dry_run, yes: args.yes, trust: args.trust, diff: true, global };
-        // What is wrong with one program keeps nobody from connecting the next.
-        let outcome = connect(harness, &host, &how, &ask).unwrap_or_else(|e| refused(harness, None, &e, global));
+        let mut outcome = match args.mcp {
+            true => Outcome { json: json!({"program": harness.spec().name}), exit: Exit::Ok },
+            // What is wrong with one program keeps nobody from connecting the next.
+            false => connect(harness, &host, &how, &ask).unwrap_or_else(|e| refused(harness, None, &e, global)),
+        };
+        if !args.no_mcp
+            && outcome.exit == Exit::Ok
+            && let Some(target) = Target::look_mcp(harness, &host, &how)?
+        {
+            let mcp = let_ask(target, &ask)?;
+            outcome.json["mcp"] = mcp.json;
+            outcome.exit = mcp.exit;
+        }
         // The first refusal decides the exit code of the command.
         exit = if exit == Exit::Ok { outcome.exit } else { exit };
         all.push(outcome.json);
@@ -157,6 +176,52 @@ pub fn connect(
         say_obstacle(&target);
     }
     Ok(outcome(&target, "connected", &changes, Exit::Ok))
+}
+
+/// Lets a program ask by itself, unless its files or its user prevent it.
+fn let_ask(target: Target, ask: &Ask) -> Result<Outcome> {
+    let of = |state: &str, changes: &[FileChange], exit: Exit| Outcome {
+        json: json!({"state": state, "files": files_json(changes)}),
+        exit,
+    };
+    let title = target.harness.spec().title;
+    let loud = !ask.global.json;
+    let changes = match target.connect(&record(ask.global), false) {
+        Ok(changes) => changes,
+        Err(e) => {
+            // What the hooks do does not depend on it.
+            if loud {
+                print::note(&format!("  {title} is not offered MCP: {e}"));
+            }
+            return Ok(of("refused", &[], Exit::Ok));
+        }
+    };
+    if changes.is_empty() {
+        return Ok(of("already connected", &[], Exit::Ok));
+    }
+    if loud {
+        show(&changes, ask.diff && !ask.yes);
+    }
+    if ask.dry_run {
+        return Ok(of("would be connected", &changes, Exit::Ok));
+    }
+    if !ask.yes && !can_ask(ask.global) {
+        return Ok(of("not connected", &changes, Exit::Refused));
+    }
+    if !ask.yes && !confirm(&format!("Let {title} ask Heirloom by itself (MCP)?")) {
+        print::line("  left as it is");
+        return Ok(of("not connected", &changes, Exit::Ok));
+    }
+    if let Err(e) = target.apply(&home(ask.global)?, &changes) {
+        if loud {
+            print::note(&format!("  {title} is not offered MCP: {e}"));
+        }
+        return Ok(of("refused", &changes, Exit::of(&e)));
+    }
+    if loud {
+        print::line(&format!("  can ask by itself; {}", target.plan.then));
+    }
+    Ok(of("connected", &changes, Exit::Ok))
 }
 
 /// The changes recorded in the home; empty if there is no home.
@@ -270,7 +335,7 @@ pub fn can_ask(global: &Global) -> bool {
 }
 
 /// Asks a question; any answer but yes counts as no.
-fn confirm(question: &str) -> bool {
+pub fn confirm(question: &str) -> bool {
     print::out(&format!("{question} [y/N] "));
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);

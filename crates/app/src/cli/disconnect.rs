@@ -1,11 +1,13 @@
 //! `heirloom disconnect` (R12.2)
 
 use heirloom_engine::error::Result;
+use heirloom_harness::install::Installed;
+use heirloom_harness::{Harness, HostPaths};
 use serde_json::{Value, json};
 
 use super::connect::{files_json, home, record, refused, show};
 use crate::config;
-use crate::connection::{self, Target};
+use crate::connection::{self, FileChange, Record, Target};
 use crate::context::Global;
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -36,10 +38,21 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     for harness in harnesses {
         let title = harness.spec().title;
         let record = record(global);
-        let looked = Target::look(harness, &host, &how);
-        let planned = looked.and_then(|target| target.disconnect(&record).map(|changes| (target, changes)));
+        let plan = |record: &Record| {
+            let looked = Target::look(harness, &host, &how);
+            looked.and_then(|target| target.disconnect(record).map(|changes| (target, changes)))
+        };
+        let mut planned = plan(&record);
+        let mut mcp = Vec::new();
+        if planned.is_ok() {
+            mcp = take_mcp(harness, &host, &how, global, args.dry_run)?;
+            if !mcp.is_empty() && !args.dry_run {
+                // They may have been in the same file.
+                planned = plan(&self::record(global));
+            }
+        }
         let (target, changes) = match planned {
-            Ok((_, changes)) if changes.is_empty() && args.harness.is_empty() => continue,
+            Ok((_, changes)) if changes.is_empty() && mcp.is_empty() && args.harness.is_empty() => continue,
             Ok(planned) => planned,
             Err(e) => {
                 found = true;
@@ -52,9 +65,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         found = true;
         if !global.json {
             print::line(&Paint::stdout().bold(title));
+            show(&mcp, args.dry_run);
             show(&changes, args.dry_run);
         }
-        let mut state = if changes.is_empty() { "not connected" } else { "would be disconnected" };
+        let mut state = if changes.is_empty() && mcp.is_empty() { "not connected" } else { "would be disconnected" };
         if !args.dry_run && !changes.is_empty() {
             if let Err(e) = target.apply(&home(global)?, &changes) {
                 let outcome = refused(harness, None, &e, global);
@@ -62,6 +76,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 all.push(outcome.json);
                 continue;
             }
+            state = "disconnected";
+        }
+        if !args.dry_run && !mcp.is_empty() {
             state = "disconnected";
         }
         if !global.json {
@@ -72,9 +89,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 ));
             }
         }
-        all.push(
-            json!({"program": harness.spec().name, "state": state, "files": files_json(&changes), "refused": null}),
-        );
+        all.push(json!({"program": harness.spec().name, "state": state, "files": files_json(&changes),
+                "mcp": files_json(&mcp), "refused": null}));
     }
     if global.json {
         print::line(&json!({"programs": all}).to_string());
@@ -82,4 +98,21 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         print::line("No program is connected.");
     }
     Ok(exit)
+}
+
+/// Takes back what lets a program ask by itself. It goes first, because it was put in last. Returns what is changed.
+fn take_mcp(
+    harness: &'static dyn Harness,
+    host: &HostPaths,
+    how: &Installed,
+    global: &Global,
+    dry_run: bool,
+) -> Result<Vec<FileChange>> {
+    // A file that cannot be understood is told of with the hooks, or has nothing of ours.
+    let Ok(Some(target)) = Target::look_mcp(harness, host, how) else { return Ok(Vec::new()) };
+    let Ok(changes) = target.disconnect(&record(global)) else { return Ok(Vec::new()) };
+    if !dry_run && !changes.is_empty() {
+        target.apply(&home(global)?, &changes)?;
+    }
+    Ok(changes)
 }

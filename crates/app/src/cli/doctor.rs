@@ -11,6 +11,7 @@ use crate::connection::{State, Target};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
+use crate::service::{Seen, look};
 use crate::{config, connection, programs, retention};
 
 /// Check the home, its store, its files, and the programs on this machine; repairs nothing
@@ -51,6 +52,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         home(context, &mut checks);
         store(context, &mut checks)?;
         files(context, &mut checks)?;
+        service(context, global, &mut checks);
     }
     let versions = context.as_ref().map(versions).transpose()?.unwrap_or_default();
     let programs = checks.len();
@@ -253,6 +255,45 @@ fn machine(versions: &BTreeMap<String, String>, checks: &mut Vec<Check>) {
                 }),
             });
         }
+    }
+}
+
+/// Whether a service runs, and how it learns of changes. None is needed.
+fn service(context: &Context, global: &Global, checks: &mut Vec<Check>) {
+    let mut add = |ok: bool, what: String, next: Option<String>| {
+        checks.push(Check { subject: "Service", ok, what, next });
+    };
+    let Some(Seen { running, connections }) = look(context.home()) else {
+        return add(
+            true,
+            "does not run, and is not needed".into(),
+            Some("to notice what is written as it is: heirloom service install".into()),
+        );
+    };
+    if connections.is_none() {
+        return add(
+            false,
+            format!("process {} does not answer", running.pid),
+            Some("heirloom service stop, then start".into()),
+        );
+    }
+    let at = super::service::listens(&running);
+    add(true, format!("process {}, build {}, at {at}", running.pid, running.build), None);
+    match &running.watching.why {
+        Some(why) => add(
+            false,
+            format!("looks for changes every two seconds: {why}"),
+            Some("raise the limit (sysctl), or leave it: only power is lost".into()),
+        ),
+        None => add(true, format!("watches {}", print::counted(running.watching.roots.len() as u64, "folder")), None),
+    }
+    if running.environment != config::environment(global) {
+        let next = "start it anew with this environment: heirloom service stop, then start".to_owned();
+        add(
+            false,
+            "has other folders of programs, or another agent, than this shell; hooks from here do without it".into(),
+            Some(next),
+        );
     }
 }
 

@@ -36,6 +36,8 @@ mod report;
 mod restore;
 mod review;
 mod search;
+mod serve;
+mod service;
 mod session;
 mod show;
 mod shown;
@@ -129,6 +131,8 @@ enum Command {
     Head(head::Args),
     Hook(hook::Args),
     Mcp(mcp::Args),
+    Serve(serve::Args),
+    Service(service::Args),
     Profile(profile::Args),
     Artifact(artifact::Args),
     Job(job::Args),
@@ -177,6 +181,8 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Head(args) => head::run(global, args),
         Command::Hook(args) => hook::run(global, &args),
         Command::Mcp(args) => mcp::run(global, args),
+        Command::Serve(args) => serve::run(global, args),
+        Command::Service(args) => service::run(global, args),
         Command::Artifact(args) => artifact::run(global, args),
         Command::Job(args) => job::run(global, args),
         Command::Channel(args) => channel::run(global, args),

@@ -6,6 +6,8 @@ use heirloom_engine::report::status::StatusReport;
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
+use crate::service::look;
+use heirloom_service::Running;
 
 /// What is stored, how big, what is pending, what is wrong
 #[derive(clap::Args, Debug)]
@@ -17,13 +19,14 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     if global.json {
         print::report(&report);
     } else {
-        people(&report, &context.home_from.shown(), &context.agent_from(global)?.shown());
+        let service = look(context.home()).map(|seen| seen.running);
+        people(&report, &context.home_from.shown(), &context.agent_from(global)?.shown(), service.as_ref());
     }
     Ok(if report.wrong.is_empty() { Exit::Ok } else { Exit::Problems })
 }
 
 /// `home_from`, `agent_from`: the setting that chose the home and the agent.
-fn people(report: &StatusReport, home_from: &str, agent_from: &str) {
+fn people(report: &StatusReport, home_from: &str, agent_from: &str, service: Option<&Running>) {
     let paint = Paint::stdout();
     let stored = &report.stored;
     let sized = |bytes: u64| match stored.source_bytes {
@@ -51,6 +54,9 @@ fn people(report: &StatusReport, home_from: &str, agent_from: &str) {
         row("  change", super::embed::going_on(renewing, report.embeddings.in_use.as_deref()));
     }
     row("Pending", pending(report));
+    if let Some(running) = service {
+        row("Service", format!("runs since {}", print::when(Some(running.since), crate::context::clock().now())));
+    }
     if report.set_aside > 0 {
         let records = print::counted(report.set_aside, "damaged record");
         row("Set aside", format!("{records} (heirloom show --quarantine)"));

@@ -110,6 +110,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     people(&overview, context.now());
     next_steps(&overview, args.demo, &user_home);
     let offered = offer()?;
+    if !args.demo && !global.json && crate::service::look(context.home()).is_none() {
+        step("By itself", "heirloom service install  (notices what is written as it is; nothing needs it)");
+    }
     if offered.open {
         step("Connect it", "heirloom connect  (shows what it would change, asks, and can undo it)");
     }

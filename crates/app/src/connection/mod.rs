@@ -29,6 +29,8 @@ pub struct Target {
     pub harness: &'static dyn Harness,
     pub plan: InstallPlan,
     files: Vec<SettingsFile>,
+    /// Behind the paths of its files in the record: two plans may change the same file.
+    memo: &'static str,
 }
 
 /// A planned change of a file.
@@ -84,15 +86,37 @@ pub fn is_here(harness: &dyn Harness, host: &HostPaths) -> bool {
 impl Target {
     /// Reads the program's files.
     pub fn look(harness: &'static dyn Harness, host: &HostPaths, how: &Installed) -> Result<Target> {
+        Target::of(harness, host, "", |host| harness.install_plan(host, how))
+    }
+
+    /// The same for the plan that lets the program ask by itself. `None`: it cannot.
+    pub fn look_mcp(harness: &'static dyn Harness, host: &HostPaths, how: &Installed) -> Result<Option<Target>> {
+        match harness.mcp_plan(host, how) {
+            Some(_) => Target::of(harness, host, "#mcp", |host| harness.mcp_plan(host, how)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn of(
+        harness: &'static dyn Harness,
+        host: &HostPaths,
+        memo: &'static str,
+        plan: impl Fn(&HostPaths) -> Option<InstallPlan>,
+    ) -> Result<Target> {
         // Codex resolves this folder, and keys the user's trust by the resolved path.
         let codex_home = host.codex_home.as_ref().map(|p| std::fs::canonicalize(p).unwrap_or_else(|_| p.clone()));
         let host = &HostPaths { codex_home, ..host.clone() };
-        let plan = harness
-            .install_plan(host, how)
-            .ok_or_else(|| Error::usage(format!("{} cannot be connected", harness.spec().title)))?;
+        let plan = plan(host).ok_or_else(|| Error::usage(format!("{} cannot be connected", harness.spec().title)))?;
         let files =
             plan.edits.iter().map(|e| SettingsFile::find(&host.home, &e.folder, &e.path)).collect::<Result<_>>()?;
-        Ok(Target { harness, plan, files })
+        Ok(Target { harness, plan, files, memo })
+    }
+
+    /// Where the record has what was changed in a file.
+    fn memo_at(&self, path: &Path) -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push(self.memo);
+        PathBuf::from(name)
     }
 
     fn texts(&self) -> Vec<Option<&str>> {
@@ -123,7 +147,7 @@ impl Target {
                 continue;
             }
             let now = file.now.as_deref();
-            let memo = record.get(&file.path);
+            let memo = record.get(&self.memo_at(&file.path));
             let past = memo.map(|m| m.past(now));
             let edited = edit.change.put(now, past.as_ref(), &first).map_err(|why| declined(why, &file.path))?;
             if i == 0 {
@@ -154,7 +178,7 @@ impl Target {
         let mut changes = Vec::new();
         for (i, (edit, file)) in self.plan.edits.iter().zip(&self.files).enumerate().rev() {
             let Some(now) = &file.now else { continue };
-            let past = record.get(&file.path).map(|m| m.past(Some(now)));
+            let past = record.get(&self.memo_at(&file.path)).map(|m| m.past(Some(now)));
             let after = edit
                 .change
                 .take(now, past.as_ref(), self.first())
@@ -187,7 +211,7 @@ impl Target {
         let mut new = old.clone();
         // The record is written first, so that an interrupted change can be undone, too.
         for change in changes.iter().filter(|c| c.memo.is_some()) {
-            new.set(&change.path, change.memo.clone());
+            new.set(&self.memo_at(&change.path), change.memo.clone());
         }
         if new != old {
             new.save(home, &held)?;
@@ -209,7 +233,7 @@ impl Target {
         if changes.iter().any(|c| c.memo.is_none()) {
             self.remove_folders(changes, &old)?;
             for file in &self.files {
-                new.set(&file.path, None);
+                new.set(&self.memo_at(&file.path), None);
             }
             new.save(home, &held)?;
         }
@@ -219,7 +243,7 @@ impl Target {
     /// Removes folders that were created for files that are gone, if they are empty.
     fn remove_folders(&self, changes: &[FileChange], record: &Record) -> Result<()> {
         for change in changes {
-            let folders = record.get(&change.path).map(|m| m.folders.as_slice()).unwrap_or_default();
+            let folders = record.get(&self.memo_at(&change.path)).map(|m| m.folders.as_slice()).unwrap_or_default();
             for folder in folders.iter().rev() {
                 self.files[change.file].remove_folder(folder)?;
             }

@@ -2,24 +2,29 @@
 //!
 //! It never harms the program. A timer started before the first byte is read ends the process with status 0; the output
 //! is a single write at the very end, valid or nothing; a payload that cannot be stored goes to the spool; skipped work
-//! is one line in `logs/hooks.log`. Nothing started here can start a hook again.
+//! is one line in `logs/hooks.log`. Nothing started here can start a hook again. The service of the home is asked first
+//! ([`asking`]) and never needed.
 
+pub mod answering;
+mod asking;
 mod log;
 pub mod worker;
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use heirloom_engine::engine::{Engine, How};
 use heirloom_engine::error::{ErrorKind, Result};
 use heirloom_engine::home::Home;
 use heirloom_engine::lifecycle::HookOutcome;
-use heirloom_engine::program::{HookCall, Program as _};
+use heirloom_engine::program::{HookCall, HookId, Program as _};
 use heirloom_engine::spool::{self, Spooled};
 use heirloom_harness::hook::Contract;
 use heirloom_harness::{Harness, OnMachine};
+
+use asking::{Asked, RESERVE, ask_service};
 
 use crate::config;
 use crate::context::Global;
@@ -52,6 +57,7 @@ pub fn run(global: &Global, program: &str, event: &str) {
     if std::env::var_os(GUARD).is_some() {
         return;
     }
+    let began = Instant::now();
     let rescue: Rescue = Arc::default();
     let (unsaved, home) = (Arc::clone(&rescue), global.home.clone());
     std::panic::set_hook(Box::new(move |_| {
@@ -65,7 +71,7 @@ pub fn run(global: &Global, program: &str, event: &str) {
     let contract = harness.hooks().iter().find(|h| h.event == event).map(|h| h.contract);
     let deadline = if contract == Some(Contract::SessionEnd) { DEADLINE_AT_END } else { DEADLINE };
     arm(&rescue, deadline, global.home.clone());
-    let Some(reply) = answer(global, harness, event, &rescue) else { return };
+    let Some(reply) = answer(global, harness, event, &rescue, began + deadline) else { return };
     // The timer waits for this lock, so that output is complete once begun.
     let _held = rescue.lock();
     let mut out = std::io::stdout().lock();
@@ -109,8 +115,14 @@ fn open_home(option: Option<&Path>) -> Option<Home> {
     Home::open_with(&at.value, &crate::context::home_options()).ok()
 }
 
-/// The output, if any.
-fn answer(global: &Global, harness: &'static dyn Harness, event: &str, rescue: &Rescue) -> Option<Vec<u8>> {
+/// The output, if any. `until`: when the process ends.
+fn answer(
+    global: &Global,
+    harness: &'static dyn Harness,
+    event: &str,
+    rescue: &Rescue,
+    until: Instant,
+) -> Option<Vec<u8>> {
     let mut payload = Vec::new();
     let read = std::io::stdin().lock().take(LONGEST_PAYLOAD).read_to_end(&mut payload);
     let name = harness.spec().name;
@@ -130,18 +142,30 @@ fn answer(global: &Global, harness: &'static dyn Harness, event: &str, rescue: &
         return None;
     }
     let now = crate::context::clock().now();
-    let unsaved = Spooled { harness: name.to_owned(), event: event.to_owned(), at: now, payload };
+    let id = HookId::new();
+    let unsaved = Spooled { harness: name.to_owned(), event: event.to_owned(), at: now, id: Some(id), payload };
+    remember(rescue, &unsaved);
+    match ask_service(global, (name, event), id, &unsaved.payload, until - RESERVE) {
+        Asked::Answered(reply) => {
+            forget(rescue);
+            return (!reply.is_empty()).then_some(reply);
+        }
+        Asked::Unknown(why) => {
+            let mut slot = rescue.lock().ok()?;
+            save(&mut slot, global.home.as_deref(), &why);
+            return None;
+        }
+        Asked::Nobody => forget(rescue),
+    }
     let program = OnMachine { harness, host: config::host() };
     let call = match program.hook_call(event, unsaved.payload.clone(), now) {
-        Ok(call) => call?,
+        Ok(call) => HookCall { id: unsaved.id, ..call? },
         Err(e) => {
             skip(format!("{e:?}"));
             return None;
         }
     };
-    if let Ok(mut slot) = rescue.lock() {
-        *slot = Some(unsaved.clone());
-    }
+    remember(rescue, &unsaved);
     let handled = handle(global, &call);
     let (engine, outcome) = match handled {
         Ok(handled) => handled,
@@ -167,11 +191,22 @@ fn answer(global: &Global, harness: &'static dyn Harness, event: &str, rescue: &
     }
     // The process ends with the reply: what closing would free is freed then, and a hook leaves nothing to be written.
     std::mem::forget(engine);
-    if outcome.block.is_empty() {
+    reply_of(harness, event, &outcome.block)
+}
+
+/// What a hook prints that gives this block.
+fn reply_of(harness: &dyn Harness, event: &str, block: &str) -> Option<Vec<u8>> {
+    if block.is_empty() {
         // A plugin that keeps the last context must learn that there is none now.
         return harness.hook_reply(event, "").filter(|_| !harness.injection().stores);
     }
-    harness.hook_reply(event, &outcome.block)
+    harness.hook_reply(event, block)
+}
+
+fn remember(rescue: &Rescue, unsaved: &Spooled) {
+    if let Ok(mut slot) = rescue.lock() {
+        *slot = Some(unsaved.clone());
+    }
 }
 
 fn forget(rescue: &Rescue) {

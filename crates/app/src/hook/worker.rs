@@ -1,13 +1,14 @@
 //! The one-shot worker: started by a hook when there is work, and ended when it is done and nothing becomes due within
 //! ten minutes (D4): a session that simply stops is closed then, without a service.
 //!
-//! At most one runs at a time: it holds the lock `run/worker.lock`. After releasing the lock it checks once more, so
+//! None is started while a [service](heirloom_service) runs, which does the work. At most one runs at a time: it holds the lock `run/worker.lock`. After releasing the lock it checks once more, so
 //! that no work is left behind. It runs in a session of its own, so that no signal meant for the program reaches it,
 //! and inherits none of the program's descriptors.
 
 use std::process::{Command, Stdio};
 
 use heirloom_engine::home::Home;
+use heirloom_engine::ledger::SCHEMA_VERSION;
 
 use super::GUARD;
 
@@ -25,6 +26,10 @@ pub fn start(home: &Home) {
 
 /// [`start`] after a worker waited. `vain`: how often in a row there was nothing to do.
 pub fn start_again(home: &Home, vain: u32) {
+    // A service of this build does the work itself.
+    if heirloom_service::running::of(home).is_some_and(|running| running.schema() == Some(SCHEMA_VERSION)) {
+        return;
+    }
     match home.try_lock(LOCK) {
         // The lock is free: the new worker takes it.
         Ok(Some(lock)) => drop(lock),

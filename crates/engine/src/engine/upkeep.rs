@@ -7,6 +7,7 @@ use crate::capture::Totals;
 use crate::clock::Millis;
 use crate::error::{Error, Problem, Result};
 use crate::instance::{Lent, Source};
+use crate::program::Program;
 use crate::report::home::{Adopted, AgentAdded, ProjectJoined};
 use crate::report::sessions::SessionEnded;
 use crate::report::status::Overview;
@@ -81,6 +82,28 @@ impl Engine {
     /// Why the model that is wanted cannot be used, so that words alone are searched.
     pub fn without_model(&self) -> Option<&Error> {
         self.instance.without_model()
+    }
+
+    /// Stores what hooks left in the spool, as opening the home does: for who keeps it open. Returns how many calls were
+    /// stored.
+    pub fn take_spool(&self) -> Result<u64> {
+        self.instance.drain_spool()
+    }
+
+    /// The session stores a program has on this machine, and what could not be listed.
+    pub fn stores_of(&self, program: &dyn Program) -> (Vec<Source>, Vec<Problem>) {
+        self.instance.stores_of(program)
+    }
+
+    /// Gives back what is held for speed only: idle indexes, readers of the ledger, cached pages. What comes next pays
+    /// for opening them again.
+    pub fn rest(&self) {
+        self.instance.rest();
+    }
+
+    /// Gives back jobs that this process holds and will not finish, so that others take them at once.
+    pub fn release_jobs(&self) -> Result<()> {
+        self.instance.release_jobs(&self.actor)
     }
 
     /// How many jobs and sessions are due.

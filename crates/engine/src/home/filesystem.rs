@@ -73,6 +73,17 @@ fn unfit(dir: &Rooted) -> Result<Option<Unfit>> {
     Ok(Some(Unfit { name, maybe_local }))
 }
 
+/// The name of the network file system a folder is on, where it is on one: it tells nobody of changes made elsewhere.
+#[cfg(target_os = "linux")]
+pub fn network_file_system(folder: &std::path::Path) -> Option<&'static str> {
+    by_magic(rustix::fs::statfs(folder).ok()?.f_type as u32).map(|(name, _)| name)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn network_file_system(_folder: &std::path::Path) -> Option<&'static str> {
+    None
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;

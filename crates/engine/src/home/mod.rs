@@ -37,6 +37,7 @@ use rustix::io::Errno;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 
+pub use filesystem::network_file_system;
 pub use inspect::Finding;
 pub use lionclaw::LionClaw;
 pub use lock::HomeLock;

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::audience::{Audience, Hint, Keeps};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
-use crate::ledger::{Audit, Read};
+use crate::ledger::{Audit, Read, Write};
 use crate::program::HookCall;
 use crate::recall::recalled::{Dropped, Recalled};
 use crate::scope::{AgentNo, SessionKey, named};
@@ -175,11 +175,24 @@ const PROMPT_TOKENS: usize = 200;
 
 /// Assembles a context and records it. If there is nothing new, nothing is recorded.
 pub fn give(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
+    give_with(at, ask, recalled, |_| Ok(()))
+}
+
+/// [`give`], with what else belongs into the transaction that records it.
+pub(crate) fn give_with(
+    at: &AssistantHome,
+    ask: &Ask,
+    recalled: Recalled,
+    also: impl FnOnce(&mut Write) -> Result<()>,
+) -> Result<Given> {
     let given = plan(at, ask, recalled)?;
     if given.parts.is_empty() {
         return at.read(|tx| record::standing_only(tx, ask, given));
     }
-    at.ledger.write(Audit::new(&at.actor, "context.give").of_agent(at.agent_no), |tx| given.record(tx, at, ask))
+    at.ledger.write(Audit::new(&at.actor, "context.give").of_agent(at.agent_no), |tx| {
+        also(tx)?;
+        given.record(tx, at, ask)
+    })
 }
 
 /// Assembles a context without recording it, to preview it.

@@ -115,7 +115,7 @@ impl Instance {
 
     /// Does the jobs that are due.
     pub(super) fn drain(&self, index: &mut crate::index::Index, actor: &str) -> Result<worker::Drained> {
-        let owner = format!("{actor} {}", std::process::id());
+        let owner = owner(actor);
         worker::drain(&self.ledger, index, &owner, &mut |payload| self.read_store(payload, actor))
     }
 
@@ -159,4 +159,9 @@ impl Instance {
         }
         capture.finish().map(drop)
     }
+}
+
+/// Who holds the leases of jobs.
+pub(super) fn owner(actor: &str) -> String {
+    format!("{actor} {}", std::process::id())
 }

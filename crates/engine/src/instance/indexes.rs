@@ -63,6 +63,12 @@ impl Drop for Lent<'_> {
 }
 
 impl Instance {
+    /// Gives back what is held for speed only: idle indexes, readers of the ledger, cached pages.
+    pub fn rest(&self) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.ledger.rest();
+    }
+
     /// The index: one that is open already, else opened, made anew where it is missing or does not fit. In a home that
     /// cannot be written: `Refused` where there is none that fits.
     pub fn index(&self) -> Result<Lent<'_>> {

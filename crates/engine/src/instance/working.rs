@@ -65,6 +65,19 @@ impl Instance {
         })
     }
 
+    /// Gives back jobs that this process holds and will not finish.
+    pub fn release_jobs(&self, actor: &str) -> Result<()> {
+        let owner = super::importing::owner(actor);
+        if !self.ledger.read(|tx| jobs::holds(tx, &owner))? {
+            return Ok(());
+        }
+        self.ledger.write(Audit::new(actor, "job.release"), |tx| {
+            let given_back = jobs::release(tx, &owner)?;
+            tx.note("jobs", given_back);
+            Ok(())
+        })
+    }
+
     /// How many jobs and sessions are due.
     pub fn due(&self) -> Result<u64> {
         let now = self.ledger.now();

@@ -100,6 +100,21 @@ pub fn fail(tx: &Write, job: &Job, owner: &str, error: &str) -> Result<()> {
     Ok(())
 }
 
+/// Gives back the jobs of a worker that ends: others may take them at once. Returns how many there were.
+pub fn release(tx: &Write, owner: &str) -> Result<u64> {
+    let given_back = tx.execute(
+        "UPDATE jobs SET state = 'queued', attempts = attempts - 1, lease_owner = NULL, lease_until = NULL
+         WHERE state = 'running' AND lease_owner = ?1",
+        [owner],
+    )?;
+    Ok(given_back as u64)
+}
+
+/// Whether `owner` has jobs.
+pub fn holds(tx: &Read, owner: &str) -> Result<bool> {
+    Ok(tx.prepare_cached("SELECT 1 FROM jobs WHERE state = 'running' AND lease_owner = ?1 LIMIT 1")?.exists([owner])?)
+}
+
 /// Whether a worker let the lease of its job run out.
 pub fn has_expired(tx: &Read, now: Millis) -> Result<bool> {
     Ok(tx

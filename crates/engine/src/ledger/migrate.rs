@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004_roots.sql"),
     include_str!("migrations/0005_context.sql"),
     include_str!("migrations/0006_hooks.sql"),
+    include_str!("migrations/0007_hook_calls.sql"),
 ];
 
 /// The schema this build reads and writes.

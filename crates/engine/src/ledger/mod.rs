@@ -15,6 +15,7 @@ pub mod agents;
 pub mod audit;
 pub mod blocks;
 pub mod codes;
+pub mod hook_calls;
 pub mod jobs;
 mod migrate;
 mod readers;
@@ -203,6 +204,11 @@ impl Ledger {
         &self.path
     }
 
+    /// It was opened the full way, and not for the moment of a hook.
+    pub fn stays(&self) -> bool {
+        self.how == Open::Full
+    }
+
     pub fn clock(&self) -> Clock {
         self.clock
     }
@@ -281,6 +287,17 @@ impl Ledger {
     /// Whether anything was written through this handle.
     pub fn has_written(&self) -> bool {
         self.has_written.load(Ordering::Relaxed)
+    }
+
+    /// Gives back memory that is held for speed only. Whoever uses the ledger at the moment is not waited for.
+    pub fn rest(&self) {
+        self.readers.rest();
+        if let Ok(conn) = self.main.try_lock() {
+            conn.flush_prepared_statement_cache();
+            // Moves what is committed into the main file as far as readers allow, and lets go of cached pages.
+            let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            let _ = conn.execute_batch("PRAGMA shrink_memory");
+        }
     }
 
     /// The size of the ledger on disk, in bytes: main file and log.

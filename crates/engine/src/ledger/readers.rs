@@ -42,6 +42,13 @@ impl Readers {
         }
     }
 
+    /// Closes connections that nobody uses.
+    pub fn rest(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.open -= state.idle.len();
+        state.idle.clear();
+    }
+
     /// An idle connection, or `None` and the right to open one.
     fn take(&self) -> Option<Connection> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

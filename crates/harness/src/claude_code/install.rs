@@ -9,6 +9,7 @@ use crate::HostPaths;
 use crate::hook::HookSpec;
 use crate::install::json::{self, Kind};
 use crate::install::merge::{Hook, Merge};
+use crate::install::server::JsonServer;
 use crate::install::{Change, Edit, InstallPlan, Installed};
 
 const NAME: &str = "claude-code";
@@ -43,6 +44,23 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
         obstacle,
         otherwise,
     }
+}
+
+/// Heirloom among the servers of all the user's projects, as `claude mcp add --scope user` writes it. The file is the
+/// program's own state, which it writes often.
+pub fn mcp(host: &HostPaths, how: &Installed) -> InstallPlan {
+    let folder = host.claude_config_dir.clone().unwrap_or_else(|| host.home.clone());
+    let (command, args) = how.mcp_parts();
+    let edit = Edit {
+        folder: folder.clone(),
+        path: ".claude.json".into(),
+        meaning: "Claude Code can ask Heirloom by itself, over MCP".into(),
+        change: Change::Server(JsonServer {
+            path: &["mcpServers"],
+            value: json!({"type": "stdio", "command": command, "args": args, "env": {}}),
+        }),
+    };
+    InstallPlan::of_one(folder, edit, "takes effect in the next session")
 }
 
 /// The same hooks as a plugin in a marketplace of its own: relative paths and contents of its files.

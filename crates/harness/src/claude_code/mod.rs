@@ -83,4 +83,8 @@ impl Harness for ClaudeCode {
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
         Some(install::plan(host, how))
     }
+
+    fn mcp_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::mcp(host, how))
+    }
 }

@@ -4,6 +4,7 @@ use super::hook::HOOKS;
 use crate::HostPaths;
 use crate::hook::HookSpec;
 use crate::install::merge::{Hook, Merge};
+use crate::install::server::TomlServer;
 use crate::install::{Change, Edit, InstallPlan, Installed, trust};
 
 const NAME: &str = "codex";
@@ -41,6 +42,18 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
         obstacle,
         otherwise: |_| None,
     }
+}
+
+/// Heirloom among the user's servers.
+pub fn mcp(host: &HostPaths, how: &Installed) -> InstallPlan {
+    let folder = host.codex_home.clone().unwrap_or_else(|| host.home.join(".codex"));
+    let edit = Edit {
+        folder: folder.clone(),
+        path: "config.toml".into(),
+        meaning: "Codex can ask Heirloom by itself, over MCP".into(),
+        change: Change::TomlServer(TomlServer { words: how.mcp() }),
+    };
+    InstallPlan::of_one(folder, edit, "takes effect in the next session")
 }
 
 fn obstacle(files: &[Option<&str>]) -> Option<(&'static str, &'static str)> {

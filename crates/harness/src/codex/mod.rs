@@ -74,6 +74,10 @@ impl Harness for Codex {
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
         Some(install::plan(host, how))
     }
+
+    fn mcp_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::mcp(host, how))
+    }
 }
 
 fn is_rollout(path: &Path) -> bool {

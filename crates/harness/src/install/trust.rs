@@ -193,7 +193,7 @@ fn parse(config: &str) -> Result<Table<'_>, SettingsError> {
     })
 }
 
-fn values(config: &str) -> Result<toml::Table, SettingsError> {
+pub(super) fn values(config: &str) -> Result<toml::Table, SettingsError> {
     parse(config)?;
     toml::from_str(config)
         .map_err(|_| SettingsError::Malformed(Malformed { line: 1, what: "it is not TOML".to_owned() }))
@@ -234,7 +234,7 @@ fn snake(event: &str) -> String {
 }
 
 /// A TOML string.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

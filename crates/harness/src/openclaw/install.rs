@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::HostPaths;
 use crate::install::json::{self, Kind};
 use crate::install::merge::{Entry, Item, Merge};
+use crate::install::server::JsonServer;
 use crate::install::{Change, Edit, InstallPlan, Installed, Own, is_our_script, script};
 
 const NAME: &str = "openclaw";
@@ -88,6 +89,23 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
         obstacle,
         otherwise: |_| None,
     }
+}
+
+/// Heirloom among the servers the gateway's agents may use.
+pub fn mcp(host: &HostPaths, how: &Installed) -> InstallPlan {
+    let folder = host.openclaw_state_dir.clone().unwrap_or_else(|| host.home.join(".openclaw"));
+    let config = host.openclaw_config_path.clone().unwrap_or_else(|| folder.join("openclaw.json"));
+    let (command, args) = how.mcp_parts();
+    let edit = Edit {
+        folder: config.parent().map(PathBuf::from).unwrap_or_default(),
+        path: config.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        meaning: "OpenClaw's agents can ask Heirloom by themselves, over MCP".into(),
+        change: Change::Server(JsonServer {
+            path: &["mcp", "servers"],
+            value: json!({"command": command, "args": args}),
+        }),
+    };
+    InstallPlan::of_one(folder, edit, "takes effect when the gateway is started again")
 }
 
 fn says(text: &str, key: &str, value: &str) -> bool {

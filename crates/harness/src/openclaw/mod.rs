@@ -114,6 +114,10 @@ impl Harness for OpenClaw {
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
         Some(install::plan(host, how))
     }
+
+    fn mcp_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::mcp(host, how))
+    }
 }
 
 /// The first bytes of a zstd-compressed file.

@@ -1,6 +1,9 @@
 //! OpenCode's settings: a one-file plugin in its plugin folder, which it loads automatically.
 
+use serde_json::json;
+
 use crate::HostPaths;
+use crate::install::server::JsonServer;
 use crate::install::{Change, Edit, InstallPlan, Installed, Own, is_our_script, script};
 
 /// The plugin's source, before the command that calls Heirloom is filled in.
@@ -24,4 +27,19 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
         obstacle: |_| None,
         otherwise: |_| None,
     }
+}
+
+/// Heirloom among the user's servers.
+pub fn mcp(host: &HostPaths, how: &Installed) -> InstallPlan {
+    let folder = host.xdg_config_home.clone().unwrap_or_else(|| host.home.join(".config")).join("opencode");
+    let edit = Edit {
+        folder: folder.clone(),
+        path: "opencode.json".into(),
+        meaning: "OpenCode can ask Heirloom by itself, over MCP".into(),
+        change: Change::Server(JsonServer {
+            path: &["mcp"],
+            value: json!({"type": "local", "command": how.mcp(), "enabled": true}),
+        }),
+    };
+    InstallPlan::of_one(folder, edit, "takes effect when OpenCode is started again")
 }

@@ -88,4 +88,8 @@ impl Harness for OpenCode {
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
         Some(install::plan(host, how))
     }
+
+    fn mcp_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::mcp(host, how))
+    }
 }

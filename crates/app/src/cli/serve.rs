@@ -1,0 +1,168 @@
+//! `heirloom serve`
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use heirloom_engine::engine::{Engine, How};
+use heirloom_engine::error::{Error, ErrorKind, Result};
+use heirloom_engine::home::Home;
+use heirloom_engine::ledger::SCHEMA_VERSION;
+use heirloom_engine::report::import::Imported;
+use heirloom_http::{Api, Caller, ImportRequest, Parts, Tokens};
+use heirloom_service::{Ended, INHERITED, Service, Tcp, Via, Wires, running};
+
+use super::import::Plan;
+use crate::context::{Global, home_options, options};
+use crate::error::Exit;
+use crate::hook::answering;
+use crate::{config, print, programs};
+
+/// The port where nothing else is said.
+pub const PORT: u16 = 7347;
+
+/// Stay, and keep the memory up to date: watch the programs' sessions, answer hooks and the HTTP API, do what falls due
+///
+/// What a program writes is found two seconds later, and a hook costs little more than its process. Nothing needs the
+/// service: without it hooks and commands do the same themselves. It listens on run/heirloom.sock in the home, for
+/// processes of this user, and on a port of 127.0.0.1, for programs with a token. Ctrl-C ends it. To have it started with
+/// your session: heirloom service install.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The port on 127.0.0.1; 0 is any that is free [default: daemon.port in config.toml, else 7347 or any that is free]
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["listen", "no_tcp"])]
+    port: Option<u16>,
+
+    /// The whole address, of this machine only: 127.0.0.1:7347, [::1]:7347
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "no_tcp")]
+    listen: Option<SocketAddr>,
+
+    /// Listen on the socket only
+    #[arg(long)]
+    no_tcp: bool,
+
+    /// Look for changes every two seconds instead of being told by the system
+    #[arg(long)]
+    poll: bool,
+
+    /// As heirloom service start runs it: in a session of its own
+    #[arg(long, hide = true)]
+    detached: bool,
+}
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    if args.detached {
+        let _ = rustix::process::setsid();
+    }
+    with_one_heap();
+    let at = config::home(global.home.as_deref())?;
+    let home = Home::open_with(&at.value, &home_options()).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => {
+            Error::not_found(format!("there is no memory at {} yet", at.value.display())).hint("⟨up⟩ makes it")
+        }
+        _ => e,
+    })?;
+    let lock = running::claim(&home)?;
+    let tcp = tcp(&args, config::file(&home)?.daemon.port);
+    drop(home);
+    let engine = Engine::open(&at.value, How::Existing, options(global))?.acting_as("service");
+    let root = engine.home().root().to_owned();
+    let build = build();
+    let (for_router, said) = (engine.clone(), build.clone());
+    let service = Service {
+        engine,
+        programs: heirloom_harness::on_machine(&config::host()),
+        tcp,
+        build,
+        environment: config::environment(global),
+        poll: args.poll,
+        router: Box::new(move |wires| heirloom_http::router(Api::new(parts(for_router, wires, said)))),
+        mark: |via, extensions| {
+            extensions.insert(match via {
+                Via::Socket => Caller::Socket,
+                Via::Tcp { port } => Caller::Tcp { port },
+            });
+        },
+        say: Arc::new(|what| print::note(&format!("heirloom: {what}"))),
+    };
+    match heirloom_service::serve(service, lock)? {
+        Ended::Asked => Ok(Exit::Ok),
+        Ended::Retired => {
+            print::note("heirloom: the ledger is of a newer build, which has to serve it; this one has ended");
+            Ok(Exit::Ok)
+        }
+        Ended::HomeGone => {
+            Err(Error::not_found(format!("{} was moved or deleted; the service has ended", root.display()))
+                .hint("start it again where the home is now: heirloom serve --home DIR"))
+        }
+    }
+}
+
+/// Begins again with one heap for all threads, where the C library would keep one for each: what a thread freed is not
+/// used by another one then, and a service of 35 MB grows to 100.
+fn with_one_heap() {
+    use std::os::unix::process::CommandExt as _;
+    const NAME: &str = "MALLOC_ARENA_MAX";
+    if !cfg!(target_env = "gnu") || std::env::var_os(NAME).is_some() || std::env::var_os(INHERITED).is_some() {
+        return;
+    }
+    if let Ok(program) = std::env::current_exe() {
+        // Where that fails, it goes on as it is.
+        let _ = std::process::Command::new(program).args(std::env::args_os().skip(1)).env(NAME, "1").exec();
+    }
+}
+
+/// `<schema of the ledger>.<version>`
+pub fn build() -> String {
+    format!("{SCHEMA_VERSION}.{}", env!("CARGO_PKG_VERSION"))
+}
+
+fn tcp(args: &Args, in_file: Option<u16>) -> Tcp {
+    let here = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    match (args.no_tcp, args.listen, args.port.or(in_file)) {
+        (true, _, _) => Tcp::No,
+        (_, Some(at), _) => Tcp::Only(at),
+        (_, None, Some(port)) => Tcp::Only(here(port)),
+        (_, None, None) => Tcp::Preferred(here(PORT)),
+    }
+}
+
+fn parts(engine: Engine, wires: Wires, build: String) -> Parts {
+    let for_hooks = engine.acting_as("hook");
+    Parts {
+        tokens: Tokens::of(&engine),
+        hooks: Arc::new(move |request| answering::answer(&for_hooks, request)),
+        import: Arc::new(import),
+        retire: wires.retire,
+        changes: wires.changes,
+        build,
+        engine,
+    }
+}
+
+/// Reads session stores as `heirloom import` does.
+fn import(engine: &Engine, request: ImportRequest) -> Result<Imported> {
+    let mut plan = Plan::default();
+    let named = match request.programs.as_slice() {
+        [] => None,
+        [name] => Some(name.as_str()),
+        _ if request.paths.is_empty() => None,
+        _ => return Err(Error::usage("files named are of one program")),
+    };
+    let harness = named.map(|name| {
+        heirloom_harness::by_name(name).ok_or_else(|| Error::usage(format!("there is no program {name:?}")))
+    });
+    let harness = harness.transpose()?;
+    if request.paths.is_empty() {
+        for found in programs::look(&config::host(), named) {
+            let is_wanted =
+                request.programs.is_empty() || request.programs.iter().any(|p| p == found.harness.spec().name);
+            if is_wanted {
+                plan.take(found);
+            }
+        }
+    }
+    for path in &request.paths {
+        plan.path(path, harness);
+    }
+    plan.import(engine)
+}

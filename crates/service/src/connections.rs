@@ -1,0 +1,124 @@
+//! Connections: accepted up to a limit, each served by the router, ended where their client is too slow.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Extensions, Request};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{Semaphore, watch};
+use tower_service::Service as _;
+
+use crate::hints::Hints;
+use crate::patience::{BODY, Patient, Timed};
+use crate::serve::Via;
+
+/// The most connections at once, on the socket and on the port each. More wait to be accepted.
+pub const MOST: usize = 256;
+
+/// The head of a request must have come within this time, and a connection may rest as long between two requests.
+const HEAD: Duration = Duration::from_secs(15);
+
+/// The longest head, in bytes.
+const LONGEST_HEAD: usize = 64 * 1024;
+
+/// What all connections share.
+pub struct Shared {
+    pub router: Router,
+    pub mark: fn(Via, &mut Extensions),
+    pub hints: Arc<Hints>,
+    /// Set to true when no more requests are taken.
+    pub stop: watch::Receiver<bool>,
+    pub open: Arc<AtomicU64>,
+}
+
+/// Accepts on the socket until told to stop. Other users' processes are turned away.
+pub async fn on_socket(listener: UnixListener, shared: Arc<Shared>) {
+    let us = rustix::process::geteuid().as_raw();
+    let places = Arc::new(Semaphore::new(MOST));
+    let mut stop = shared.stop.clone();
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) if stream.peer_cred().is_ok_and(|peer| peer.uid() == us) => {
+                let shared = Arc::clone(&shared);
+                tokio::spawn(async move {
+                    serve(stream, Via::Socket, &shared).await;
+                    drop(place);
+                });
+            }
+            Ok(_) => {}
+            Err(_) => pause().await,
+        }
+    }
+}
+
+/// Accepts on the port until told to stop.
+pub async fn on_port(listener: TcpListener, port: u16, shared: Arc<Shared>) {
+    let places = Arc::new(Semaphore::new(MOST));
+    let mut stop = shared.stop.clone();
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let _ = stream.set_nodelay(true);
+                let shared = Arc::clone(&shared);
+                tokio::spawn(async move {
+                    serve(stream, Via::Tcp { port }, &shared).await;
+                    drop(place);
+                });
+            }
+            Err(_) => pause().await,
+        }
+    }
+}
+
+/// Accepting fails where there are no descriptors left: it goes on when some are given back.
+async fn pause() {
+    tokio::time::sleep(Duration::from_millis(100)).await;
+}
+
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, via: Via, shared: &Arc<Shared>) {
+    shared.open.fetch_add(1, Ordering::Relaxed);
+    let asked = Arc::clone(shared);
+    let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+        asked.hints.asked();
+        // For us, and for the router in its own words.
+        let mut request = request.map(|body| Body::new(Timed::new(body, BODY)));
+        request.extensions_mut().insert(via);
+        (asked.mark)(via, request.extensions_mut());
+        asked.router.clone().call(request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(LONGEST_HEAD)
+        .half_close(false)
+        .serve_connection(TokioIo::new(Patient::new(stream)), service);
+    tokio::pin!(connection);
+    let mut stop = shared.stop.clone();
+    // A client that is gone or too slow is nobody's error.
+    let is_told = tokio::select! {
+        _ = connection.as_mut() => false,
+        _ = stop.wait_for(|stop| *stop) => true,
+    };
+    if is_told {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
+    shared.open.fetch_sub(1, Ordering::Relaxed);
+}

@@ -1,0 +1,155 @@
+//! What wakes the keeper: every event is a hint to look, never the truth. The cursors of the import are.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// More files than this are looked for rather than listed.
+const MOST_FILES: usize = 2_000;
+
+/// What was seen since the keeper looked last.
+#[derive(Default, Debug)]
+pub struct Seen {
+    /// Session stores that changed, and folders that are new.
+    pub files: HashSet<PathBuf>,
+    /// Something may have been missed: everything is looked at.
+    pub all: bool,
+    /// The ledger was written.
+    pub ledger: bool,
+    /// A hook left a call in the spool.
+    pub spool: bool,
+    /// The settings may have changed.
+    pub settings: bool,
+    /// The home itself, or a folder above a missing one, may have changed.
+    pub places: bool,
+    /// A client asked after a rest.
+    pub asked: bool,
+    /// The process ends.
+    pub stop: bool,
+}
+
+impl Seen {
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+            && !(self.all || self.ledger || self.spool || self.settings || self.places || self.asked || self.stop)
+    }
+
+    /// Adds what was seen meanwhile.
+    pub fn add(&mut self, more: Seen) {
+        self.files.extend(more.files);
+        self.all |= more.all;
+        self.ledger |= more.ledger;
+        self.spool |= more.spool;
+        self.settings |= more.settings;
+        self.places |= more.places;
+        self.asked |= more.asked;
+        self.stop |= more.stop;
+        self.bound();
+    }
+
+    fn bound(&mut self) {
+        if self.files.len() > MOST_FILES {
+            self.files.clear();
+            self.all = true;
+        }
+    }
+}
+
+/// Where hints are left, and waited for.
+#[derive(Default)]
+pub struct Hints {
+    seen: Mutex<Seen>,
+    woken: Condvar,
+    /// Requests of clients so far.
+    requests: AtomicU64,
+    /// How many there were when the process came to rest; the next one wakes the keeper. 0: it is not at rest.
+    at_rest: AtomicU64,
+}
+
+impl Hints {
+    /// Leaves a hint.
+    pub fn leave(&self, hint: impl FnOnce(&mut Seen)) {
+        let mut seen = self.lock();
+        hint(&mut seen);
+        seen.bound();
+        let is_something = !seen.is_empty();
+        drop(seen);
+        if is_something {
+            self.woken.notify_one();
+        }
+    }
+
+    /// A client asks for something.
+    pub fn asked(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        if self.at_rest.swap(0, Ordering::Relaxed) > 0 {
+            self.leave(|seen| seen.asked = true);
+        }
+    }
+
+    /// How many requests there were.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// The process is at rest: the next request is a hint.
+    pub fn rests(&self) {
+        self.at_rest.store(1, Ordering::Relaxed);
+    }
+
+    /// Waits for a hint, at most until then, and takes what there is.
+    pub fn wait(&self, until: Instant) -> Seen {
+        let mut seen = self.lock();
+        while seen.is_empty() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            seen = self.woken.wait_timeout(seen, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        std::mem::take(&mut seen)
+    }
+
+    /// Takes what there is.
+    pub fn take(&self) -> Seen {
+        std::mem::take(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn many_files_are_looked_for_rather_than_listed() {
+        let hints = Hints::default();
+        for n in 0..MOST_FILES + 1 {
+            hints.leave(|seen| {
+                seen.files.insert(PathBuf::from(format!("/s/{n}.jsonl")));
+            });
+        }
+        let seen = hints.wait(Instant::now());
+        assert!(seen.all && seen.files.is_empty());
+        assert!(hints.wait(Instant::now() + Duration::from_millis(5)).is_empty());
+    }
+
+    #[test]
+    fn a_request_wakes_the_keeper_only_after_a_rest() {
+        let hints = Hints::default();
+        hints.asked();
+        assert!(hints.take().is_empty());
+        hints.rests();
+        hints.asked();
+        assert!(hints.take().asked);
+        hints.asked();
+        assert!(hints.take().is_empty());
+        assert_eq!(hints.requests(), 3);
+    }
+}

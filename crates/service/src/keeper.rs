@@ -1,0 +1,388 @@
+//! The one thread that reads the programs' stores and does what falls due.
+//!
+//! It sleeps until there is a hint, until something falls due, or until the next look at everything (ten minutes). A hint
+//! is waited on for a fifth of a second, so that many become one. What it does then is what `heirloom import` and
+//! `heirloom work` do; so an event that is missed costs time and never a line.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use heirloom_engine::engine::{Engine, Source};
+use heirloom_engine::error::Result;
+use heirloom_engine::home::layout;
+use heirloom_engine::program::{Form, Program};
+use heirloom_engine::scope::AgentId;
+use heirloom_engine::source::file::find;
+use heirloom_engine::transcript::read;
+use tokio::sync::{mpsc, watch as tokio_watch};
+
+use crate::hints::{Hints, Seen};
+use crate::looks::Looks;
+use crate::running::{Running, Watching};
+use crate::serve::{Order, Say};
+use crate::upgrade::Executable;
+use crate::watch::{Root, Watch, roots};
+
+/// Hints are gathered this long.
+const GATHER: Duration = Duration::from_millis(200);
+
+/// Between two looks at everything.
+const TICK: Duration = Duration::from_secs(600);
+
+/// After this long without work and requests, what is held for speed is given back.
+const REST: Duration = Duration::from_secs(60);
+
+/// After work that could not be done, the next attempt waits this long.
+const VAIN: Duration = Duration::from_secs(60);
+
+/// A spool that could not be emptied is looked at again after this time; one with nothing that can be stored now later.
+const SPOOL_AGAIN: Duration = Duration::from_secs(5);
+const SPOOL_LATER: Duration = Duration::from_secs(300);
+
+/// Between two passes over what is due.
+const WORK_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest it pauses after reading, so that a program that writes without an end does not take a core.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The keeper, made ready.
+pub struct Keeper {
+    pub engine: Engine,
+    pub programs: Vec<Arc<dyn Program>>,
+    pub hints: Arc<Hints>,
+    /// The newest number of the audit.
+    pub changes: tokio_watch::Sender<u64>,
+    pub orders: mpsc::UnboundedSender<Order>,
+    pub running: Running,
+    /// Look instead of watching.
+    pub poll: bool,
+    pub executable: Option<Arc<Executable>>,
+    pub say: Say,
+}
+
+/// What it remembers between two rounds.
+struct Round {
+    watch: Option<Watch>,
+    looks: Option<Looks>,
+    settings: Option<Vec<u8>>,
+    tick: Instant,
+    /// When something falls due.
+    work: Option<Instant>,
+    /// When the spool is looked at again.
+    spool: Option<Instant>,
+    /// No work before.
+    not_before: Instant,
+    rest: Option<Instant>,
+    requests: u64,
+    day: String,
+    said: Option<String>,
+    /// Device and inode of the home.
+    home: Option<(u64, u64)>,
+}
+
+impl Keeper {
+    /// Keeps until it is told to stop.
+    pub fn keep(mut self) {
+        let now = Instant::now();
+        let mut round = Round {
+            watch: None,
+            looks: None,
+            settings: self.settings(),
+            tick: now + TICK,
+            work: Some(now),
+            spool: None,
+            not_before: now,
+            rest: Some(now + REST),
+            requests: 0,
+            day: self.day(),
+            said: None,
+            home: place(self.engine.home().root()),
+        };
+        self.begin_watching(&mut round);
+        self.hints.leave(|seen| (seen.all, seen.spool) = (true, true));
+        loop {
+            let times = [Some(round.tick), round.work, round.spool, round.rest, round.looks.as_ref().map(Looks::next)];
+            let until = times.into_iter().flatten().min().unwrap_or(round.tick);
+            let mut seen = self.hints.wait(until);
+            if !seen.is_empty() && !seen.stop {
+                std::thread::sleep(GATHER);
+                seen.add(self.hints.take());
+            }
+            if seen.stop {
+                return;
+            }
+            let began = Instant::now();
+            if self.round(&mut round, seen) {
+                std::thread::sleep((began.elapsed() * 2).min(LONGEST_PAUSE));
+            }
+        }
+    }
+
+    /// One round. Returns whether anything was read or done.
+    fn round(&mut self, round: &mut Round, mut seen: Seen) -> bool {
+        if let Some(looks) = &mut round.looks {
+            looks.look(&mut seen);
+        }
+        let now = Instant::now();
+        if now >= round.tick {
+            round.tick = now + TICK;
+            (seen.all, seen.places, seen.settings) = (true, true, true);
+            if self.executable.as_ref().is_some_and(|ours| ours.was_replaced()) {
+                self.order(Order::Replace("a new build is in our place"));
+            }
+            self.begin_day(round);
+        }
+        if seen.places {
+            let root = self.engine.home().root();
+            if place(root) != round.home || !root.join(layout::RUNTIME_DB.as_str()).exists() {
+                self.order(Order::HomeGone);
+                return false;
+            }
+            seen.all |= self.look_for_roots(round);
+        }
+        if seen.settings {
+            let settings = self.settings();
+            if settings != round.settings {
+                round.settings = settings;
+                self.order(Order::Replace("config.toml has changed"));
+            }
+        }
+        let mut did = false;
+        if seen.spool || round.spool.is_some_and(|at| at <= now) {
+            did |= self.take_spool(round);
+        }
+        if seen.all || !seen.files.is_empty() {
+            did = true;
+            let sources = if seen.all { self.everything(round) } else { self.named(seen.files.iter()) };
+            self.read(round, &sources);
+        }
+        self.tell();
+        let is_due = round.work.is_some_and(|at| at <= now);
+        if did || is_due || seen.ledger || seen.spool {
+            did |= self.work(round);
+            self.tell();
+        }
+        self.rest(round, did || seen.ledger || seen.asked);
+        did
+    }
+
+    /// Stores what hooks left. What cannot be stored now, or was not finished, is tried again.
+    fn take_spool(&self, round: &mut Round) -> bool {
+        let taken = self.engine.take_spool();
+        let failed = taken.is_err();
+        let stored = self.tried(round, taken).unwrap_or(0);
+        let folder = self.engine.home().root().join(layout::SPOOL.as_str());
+        let left = std::fs::read_dir(folder).into_iter().flatten().filter_map(std::result::Result::ok);
+        let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        let is_unfinished = left.iter().any(|name| name.as_encoded_bytes().starts_with(b"."));
+        let pause = if failed || stored > 0 || is_unfinished { SPOOL_AGAIN } else { SPOOL_LATER };
+        round.spool = (!left.is_empty()).then(|| Instant::now() + pause);
+        stored > 0
+    }
+
+    fn order(&self, order: Order) {
+        let _ = self.orders.send(order);
+    }
+
+    fn settings(&self) -> Option<Vec<u8>> {
+        self.engine.home().read(&layout::CONFIG, 1 << 20).ok().flatten()
+    }
+
+    fn day(&self) -> String {
+        let now = jiff::Timestamp::from_millisecond(self.engine.now()).unwrap_or_default();
+        now.to_zoned(self.engine.zone()).date().to_string()
+    }
+
+    /// Once a day, for every agent: pages that show days, and what grows old.
+    fn begin_day(&mut self, round: &mut Round) {
+        let day = self.day();
+        if day == round.day {
+            return;
+        }
+        round.day = day;
+        let agents = self.tried(round, self.engine.read(read::agents)).unwrap_or_default();
+        for agent in agents.iter().filter_map(|row| AgentId::parse(&row.agent).ok()) {
+            let looked = self.engine.for_agent(agent).look().map(drop);
+            self.tried(round, looked);
+        }
+        round.work = Some(Instant::now());
+    }
+
+    fn begin_watching(&mut self, round: &mut Round) {
+        let home = self.engine.home().root().to_owned();
+        let roots = roots(&self.programs);
+        let far =
+            roots.iter().find_map(|root| Some((&root.path, heirloom_engine::home::network_file_system(&root.path)?)));
+        let refused = match (self.poll, far) {
+            (true, _) => Some("asked for with --poll".to_owned()),
+            (_, Some((path, name))) => Some(format!("{} is on a network file system ({name})", path.display())),
+            _ => match Watch::begin(&home, roots.clone(), Arc::clone(&self.hints)) {
+                Ok(watch) => {
+                    round.watch = Some(watch);
+                    None
+                }
+                Err(why) => Some(why),
+            },
+        };
+        self.watching(round, refused, &roots);
+    }
+
+    /// Goes on by looking, where `refused` says why, and tells what is watched.
+    fn watching(&mut self, round: &mut Round, refused: Option<String>, roots: &[Root]) {
+        if let Some(why) = &refused {
+            (self.say)(&format!("looks for changes every two seconds: {why}"));
+            round.watch = None;
+            round.looks = Some(Looks::begin(self.engine.home().root()));
+        }
+        let there = roots.iter().map(|root| root.path.clone()).filter(|path| path.is_dir()).collect();
+        let watching = Watching { by_events: refused.is_none(), why: refused, roots: there };
+        if self.running.watching != watching {
+            self.running.watching = watching;
+            let said = self.running.write(self.engine.home());
+            self.tried(round, said);
+        }
+    }
+
+    /// Watches folders that have come. Returns whether there are any.
+    fn look_for_roots(&mut self, round: &mut Round) -> bool {
+        let before = self.running.watching.roots.clone();
+        let roots = roots(&self.programs);
+        let mut refused = self.running.watching.why.clone();
+        if let Some(watch) = &mut round.watch {
+            for root in roots.iter().filter(|root| !root.path.is_dir()) {
+                watch.lost(&root.path);
+            }
+            refused = watch.look_for_roots().err();
+        }
+        if refused.is_none() || round.looks.is_none() {
+            self.watching(round, refused, &roots);
+        }
+        self.running.watching.roots.iter().any(|root| !before.contains(root))
+    }
+
+    /// Every store of every program.
+    fn everything(&mut self, round: &mut Round) -> Vec<Source> {
+        let mut sources = Vec::new();
+        for program in &self.programs {
+            sources.extend(self.engine.stores_of(program.as_ref()).0);
+        }
+        if let Some(looks) = &mut round.looks {
+            looks.stores(sources.iter().map(|source| source.path.as_path()));
+        }
+        sources
+    }
+
+    /// The stores that hints named, and those in folders they named.
+    fn named<'p>(&self, paths: impl Iterator<Item = &'p PathBuf>) -> Vec<Source> {
+        let roots = roots(&self.programs);
+        let mut sources = Vec::new();
+        for path in paths {
+            let Some(root) = roots.iter().find(|root| path.starts_with(&root.path)) else { continue };
+            let source = |path: PathBuf, form: Form| Source { program: root.program.name(), form, path };
+            if path.is_dir() {
+                let (files, _) = find(path, &|path: &Path| root.program.form(path).is_some());
+                sources
+                    .extend(files.into_iter().filter_map(|file| Some(source(file.clone(), root.program.form(&file)?))));
+            } else if let Some(form) = root.program.form(path)
+                && path.exists()
+            {
+                sources.push(source(path.clone(), form));
+            }
+        }
+        sources.sort_by(|a, b| a.path.cmp(&b.path));
+        sources.dedup();
+        sources
+    }
+
+    /// Reads what is new in these stores into ledger and index: it is found from now on.
+    fn read(&mut self, round: &mut Round, sources: &[Source]) {
+        if sources.is_empty() {
+            return;
+        }
+        let read = self.engine.store(sources);
+        let Some((_, problems)) = self.tried(round, read) else { return };
+        for problem in problems.iter().take(3) {
+            self.tell_of(round, problem.to_string());
+        }
+    }
+
+    /// Does what is due, and finds out when something is due next. Returns whether anything was done.
+    fn work(&mut self, round: &mut Round) -> bool {
+        let now = Instant::now();
+        let due = self.engine.due().unwrap_or(0);
+        let mut did = false;
+        if due > 0 && now < round.not_before {
+            round.work = Some(round.not_before);
+            return false;
+        }
+        if due > 0 {
+            let worked = self.engine.work();
+            let done = self.tried(round, worked).map_or(0, |worked| {
+                for problem in worked.problems.iter().take(3) {
+                    self.tell_of(round, problem.to_string());
+                }
+                worked.done
+            });
+            did = done > 0;
+            round.not_before = Instant::now() + if did { WORK_PAUSE } else { VAIN };
+            if self.engine.due().unwrap_or(0) > 0 {
+                round.work = Some(round.not_before);
+                return did;
+            }
+        }
+        let next = self.engine.next_due().ok().flatten();
+        round.work = next.map(|at| {
+            let pause = u64::try_from(at - self.engine.now()).unwrap_or(0) + 50;
+            // The clock may be set meanwhile.
+            Instant::now() + Duration::from_millis(pause).min(TICK)
+        });
+        did
+    }
+
+    /// Gives back what is held for speed, a minute after the last thing happened.
+    fn rest(&self, round: &mut Round, happened: bool) {
+        let now = Instant::now();
+        let requests = self.hints.requests();
+        if happened || requests != round.requests {
+            round.requests = requests;
+            round.rest = Some(now + REST);
+        } else if round.rest.is_some_and(|at| at <= now) {
+            round.rest = None;
+            self.engine.rest();
+            self.hints.rests();
+        }
+    }
+
+    /// Passes on the newest number of the audit.
+    fn tell(&self) {
+        let newest = self.engine.read(heirloom_engine::ledger::audit::newest);
+        if let Ok(newest) = newest {
+            self.changes.send_if_modified(|known| std::mem::replace(known, newest) != newest);
+        }
+    }
+
+    /// The value; an error is said, once.
+    fn tried<T>(&self, round: &mut Round, outcome: Result<T>) -> Option<T> {
+        match outcome {
+            Ok(value) => Some(value),
+            Err(e) => {
+                self.tell_of(round, e.to_string());
+                None
+            }
+        }
+    }
+
+    fn tell_of(&self, round: &mut Round, what: String) {
+        if round.said.as_ref() != Some(&what) {
+            (self.say)(&what);
+            round.said = Some(what);
+        }
+    }
+}
+
+/// Device and inode of a folder.
+fn place(folder: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(folder).ok().map(|meta| (meta.dev(), meta.ino()))
+}

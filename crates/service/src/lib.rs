@@ -1,0 +1,28 @@
+//! The memory as a process that stays (R5.3): it listens for programs, watches the programs' session stores, and does what
+//! falls due. Everything works without it; with it, a line is found two seconds after it was written, and a hook costs
+//! little more than its process.
+//!
+//! Reading order: [`serve`](mod@serve) is the life of the process from the lock to the last answer; [`running`] is what
+//! it says of itself in the home; [`sockets`] are what it listens on; [`connections`] serves them; [`client`] asks; [`keeper`] is the one
+//! thread that reads stores and works; [`hints`] and [`watch`] wake it; [`looks`] stands in where nothing can be watched;
+//! [`upgrade`] puts a new build in the place of a running one; [`unit`] is how a system starts it.
+//!
+//! Knows no route: what is answered is a router of its caller's. Knows no outside program by name.
+
+pub mod client;
+mod connections;
+mod hints;
+mod keeper;
+mod looks;
+mod patience;
+pub mod running;
+pub mod serve;
+mod sockets;
+mod supervisor;
+pub mod unit;
+mod upgrade;
+mod watch;
+
+pub use running::Running;
+pub use serve::{Ended, Service, Via, Wires, serve};
+pub use sockets::{INHERITED, Tcp};

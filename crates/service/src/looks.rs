@@ -1,0 +1,132 @@
+//! Stands in for events where there are none: files touched within a day are looked at every two seconds, all folders every
+//! minute.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use heirloom_engine::home::layout;
+
+use crate::hints::Seen;
+
+/// Between two looks at files that may be in use.
+const SHORT: Duration = Duration::from_secs(2);
+
+/// Between two looks at everything.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A file that was touched within this time may be in use.
+const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Inode, size, time of the last change in nanoseconds.
+type Stamp = (u64, u64, i64, i64);
+
+/// What was seen of files in use, and when to look again.
+pub struct Looks {
+    home: PathBuf,
+    files: HashMap<PathBuf, Option<Stamp>>,
+    next: Instant,
+    whole: Instant,
+}
+
+impl Looks {
+    pub fn begin(home: &Path) -> Looks {
+        let now = Instant::now();
+        let mut looks = Looks { home: home.to_owned(), files: HashMap::new(), next: now + SHORT, whole: now + LONG };
+        looks.changed();
+        looks
+    }
+
+    /// When to look next.
+    pub fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// These are the stores there are.
+    pub fn stores<'p>(&mut self, stores: impl Iterator<Item = &'p Path>) {
+        self.files.retain(|path, _| path.starts_with(&self.home));
+        let now = SystemTime::now();
+        for store in stores {
+            for end in ["", "-wal"] {
+                let mut path = store.as_os_str().to_owned();
+                path.push(end);
+                let path = PathBuf::from(path);
+                let is_recent = std::fs::metadata(&path)
+                    .and_then(|meta| meta.modified())
+                    .is_ok_and(|changed| now.duration_since(changed).map_or(true, |age| age < RECENT));
+                if is_recent {
+                    let stamp = stamp(&path);
+                    self.files.insert(path, stamp);
+                }
+            }
+        }
+    }
+
+    /// Looks, where it is time to.
+    pub fn look(&mut self, seen: &mut Seen) {
+        let now = Instant::now();
+        if now < self.next {
+            return;
+        }
+        self.next = now + SHORT;
+        for path in self.changed() {
+            match path.strip_prefix(&self.home) {
+                Ok(below) if below.starts_with(layout::STATE.as_str()) => seen.ledger = true,
+                Ok(below) if below.starts_with(layout::SPOOL.as_str()) => seen.spool = true,
+                Ok(below) if below.as_os_str() == layout::CONFIG.as_str() => seen.settings = true,
+                Ok(_) => {}
+                Err(_) => drop(seen.files.insert(crate::watch::without_ending(&path))),
+            }
+        }
+        if now >= self.whole {
+            self.whole = now + LONG;
+            seen.all = true;
+        }
+    }
+
+    /// The files that are not as they were.
+    fn changed(&mut self) -> Vec<PathBuf> {
+        for ours in ["state/runtime.db-wal", "spool", "config.toml"] {
+            self.files.entry(self.home.join(ours)).or_insert_with_key(|path| stamp(path));
+        }
+        let mut changed = Vec::new();
+        for (path, was) in &mut self.files {
+            let now = stamp(path);
+            if now != *was {
+                *was = now;
+                changed.push(path.clone());
+            }
+        }
+        changed
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let meta = std::fs::metadata(path).ok()?;
+    Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_in_use_is_seen_when_it_changes_and_only_then() {
+        let home = tempfile::tempdir().unwrap();
+        let sessions = tempfile::tempdir().unwrap();
+        let file = sessions.path().join("a.jsonl");
+        std::fs::write(&file, "1").unwrap();
+        let mut looks = Looks::begin(home.path());
+        looks.stores([file.as_path()].into_iter());
+        assert!(looks.changed().is_empty());
+        std::fs::write(&file, "12").unwrap();
+        std::fs::create_dir(home.path().join("spool")).unwrap();
+        let mut changed = looks.changed();
+        changed.sort();
+        let mut expected = vec![file, home.path().join("spool")];
+        expected.sort();
+        assert_eq!(changed, expected);
+        assert!(looks.changed().is_empty());
+    }
+}

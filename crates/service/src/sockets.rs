@@ -1,0 +1,186 @@
+//! What a service listens on: a socket in the home for this user, and a port of the loopback. Both can be handed from one
+//! build of it to the next, so that nobody is refused in between.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::home::Home;
+
+/// Tells the next build that its standard input and output are sockets: `<process id>:<path of the socket>`.
+pub const INHERITED: &str = "HEIRLOOM_INHERITED";
+
+/// The longest path of a socket, with its end, on Linux and on macOS.
+const LONGEST: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
+/// Where to listen beside the socket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tcp {
+    /// Nowhere.
+    No,
+    /// There, or on any free port where that one is taken.
+    Preferred(SocketAddr),
+    /// There and nowhere else.
+    Only(SocketAddr),
+}
+
+/// The sockets of a service.
+pub struct Sockets {
+    pub unix: UnixListener,
+    pub path: PathBuf,
+    pub tcp: Option<TcpListener>,
+}
+
+impl Sockets {
+    /// Opens them, under the lock of the one service: a socket that is there is one nobody listens on.
+    pub fn open(home: &Home, tcp: Tcp) -> Result<Sockets> {
+        if let Some(inherited) = inherited()? {
+            return Ok(inherited);
+        }
+        let tcp = match tcp {
+            Tcp::No => None,
+            Tcp::Only(at) => Some(bind(at)?),
+            Tcp::Preferred(at) => match TcpListener::bind(at) {
+                Ok(tcp) if is_loopback(at.ip()) => Some(tcp),
+                Err(e) if e.kind() == std::io::ErrorKind::AddrInUse => Some(bind(SocketAddr::new(at.ip(), 0))?),
+                _ => Some(bind(at)?),
+            },
+        };
+        let path = place(home.root())?;
+        let unix = listen(&path)?;
+        Ok(Sockets { unix, path, tcp })
+    }
+
+    /// The port, where it listens on one.
+    pub fn port(&self) -> Option<u16> {
+        self.tcp.as_ref()?.local_addr().ok().map(|at| at.port())
+    }
+}
+
+fn bind(at: SocketAddr) -> Result<TcpListener> {
+    if !is_loopback(at.ip()) {
+        return Err(Error::refused(format!("{at} is not an address of this machine alone")).hint(
+            "the service listens on 127.0.0.1 or ::1 only; reach it from elsewhere through a tunnel such as ssh -L",
+        ));
+    }
+    TcpListener::bind(at).map_err(|e| {
+        Error::refused(format!("cannot listen on {at}"))
+            .because(e)
+            .hint("choose another port with --port, or 0 for any")
+    })
+}
+
+fn is_loopback(ip: IpAddr) -> bool {
+    ip.is_loopback()
+}
+
+/// The path of the socket: in the home, or where that is too long for the system, in the user's folder of run-time files.
+fn place(root: &Path) -> Result<PathBuf> {
+    let usual = root.join("run/heirloom.sock");
+    if usual.as_os_str().len() <= LONGEST {
+        return Ok(usual);
+    }
+    let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let usual_one = PathBuf::from(format!("/run/user/{}", rustix::process::geteuid().as_raw()));
+    let mut folders = named.into_iter().chain([usual_one]);
+    let Some(folder) = folders.find(|folder| is_mine_alone(folder)) else {
+        return Err(Error::refused(format!("{} is too long a path for a socket", usual.display()))
+            .hint("set XDG_RUNTIME_DIR to a folder that only you can enter, or move the home to a shorter path"));
+    };
+    let short = folder.join(format!("heirloom-{}.sock", short_name(root)));
+    if short.as_os_str().len() > LONGEST {
+        return Err(Error::refused(format!("{} is too long a path for a socket", short.display()))
+            .hint("set XDG_RUNTIME_DIR to a shorter folder"));
+    }
+    Ok(short)
+}
+
+fn is_mine_alone(folder: &Path) -> bool {
+    std::fs::symlink_metadata(folder).is_ok_and(|m| {
+        m.is_dir() && m.uid() == rustix::process::geteuid().as_raw() && m.permissions().mode() & 0o077 == 0
+    })
+}
+
+/// 16 hex digits that stand for a home.
+fn short_name(root: &Path) -> String {
+    let digest = heirloom_engine::home::digest(root.as_os_str().as_encoded_bytes());
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn listen(path: &Path) -> Result<UnixListener> {
+    match std::fs::symlink_metadata(path) {
+        Ok(m) if m.file_type().is_socket() => {
+            std::fs::remove_file(path).map_err(|e| Error::io("remove the old socket", path, e))?;
+        }
+        Ok(_) => {
+            return Err(Error::refused(format!("{} is there and no socket", path.display())).hint("move it away"));
+        }
+        Err(_) => {}
+    }
+    // Its folder is the user's alone; so nobody connects before the mode is set.
+    let unix = UnixListener::bind(path).map_err(|e| Error::io("listen on", path, e))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+        .map_err(|e| Error::io("set the mode of", path, e))?;
+    Ok(unix)
+}
+
+/// The sockets of the build before this one: its socket is our standard input, its port our standard output. Both are
+/// moved out of the way, so that nothing else reads or prints there.
+fn inherited() -> Result<Option<Sockets>> {
+    let Some(said) = std::env::var_os(INHERITED) else { return Ok(None) };
+    let said = said.to_string_lossy().into_owned();
+    let Some((pid, path)) = said.split_once(':') else { return Ok(None) };
+    // Children of ours have the variable, too.
+    if pid != std::process::id().to_string() {
+        return Ok(None);
+    }
+    let take = |fd: std::os::fd::BorrowedFd| -> std::io::Result<OwnedFd> { fd.try_clone_to_owned() };
+    let failed = |e: std::io::Error| {
+        Error::new(heirloom_engine::error::ErrorKind::Machine, "the sockets were not handed over").because(e)
+    };
+    let unix = UnixListener::from(take(std::io::stdin().as_fd()).map_err(failed)?);
+    let tcp = TcpListener::from(take(std::io::stdout().as_fd()).map_err(failed)?);
+    let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").map_err(failed)?;
+    rustix::stdio::dup2_stdin(&null).map_err(|e| failed(e.into()))?;
+    rustix::stdio::dup2_stdout(&null).map_err(|e| failed(e.into()))?;
+    unix.local_addr().map_err(failed)?;
+    // Without a port, standard output was the null device.
+    let tcp = tcp.local_addr().is_ok().then_some(tcp);
+    Ok(Some(Sockets { unix, path: PathBuf::from(path), tcp }))
+}
+
+/// What the next build is told.
+pub fn handed_over(path: &Path) -> OsString {
+    let mut said = OsString::from(format!("{}:", std::process::id()));
+    said.push(path);
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_this_machine_are_listened_on() {
+        for at in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+            let refused = bind(at.parse().unwrap()).unwrap_err();
+            assert!(refused.to_string().contains("not an address of this machine alone"), "{refused}");
+        }
+        bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_gets_a_short_one() {
+        let short = place(Path::new("/home/me/.heirloom")).unwrap();
+        assert_eq!(short, Path::new("/home/me/.heirloom/run/heirloom.sock"));
+        let long = PathBuf::from(format!("/{}", "a".repeat(150)));
+        if let Ok(path) = place(&long) {
+            assert!(path.as_os_str().len() <= LONGEST, "{}", path.display());
+            assert_ne!(place(&PathBuf::from(format!("/{}", "b".repeat(150)))).unwrap(), path, "one for each home");
+        }
+    }
+}
