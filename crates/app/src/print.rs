@@ -18,15 +18,22 @@ pub fn safe(text: &str) -> String {
     if text.chars().all(harmless) {
         return text.to_owned();
     }
-    text.chars()
-        .map(|c| match c {
-            c if harmless(c) => c.to_string(),
-            '\r' => String::new(),
-            c if (c as u32) < 0x20 => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}').to_string(),
-            '\u{7f}' => '\u{2421}'.to_string(),
-            c => format!("<U+{:04X}>", c as u32),
-        })
-        .collect()
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    std::iter::from_fn(|| {
+        let c = chars.next()?;
+        let joins = joins(before, c, chars.peek().copied());
+        before = c;
+        Some((c, joins))
+    })
+    .map(|(c, joins)| match c {
+        c if joins || harmless(c) => c.to_string(),
+        '\r' => String::new(),
+        c if (c as u32) < 0x20 => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}').to_string(),
+        '\u{7f}' => '\u{2421}'.to_string(),
+        c => format!("<U+{:04X}>", c as u32),
+    })
+    .collect()
 }
 
 /// A terminal shows it and does nothing else with it.
@@ -34,7 +41,15 @@ fn harmless(c: char) -> bool {
     (!c.is_control() || c == '\n' || c == '\t')
         && !matches!(c as u32,
             // direction marks, overrides and isolates; interlinear marks; invisible tags
-            0x200E | 0x200F | 0x202A..=0x202E | 0x2066..=0x2069 | 0xFFF9..=0xFFFB | 0xE0000..=0xE007F)
+            0x061C | 0x200E | 0x200F | 0x202A..=0x202E | 0x2066..=0x2069 | 0xFFF9..=0xFFFB | 0xE0000..=0xE007F |
+            // of no width: spaces, joiners, soft hyphens, invisible operators, deprecated format characters
+            0x00AD | 0x180E | 0x200B..=0x200D | 0x2060..=0x2065 | 0x206A..=0x206F | 0xFEFF)
+}
+
+/// Whether this is a joiner or non-joiner between characters that need one: Persian and Indic letters, composed emoji.
+fn joins(before: char, c: char, after: Option<char>) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+        && [Some(before), after].iter().all(|beside| beside.is_some_and(|b| b as u32 >= 0x0600 && harmless(b)))
 }
 
 /// [`safe`] text on one line.
@@ -336,6 +351,13 @@ mod tests {
         assert_eq!(safe("x\u{202e}y"), "x<U+202E>y");
         assert_eq!(safe("plain\n\ttext é 日本"), "plain\n\ttext é 日本");
         assert_eq!(safe("a\r\nb"), "a\nb");
+        // What has no width could hide an order or break a word apart.
+        assert_eq!(safe("ig\u{200b}nore\u{feff}\u{2060}"), "ig<U+200B>nore<U+FEFF><U+2060>");
+        assert_eq!(safe("\u{ad}\u{61c}a\u{200d}b"), "<U+00AD><U+061C>a<U+200D>b");
+        // Joiners belong to Persian words and to composed emoji.
+        for whole in ["\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}", "\u{1f469}\u{200d}\u{1f4bb}"] {
+            assert_eq!(safe(whole), whole);
+        }
     }
 
     #[test]

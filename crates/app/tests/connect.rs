@@ -672,6 +672,25 @@ mod recorded {
     }
 }
 
+/// A settings file a program cannot read is told before anything is written, and the next program is connected.
+#[test]
+fn a_malformed_settings_file_stops_its_program_and_no_other() {
+    let world = World::new();
+    let user = world.test.user();
+    for folder in [".codex", ".claude"] {
+        fs::create_dir_all(user.join(folder)).unwrap();
+    }
+    fs::write(user.join(".codex/config.toml"), "model = [\n").unwrap();
+    let done = world.run(&["connect", "codex", "claude", "--yes", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(report["programs"][0]["state"], "refused", "{report}");
+    assert!(report["programs"][0]["refused"]["what"].as_str().unwrap().contains("config.toml"), "{report}");
+    assert_eq!(report["programs"][1]["state"], "connected", "{report}");
+    assert_eq!(done.status, Some(3), "{report}");
+    assert!(!user.join(".codex/hooks.json").exists());
+    assert!(user.join(".claude/settings.json").exists());
+}
+
 #[test]
 fn every_program_can_ask_by_itself() {
     let entry = |world: &World, file: &str, path: &str| -> Value {

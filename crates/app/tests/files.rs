@@ -285,3 +285,95 @@ fn credentials_are_shown_by_nothing_but_raw_and_export() {
     }
     world.exports(&file);
 }
+
+/// A file deleted by hand is a person's act: taken out, told once, kept for a month, and named by verify until then.
+#[test]
+fn what_is_deleted_by_hand_can_be_brought_back() {
+    let world = World::new();
+    world.json(&["remember", "--class", "preference", "Answer in short sentences"]);
+    world.json(&["loop", "add", "Paint the barn"]);
+    let tree = world.test.home().join("workspaces/main");
+    let only = |folder: &str| {
+        let mut files = fs::read_dir(tree.join(folder)).unwrap().flatten().map(|e| e.path()).filter(|p| p.is_file());
+        let file = files.next().unwrap();
+        assert!(files.next().is_none());
+        file
+    };
+    let (leaf, open) = (only("memory/preference"), only("continuity/open-loops"));
+    let words = [fs::read(&leaf).unwrap(), fs::read(&open).unwrap()];
+    fs::remove_file(&leaf).unwrap();
+    fs::remove_file(&open).unwrap();
+    // verify names them, with the way back, and takes nothing out of the table.
+    for _ in 0..2 {
+        let report = world.json_of(1, &["verify"]);
+        let found = report["findings"].to_string();
+        assert_eq!(report["findings"].as_array().unwrap().len(), 2, "{report}");
+        assert!(found.contains("is gone; a copy is kept: heirloom restore memory/preference/"), "{found}");
+    }
+    let said = world.says(0, &["status"]);
+    assert!(
+        said.contains("was deleted by hand and is kept for 30 days: heirloom restore memory/preference/"),
+        "{said}"
+    );
+    world.verified();
+    let path = leaf.strip_prefix(&tree).unwrap().to_str().unwrap().to_owned();
+    assert_eq!(world.json(&["restore", &path])["restored"], leaf.to_str().unwrap());
+    let id = world.json(&["loop", "list"])["loops"].as_array().unwrap().len();
+    assert_eq!(id, 0);
+    world.json(&["restore", open.to_str().unwrap()]);
+    assert_eq!([fs::read(&leaf).unwrap(), fs::read(&open).unwrap()], words);
+    assert_eq!(world.json(&["loop", "list"])["loops"].as_array().unwrap().len(), 1);
+    assert!(world.says(3, &["restore", &path]).contains("is there"));
+    assert!(world.says(4, &["restore", "memory/preference/none.md"]).contains("nothing is kept"));
+    // What a command removes is not kept for a person to bring back.
+    let id = world.json(&["memory", "list"])["memories"][0]["id"].as_str().unwrap_or_default().to_owned();
+    world.says(0, &["memory", "forget", &id]);
+    world.says(4, &["restore", &path]);
+    world.verified();
+}
+
+/// The newest rows of the audit chain are missed, although what is left is a whole chain.
+#[test]
+fn a_chain_that_was_cut_short_is_named() {
+    let world = World::new();
+    world.json(&["loop", "add", "Paint the barn"]);
+    world.json(&["loop", "add", "Mend the roof"]);
+    world.verified();
+    let ledger = rusqlite::Connection::open(world.ledger()).unwrap();
+    ledger
+        .execute_batch(
+            "DROP TRIGGER audit_is_append_only_delete;
+             DELETE FROM audit WHERE audit_no > (SELECT max(audit_no) - 2 FROM audit)",
+        )
+        .unwrap();
+    drop(ledger);
+    let found = world.json_of(5, &["verify"])["findings"].to_string();
+    assert!(found.contains("are gone: state/audit.head has row"), "{found}");
+}
+
+/// A folder that cannot be read may have something owed in it: an empty list is no answer then.
+#[test]
+fn a_list_says_what_could_not_be_read() {
+    let world = World::new();
+    world.json(&["loop", "add", "Paint the barn"]);
+    let folder = world.test.home().join("workspaces/main/continuity/open-loops");
+    let elsewhere = world.test.user().join("elsewhere");
+    fs::rename(&folder, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
+    let said = world.says(1, &["loop", "list"]);
+    assert!(said.contains("not read:") && said.contains("is a symlink"), "{said}");
+    fs::remove_file(&folder).unwrap();
+    fs::rename(&elsewhere, &folder).unwrap();
+    assert!(world.says(0, &["loop", "list"]).contains("Paint the barn"));
+}
+
+/// An export has everything, secrets included: for its owner alone.
+#[test]
+fn an_export_is_written_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    world.feed(&["append"], b"{\"session\":\"s\",\"text\":\"words\"}\n");
+    let out = world.test.user().join("out.jsonl");
+    world.says(0, &["export", "--session", "turns:s", "--out", out.to_str().unwrap()]);
+    assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
+}

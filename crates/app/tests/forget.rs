@@ -215,3 +215,28 @@ fn make_private(home: &Path) {
         folders.extend(std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()));
     }
 }
+
+/// Four at once: each is done, or says so and is done by whoever comes next.
+#[test]
+fn four_at_once_are_all_done() {
+    for _ in 0..3 {
+        let (world, _) = told(60);
+        let home = world.test.home();
+        let all: Vec<_> = ["says Quuxfrobnitz", "Quuxfrobnitz", "line 3 says Quuxfrobnitz", "line 10 says"]
+            .map(|words| {
+                let mut command = world.test.command(HEIRLOOM);
+                command.args(["forget", "--match", words, "--yes"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+                command.spawn().unwrap()
+            })
+            .into();
+        for child in all {
+            let out = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&out.stderr);
+            assert!(matches!(out.status.code(), Some(0 | 75)), "{:?}: {said}", out.status);
+        }
+        world.says(0, &["status"]);
+        assert_eq!(traces(&home), BTreeSet::new());
+        assert_eq!(found(&world), 0);
+        world.verified();
+    }
+}

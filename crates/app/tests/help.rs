@@ -99,6 +99,7 @@ fn every_command_speaks_json_when_asked_to() {
     let root = |n: usize| workspaces["workspaces"][n]["workspace"].as_str().unwrap().to_owned();
     let (one, two) = (root(0), root(1));
     let out = world.test.folder("out").join("x.jsonl");
+    let copy = world.test.user().join("copy").display().to_string();
     let out = out.to_str().unwrap();
     let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/demo/claude");
     let note = world.test.folder("out").join("note.md");
@@ -162,6 +163,7 @@ fn every_command_speaks_json_when_asked_to() {
         &["disconnect"],
         &["export", "--session", &key, "--out", out],
         &["verify"],
+        &["backup", &copy],
         &["session", "list"],
         &["session", "show", &key],
         &["session", "end", &key],
@@ -221,8 +223,10 @@ fn every_command_speaks_json_when_asked_to() {
     let lines = format!("{}\n{}\n", json!({"session": "a", "text": "b"}), json!({"session": "a", "text": "c"}));
     let acks = world.feed(&["--home", &home, "--json", "append"], lines.as_bytes());
     assert_eq!(acks.stdout.lines().filter(|l| serde_json::from_str::<Value>(l).is_ok()).count(), 2);
-    // No command is left out; a hook speaks its program's form, or not at all, mcp its protocol, serve stays, and ui needs one that does.
-    let covered: BTreeSet<&str> = each.iter().map(|args| args[0]).chain(["append", "hook", "mcp", "serve", "ui"]).collect();
+    // No command is left out; a hook speaks its program's form, or not at all, mcp its protocol, serve stays, and ui needs
+    // one that does.
+    let covered: BTreeSet<&str> =
+        each.iter().map(|args| args[0]).chain(["append", "hook", "mcp", "restore", "serve", "ui"]).collect();
     for (name, _) in commands(&world.says(0, &["--help"])) {
         assert!(covered.contains(name.as_str()), "{name} is not in this list");
     }

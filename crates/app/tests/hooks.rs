@@ -394,12 +394,81 @@ fn whatever_happens_a_hook_succeeds_and_prints_nothing_it_should_not() {
     m.hook("Stop", json!({"prompt_id": "s1", "transcript_path": secret, "last_assistant_message": "I keep it."}));
     m.at_rest();
     assert!(m.world.found("tangerine").is_empty());
+    assert_eq!(m.counts().0, 1, "only the answer the payload itself tells");
     // In whatever a hook started, a hook does nothing.
     let mut command = m.world.test.command(crate::world::HEIRLOOM);
     command.env("HEIRLOOM_HOOK", "1").args(["hook", "claude-code", "UserPromptSubmit"]);
     let out = heirloom_testkit::run(command, good.as_bytes());
     assert_eq!((out.status, out.stdout.as_str()), (Some(0), ""));
-    assert_eq!(m.counts().0, 0);
+    assert_eq!(m.counts().0, 1);
+}
+
+/// The answer a hook tells is a source record, whatever there is of the store.
+#[test]
+fn an_answer_told_without_a_store_is_kept() {
+    let m = Machine::new();
+    let answer = "The hinge of the barn door is made of brass.";
+    m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "What is the hinge of the barn door made of?"}));
+    // No file was written, or it was deleted.
+    m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": answer}));
+    assert_eq!(m.counts(), (2, 2, 0));
+    m.at_rest();
+    assert_eq!(m.world.found("brass").len(), 1);
+    // Written after all: one turn, as without hooks.
+    m.write(&m.run("p1", 0, "What is the hinge of the barn door made of?", answer));
+    m.world.import(0, &[&m.transcript]);
+    assert_eq!(m.counts(), (4, 0, 2));
+    m.verified();
+}
+
+/// A store too large to be read by a hook: the answer comes behind what precedes it in the store.
+#[test]
+fn an_answer_told_beside_a_large_store_comes_behind_it() {
+    let m = Machine::new();
+    let answer = "The hinge of the barn door is made of brass.";
+    let long = "A long story of the barn. ".repeat(50_000);
+    let [asked, call, result, answered] = m.run("p1", 0, &long, answer);
+    m.write(&[asked, call, result]);
+    m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": answer}));
+    m.at_rest();
+    assert_eq!(m.counts(), (4, 1, 0), "the answer is there without its line in the store");
+    let ledger = Connection::open(m.world.ledger()).unwrap();
+    let last: i64 =
+        ledger.query_row("SELECT text_length FROM turns ORDER BY turn_no DESC LIMIT 1", [], |r| r.get(0)).unwrap();
+    assert_eq!(last, answer.len() as i64);
+    m.write(&[answered]);
+    m.world.says(0, &["import"]);
+    assert_eq!(m.counts(), (4, 0, 1));
+    // Told again, the store has it already.
+    m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": answer}));
+    m.at_rest();
+    assert_eq!(m.counts(), (4, 0, 2));
+    m.verified();
+}
+
+/// What waits in the spool is removed only after it is stored.
+#[test]
+fn a_spooled_payload_stays_until_it_is_stored() {
+    let m = Machine::new();
+    let ledger = Connection::open(m.world.ledger()).unwrap();
+    let files = || fs::read_dir(m.world.test.home().join("spool")).unwrap().count();
+    let payload = m.payload("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "Where is the barn door?"}));
+    let payload = payload.to_string();
+    let header = json!({"v": 1, "harness": "claude-code", "event": "UserPromptSubmit", "at": 1_795_344_540_000_i64,
+                        "bytes": payload.len()});
+    let name = m.world.test.home().join("spool/1795344540000-0123456789abcdef.hook");
+    fs::write(&name, format!("{header}\n{payload}")).unwrap();
+    // Nothing can be stored of it.
+    ledger
+        .execute_batch("CREATE TRIGGER full BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        .unwrap();
+    let said = m.world.run(&["status"]);
+    assert!(said.stderr.contains("in the spool is not stored yet"), "{}", said.stderr);
+    assert_eq!((files(), m.counts().0), (1, 0));
+    ledger.execute_batch("DROP TRIGGER full").unwrap();
+    m.world.says(0, &["status"]);
+    assert_eq!((files(), m.counts().0), (0, 1));
+    m.verified();
 }
 
 #[test]

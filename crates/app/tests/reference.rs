@@ -91,6 +91,8 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("export", &["export", "--session", "SESSION", "--out", "OUT"]),
     ("forget", &["forget", "--turn", "TURN", "--dry-run"]),
     ("verify", &["verify"]),
+    ("backup", &[]),
+    ("restore", &[]),
     ("session list", &["session", "list"]),
     ("session show", &["session", "show", "SESSION"]),
     ("session end", &["session", "end", "SESSION"]),

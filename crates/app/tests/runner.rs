@@ -5,6 +5,7 @@ mod apart;
 mod append;
 mod at_once;
 mod audited;
+mod backup;
 mod bad_input;
 mod browser;
 mod compact;

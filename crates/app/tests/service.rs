@@ -312,10 +312,10 @@ fn a_call_whose_file_was_not_finished_is_stored_once() {
     let id = "019b1c5a-7e60-7d10-a9c3-2f0f6c1f5e11";
     let whole = left('a', id, payload.len(), &payload);
     let half = left('b', "019b1c5a-7e60-7d10-a9c3-2f0f6c1f5e12", payload.len(), &payload[..20]);
-    served.world.says(0, &["status"]);
+    served.world.run(&["status"]);
     assert_eq!((served.turns(), whole.exists(), half.exists()), (1, false, true));
     left('c', id, payload.len(), &payload);
-    served.world.says(0, &["status"]);
+    served.world.run(&["status"]);
     assert_eq!((served.turns(), served.spooled()), (1, 1));
 }
 

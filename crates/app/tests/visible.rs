@@ -389,7 +389,9 @@ fn a_link_in_place_of_a_folder_is_named_and_nothing_counts_as_deleted() {
     symlink(&away, &loops).unwrap();
     let said = world.says(1, &["status"]);
     assert!(said.contains("continuity/open-loops: is a symlink"), "{said}");
-    assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::from(["Still owed".to_owned()]));
+    // The list has it, and says by its exit code that it may lack others.
+    let list = world.json_of(1, &["loop", "list"]);
+    assert_eq!(list["loops"][0]["title"], "Still owed");
     assert!(std::fs::read_to_string(tree(&world).join("MEMORY.md")).unwrap().contains("Still owed"));
     std::fs::remove_file(&loops).unwrap();
     std::fs::rename(&away, &loops).unwrap();
@@ -772,12 +774,14 @@ fn words_that_were_kept_aside_are_named_and_can_be_read() {
     std::fs::write(world.test.home().join("run/files-main.lock"), "held").unwrap();
     world.says(0, &["loop", "add", "Next"]);
     let status = world.says(0, &["status"]);
-    assert!(status.contains("were kept aside") && status.contains("heirloom show --revision 1"), "{status}");
     let list = world.json(&["show", "--revisions"]);
+    let no = list["revisions"][0]["revision"].as_i64().unwrap().to_string();
+    let see = format!("heirloom show --revision {no}");
+    assert!(status.contains("were kept aside") && status.contains(&see), "{status}");
     assert!(list["revisions"][0]["path"].as_str().unwrap().starts_with("continuity/open-loops/found-"), "{list}");
-    assert!(world.says(0, &["show", "--revision", "1"]).starts_with("Words of mine.\n"));
-    assert_eq!(world.bytes(&["show", "--revision", "1", "--raw"]), b"Words of mine.\n");
-    world.says(4, &["show", "--revision", "7"]);
+    assert!(world.says(0, &["show", "--revision", &no]).starts_with("Words of mine.\n"));
+    assert_eq!(world.bytes(&["show", "--revision", &no, "--raw"]), b"Words of mine.\n");
+    world.says(4, &["show", "--revision", "7000"]);
     world.says(2, &["show"]);
     // An edit inside a rendered block is kept, too, and found by the page.
     let page = tree(&world).join("MEMORY.md");

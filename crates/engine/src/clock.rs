@@ -91,3 +91,17 @@ pub fn as_rfc3339<S: serde::Serializer>(at: &Millis, serializer: S) -> Result<S:
 pub fn as_rfc3339_or_null<S: serde::Serializer>(at: &Option<Millis>, serializer: S) -> Result<S::Ok, S::Error> {
     serde::Serialize::serialize(&at.map(rfc3339), serializer)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The boot clock counts from the start of the machine, which no wall clock does, and does not go back.
+    #[test]
+    fn the_boot_clock_is_not_the_wall_clock() {
+        let (first, second) = (Clock::System.boot(), Clock::System.boot());
+        assert_eq!(first.id, second.id);
+        assert!(first.ms <= second.ms);
+        assert!(first.ms < Clock::System.now() / 2, "no machine has run since 1998");
+    }
+}

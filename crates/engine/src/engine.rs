@@ -66,7 +66,7 @@ pub use acts::MemoryAct;
 
 pub use crate::instance::{
     ContextRequest, Decision, Embeddings, How, Listener, Notice, Options, Progress, RecallRequest, SearchRequest,
-    Settings, Silent, Source, Task, Verdict, Wrong, unknown_agent,
+    Settings, Silent, Source, Task, Verdict, Wrong, put_back, unknown_agent,
 };
 
 /// A memory, opened, acting for one agent.

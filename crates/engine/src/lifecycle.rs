@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | session starts | gives the stable part: pages, memory, thread, handoff; reads a copy's store first | whatever is due |
 //! | prompt | stores the prompt; gives what recall finds for it | – |
-//! | turn ends | stores the answer and a little of the program's store | the rest of the store, chunks, heads, index |
+//! | turn ends | stores the answer and a little of the program's store | the rest of the store and the answer's turn after it, chunks, heads, index |
 //! | before a compaction | stores the turns so far, announces the cut, prints the newest handoff | – |
 //! | after a compaction | begins a new epoch, reads the program's summary; gives again what fell out of the context | node, handoff, file journal, heads |
 //! | session ends | stores the end, which closes the session | the rest of the store, node, loops, pages |
@@ -88,6 +88,29 @@ enum Told {
     ByOthers,
 }
 
+/// What the payload of a turn's end means by itself: the answer it tells, if it does.
+pub fn answer_told(call: &HookCall) -> Option<Decoded> {
+    match &call.event.moment {
+        Moment::TurnEnd { answer } => turn_of_answer(call, answer.as_deref()).map(|turn| told(call, turn)),
+        _ => None,
+    }
+}
+
+/// The turn of an answer. `None` without the program's id of the run: nothing could later show that the store has it.
+fn turn_of_answer(call: &HookCall, answer: Option<&str>) -> Option<NewTurn> {
+    let run = call.event.run.clone()?;
+    let text = answer.filter(|text| !text.trim().is_empty())?;
+    Some(NewTurn { run: Some(run), ..NewTurn::new(Role::Assistant, TurnKind::Message, text) })
+}
+
+/// The meaning of a payload with one turn.
+fn told(call: &HookCall, turn: NewTurn) -> Decoded {
+    let cwd = &call.event.cwd;
+    let turn = NewTurn { at: Some(call.at), cwd: cwd.clone(), ..turn };
+    let facts = cwd.iter().map(|cwd| Fact::Cwd(cwd.clone())).collect();
+    Decoded { turns: vec![turn], facts, ..Decoded::of(RecordClass::Conversation) }
+}
+
 /// The id of the project a folder belongs to; of a project with aliases, its main id.
 fn project_of(at: &AssistantHome, cwd: Option<&str>, user_home: Option<&Path>) -> Result<Option<String>> {
     let Some(project) = cwd.and_then(|cwd| project_root(Path::new(cwd), user_home)) else { return Ok(None) };
@@ -97,6 +120,10 @@ fn project_of(at: &AssistantHome, cwd: Option<&str>, user_home: Option<&Path>) -
 
 /// Whether a path in a payload is below a folder where the program keeps its sessions (R14.3).
 fn is_below_a_root(program: &dyn Program, path: &Path) -> bool {
+    // A link in a program's folder may lead anywhere.
+    if crate::source::file::is_a_file_of_its_own(path).is_err() {
+        return false;
+    }
     let Ok(path) = path.canonicalize() else { return false };
     let mut roots = program.roots().into_iter().filter_map(|root| root.canonicalize().ok());
     program.form(&path).is_some() && roots.any(|root| path.starts_with(root))
@@ -263,12 +290,9 @@ impl Step<'_> {
 
     /// Stores what is available of the turn, and leaves the rest to the worker.
     fn turn_end(&self, capture: &mut Capture, answer: Option<&str>) -> Result<HookOutcome> {
-        let answer = answer.filter(|text| !text.trim().is_empty() && self.call.event.run.is_some());
-        let turn = answer.map(|text| NewTurn {
-            run: self.call.event.run.clone(),
-            ..NewTurn::new(Role::Assistant, TurnKind::Message, text)
-        });
-        self.write(capture, "hook.turn_end", Plan::StoreThen(turn), |tx| self.read_later(tx))?;
+        let turn = turn_of_answer(self.call, answer);
+        let told = turn.is_some();
+        self.write(capture, "hook.turn_end", Plan::StoreThen(turn), |tx| self.queue_reading(tx, None, told))?;
         Ok(HookOutcome { work: true, ..HookOutcome::default() })
     }
 
@@ -300,7 +324,7 @@ impl Step<'_> {
             if let Some(session_no) = transcript::end_told(tx, self.at.agent_no, &self.key, self.call.at, false)? {
                 marks::mark(tx, &[session_no])?;
             }
-            self.queue_reading(tx, Some(self.call.at))
+            self.queue_reading(tx, Some(self.call.at), false)
         })?;
         Ok(HookOutcome { work: true, ..HookOutcome::default() })
     }
@@ -314,10 +338,14 @@ impl Step<'_> {
     /// Plans the record of the payload, with the turn it contains.
     fn plan_payload(&self, capture: &mut Capture, turn: &NewTurn) -> Result<()> {
         let event = &self.call.event;
-        let turn = NewTurn { at: Some(self.call.at), cwd: event.cwd.clone(), ..turn.clone() };
-        let facts = event.cwd.iter().map(|cwd| Fact::Cwd(cwd.clone())).collect();
-        let decoded = Decoded { turns: vec![turn], facts, ..Decoded::of(RecordClass::Conversation) };
+        let decoded = told(self.call, turn.clone());
         capture.hook_payload(self.program, &self.at.agent, &event.session, &self.call.payload, decoded)
+    }
+
+    /// Plans the record of the payload alone; [`Capture::told_answers`] makes its turn.
+    fn plan_record(&self, capture: &mut Capture) -> Result<()> {
+        let decoded = Decoded::of(RecordClass::Meta);
+        capture.hook_payload(self.program, &self.at.agent, &self.call.event.session, &self.call.payload, decoded)
     }
 
     /// Plans the new part of the program's file, if it is small.
@@ -371,9 +399,12 @@ impl Step<'_> {
                 Plan::Turn(turn) => self.plan_payload(capture, turn)?,
                 Plan::StoreThen(turn) => {
                     let read = may_read && self.little(capture)?;
-                    // The answer must come after the part of the store that precedes it.
-                    if let Some(turn) = turn.as_ref().filter(|_| read) {
-                        self.plan_payload(capture, turn)?;
+                    match turn {
+                        Some(turn) if read || self.store.is_none() => self.plan_payload(capture, turn)?,
+                        // The answer must come after the part of the store that precedes it: the worker makes its turn
+                        // once it has read that. The record is stored now.
+                        Some(_) => self.plan_record(capture)?,
+                        None => {}
                     }
                 }
             }
@@ -386,17 +417,23 @@ impl Step<'_> {
 
     /// Queues a job that reads the program's store.
     fn read_later(&self, tx: &mut Write) -> Result<()> {
-        self.queue_reading(tx, None)
+        self.queue_reading(tx, None, false)
     }
 
-    /// Queues a job that reads the program's store; `ended`: and then stores that the session ended at that moment.
-    fn queue_reading(&self, tx: &mut Write, ended: Option<Millis>) -> Result<()> {
+    /// Queues a job that reads the program's store; `ended`: and then stores that the session ended at that moment;
+    /// `told`: and then makes turns of the answers this hook told.
+    fn queue_reading(&self, tx: &mut Write, ended: Option<Millis>, told: bool) -> Result<()> {
         let mut payload = serde_json::json!({
             "harness": self.program.name(), "agent": self.at.agent.as_str(),
             "path": self.store.map(|p| p.to_string_lossy()),
         });
         if let Some(at) = ended {
             payload["ended"] = serde_json::json!({ "session": self.key.as_str(), "at": at });
+        }
+        if told {
+            payload["told"] = serde_json::json!({
+                "session": self.call.event.session, "hook": self.call.hook, "at": self.call.at,
+            });
         }
         // Each is a job of its own: a running one may already have passed what was just written.
         let now = tx.now();

@@ -34,6 +34,13 @@ pub trait Program: Send + Sync {
     /// earlier one's [`Decoder::state`] left off. A state it cannot read counts as empty.
     fn decoder(&self, placement: &Placement, state: &[u8]) -> Box<dyn Decoder>;
 
+    /// The version of the decoder. It grows when a record that was decoded before means something else now: other turns,
+    /// another text, role or time. `verify` decodes again what was stored and calls a difference damage only within one
+    /// version.
+    fn decoding(&self) -> u32 {
+        1
+    }
+
     /// How its SQLite store is read, where it has one.
     fn foreign(&self) -> Option<&'static ForeignSpec> {
         None

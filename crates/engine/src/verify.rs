@@ -3,8 +3,10 @@
 //!
 //! Reads, never repairs. Each finding names what is damaged, as precisely as the ledger can tell.
 
+pub mod anchor;
 pub mod files;
 mod lineage;
+mod said;
 
 use std::collections::HashMap;
 
@@ -16,9 +18,12 @@ use crate::ledger::blocks::{self, Opener};
 use crate::ledger::codes::QUARANTINED;
 use crate::ledger::{Ledger, Read, audit};
 use crate::pages;
+use crate::recall::given;
 use crate::scope::{BlockNo, RecordNo, StreamNo};
 use crate::see::worded;
+
 use crate::transcript::prepare::digest;
+pub use said::said;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
@@ -93,6 +98,7 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
         for what in pages::revisions::unsound(tx)? {
             report.damaged("heads", what);
         }
+        contexts(tx, &mut report)?;
         batches(tx, &mut report)
     })?;
     if let Some(index) = index {
@@ -144,13 +150,14 @@ fn structure(tx: &Read, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Checks every record's bytes against its keyed digest.
+/// Checks every record's bytes against its keyed digest, in the order in which they were stored: their blocks were filled in
+/// that order, and to sort them by block would hold all of them in memory.
 fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Result<()> {
     report.blocks = count(tx, "SELECT count(*) FROM blocks")?;
     let mut statement = tx.prepare(
         "SELECT record_no, length, block_no, block_offset, r.key, digest, path, st.key, position,
                 r.forgotten IS NOT NULL
-         FROM records r LEFT JOIN streams st USING (stream_no) LEFT JOIN sources USING (source_no) ORDER BY block_no, record_no",
+         FROM records r LEFT JOIN streams st USING (stream_no) LEFT JOIN sources USING (source_no) ORDER BY record_no",
     )?;
     let opener = Opener::default();
     let mut rows = statement.query([])?;
@@ -204,13 +211,20 @@ fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Res
 /// Checks that every byte of a file belongs to exactly one record: no gap, no overlap.
 fn tiling(tx: &Read, report: &mut Report) -> Result<()> {
     let mut statement = tx.prepare(
-        "SELECT stream_no, r.generation, position, length, path, st.generation, next, st.key, form
-         FROM records r JOIN streams st USING (stream_no) JOIN sources USING (source_no)
-         ORDER BY stream_no, r.generation, position",
+        // Along the index that has this order, so that nothing is sorted.
+        "SELECT r.stream_no, r.generation, position, length, path, st.generation, next, st.key, form
+         FROM records r INDEXED BY records_place CROSS JOIN streams st ON st.stream_no = r.stream_no
+         JOIN sources USING (source_no) ORDER BY r.stream_no, r.generation, position",
     )?;
     let mut rows = statement.query([])?;
     let mut expected: Option<(StreamNo, i64, i64)> = None;
-    let mut newest: HashMap<StreamNo, (i64, i64, String)> = HashMap::new();
+    // The end of the newest generation of the stream at hand: nothing is kept of the streams before it.
+    let mut newest: Option<(StreamNo, i64, i64, String)> = None;
+    let ends = |newest: Option<(StreamNo, i64, i64, String)>, report: &mut Report| {
+        if let Some((_, end, next, path)) = newest.filter(|(_, end, next, _)| end != next) {
+            report.damaged(path, format!("the cursor stands at {next}, the records end at {end}"));
+        }
+    };
     while let Some(r) = rows.next()? {
         let (stream, generation, position, length): (StreamNo, i64, i64, i64) =
             (r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?);
@@ -228,10 +242,14 @@ fn tiling(tx: &Read, report: &mut Report) -> Result<()> {
         }
         let end = if rows_of_a_table { position + 1 } else { position + length };
         expected = Some((stream, generation, end));
+        if newest.as_ref().is_some_and(|(before, ..)| *before != stream) {
+            ends(newest.take(), report);
+        }
         if generation == r.get::<_, i64>(5)? {
-            newest.insert(stream, (end, r.get(6)?, path));
+            newest = Some((stream, end, r.get(6)?, path));
         }
     }
+    ends(newest, report);
     let mut statement = tx.prepare(
         "SELECT path, next FROM streams st JOIN sources USING (source_no) WHERE next > 0 AND NOT EXISTS (
            SELECT 1 FROM records r WHERE r.stream_no = st.stream_no AND r.generation = st.generation)",
@@ -240,11 +258,6 @@ fn tiling(tx: &Read, report: &mut Report) -> Result<()> {
     while let Some(r) = rows.next()? {
         let path = String::from_utf8_lossy(&r.get::<_, Vec<u8>>(0)?).into_owned();
         report.damaged(path, format!("the cursor stands at {}, there are no records", r.get::<_, i64>(1)?));
-    }
-    for (end, next, path) in newest.into_values() {
-        if end != next {
-            report.damaged(path, format!("the cursor stands at {next}, the records end at {end}"));
-        }
     }
     Ok(())
 }
@@ -264,8 +277,9 @@ fn pending(tx: &Read, report: &mut Report) -> Result<()> {
 
 /// Checks that every turn's text can be read, and notes its length for the lineage checks.
 fn turns(tx: &Read, lengths: &mut lineage::Lengths, report: &mut Report) -> Result<()> {
-    let mut statement =
-        tx.prepare("SELECT turn_no, block_no, text_offset, text_length, forgotten IS NOT NULL FROM turns ORDER BY block_no, turn_no")?;
+    let mut statement = tx.prepare(
+        "SELECT turn_no, block_no, text_offset, text_length, forgotten IS NOT NULL FROM turns ORDER BY turn_no",
+    )?;
     let opener = Opener::default();
     let mut rows = statement.query([])?;
     while let Some(r) = rows.next()? {
@@ -313,12 +327,31 @@ fn references(tx: &Read, report: &mut Report) -> Result<()> {
             &format!("SELECT count(*) FROM quarantine JOIN records USING (record_no) WHERE class != {QUARANTINED}"),
             "quarantined stretches are not marked as such in their record",
         ),
+        (
+            &format!(
+                "SELECT count(*) FROM records r WHERE class = {QUARANTINED}
+                 AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.record_no = r.record_no)"
+            ),
+            "records were set aside and nothing says why",
+        ),
     ];
     for (sql, what) in checks {
         let n = count(tx, sql)?;
         if n > 0 {
             report.damaged("references", format!("{n} {what}"));
         }
+    }
+    Ok(())
+}
+
+/// What programs were given is what was stored, under each context's own key.
+fn contexts(tx: &Read, report: &mut Report) -> Result<()> {
+    let (unsound, gone) = given::unsound(tx)?;
+    for (id, what) in unsound {
+        report.damaged(format!("context {id}"), what);
+    }
+    if gone > 0 {
+        report.damaged("contexts", format!("{gone} of those that were given are gone"));
     }
     Ok(())
 }

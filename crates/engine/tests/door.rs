@@ -142,3 +142,65 @@ fn the_first_example_is_shorter_than_thirty_lines() {
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/first_twenty_lines.rs")).unwrap();
     assert!(text.lines().count() < 30, "{} lines", text.lines().count());
 }
+
+/// A ledger whose folder is exchanged goes on in a file that is not the home's: nothing is acknowledged.
+#[test]
+fn nothing_is_acknowledged_once_the_state_folder_is_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let engine = open(&home);
+    let say = |n: u32| {
+        let line = format!(r#"{{"session":"s","id":"{n}","role":"user","text":"Word {n}."}}"#);
+        engine.append("little", false, |appending| appending.line(line.as_bytes())).map(drop)
+    };
+    say(1).unwrap();
+    let (state, aside) = (home.join("state"), home.join("aside"));
+    std::fs::rename(&state, &aside).unwrap();
+    assert!(say(2).is_err());
+    std::fs::create_dir_all(state.join("scratch")).unwrap();
+    std::fs::create_dir_all(state.join("backups")).unwrap();
+    std::fs::copy(aside.join("runtime.db"), state.join("runtime.db")).unwrap();
+    let error = say(2).unwrap_err();
+    assert_eq!(error.kind(), heirloom_engine::error::ErrorKind::Refused);
+    assert!(error.to_string().contains("exchanged or moved"), "{error}");
+    std::fs::remove_dir_all(&state).unwrap();
+    std::fs::rename(&aside, &state).unwrap();
+    say(3).unwrap();
+    let report = verify(engine.ledger(), None, &mut |_| {}).unwrap();
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+}
+
+/// A home that was in use and has no ledger any more says so, at once and in its status.
+#[test]
+fn a_ledger_that_is_gone_is_told() {
+    struct Heard(std::sync::Mutex<Vec<String>>);
+    impl heirloom_engine::engine::Listener for Heard {
+        fn notice(&self, notice: &heirloom_engine::engine::Notice) {
+            self.0.lock().unwrap().push(format!("{notice:?}"));
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let heard = Arc::new(Heard(Default::default()));
+    let open = || {
+        let options = Options { listener: heard.clone(), ..Options::default() };
+        Engine::open(&home, How::Create, options).unwrap()
+    };
+    let add = |title: &str| {
+        let new = NewLoop { title: title.into(), ..NewLoop::default() };
+        open().act(|lock| open_loop::add(lock, &new)).unwrap();
+    };
+    add("Paint the barn");
+    assert_eq!(heard.0.lock().unwrap().len(), 0, "a new home has lost nothing");
+    for entry in std::fs::read_dir(home.join("state")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    let engine = open();
+    assert_eq!(*heard.0.lock().unwrap(), ["LedgerMadeAnew"]);
+    assert_eq!(engine.loops(false, None, 9).map(|l| l.loops.len()).unwrap_or(0), 0);
+    let wrong = engine.status().unwrap().wrong;
+    assert!(wrong.iter().any(|w| w.contains("runtime.db was gone")), "{wrong:?}");
+}

@@ -308,7 +308,7 @@ fn all_is_one(tree: &Tree, index: &mut Index, seed: u64) {
 
     // Verify.
     let mut report = verify::verify(&tree.ledger, Some(index), &mut |_| {}).unwrap();
-    verify::files::files(&at, Some(index), &mut report).unwrap();
+    verify::files::files(&at, Some(index), true, &mut report).unwrap();
     let findings: Vec<String> = report.findings.iter().map(|f| format!("{}: {}", f.subject, f.what)).collect();
     assert_eq!(findings, Vec::<String>::new(), "seed {seed}");
 

@@ -91,7 +91,7 @@ fn plain(hit: &FileHit) -> String {
 
 fn findings(grove: &Grove, at: &AssistantHome, index: Option<&Index>) -> Vec<String> {
     let mut report = verify::verify(&grove.ledger, index, &mut |_| {}).unwrap();
-    verify::files::files(at, index, &mut report).unwrap();
+    verify::files::files(at, index, true, &mut report).unwrap();
     assert!(report.files > 0);
     report.findings.into_iter().map(|f| format!("{:?} {}: {}", f.severity, f.subject, f.what)).collect()
 }
@@ -495,7 +495,7 @@ fn verify_names_what_does_not_fit() {
         &index,
         &[
             "a.md: has changed since",
-            "b.md: is in the catalogue and is not there",
+            "b.md: is gone, and no copy of it is kept",
             "c.md: is not in the catalogue",
             "pipe.md: is no regular file",
         ],

@@ -135,3 +135,69 @@ fn a_store_that_cannot_be_read_is_a_problem_and_not_the_end() {
     let (totals, problems) = world.import(&["store.db"]);
     assert_eq!((totals.turns, problems.len()), (0, 1), "{problems:?}");
 }
+
+fn exported(world: &World, session: &str) -> String {
+    let agent_no = world.agent_no();
+    let mut out = Vec::new();
+    world
+        .ledger
+        .read(|tx| {
+            let no = heirloom_engine::transcript::read::session_named(tx, agent_no, session)?.no;
+            export::write_rows(tx, &Opener::default(), &export::streams(tx, no)?, &mut out, &mut |_| {})
+        })
+        .unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// A row of any length is kept, in pieces that every later read accepts.
+#[test]
+fn a_row_of_any_length_is_kept_in_pieces_and_exported_whole() {
+    let world = World::new();
+    let conn = store(&world);
+    // 70 MiB in the store, with escapes twice as much in its canonical line.
+    let long = format!("{{\"text\":\"{}\"}}", "ab\\n".repeat(70 << 18));
+    conn.execute("UPDATE part SET data = ?1 WHERE id = 'p-m1'", [&long]).unwrap();
+    let (totals, problems) = world.import(&["store.db"]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].what.contains("longer than 32 MiB"), "{problems:?}");
+    assert!(totals.records > 3);
+    assert_eq!(world.texts("s2"), ["elsewhere"], "the rest came in");
+    assert_eq!(world.findings(), Vec::<String>::new());
+    let row = |data: &str| {
+        let data = serde_json::to_string(data).unwrap();
+        format!(r#"{{"$table":"part","id":"p-m1","session":"s1","message":"m1","data":{data}}}"#)
+    };
+    let line = |out: &str| out.lines().find(|l| l.contains("p-m1")).unwrap().to_owned();
+    assert!(line(&exported(&world, "s1")) == row(&long), "the export is another row");
+    let longest: i64 =
+        world.ledger.read(|tx| Ok(tx.query_row("SELECT max(length) FROM records", [], |r| r.get(0))?)).unwrap();
+    assert_eq!(longest, 32 << 20);
+
+    // The same row again, in a group that changed, is nothing new; another one is another revision.
+    change(&conn, "s1", "UPDATE message SET finished = 3 WHERE id = 'm2'");
+    let (totals, _) = world.import(&["store.db"]);
+    assert_eq!(totals.records, 2, "the session's row and the message's");
+    let other = long.replacen("ab", "cd", 1);
+    conn.execute("UPDATE part SET data = ?1 WHERE id = 'p-m1'", [&other]).unwrap();
+    change(&conn, "s1", "UPDATE message SET finished = 4 WHERE id = 'm2'");
+    world.import(&["store.db"]);
+    assert!(line(&exported(&world, "s1")) == row(&other), "the export is not the newest row");
+    assert_eq!(world.findings(), Vec::<String>::new());
+}
+
+/// Damage that repairing does not show in the store's own times and sizes.
+#[test]
+fn what_was_damaged_in_the_store_is_read_again_once_it_is_repaired() {
+    let world = World::new();
+    let conn = store(&world);
+    let whole = r#"{"text":"question"}"#;
+    let broken = r#"{"text":"question"#.to_owned() + "\0\0";
+    assert_eq!(whole.len(), broken.len());
+    conn.execute("UPDATE part SET data = ?1 WHERE id = 'p-m1'", [&broken]).unwrap();
+    world.import(&["store.db"]);
+    assert_eq!(world.texts("s1"), Vec::<String>::new());
+    conn.execute("UPDATE part SET data = ?1 WHERE id = 'p-m1'", [whole]).unwrap();
+    world.import(&["store.db"]);
+    assert_eq!(world.texts("s1"), ["question"]);
+    assert_eq!(world.findings(), Vec::<String>::new());
+}

@@ -84,7 +84,7 @@ impl Story {
     fn forget(&self, wish: Wish) -> Preview {
         let preview = self.begin(wish);
         let mut index = self.index();
-        forget::finish(&self.tree.at(), Some(&mut index)).unwrap();
+        forget::finish(&self.tree.at(), Some(&mut index), true).unwrap();
         assert!(forget::unfinished(&self.tree.ledger).unwrap().is_empty());
         preview
     }
@@ -142,7 +142,7 @@ impl Story {
     fn verified(&self) {
         let index = self.index();
         let mut report = verify(&self.tree.ledger, Some(&index), &mut |_| {}).unwrap();
-        files::files(&self.tree.at(), Some(&index), &mut report).unwrap();
+        files::files(&self.tree.at(), Some(&index), true, &mut report).unwrap();
         assert_eq!(report.findings, Vec::new());
     }
 
@@ -559,7 +559,7 @@ fn what_was_cut_off_is_finished_and_a_plan_that_does_not_hold_is_refused() {
     assert!(!story.traces(WORD).is_empty());
     // Another process comes by.
     let mut index = story.index();
-    forget::finish(&story.tree.at(), Some(&mut index)).unwrap();
+    forget::finish(&story.tree.at(), Some(&mut index), true).unwrap();
     drop(index);
     story.gone(WORD);
     // It failed for somebody: it is left alone for a while, and is not forgotten.
@@ -568,11 +568,11 @@ fn what_was_cut_off_is_finished_and_a_plan_that_does_not_hold_is_refused() {
     let reader = story.tree.sql();
     reader.execute_batch("BEGIN; SELECT count(*) FROM turns").unwrap();
     let mut index = story.index();
-    assert!(forget::finish(&story.tree.at(), Some(&mut index)).is_err());
+    assert!(forget::finish(&story.tree.at(), Some(&mut index), true).is_err());
     assert_eq!(forget::unfinished(&story.tree.ledger).unwrap(), Vec::<AgentNo>::new());
     assert_eq!(story.tree.count("SELECT count(*) FROM meta WHERE key LIKE 'forgetting/%'"), 1);
     reader.execute_batch("COMMIT").unwrap();
-    forget::finish(&story.tree.at(), Some(&mut index)).unwrap();
+    forget::finish(&story.tree.at(), Some(&mut index), true).unwrap();
     drop(index);
     story.gone(WORD);
 }

@@ -582,3 +582,13 @@ fn agents_have_heads_of_their_own() {
     assert!(tree.ledger.read(|tx| render::shared::named(tx, ada_no, &only_mine.to_string())).is_err());
     assert_eq!(revisions::log(&theirs, &only_mine, 9).unwrap().1, 0);
 }
+
+/// The boot clock, whatever the wall clock says: a fixed clock in a test is both at once and would hide it.
+#[test]
+fn a_lease_runs_on_the_boot_clock() {
+    let tree = Tree::new();
+    let before = Clock::System.boot().ms;
+    take(&tree.at(), &PageKey::Memory, "ann");
+    let until = tree.count("SELECT lease_until FROM heads WHERE owner = 'ann'");
+    assert!((before..=Clock::System.boot().ms + 10_000).contains(&until), "{until} is no time of this boot");
+}

@@ -165,7 +165,7 @@ fn leaves_are_linked_edited_and_pinned_by_hand_and_command() {
     let edited = find(&c.id);
     assert_eq!((edited.title.as_str(), edited.path.clone()), ("Tests need podman", c.path.clone().unwrap()));
     assert_eq!(edited.fields["tags"], json!(["tests"]));
-    assert_eq!(place.count("SELECT count(*) FROM file_revisions"), 1);
+    assert_eq!(place.count("SELECT count(*) FROM file_revisions WHERE why = 'edited by command'"), 1);
     // The edited words are known now; the words they replaced are a program's no more.
     let known = place.do_it(|lock| add(lock, &fact("Tests need podman. Start it first.")).unwrap());
     assert_eq!((known.outcome, &known.id), (Outcome::Same, &c.id));

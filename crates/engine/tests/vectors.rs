@@ -482,7 +482,7 @@ impl Story {
     /// What is wrong with the index.
     fn findings(&self, index: &Index) -> Vec<String> {
         let mut report = verify(&self.tree.ledger, Some(index), &mut |_| {}).unwrap();
-        files::files(&self.tree.at(), Some(index), &mut report).unwrap();
+        files::files(&self.tree.at(), Some(index), true, &mut report).unwrap();
         let of = report.findings.into_iter().map(|f| format!("{}: {}", f.subject, f.what));
         of.filter(|f| f.contains("index")).collect()
     }
@@ -610,7 +610,7 @@ fn what_is_forgotten_leaves_no_vector() {
     let plan = forget::plan(&at, &Request { wish, global_ids: &global_ids }, &mut |_| {}).unwrap();
     forget::carry_out(&at.lock().unwrap(), &plan).unwrap();
     let mut index = story.index();
-    forget::finish(&at, Some(&mut index)).unwrap();
+    forget::finish(&at, Some(&mut index), true).unwrap();
     assert_eq!(traces(), 0, "not even in a page that is not used any more");
     story.follow(&mut index);
     let turns = TurnsWithin::default();

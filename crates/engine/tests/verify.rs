@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::world::{World, said};
+use crate::world::{Little, World, said};
 
 fn healthy() -> World {
     let world = World::new();
@@ -115,4 +115,76 @@ fn an_index_that_does_not_fit_is_stale_and_no_damage() {
             "Stale index: the index is ahead of the ledger; heirloom reindex makes it anew"
         ]
     );
+}
+
+/// Texts and rows that are well formed and are not what was stored: the record they came from says so.
+#[test]
+fn what_is_said_is_compared_with_its_record() {
+    const SWAPPED: &str = "UPDATE turns SET text_offset = other.text_offset FROM
+        (SELECT a.turn_no AS n, b.text_offset FROM turns a JOIN turns b ON a.turn_no + b.turn_no = 5
+         WHERE a.turn_no IN (2, 3)) other WHERE turn_no = other.n";
+    let told = "turn t2: its words are not those of its record (record 2)";
+    check(SWAPPED, &["Damaged", told, "turn t3: its words are not those"]);
+    check(
+        "UPDATE turns SET role = 1 WHERE turn_no = 2",
+        &["turn t2: it is of the role assistant, its record says user"],
+    );
+    check("UPDATE turns SET kind = 1 WHERE turn_no = 2", &["turn t2: it is a thinking, its record says message"]);
+    check("UPDATE turns SET failed = 1 WHERE turn_no = 2", &["turn t2: it counts as failed, its record says nothing"]);
+    check("UPDATE turns SET entry = 'other' WHERE turn_no = 2", &["turn t2: its record says no such thing"]);
+    check("UPDATE turns SET call = 'c' WHERE turn_no = 2", &["turn t2: its call is not that of its record"]);
+    check(
+        "INSERT INTO names (name) VALUES ('Eve'); UPDATE turns SET speaker_no = last_insert_rowid() WHERE turn_no = 2",
+        &["turn t2: its speaker is not that of its record"],
+    );
+    check(
+        "DELETE FROM provisional_turns; DELETE FROM turns WHERE turn_no = 2",
+        &["record 2: what it says is in no turn"],
+    );
+    check("DELETE FROM quarantine", &["records were set aside and nothing says why"]);
+}
+
+/// A difference is no damage where another version of the decoder stored the record.
+#[test]
+fn what_another_build_decoded_is_stale_at_most() {
+    struct Newer(Little);
+    impl heirloom_engine::program::Program for Newer {
+        fn name(&self) -> &'static str {
+            self.0.name()
+        }
+        fn title(&self) -> &'static str {
+            self.0.title()
+        }
+        fn global_ids(&self) -> bool {
+            self.0.global_ids()
+        }
+        fn roots(&self) -> Vec<std::path::PathBuf> {
+            Vec::new()
+        }
+        fn form(&self, path: &std::path::Path) -> Option<heirloom_engine::program::Form> {
+            self.0.form(path)
+        }
+        fn place(&self, path: &std::path::Path) -> heirloom_engine::event::Placement {
+            self.0.place(path)
+        }
+        fn decoder(
+            &self,
+            placement: &heirloom_engine::event::Placement,
+            state: &[u8],
+        ) -> Box<dyn heirloom_engine::event::Decoder> {
+            self.0.decoder(placement, state)
+        }
+        fn decoding(&self) -> u32 {
+            2
+        }
+    }
+    let world = healthy();
+    world.sql().execute("UPDATE turns SET role = 1 WHERE turn_no = 2", []).unwrap();
+    let mut report = heirloom_engine::verify::Report::default();
+    let newer = Newer(Little { global_ids: false });
+    heirloom_engine::verify::said(&world.ledger, &[std::sync::Arc::new(newer)], &mut report).unwrap();
+    let found: Vec<_> = report.findings.iter().map(|f| format!("{:?} {}: {}", f.severity, f.subject, f.what)).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("Stale turn t2: it is of the role assistant"), "{found:?}");
+    assert!(found[0].contains("decodes The little program otherwise"), "{found:?}");
 }

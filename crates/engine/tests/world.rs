@@ -159,7 +159,9 @@ impl World {
     }
 
     pub fn findings_with(&self, index: Option<&Index>) -> Vec<String> {
-        let report = verify(&self.ledger, index, &mut |_| {}).unwrap();
+        let mut report = verify(&self.ledger, index, &mut |_| {}).unwrap();
+        let little = Little { global_ids: false };
+        heirloom_engine::verify::said(&self.ledger, &[std::sync::Arc::new(little)], &mut report).unwrap();
         report.findings.into_iter().map(|f| format!("{:?} {}: {}", f.severity, f.subject, f.what)).collect()
     }
 

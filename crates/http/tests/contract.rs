@@ -218,7 +218,11 @@ fn gives(place: &str, was: (&Value, &Value), now: (&Value, &Value), depth: usize
 
 #[test]
 fn what_the_last_release_promised_still_holds_or_is_told() {
-    let old: Value = serde_json::from_str(&read("crates/http/tests/openapi.released.json")).unwrap();
+    let place = "crates/http/tests/openapi.released.json";
+    if std::env::var_os("RELEASE").is_some() {
+        std::fs::write(root().join(place), format!("{}\n", openapi())).unwrap();
+    }
+    let old: Value = serde_json::from_str(&read(place)).unwrap();
     let found = breaking(&old, &openapi());
     let log = read("CHANGELOG.md");
     let unreleased = log.split("\n## ").nth(1).unwrap();

@@ -159,3 +159,43 @@ fn a_page_gets_its_token_by_a_code_once() {
     let code = with(code["code"].as_str().unwrap());
     assert_eq!(world.tcp("/v1/status", &[HOST, ("authorization", &code)]).status, 401);
 }
+
+#[test]
+fn a_token_for_one_agent_learns_nothing_of_the_others() {
+    let world = World::with_words();
+    for name in ["work", "hidden"] {
+        world.engine.add_agent(&heirloom_engine::scope::AgentId::parse(name).unwrap()).unwrap();
+    }
+    let token = with(&world.token("editor", &["work"]));
+    let auth = ("authorization", token.as_str());
+    let all = |path: &str| String::from_utf8(world.tcp(path, &[HOST, auth]).body).unwrap();
+    for path in [
+        "/v1/agents",
+        "/v1/audit",
+        "/v1/status",
+        "/v1/now",
+        "/v1/sessions",
+        "/v1/search?q=oven",
+        "/v1/workspaces",
+        "/v1/threads",
+        "/v1/sessions/turns:kitchen",
+        "/v1/sessions/turns:kitchen/turns",
+        "/v1/turns/t1",
+        "/v1/nodes/n1",
+        "/v1/expand?id=t1",
+        "/v1/expand?id=turns:kitchen",
+        "/v1/injections",
+    ] {
+        let told = all(path);
+        assert!(!told.contains("hidden") && !told.contains("workshop"), "{path}: {told}");
+    }
+    // The sessions of the machine's programs are not brought where this token can read them.
+    let headers = [HOST, auth, ("content-type", "application/json")];
+    let import = request("POST", "/v1/import", &headers, b"{}");
+    assert_eq!(world.send(Some(Caller::Tcp { port: PORT }), import).is(403).kind(), "forbidden");
+    let main = with(&world.token("page", &["main"]));
+    let headers = [HOST, ("authorization", main.as_str()), ("content-type", "application/json")];
+    let of = |body: &[u8]| world.send(Some(Caller::Tcp { port: PORT }), request("POST", "/v1/import", &headers, body));
+    assert_eq!(of(b"{}").status, 200);
+    assert_eq!(of(b"{\"paths\": [\"/etc\"]}").status, 403);
+}

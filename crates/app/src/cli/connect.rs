@@ -69,7 +69,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         let ask = Ask { dry_run: args.dry_run, yes: args.yes, trust: args.trust, diff: true, global };
         let mut outcome = match args.mcp {
             true => Outcome { json: json!({"program": harness.spec().name}), exit: Exit::Ok },
-            false => connect(harness, &host, &how, &ask)?,
+            // What is wrong with one program keeps nobody from connecting the next.
+            false => connect(harness, &host, &how, &ask).unwrap_or_else(|e| refused(harness, None, &e, global)),
         };
         if !args.no_mcp
             && outcome.exit == Exit::Ok

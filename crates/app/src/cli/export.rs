@@ -1,6 +1,7 @@
 //! `heirloom export`
 
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::error::{Error, Result};
@@ -146,7 +147,8 @@ fn to_file(context: &Context, path: &Path, force: bool, part: &Part) -> Result<W
     let fail = |e: std::io::Error| Error::io("write", path, e);
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let beside = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(&beside).map_err(fail)?;
+    // For its owner alone, whatever the umask: everything is in it, secrets included.
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside).map_err(fail)?;
     let mut out = std::io::BufWriter::new(file);
     let bar = print::bar(0, "Exporting", print::BYTES, context.json);
     let written = context.read(|tx| export::write(tx, part, &mut out, &mut |n| bar.inc(n)));

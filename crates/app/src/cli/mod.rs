@@ -4,6 +4,7 @@ mod agent;
 mod append;
 mod artifact;
 mod audit;
+mod backup;
 mod channel;
 mod compact;
 mod connect;
@@ -32,6 +33,7 @@ mod recall;
 mod reindex;
 mod remember;
 mod report;
+mod restore;
 mod review;
 mod search;
 mod serve;
@@ -143,6 +145,8 @@ enum Command {
     Export(export::Args),
     Forget(forget::Args),
     Verify(verify::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
     Session(session::Args),
     Thread(thread::Args),
     Workspace(workspace::Args),
@@ -191,6 +195,8 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Export(args) => export::run(global, args),
         Command::Forget(args) => forget::run(global, args),
         Command::Verify(args) => verify::run(global, args),
+        Command::Backup(args) => backup::run(global, args),
+        Command::Restore(args) => restore::run(global, args),
         Command::Session(args) => session::run(global, args),
         Command::Thread(args) => thread::run(global, args),
         Command::Workspace(args) => workspace::run(global, args),

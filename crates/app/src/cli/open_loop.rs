@@ -127,8 +127,9 @@ pub fn print_people(items: &[Item], message: &str) {
 fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(ACTOR);
     let scope = workspace.map(|name| scope_of(&engine, name)).transpose()?;
+    let problems = engine.look()?.map(|(_, problems)| problems).unwrap_or_default();
     let report = engine.loops(resolved, scope.as_deref(), limit)?;
-    Ok(print::answer(global.json, &report, || {
+    let exit = print::answer(global.json, &report, || {
         if report.loops.is_empty() && report.unfiled.is_empty() {
             print::line(if resolved { "Nothing was resolved yet." } else { "Nothing is open." });
         }
@@ -154,7 +155,12 @@ fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) 
         };
         let rows: Vec<_> = report.loops.iter().map(row).chain(report.unfiled.iter().map(said)).collect();
         print::list(&rows, report.all);
-    }))
+    });
+    // What cannot be read may be owed.
+    for problem in &problems {
+        print::note(&format!("not read: {problem}"));
+    }
+    Ok(if problems.is_empty() { exit } else { Exit::Problems })
 }
 
 fn show(global: &Global, name: &str) -> Result<Exit> {

@@ -428,9 +428,8 @@ fn begun(global: &Global, home: &Home, how: &str) -> Result<Exit> {
 fn stop(global: &Global) -> Result<Exit> {
     let home = home(global)?;
     let was = look(&home).is_some();
-    match Manager::here().filter(|manager| manager.file().is_some_and(|path| path.exists())) {
-        Some(manager) => run_all(&manager.stop())?,
-        None => {}
+    if let Some(manager) = Manager::here().filter(|manager| manager.file().is_some_and(|path| path.exists())) {
+        run_all(&manager.stop())?;
     }
     if look(&home).is_some() {
         end(&home)?;

@@ -66,6 +66,7 @@ pub fn named(names: &[String]) -> Result<Vec<&'static dyn Harness>> {
     names
         .iter()
         .map(|name| {
+            let name = if name == "claude" { "claude-code" } else { name };
             connectable().find(|h| h.spec().name == name).ok_or_else(|| {
                 let known: Vec<&str> = connectable().map(|h| h.spec().name).collect();
                 Error::usage(format!("there is no program {name:?} to connect"))
@@ -140,6 +141,9 @@ impl Target {
         let mut first = self.first().to_owned();
         for (i, (edit, file)) in self.plan.edits.iter().zip(&self.files).enumerate() {
             if matches!(edit.change, Change::Trust { .. }) && !trust {
+                // The program reads this file, too: one it cannot read is told before anything is written.
+                let text = file.now.as_deref().unwrap_or_default();
+                trust::standing(text, &[]).map_err(|why| declined(Declined::Settings(why), &file.path))?;
                 continue;
             }
             let now = file.now.as_deref();

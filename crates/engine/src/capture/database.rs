@@ -7,13 +7,13 @@ use std::path::Path;
 use rusqlite::{OptionalExtension, params};
 
 use super::{Capture, Outcome, Program, origin};
-use crate::error::{Error, Result};
-use crate::event::{Fact, Row};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Decoded, Fact, RecordClass, Row};
 use crate::ledger::Read;
 use crate::scope::{AgentId, RecordNo};
-use crate::source::file::Stat;
-use crate::source::foreign::ForeignStore;
-use crate::transcript::prepare::{Origin, OriginForm, digest};
+use crate::source::file::{MAX_LINE, Stat};
+use crate::source::foreign::{ForeignStore, LongRow, RowBytes};
+use crate::transcript::prepare::{Origin, OriginForm, digest, digest_of, hasher};
 use crate::transcript::sources;
 use crate::transcript::{After, Step, StreamAt};
 
@@ -55,7 +55,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         }
         changed
     };
-    let mut any = false;
+    let (mut any, mut all_read) = (false, true);
     let mut last: Option<Step> = None;
     for group in changed {
         let mut placement = placement.clone();
@@ -63,8 +63,18 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         let mut decoder = program.decoder(&placement, &[]);
         // Kept apart from errors of the store: only the ledger's own errors end the capture.
         let mut ours: Option<Error> = None;
-        let mut take = |row: Row, bytes: Vec<u8>| -> Result<()> {
+        // What is set aside may be damage of the store, which repairing it does not show in the fingerprint.
+        let mut set_aside = false;
+        let mut take = |row: Row, bytes: RowBytes| -> Result<()> {
+            let bytes = match bytes {
+                RowBytes::Whole(bytes) => bytes,
+                RowBytes::Long(long) => {
+                    any |= plan_long_row(capture, &origin, &placement, &row, long, &mut last)?;
+                    return Ok(());
+                }
+            };
             let decoded = decoder.row(&row);
+            set_aside |= decoded.class == RecordClass::Quarantined;
             // The head row names the session and lane of all rows of the group.
             for fact in &decoded.facts {
                 if let Fact::Session { native, lane, .. } = fact {
@@ -74,12 +84,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
             }
             // Before the next row is planned, since planned bytes are in the blocks of the batch they are committed
             // with.
-            if capture.planned_full() {
-                if let Some(step) = last.take() {
-                    capture.preparer.step(step);
-                }
-                capture.try_commit()?;
-            }
+            make_room(capture, &mut last)?;
             let Some(step) = plan_row(capture, &origin, &placement, &row, &bytes, decoded)? else { return Ok(()) };
             capture.planned_records += 1;
             if let Some(step) = last.replace(step) {
@@ -100,6 +105,11 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         match outcome {
             // The group's fingerprint is stored with its last row, so that after a crash before it the group is read
             // again.
+            Ok(()) if set_aside => {
+                if let Some(step) = last.take() {
+                    capture.preparer.step(step);
+                }
+            }
             Ok(()) => {
                 if let Some(mut step) = last.take() {
                     step.group = Some((group.key.clone(), group.fingerprint.clone()));
@@ -115,15 +125,146 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
                 if let Outcome::Failed(problem) = Outcome::failed(path, &e) {
                     capture.planned_problems.push(problem);
                 }
-                return Ok(Outcome::Read);
+                // A damaged page belongs to one session; the others can be read.
+                if e.kind() != ErrorKind::Damaged {
+                    return Ok(Outcome::Read);
+                }
+                all_read = false;
             }
         }
     }
     capture.try_commit()?;
-    if let Some(proof) = &stat.proof {
+    if let Some(proof) = stat.proof.as_ref().filter(|_| all_read) {
         remember_stat(capture, &origin, proof)?;
     }
     Ok(if any { Outcome::Read } else { Outcome::Unchanged })
+}
+
+/// Commits what is planned once it is enough for a batch: planned bytes are in the blocks of the batch they are committed
+/// with.
+fn make_room(capture: &mut Capture, last: &mut Option<Step>) -> Result<()> {
+    if capture.planned_full() {
+        if let Some(step) = last.take() {
+            capture.preparer.step(step);
+        }
+        capture.try_commit()?;
+    }
+    Ok(())
+}
+
+/// Plans a new revision of a row of 32 MiB or more, in pieces of that size, none of which is decoded. `false`: nothing
+/// about it is new.
+fn plan_long_row(
+    capture: &mut Capture,
+    origin: &Origin,
+    placement: &crate::event::Placement,
+    row: &Row,
+    mut long: LongRow,
+    last: &mut Option<Step>,
+) -> Result<bool> {
+    let key = format!("{}/{}", row.table, row.key);
+    make_room(capture, last)?;
+    // Its stream may have been changed by a row that is still planned.
+    let (known, mut next) = capture.ledger.read(|tx| newest_pieces(tx, origin, &key))?;
+    if is_same(&known, &mut long)? {
+        return Ok(false);
+    }
+    let mut before = next.map(|next| StreamAt { generation: 0, next });
+    let mut piece_no = 0;
+    long.pieces(MAX_LINE, |bytes| {
+        make_room(capture, last)?;
+        piece_no += 1;
+        let decoded = Decoded::quarantined(match piece_no {
+            1 => "the row is longer than 32 MiB; its bytes are kept, it is not decoded",
+            _ => "continues a row longer than 32 MiB",
+        });
+        let position = next.unwrap_or(0);
+        let record = capture.preparer.record(position, bytes, Some(piece_no), decoded)?;
+        if piece_no == 1 {
+            let place = format!("{}#{key}", origin.path.display());
+            capture.note_quarantine(Path::new(&place), &record, None);
+        }
+        let step = Step {
+            origin: origin.clone(),
+            key: key.clone(),
+            placement: placement.clone(),
+            before,
+            generation: 0,
+            records: vec![record],
+            after: After { next: position + 1, ..After::default() },
+            stat: None,
+            group: None,
+        };
+        before = Some(StreamAt { generation: 0, next: position + 1 });
+        next = Some(position + 1);
+        capture.planned_records += 1;
+        if let Some(step) = last.replace(step) {
+            capture.preparer.step(step);
+        }
+        Ok(())
+    })?;
+    Ok(true)
+}
+
+/// Whether a long row is what is stored of it. It may be stored in one piece, as it was before November 2026.
+fn is_same(known: &[Piece], long: &mut LongRow) -> Result<bool> {
+    let stored: u64 = known.iter().map(|piece| piece.length.max(0) as u64).sum();
+    if known.is_empty() || stored != long.length() {
+        return Ok(false);
+    }
+    let mut pieces = known.iter();
+    let mut open: Option<(&Piece, i64, blake3::Hasher)> = None;
+    let mut same = true;
+    long.pieces(MAX_LINE, |bytes| {
+        let (piece, seen, hasher) = match &mut open {
+            Some(open) => open,
+            None => match pieces.next() {
+                Some(piece) => open.insert((piece, 0, hasher(&piece.key))),
+                None => {
+                    same = false;
+                    return Ok(());
+                }
+            },
+        };
+        hasher.update(bytes);
+        *seen += bytes.len() as i64;
+        if *seen >= piece.length {
+            same &= *seen == piece.length && (piece.forgotten || digest_of(hasher).as_slice() == piece.digest);
+            open = None;
+        }
+        Ok(())
+    })?;
+    Ok(same && open.is_none())
+}
+
+/// A record of a row's newest revision.
+struct Piece {
+    length: i64,
+    key: Vec<u8>,
+    digest: Vec<u8>,
+    forgotten: bool,
+}
+
+/// The records of a row's newest revision in order, and the next position of its stream if there is one.
+fn newest_pieces(tx: &Read, origin: &Origin, key: &str) -> Result<(Vec<Piece>, Option<i64>)> {
+    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
+    let mut statement = tx.prepare_cached(
+        "SELECT next, r.length, r.key, digest, r.forgotten IS NOT NULL, coalesce(line, 1)
+         FROM agents JOIN sources USING (agent_no)
+         JOIN streams st USING (source_no) JOIN records r USING (stream_no) LEFT JOIN quarantine q USING (record_no)
+         WHERE agent_id = ?1 AND harness = ?2 AND path = ?3 AND st.key = ?4 ORDER BY position DESC",
+    )?;
+    let mut rows = statement.query(params![origin.agent.as_str(), origin.harness, path, key])?;
+    let (mut pieces, mut next) = (Vec::new(), None);
+    while let Some(r) = rows.next()? {
+        next = Some(r.get(0)?);
+        pieces.push(Piece { length: r.get(1)?, key: r.get(2)?, digest: r.get(3)?, forgotten: r.get(4)? });
+        if r.get::<_, i64>(5)? <= 1 {
+            break;
+        }
+    }
+    pieces.reverse();
+    Ok((pieces, next))
 }
 
 /// Plans a new revision of a row, or only a new decoding: an unchanged part means something else once its message is

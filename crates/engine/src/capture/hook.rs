@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use super::{Capture, Program, is_moved, notice, origin};
 use crate::error::Result;
-use crate::event::{Decoded, Placement};
+use crate::event::{Decoded, Placement, RecordClass};
+use crate::ledger::blocks::Opener;
 use crate::ledger::jobs::{self, JobKind};
 use crate::ledger::{Audit, Write};
 use crate::lineage::marks;
-use crate::scope::{AgentId, AgentNo};
+use crate::scope::{AgentId, AgentNo, RecordNo};
 use crate::transcript::prepare::OriginForm;
-use crate::transcript::{After, IDLE_MS, Step, append};
+use crate::transcript::{After, IDLE_MS, Step, append, class_code};
 
 /// A store that has grown by more than this many bytes is left to the worker (R12.5).
 const INLINE_BYTES: u64 = 256 * 1024;
@@ -46,6 +47,61 @@ impl Capture<'_> {
             stat: None,
             group: None,
         });
+        Ok(())
+    }
+
+    /// Plans the turns of payloads that were stored before the part of the program's store that precedes them. `meaning`:
+    /// of one such payload.
+    pub fn told_answers(
+        &mut self,
+        program: &dyn Program,
+        agent: &AgentId,
+        native: &str,
+        meaning: impl Fn(Vec<u8>) -> Option<Decoded>,
+    ) -> Result<()> {
+        self.commit()?;
+        let placement = Placement { native: native.to_owned(), ..Placement::default() };
+        let origin = origin(program, &placement, agent, OriginForm::Hook, &PathBuf::from("hooks"));
+        let told: Vec<(RecordNo, Vec<u8>)> = self.ledger.read(|tx| {
+            let mut statement = tx.prepare_cached(
+                "SELECT record_no, block_no, block_offset, r.length FROM agents JOIN sources so USING (agent_no)
+                 JOIN streams st USING (source_no) JOIN records r USING (stream_no)
+                 WHERE agent_id = ?1 AND harness = ?2 AND form = ?3 AND st.key = ?4 AND class = ?5
+                   AND r.forgotten IS NULL
+                   AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.record_no = r.record_no)
+                   AND NOT EXISTS (SELECT 1 FROM witnesses w WHERE w.record_no = r.record_no)
+                 ORDER BY position",
+            )?;
+            let form = OriginForm::Hook as i64;
+            let class = class_code(RecordClass::Meta);
+            let mut rows = statement.query(rusqlite::params![agent.as_str(), program.name(), form, native, class])?;
+            let (opener, mut told) = (Opener::of_one(), Vec::new());
+            while let Some(r) = rows.next()? {
+                told.push((r.get(0)?, opener.slice(tx, r.get(1)?, r.get(2)?, r.get(3)?)?));
+            }
+            Ok(told)
+        })?;
+        let mut records = Vec::new();
+        for (record_no, mut bytes) in told {
+            bytes.pop_if(|b| *b == b'\n');
+            if let Some(decoded) = meaning(bytes) {
+                records.push(self.preparer.stored_record(record_no, decoded)?);
+            }
+        }
+        if !records.is_empty() {
+            self.planned_records += records.len();
+            self.preparer.step(Step {
+                origin,
+                key: native.to_owned(),
+                placement,
+                before: None,
+                generation: 0,
+                records,
+                after: After::default(),
+                stat: None,
+                group: None,
+            });
+        }
         Ok(())
     }
 

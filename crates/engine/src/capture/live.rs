@@ -55,6 +55,7 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
         agent: agent.clone(),
         harness: program.name(),
         global_ids: program.global_ids(),
+        decoding: program.decoding(),
         form: OriginForm::Live,
         path: Path::new("live").to_owned(),
     };

@@ -310,5 +310,12 @@ fn origin(program: &dyn Program, placement: &Placement, agent: &AgentId, form: O
         Some(Ok(named)) if named != AgentId::main() => named,
         _ => agent.clone(),
     };
-    Origin { agent, harness: program.name(), global_ids: program.global_ids(), form, path: path.to_owned() }
+    Origin {
+        agent,
+        harness: program.name(),
+        global_ids: program.global_ids(),
+        decoding: program.decoding(),
+        form,
+        path: path.to_owned(),
+    }
 }

@@ -44,6 +44,9 @@ pub fn summarise(d: &Distillate, budget: usize) -> String {
         .filter(|f| f.touch != Touch::Read)
         .map(|f| f.path.rsplit('/').next().unwrap_or(&f.path))
         .collect();
+    // A file that was moved has one name twice.
+    let changed: Vec<&str> =
+        (0..changed.len()).filter(|i| !changed[i + 1..].contains(&changed[*i])).map(|i| changed[i]).collect();
     if !changed.is_empty() {
         let few: Vec<&str> = changed.iter().rev().take(3).copied().collect();
         let more = changed.len().saturating_sub(few.len());

@@ -11,7 +11,7 @@ use crate::program::Program;
 use crate::report::home::{Adopted, AgentAdded, ProjectJoined};
 use crate::report::sessions::SessionEnded;
 use crate::report::status::Overview;
-use crate::report::upkeep::Reindexed;
+use crate::report::upkeep::{BackedUp, Reindexed};
 use crate::scope::{AgentId, WorkspaceNo};
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Entry;
@@ -22,6 +22,11 @@ impl Engine {
         let new = self.instance.agent_no(agent)?.is_none();
         self.instance.ensure_agent(agent, &self.actor)?;
         Ok(AgentAdded { agent: agent.as_str().to_owned(), new })
+    }
+
+    /// Copies the whole memory into a folder: see [`Instance::backup`](crate::instance::Instance::backup).
+    pub fn backup(&self, to: &Path) -> Result<BackedUp> {
+        self.instance.backup(&self.actor, to)
     }
 
     /// Lets the agent's pages be those in another program's folder: see [`Instance::adopt`](crate::instance::Instance::adopt).

@@ -17,7 +17,7 @@ use crate::pages::{self, Happened};
 use crate::scope::{AgentNo, BlockNo, NodeId, SessionNo};
 use crate::transcript::append::{EVER, hex};
 use crate::transcript::prepare::{KEY_LENGTH, digest};
-use crate::tree::file_table;
+use crate::tree::{file_table, restore};
 
 /// Everything one transaction erases.
 pub(super) struct Erasure<'e> {
@@ -39,6 +39,7 @@ impl Erasure<'_> {
         self.ends(tx)?;
         self.decoders(tx)?;
         self.sessions(tx)?;
+        restore::let_go(tx, self.agent_no, |text| self.marks.are_in(text))?;
         derived::erase(tx, self.agent_no, self.marks, self.named)?;
         for path in self.gone_files {
             file_table::forget(tx, self.agent_no, path)?;

@@ -144,8 +144,8 @@ pub struct Plan {
     nodes: Vec<NodeId>,
     files: Files,
     titles: BTreeSet<SessionNo>,
-    /// The last record and turn that were searched.
-    seen: (i64, i64),
+    /// What the ledger held when it was searched.
+    seen: Reached,
 }
 
 impl Plan {
@@ -230,7 +230,7 @@ pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
     let gone_files: Vec<String> = plan.files.gone.clone();
     lock.perform(act, |tx| {
         if reached(tx)? != plan.seen {
-            return Err(Error::new(ErrorKind::Busy, "something was stored while it was looked for"));
+            return Err(Error::new(ErrorKind::Busy, "something was stored or forgotten while it was looked for"));
         }
         Erasure {
             agent_no: lock.at.agent_no,
@@ -266,20 +266,23 @@ pub fn unfinished(ledger: &Ledger) -> Result<Vec<AgentNo>> {
 }
 
 /// Removes what was forgotten from everything beside the ledger's rows: files of an interrupted act, rendered pages,
-/// the index, copies, unused pages and logs. Idempotent. After an error a later command tries again. Returns what
-/// happened to the pages.
-pub fn finish(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed> {
-    let done = everywhere(at, index);
+/// the index, copies, unused pages and logs. Idempotent; one process at a time. After an error a later command tries
+/// again: the next one, or, where `pause` is set, one in ten minutes. Returns what happened to the pages.
+pub fn finish(at: &AssistantHome, index: Option<&mut Index>, pause: bool) -> Result<Refreshed> {
+    let _alone = at.home().lock("forget")?;
     let key = format!("{PENDING}{}", at.agent_no);
+    let Some(asked) = pending(at, &key)? else { return Ok(Refreshed::default()) };
+    let done = everywhere(at, index);
     match &done {
         Ok(_) => {
+            // Something else that was forgotten meanwhile has a value of its own, and is still to be done.
             at.write("transcript.forgotten", |tx| {
-                Ok(tx.execute("DELETE FROM meta WHERE key = ?1", [&key]).map(drop)?)
+                Ok(tx.execute("DELETE FROM meta WHERE key = ?1 AND value = ?2", [&key, &asked]).map(drop)?)
             })?;
             at.ledger.empty_log()?;
         }
         Err(e) => {
-            let again = at.ledger.now() + PAUSE_MS;
+            let again = at.ledger.now() + if pause { PAUSE_MS } else { 0 };
             let kind = format!("{:?}", e.kind()).to_lowercase();
             at.write("transcript.forget_again", |tx| {
                 tx.execute("UPDATE meta SET value = ?2 WHERE key = ?1", params![key, again.to_string()])?;
@@ -289,6 +292,13 @@ pub fn finish(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
         }
     }
     done
+}
+
+fn pending(at: &AssistantHome, key: &str) -> Result<Option<String>> {
+    at.read(|tx| {
+        let value = tx.query_row("SELECT value FROM meta WHERE key = ?1", [key], |r| r.get(0)).optional()?;
+        Ok(value)
+    })
 }
 
 fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed> {
@@ -340,12 +350,22 @@ fn pages(at: &AssistantHome) -> Result<Refreshed> {
     }
 }
 
-/// The last record and the last turn.
-fn reached(tx: &Read) -> Result<(i64, i64)> {
+/// What tells whether a plan is still right: something may have been stored, or forgotten by another command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Reached {
+    record: i64,
+    turn: i64,
+    node: i64,
+    forgets: i64,
+}
+
+fn reached(tx: &Read) -> Result<Reached> {
     Ok(tx.query_row(
-        "SELECT (SELECT coalesce(max(record_no), 0) FROM records), (SELECT coalesce(max(turn_no), 0) FROM turns)",
+        "SELECT (SELECT coalesce(max(record_no), 0) FROM records), (SELECT coalesce(max(turn_no), 0) FROM turns),
+                (SELECT coalesce(max(node_no), 0) FROM nodes),
+                (SELECT count(*) FROM audit WHERE action = 'transcript.forget')",
         [],
-        |r| Ok((r.get(0)?, r.get(1)?)),
+        |r| Ok(Reached { record: r.get(0)?, turn: r.get(1)?, node: r.get(2)?, forgets: r.get(3)? }),
     )?)
 }
 

@@ -12,6 +12,8 @@ pub const CONFIG: RelPath = RelPath::literal("config.toml");
 pub const STATE: RelPath = RelPath::literal("state");
 /// The ledger.
 pub const RUNTIME_DB: RelPath = RelPath::literal("state/runtime.db");
+/// The last row of the audit chain, noted outside the ledger.
+pub const AUDIT_HEAD: RelPath = RelPath::literal("state/audit.head");
 /// What `connect` changed in the settings of other programs, so that it can be undone. If this file is lost,
 /// `disconnect` still works but may not restore the settings byte for byte.
 pub const CONNECTED: RelPath = RelPath::literal("state/connected.json");

@@ -1,13 +1,25 @@
 //! Locks between processes: `flock` on a file under `run/`. The system releases the lock when its holder dies, so a
-//! crash leaves no stale lock. Does not know what a lock protects.
+//! crash leaves no stale lock. A holder that lives and does not go on (it is suspended, or hangs) is waited for
+//! [`PATIENCE`] and then named; many that take turns are waited for longer. Does not know what a lock protects.
 
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{Home, RelPath, layout, rooted};
+use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
+
+/// How long one holder of a lock is waited for. No command of ours holds one that long.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a lock is waited for that passes from one holder to the next.
+const QUEUE: Duration = Duration::from_secs(60);
+
+/// The longest pause between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A held lock, released when dropped.
 #[derive(Debug)]
@@ -24,12 +36,13 @@ impl HomeLock {
         self.abandoned
     }
 
-    /// Marks the lock as held by making its file non-empty; dropping the lock empties it.
+    /// Marks the lock as held by writing the holder's process id and the time into its file; dropping the lock empties it.
     fn held(file: OwnedFd) -> HomeLock {
         let mut byte = [0u8; 1];
         let abandoned = rustix::io::pread(&file, &mut byte, 0).is_ok_and(|n| n > 0);
         // A full disk must not prevent locking; the mark is only a hint.
-        let _ = rustix::io::pwrite(&file, b"held", 0);
+        let mark = format!("{:<10} {:<20}", std::process::id(), Clock::System.boot().ms);
+        let _ = rustix::io::pwrite(&file, mark.as_bytes(), 0);
         HomeLock { file, abandoned }
     }
 }
@@ -41,24 +54,67 @@ impl Drop for HomeLock {
 }
 
 impl Home {
-    /// Waits for the lock `name`, without a time limit.
+    /// Waits for the lock `name`, at most [`PATIENCE`]; then `Busy`, with the holder's name.
     pub fn lock(&self, name: &str) -> Result<HomeLock> {
+        self.lock_within(name, PATIENCE)
+    }
+
+    /// [`Home::lock`] with a patience of its own.
+    pub fn lock_within(&self, name: &str, patience: Duration) -> Result<HomeLock> {
         let path = lock_path(name)?;
+        let began = Instant::now();
+        let mut until = began + patience;
+        let mut holder = self.holder(&path);
+        let mut pause = Duration::from_millis(1);
         loop {
-            if let Some(lock) = self.take(&path, FlockOperation::LockExclusive)? {
+            if let Some(lock) = self.take(&path)? {
                 return Ok(lock);
             }
+            if Instant::now() >= until {
+                let now = self.holder(&path);
+                if now == holder || began.elapsed() > QUEUE {
+                    return Err(self.held_by(&path));
+                }
+                (holder, until) = (now, Instant::now() + patience);
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE);
+        }
+    }
+
+    /// What a lock's holder wrote when it took it.
+    fn holder(&self, path: &RelPath) -> Option<String> {
+        String::from_utf8(self.read(path, 64).ok()??).ok()
+    }
+
+    /// The error that names the process which holds a lock.
+    fn held_by(&self, path: &RelPath) -> Error {
+        let seconds = PATIENCE.as_secs();
+        let written = self.holder(path);
+        let Some(pid) = written.and_then(|text| text.split_whitespace().next()?.parse::<u32>().ok()) else {
+            return Error::new(ErrorKind::Busy, format!("another process has held {path} for {seconds} seconds"))
+                .hint("run the command again when it has ended; nothing was changed");
+        };
+        let process = Process::of(pid);
+        let named = process.command.map_or_else(|| "another process".to_owned(), |command| format!("`{command}`"));
+        let error = Error::new(
+            ErrorKind::Busy,
+            format!("{named} (process {pid}) is changing the same files and has not ended for {seconds} seconds"),
+        );
+        match process.is_stopped {
+            true => error.hint(format!("it is suspended; let it go on (kill -CONT {pid}, or fg in its terminal) and run this again; nothing was changed")),
+            false => error.hint("run the command again when it has ended; nothing was changed"),
         }
     }
 
     /// Takes the lock `name` if it is free; `None` when it is held.
     pub fn try_lock(&self, name: &str) -> Result<Option<HomeLock>> {
-        self.take(&lock_path(name)?, FlockOperation::NonBlockingLockExclusive)
+        self.take(&lock_path(name)?)
     }
 
     /// `None`: the lock is held by another process, or the file was replaced while we waited and the lock protects
     /// nothing.
-    fn take(&self, path: &RelPath, how: FlockOperation) -> Result<Option<HomeLock>> {
+    fn take(&self, path: &RelPath) -> Result<Option<HomeLock>> {
         let (run, leaf) = match self.parent_of(path) {
             Ok(found) => found,
             // `run/` was deleted; locking must still work.
@@ -84,7 +140,7 @@ impl Home {
         if Mode::from_raw_mode(ours.st_mode) != rooted::FILE_MODE {
             rustix::fs::fchmod(&file, rooted::FILE_MODE).map_err(|e| self.fault("set the mode of", path, e))?;
         }
-        match rustix::io::retry_on_intr(|| rustix::fs::flock(&file, how)) {
+        match rustix::io::retry_on_intr(|| rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(e) => return Err(self.fault("lock", path, e)),
@@ -94,6 +150,30 @@ impl Home {
             Ok(_) | Err(Errno::NOENT) => Ok(None),
             Err(e) => Err(self.fault("lock", path, e)),
         }
+    }
+}
+
+/// What the system says about a process; nothing where it has no `/proc`.
+#[derive(Default)]
+struct Process {
+    command: Option<String>,
+    is_stopped: bool,
+}
+
+impl Process {
+    fn of(pid: u32) -> Process {
+        let about = |what: &str| std::fs::read(format!("/proc/{pid}/{what}")).ok();
+        let command = about("cmdline").map(|line| {
+            let words = line.split(|b| *b == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy);
+            // The program without its folder and what it does; more could be somebody's words.
+            let words: Vec<_> =
+                words.take(2).map(|word| word.rsplit('/').next().unwrap_or_default().to_owned()).collect();
+            words.join(" ").chars().filter(|c| !c.is_control()).take(60).collect::<String>()
+        });
+        // `1234 (name) T …`: the name may contain anything, so the state is behind the last parenthesis.
+        let state = about("stat").map(|text| String::from_utf8_lossy(&text).into_owned());
+        let is_stopped = state.and_then(|s| Some(s.rsplit_once(") ")?.1.starts_with(['T', 't']))).unwrap_or(false);
+        Process { command: command.filter(|c| !c.is_empty()), is_stopped }
     }
 }
 

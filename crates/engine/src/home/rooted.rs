@@ -109,6 +109,12 @@ impl Rooted {
         Ok(Rooted { dir, shown: self.shown.join(path.as_str()), resolver: self.resolver })
     }
 
+    /// Another handle of the same directory.
+    pub(super) fn again(&self) -> Result<Rooted> {
+        let dir = self.dir.try_clone().map_err(|e| Error::io("open", &self.shown, e))?;
+        Ok(Rooted { dir, shown: self.shown.clone(), resolver: self.resolver })
+    }
+
     /// The entry at a path, symlinks not followed; `None` when it is missing.
     pub fn stat(&self, path: &RelPath) -> Result<Option<Entry>> {
         Ok(self.lstat(path)?.map(|stat| entry(OsString::from(path.name()), &stat)))

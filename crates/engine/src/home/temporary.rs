@@ -98,8 +98,13 @@ pub(super) fn refuse_temporary(path: &RelPath) -> Result<()> {
     }
 }
 
+/// What SQLite puts beside a database that is made under a temporary name.
+const BESIDE: [&str; 3] = ["-journal", "-wal", "-shm"];
+
 pub(super) fn is_temporary(name: &OsStr) -> bool {
+    let whole = |name: &str| BESIDE.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name).to_owned();
     name.to_str()
-        .and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX))
+        .map(whole)
+        .and_then(|name| Some(name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.to_owned()))
         .is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|b| b.is_ascii_hexdigit()))
 }

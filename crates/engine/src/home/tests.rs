@@ -312,7 +312,14 @@ fn old_temporaries_are_swept_and_never_listed() {
     const HOUR: Millis = 60 * 60 * 1000;
     let (_dir, home) = new_home();
     let now = crate::clock::Clock::System.now();
-    let names = ["state/.hl-0123456789abcdef.tmp", "state/scratch/.hl-00000000000000ff.tmp"];
+    let names = [
+        "state/.hl-0123456789abcdef.tmp",
+        "state/scratch/.hl-00000000000000ff.tmp",
+        // What SQLite leaves beside a database that was being made under such a name.
+        "state/.hl-0123456789abcdef.tmp-journal",
+        "state/.hl-0123456789abcdef.tmp-wal",
+        "state/.hl-0123456789abcdef.tmp-shm",
+    ];
     let kept = ["state/.hl-short.tmp", "state/.hl-0123456789abcdef.db", "state/mine.tmp"];
     for name in names.iter().chain(&kept) {
         std::fs::write(home.root().join(name), "").unwrap();
@@ -321,7 +328,7 @@ fn old_temporaries_are_swept_and_never_listed() {
     assert!(home.write_new(&rel(names[0]), b"").is_err(), "nobody else may use such a name");
     assert_eq!(home.list(&rel("state/scratch")).unwrap(), []);
     assert_eq!(home.remove_temporaries(now).unwrap(), 0, "somebody may still be writing them");
-    assert_eq!(home.remove_temporaries(now + HOUR + 60_000).unwrap(), 2);
+    assert_eq!(home.remove_temporaries(now + HOUR + 60_000).unwrap(), names.len());
     for name in kept {
         assert!(home.root().join(name).exists(), "{name}");
     }
@@ -444,6 +451,19 @@ fn one_holder_at_a_time() {
     std::fs::create_dir(home.root().join("run/folder.lock")).unwrap();
     refused(home.try_lock("folder"), "is a directory");
     assert!(!outside.exists());
+}
+
+#[test]
+fn a_holder_that_does_not_go_on_is_named() {
+    let (_dir, home) = new_home();
+    let held = home.lock("files-main").unwrap();
+    let began = Instant::now();
+    let error = home.lock_within("files-main", Duration::from_millis(40)).unwrap_err();
+    assert!(began.elapsed() >= Duration::from_millis(40));
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert!(error.to_string().contains(&format!("(process {})", std::process::id())), "{error}");
+    drop(held);
+    assert!(!home.lock("files-main").unwrap().was_abandoned());
 }
 
 /// A file that is constantly exchanged for another is always read whole, as one or the other.

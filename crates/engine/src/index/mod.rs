@@ -125,6 +125,11 @@ impl Index {
         Index::create(path, ledger_id, busy, true)
     }
 
+    /// Opens what is there and makes nothing anew. `None`: there is none, or it is of another ledger or version.
+    pub fn open_as_it_is(path: &Path, ledger_id: &str, busy: Duration) -> Result<Option<Index>> {
+        Index::try_open(path, ledger_id, busy)
+    }
+
     /// Opens for reading only, if it exists and fits: for homes that cannot be written.
     pub fn open_read_only(path: &Path, ledger_id: &str) -> Result<Option<Index>> {
         let Ok(conn) = crate::sqlite::open_for_reading(path) else { return Ok(None) };

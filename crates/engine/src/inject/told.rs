@@ -26,6 +26,9 @@ const RESTORED: usize = 48 * 1024;
 /// The longest sentence that is compared as one.
 const SENTENCE: usize = 600;
 
+/// From how many words on the beginning of a line stands for all of it.
+const CUT: usize = 8;
+
 /// Where a line was told.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Source {
@@ -57,6 +60,8 @@ pub(super) struct Line {
     pub refs: Vec<String>,
     /// Its sentences that say something.
     sentences: Vec<Line>,
+    /// It is the beginning of something longer: it ends in an ellipsis.
+    cut: bool,
 }
 
 impl Line {
@@ -73,7 +78,8 @@ impl Line {
             .filter(|word| word.bytes().any(|b| b.is_ascii_digit()))
             .collect();
         let numbers = similarity::words(&numbers.join(" "));
-        Line { words: similarity::words(text), numbers, refs: Vec::new(), sentences: Vec::new() }
+        let cut = text.trim_end_matches(['.', ' ']).ends_with('…');
+        Line { words: similarity::words(text), numbers, refs: Vec::new(), sentences: Vec::new(), cut }
     }
 
     /// How much it says, in words.
@@ -86,10 +92,14 @@ impl Line {
         if self.words.len() < 2 || other.words.is_empty() {
             return false;
         }
+        let shared = similarity::shared(&self.words, &other.words);
+        // Of what was told up to an ellipsis the rest is a bracket away.
+        if other.cut && other.words.len() >= CUT && shared * 10 >= other.words.len() * 9 {
+            return true;
+        }
         if similarity::shared(&self.numbers, &other.words) < self.numbers.len() {
             return false;
         }
-        let shared = similarity::shared(&self.words, &other.words);
         let of_one = self.refs.iter().any(|r| other.refs.contains(r));
         // Two files of the memory are two matters, unless they say the same word for word.
         let file = |line: &Line| line.refs.iter().any(|id| id.contains(':'));
@@ -225,6 +235,16 @@ fn is_id(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_told_up_to_an_ellipsis_is_not_told_again_in_full() {
+        let cut = Line::of("the loader now reads each ledger file once and keeps its rows in a flat table of… [t5]");
+        let full = "the loader now reads each ledger file once and keeps its rows in a flat table of 90 entries, registered \
+                    by a loop of two lines [t5]";
+        assert!(Line::of(full).repeats(&cut));
+        assert!(!Line::of("the loader now reads each journal twice and drops its rows [t5]").repeats(&cut));
+        assert!(!Line::of(full).repeats(&Line::of("the loader now reads… [t5]")));
+    }
 
     #[test]
     fn a_line_that_says_less_in_other_words_is_a_repetition_and_one_that_says_more_is_none() {

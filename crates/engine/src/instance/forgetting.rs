@@ -9,8 +9,8 @@ use crate::scope::AgentId;
 use crate::tree::AssistantHome;
 use crate::verify;
 
-/// How often it is planned again where something is stored meanwhile.
-const ATTEMPTS: usize = 5;
+/// How often it is planned again where something is stored or forgotten meanwhile.
+const ATTEMPTS: usize = 8;
 
 impl Instance {
     /// Finds what has to go, with progress, and forgets it if `agree` says yes to it: out of ledger, files, index, logs
@@ -43,7 +43,7 @@ impl Instance {
             drop(lock);
             match carried_out {
                 Ok(saved_meanwhile) => {
-                    self.finish_forgetting(agent_no)?;
+                    self.finish_forgetting(agent_no, false)?;
                     self.settle(&at);
                     return Ok(ForgetReport { forgotten: true, saved_meanwhile, ..ForgetReport::from(&plan) });
                 }

@@ -1,6 +1,6 @@
 //! Bringing session stores in: read, indexed, distilled, shown.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use serde::Deserialize;
@@ -9,13 +9,15 @@ use super::Instance;
 use super::indexes::BUSY;
 use super::listener::{Progress, Task};
 use crate::capture::{Capture, Totals};
+use crate::clock::Millis;
 use crate::error::{Problem, Result};
 use crate::ledger::Audit;
 use crate::ledger::jobs::{self, JobKind};
+use crate::lifecycle::answer_told;
 use crate::program::{Form, Program};
 use crate::report::import::Imported;
 use crate::scope::AgentId;
-use crate::source::file::find;
+use crate::source::file::{find, is_a_file_of_its_own};
 use crate::worker;
 
 /// An import of more turns than this puts the index in order afterwards.
@@ -126,6 +128,14 @@ impl Instance {
             harness: Option<String>,
             agent: Option<String>,
             path: Option<String>,
+            told: Option<Told>,
+        }
+        /// Answers a hook told, which become turns once the store is read.
+        #[derive(Deserialize)]
+        struct Told {
+            session: String,
+            hook: String,
+            at: Millis,
         }
         let wanted: Wanted = serde_json::from_str(payload).unwrap_or_default();
         let Some(program) = wanted.harness.as_deref().and_then(|name| self.program(name)) else { return Ok(()) };
@@ -137,10 +147,15 @@ impl Instance {
         };
         let user_home = self.settings.user_home.as_deref();
         let mut capture = Capture::new(&self.ledger, None, actor, &self.scratch()?, user_home)?;
-        for path in stores.iter().filter(|path| Path::exists(path)) {
+        for path in stores.iter().filter(|path| is_a_file_of_its_own(path).is_ok()) {
             if let Some(form) = program.form(path) {
                 capture.store(program, &agent, path, form)?;
             }
+        }
+        if let Some(Told { session, hook, at }) = wanted.told {
+            capture.told_answers(program, &agent, &session, |payload| {
+                program.hook_call(&hook, payload, at).ok().flatten().as_ref().and_then(answer_told)
+            })?;
         }
         capture.finish().map(drop)
     }

@@ -20,6 +20,8 @@ impl Listener for Silent {}
 /// Something worth telling that is no error of the verb.
 #[derive(Debug)]
 pub enum Notice<'n> {
+    /// The home was in use and its ledger is not there any more: a new, empty one was made.
+    LedgerMadeAnew,
     /// What hooks left in the spool could not be stored now; it is tried again.
     SpoolLeft(&'n Error),
     /// Something forgotten is not gone everywhere yet; it is tried again.

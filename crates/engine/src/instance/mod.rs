@@ -11,6 +11,7 @@
 //! of all this is [`Engine`](crate::engine::Engine).
 
 mod appending;
+mod backing_up;
 mod compacting;
 mod contexts;
 mod distilling;
@@ -45,9 +46,11 @@ use crate::profile;
 use crate::program::Program;
 use crate::scope::{AgentId, AgentNo, SessionKey};
 use crate::transcript::read;
+use crate::verify::anchor;
 use crate::zone;
 
 pub use appending::{Appending, LONGEST_LINE};
+pub use backing_up::put_back;
 pub use contexts::ContextRequest;
 pub use importing::Source;
 pub use indexes::{Lent, unknown_agent};
@@ -69,10 +72,21 @@ pub struct Instance {
     pub(crate) listener: Arc<dyn Listener>,
     /// The home cannot be written: nothing is stored and nothing is brought up to date.
     pub(crate) read_only: bool,
+    /// Whether the end of the audit chain is noted when this is dropped.
+    notes_the_end: bool,
     /// Indexes that nobody uses at the moment.
     idle: Mutex<Vec<Index>>,
     /// The model that places texts in space, once it was asked for; or why there is none.
     model: OnceLock<Result<Arc<dyn Embedder>>>,
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // A hook has no time for it; whoever comes next notes what it wrote, too.
+        if self.notes_the_end && self.ledger.has_written() {
+            let _ = anchor::put(&self.home, &self.ledger);
+        }
+    }
 }
 
 impl Instance {

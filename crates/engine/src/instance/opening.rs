@@ -9,11 +9,11 @@ use super::{Instance, Settings};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::forget;
-use crate::home::{Home, HomeOptions, layout};
+use crate::home::{Home, HomeOptions, Kind, Place, RelPath, layout};
 use crate::ledger::{Ledger, Open};
 use crate::program::Program;
 use crate::scope::AgentNo;
-use crate::tree::AssistantHome;
+use crate::tree::{AssistantHome, LARGEST_FILE};
 
 /// What a home is opened with.
 #[derive(Clone)]
@@ -155,6 +155,7 @@ impl Instance {
     fn whole(home: Home, options: Options, read_only: bool) -> Result<Instance> {
         let path = home.file_path(&layout::RUNTIME_DB)?;
         let how = if read_only { Open::ReadOnly } else { Open::Full };
+        let lost = !read_only && !path.exists() && had_a_ledger(&home)?;
         if !read_only {
             // Made by us first, so that it and the logs SQLite puts beside it are private from the first byte on.
             if !path.exists() {
@@ -168,11 +169,24 @@ impl Instance {
                 .hint("it is left as it is; put a copy of it back from your backup, or move it away and run ⟨up⟩"),
             _ => e,
         })?;
-        Instance::of(home, ledger, options, read_only)
+        if lost {
+            ledger.note_made_anew("opening")?;
+            options.listener.notice(&Notice::LedgerMadeAnew);
+        }
+        let mut instance = Instance::of(home, ledger, options, read_only)?;
+        instance.notes_the_end = !read_only;
+        Ok(instance)
     }
 
     fn of(home: Home, ledger: Ledger, options: Options, read_only: bool) -> Result<Instance> {
         let settings = (options.settings)(&home)?;
+        let ledger = match read_only {
+            true => ledger,
+            false => {
+                let place = Place::of(&home, &layout::RUNTIME_DB, ledger.path())?;
+                ledger.held_at(move || place.check())
+            }
+        };
         Ok(Instance {
             home,
             ledger,
@@ -180,6 +194,7 @@ impl Instance {
             programs: options.programs,
             listener: options.listener,
             read_only,
+            notes_the_end: false,
             idle: Mutex::default(),
             model: OnceLock::new(),
         })
@@ -192,15 +207,16 @@ impl Instance {
             self.listener.notice(&Notice::SpoolLeft(&e));
         }
         for agent_no in forget::unfinished(&self.ledger)? {
-            if let Err(e) = self.finish_forgetting(agent_no) {
+            if let Err(e) = self.finish_forgetting(agent_no, true) {
                 self.listener.notice(&Notice::ForgettingLeft(&e));
             }
         }
         Ok(self)
     }
 
-    /// Takes what an agent's `forget` took out of the ledger out of files, index, logs and backups.
-    pub fn finish_forgetting(&self, agent_no: AgentNo) -> Result<()> {
+    /// Takes what an agent's `forget` took out of the ledger out of files, index, logs and backups. What fails is tried
+    /// again by the next command, or, with `pause`, by one in ten minutes.
+    pub fn finish_forgetting(&self, agent_no: AgentNo, pause: bool) -> Result<()> {
         let mut known = self.agents()?.into_iter();
         let Some(agent) = known.find(|a| self.agent_no(a).is_ok_and(|no| no == Some(agent_no))) else {
             return Ok(());
@@ -208,15 +224,40 @@ impl Instance {
         let zone = self.settings.zone.clone();
         let at = AssistantHome::create(&self.home, &self.ledger, &agent, agent_no, "cli forget", zone)?;
         let mut index = if self.index_path()?.exists() { Some(self.index()?) } else { None };
-        forget::finish(&at, index.as_deref_mut()).map(drop).map_err(|e| {
-            e.hint("it is gone from the ledger; the rest is done by a command in ten minutes, or by running this again")
-        })
+        forget::finish(&at, index.as_deref_mut(), pause)
+            .map(drop)
+            .map_err(|e| e.hint("it is gone from the ledger; the next command does the rest"))
     }
 
     /// The search index's file.
     pub fn index_path(&self) -> Result<PathBuf> {
         self.home.file_path(&layout::INDEX_DB)
     }
+}
+
+/// Whether there is something in the home that only a ledger makes: an index, a log of the ledger, a backup, a page with
+/// a managed block.
+fn had_a_ledger(home: &Home) -> Result<bool> {
+    let list = |path: &RelPath| match home.list(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        listed => listed,
+    };
+    let made = |name: &str| name.starts_with("runtime") || name.starts_with("index") || name == "connected.json";
+    let state = list(&layout::STATE)?;
+    if state.iter().any(|e| e.kind == Kind::File && e.name.to_str().is_some_and(made))
+        || list(&layout::BACKUPS)?.iter().any(|e| e.kind == Kind::File)
+    {
+        return Ok(true);
+    }
+    for agent in list(&layout::WORKSPACES)? {
+        let Some(name) = agent.name.to_str().filter(|_| agent.kind == Kind::Directory) else { continue };
+        let page = layout::WORKSPACES.join(name)?.join(layout::MEMORY_HEAD.as_str())?;
+        let text = home.read(&page, LARGEST_FILE).ok().flatten().unwrap_or_default();
+        if memchr::memmem::find(&text, b"<!-- heirloom:").is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn no_memory(home: &Path) -> Error {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Instance;
+use crate::clock::rfc3339;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Role;
 use crate::ledger::Read;
@@ -73,6 +74,13 @@ impl Instance {
         wrong.extend(self.without_model().map(|e| format!("found by words only: {}", with_next_step(e, ": "))));
         if jobs.dead > 0 {
             wrong.push(format!("{} failed for good: {}", counted(jobs.dead, "job"), See::new("audit list")));
+        }
+        if let Some(at) = self.ledger.made_anew()? {
+            wrong.push(format!(
+                "state/runtime.db was gone on {} and was made anew; what was said before is only in a backup: {}",
+                &rfc3339(at)[..10],
+                See::new("restore")
+            ));
         }
         let findings = self.home.findings_at_a_glance();
         wrong.extend(findings.iter().map(|f| format!("{}: {} ({})", f.path.display(), f.what, f.fix)));

@@ -3,30 +3,62 @@
 use std::time::Instant;
 
 use super::Instance;
+use super::indexes::BUSY;
 use super::listener::{Progress, Task};
 use crate::error::Result;
+use crate::index::Index;
 use crate::report::verify::VerifyReport;
 use crate::scope::AgentId;
+use crate::see::worded;
 use crate::transcript::read;
-use crate::verify::{self, Finding, Severity};
+use crate::verify::{self, Finding, Severity, anchor};
 
 impl Instance {
+    /// The search index as it is, or what is wrong with it: here it is not made anew.
+    fn index_to_verify(&self) -> Result<(Option<Index>, Option<String>)> {
+        let path = self.index_path()?;
+        if !path.exists() {
+            return Ok((None, None));
+        }
+        let lost = |what: String| Some(worded(&format!("{what}; ⟨reindex⟩ makes it anew")));
+        let opened = match self.read_only {
+            true => Index::open_read_only(&path, self.ledger.id()),
+            false => Index::open_as_it_is(&path, self.ledger.id(), BUSY),
+        };
+        Ok(match opened {
+            Ok(Some(index)) => (Some(index), None),
+            Ok(None) => (None, lost("it cannot be read, or is of another ledger or version".into())),
+            Err(e) => (None, lost(format!("it cannot be read: {e}"))),
+        })
+    }
+
     /// Recomputes every digest, chain and reference, with progress, and repairs nothing. What is set aside is counted for
     /// one agent.
     pub fn verify(&self, agent: &AgentId, actor: &str) -> Result<VerifyReport> {
         let started = Instant::now();
         self.listener.progress(Progress::Begin(Task::Verifying, verify::bytes_to_check(&self.ledger)?));
-        let index = if self.index_path()?.exists() { self.index().ok() } else { None };
-        let report = verify::verify(&self.ledger, index.as_deref(), &mut |bytes| {
+        let (index, lost) = self.index_to_verify()?;
+        let report = verify::verify(&self.ledger, index.as_ref(), &mut |bytes| {
             self.listener.progress(Progress::Done(bytes));
         });
-        self.listener.progress(Progress::End);
         let mut report = report?;
-        // What is wrong with the ledger may be in the way of looking at files; then that is what counts.
-        let looked = self
-            .look_at_all(actor)
-            .and_then(|all| all.iter().try_for_each(|(at, _)| verify::files::files(at, index.as_deref(), &mut report)));
-        if let Err(e) = looked {
+        report.findings.extend(lost.map(|what| Finding { severity: Severity::Stale, subject: "index".into(), what }));
+        verify::said(&self.ledger, &self.programs, &mut report)?;
+        self.listener.progress(Progress::End);
+        if let Some(what) = self.ledger.read(|tx| anchor::broken(&self.home, tx))? {
+            report.findings.push(Finding { severity: Severity::Damaged, subject: "audit".into(), what });
+        }
+        // Looked at as they are: to take a deleted file out of the table would be to hide that it is gone. What is wrong
+        // with the ledger may be in the way of looking at files; then that is what counts.
+        let mut look = || -> Result<()> {
+            for agent in self.agents()? {
+                if let Some(at) = self.assistant_as_it_is(&agent, actor)? {
+                    verify::files::files(&at, index.as_ref(), self.read_only, &mut report)?;
+                }
+            }
+            Ok(())
+        };
+        if let Err(e) = look() {
             report.findings.push(Finding { severity: Severity::Stale, subject: "files".into(), what: e.to_string() });
         }
         let set_aside = self.ledger.read(|tx| match read::agent_no(tx, agent)? {

@@ -18,7 +18,11 @@ const TARGET_RAW: usize = 128 * 1024;
 /// zstd level. 6 would save another 9 % of the blocks and cost a quarter of the import speed (measured).
 const LEVEL: i32 = 3;
 
-/// The largest block, in bytes, that is ever opened: one oversized record and its texts.
+/// The largest record with its texts, in bytes. A block holds little more than one such record.
+pub const LARGEST_RECORD: usize = 128 << 20;
+
+/// A longer block, in bytes, is opened only if its frame says the same length. Since November 2026 none is made: rows of
+/// other programs' databases used to be kept in one piece, however long they were.
 const MAX_RAW: usize = 256 << 20;
 
 /// The position of bytes: which block of a [`Packer`], and where in it.
@@ -174,11 +178,11 @@ fn read(tx: &Read, block_no: BlockNo, raw: &mut Vec<u8>) -> Result<()> {
     let Some(row) = rows.next()? else {
         return Err(Error::damaged(format!("block {block_no} is missing")));
     };
+    let data = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
     let length = usize::try_from(row.get::<_, i64>(0)?)
         .ok()
-        .filter(|n| *n <= MAX_RAW)
+        .filter(|n| *n <= MAX_RAW || claimed_length(data) == Some(*n))
         .ok_or_else(|| Error::damaged(format!("block {block_no} has an impossible length")))?;
-    let data = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
     raw.clear();
     raw.reserve(length);
     let written = DECOMPRESSOR
@@ -237,8 +241,7 @@ pub fn unsqueeze(data: &[u8]) -> Result<Vec<u8>> {
     let failed = |e| Error::damaged("pending bytes do not decompress").because(e);
     // The frame declares its length; one that does not, or declares a large one, is streamed, so that no memory is
     // reserved for an untrusted length.
-    let claimed = zstd::zstd_safe::get_frame_content_size(data).ok().flatten().and_then(|n| usize::try_from(n).ok());
-    if let Some(length) = claimed.filter(|n| *n <= SMALL) {
+    if let Some(length) = claimed_length(data).filter(|n| *n <= SMALL) {
         let raw = decompress(data, length).map_err(failed)?;
         return if raw.len() == length { Ok(raw) } else { Err(Error::damaged("pending bytes are cut off")) };
     }
@@ -247,6 +250,11 @@ pub fn unsqueeze(data: &[u8]) -> Result<Vec<u8>> {
         .and_then(|decoder| decoder.take(MAX_RAW as u64).read_to_end(&mut raw))
         .map_err(failed)?;
     Ok(raw)
+}
+
+/// The length a frame declares for its contents.
+fn claimed_length(data: &[u8]) -> Option<usize> {
+    zstd::zstd_safe::get_frame_content_size(data).ok().flatten().and_then(|n| usize::try_from(n).ok())
 }
 
 fn zstd_failed(cause: std::io::Error) -> Error {

@@ -48,22 +48,23 @@ pub fn enqueue(tx: &Write, kind: JobKind, key: &str, payload: &str, not_before: 
     Ok(new > 0)
 }
 
-/// Claims the oldest job that is due or whose lease has expired.
+/// Claims the oldest job that is due or whose lease has expired. A lease that would last longer than any does was taken
+/// before the clock was set back.
 pub fn claim(tx: &Write, owner: &str) -> Result<Option<Job>> {
     let now = tx.now();
     // A job that keeps killing its workers becomes a dead letter, too.
     tx.prepare_cached(
         "UPDATE jobs SET state = 'dead', last_error = 'its workers never came back', lease_owner = NULL, lease_until = NULL
-         WHERE state = 'running' AND lease_until < ?1 AND attempts >= ?2",
+         WHERE state = 'running' AND (lease_until < ?1 OR lease_until > ?3) AND attempts >= ?2",
     )?
-    .execute([now, MAX_ATTEMPTS])?;
+    .execute([now, MAX_ATTEMPTS, now + LEASE_MS])?;
     let known: Vec<String> = JobKind::ALL.iter().map(|k| format!("'{}'", k.name())).collect();
     let row = tx
         .prepare_cached(&format!(
             "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_owner = ?1, lease_until = ?2
              WHERE job_no = (SELECT job_no FROM jobs
                              WHERE kind IN ({}) AND ((state = 'queued' AND not_before <= ?3)
-                                OR (state = 'running' AND lease_until < ?3))
+                                OR (state = 'running' AND (lease_until < ?3 OR lease_until > ?2)))
                              ORDER BY not_before, job_no LIMIT 1)
              RETURNING job_no, kind, payload, attempts",
             known.join(", ")
@@ -116,7 +117,11 @@ pub fn holds(tx: &Read, owner: &str) -> Result<bool> {
 
 /// Whether a worker let the lease of its job run out.
 pub fn has_expired(tx: &Read, now: Millis) -> Result<bool> {
-    Ok(tx.prepare_cached("SELECT 1 FROM jobs WHERE state = 'running' AND lease_until < ?1 LIMIT 1")?.exists([now])?)
+    Ok(tx
+        .prepare_cached(
+            "SELECT 1 FROM jobs WHERE state = 'running' AND (lease_until < ?1 OR lease_until > ?2) LIMIT 1",
+        )?
+        .exists([now, now + LEASE_MS])?)
 }
 
 /// The number of jobs in each state.

@@ -75,7 +75,12 @@ pub struct Ledger {
     how: Open,
     /// Something was written, so the cache is that of writing.
     has_written: AtomicBool,
+    /// Where its file has to be for a write to be acknowledged.
+    place: Option<Box<IsInPlace>>,
 }
+
+/// Whether the ledger's file is still the one its home names.
+type IsInPlace = dyn Fn() -> Result<()> + Send + Sync;
 
 /// A consistent view of the ledger; every statement of one closure sees the same state.
 pub struct Read<'a> {
@@ -158,6 +163,35 @@ impl Ledger {
             id,
             how,
             has_written: AtomicBool::new(false),
+            place: None,
+        })
+    }
+
+    /// The same ledger, which acknowledges nothing once its file is not at its place any more: `is_in_place` is asked before
+    /// and after every commit.
+    pub fn held_at(mut self, is_in_place: impl Fn() -> Result<()> + Send + Sync + 'static) -> Ledger {
+        self.place = Some(Box::new(is_in_place));
+        self
+    }
+
+    fn check_place(&self) -> Result<()> {
+        self.place.as_ref().map_or(Ok(()), |is_in_place| is_in_place())
+    }
+
+    /// Notes that this ledger was made in a home that had another one, which is gone.
+    pub fn note_made_anew(&self, actor: &str) -> Result<()> {
+        self.write(Audit::new(actor, "ledger.made_anew"), |tx| {
+            let now = tx.now().to_string();
+            Ok(tx.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('made_anew', ?1)", [now]).map(drop)?)
+        })
+    }
+
+    /// When it was made in a home that had another one.
+    pub fn made_anew(&self) -> Result<Option<Millis>> {
+        use rusqlite::OptionalExtension;
+        self.read(|tx| {
+            let at = tx.query_row("SELECT value FROM meta WHERE key = 'made_anew'", [], |r| r.get::<_, String>(0));
+            Ok(at.optional()?.and_then(|text| text.parse().ok()))
         })
     }
 
@@ -200,6 +234,7 @@ impl Ledger {
     /// Runs `f` in one write transaction and records the reason in the same one. An error from `f`, or from writing the
     /// audit row, rolls everything back.
     pub fn write<T>(&self, why: Audit, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
+        self.check_place()?;
         let mut conn = self.main();
         if !self.has_written.swap(true, Ordering::Relaxed) {
             conn.execute_batch(WRITING)?;
@@ -210,6 +245,8 @@ impl Ledger {
         let detail = std::mem::take(&mut write.detail);
         audit::append(&tx, self.clock.now(), why, detail)?;
         tx.commit()?;
+        // Committed into a file that is not the home's any more is not stored.
+        self.check_place()?;
         Ok(out)
     }
 
@@ -234,6 +271,22 @@ impl Ledger {
     /// The writing connection. A thread that panicked leaves no half transaction behind: dropping one rolls it back.
     fn main(&self) -> MutexGuard<'_, Connection> {
         self.main.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies the ledger as it is at one moment into a new file, through SQLite, while others read and write. Free space,
+    /// with what was deleted, is not copied.
+    pub fn copy_to(&self, path: &Path) -> Result<()> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let failed = |e| Error::io("make", path, e);
+        // SQLite fills an empty file, which keeps the mode it was created with.
+        let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+        self.main().execute("VACUUM INTO ?1", [path.to_string_lossy().as_ref()])?;
+        file.sync_all().map_err(failed)
+    }
+
+    /// Whether anything was written through this handle.
+    pub fn has_written(&self) -> bool {
+        self.has_written.load(Ordering::Relaxed)
     }
 
     /// Gives back memory that is held for speed only. Whoever uses the ledger at the moment is not waited for.
@@ -291,6 +344,16 @@ impl Write<'_> {
     pub fn note(&mut self, key: &str, value: impl Into<serde_json::Value>) {
         self.detail.insert(key.to_owned(), value.into());
     }
+}
+
+/// The number of the last audit row of a ledger that nobody has open; `Damaged` if its structure is not whole.
+pub fn last_row_of(path: &Path) -> Result<i64> {
+    let conn = open_for_reading(path)?;
+    let said: String = conn.query_row("PRAGMA integrity_check(1)", [], |r| r.get(0))?;
+    if said != "ok" {
+        return Err(Error::damaged(format!("{} is damaged: {said}", path.display())));
+    }
+    Ok(conn.query_row("SELECT coalesce(max(audit_no), 0) FROM audit", [], |r| r.get(0))?)
 }
 
 /// Turns on the write-ahead log. While several processes create a ledger at once, SQLite answers "locked" here without

@@ -17,7 +17,7 @@
 pub mod distillate;
 pub mod marks;
 mod node;
-mod roots;
+pub mod roots;
 pub mod tombstone;
 pub mod walk;
 

@@ -2,8 +2,8 @@
 //! thread (R6.7). Read by [`walk::roots`](super::walk::roots), which checks each against the nodes themselves.
 
 use crate::error::Result;
-use crate::ledger::Write;
 use crate::ledger::codes::CHUNK;
+use crate::ledger::{Read, Write};
 use crate::scope::NodeId;
 
 /// Adds a node that is not a chunk as a root.
@@ -24,6 +24,21 @@ pub(super) fn covered(tx: &Write, node: NodeId) -> Result<()> {
     )?
     .execute([node.0])?;
     Ok(())
+}
+
+/// Nodes that nothing condenses and that are in no list of such nodes, for [`verify`](crate::verify): searches would not
+/// find them.
+pub fn unlisted(tx: &Read) -> Result<Vec<NodeId>> {
+    let mut statement = tx.prepare(&format!(
+        "SELECT node_no FROM nodes n WHERE kind != {CHUNK} AND length(key) > 0
+           AND NOT EXISTS (SELECT 1 FROM flushes f WHERE f.flush_id = n.flush_id AND f.state = 'planned')
+           AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+                           WHERE e.child_no = n.node_no AND length(p.key) > 0)
+           AND NOT EXISTS (SELECT 1 FROM node_roots r WHERE r.thread_no = n.thread_no AND r.node_no = n.node_no)
+         ORDER BY node_no"
+    ))?;
+    let rows = statement.query_map([], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// A node whose text was forgotten covers nothing any more: its children may be roots again.

@@ -77,9 +77,11 @@ impl fmt::Display for Refused {
     }
 }
 
-/// The lease in force, if any: granted in this boot and not expired.
+/// The lease in force, if any: granted in this boot and not expired. One that would last longer than any grant does was
+/// made by another clock (a restored machine, a container) and has expired.
 pub fn live<'s>(state: &'s HeadState, now: &Boot) -> Option<&'s Lease> {
-    state.lease.as_ref().filter(|lease| lease.boot == now.id && now.ms < lease.until)
+    let longest = now.ms.saturating_add(LONGEST_TTL);
+    state.lease.as_ref().filter(|lease| lease.boot == now.id && now.ms < lease.until && lease.until <= longest)
 }
 
 /// The lease in force, if its owner is not `owner`.
@@ -190,6 +192,15 @@ mod tests {
         assert_eq!(live(&state, &rebooted), None);
         assert_eq!(acquire(&mut state, "bob", &rebooted, 100).unwrap().epoch, 2);
         assert_eq!(commit(&mut state, 1, 0, "ann", &rebooted).unwrap_err().to_string(), "bob is at work on it");
+    }
+
+    #[test]
+    fn a_lease_of_a_clock_that_was_ahead_has_run_out() {
+        let mut state = HeadState::default();
+        acquire(&mut state, "ann", &at(86_400_000), LONGEST_TTL).unwrap();
+        assert_eq!(live(&state, &at(5)), None);
+        assert_eq!(acquire(&mut state, "bob", &at(5), 100).unwrap().epoch, 2);
+        assert_eq!(acquire(&mut state, "ann", &at(6), 100).unwrap_err().by, "bob");
     }
 
     #[test]

@@ -100,6 +100,21 @@ pub fn unsound(tx: &Read) -> Result<Vec<String>> {
             out.push(format!("{subject} has other sections than the head"));
         }
     }
+    // The newest ones are kept, all up to a number, so it is known which there have to be.
+    let mut statement = tx.prepare(
+        "SELECT h.agent_no, h.head, h.revision, count(r.revision), coalesce(min(r.revision), 0), coalesce(max(r.revision), 0)
+         FROM heads h LEFT JOIN head_revisions r USING (agent_no, head) WHERE h.revision > 0 GROUP BY h.agent_no, h.head",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(r) = rows.next()? {
+        let (name, newest): (String, i64) = (r.get(1)?, r.get(2)?);
+        let (kept, first, last): (i64, i64, i64) = (r.get(3)?, r.get(4)?, r.get(5)?);
+        if last != newest {
+            out.push(format!("{name} has revision {newest}, and the newest that is kept is {last}"));
+        } else if first > (newest - shared::KEPT_REVISIONS + 1).max(1) {
+            out.push(format!("the revisions of {name} before {first} are gone ({kept} are kept)"));
+        }
+    }
     Ok(out)
 }
 

@@ -11,6 +11,7 @@ use crate::clock::{Millis, as_rfc3339};
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::scope::{AgentNo, SessionKey};
+use crate::tokens::tokens;
 
 /// A context that was given, printed as `x:17`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -100,6 +101,14 @@ impl Replayed {
         self.content.as_ref()?.get("block")?.as_str()
     }
 
+    /// Whether its row says the same as its content: what it was given for, and how long it is.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let Some(content) = &self.content else { return true };
+        let long = self.block().is_none_or(|block| tokens(block) as u64 == self.tokens);
+        let says = |field: &str, here: &str| content["request"][field].as_str().is_none_or(|there| there == here);
+        long && says("event", &self.event) && says("session", self.session.as_str())
+    }
+
     /// The ids its lines refer to, each once, with the part it is in; `heirloom expand` takes them.
     pub fn items(&self) -> Vec<(&str, &str)> {
         let parts = self.content.as_ref().and_then(|c| c.get("profile")?.as_array());
@@ -146,6 +155,28 @@ pub fn replay(tx: &Read, agent_no: AgentNo, id: ContextId) -> Result<Replayed> {
     let digest = content.as_ref().and_then(|content| content.get("digest")?.as_str().map(str::to_owned));
     let sound = content.as_ref().zip(digest).map(|(content, digest)| digest_of_content(&key, content) == digest);
     Ok(Replayed { content, sound, ..replayed })
+}
+
+/// Contexts that are not what was given, each with what is wrong, and how many are gone: their numbers are given once and
+/// none is ever removed.
+pub fn unsound(tx: &Read) -> Result<(Vec<(ContextId, String)>, u64)> {
+    let mut statement = tx.prepare("SELECT context_no, agent_no FROM contexts ORDER BY context_no")?;
+    let mut rows = statement.query([])?;
+    let (mut unsound, mut there) = (Vec::new(), 0u64);
+    while let Some(r) = rows.next()? {
+        let id = ContextId(r.get(0)?);
+        there += 1;
+        match replay(tx, r.get(1)?, id) {
+            Ok(replayed) if replayed.sound == Some(false) || !replayed.is_consistent() => {
+                unsound.push((id, "it is not what was given".to_owned()));
+            }
+            Ok(_) => {}
+            Err(e) => unsound.push((id, e.to_string())),
+        }
+    }
+    let given: Option<i64> =
+        tx.query_row("SELECT seq FROM sqlite_sequence WHERE name = 'contexts'", [], |r| r.get(0)).optional()?;
+    Ok((unsound, (given.unwrap_or(0).max(0) as u64).saturating_sub(there)))
 }
 
 /// The newest contexts of a session, or of all sessions, newest first, without their content; `before`: only those

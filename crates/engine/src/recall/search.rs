@@ -18,7 +18,7 @@ use super::compounds;
 use super::neighbours;
 use super::program::{self, Weights};
 use super::query::{Query, Term};
-use super::snippet::Scratch;
+use super::snippet::{Scratch, unnumbered};
 use super::terms::{
     DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, weigh, within,
 };
@@ -379,7 +379,8 @@ impl Ranking {
     /// The passage of a turn that shows why it was found, with matches marked.
     fn passage(&self, scratch: &Scratch, hit: &Hit) -> Result<String> {
         // Redact before cutting or marking: half of a credential would not be recognised (R14.2).
-        let text = redact(&hit.turn.text);
+        let said = unnumbered(&hit.turn.text);
+        let text = redact(&said);
         // A turn found by meaning, by time or as a neighbour seldom has a word to mark, and asking the engine costs
         // more than this check.
         let has_some = |text: &str| self.needles.iter().any(|needle| text.contains(needle.as_str()));

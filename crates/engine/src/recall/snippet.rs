@@ -3,6 +3,8 @@
 //! The full-text engine itself marks the matches, on a small table in memory, so the marks agree with what matched,
 //! stems and accents included.
 
+use std::borrow::Cow;
+
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -23,6 +25,21 @@ const MOST_PIECES: usize = 256;
 
 /// Words in a passage; the most the engine gives is 64.
 const PASSAGE_WORDS: i64 = 28;
+
+/// Without the numbers that programs put before the lines of a file they read: `  12→fn main() {`.
+pub fn unnumbered(text: &str) -> Cow<'_, str> {
+    let bare = |line: &str| -> Option<usize> {
+        let start = line.len() - line.trim_start_matches(' ').len();
+        let digits = line[start..].bytes().take_while(u8::is_ascii_digit).count();
+        let end = start + digits;
+        (digits > 0 && line[end..].starts_with('→')).then_some(end + '→'.len_utf8())
+    };
+    if text.lines().filter(|line| bare(line).is_some()).take(2).count() < 2 {
+        return Cow::Borrowed(text);
+    }
+    let lines: Vec<&str> = text.split('\n').map(|line| &line[bare(line).unwrap_or(0)..]).collect();
+    Cow::Owned(lines.join("\n"))
+}
 
 /// A small table with the index's tokenizer, used to cut passages. It is in the connection's temporary schema.
 pub struct Scratch<'c> {
@@ -260,6 +277,12 @@ fn tidy(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_lines_are_left_out() {
+        assert_eq!(unnumbered("  1→fn main() {\n 12→}\nend"), "fn main() {\n}\nend");
+        assert_eq!(unnumbered("3→4 is a step"), "3→4 is a step");
+    }
 
     fn of(text: &str, needles: &[&str]) -> String {
         plain(text, &needles.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>())

@@ -123,7 +123,7 @@ pub(super) fn of_turns(
             continue;
         }
         // Redact before cutting: half of a credential would not be recognised (R14.2).
-        let text = snippet::plain(&redact(&said), &ranking.needles);
+        let text = snippet::plain(&redact(&snippet::unnumbered(&said)), &ranking.needles);
         if tokens(&text) == 0 {
             continue;
         }

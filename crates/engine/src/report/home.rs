@@ -34,6 +34,13 @@ pub struct Adopted {
     pub adopted: bool,
 }
 
+/// A file that was deleted by hand and is back.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct Restored {
+    /// Its path.
+    pub restored: String,
+}
+
 /// The projects of an agent, the one last worked in first.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ProjectsReport {

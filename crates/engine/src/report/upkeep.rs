@@ -29,3 +29,26 @@ pub struct Reindexed {
     pub bytes: u64,
     pub seconds: f64,
 }
+
+/// A copy of the whole memory.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct BackedUp {
+    /// The folder it is in.
+    pub backup: String,
+    pub files: u64,
+    pub bytes: u64,
+    /// The last row of the audit chain in it.
+    pub audit_row: i64,
+    /// What could not be copied: links, pages in another program's folder.
+    pub left_out: Vec<String>,
+}
+
+/// A memory that was put back from a copy.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct PutBack {
+    pub home: String,
+    pub files: u64,
+    pub bytes: u64,
+    /// When the copy was taken.
+    pub of: String,
+}

@@ -12,7 +12,7 @@ use crate::memory::pending;
 use crate::render;
 use crate::see::See;
 use crate::tree::file_table::{self, Kind};
-use crate::tree::{AssistantHome, journal, revise};
+use crate::tree::{AssistantHome, journal, restore, revise};
 
 /// For so long words that were kept aside are mentioned.
 const NEWS_MS: Millis = 7 * 24 * 3_600_000;
@@ -55,6 +55,10 @@ impl VisibleReport {
             wrong.push(format!("{} is stored and not finished: {why}; the next command tries again", left.action));
         }
         let mut notes: Vec<String> = render::marker_faults(at)?.iter().map(ToString::to_string).collect();
+        notes.extend(at.read(|tx| restore::deleted_since(tx, at.agent_no, since, 3))?.into_iter().map(|path| {
+            let see = See::new(format!("restore {path}"));
+            format!("{path} was deleted by hand and is kept for 30 days: {see}")
+        }));
         notes.extend(kept.into_iter().map(|(no, path, why)| {
             let see = See::new(format!("show --revision {no}"));
             format!("words of yours in {path} were kept aside ({why}): {see}")

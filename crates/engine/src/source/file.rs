@@ -247,9 +247,25 @@ impl Pieces {
     }
 }
 
+/// Refuses a link in a program's folder: a symbolic one may lead to any file of the user, and so does a second hard
+/// link. Whoever can write there could have something else kept as a session (R14.3).
+pub fn is_a_file_of_its_own(path: &Path) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = path.symlink_metadata().map_err(|e| Error::io("look at", path, e))?;
+    if meta.is_symlink() {
+        return Err(Error::refused(format!("{} is a symbolic link, which is not followed here", path.display()))
+            .hint("name the file it points to: import PATH"));
+    }
+    if meta.is_file() && meta.nlink() > 1 {
+        return Err(Error::refused(format!("{} has a second hard link and is not read here", path.display()))
+            .hint("if it is a session, name it: import PATH"));
+    }
+    Ok(())
+}
+
 /// Files below `root` that `claims` accepts, sorted by time of change, so that originals come before their copies.
-/// Symbolic links to directories are not followed; files that vanish meanwhile are skipped; what cannot be read is
-/// returned as errors.
+/// Symbolic links are not followed: those to folders are skipped, those to files and files with a second hard link are
+/// errors. Files that vanish meanwhile are skipped; what cannot be read is returned as errors.
 pub fn find(root: &Path, claims: &dyn Fn(&Path) -> bool) -> (Vec<std::path::PathBuf>, Vec<Error>) {
     /// Deeper than any program's folders; bounds the walk in a loop of bind mounts.
     const MAX_DEPTH: usize = 12;
@@ -273,7 +289,15 @@ pub fn find(root: &Path, claims: &dyn Fn(&Path) -> bool) -> (Vec<std::path::Path
                     folders.push((path, depth + 1));
                 }
             } else if claims(&path) {
-                let Ok(meta) = std::fs::metadata(&path) else { continue };
+                match is_a_file_of_its_own(&path) {
+                    Ok(()) => {}
+                    Err(e) if e.kind() == ErrorKind::NotFound => continue,
+                    Err(e) => {
+                        errors.push(e);
+                        continue;
+                    }
+                }
+                let Ok(meta) = std::fs::symlink_metadata(&path) else { continue };
                 found.push((meta.modified().unwrap_or(std::time::UNIX_EPOCH), path));
             }
         }
@@ -325,6 +349,26 @@ mod tests {
                 ("line".into(), 3)
             ]
         );
+    }
+
+    #[test]
+    fn links_in_a_programs_folder_are_named_and_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, secret) = (dir.path().join("root"), dir.path().join("secret"));
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(&secret, "words of somebody\n").unwrap();
+        std::fs::write(root.join("own.jsonl"), "{}\n").unwrap();
+        std::os::unix::fs::symlink(&secret, root.join("linked.jsonl")).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("gone"), root.join("dangling.jsonl")).unwrap();
+        std::fs::hard_link(&secret, root.join("second.jsonl")).unwrap();
+        let (found, errors) = find(&root, &|path| path.extension().is_some());
+        assert_eq!(found, [root.join("own.jsonl")]);
+        let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        errors.sort();
+        assert_eq!(errors.len(), 3, "{errors:?}");
+        assert!(errors[0].contains("dangling.jsonl is a symbolic link"), "{errors:?}");
+        assert!(errors[1].contains("linked.jsonl is a symbolic link"), "{errors:?}");
+        assert!(errors[2].contains("second.jsonl has a second hard link"), "{errors:?}");
     }
 
     #[test]

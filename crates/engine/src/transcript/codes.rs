@@ -82,7 +82,8 @@ pub(super) fn as_kind<S: serde::Serializer>(kind: &TurnKind, to: S) -> Result<S:
     to.serialize_str(kind_name(*kind))
 }
 
-pub(super) fn class_code(class: RecordClass) -> i64 {
+/// The number of a class of record in the ledger.
+pub fn class_code(class: RecordClass) -> i64 {
     match class {
         RecordClass::Conversation => 0,
         RecordClass::Compaction => 1,

@@ -175,24 +175,50 @@ pub fn write_rows(
 ) -> Result<Written> {
     let mut written = Written::default();
     for stream in streams {
-        let place: Option<(i64, BlockNo, i64, bool)> = tx
-            .prepare_cached(
-                "SELECT length, block_no, block_offset, forgotten IS NOT NULL FROM records WHERE stream_no = ?1
-                 ORDER BY generation DESC, position DESC LIMIT 1",
-            )?
-            .query_row([stream.no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
-            .optional()?;
-        let Some((length, block, offset, forgotten)) = place else { continue };
-        if forgotten {
+        let places = newest_revision(tx, stream.no)?;
+        if places.is_empty() {
+            continue;
+        }
+        if places.iter().any(|place| place.forgotten) {
             written.forgotten += 1;
             continue;
         }
-        put(out, &opener.slice(tx, block, offset, length)?)?;
+        for Place { length, block, offset, .. } in places {
+            put(out, &opener.slice(tx, block, offset, length)?)?;
+            written.bytes += length as u64;
+            progress(length as u64);
+        }
         put(out, b"\n")?;
-        written.bytes += length as u64 + 1;
-        progress(length as u64);
+        written.bytes += 1;
     }
     Ok(written)
+}
+
+/// Where the bytes of a record are.
+struct Place {
+    length: i64,
+    block: BlockNo,
+    offset: i64,
+    forgotten: bool,
+}
+
+/// The records of a row's newest revision in order: one, or the pieces of a long row.
+fn newest_revision(tx: &Read, stream_no: StreamNo) -> Result<Vec<Place>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT length, block_no, block_offset, forgotten IS NOT NULL, coalesce(line, 1)
+         FROM records LEFT JOIN quarantine USING (record_no) WHERE stream_no = ?1
+         ORDER BY generation DESC, position DESC",
+    )?;
+    let mut rows = statement.query([stream_no])?;
+    let mut places = Vec::new();
+    while let Some(r) = rows.next()? {
+        places.push(Place { length: r.get(0)?, block: r.get(1)?, offset: r.get(2)?, forgotten: r.get(3)? });
+        if r.get::<_, i64>(4)? <= 1 {
+            break;
+        }
+    }
+    places.reverse();
+    Ok(places)
 }
 
 /// Writes only the records of a mixed stream that contain turns of one session; forgotten records are left out.

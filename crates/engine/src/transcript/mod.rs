@@ -18,7 +18,9 @@ pub(crate) mod twin;
 
 pub(crate) use append::StreamMoved;
 pub use append::{Appended, Fresh, append};
-pub use codes::{class_name, kind_name, kind_of as kind_from_code, role_name, role_of as role_from_code, role_parse};
+pub use codes::{
+    class_code, class_name, kind_name, kind_of as kind_from_code, role_name, role_of as role_from_code, role_parse,
+};
 pub use prepare::{After, Batch, Preparer, RecordBytes, Step, StreamAt};
 pub(crate) use runs::leave;
 pub use runs::{ClosedIdle, IDLE_MS, close_idle, end_session, end_told};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decoded, Fact, NewTurn, Placement, RecordClass};
-use crate::ledger::blocks::{Packed, Packer, Spot};
+use crate::ledger::blocks::{LARGEST_RECORD, Packed, Packer, Spot};
 use crate::scope::{AgentId, RecordNo};
 use crate::source::project::{ProjectRoot, project_root};
 
@@ -18,12 +18,22 @@ pub const KEY_LENGTH: usize = 16;
 
 /// The digest of a record's bytes under its own key. Without the key it reveals nothing about the bytes (R14.2).
 pub fn digest(key: &[u8], bytes: &[u8]) -> [u8; KEY_LENGTH] {
+    digest_of(hasher(key).update(bytes))
+}
+
+/// Hashes under a record's key, for bytes that come in parts.
+pub fn hasher(key: &[u8]) -> blake3::Hasher {
     let mut wide = [0u8; 32];
     for (i, b) in key.iter().take(KEY_LENGTH).enumerate() {
         wide[i] = *b;
         wide[i + KEY_LENGTH] = *b;
     }
-    let full = blake3::keyed_hash(&wide, bytes);
+    blake3::Hasher::new_keyed(&wide)
+}
+
+/// The digest of what was hashed.
+pub fn digest_of(hasher: &blake3::Hasher) -> [u8; KEY_LENGTH] {
+    let full = hasher.finalize();
     let mut out = [0u8; KEY_LENGTH];
     out.copy_from_slice(&full.as_bytes()[..KEY_LENGTH]);
     out
@@ -36,6 +46,8 @@ pub struct Origin {
     pub harness: &'static str,
     /// Whether this program's entry ids are unique across sessions.
     pub global_ids: bool,
+    /// The version of the program's decoder.
+    pub decoding: u32,
     pub form: OriginForm,
     /// Canonical path, or the name of the live stream.
     pub path: PathBuf,
@@ -166,6 +178,12 @@ impl Preparer {
         let spot = self.packer.push(bytes);
         let at = RecordBytes::New { position, length: bytes.len() as i64, spot, key, digest: digest(&key, bytes) };
         self.bytes += bytes.len() as u64;
+        // A few bytes of a compressed body can decode to any length, and a record and its texts share a block.
+        let texts: usize = decoded.turns.iter().map(|turn| turn.text.len()).sum();
+        if bytes.len().saturating_add(texts) > LARGEST_RECORD {
+            let reason = "it decodes to more than 128 MiB; its bytes are kept, it is not decoded";
+            return self.plan(at, line, Decoded::quarantined(reason));
+        }
         self.plan(at, line, decoded)
     }
 

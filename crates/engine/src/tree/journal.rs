@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::revise::{BY_COMMAND, Now, Patience, Revised};
-use super::{LARGEST_FILE, TreeLock, file_table};
+use super::{LARGEST_FILE, TreeLock, file_table, restore};
 use crate::document::{Document, Front};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{self, RelPath, Renamed};
@@ -196,7 +196,10 @@ impl TreeLock<'_> {
             for (path, now) in &touched {
                 match now {
                     Some((now, bytes)) => self.at.seen(tx, path, *now, bytes)?,
-                    None => file_table::gone(tx, self.at.agent_no, path.as_str())?,
+                    None => {
+                        file_table::gone(tx, self.at.agent_no, path.as_str())?;
+                        restore::removed(tx, self.at.agent_no, path.as_str())?;
+                    }
                 }
             }
             for step in &plan.steps {

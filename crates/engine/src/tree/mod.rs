@@ -12,6 +12,7 @@ pub mod bootstrap;
 pub mod file_table;
 pub mod journal;
 pub mod provenance;
+pub mod restore;
 pub mod revise;
 pub mod scan;
 

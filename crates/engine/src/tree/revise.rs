@@ -6,6 +6,7 @@
 use rusqlite::params;
 
 use super::file_table::Kind;
+use super::restore::{self, DELETED, LET_GO, PRESENT};
 use super::{AssistantHome, LARGEST_FILE, TreeLock, file_table};
 use crate::clock::{Clock, Millis, as_rfc3339};
 use crate::document::Document;
@@ -143,7 +144,8 @@ impl AssistantHome<'_> {
     pub fn keep_revision_in(&self, tx: &mut Write, path: &RelPath, bytes: &[u8], why: &str) -> Result<()> {
         tx.prepare_cached(
             "INSERT INTO file_revisions (agent_no, path, at, why, digest, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT (agent_no, path, digest) DO UPDATE SET at = excluded.at",
+             ON CONFLICT (agent_no, path, digest) DO UPDATE SET at = excluded.at,
+               why = CASE WHEN why = ?7 THEN excluded.why ELSE why END",
         )?
         .execute(params![
             self.agent_no,
@@ -151,7 +153,8 @@ impl AssistantHome<'_> {
             tx.now(),
             why,
             home::digest(bytes).as_slice(),
-            blocks::squeeze(bytes)?
+            blocks::squeeze(bytes)?,
+            PRESENT
         ])?;
         let item = matches!(
             file_table::classify(path),
@@ -172,7 +175,7 @@ impl AssistantHome<'_> {
             published: Some(now.digest),
         };
         file_table::store(tx, self.agent_no, path, what, &seen, &described)?;
-        Ok(())
+        restore::keep(tx, self.agent_no, path, what.0, bytes)
     }
 
     /// A path as shown to people.
@@ -185,9 +188,9 @@ impl AssistantHome<'_> {
 pub fn revisions(tx: &Read, agent_no: AgentNo, path: Option<&str>, limit: usize) -> Result<Vec<Revision>> {
     let mut statement = tx.prepare_cached(
         "SELECT revision_no, path, at, why, data FROM file_revisions
-         WHERE agent_no = ?1 AND (?2 IS NULL OR path = ?2) ORDER BY at DESC, revision_no DESC LIMIT ?3",
+         WHERE agent_no = ?1 AND (?2 IS NULL OR path = ?2) AND why NOT IN (?4, ?5) ORDER BY at DESC, revision_no DESC LIMIT ?3",
     )?;
-    let mut rows = statement.query(params![agent_no, path, limit as i64])?;
+    let mut rows = statement.query(params![agent_no, path, limit as i64, PRESENT, LET_GO])?;
     let mut out = Vec::new();
     while let Some(r) = rows.next()? {
         let bytes = blocks::unsqueeze(&r.get::<_, Vec<u8>>(4)?)?;
@@ -197,7 +200,7 @@ pub fn revisions(tx: &Read, agent_no: AgentNo, path: Option<&str>, limit: usize)
 }
 
 /// Revisions kept since a time because files were found changed: number, path and reason, newest first. Versions
-/// replaced by a command on request are left out.
+/// replaced by a command on request are left out, and so are files that were deleted.
 pub fn found_by_scan(
     tx: &Read,
     agent_no: AgentNo,
@@ -205,11 +208,13 @@ pub fn found_by_scan(
     limit: usize,
 ) -> Result<Vec<(RevisionNo, String, String)>> {
     let mut statement = tx.prepare_cached(
-        "SELECT revision_no, path, why FROM file_revisions WHERE agent_no = ?1 AND at >= ?2 AND why != ?3
-         ORDER BY at DESC, revision_no DESC LIMIT ?4",
+        "SELECT revision_no, path, why FROM file_revisions WHERE agent_no = ?1 AND at >= ?2
+           AND why NOT IN (?3, ?5, ?6, ?7) ORDER BY at DESC, revision_no DESC LIMIT ?4",
     )?;
     let rows = statement
-        .query_map(params![agent_no, since, BY_COMMAND, limit as i64], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+        .query_map(params![agent_no, since, BY_COMMAND, limit as i64, PRESENT, DELETED, LET_GO], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?))
+        })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

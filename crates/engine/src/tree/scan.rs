@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::{AssistantHome, LARGEST_FILE, file_table};
+use super::{AssistantHome, LARGEST_FILE, file_table, restore};
 use crate::clock::Clock;
 use crate::document::Document;
 use crate::error::{ErrorKind, Problem, Result};
@@ -68,6 +68,7 @@ pub fn scan(at: &AssistantHome) -> Result<Scanned> {
         at.write("catalogue.sweep", |tx| {
             let mut changes = Vec::new();
             for path in step {
+                restore::deleted(tx, at.agent_no, path)?;
                 file_table::gone(tx, at.agent_no, path)?;
                 let path = RelPath::parse(path)?;
                 if let Some((kind, _)) = file_table::classify(&path) {
@@ -87,6 +88,7 @@ pub fn scan(at: &AssistantHome) -> Result<Scanned> {
             pages::mark_each(tx, at.agent_no, &changes)
         })?;
     }
+    restore::make_up(at)?;
     Ok(out)
 }
 

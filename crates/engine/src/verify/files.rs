@@ -10,22 +10,23 @@ use crate::home;
 use crate::index::Index;
 use crate::scope::FileNo;
 use crate::tree::file_table::{self, Entry, Kind, State};
-use crate::tree::{AssistantHome, LARGEST_FILE, journal, scan};
+use crate::tree::{AssistantHome, LARGEST_FILE, journal, restore, scan};
 
-/// Checks one agent's files. A caller that may write has scanned first; if it may not, files changed by hand since the
-/// last command are reported here.
-pub fn files(at: &AssistantHome, index: Option<&Index>, report: &mut Report) -> Result<()> {
+/// Checks one agent's files, which are not scanned for it: nothing is changed. What people edited or added since the last
+/// command is theirs to do and no finding, except in a home that cannot be written (`read_only`), where no command takes
+/// it in. A file that is gone is named, with the way back.
+pub fn files(at: &AssistantHome, index: Option<&Index>, read_only: bool, report: &mut Report) -> Result<()> {
     let rows = at.read(|tx| file_table::all(tx, at.agent_no))?;
     for entry in &rows {
         report.files += 1;
-        if let Some(what) = against_row(at, entry)?
+        if let Some(what) = against_row(at, entry, read_only)?
             // A file that was just changed has another row by now.
             && at.read(|tx| file_table::at(tx, at.agent_no, &entry.path))?.is_some_and(|now| now.change_no == entry.change_no)
         {
             report.stale(at.shown(&entry.path), what);
         }
     }
-    unlisted(at, &rows, report)?;
+    unlisted(at, &rows, read_only, report)?;
     for act in at.read(|tx| journal::unfinished(tx, at.agent_no))? {
         let why = act.last_error.map_or(String::new(), |e| format!(", the last time because: {e}"));
         report.stale(
@@ -43,28 +44,36 @@ pub fn files(at: &AssistantHome, index: Option<&Index>, report: &mut Report) -> 
 }
 
 /// Compares a file with its row; returns what is wrong.
-fn against_row(at: &AssistantHome, entry: &Entry) -> Result<Option<String>> {
+fn against_row(at: &AssistantHome, entry: &Entry, read_only: bool) -> Result<Option<String>> {
     Ok(match at.files.read_with_stamp(&entry.path, LARGEST_FILE) {
         Ok(Some((bytes, _))) if home::digest(&bytes) == entry.digest => None,
-        Ok(Some(_)) => Some("has changed since it was last looked at; the next command takes it in".into()),
-        Ok(None) => Some("is in the catalogue and is not there; the next command takes it out".into()),
-        Err(e) if e.kind() == ErrorKind::NotFound => Some("is in the catalogue and is not there".into()),
+        Ok(Some(_)) => read_only.then(|| "has changed since it was last looked at".into()),
+        Ok(None) => Some(gone(at, entry)?),
+        Err(e) if e.kind() == ErrorKind::NotFound => Some(gone(at, entry)?),
         Err(e) => Some(format!("cannot be read: {e}")),
     })
 }
 
+fn gone(at: &AssistantHome, entry: &Entry) -> Result<String> {
+    Ok(match at.read(|tx| restore::has_copy(tx, at.agent_no, &entry.path))? {
+        true => format!("is gone; a copy is kept: ⟨restore {}⟩", entry.path),
+        false if entry.kind.is_rendered() => "is gone; the next command renders it again".into(),
+        false => "is gone, and no copy of it is kept".into(),
+    })
+}
+
 /// Files missing from the file table, and things in the tree that are no files.
-fn unlisted(at: &AssistantHome, rows: &[Entry], report: &mut Report) -> Result<()> {
+fn unlisted(at: &AssistantHome, rows: &[Entry], read_only: bool, report: &mut Report) -> Result<()> {
     let listed: HashSet<&str> = rows.iter().map(|e| e.path.as_str()).collect();
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     scan::look(at, &mut found, &mut problems)?;
     for problem in problems {
         report.stale(problem.place, problem.what);
     }
-    for (path, _) in found.iter().filter(|(path, _)| !listed.contains(path.as_str())) {
+    for (path, _) in found.iter().filter(|(path, _)| read_only && !listed.contains(path.as_str())) {
         let now = at.read(|tx| file_table::at(tx, at.agent_no, path))?;
         if now.is_none() && at.files.stat(path).ok().flatten().is_some() {
-            report.stale(at.shown(path), "is not in the catalogue; the next command takes it in");
+            report.stale(at.shown(path), "is not in the catalogue");
         }
     }
     Ok(())

@@ -1,9 +1,11 @@
 //! The summary DAG, recomputed: every invariant of R6.2, node by node (R4.6).
 //!
-//! One walk over the turns (made by the check of their texts), one over the nodes and one over the edges; a few dozen
-//! bytes are kept of each. A finding names the node, what is wrong with it, and what is not affected.
+//! One walk over the turns (made by the check of their texts), one over the nodes and one over the edges. Four bytes are
+//! kept of each turn and a few hundred of each node; what else is asked of a turn is looked up. A finding names the node, what is wrong with it, and what is not affected.
 
 use std::collections::{HashMap, HashSet};
+
+use rusqlite::OptionalExtension;
 
 use super::Report;
 use crate::error::Result;
@@ -13,13 +15,22 @@ use crate::lineage::{Kind, digest_of};
 use crate::scope::{AgentNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use crate::tokens::tokens;
 
-/// The tokens of each turn, from the walk over the turns.
+/// The tokens of each turn, from the walk over the turns: numbers of turns are dense, so they are kept by the thousand.
 #[derive(Default, Debug)]
-pub struct Lengths(HashMap<TurnId, u32>);
+pub struct Lengths(HashMap<i64, Vec<u32>>);
+
+/// How many turns share an entry of the table.
+const TOGETHER: i64 = 1024;
 
 impl Lengths {
     pub fn add(&mut self, turn: TurnId, text: &str) {
-        self.0.insert(turn, tokens(text) as u32);
+        let some = self.0.entry(turn.0.div_euclid(TOGETHER)).or_insert_with(|| vec![0; TOGETHER as usize]);
+        some[turn.0.rem_euclid(TOGETHER) as usize] = tokens(text) as u32;
+    }
+
+    fn of(&self, turn: TurnId) -> u32 {
+        let some = self.0.get(&turn.0.div_euclid(TOGETHER));
+        some.map_or(0, |some| some[turn.0.rem_euclid(TOGETHER) as usize])
     }
 }
 
@@ -32,34 +43,47 @@ struct Turn {
     forgotten: bool,
 }
 
-/// All turns, by number and by lane.
-struct Turns {
-    by_number: Vec<Turn>,
-    by_lane: Vec<Turn>,
+/// The turns, looked up by number and by lane.
+struct Turns<'t> {
+    tx: &'t Read<'t>,
 }
 
-impl Turns {
-    fn read(tx: &Read) -> Result<Turns> {
-        let mut statement =
-            tx.prepare("SELECT turn_no, session_no, lane_no, forgotten IS NOT NULL FROM turns ORDER BY turn_no")?;
-        let rows = statement
-            .query_map([], |r| Ok(Turn { no: r.get(0)?, session: r.get(1)?, lane: r.get(2)?, forgotten: r.get(3)? }))?;
-        let by_number: Vec<Turn> = rows.collect::<rusqlite::Result<_>>()?;
-        let mut by_lane = by_number.clone();
-        by_lane.sort_by_key(|t| (t.lane, t.no));
-        Ok(Turns { by_number, by_lane })
+impl Turns<'_> {
+    fn find(&self, no: TurnId) -> Result<Option<Turn>> {
+        let mut statement = self.tx.prepare_cached(
+            "SELECT turn_no, session_no, lane_no, forgotten IS NOT NULL FROM turns WHERE turn_no = ?1",
+        )?;
+        Ok(statement.query_row([no], turn).optional()?)
     }
 
-    fn find(&self, no: TurnId) -> Option<&Turn> {
-        self.by_number.binary_search_by_key(&no, |t| t.no).ok().map(|at| &self.by_number[at])
+    /// Visits the turns of a lane in a range.
+    fn within(&self, lane: LaneNo, range: (TurnId, TurnId), mut each: impl FnMut(Turn)) -> Result<()> {
+        let mut statement = self.tx.prepare_cached(
+            "SELECT turn_no, session_no, lane_no, forgotten IS NOT NULL FROM turns
+             WHERE lane_no = ?1 AND turn_no BETWEEN ?2 AND ?3 ORDER BY turn_no",
+        )?;
+        let mut rows = statement.query((lane, range.0, range.1))?;
+        while let Some(r) = rows.next()? {
+            each(turn(r)?);
+        }
+        Ok(())
     }
 
-    /// The turns of a lane in a range.
-    fn within(&self, lane: LaneNo, range: (TurnId, TurnId)) -> &[Turn] {
-        let first = self.by_lane.partition_point(|t| (t.lane, t.no) < (lane, range.0));
-        let last = self.by_lane.partition_point(|t| (t.lane, t.no) <= (lane, range.1));
-        &self.by_lane[first..last.max(first)]
+    /// Visits all turns.
+    fn each(&self, mut each: impl FnMut(Turn)) -> Result<()> {
+        let mut statement = self
+            .tx
+            .prepare("SELECT turn_no, session_no, lane_no, forgotten IS NOT NULL FROM turns ORDER BY turn_no")?;
+        let mut rows = statement.query([])?;
+        while let Some(r) = rows.next()? {
+            each(turn(r)?);
+        }
+        Ok(())
     }
+}
+
+fn turn(r: &rusqlite::Row) -> rusqlite::Result<Turn> {
+    Ok(Turn { no: r.get(0)?, session: r.get(1)?, lane: r.get(2)?, forgotten: r.get(3)? })
 }
 
 /// What is kept of a node: its content is checked once and not kept.
@@ -88,7 +112,7 @@ const NEXT: &str = "the turns it was made of are not touched: ⟨expand⟩";
 /// Checks all nodes, edges and compactions.
 pub fn lineage(tx: &Read, lengths: &Lengths, report: &mut Report) -> Result<()> {
     let agents = sessions(tx)?;
-    let turns = Turns::read(tx)?;
+    let turns = Turns { tx };
     let nodes = nodes(tx, report)?;
     report.nodes = nodes.len() as u64;
     let edges = edges(tx, &nodes, report)?;
@@ -96,13 +120,16 @@ pub fn lineage(tx: &Read, lengths: &Lengths, report: &mut Report) -> Result<()> 
     for (no, node) in &nodes {
         placed(*no, node, &agents, &merged, report);
         match node.kind {
-            Kind::Chunk => chunk(*no, node, &turns, lengths, report),
+            Kind::Chunk => chunk(*no, node, &turns, lengths, report)?,
             _ => parent(*no, node, &nodes, &edges, &merged, report),
         }
         items(tx, *no, node, &turns, &agents, report)?;
     }
+    for no in crate::lineage::roots::unlisted(tx)? {
+        damaged(report, no, "nothing condenses it and it is in no list of such nodes");
+    }
     acyclic(&nodes, &edges, report);
-    lanes(&nodes, &turns, report);
+    lanes(&nodes, &turns, report)?;
     compactions(tx, &nodes, &turns, report)
 }
 
@@ -290,9 +317,9 @@ fn placed(
     }
 }
 
-fn chunk(no: NodeId, node: &Seen, turns: &Turns, lengths: &Lengths, report: &mut Report) {
+fn chunk(no: NodeId, node: &Seen, turns: &Turns, lengths: &Lengths, report: &mut Report) -> Result<()> {
     for end in [node.turns.0, node.turns.1] {
-        match turns.find(end) {
+        match turns.find(end)? {
             None => damaged(report, no, format!("its turn {end} does not exist")),
             Some(t) if Some(t.lane) != node.lane || Some(t.session) != node.session => {
                 damaged(report, no, format!("its turn {end} is of another session or lane"));
@@ -300,13 +327,13 @@ fn chunk(no: NodeId, node: &Seen, turns: &Turns, lengths: &Lengths, report: &mut
             _ => {}
         }
     }
-    let Some(lane) = node.lane else { return };
+    let Some(lane) = node.lane else { return Ok(()) };
     let (mut count, mut words, mut forgotten) = (0, 0, false);
-    for turn in turns.within(lane, node.turns) {
+    turns.within(lane, node.turns, |turn| {
         count += 1;
-        words += i64::from(lengths.0.get(&turn.no).copied().unwrap_or(0));
+        words += i64::from(lengths.of(turn.no));
         forgotten |= turn.forgotten;
-    }
+    })?;
     if count != node.count {
         damaged(report, no, format!("it covers {count} turns and says it covers {}", node.count));
     }
@@ -314,6 +341,7 @@ fn chunk(no: NodeId, node: &Seen, turns: &Turns, lengths: &Lengths, report: &mut
     if node.stands && !forgotten && node.source_tokens > words {
         damaged(report, no, format!("its turns have {words} tokens and it says they have {}", node.source_tokens));
     }
+    Ok(())
 }
 
 fn parent(
@@ -386,7 +414,7 @@ fn items(
     report: &mut Report,
 ) -> Result<()> {
     for id in &node.items {
-        let Some(turn) = turns.find(*id) else {
+        let Some(turn) = turns.find(*id)? else {
             damaged(report, no, format!("an item of it came from {id}, which does not exist"));
             continue;
         };
@@ -438,7 +466,7 @@ fn acyclic(nodes: &HashMap<NodeId, Seen>, edges: &Edges, report: &mut Report) {
 
 /// Checks that the chunks of a lane are contiguous: no turn in two of them, none left out between the first and the
 /// last.
-fn lanes(nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) {
+fn lanes(nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) -> Result<()> {
     let mut lanes: HashMap<LaneNo, Vec<(TurnId, TurnId, NodeId)>> = HashMap::new();
     for (no, node) in nodes.iter().filter(|(_, n)| n.kind == Kind::Chunk && n.stands) {
         if let Some(lane) = node.lane {
@@ -460,8 +488,8 @@ fn lanes(nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) {
     // One walk over all turns, with the current chunk of each lane.
     let mut at: HashMap<LaneNo, usize> = HashMap::new();
     let mut missing: HashMap<LaneNo, (TurnId, u64)> = HashMap::new();
-    for turn in &turns.by_number {
-        let Some(chunks) = lanes.get(&turn.lane) else { continue };
+    turns.each(|turn| {
+        let Some(chunks) = lanes.get(&turn.lane) else { return };
         let at = at.entry(turn.lane).or_default();
         while chunks.get(*at).is_some_and(|(_, last, _)| *last < turn.no) {
             *at += 1;
@@ -471,13 +499,14 @@ fn lanes(nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) {
         if !covered && between && !turn.forgotten {
             missing.entry(turn.lane).or_insert((turn.no, 0)).1 += 1;
         }
-    }
+    })?;
     for (lane, (first, n)) in missing {
         report.damaged(
             format!("lane {lane}"),
             format!("{n} turns from {first} on are in no chunk, and later ones are; ⟨show {first}⟩ has the words"),
         );
     }
+    Ok(())
 }
 
 fn compactions(tx: &Read, nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) -> Result<()> {
@@ -490,7 +519,7 @@ fn compactions(tx: &Read, nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: 
         let (no, session, lane): (i64, SessionNo, LaneNo) = (r.get(0)?, r.get(1)?, r.get(2)?);
         let until: TurnId = r.get(4)?;
         let subject = format!("compaction {no}");
-        match turns.find(until) {
+        match turns.find(until)? {
             // A compaction before the first turn.
             None if until.0 == 0 => {}
             None => report.damaged(&subject, format!("it ends at {until}, which does not exist")),
@@ -502,8 +531,10 @@ fn compactions(tx: &Read, nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: 
         match serde_json::from_str::<Vec<TurnId>>(&r.get::<_, String>(5)?) {
             Err(e) => report.damaged(&subject, format!("what it preserved cannot be read: {e}")),
             Ok(kept) => {
-                for turn in kept.iter().filter(|t| turns.find(**t).is_none()) {
-                    report.damaged(&subject, format!("it preserved {turn}, which does not exist"));
+                for turn in kept {
+                    if turns.find(turn)?.is_none() {
+                        report.damaged(&subject, format!("it preserved {turn}, which does not exist"));
+                    }
                 }
             }
         }

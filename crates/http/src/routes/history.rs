@@ -40,6 +40,10 @@ struct AuditQuery {
 fn audit(asked: &Asked, query: AuditQuery) -> Answer<Page<Entry>> {
     let size = page::size(query.limit)?;
     let before = page::key::<i64>("audit", query.cursor.as_deref())?;
-    let found = asked.engine.audit(before, size + 1)?.audit;
+    let mut found = asked.engine.audit(before, size + 1)?.audit;
+    if !asked.asker.is_local() {
+        // What belongs to no agent may name things of all of them.
+        found.iter_mut().filter(|row| row.agent.is_none()).for_each(|row| row.detail = serde_json::json!({}));
+    }
     Ok(page::of_more("audit", found, size, |row| row.no))
 }

@@ -76,6 +76,10 @@ fn import(asked: &Asked, body: ImportBody) -> Answer<Imported> {
     if !body.paths.is_empty() && !asked.asker.is_local() {
         return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may name files", "leave out paths"));
     }
+    if !asked.asker.is_local() && asked.engine.agent() != asked.api.0.parts.engine.agent() {
+        // The programs' sessions are the home's own agent's: another one's token must not bring them where it can read them.
+        return Err(Problem::of(Wrong::Forbidden, "sessions of programs are imported for the home's own agent", ""));
+    }
     let request = ImportRequest { programs: body.programs, paths: body.paths };
     Ok((asked.api.0.parts.import)(&asked.engine, request)?)
 }

@@ -76,7 +76,7 @@ const ERRAND: &str =
     master dev develop branch trunk remote origin latest newest changes upstream zurück wieder auf branche retour rama";
 
 /// Whether a request only keeps house: "ok let's get back to main".
-fn is_errand(text: &str) -> bool {
+pub fn is_errand(text: &str) -> bool {
     let (bag, house) = (Bag::of(text), Bag::of(ERRAND));
     !bag.is_empty() && bag.ids.is_empty() && bag.shared(&house) > 0 && bag.len() - bag.shared(&house) <= 1
 }

@@ -146,9 +146,12 @@ impl Prompt {
         self.own.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Own statements beside the one that makes the request.
+    /// Own statements beside the one that makes the request: the first that asks, where what leads up to it is none.
     pub fn beside(&self) -> impl Iterator<Item = &Statement> {
-        let ask = self.asked.0;
+        let (from, count) = self.asked;
+        let leads = |s: &&Statement| matches!(s.label, Label::Remark | Label::Finding | Label::Identity);
+        let led = self.own.iter().skip(from).take_while(leads).count();
+        let ask = if led < count { from + led } else { from };
         self.own.iter().enumerate().filter(move |(i, _)| *i != ask).map(|(_, s)| s)
     }
 
@@ -229,7 +232,8 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     let mut all = statements(&said.text, Speaker::Person, false);
     let pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure) || without_machine_text(&mut all);
     // A guess that a sentence was pasted is often wrong about a person's own list.
-    all.retain(|s| !(is_data(&s.text) || s.label == Label::Pasted && s.sure));
+    let is_code = |s: &Statement| s.text.ends_with([',', ';', '{', '}', '(']) && is_machine(&s.text);
+    all.retain(|s| !(is_data(&s.text) || s.label == Label::Pasted && (s.sure || is_code(s))));
     all.iter_mut().filter(|s| s.label == Label::Pasted).for_each(|s| s.label = Label::Remark);
     all.retain_mut(without_command);
     // Remember-sentences become proposals when the prompt is stored. Here they are facts, not requests.

@@ -2,7 +2,7 @@
 
 use super::answer;
 use super::exchange::Exchange;
-use super::goal::vocabulary;
+use super::goal::{is_errand, vocabulary};
 use super::list::{JOIN, List, Noted};
 use super::marks::Mark;
 use super::prompt::{self, Prompt, Purpose};
@@ -126,6 +126,7 @@ impl Told {
         self.remarks(exchange);
         let Some(answer) = &exchange.answer else { return };
         let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.in_hand.contains(&p.turn));
+        let ask = ask.filter(|p| !is_errand(&p.core));
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
         // Where only an answer was wanted and no tool was used, nothing was done.
         let did = exchange.acted && exchange.prompt.as_ref().is_none_or(|p| p.purpose != Purpose::Question);

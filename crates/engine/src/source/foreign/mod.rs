@@ -12,6 +12,9 @@
 //! of a database drops the locks SQLite holds on it. That is why the path is checked here with `stat` instead of being
 //! opened, and why one process should read a store through one [`ForeignStore`] at a time.
 
+mod bounds;
+mod long_row;
+
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -22,6 +25,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -30,6 +34,9 @@ use serde_json::value::RawValue;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Cell, ForeignSpec, Row, RowQuery};
 use crate::sqlite::uri;
+
+use self::bounds::Watch;
+pub use self::long_row::LongRow;
 
 /// How long SQLite waits for a lock. A program's own write transactions last milliseconds; a lock held longer than this
 /// is on the whole file (`locking_mode=EXCLUSIVE`), and waiting would not help.
@@ -62,6 +69,17 @@ pub struct ForeignStore {
     // closed.
     connection: Connection,
     copy: Option<PrivateCopy>,
+    watch: Watch,
+    /// For rows too long to be held in memory.
+    scratch: PathBuf,
+}
+
+/// The canonical bytes of a row.
+#[derive(Debug)]
+pub enum RowBytes {
+    Whole(Vec<u8>),
+    /// 32 MiB or more. The row's long values are NULL in its columns.
+    Long(LongRow),
 }
 
 /// One session of a store, with a fingerprint that shows whether it changed.
@@ -87,7 +105,7 @@ impl ForeignStore {
             return ForeignStore::open_copy(path, scratch);
         }
         match connect(&uri(&path, "mode=ro"), OpenFlags::SQLITE_OPEN_READ_ONLY) {
-            Ok(connection) => Ok(ForeignStore { path, connection, copy: None }),
+            Ok(connection) => ForeignStore::watched(path, connection, None, scratch),
             Err(cause) if helped_by_copy(&cause) => ForeignStore::open_copy(path, scratch),
             Err(cause) => Err(failed(&path, cause)),
         }
@@ -98,7 +116,17 @@ impl ForeignStore {
         // The copy is ours: SQLite may recover its log or roll back its journal there.
         let connection = connect(&uri(&copy.database, "mode=rw"), OpenFlags::SQLITE_OPEN_READ_WRITE)
             .map_err(|e| failed(&path, e))?;
-        Ok(ForeignStore { path, connection, copy: Some(copy) })
+        ForeignStore::watched(path, connection, Some(copy), scratch)
+    }
+
+    fn watched(
+        path: PathBuf,
+        mut connection: Connection,
+        copy: Option<PrivateCopy>,
+        scratch: &Path,
+    ) -> Result<ForeignStore> {
+        let watch = Watch::over(&mut connection).map_err(|e| failed(&path, e))?;
+        Ok(ForeignStore { path, connection, copy, watch, scratch: scratch.to_owned() })
     }
 
     /// Whether a copy is being read instead of the store itself.
@@ -106,8 +134,11 @@ impl ForeignStore {
         self.copy.is_some()
     }
 
-    /// All groups of the store with their fingerprints, in one short read.
+    /// All groups of the store with their fingerprints, in one short read. `Refused` where a view has the place of a
+    /// table.
     pub fn groups(&self, spec: &ForeignSpec) -> Result<Vec<Group>> {
+        bounds::only_tables(&self.connection, spec, &self.path.display().to_string())?;
+        self.watch.restart();
         let read = || -> rusqlite::Result<Vec<Group>> {
             let transaction = self.connection.unchecked_transaction()?;
             let mut statement = transaction.prepare(spec.groups)?;
@@ -131,41 +162,44 @@ impl ForeignStore {
         &self,
         spec: &ForeignSpec,
         key: &str,
-        mut each: impl FnMut(Row, Vec<u8>) -> Result<()>,
+        mut each: impl FnMut(Row, RowBytes) -> Result<()>,
     ) -> Result<()> {
-        let (heads, items) = self.read_heads(spec, key).map_err(|e| failed(&self.path, e))?;
-        let mut hand_over = |(mut row, bytes): (Row, Vec<u8>)| {
+        let (heads, items) = self.read_heads(spec, key)?;
+        let mut hand_over = |(mut row, bytes): (Row, RowBytes)| {
             open_zstd(spec, &mut row);
             each(row, bytes)
         };
         heads.into_iter().try_for_each(&mut hand_over)?;
         let mut rest = items.as_slice();
         while !rest.is_empty() {
-            let (rows, taken) = self.read_items(spec, key, rest).map_err(|e| failed(&self.path, e))?;
+            let (rows, taken) = self.read_items(spec, key, rest)?;
             rest = &rest[taken..];
             rows.into_iter().try_for_each(&mut hand_over)?;
         }
         Ok(())
     }
 
-    fn read_heads(&self, spec: &ForeignSpec, key: &str) -> rusqlite::Result<(Vec<Kept>, Vec<ItemKey>)> {
-        let transaction = self.connection.unchecked_transaction()?;
+    fn read_heads(&self, spec: &ForeignSpec, key: &str) -> Result<(Vec<Kept>, Vec<ItemKey>)> {
+        self.watch.restart();
+        let failed = |e| failed(&self.path, e);
+        let transaction = self.connection.unchecked_transaction().map_err(failed)?;
         let mut heads = Vec::new();
         for query in spec.heads {
-            read_rows(&transaction, query, &[&key], &mut heads)?;
+            self.read_rows(&transaction, query, &[&key], &mut heads)?;
         }
-        let mut statement = transaction.prepare(spec.items)?;
-        let mut rows = statement.query([key])?;
-        let mut items = Vec::new();
-        while let Some(row) = rows.next()? {
-            items.push(row.get(0)?);
-        }
+        let read = || -> rusqlite::Result<Vec<ItemKey>> {
+            let mut statement = transaction.prepare(spec.items)?;
+            let rows = statement.query_map([key], |r| r.get(0))?;
+            rows.collect()
+        };
+        let items = read().map_err(failed)?;
         Ok((heads, items))
     }
 
     /// Reads the first of these items, as many as make one chunk, and returns how many that were.
-    fn read_items(&self, spec: &ForeignSpec, key: &str, items: &[ItemKey]) -> rusqlite::Result<(Vec<Kept>, usize)> {
-        let transaction = self.connection.unchecked_transaction()?;
+    fn read_items(&self, spec: &ForeignSpec, key: &str, items: &[ItemKey]) -> Result<(Vec<Kept>, usize)> {
+        self.watch.restart();
+        let transaction = self.connection.unchecked_transaction().map_err(|e| failed(&self.path, e))?;
         let mut rows = Vec::new();
         let mut bytes = 0;
         for (i, item) in items.iter().enumerate() {
@@ -174,11 +208,44 @@ impl ForeignStore {
             }
             let before = rows.len();
             for query in spec.item_rows {
-                read_rows(&transaction, query, &[&key, item], &mut rows)?;
+                self.read_rows(&transaction, query, &[&key, item], &mut rows)?;
             }
-            bytes += rows[before..].iter().map(|(_, kept)| kept.len()).sum::<usize>();
+            let in_memory = |(_, kept): &Kept| match kept {
+                RowBytes::Whole(bytes) => bytes.len(),
+                // Its bytes are in a file; its short values are not.
+                RowBytes::Long(_) => CHUNK_BYTES,
+            };
+            bytes += rows[before..].iter().map(in_memory).sum::<usize>();
         }
         Ok((rows, items.len()))
+    }
+
+    /// Runs one of the spec's row queries and appends the rows it finds. Long rows go to a file.
+    fn read_rows(
+        &self,
+        transaction: &Transaction<'_>,
+        query: &RowQuery,
+        keys: &[&dyn rusqlite::ToSql],
+        into: &mut Vec<Kept>,
+    ) -> Result<()> {
+        let before = into.len();
+        match read_rows(transaction, query, keys, into) {
+            Err(e) if long_row::is_too_long(&e) => {
+                into.truncate(before);
+                long_row::read_rows(transaction, query, keys, &self.scratch, into).map_err(|e| {
+                    Error::refused(format!("{} has a row too long to be read", self.path.display())).because(e)
+                })?;
+            }
+            done => done.map_err(|e| failed(&self.path, e))?,
+        }
+        for (_, kept) in &mut into[before..] {
+            if let RowBytes::Whole(bytes) = kept
+                && long_row::is_long(bytes)
+            {
+                *kept = RowBytes::Long(LongRow::of(bytes, &self.scratch)?);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -242,7 +309,7 @@ pub fn restore(spec: &ForeignSpec, bytes: &[u8]) -> Result<Row> {
 }
 
 /// A row as it is stored, with its canonical bytes.
-type Kept = (Row, Vec<u8>);
+type Kept = (Row, RowBytes);
 
 /// An item's key in the type the program gave it, so that it compares as in the program.
 type ItemKey = rusqlite::types::Value;
@@ -262,23 +329,26 @@ fn read_rows(
     while let Some(row) = rows.next()? {
         let mut columns = Vec::with_capacity(names.len());
         for (i, name) in names.iter().enumerate() {
-            let cell = match row.get_ref(i)? {
-                ValueRef::Null => Cell::Null,
-                ValueRef::Integer(n) => Cell::Integer(n),
-                ValueRef::Real(x) => Cell::Real(x),
-                ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
-                    Ok(text) => Cell::Text(text.into()),
-                    Err(_) => Cell::RawText(bytes.into()),
-                },
-                ValueRef::Blob(bytes) => Cell::Blob(bytes.into()),
-            };
-            columns.push((name.clone(), cell));
+            columns.push((name.clone(), cell_from(row.get_ref(i)?)));
         }
         let row = Row { table: query.table.into(), key: key_of(query, &columns), columns };
-        let bytes = canonical(&row);
+        let bytes = RowBytes::Whole(canonical(&row));
         into.push((row, bytes));
     }
     Ok(())
+}
+
+fn cell_from(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(n) => Cell::Integer(n),
+        ValueRef::Real(x) => Cell::Real(x),
+        ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => Cell::Text(text.into()),
+            Err(_) => Cell::RawText(bytes.into()),
+        },
+        ValueRef::Blob(bytes) => Cell::Blob(bytes.into()),
+    }
 }
 
 /// The row's primary key as text.
@@ -428,6 +498,7 @@ fn connect(uri: &str, access: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = access | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri, flags)?;
     connection.busy_timeout(BUSY)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, long_row::LONGEST_VALUE)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.pragma_update(None, "query_only", true)?;
@@ -466,6 +537,11 @@ fn failed(path: &Path, cause: rusqlite::Error) -> Error {
         }
     }
     match cause.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) => {
+            Error::refused(format!("{path} takes too long to read; it was cut off after 30 seconds"))
+                .hint("is it the program's own store? sqlite3 can say what is in it: .schema")
+                .because(cause)
+        }
         Some(ErrorCode::NotADatabase) => Error::damaged(format!("{path} is not an SQLite database")).because(cause),
         Some(ErrorCode::DatabaseCorrupt) => Error::damaged(format!("{path} is damaged")).because(cause),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
@@ -491,11 +567,7 @@ struct PrivateCopy {
 
 impl PrivateCopy {
     fn make(path: &Path, scratch: &Path) -> Result<PrivateCopy> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(scratch)
-            .map_err(|e| Error::io("make the folder", scratch, e))?;
+        make_private(scratch)?;
         for _ in 0..COPY_TRIES {
             let mut name = [0; 8];
             getrandom::fill(&mut name).map_err(|e| {
@@ -524,6 +596,12 @@ impl Drop for PrivateCopy {
             let _ = fs::remove_file(beside(&self.database, suffix));
         }
     }
+}
+
+/// Makes the folder for copies, readable by its owner only.
+fn make_private(scratch: &Path) -> Result<()> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(scratch);
+    made.map_err(|e| Error::io("make the folder", scratch, e))
 }
 
 /// Values that change when a store is changed during the copy: a database written to, a log started anew. A log that

@@ -62,11 +62,18 @@ fn lines(store: &ForeignStore, key: &str) -> String {
     let mut out = String::new();
     store
         .read_group(&SPEC, key, |row, bytes| {
-            out += &format!("{} {} {}\n", row.table, row.key, String::from_utf8(bytes).unwrap());
+            out += &format!("{} {} {}\n", row.table, row.key, String::from_utf8(whole(bytes)).unwrap());
             Ok(())
         })
         .unwrap();
     out
+}
+
+fn whole(bytes: RowBytes) -> Vec<u8> {
+    match bytes {
+        RowBytes::Whole(bytes) => bytes,
+        RowBytes::Long(long) => panic!("a long row of {} bytes", long.length()),
+    }
 }
 
 fn keys(store: &ForeignStore) -> String {
@@ -285,6 +292,7 @@ fn compressed_bodies_are_opened_for_reading_and_kept_as_stored() {
     let mut bodies = Vec::new();
     store
         .read_group(&SPEC, "a", |row, bytes| {
+            let bytes = whole(bytes);
             assert_eq!(restore(&SPEC, &bytes).unwrap(), row);
             if row.table == "note" {
                 bodies.push(row.text("body").map(String::from));
@@ -356,4 +364,80 @@ proptest! {
         let _ = restore(&SPEC, &bytes);
         let _ = restore(&SPEC, text.as_bytes());
     }
+}
+
+#[test]
+fn a_row_of_any_length_is_read_in_pieces_and_means_the_same() {
+    let (world, writer) = World::new("wal");
+    // Escapes, characters of several bytes across chunks, text that is no text, bytes: each longer than is loaded.
+    let text = "a\u{e9}\"\u{1}\u{1f600}".repeat((LONGEST / 9) + 1);
+    writer.execute("UPDATE note SET body = ?1 WHERE n = 1", [&text]).unwrap();
+    writer
+        .execute("UPDATE note SET packed = zeroblob(?1), body = CAST(x'ff' AS TEXT) WHERE n = 2", [LONGEST as i64 + 1])
+        .unwrap();
+    writer
+        .execute("INSERT INTO note VALUES ('a', 3, NULL, CAST(zeroblob(?1) || x'ff' AS TEXT), NULL)", [LONGEST as i64])
+        .unwrap();
+    let expected: Vec<Vec<u8>> = {
+        let mut statement = writer.prepare("SELECT * FROM note WHERE book = 'a' ORDER BY n").unwrap();
+        let mut rows = statement.query([]).unwrap();
+        let mut all = Vec::new();
+        while let Some(r) = rows.next().unwrap() {
+            let columns = ["book", "n", "weight", "body", "packed"].iter().enumerate();
+            let columns = columns.map(|(i, name)| (name.to_string(), cell_from(r.get_ref(i).unwrap()))).collect();
+            all.push(canonical(&Row { table: "note".into(), key: String::new(), columns }));
+        }
+        all
+    };
+    drop(writer);
+    let mut seen = Vec::new();
+    let store = world.open().unwrap();
+    store
+        .read_group(&SPEC, "a", |row, bytes| {
+            if let RowBytes::Long(mut long) = bytes {
+                let mut bytes = Vec::new();
+                long.pieces(1 << 20, |piece| {
+                    bytes.extend_from_slice(piece);
+                    Ok(())
+                })?;
+                assert_eq!(bytes.len() as u64, long.length());
+                seen.push((row.key, bytes));
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(seen.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["a/1", "a/2", "a/3"]);
+    for ((key, bytes), expected) in seen.iter().zip(&expected) {
+        assert!(bytes == expected, "{key}: {} bytes are not those of {} bytes", bytes.len(), expected.len());
+    }
+    assert_eq!(fs::read_dir(world.scratch()).unwrap().count(), 0, "nothing is left of them");
+}
+
+const LONGEST: usize = long_row::LONGEST_VALUE as usize;
+
+#[test]
+fn a_view_in_place_of_a_table_is_refused_and_named() {
+    let (world, writer) = World::new("wal");
+    writer
+        .execute_batch(
+            "DROP TABLE note; CREATE VIEW unused AS SELECT 1;
+             CREATE VIEW note AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+             SELECT 'a' AS book, i AS n FROM n",
+        )
+        .unwrap();
+    let error = world.open().unwrap().groups(&SPEC).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(error.to_string().contains("note is a view where a table is expected"), "{error}");
+}
+
+#[test]
+fn a_statement_that_never_ends_is_cut_off() {
+    let (world, _writer) = World::new("wal");
+    let store = world.open().unwrap();
+    store.watch.within(Duration::ZERO);
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    let cause = store.connection.query_row(endless, [], |_| Ok(())).unwrap_err();
+    let error = failed(&world.store(), cause);
+    assert!(error.to_string().contains("takes too long"), "{error}");
+    assert_eq!(keys(&store), "a=1/2 b=2/0", "the next read has its own time");
 }

@@ -89,7 +89,11 @@ pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<App
         out: Appended::default(),
         names,
     };
+    let mut decoding = serde_json::Map::new();
     for step in batch.steps {
+        if !step.records.is_empty() {
+            decoding.insert(step.origin.harness.to_owned(), step.origin.decoding.into());
+        }
         state.step(tx, step)?;
     }
     state.runs.store(tx)?;
@@ -103,6 +107,7 @@ pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<App
         tx.note("first_record", first_record);
         tx.note("last_record", first_record + out.records as i64 - 1);
         tx.note("digests", hex(digests.finalize().as_bytes()));
+        tx.note("decoding", decoding);
     }
     tx.note("records", out.records);
     tx.note("turns", out.fresh.len());
@@ -424,6 +429,10 @@ impl Appender<'_> {
         }
         let position = match record.bytes {
             RecordBytes::New { position, .. } => position,
+            // What a hook told has no other id than its place.
+            RecordBytes::Stored { record_no } if at.origin.form == OriginForm::Hook => tx
+                .prepare_cached("SELECT position FROM records WHERE record_no = ?1")?
+                .query_row([record_no], |r| r.get(0))?,
             RecordBytes::Stored { .. } => 0,
         };
         for planned in record.turns {
