@@ -21,6 +21,11 @@ docs:
 programs:
     scripts/real-programs
 
+# The tests of the page in a real browser: Chromium and playwright-core are installed once.
+page:
+    scripts/browser
+    cargo test --locked --package heirloom --test runner -- --ignored browser::
+
 # The tests that need what the repository does not hold, those whose name contains FILTER: first sessions recorded from
 # the real programs (HEIRLOOM_RECORDINGS, else ../shared), then the real programs themselves (HEIRLOOM_PROGRAMS). Where
 # either is missing they fail.

@@ -24,7 +24,7 @@ impl Served {
         world.says(0, &["up", "--demo"]);
         let home = world.test.user().join(".cache/heirloom/demo/home");
         let home = home.to_str().unwrap().to_owned();
-        let mut command = world.test.command(HEIRLOOM.as_ref());
+        let mut command = world.test.command(Path::new(HEIRLOOM));
         command.args(["serve", "--port", "0", "--home", &home]);
         let service = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let served = Served { world, home, service };

@@ -66,7 +66,8 @@ fn its_files_need_no_token_and_lead_to_nothing_that_is_not_there() {
         // No script and no style in the document, nothing from elsewhere, no text as markup in our own modules.
         let text = String::from_utf8_lossy(&answer.body);
         if path != "/web/vendor.js" {
-            for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
+            for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"]
+            {
                 assert!(!text.contains(forbidden), "{path} has {forbidden}");
             }
         }
@@ -94,7 +95,8 @@ fn it_holds_no_data_and_opens_none() {
         assert_eq!((path, one.body), (other, two.body), "the same whatever is remembered");
     }
     // Only these files, only to be read, and only by the names of this port.
-    for path in ["/web", "/web/", "/web/../v1/status", "/web/none.js", "//", "/index.html", "/v1", "/v1/status", "/mcp"] {
+    for path in ["/web", "/web/", "/web/../v1/status", "/web/none.js", "//", "/index.html", "/v1", "/v1/status", "/mcp"]
+    {
         assert_eq!(full.tcp(path, &[HOST]).status, 401, "{path}");
     }
     let post = request("POST", "/", &[HOST], b"");

@@ -374,7 +374,8 @@ pub fn running_or_started(global: &Global) -> Result<heirloom_service::Running> 
     if look(&home).is_none() {
         begin(global, &home)?;
     }
-    let seen = look(&home).ok_or_else(|| Error::new(ErrorKind::Busy, "the service has just ended").hint("try again"))?;
+    let seen =
+        look(&home).ok_or_else(|| Error::new(ErrorKind::Busy, "the service has just ended").hint("try again"))?;
     Ok(seen.running)
 }
 

@@ -91,7 +91,8 @@ fn browser(address: &str) -> bool {
     } else {
         return false;
     };
-    let run = Command::new(opener).arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let run =
+        Command::new(opener).arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let Ok(mut child) = run else { return false };
     // One that fails does so at once; one that is a browser stays.
     let until = Instant::now() + Duration::from_secs(2);

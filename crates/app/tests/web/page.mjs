@@ -198,7 +198,7 @@ await check("what another process changes is shown without asking", async () => 
 
 await check("what is hostile is text", async () => {
   await go("#/session/" + encodeURIComponent("turns:hostile"));
-  await see("<script>");
+  await page.locator(".session .turn", { hasText: "<script>" }).waitFor();
   const made = await page.evaluate(() => ({ tags: document.querySelectorAll("main img, main script, main iframe, main svg").length, pwned: globalThis.pwned, links: [...document.querySelectorAll(".session .words a")].map((a) => [a.protocol, a.rel]) }));
   must(made.tags === 0 && made.pwned === undefined, JSON.stringify(made));
   must(made.links.length > 0 && made.links.every(([protocol, rel]) => /^(https?|mailto):$/.test(protocol) && rel.includes("noopener")), JSON.stringify(made.links));

@@ -56,7 +56,7 @@ export function LoopLine({ item }) {
   return html`<li data-loop=${item.id} class=${goes ? "going" : ""}>
     <a class="step main" href=${href("loops", item.id)}>${firstLine(item.title || item.text || item.id)}</a>
     <span class="quiet">${due && html`<${Chip} tone=${late ? "late" : ""}>due ${due}<//> `}${scopeName(item.scope ?? item.thread)}${item.since && html` · <${When} at=${item.since} form="near" />`}</span>
-    <button class="small resolve" disabled=${goes} aria-label=${`Resolve ${item.title}`} onClick=${done}>Resolve <kbd>r</kbd></button></li>`;
+    <button class="small resolve" disabled=${goes} aria-label=${`Resolve ${item.title}`} onClick=${done}>Resolve <kbd aria-hidden="true">r</kbd></button></li>`;
 }
 
 export function Loops() {
