@@ -100,7 +100,7 @@ await check("keys lead everywhere", async () => {
 
 await check("search finds as it is typed, says why, and leads to the turn", async () => {
   await page.keyboard.press("/");
-  await page.locator("#query").waitFor();
+  await page.locator("#query:focus").waitFor();
   await page.keyboard.type("redis", { delay: 30 });
   await page.locator(".hitlist mark").first().waitFor();
   must(page.url().includes("q=redis"), page.url());
@@ -219,6 +219,7 @@ await check("a long session is gone through by its addresses", async () => {
   console.log(`  ${outline.sections.reduce((n, s) => n + s.count, 0)} turns: shown in ${took} ms, ${elements} elements`);
   must(elements < 12000, `${elements} elements`);
   await page.keyboard.press("f");
+  await page.locator(".find input:focus").waitFor();
   await page.keyboard.type("heron");
   await page.locator(".find", { hasText: /of \d/ }).waitFor();
   await page.keyboard.press("Enter");

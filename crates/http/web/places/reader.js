@@ -101,7 +101,7 @@ function Find({ name, onClose }) {
   const [hits, setHits] = useState([]);
   const [now, setNow] = useState(-1);
   const field = useRef();
-  useEffect(() => field.current.focus(), []);
+  useLayoutEffect(() => field.current.focus(), []);
   useEffect(() => {
     if (!text.trim()) {
       setHits([]);

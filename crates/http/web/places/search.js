@@ -1,5 +1,5 @@
 // Search: as you type. What was asked before is given up when something else is asked.
-import { html, useEffect, useRef, useState } from "../vendor.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor.js";
 import { at, go, href } from "../address.js";
 import { asking, changed, get } from "../api.js";
 import { useKeys } from "../keys.js";
@@ -52,7 +52,7 @@ export function Search() {
   const [got, setGot] = useState({ report: null, problem: null, busy: false });
   const field = useRef();
   const version = changed.value;
-  useEffect(() => field.current.focus(), []);
+  useLayoutEffect(() => field.current.focus(), []);
   // An address somebody went to.
   useEffect(() => { if (query.q.trim() !== text.trim()) setText(query.q); }, [query.q]);
   const asked = asking("/v1/search", { ...query, q: text.trim(), limit: 20, explain: true });
