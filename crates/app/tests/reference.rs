@@ -125,6 +125,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("service status", &["service", "status"]),
     ("service start", &["service", "start"]),
     ("service stop", &["service", "stop"]),
+    ("ui", &[]),
     // Last: it takes its time, and pages that wait for a pause in editing would be rendered between the other commands.
     ("doctor --speed", &["doctor", "--speed"]),
 ];
