@@ -334,7 +334,7 @@ fn a_ledger_from_before_there_was_a_table_of_roots_gets_one() {
     let known = roots(&history.world);
     assert_eq!(known.0, known.1);
     let world = history.world;
-    let later = "DROP TABLE context_epochs; DROP TABLE provisional_turns; DROP TABLE injected_items; DROP TABLE contexts; DROP TABLE capability_manifests;";
+    let later = "DROP TABLE hook_calls; DROP TABLE context_epochs; DROP TABLE provisional_turns; DROP TABLE injected_items; DROP TABLE contexts; DROP TABLE capability_manifests;";
     world.sql().execute_batch(&format!("{later} DROP TABLE node_roots; PRAGMA user_version = 3")).unwrap();
     std::fs::create_dir_all(world.path("backups")).unwrap();
     let world = world.reopened(crate::world::LATER);
