@@ -69,7 +69,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         let ask = Ask { dry_run: args.dry_run, yes: args.yes, trust: args.trust, diff: true, global };
         let mut outcome = match args.mcp {
             true => Outcome { json: json!({"program": harness.spec().name}), exit: Exit::Ok },
-            // What is wrong with one program keeps nobody from connecting the next.
+            // An error in one program's settings is reported for that program; the others are still connected.
             false => connect(harness, &host, &how, &ask).unwrap_or_else(|e| refused(harness, None, &e, global)),
         };
         if !args.no_mcp
@@ -189,7 +189,7 @@ fn let_ask(target: Target, ask: &Ask) -> Result<Outcome> {
     let changes = match target.connect(&record(ask.global), false) {
         Ok(changes) => changes,
         Err(e) => {
-            // What the hooks do does not depend on it.
+            // The hooks work without MCP: an unreadable MCP settings file does not fail the command.
             if loud {
                 print::note(&format!("  {title} is not offered MCP: {e}"));
             }

@@ -156,7 +156,7 @@ fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) 
         let rows: Vec<_> = report.loops.iter().map(row).chain(report.unfiled.iter().map(said)).collect();
         print::list(&rows, report.all);
     });
-    // What cannot be read may be owed.
+    // An unreadable folder may hold open loops: the list may be incomplete, so the exit code says so.
     for problem in &problems {
         print::note(&format!("not read: {problem}"));
     }

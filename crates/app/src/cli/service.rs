@@ -353,7 +353,7 @@ fn people(seen: Option<&Seen>, installed: bool) {
     print::out(&print::table(&rows));
 }
 
-/// Where it listens, for people.
+/// The addresses the running service listens on, as one line for people.
 pub fn listens(running: &heirloom_service::Running) -> String {
     let port = running.port.map_or(String::new(), |port| format!(" and http://127.0.0.1:{port}"));
     format!("{}{port}", running.socket.display())
@@ -368,7 +368,7 @@ fn start(global: &Global) -> Result<Exit> {
     begun(global, &home, "runs")
 }
 
-/// What the service of the home says of itself; it is started where none runs.
+/// The description that the running service wrote of itself (process, socket, port). Starts the service if none runs.
 pub fn running_or_started(global: &Global) -> Result<heirloom_service::Running> {
     let home = home(global)?;
     if look(&home).is_none() {
