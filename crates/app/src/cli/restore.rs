@@ -14,9 +14,9 @@ use crate::{config, print};
 
 /// Bring back a page, memory or open loop that was deleted by hand, or a whole backup
 ///
-/// What you delete in the visible files is gone from the memory; its newest state is kept for 30 days. It comes back with
-/// the bytes it had; a file that is there is never overwritten. What heirloom forget removed is kept nowhere. --from puts
-/// a backup into a home without a memory and verifies it.
+/// When you delete a page, memory or open loop by hand, heirloom no longer uses it, but keeps its last version for 30 days.
+/// This command writes that version back, byte for byte. It never overwrites a file. It cannot bring back what heirloom
+/// forget removed. --from DIR writes a backup into a home that has no memory yet, and verifies it.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The path it had in the visible files, or its id (m:…, l:…)

@@ -22,8 +22,8 @@ pub const PORT: u16 = 7347;
 
 /// Stay, and keep the memory up to date: watch the programs' sessions, answer hooks and the HTTP API, do what falls due
 ///
-/// What a program writes is found two seconds later, and a hook costs little more than its process. Nothing needs the
-/// service: without it hooks and commands do the same themselves. It listens on run/heirloom.sock in the home, for
+/// While the service runs, search finds what a program writes within two seconds, and a hook takes little longer than
+/// starting its process. The service is optional: without it, hooks and commands do this work themselves. It listens on run/heirloom.sock in the home, for
 /// processes of this user, and on a port of 127.0.0.1, for programs with a token. Ctrl-C ends it. To have it started with
 /// your session: heirloom service install.
 #[derive(clap::Args, Debug)]

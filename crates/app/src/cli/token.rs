@@ -22,7 +22,7 @@ pub struct Args {
 enum Command {
     /// Make a token and print it, once
     New {
-        /// What it is called: the name of the program that will hold it
+        /// A name for the token: the program that will use it
         #[arg(value_name = "NAME")]
         name: String,
         /// For this agent; can be given more than once, and the first is meant where a request names none [default: the one
