@@ -8,6 +8,7 @@ use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{Home, RelPath, layout};
 use crate::program::HookId;
+use crate::source::private::mask_record;
 use serde::{Deserialize, Serialize};
 
 /// The form of the file.
@@ -48,23 +49,24 @@ struct Header {
     bytes: usize,
 }
 
-/// Puts a payload into the spool: whole and synced, or not at all.
+/// Puts a payload into the spool: whole and synced, or not at all; without what is marked private.
 pub fn put(home: &Home, spooled: &Spooled) -> Result<()> {
     let mut random = [0u8; 8];
     getrandom::fill(&mut random).map_err(|e| Error::new(ErrorKind::Machine, "no randomness").because(e))?;
     let name = format!("{:013}-{:016x}.hook", spooled.at.max(0), u64::from_le_bytes(random));
+    let payload = mask_record(&spooled.payload);
     let header = Header {
         v: VERSION,
         harness: spooled.harness.clone(),
         event: spooled.event.clone(),
         at: spooled.at,
         id: spooled.id.map(|id| id.to_string()),
-        bytes: spooled.payload.len(),
+        bytes: payload.len(),
     };
     let mut bytes =
         serde_json::to_vec(&header).map_err(|e| Error::new(ErrorKind::Machine, "a spool record").because(e))?;
     bytes.push(b'\n');
-    bytes.extend_from_slice(&spooled.payload);
+    bytes.extend_from_slice(&payload);
     home.write_new(&layout::SPOOL.join(&name)?, &bytes).map(drop)
 }
 

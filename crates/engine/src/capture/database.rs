@@ -13,6 +13,7 @@ use crate::ledger::Read;
 use crate::scope::{AgentId, RecordNo};
 use crate::source::file::{MAX_LINE, Stat};
 use crate::source::foreign::{ForeignStore, LongRow, RowBytes};
+use crate::source::private::{Masker, Message};
 use crate::transcript::prepare::{Origin, OriginForm, digest, digest_of, hasher};
 use crate::transcript::sources;
 use crate::transcript::{After, Step, StreamAt};
@@ -27,7 +28,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         Err(e) => return Ok(Outcome::failed(path, &Error::io("open", path, e))),
     };
     let placement = program.place(&canonical);
-    let origin = origin(program, &placement, agent, OriginForm::Database, &canonical);
+    let origin = origin(capture, program, &placement, agent, OriginForm::Database, &canonical);
     let stat = match stat_with_log(&canonical, capture.ledger.now()) {
         Ok(stat) => stat,
         Err(e) => return Ok(Outcome::failed(path, &e)),
@@ -47,7 +48,10 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     let changed: Vec<_> = {
         let mut changed = Vec::new();
         for group in groups {
-            if capture.ledger.read(|tx| sources::group_fingerprint(tx, &origin, &group.key))?.as_deref()
+            if capture
+                .ledger
+                .read(|tx| sources::group_fingerprint(tx, &origin, &capture.forgotten.marked(&group.key)))?
+                .as_deref()
                 != Some(&group.fingerprint)
             {
                 changed.push(group);
@@ -102,15 +106,16 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         if let Some(e) = ours {
             return Err(e);
         }
+        capture.planned_private += outcome.as_ref().copied().unwrap_or_default();
         match outcome {
             // The group's fingerprint is stored with its last row, so that after a crash before it the group is read
             // again.
-            Ok(()) if set_aside => {
+            Ok(_) if set_aside => {
                 if let Some(step) = last.take() {
                     capture.preparer.step(step);
                 }
             }
-            Ok(()) => {
+            Ok(_) => {
                 if let Some(mut step) = last.take() {
                     step.group = Some((group.key.clone(), group.fingerprint.clone()));
                     capture.preparer.step(step);
@@ -162,7 +167,7 @@ fn plan_long_row(
     mut long: LongRow,
     last: &mut Option<Step>,
 ) -> Result<bool> {
-    let key = format!("{}/{}", row.table, row.key);
+    let key = capture.forgotten.marked(&format!("{}/{}", row.table, row.key)).into_owned();
     make_room(capture, last)?;
     // Its stream may have been changed by a row that is still planned.
     let (known, mut next) = capture.ledger.read(|tx| newest_pieces(tx, origin, &key))?;
@@ -171,7 +176,9 @@ fn plan_long_row(
     }
     let mut before = next.map(|next| StreamAt { generation: 0, next });
     let mut piece_no = 0;
+    let mut masker = Masker::default();
     long.pieces(MAX_LINE, |bytes| {
+        let bytes = &*masker.record(bytes, |_| Message::Whole);
         make_room(capture, last)?;
         piece_no += 1;
         let decoded = Decoded::quarantined(match piece_no {
@@ -215,7 +222,9 @@ fn is_same(known: &[Piece], long: &mut LongRow) -> Result<bool> {
     let mut pieces = known.iter();
     let mut open: Option<(&Piece, i64, blake3::Hasher)> = None;
     let mut same = true;
+    let mut masker = Masker::default();
     long.pieces(MAX_LINE, |bytes| {
+        let bytes = &*masker.record(bytes, |_| Message::Whole);
         let (piece, seen, hasher) = match &mut open {
             Some(open) => open,
             None => match pieces.next() {
@@ -277,7 +286,7 @@ fn plan_row(
     bytes: &[u8],
     decoded: crate::event::Decoded,
 ) -> Result<Option<Step>> {
-    let key = format!("{}/{}", row.table, row.key);
+    let key = capture.forgotten.marked(&format!("{}/{}", row.table, row.key)).into_owned();
     let known = capture.ledger.read(|tx| newest_revision(tx, origin, &key))?;
     let before = known.as_ref().map(|k| StreamAt { generation: 0, next: k.next });
     let (record, next) = match known {
@@ -359,8 +368,9 @@ fn newest_revision(tx: &Read, origin: &Origin, key: &str) -> Result<Option<Revis
 /// Records the fingerprint of a group in which nothing was new.
 fn remember_group(capture: &Capture, origin: &Origin, group: &crate::source::foreign::Group) -> Result<()> {
     capture.ledger.write(crate::ledger::Audit::new(&capture.actor, "source.read"), |tx| {
-        sources::remember_group(tx, origin, &group.key, &group.fingerprint)?;
-        tx.note("group", group.key.clone());
+        let key = capture.forgotten.marked(&group.key);
+        sources::remember_group(tx, origin, &key, &group.fingerprint)?;
+        tx.note("group", key.into_owned());
         Ok(())
     })
 }

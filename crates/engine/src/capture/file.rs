@@ -1,15 +1,17 @@
 //! Captures a session file: what was added since the last read, or the whole file if it was rewritten.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use rusqlite::{OptionalExtension, params};
 
 use super::{Capture, Outcome, Program, origin};
 use crate::error::{Error, Problem, Result};
-use crate::event::{Decoded, RecordClass};
+use crate::event::{Decoded, Fact, RecordClass};
 use crate::ledger::Read;
 use crate::scope::{AgentId, StreamNo};
 use crate::source::file::{LineFile, Piece, Stat, Unpacked};
+use crate::source::private::{Masker, Message};
 use crate::transcript::prepare::{Origin, OriginForm, PlannedRecord, digest};
 use crate::transcript::{After, Step, StreamAt};
 
@@ -29,7 +31,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         Err(e) => return Ok(Outcome::failed(path, &Error::io("open", path, e))),
     };
     let placement = program.place(&canonical);
-    let origin = origin(program, &placement, agent, OriginForm::File, &canonical);
+    let origin = origin(capture, program, &placement, agent, OriginForm::File, &canonical);
     let known = capture.ledger.read(|tx| known(tx, &origin))?;
     if let Some(Known { stat: Some(stat), .. }) = &known
         && Stat::of(&canonical).is_ok_and(|now| now.text() == stat)
@@ -57,10 +59,16 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         return Ok(Outcome::Unchanged);
     }
 
+    if known.is_none() && is_left_out(capture, program, &placement, readable) {
+        return Ok(Outcome::Unchanged);
+    }
+
     // The bytes read before must still be there; otherwise a new generation begins (R4.4).
+    let message = |line: &[u8]| Message::of(&program.decoder(&placement, &[]).line(line));
+    let mut masker = Masker::default();
     let mut so_far = SoFar::Same { inside_line: false };
     if let Some(k) = &known {
-        match same_so_far(capture, k, readable) {
+        match same_so_far(capture, k, readable, &mut masker, &message) {
             Ok(found) => so_far = found,
             Err(e) => return Ok(Outcome::failed(path, &e)),
         }
@@ -82,7 +90,9 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     };
     if rewritten {
         capture.totals.rewritten += 1;
+        masker = Masker::default();
     }
+    let private_before = masker.spans();
 
     let mut decoder = program.decoder(&placement, &after.decoder);
     let mut at = Progress { generation, before, after, records: Vec::new() };
@@ -111,6 +121,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         };
         let record = match piece {
             Piece::Line(bytes) => {
+                let bytes = &*masker.record(bytes, message);
                 at.after.lines += i64::from(!std::mem::take(&mut inside_line));
                 let line = Some(at.after.lines);
                 let content = bytes.strip_suffix(b"\n").unwrap_or(bytes);
@@ -124,6 +135,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
                 record
             }
             Piece::Oversized { bytes, last } => {
+                let bytes = &*masker.record(bytes, message);
                 if !mid_line {
                     at.after.lines += i64::from(!std::mem::take(&mut inside_line));
                 }
@@ -139,9 +151,11 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
             }
             Piece::Tail(bytes) => {
                 if mid_line || !is_whole(bytes) {
-                    at.after.pending = bytes.to_vec();
+                    // Masked as what it is so far; it is masked anew with the rest of its line.
+                    at.after.pending = masker.clone().record(bytes, message).into_owned();
                     break;
                 }
+                let bytes = &*masker.record(bytes, message);
                 at.after.lines += i64::from(!inside_line);
                 let decoded = decoder.line(bytes);
                 let record = capture.preparer.record(at.after.next, bytes, Some(at.after.lines), decoded)?;
@@ -159,6 +173,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
             capture.try_commit()?;
         }
     }
+    capture.planned_private += masker.spans() - private_before;
     at.after.decoder = decoder.state();
     let grown = at.after.pending != pending_before;
     let last = at.step(&origin, &placement);
@@ -168,6 +183,29 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         capture.planned_problems.push(problem);
     }
     Ok(outcome)
+}
+
+/// How much of the beginning of a file says where it took place.
+const BEGINNING: u64 = 64 << 10;
+
+/// Whether the conversation of a new file took place in the folder that is left out.
+fn is_left_out(capture: &Capture, program: &dyn Program, placement: &crate::event::Placement, path: &Path) -> bool {
+    use std::io::Read as _;
+    let Some(folder) = capture.left_out.as_deref() else { return false };
+    let mut head = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut head));
+    let named = folder.as_os_str().as_encoded_bytes();
+    // Nearly every file is done with here, without being decoded twice.
+    if read.is_err() || memchr::memmem::find(&head, named).is_none() {
+        return false;
+    }
+    let is_there = |cwd: &str| Path::new(cwd) == folder;
+    let mut decoder = program.decoder(placement, &[]);
+    head.split(|b| *b == b'\n').any(|line| {
+        let decoded = decoder.line(line);
+        let in_turn = decoded.turns.iter().filter_map(|turn| turn.cwd.as_deref()).any(is_there);
+        in_turn || decoded.facts.iter().any(|fact| matches!(fact, Fact::Cwd(cwd) if is_there(cwd)))
+    })
 }
 
 /// Plans the last step of a file, with the stat that will prove next time that nothing has changed.
@@ -263,7 +301,7 @@ fn known(tx: &Read, origin: &Origin) -> Result<Option<Known>> {
 pub(super) fn stored(capture: &Capture, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<u64> {
     let Ok(canonical) = path.canonicalize() else { return Ok(0) };
     let placement = program.place(&canonical);
-    let origin = origin(program, &placement, agent, OriginForm::File, &canonical);
+    let origin = origin(capture, program, &placement, agent, OriginForm::File, &canonical);
     Ok(capture.ledger.read(|tx| known(tx, &origin))?.map_or(0, |k| k.after.next.max(0) as u64))
 }
 
@@ -277,8 +315,15 @@ enum SoFar {
     Other,
 }
 
-/// Whether the file still begins with the stored bytes, compared record by record by digest.
-fn same_so_far(capture: &Capture, known: &Known, path: &Path) -> Result<SoFar> {
+/// Whether the file still begins with the stored bytes, compared record by record by digest. What is private is not
+/// stored, so the file is masked as it was then; `masker` is left where the stored bytes end.
+fn same_so_far(
+    capture: &Capture,
+    known: &Known,
+    path: &Path,
+    masker: &mut Masker,
+    message: &dyn Fn(&[u8]) -> Message,
+) -> Result<SoFar> {
     use std::io::Read as _;
     let file = std::fs::File::open(path).map_err(|e| Error::io("open", path, e))?;
     let mut reader = std::io::BufReader::with_capacity(1 << 20, file);
@@ -297,6 +342,7 @@ fn same_so_far(capture: &Capture, known: &Known, path: &Path) -> Result<SoFar> {
                     _ => Err(Error::io("read", path, e)),
                 };
             }
+            let masked = masker.record(&bytes, message);
             if r.get(3)? {
                 // Forgotten bytes cannot be compared; only that the line still ends at the same offset.
                 if bytes.iter().position(|b| *b == b'\n').is_some_and(|at| at + 1 < bytes.len()) {
@@ -305,14 +351,17 @@ fn same_so_far(capture: &Capture, known: &Known, path: &Path) -> Result<SoFar> {
                 continue;
             }
             let (key, stored): (Vec<u8>, Vec<u8>) = (r.get(1)?, r.get(2)?);
-            if digest(&key, &bytes).as_slice() != stored {
+            // Stored before spans were masked, the record has the span.
+            let is_stored = |bytes: &[u8]| digest(&key, bytes).as_slice() == stored;
+            let before_masking = matches!(masked, Cow::Owned(_)) && is_stored(&bytes);
+            if !before_masking && !is_stored(&masked) {
                 return Ok(SoFar::Other);
             }
         }
         let inside_line = bytes.last().is_some_and(|b| *b != b'\n');
         let mut tail = vec![0; known.after.pending.len()];
         Ok(match reader.read_exact(&mut tail) {
-            Ok(()) if tail == known.after.pending => SoFar::Same { inside_line },
+            Ok(()) if *masker.clone().record(&tail, message) == *known.after.pending => SoFar::Same { inside_line },
             _ => SoFar::Other,
         })
     })

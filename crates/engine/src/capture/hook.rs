@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Capture, Program, is_moved, notice, origin};
+use super::{Capture, Program, is_moved, note_private, notice, origin};
 use crate::error::Result;
 use crate::event::{Decoded, Placement, RecordClass};
 use crate::ledger::blocks::Opener;
@@ -11,6 +11,7 @@ use crate::ledger::jobs::{self, JobKind};
 use crate::ledger::{Audit, Write};
 use crate::lineage::marks;
 use crate::scope::{AgentId, AgentNo, RecordNo};
+use crate::source::private::{Masker, Message};
 use crate::transcript::prepare::OriginForm;
 use crate::transcript::{After, IDLE_MS, Step, append, class_code};
 
@@ -32,8 +33,10 @@ impl Capture<'_> {
         decoded: Decoded,
     ) -> Result<()> {
         let placement = Placement { native: native.to_owned(), ..Placement::default() };
-        let origin = origin(program, &placement, agent, OriginForm::Hook, &PathBuf::from("hooks"));
-        let mut bytes = payload.to_vec();
+        let origin = origin(self, program, &placement, agent, OriginForm::Hook, &PathBuf::from("hooks"));
+        let mut masker = Masker::default();
+        let mut bytes = masker.record(payload, |_| Message::Whole).into_owned();
+        self.planned_private += masker.spans();
         bytes.push(b'\n');
         let record = self.preparer.record(0, &bytes, None, decoded)?;
         self.preparer.step(Step {
@@ -61,7 +64,8 @@ impl Capture<'_> {
     ) -> Result<()> {
         self.commit()?;
         let placement = Placement { native: native.to_owned(), ..Placement::default() };
-        let origin = origin(program, &placement, agent, OriginForm::Hook, &PathBuf::from("hooks"));
+        let origin = origin(self, program, &placement, agent, OriginForm::Hook, &PathBuf::from("hooks"));
+        let native = &*self.forgotten.marked(native).into_owned();
         let told: Vec<(RecordNo, Vec<u8>)> = self.ledger.read(|tx| {
             let mut statement = tx.prepare_cached(
                 "SELECT record_no, block_no, block_offset, r.length FROM agents JOIN sources so USING (agent_no)
@@ -126,6 +130,7 @@ impl Capture<'_> {
     ) -> Result<Option<T>> {
         let batch = self.preparer.finish()?;
         self.planned_records = 0;
+        let private = std::mem::take(&mut self.planned_private);
         let noticed = notice::in_batch(&batch);
         let mut why = Audit::new(&self.actor, action);
         if let Some(no) = agent_no {
@@ -133,6 +138,7 @@ impl Capture<'_> {
         }
         let names = &mut self.names;
         let done = self.ledger.write(why, |tx| {
+            note_private(tx, private);
             let appended = append(tx, batch, names)?;
             if !appended.fresh.is_empty() {
                 let now = tx.now();

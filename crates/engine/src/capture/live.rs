@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{OptionalExtension, params};
 
-use super::{Capture, Program, notice};
+use super::{Capture, Program, note_private, notice};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::event::RecordClass;
@@ -14,6 +14,7 @@ use crate::ledger::blocks::Opener;
 use crate::ledger::jobs::{self, JobKind};
 use crate::lineage::marks;
 use crate::scope::{AgentId, SessionKey, TurnId};
+use crate::source::private::{Masker, Message};
 use crate::transcript::prepare::{Origin, OriginForm};
 use crate::transcript::{After, IDLE_MS, Step, append};
 
@@ -32,7 +33,10 @@ pub enum LineAck {
 }
 
 pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentId, line: &[u8]) -> Result<LineAck> {
-    let content = line.strip_suffix(b"\n").unwrap_or(line);
+    let mut masker = Masker::default();
+    let masked = masker.record(line.strip_suffix(b"\n").unwrap_or(line), |_| Message::Whole);
+    let content = &*masked;
+    let private = masker.spans();
     let placement = crate::event::Placement::default();
     let mut decoder = program.decoder(&placement, &[]);
     let mut decoded = decoder.line(content);
@@ -42,6 +46,7 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
     let Some(native) = decoded.turns.iter().find_map(|t| t.session.clone()) else {
         return Ok(LineAck::Refused { reason: "there are no words in text".into() });
     };
+    let native = capture.forgotten.marked(&native).into_owned();
     let session = SessionKey::new(program.name(), &native);
     // What is told while it happens happens now, unless it says when, or belongs to a conversation of another day.
     let now = capture.ledger.now();
@@ -51,6 +56,7 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
         }
     }
     let entry = decoded.turns.first().and_then(|t| t.entry.clone());
+    let entry = entry.map(|entry| capture.forgotten.marked(&entry).into_owned());
     let origin = Origin {
         agent: agent.clone(),
         harness: program.name(),
@@ -84,6 +90,7 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
     let noticed = notice::in_batch(&batch);
     let names = &mut capture.names;
     let done = capture.ledger.write(Audit::new(&capture.actor, "transcript.append"), |tx| {
+        note_private(tx, private);
         let now = tx.now();
         jobs::enqueue(tx, JobKind::Index, "all", "{}", now)?;
         jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", now + IDLE_MS)?;
@@ -100,6 +107,7 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
         }
     };
     capture.count(&appended);
+    capture.totals.private += private;
     if let Some(index) = capture.index.as_deref_mut() {
         index.add(&appended.fresh)?;
         index.flush()?;

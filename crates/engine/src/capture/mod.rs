@@ -19,8 +19,9 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::event::{Placement, RecordClass};
 use crate::index::Index;
+use crate::ledger::forgotten_names::ForgottenNames;
 use crate::ledger::jobs::{self, JobKind};
-use crate::ledger::{Audit, Ledger};
+use crate::ledger::{Audit, Ledger, Write};
 use crate::lineage::marks;
 use crate::program::{Form, Program};
 use crate::scope::AgentId;
@@ -55,6 +56,8 @@ pub struct Totals {
     pub quarantined: u64,
     /// Sources found rewritten: their new contents are stored as a new generation.
     pub rewritten: u64,
+    /// Spans marked private, which are not stored.
+    pub private: u64,
 }
 
 /// Reads sources into the ledger and keeps the index in step.
@@ -64,7 +67,10 @@ pub struct Capture<'l> {
     actor: String,
     preparer: Preparer,
     planned_records: usize,
+    planned_private: u64,
     names: Names,
+    /// What is not to come back by the name of a source or a session.
+    forgotten: ForgottenNames,
     totals: Totals,
     problems: Vec<Problem>,
     /// Problems found in what is planned and not yet committed.
@@ -74,6 +80,8 @@ pub struct Capture<'l> {
     /// Sources to be read again, because their plan was outdated at the commit.
     again: Vec<(PathBuf, AgentId)>,
     scratch: PathBuf,
+    /// Sessions of this folder are not stored.
+    left_out: Option<PathBuf>,
     /// Called with the source bytes of each commit.
     progress: Box<dyn FnMut(u64) + 'l>,
 }
@@ -94,15 +102,24 @@ impl<'l> Capture<'l> {
             actor: actor.to_owned(),
             preparer: Preparer::new(user_home)?,
             planned_records: 0,
+            planned_private: 0,
             names: Names::default(),
+            forgotten: ledger.read(ForgottenNames::load)?,
             totals: Totals::default(),
             problems: Vec::new(),
             planned_problems: Vec::new(),
             planned_sources: Vec::new(),
             again: Vec::new(),
             scratch: scratch.to_owned(),
+            left_out: None,
             progress: Box::new(|_| {}),
         })
+    }
+
+    /// Leaves out new session files whose conversation took place in this folder: programs that are asked as a language
+    /// model run there, and a session of one is nobody's conversation.
+    pub fn leaving_out(&mut self, folder: &Path) {
+        self.left_out = Some(folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
     }
 
     /// `progress` is called with the number of source bytes of each commit.
@@ -221,11 +238,13 @@ impl<'l> Capture<'l> {
         }
         let batch = self.preparer.finish()?;
         self.planned_records = 0;
+        let private = std::mem::take(&mut self.planned_private);
         let bytes = batch.bytes;
         let noticed = notice::in_batch(&batch);
         let why = Audit::new(&self.actor, "transcript.append");
         let names = &mut self.names;
         let done = self.ledger.write(why, |tx| {
+            note_private(tx, private);
             let appended = append(tx, batch, names)?;
             if !appended.fresh.is_empty() {
                 // A session that goes quiet sends no event, so a check is scheduled.
@@ -246,6 +265,7 @@ impl<'l> Capture<'l> {
             }
         };
         self.count(&appended);
+        self.totals.private += private;
         self.problems.append(&mut self.planned_problems);
         self.planned_sources.clear();
         if let Some(index) = self.index.as_deref_mut() {
@@ -258,6 +278,7 @@ impl<'l> Capture<'l> {
     fn discard(&mut self) {
         let _ = self.preparer.finish();
         self.planned_records = 0;
+        self.planned_private = 0;
         self.planned_problems.clear();
         self.planned_sources.clear();
     }
@@ -299,12 +320,26 @@ impl Outcome {
     }
 }
 
+/// Says in the audit how many spans were left out because they are private.
+fn note_private(tx: &mut Write, spans: u64) {
+    if spans > 0 {
+        tx.note("private", spans);
+    }
+}
+
 /// Whether a commit was refused because a stream had advanced since it was planned.
 fn is_moved(error: &Error) -> bool {
     error.was_caused_by::<StreamMoved>()
 }
 
-fn origin(program: &dyn Program, placement: &Placement, agent: &AgentId, form: OriginForm, path: &Path) -> Origin {
+fn origin(
+    capture: &Capture,
+    program: &dyn Program,
+    placement: &Placement,
+    agent: &AgentId,
+    form: OriginForm,
+    path: &Path,
+) -> Origin {
     // A program whose folders name agents has each agent's sessions stored in that agent's memory (D3).
     let agent = match placement.agent.as_deref().map(AgentId::parse) {
         Some(Ok(named)) if named != AgentId::main() => named,
@@ -316,6 +351,6 @@ fn origin(program: &dyn Program, placement: &Placement, agent: &AgentId, form: O
         global_ids: program.global_ids(),
         decoding: program.decoding(),
         form,
-        path: path.to_owned(),
+        path: capture.forgotten.marked_path(path),
     }
 }

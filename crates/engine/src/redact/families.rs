@@ -1,6 +1,7 @@
 //! Credentials recognised by their own shape, and the table of where in a text each rule runs.
 
-use super::{MARK, Scan, Span, assigned, is_blank, is_word, value};
+use super::rules::TOKENS;
+use super::{MARK, Scan, Span, assigned, is_blank, is_word, spoken, value};
 
 macro_rules! kinds {
     ($($kind:ident $name:literal)*) => {
@@ -21,59 +22,94 @@ macro_rules! kinds {
 }
 
 kinds! {
+    AdafruitKey "adafruit-key"
     AgeKey "age-key"
+    AirtableToken "airtable-token"
     AnthropicKey "anthropic-key"
     ApiKey "api-key"
+    ArtifactoryToken "artifactory-token"
     AtlassianToken "atlassian-token"
     Authorization "authorization"
     AwsKey "aws-key"
     AwsSecret "aws-secret"
     AzureKey "azure-key"
+    BrevoKey "brevo-key"
+    BuildkiteToken "buildkite-token"
+    CircleCiToken "circleci-token"
+    ClojarsToken "clojars-token"
+    CloudflareToken "cloudflare-token"
+    ContentfulToken "contentful-token"
     Cookie "cookie"
     DatabricksToken "databricks-token"
+    DenoToken "deno-token"
     DigitalOceanToken "digitalocean-token"
     DiscordToken "discord-token"
     DockerToken "docker-token"
     DopplerToken "doppler-token"
+    DropboxToken "dropbox-token"
+    DuffelToken "duffel-token"
+    DynatraceToken "dynatrace-token"
+    EasyPostKey "easypost-key"
+    FacebookToken "facebook-token"
     FigmaToken "figma-token"
+    FlutterwaveKey "flutterwave-key"
     FlyToken "fly-token"
+    FrameIoToken "frameio-token"
     GithubToken "github-token"
     GitlabToken "gitlab-token"
     GoogleKey "google-key"
     GoogleOauth "google-oauth"
     GrafanaToken "grafana-token"
     GroqKey "groq-key"
+    HerokuKey "heroku-key"
     HuggingFaceToken "huggingface-token"
     Jwt "jwt"
+    LangSmithKey "langsmith-key"
     LinearKey "linear-key"
+    MailchimpKey "mailchimp-key"
     MailgunKey "mailgun-key"
+    MapboxToken "mapbox-token"
+    NetlifyToken "netlify-token"
     NewRelicKey "newrelic-key"
     NotionToken "notion-token"
     NpmToken "npm-token"
     NvidiaKey "nvidia-key"
     OnePasswordToken "1password-token"
     OpenAiKey "openai-key"
+    OpenShiftToken "openshift-token"
     OtpSecret "otp-secret"
     Password "password"
     PerplexityKey "perplexity-key"
+    PineconeKey "pinecone-key"
     PlanetScaleToken "planetscale-token"
     PostmanKey "postman-key"
+    PrefectKey "prefect-key"
     PrivateKey "private-key"
+    PulumiToken "pulumi-token"
     PypiToken "pypi-token"
+    RazorpayKey "razorpay-key"
+    ReadmeKey "readme-key"
+    RenderKey "render-key"
     ReplicateToken "replicate-token"
     RubygemsToken "rubygems-token"
     Secret "secret"
     SendgridKey "sendgrid-key"
     SentryToken "sentry-token"
+    ShippoToken "shippo-token"
     ShopifyToken "shopify-token"
     SlackToken "slack-token"
+    SonarToken "sonar-token"
+    SourcegraphToken "sourcegraph-token"
     SquareToken "square-token"
     StripeKey "stripe-key"
     SupabaseToken "supabase-token"
+    TailscaleKey "tailscale-key"
     TavilyKey "tavily-key"
     TelegramToken "telegram-token"
+    TerraformToken "terraform-token"
     Token "token"
     TwilioKey "twilio-key"
+    TypeformToken "typeform-token"
     UrlPassword "url-password"
     VaultToken "vault-token"
     Webhook "webhook"
@@ -81,12 +117,17 @@ kinds! {
 }
 
 /// A rule and where it runs.
+#[derive(Clone, Copy)]
 pub(super) struct Family {
     /// The rule runs where the text continues with one of these. At least three bytes each.
     heads: &'static [&'static str],
     rule: Rule,
+    /// Where the form is described; only for rules that are data.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for the test that each has one"))]
+    pub(super) source: &'static str,
 }
 
+#[derive(Clone, Copy)]
 enum Rule {
     /// A head followed by `min` to `max` characters of an alphabet.
     Token { kind: Kind, of: fn(u8) -> bool, min: usize, max: usize, look: Look },
@@ -98,7 +139,7 @@ enum Rule {
 
 /// Keeps names and placeholders from being taken for the random part of a token.
 #[derive(Clone, Copy, PartialEq)]
-enum Look {
+pub(super) enum Look {
     /// Several characters, and a digit or both cases.
     Mixed,
     /// The head also occurs in ordinary names: requires a long unbroken run with digits and letters.
@@ -107,76 +148,31 @@ enum Look {
     Alone,
 }
 
-const ANY: usize = usize::MAX;
+pub(super) const ANY: usize = usize::MAX;
 
-const fn token(kind: Kind, heads: &'static [&'static str], of: fn(u8) -> bool, min: usize, max: usize) -> Family {
-    Family { heads, rule: Rule::Token { kind, of, min, max, look: Look::Mixed } }
-}
-
-const fn looking(mut family: Family, now: Look) -> Family {
-    if let Rule::Token { look, .. } = &mut family.rule {
-        *look = now;
-    }
-    family
+pub(super) const fn token(
+    kind: Kind,
+    heads: &'static [&'static str],
+    of: fn(u8) -> bool,
+    min: usize,
+    max: usize,
+    look: Look,
+    source: &'static str,
+) -> Family {
+    Family { heads, rule: Rule::Token { kind, of, min, max, look }, source }
 }
 
 const fn shape(heads: &'static [&'static str], read: fn(&mut Scan, usize) -> Option<Span>) -> Family {
-    Family { heads, rule: Rule::Shape(read) }
+    Family { heads, rule: Rule::Shape(read), source: "" }
 }
 
 const fn around(heads: &'static [&'static str], read: fn(&mut Scan, usize) -> Option<usize>) -> Family {
-    Family { heads, rule: Rule::Around(read) }
+    Family { heads, rule: Rule::Around(read), source: "" }
 }
 
-/// Rules that match at the same position run in this order.
-static FAMILIES: [Family; 62] = [
+/// Rules that match at the same position run in this order: an earlier replacement first, then [`TOKENS`], then these.
+const OTHERS: [Family; 21] = [
     around(&[MARK], already),
-    token(Kind::AwsKey, &["AKIA", "ASIA", "ABIA", "ACCA"], upper, 16, 16),
-    token(Kind::GithubToken, &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], alnum, 30, ANY),
-    token(Kind::GithubToken, &["github_pat_"], is_word, 30, ANY),
-    token(Kind::GitlabToken, &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-"], is_word, 20, ANY),
-    token(Kind::SlackToken, &["xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xapp-"], is_word, 10, ANY),
-    token(Kind::SlackToken, &["xoxd-"], percent, 10, ANY),
-    token(Kind::SlackToken, &["xoxe-", "xoxe.xoxp-", "xoxe.xoxb-"], is_word, 10, ANY),
-    token(Kind::StripeKey, &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"], alnum, 16, ANY),
-    token(Kind::AnthropicKey, &["sk-ant-"], is_word, 20, ANY),
-    looking(token(Kind::OpenAiKey, &["sk-"], is_word, 20, ANY), Look::Unbroken),
-    token(Kind::GoogleKey, &["AIza"], is_word, 35, 35),
-    token(Kind::GoogleOauth, &["ya29.c.", "ya29."], is_word, 20, ANY),
-    token(Kind::GoogleOauth, &["GOCSPX-", "1//0"], is_word, 20, ANY),
-    looking(token(Kind::MailgunKey, &["key-"], hex, 32, 32), Look::Alone),
-    token(Kind::NpmToken, &["npm_"], alnum, 36, 36),
-    token(Kind::PypiToken, &["pypi-AgE", "pypi-AgN"], is_word, 30, ANY),
-    token(Kind::HuggingFaceToken, &["hf_"], alnum, 30, 40),
-    token(Kind::DigitalOceanToken, &["dop_v1_", "doo_v1_", "dor_v1_"], hex, 40, 64),
-    token(Kind::VaultToken, &["hvs.", "hvb.", "hvr."], is_word, 24, ANY),
-    token(Kind::DatabricksToken, &["dapi"], hex, 32, 32),
-    token(Kind::ShopifyToken, &["shpat_", "shpca_", "shppa_", "shpss_"], hex, 32, 32),
-    token(Kind::LinearKey, &["lin_api_", "lin_oauth_"], alnum, 32, ANY),
-    token(Kind::NotionToken, &["secret_"], alnum, 43, 43),
-    token(Kind::NotionToken, &["ntn_"], alnum, 40, 60),
-    token(Kind::SupabaseToken, &["sbp_"], hex, 40, 40),
-    looking(token(Kind::SupabaseToken, &["sb_secret_"], is_word, 20, ANY), Look::Unbroken),
-    token(Kind::FlyToken, &["fo1_", "fm1_", "fm2_", "fm1r_", "fm1a_"], base64, 40, ANY),
-    token(Kind::AgeKey, &["AGE-SECRET-KEY-1"], upper, 50, 60),
-    token(Kind::DockerToken, &["dckr_pat_", "dckr_oat_"], is_word, 20, ANY),
-    token(Kind::SentryToken, &["sntrys_", "sntryu_"], base64, 40, ANY),
-    token(Kind::GrafanaToken, &["glsa_", "glc_"], base64, 32, ANY),
-    token(Kind::PostmanKey, &["PMAK-"], is_word, 40, ANY),
-    token(Kind::NewRelicKey, &["NRAK-"], upper, 27, 27),
-    token(Kind::GroqKey, &["gsk_"], alnum, 40, 60),
-    token(Kind::XaiKey, &["xai-"], alnum, 60, 90),
-    token(Kind::ReplicateToken, &["r8_"], alnum, 37, 37),
-    token(Kind::PerplexityKey, &["pplx-"], alnum, 40, 60),
-    token(Kind::NvidiaKey, &["nvapi-"], is_word, 40, ANY),
-    looking(token(Kind::TavilyKey, &["tvly-"], is_word, 24, ANY), Look::Unbroken),
-    token(Kind::RubygemsToken, &["rubygems_"], hex, 48, 48),
-    token(Kind::FigmaToken, &["figd_", "figdh_"], is_word, 36, ANY),
-    token(Kind::PlanetScaleToken, &["pscale_tkn_", "pscale_pw_", "pscale_oauth_"], is_word, 30, ANY),
-    token(Kind::OnePasswordToken, &["ops_eyJ"], base64, 60, ANY),
-    token(Kind::SquareToken, &["sq0csp-", "sq0atp-"], is_word, 22, ANY),
-    token(Kind::DopplerToken, &["dp.pt.", "dp.ct.", "dp.sa."], alnum, 40, ANY),
-    token(Kind::AtlassianToken, &["ATATT3x"], base64, 60, ANY),
     shape(&["SG."], sendgrid),
     shape(&["eyJ"], jwt),
     // The number of an account in base64: each of the three letters can only be one of a few, all listed here.
@@ -191,7 +187,11 @@ static FAMILIES: [Family; 62] = [
     shape(&["-----BEGIN "], private_key),
     around(&[":AA"], telegram_before),
     around(&["://"], url_password),
-    around(&["hooks.slack.com/services/", "webhooks/"], webhook),
+    around(&["hooks.slack.com/", "webhooks/", "webhook.office.com/", "hooks.zapier.com/"], webhook),
+    shape(&["pat"], airtable),
+    shape(&["sk.eyJ"], mapbox),
+    around(&[".atlasv1."], terraform_before),
+    around(&["-us"], mailchimp_before),
     around(&["-u ", "--user "], curl_user),
     // Separate, because a family runs wherever the first letters of any of its heads combine.
     around(&["pass", "pwd"], assigned::read),
@@ -200,12 +200,34 @@ static FAMILIES: [Family; 62] = [
     around(&["auth"], assigned::read),
     around(&["cookie"], assigned::read),
     around(&["bearer "], assigned::bearer),
+    around(spoken::NAMES, spoken::read),
 ];
 
-/// Per byte value, which families may have it as the first, second and third byte of a head: one bit each.
-static FILTER: [[u64; 3]; 256] = filter();
+/// All rules. At most 128: a rule is a bit of a mask.
+static FAMILIES: [Family; TOKENS.len() + OTHERS.len()] = {
+    let mut all = [const { shape(&["\0\0\0"], nothing) }; TOKENS.len() + OTHERS.len()];
+    let (mut at, mut other) = (0, 1);
+    // An earlier replacement is skipped before anything is read in it.
+    all[at] = OTHERS[0];
+    while at < TOKENS.len() {
+        all[at + 1] = TOKENS[at];
+        at += 1;
+    }
+    while other < OTHERS.len() {
+        all[TOKENS.len() + other] = OTHERS[other];
+        other += 1;
+    }
+    all
+};
 
-const fn filter() -> [[u64; 3]; 256] {
+fn nothing(_: &mut Scan, _: usize) -> Option<Span> {
+    None
+}
+
+/// Per byte value, which families may have it as the first, second and third byte of a head: one bit each.
+static FILTER: [[u128; 3]; 256] = filter();
+
+const fn filter() -> [[u128; 3]; 256] {
     let mut table = [[0; 3]; 256];
     let mut family = 0;
     while family < FAMILIES.len() {
@@ -229,7 +251,7 @@ const fn filter() -> [[u64; 3]; 256] {
 }
 
 /// The next position at which a rule must run, and which rules.
-pub(super) fn next(bytes: &[u8], from: usize) -> Option<(usize, u64)> {
+pub(super) fn next(bytes: &[u8], from: usize) -> Option<(usize, u128)> {
     let rest = bytes.get(from..)?;
     for (at, three) in rest.windows(3).enumerate() {
         let mask = FILTER[three[0] as usize][0] & FILTER[three[1] as usize][1] & FILTER[three[2] as usize][2];
@@ -240,13 +262,13 @@ pub(super) fn next(bytes: &[u8], from: usize) -> Option<(usize, u64)> {
     None
 }
 
-pub(super) fn mask(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn mask(bytes: &[u8], at: usize) -> u128 {
     bytes
         .get(at..at + 3)
         .map_or(0, |three| FILTER[three[0] as usize][0] & FILTER[three[1] as usize][1] & FILTER[three[2] as usize][2])
 }
 
-pub(super) fn of(mut mask: u64) -> impl Iterator<Item = &'static Family> {
+pub(super) fn of(mut mask: u128) -> impl Iterator<Item = &'static Family> {
     std::iter::from_fn(move || {
         let lowest = mask.trailing_zeros() as usize;
         mask &= mask.wrapping_sub(1);
@@ -316,24 +338,28 @@ fn random(sample: &[u8], rest: &[u8], look: Look, of: fn(u8) -> bool) -> bool {
     }
 }
 
-fn alnum(byte: u8) -> bool {
+pub(super) fn alnum(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
 
-fn upper(byte: u8) -> bool {
+pub(super) fn upper(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit()
 }
 
-fn hex(byte: u8) -> bool {
+pub(super) fn hex(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'a'..=b'f')
 }
 
-fn percent(byte: u8) -> bool {
+pub(super) fn percent(byte: u8) -> bool {
     is_word(byte) || byte == b'%'
 }
 
-fn base64(byte: u8) -> bool {
+pub(super) fn base64(byte: u8) -> bool {
     is_word(byte) || matches!(byte, b'+' | b'/' | b'=')
+}
+
+pub(super) fn dotted(byte: u8) -> bool {
+    is_word(byte) || byte == b'.'
 }
 
 /// Skips an earlier replacement as a whole, so that the kind in it is not read as a name.
@@ -362,6 +388,68 @@ fn jwt(scan: &mut Scan, at: usize) -> Option<Span> {
         end = longer;
     }
     Some(Span { range: at..end, kind: Kind::Jwt })
+}
+
+/// A key, a full stop and 64 hex digits.
+fn airtable(scan: &mut Scan, at: usize) -> Option<Span> {
+    if !scan.may_begin(at) || !scan.starts(at, "pat") {
+        return None;
+    }
+    let key = scan.word_end(at);
+    let end = segments(scan, key, &[(64, 64)])?;
+    (key - at == 17 && scan.bytes[key + 1..end].iter().all(|b| hex(*b)))
+        .then_some(Span { range: at..end, kind: Kind::AirtableToken })
+}
+
+/// Two parts, the first of them JSON.
+fn mapbox(scan: &mut Scan, at: usize) -> Option<Span> {
+    if !scan.may_begin(at) || !scan.starts(at, "sk.eyJ") {
+        return None;
+    }
+    let first = scan.word_end(at + 3);
+    let end = segments(scan, first, &[(16, 40)])?;
+    (first - at > 40).then_some(Span { range: at..end, kind: Kind::MapboxToken })
+}
+
+/// 14 characters, `.atlasv1.` and at least 60 behind it.
+pub(super) fn terraform(scan: &mut Scan, start: usize) -> Option<Span> {
+    let dot = start + 14;
+    if !scan.starts(dot, ".atlasv1.") || !scan.bytes[start..dot].iter().all(|b| alnum(*b)) || !scan.may_begin(start) {
+        return None;
+    }
+    let end = scan.word_end(dot + ".atlasv1.".len());
+    (end - dot > 60).then_some(Span { range: start..end, kind: Kind::TerraformToken })
+}
+
+/// Called at the full stop.
+fn terraform_before(scan: &mut Scan, at: usize) -> Option<usize> {
+    let span = terraform(scan, begun_before(scan, at, 14)?)?;
+    scan.add(span.range, span.kind)
+}
+
+/// 32 hex digits, `-us` and the number of a data centre.
+pub(super) fn mailchimp(scan: &mut Scan, start: usize) -> Option<Span> {
+    let dash = start + 32;
+    if !scan.starts(dash, "-us") {
+        return None;
+    }
+    let end = scan.run(dash + 3, |b| b.is_ascii_digit());
+    let key = &scan.bytes[start..dash];
+    let fits = (1..=2).contains(&(end - dash - 3)) && key.iter().all(|b| hex(*b)) && value::variety(key) >= 5;
+    (fits && scan.may_begin(start) && !scan.at(end).is_ascii_alphanumeric())
+        .then_some(Span { range: start..end, kind: Kind::MailchimpKey })
+}
+
+/// Called at the dash.
+fn mailchimp_before(scan: &mut Scan, at: usize) -> Option<usize> {
+    let span = mailchimp(scan, begun_before(scan, at, 32)?)?;
+    scan.add(span.range, span.kind)
+}
+
+/// Where something began that has so many bytes before `at`; none of them may be in a span.
+fn begun_before(scan: &Scan, at: usize, length: usize) -> Option<usize> {
+    let start = at.checked_sub(length)?;
+    scan.found.last().is_none_or(|last| last.range.end <= start).then_some(start)
 }
 
 /// Account, time and signature.
@@ -519,9 +607,11 @@ fn url_password(scan: &mut Scan, at: usize) -> Option<usize> {
 
 /// A webhook URL's path: anyone who knows it can post there.
 fn webhook(scan: &mut Scan, at: usize) -> Option<usize> {
-    let slack = "hooks.slack.com/services/";
-    let start = if scan.starts(at, slack) {
-        at + slack.len()
+    let hosts = ["hooks.slack.com/", "webhook.office.com/", "hooks.zapier.com/"];
+    let start = if let Some(host) = hosts.iter().find(|host| scan.starts(at, host)) {
+        // `services/`, `workflows/`, `triggers/`, `webhookb2/`: the word that says which.
+        let path = at + host.len();
+        path + scan.bytes[path..].iter().take(16).position(|b| *b == b'/').map_or(0, |slash| slash + 1)
     } else {
         let number = at + "webhooks/".len();
         let token = scan.bytes[number..].iter().take(24).take_while(|b| b.is_ascii_digit()).count();
@@ -530,7 +620,7 @@ fn webhook(scan: &mut Scan, at: usize) -> Option<usize> {
         }
         number + token + 1
     };
-    let end = start + scan.bytes[start..].iter().take(128).take_while(|b| is_word(**b) || **b == b'/').count();
+    let end = start + scan.bytes[start..].iter().take(128).take_while(|b| is_word(**b) || b"/@".contains(b)).count();
     let path = &scan.bytes[start..end];
     let random = |part: &[u8]| part.len() >= 16 && part.iter().any(u8::is_ascii_digit) && value::variety(part) >= 5;
     if end - start < 24 || !path.split(|b| *b == b'/').any(random) {
@@ -559,4 +649,15 @@ fn curl_user(scan: &mut Scan, at: usize) -> Option<usize> {
         return None;
     }
     scan.add(password, Kind::Password)
+}
+
+#[cfg(test)]
+impl Family {
+    /// What a rule that is data says of itself.
+    pub(super) fn token(&self) -> Option<(Kind, &'static [&'static str], &'static str)> {
+        match self.rule {
+            Rule::Token { kind, .. } => Some((kind, self.heads, self.source)),
+            _ => None,
+        }
+    }
 }

@@ -5,8 +5,9 @@
 //! run only there. The tables are constants, so there is no start-up cost. Rules look a bounded distance ahead and
 //! back, or remember where they have been, so that the scan is linear for every text.
 //!
-//! There are two kinds of rules: [`families`] recognise a credential by its own shape, [`assigned`] by the name it is
-//! assigned to (`password = …`, `Authorization: …`). A name alone is not enough: the value must look like a secret
+//! There are three kinds of rules: [`families`] recognise a credential by its own shape, most of them as data in
+//! [`rules`]; [`assigned`] by the name it is assigned to (`password = …`, `Authorization: …`); [`spoken`] by a sentence
+//! that tells it (`my password is …`). A name alone is not enough: the value must look like a secret
 //! ([`value`]), because `max_tokens: 4096`, `token: string` and `password=${PW}` are common in conversations about
 //! programs.
 //!
@@ -16,6 +17,8 @@
 
 mod assigned;
 mod families;
+mod rules;
+mod spoken;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -119,7 +122,7 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     /// Runs the rules that may begin here. Returns where to continue, if one found something.
-    fn run_rules(&mut self, at: usize, mask: u64) -> Option<usize> {
+    fn run_rules(&mut self, at: usize, mask: u128) -> Option<usize> {
         self.rule_start = at + 1;
         families::of(mask).find_map(|family| family.read(self, at))
     }
@@ -128,7 +131,11 @@ impl Scan<'_> {
     /// secret.
     fn shape_at(&mut self, at: usize) -> Option<Span> {
         let mask = families::mask(self.bytes, at);
-        families::of(mask).find_map(|family| family.shape(self, at)).or_else(|| families::telegram(self, at))
+        families::of(mask)
+            .find_map(|family| family.shape(self, at))
+            .or_else(|| families::telegram(self, at))
+            .or_else(|| families::terraform(self, at))
+            .or_else(|| families::mailchimp(self, at))
     }
 
     /// Adds a span, and before it those the rule skipped: in `https://TOKEN:password@host` the user is a credential

@@ -2,4 +2,5 @@
 
 pub mod file;
 pub mod foreign;
+pub mod private;
 pub mod project;

@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::ledger::blocks::{self, Opener};
 use crate::scope::{AgentNo, BlockNo, SessionNo, StreamNo};
+use crate::transcript::as_shown;
 use crate::transcript::prepare::OriginForm;
-use crate::transcript::read::as_shown;
 
 pub use choose::{Beside, Part, files_of_session, part_of_file, part_of_session, write};
 

@@ -2,7 +2,7 @@
 //!
 //! A *source record* is a sequence of bytes, addressed by stream, generation and position; a *turn* is their meaning,
 //! addressed by agent, session and the program's own entry id. [`mod@append`] is the only way to store them, [`read`]
-//! reads them, [`export`] restores the original bytes.
+//! reads them, [`export`] restores the original bytes. [`workspaces`] are the projects they belong to.
 //!
 //! Does not know programs, files or search.
 
@@ -15,6 +15,13 @@ pub mod recent;
 mod runs;
 pub(crate) mod sources;
 pub(crate) mod twin;
+pub mod workspaces;
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use serde::Serializer;
 
 pub(crate) use append::StreamMoved;
 pub use append::{Appended, Fresh, append};
@@ -24,3 +31,13 @@ pub use codes::{
 pub use prepare::{After, Batch, Preparer, RecordBytes, Step, StreamAt};
 pub(crate) use runs::leave;
 pub use runs::{ClosedIdle, IDLE_MS, close_idle, end_session, end_told};
+
+/// A path as the ledger stores it: its bytes.
+fn path_of(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+/// Serialises a path as text.
+fn as_shown<S: Serializer>(path: &Path, to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_str(&path.display())
+}

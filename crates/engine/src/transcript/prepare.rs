@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decoded, Fact, NewTurn, Placement, RecordClass};
 use crate::ledger::blocks::{LARGEST_RECORD, Packed, Packer, Spot};
 use crate::scope::{AgentId, RecordNo};
+use crate::source::private;
 use crate::source::project::{ProjectRoot, project_root};
 
 /// The length of a record's key and of its digest in bytes. 128 bits each: enough to detect every accidental change,
@@ -192,7 +193,8 @@ impl Preparer {
         self.plan(RecordBytes::Stored { record_no }, None, decoded)
     }
 
-    fn plan(&mut self, bytes: RecordBytes, line: Option<i64>, decoded: Decoded) -> Result<PlannedRecord> {
+    fn plan(&mut self, bytes: RecordBytes, line: Option<i64>, mut decoded: Decoded) -> Result<PlannedRecord> {
+        private::shorten_all(&mut decoded);
         let mut turns = Vec::with_capacity(decoded.turns.len());
         for (index, turn) in decoded.turns.into_iter().enumerate() {
             if let Some(cwd) = &turn.cwd {

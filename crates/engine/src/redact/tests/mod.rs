@@ -95,6 +95,43 @@ fn shaped(rng: &mut Rng) -> Vec<(Kind, String)> {
     add(Kind::SquareToken, &["sq0csp", "-", &alnum(rng, 43)]);
     add(Kind::DopplerToken, &["dp", ".pt.", &alnum(rng, 43)]);
     add(Kind::AtlassianToken, &["ATATT3", "xFfGF0", &alnum(rng, 170), "=1A2B3C4D"]);
+    add(Kind::TailscaleKey, &["tskey", "-auth-", &alnum(rng, 12), "CNTRL-", &alnum(rng, 32)]);
+    add(Kind::TailscaleKey, &["tskey", "-api-", &alnum(rng, 12), "CNTRL-", &alnum(rng, 32)]);
+    add(Kind::PulumiToken, &["pul", "-", &hex(rng, 40)]);
+    add(Kind::ArtifactoryToken, &["AK", "Cp", &alnum(rng, 69)]);
+    add(Kind::NetlifyToken, &["nfp", "_", &alnum(rng, 36)]);
+    add(Kind::RenderKey, &["rnd", "_", &alnum(rng, 28)]);
+    add(Kind::DropboxToken, &["sl", ".B", &alnum(rng, 130)]);
+    add(Kind::CloudflareToken, &["v1", ".0-", &hex(rng, 24), "-", &hex(rng, 146)]);
+    add(Kind::ContentfulToken, &["CF", "PAT-", &alnum(rng, 43)]);
+    add(Kind::DuffelToken, &["duffel", "_live_", &alnum(rng, 43)]);
+    add(Kind::EasyPostKey, &["EZ", "AK", &alnum(rng, 54)]);
+    add(Kind::ShippoToken, &["shippo", "_live_", &hex(rng, 40)]);
+    add(Kind::AdafruitKey, &["aio", "_", &alnum(rng, 28)]);
+    add(Kind::SourcegraphToken, &["sgp", "_", &hex(rng, 40)]);
+    add(Kind::PrefectKey, &["pnu", "_", &alnum(rng, 36)]);
+    add(Kind::LangSmithKey, &["lsv2", "_pt_", &hex(rng, 32), "_", &hex(rng, 10)]);
+    add(Kind::PineconeKey, &["pcsk", "_", &alnum(rng, 70)]);
+    add(Kind::FlutterwaveKey, &["FLWSECK", "-", &hex(rng, 32)]);
+    add(Kind::RazorpayKey, &["rzp", "_live_", &alnum(rng, 14)]);
+    add(Kind::BrevoKey, &["xkeysib", "-", &hex(rng, 64), "-", &alnum(rng, 16)]);
+    add(Kind::HerokuKey, &["HRKU", "-AA", &alnum(rng, 58)]);
+    add(Kind::BuildkiteToken, &["bkua", "_", &hex(rng, 40)]);
+    add(Kind::CircleCiToken, &["CCIPAT", "_", &alnum(rng, 22), "_", &hex(rng, 40)]);
+    add(Kind::ClojarsToken, &["CLOJARS", "_", &hex(rng, 60)]);
+    add(Kind::DenoToken, &["ddp", "_", &alnum(rng, 36)]);
+    add(Kind::TypeformToken, &["tfp", "_", &alnum(rng, 59)]);
+    add(Kind::ReadmeKey, &["rdme", "_", &alnum(rng, 70)]);
+    add(Kind::SonarToken, &["squ", "_", &hex(rng, 40)]);
+    add(Kind::OpenShiftToken, &["sha256", "~", &alnum(rng, 43)]);
+    add(Kind::DynatraceToken, &["dt0c01", ".", &upper(rng, 24), ".", &upper(rng, 64)]);
+    add(Kind::FrameIoToken, &["fio", "-u-", &alnum(rng, 64)]);
+    add(Kind::FacebookToken, &["EA", "AC", &alnum(rng, 120)]);
+    add(Kind::MapboxToken, &["sk", ".eyJ", &alnum(rng, 70), ".", &alnum(rng, 22)]);
+    add(Kind::GitlabToken, &["glagent", "-", &alnum(rng, 50)]);
+    add(Kind::AirtableToken, &["pat", &alnum(rng, 14), ".", &hex(rng, 64)]);
+    add(Kind::TerraformToken, &[&alnum(rng, 14), ".atlasv1", ".", &alnum(rng, 67)]);
+    add(Kind::MailchimpKey, &[&hex(rng, 32), "-us", "12"]);
     all
 }
 
@@ -149,6 +186,80 @@ fn every_family_is_found_in_every_place_and_nothing_else_is_touched() {
     }
     wrong.dedup();
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
+}
+
+#[test]
+fn every_rule_of_the_rule_set_says_where_it_comes_from_and_has_an_example() {
+    let examples = shaped(&mut Rng::new(3));
+    for (kind, heads, source) in super::rules::TOKENS.iter().filter_map(|rule| rule.token()) {
+        assert!(source.contains('.') || source.starts_with("gitleaks "), "{kind:?}: {source}");
+        let known = examples.iter().any(|(of, text)| *of == kind && heads.iter().any(|head| text.starts_with(head)));
+        assert!(known || Kind::ALL.contains(&kind) && examples.iter().any(|(of, _)| *of == kind), "{kind:?} {heads:?}");
+    }
+}
+
+/// Passwords told in a sentence, `«»` around what must be redacted.
+const TOLD: &[&str] = &[
+    "my password is «hunter2»",
+    "My password is «hunter22», don't tell anyone",
+    "the password is «Tr0ub4dor&3».",
+    "The wifi password is «blue-Kettle-42»",
+    "the password for the guest wifi is «Sunny!day9».",
+    "password was «hunter2» and it worked",
+    "our passphrase is «correcthorsebattery».",
+    "my password is: \"«two words»\"",
+    "my PIN is «4831»",
+    "the PIN is «4831».",
+    "Mein Passwort ist «geheim123».",
+    "das Passwort fürs WLAN lautet «Sommer!2024»",
+    "Unser Kennwort lautet «Blaubeere7»",
+    "mon mot de passe est «soleil2024»",
+    "mi contraseña es «Madrid2024!»",
+    "la contraseña del servidor es «x9!kLmn2».",
+    "la mia password è «estate2024»",
+    "minha senha é «verao2024»",
+    "mijn wachtwoord is «zomer2024»",
+    "moje hasło to «lato2024x»",
+    "mitt lösenord är «sommar2024»",
+    "min adgangskode er «sommer2024»",
+    "мой пароль это «leto2024x»",
+    "我的密码是«hunter22»",
+    "パスワードは«hunter22»。",
+    "{\"text\":\"my password is «hunter2»\\nthanks\"}",
+];
+
+#[test]
+fn passwords_told_in_a_sentence_are_found_in_many_languages() {
+    for told in TOLD {
+        let start = told.find('«').unwrap();
+        let end = told.find('»').unwrap();
+        let text = told.replace(['«', '»'], "");
+        let found = redact(&text).into_owned();
+        let expected = format!("{}[redacted:password]{}", &told[..start], &told[end + 2..]);
+        assert_eq!(found, expected, "{told}");
+    }
+}
+
+#[test]
+fn webhooks_of_every_form_are_found() {
+    for (head, tail) in [
+        ("https://hooks.slack.com/services/", "T01ABCDEF23/B04ABCDEF56/q8Zk2mV0xL7rT4bN9cXw3E5z"),
+        ("https://hooks.slack.com/workflows/", "T01ABCDEF23/A04ABCDEF56/401234567890123456/q8Zk2mV0xL7rT4bN9cXw3E5z"),
+        ("https://hooks.slack.com/triggers/", "T01ABCDEF23/6204672533/q8Zk2mV0xL7rT4bN9cXw3E5z8a"),
+        (
+            "https://discord.com/api/webhooks/123456789012345678/",
+            "q8Zk2mV0xL7rT4bN9cXw3E5zq8Zk2mV0xL7rT4bN9cXw3E5zabcdefghij0123",
+        ),
+        (
+            "https://acme.webhook.office.com/webhookb2/",
+            "3f2a9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b@9c1d2e3f-0b7d-4e55-9a41-aabbccddeeff/IncomingWebhook/0f1e2d3c4b5a69788796a5b4c3d2e1f0/x",
+        ),
+        ("https://hooks.zapier.com/hooks/catch/", "123456/q8Zk2mV0xL7rT4bN9c"),
+    ] {
+        let text = format!("post it to {head}{tail} please");
+        let got = redact(&text);
+        assert!(got.contains("[redacted:webhook]") && !got.contains(&tail[tail.len() - 12..]), "{got}");
+    }
 }
 
 #[test]

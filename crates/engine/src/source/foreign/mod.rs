@@ -33,6 +33,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Cell, ForeignSpec, Row, RowQuery};
+use crate::source::private::Masker;
 use crate::sqlite::uri;
 
 use self::bounds::Watch;
@@ -157,16 +158,23 @@ impl ForeignStore {
     /// Reads a group: its head rows, then its items in order, each row with its canonical bytes.
     ///
     /// `each` is called with no statement and no transaction open, so it may take its time. It is called for every row,
-    /// changed or not; rows the program removes meanwhile are left out. An error from `each` ends the reading.
+    /// changed or not; rows the program removes meanwhile are left out. What is marked private is masked. An error from
+    /// `each` ends the reading. Returns how many private spans there were.
     pub fn read_group(
         &self,
         spec: &ForeignSpec,
         key: &str,
         mut each: impl FnMut(Row, RowBytes) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let (heads, items) = self.read_heads(spec, key)?;
-        let mut hand_over = |(mut row, bytes): (Row, RowBytes)| {
+        let mut masker = Masker::default();
+        let mut hand_over = |(mut row, mut bytes): (Row, RowBytes)| {
             open_zstd(spec, &mut row);
+            if masker.row(&mut row)
+                && let RowBytes::Whole(bytes) = &mut bytes
+            {
+                *bytes = canonical(&without_packed(spec, &row));
+            }
             each(row, bytes)
         };
         heads.into_iter().try_for_each(&mut hand_over)?;
@@ -176,7 +184,7 @@ impl ForeignStore {
             rest = &rest[taken..];
             rows.into_iter().try_for_each(&mut hand_over)?;
         }
-        Ok(())
+        Ok(masker.spans())
     }
 
     fn read_heads(&self, spec: &ForeignSpec, key: &str) -> Result<(Vec<Kept>, Vec<ItemKey>)> {
@@ -376,6 +384,19 @@ fn open_zstd(spec: &ForeignSpec, row: &mut Row) {
             *target = Cell::Text(opened);
         }
     }
+}
+
+/// A row whose opened bodies stand in their text columns only: what was packed has what is masked in the text.
+fn without_packed(spec: &ForeignSpec, row: &Row) -> Row {
+    let mut row = row.clone();
+    for (packed, text) in spec.zstd {
+        if row.text(text).is_some()
+            && let Some((_, cell)) = row.columns.iter_mut().find(|(name, _)| name == packed)
+        {
+            *cell = Cell::Null;
+        }
+    }
+    row
 }
 
 fn unpack(body: &[u8]) -> Option<String> {

@@ -441,3 +441,25 @@ fn a_statement_that_never_ends_is_cut_off() {
     assert!(error.to_string().contains("takes too long"), "{error}");
     assert_eq!(keys(&store), "a=1/2 b=2/0", "the next read has its own time");
 }
+
+#[test]
+fn what_is_private_is_masked_in_rows_compressed_ones_too() {
+    let (world, writer) = World::new("wal");
+    let packed = zstd::encode_all(&br#"{"text":"a <private>secret</private> b"}"#[..], 3).unwrap();
+    writer.execute("INSERT INTO note VALUES ('b', 1, 0, NULL, ?1)", [packed]).unwrap();
+    writer.execute("INSERT INTO note VALUES ('b', 2, 0, 'from <PRIVATE>secret to the end', NULL)", []).unwrap();
+    writer.execute("INSERT INTO note VALUES ('b', 3, 0, 'as it is', x'00ff')", []).unwrap();
+    let store = world.open().unwrap();
+    let said = lines(&store, "b");
+    assert_eq!(
+        said,
+        r#"book b {"$table":"book","id":"b","changed":2}
+note b/1 {"$table":"note","book":"b","n":1,"weight":0.0,"body":"{\"text\":\"a <private>******</private> b\"}","packed":null}
+note b/2 {"$table":"note","book":"b","n":2,"weight":0.0,"body":"from <PRIVATE>*****************","packed":null}
+note b/3 {"$table":"note","book":"b","n":3,"weight":0.0,"body":"as it is","packed":{"$blob":"AP8="}}
+"#
+    );
+    let row = said.lines().nth(1).unwrap();
+    let row = restore(&SPEC, &row.as_bytes()[row.find('{').unwrap()..]).unwrap();
+    assert_eq!(row.text("body"), Some(r#"{"text":"a <private>******</private> b"}"#));
+}

@@ -7,6 +7,7 @@
 mod echo;
 mod forgotten;
 mod identity;
+mod names;
 mod places;
 mod provisional;
 mod streams;
@@ -23,6 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Fact, NewTurn, RecordClass, Role, TurnKind};
 use crate::ledger::Write;
 use crate::ledger::blocks::{self, Opener, Packed};
+use crate::ledger::forgotten_names::ForgottenNames;
 use crate::scope::{
     AgentId, AgentNo, BlockNo, LaneNo, NameNo, RecordNo, RunNo, SessionKey, SessionNo, StreamNo, TurnId, WorkspaceNo,
 };
@@ -69,6 +71,10 @@ pub struct Fresh {
 pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<Appended> {
     let first_record: i64 =
         tx.prepare_cached("SELECT coalesce(max(record_no), 0) + 1 FROM records")?.query_row([], |r| r.get(0))?;
+    let known = ForgottenNames::load(tx)?;
+    if !known.is_empty() {
+        names::mark_forgotten(&known, &mut batch);
+    }
     let kept_out = forgotten::keep_out(tx, &mut batch)?;
     let mut state = Appender {
         now: tx.now(),
