@@ -14,13 +14,13 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Forget what was said: a session, single turns, or every place where a text stands
+/// Forget what was said: a session, single turns, a person, a project, a thread, or every place where a text stands
 ///
 /// Says first what would go. It goes from records and their bytes, turns, summaries, items made from it, pages, the
-/// search index, logs and our own backups; its place stays, so that no import brings it back. Files of the programs
+/// search index, names and ids, logs and our own backups; its place stays, so that no import brings it back. Files of the programs
 /// themselves, and what people wrote, are named and left alone.
 #[derive(clap::Args, Debug)]
-#[command(group(clap::ArgGroup::new("what").required(true).args(["session", "turn", "text"])))]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["session", "turn", "person", "project", "thread", "text"])))]
 pub struct Args {
     /// A whole session
     #[arg(long, value_name = "KEY")]
@@ -29,6 +29,18 @@ pub struct Args {
     /// Turns (t9c11)
     #[arg(long, value_name = "ID", num_args = 1..)]
     turn: Vec<String>,
+
+    /// A person: what they said, and every place where the name stands
+    #[arg(long, value_name = "NAME")]
+    person: Option<String>,
+
+    /// A project: its sessions, its memory and its names, by id, label or path
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+
+    /// A thread: what was said in it, and its names
+    #[arg(long, value_name = "THREAD")]
+    thread: Option<String>,
 
     /// Everything that has this text, also as JSON quotes it; - reads it from standard input
     #[arg(long = "match", id = "text", value_name = "TEXT", allow_hyphen_values = true)]
@@ -74,7 +86,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if global.json {
         print::report(&report);
     } else if report.forgotten {
-        print::line(&format!("Forgotten: {}.", print::counted(report.preview.turns, "turn")));
+        let named: u64 = report.preview.names.iter().map(|(_, n)| n).sum();
+        let names = if named > 0 { format!(", {}", print::counted(named, "name")) } else { String::new() };
+        print::line(&format!("Forgotten: {}{names}.", print::counted(report.preview.turns, "turn")));
         list("Saved meanwhile, and left alone", &report.saved_meanwhile);
     } else if report.is_nothing {
         print::line("Nothing that is stored has it, or it was forgotten before.");
@@ -91,6 +105,15 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 fn wish(engine: &Engine, args: &Args) -> Result<Wish> {
     if let Some(session) = &args.session {
         return Ok(Wish::Session(session.clone()));
+    }
+    if let Some(name) = &args.person {
+        return Ok(Wish::Person(name.clone()));
+    }
+    if let Some(name) = &args.project {
+        return Ok(Wish::Project(name.clone()));
+    }
+    if let Some(name) = &args.thread {
+        return Ok(Wish::Thread(name.clone()));
     }
     if let Some(text) = &args.text {
         let mut text = super::remember::text_of(text)?;
@@ -141,6 +164,10 @@ fn print_preview(preview: &Preview) {
     list("Pages that are rendered again", &preview.pages);
     list("Summaries that are made again without it", &preview.nodes);
     list("Other rows of the ledger", preview.rows.iter().map(|(table, n)| format!("{table}  {n}")));
+    list(
+        "Names, ids and paths with it, which become a mark",
+        preview.names.iter().map(|(table, n)| format!("{table}  {n}")),
+    );
     list("Backups of ours, which are removed", preview.backups.iter().map(|path| path.display()));
     list(BY_HAND, &preview.by_hand);
     list("Other turns with the same words, which stay (--match TEXT takes them, too)", &preview.others);

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::derived::{self, Marks};
 use super::find::{self, Found};
+use super::names::Names;
 use super::words::Words;
 use super::{PENDING, nodes};
 use crate::error::{Error, ErrorKind, Result};
@@ -30,6 +31,8 @@ pub(super) struct Erasure<'e> {
     /// Removed files whose rows in the file table still have their text.
     pub gone_files: &'e [String],
     pub titles: &'e BTreeSet<SessionNo>,
+    /// What is forgotten of names.
+    pub names: &'e Names,
 }
 
 impl Erasure<'_> {
@@ -38,7 +41,7 @@ impl Erasure<'_> {
         self.rows(tx)?;
         self.ends(tx)?;
         self.decoders(tx)?;
-        self.sessions(tx)?;
+        let keys = self.sessions(tx)?;
         restore::let_go(tx, self.agent_no, |text| self.marks.are_in(text))?;
         derived::erase(tx, self.agent_no, self.marks, self.named)?;
         for path in self.gone_files {
@@ -46,6 +49,10 @@ impl Erasure<'_> {
         }
         let made = nodes::remake(tx, self.agent_no, self.nodes)?;
         self.pages(tx)?;
+        let names = self.names.erase(tx, self.agent_no)?;
+        if !keys.is_empty() {
+            tx.note("sessions", keys.iter().map(|key| names.marked(key).into_owned()).collect::<Vec<_>>());
+        }
         let now = tx.now();
         for key in [EVER.to_owned(), format!("{PENDING}{}", self.agent_no)] {
             tx.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", params![key, now.to_string()])?;
@@ -194,7 +201,8 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    fn sessions(&self, tx: &mut Write) -> Result<()> {
+    /// Returns the keys of the sessions that are forgotten as a whole.
+    fn sessions(&self, tx: &mut Write) -> Result<Vec<String>> {
         for session in self.titles {
             tx.prepare_cached("UPDATE sessions SET title = NULL WHERE session_no = ?1")?.execute([session])?;
         }
@@ -217,10 +225,7 @@ impl Erasure<'_> {
             )?);
             tx.prepare_cached("DELETE FROM pending_memory WHERE session_no = ?1")?.execute([session])?;
         }
-        if !keys.is_empty() {
-            tx.note("sessions", keys);
-        }
-        Ok(())
+        Ok(keys)
     }
 
     /// Any rendered page may contain it, so all are rendered again; their stored blocks are removed first.

@@ -12,10 +12,15 @@ use crate::ledger::Read;
 use crate::ledger::blocks::{self, Opener};
 use crate::ledger::codes::{MESSAGE, USER};
 use crate::scope::{AgentNo, RecordNo, SessionKey, SessionNo, StreamNo, TurnId};
+use crate::thread;
 use crate::transcript::read;
+use crate::transcript::workspaces::workspace_named;
 
 /// Texts shorter than this are not searched for elsewhere: they would match unrelated turns.
 pub(super) const LEAST_BYTES: usize = 24;
+
+/// A label shorter than this, in bytes, names too much besides.
+const LEAST_NAME: usize = 4;
 
 /// The most texts that are searched for beside the turns themselves.
 const MOST_TEXTS: usize = 2_000;
@@ -62,6 +67,39 @@ pub(super) fn find(
                 found.turns.insert(turn.id);
             }
         }
+        Wish::Person(name) => {
+            matching(tx, &opener, agent_no, words, (None, None), &mut found, progress)?;
+            said_by(tx, agent_no, name.trim(), &mut found)?;
+        }
+        Wish::Project(name) => {
+            matching(tx, &opener, agent_no, words, (None, None), &mut found, progress)?;
+            for project in workspace_named(tx, agent_no, name)? {
+                let sessions: Vec<SessionKey> = {
+                    let mut statement = tx
+                        .prepare_cached("SELECT session_key FROM sessions WHERE agent_no = ?1 AND workspace_no = ?2")?;
+                    let rows = statement.query_map((agent_no, project), |r| r.get::<_, String>(0))?;
+                    rows.map(|key| Ok(SessionKey::from(key?))).collect::<rusqlite::Result<_>>()?
+                };
+                for session in sessions {
+                    whole_session(tx, agent_no, session.as_str(), &mut found)?;
+                }
+                found.turns.extend(numbers::<TurnId>(
+                    tx,
+                    "SELECT turn_no FROM turns t JOIN sessions s USING (session_no)
+                     WHERE t.workspace_no = ?1 AND s.agent_no = ?2",
+                    (project, agent_no),
+                )?);
+            }
+        }
+        Wish::Thread(name) => {
+            let thread = thread::named(tx, agent_no, name)?.no;
+            found.turns.extend(numbers::<TurnId>(
+                tx,
+                "SELECT turn_no FROM turns t JOIN run_threads r USING (run_no) JOIN sessions s USING (session_no)
+                 WHERE r.thread_no = ?1 AND s.agent_no = ?2",
+                (thread, agent_no),
+            )?);
+        }
         Wish::Match { since, until, .. } => {
             matching(tx, &opener, agent_no, words, (*since, *until), &mut found, progress)?
         }
@@ -74,6 +112,57 @@ pub(super) fn find(
     spoken(tx, &mut found)?;
     already(tx, &mut found)?;
     Ok(found)
+}
+
+/// What a project is called: its id, its folder, and its label where that is no ordinary word.
+pub(super) fn names_of_project(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<String>> {
+    let projects = workspace_named(tx, agent_no, name)?;
+    if projects.is_empty() {
+        return Err(
+            Error::not_found(format!("there is no project {name}")).hint("see which there are: ⟨workspace list⟩")
+        );
+    }
+    let mut statement =
+        tx.prepare_cached("SELECT workspace_id, root, label FROM workspaces WHERE workspace_no = ?1")?;
+    let mut names = Vec::new();
+    for project in projects {
+        let (id, root, label): (String, Vec<u8>, String) =
+            statement.query_row([project], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+        names.extend([id, String::from_utf8_lossy(&root).into_owned()]);
+        names.extend(Some(label).filter(|label| label.len() >= LEAST_NAME));
+    }
+    Ok(names)
+}
+
+/// What a thread is called.
+pub(super) fn names_of_thread(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<String>> {
+    let row = thread::named(tx, agent_no, name)?;
+    let mut statement = tx.prepare_cached("SELECT name FROM thread_names WHERE thread_no = ?1")?;
+    let mut names: Vec<String> =
+        statement.query_map([row.no], |r| r.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
+    // The key of a thread that is a session or a project is theirs.
+    if row.key.starts_with("topic/") || row.key.starts_with("lane/") {
+        names.extend(row.key.split_once('/').map(|(_, rest)| rest.to_owned()));
+    }
+    names.push(row.label);
+    names.retain(|name| name.len() >= LEAST_NAME);
+    names.dedup();
+    Ok(names)
+}
+
+/// What somebody of this name said.
+fn said_by(tx: &Read, agent_no: AgentNo, name: &str, found: &mut Found) -> Result<()> {
+    let mut statement = tx.prepare_cached(
+        "SELECT turn_no, n.name FROM turns t JOIN sessions s USING (session_no) JOIN names n ON n.name_no = t.speaker_no
+         WHERE s.agent_no = ?1 AND t.forgotten IS NULL",
+    )?;
+    let mut rows = statement.query([agent_no])?;
+    while let Some(r) = rows.next()? {
+        if r.get::<_, String>(1)?.to_lowercase() == name.to_lowercase() {
+            found.turns.insert(r.get(0)?);
+        }
+    }
+    Ok(())
 }
 
 fn numbers<N: FromSql>(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<Vec<N>> {

@@ -13,6 +13,7 @@
 mod derived;
 mod erase;
 mod find;
+mod names;
 mod nodes;
 mod visible;
 mod words;
@@ -26,11 +27,12 @@ use serde::{Serialize, Serializer};
 use self::derived::Marks;
 use self::erase::Erasure;
 use self::find::Found;
+use self::names::Names;
 use self::visible::Files;
 use self::words::Words;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
-use crate::home::layout;
+use crate::home::{Kind, RelPath, layout};
 use crate::index::Index;
 use crate::inject;
 use crate::ledger::{Ledger, Read};
@@ -47,6 +49,9 @@ use crate::tree::{AssistantHome, TreeLock};
 /// attempt.
 const PENDING: &str = "forgetting/";
 
+/// The row of `meta` which says that the index has names that are forgotten: it is made anew.
+const IN_INDEX: &str = "forgotten_names_in_index";
+
 /// How long other commands do not retry after a failure (a full disk, a permanent reader).
 const PAUSE_MS: Millis = 10 * 60 * 1000;
 
@@ -60,6 +65,12 @@ pub enum Wish {
     /// A session, by its key or the beginning of its id.
     Session(String),
     Turns(Vec<TurnId>),
+    /// A person: what they said, and every place where the name stands, in either case.
+    Person(String),
+    /// A project: its sessions, its memory, and its names, by its id, label or whole path.
+    Project(String),
+    /// A thread: what was said in it, and its names.
+    Thread(String),
     /// Everything that contains a text, literally or as quoted in JSON; of turns only those in a time range, if one is
     /// given.
     Match {
@@ -103,6 +114,9 @@ pub struct Preview {
     /// Other rows of the ledger, by table.
     #[serde(serialize_with = "as_map")]
     pub rows: Vec<(&'static str, u64)>,
+    /// Rows with a name, an id, an address or a path with the words, by table: a mark takes its place.
+    #[serde(serialize_with = "as_names")]
+    pub names: Vec<(String, u64)>,
     /// Copies of the ledger made before a migration: they go.
     #[serde(serialize_with = "as_shown")]
     pub backups: Vec<PathBuf>,
@@ -130,6 +144,10 @@ fn as_map<S: Serializer>(rows: &[(&'static str, u64)], to: S) -> std::result::Re
     to.collect_map(rows.iter().copied())
 }
 
+fn as_names<S: Serializer>(rows: &[(String, u64)], to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_map(rows.iter().map(|(table, n)| (table, n)))
+}
+
 fn as_shown<S: Serializer>(paths: &[PathBuf], to: S) -> std::result::Result<S::Ok, S::Error> {
     to.collect_seq(paths.iter().map(|path| path.display().to_string()))
 }
@@ -144,6 +162,7 @@ pub struct Plan {
     nodes: Vec<NodeId>,
     files: Files,
     titles: BTreeSet<SessionNo>,
+    names: Names,
     /// What the ledger held when it was searched.
     seen: Reached,
 }
@@ -156,6 +175,7 @@ impl Plan {
             && self.files.gone.is_empty()
             && self.nodes.is_empty()
             && self.preview.rows.is_empty()
+            && self.preview.names.is_empty()
             && self.titles.is_empty()
     }
 }
@@ -163,18 +183,39 @@ impl Plan {
 /// Finds what has to be removed. Changes nothing. `progress` receives the number of bytes searched. `NotFound` if a
 /// session or turn is not the agent's, `Usage` for an empty text.
 pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)) -> Result<Plan> {
+    let agent = at.agent_no;
     let (words, named) = match &request.wish {
+        Wish::Person(name) if name.trim().is_empty() => return Err(Error::usage("a person without a name")),
+        Wish::Person(name) => (Words::new([name.trim()], true), true),
+        Wish::Project(name) | Wish::Thread(name) => {
+            let thread = matches!(request.wish, Wish::Thread(_));
+            let found = at.read(|tx| match thread {
+                true => find::names_of_thread(tx, agent, name),
+                false => find::names_of_project(tx, agent, name),
+            })?;
+            (Words::new(found.iter().map(String::as_str), false), true)
+        }
         Wish::Match { text, .. } if text.trim().is_empty() => {
             return Err(Error::usage("there is nothing to look for in an empty text"));
         }
         Wish::Match { text, ignore_case, .. } => (Words::new([text.as_str()], *ignore_case), true),
         _ => (Words::new([], false), false),
     };
-    let agent = at.agent_no;
     let (found, seen) = at.read(|tx| {
         let found = find::find(tx, agent, request, &words, progress)?;
         Ok((found, reached(tx)?))
     })?;
+    let names = match &request.wish {
+        Wish::Match { text, ignore_case, since: None, until: None } => Names::new([text.as_str()], *ignore_case),
+        Wish::Person(name) => Names::new([name.as_str()], true),
+        Wish::Project(name) => {
+            Names::new(at.read(|tx| find::names_of_project(tx, agent, name))?.iter().map(String::as_str), false)
+        }
+        Wish::Thread(name) => {
+            Names::new(at.read(|tx| find::names_of_thread(tx, agent, name))?.iter().map(String::as_str), false)
+        }
+        _ => Names::default(),
+    };
     // If no words were named, derived data is searched for the texts of the turns.
     let words = if named { words } else { Words::new(found.texts.iter().map(String::as_str), false) };
     let mut ids: HashSet<String> = find::names(&found.turns).into_iter().collect();
@@ -194,6 +235,7 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
             titles: titles.len() as u64,
             nodes: nodes.clone(),
             rows: rows(tx, agent, &found, &marks, named)?,
+            names: names.count(tx, agent)?,
             others: found.others.iter().copied().collect(),
             not_ours: not_ours(tx, &found)?,
             ..Preview::default()
@@ -216,7 +258,7 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
         backups: backups(at)?,
         ..preview
     };
-    Ok(Plan { preview, found, ids: marks.ids, words, named, nodes, files, titles, seen })
+    Ok(Plan { preview, found, ids: marks.ids, words, named, nodes, files, titles, names, seen })
 }
 
 /// Carries out a plan. `Busy` if something was stored since it was made: plan again. [`finish`] does the rest
@@ -240,6 +282,7 @@ pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
             nodes: &plan.nodes,
             gone_files: &gone_files,
             titles: &plan.titles,
+            names: &plan.names,
         }
         .run(tx)
     })?;
@@ -277,6 +320,7 @@ pub fn finish(at: &AssistantHome, index: Option<&mut Index>, pause: bool) -> Res
         Ok(_) => {
             // Something else that was forgotten meanwhile has a value of its own, and is still to be done.
             at.write("transcript.forgotten", |tx| {
+                tx.execute("DELETE FROM meta WHERE key = ?1", [IN_INDEX])?;
                 Ok(tx.execute("DELETE FROM meta WHERE key = ?1 AND value = ?2", [&key, &asked]).map(drop)?)
             })?;
             at.ledger.empty_log()?;
@@ -301,8 +345,43 @@ fn pending(at: &AssistantHome, key: &str) -> Result<Option<String>> {
     })
 }
 
+/// Whether the index has to be made anew before [`finish`], since it has names that are forgotten.
+pub fn names_are_in_index(ledger: &Ledger) -> Result<bool> {
+    ledger.read(|tx| Ok(tx.prepare_cached("SELECT 1 FROM meta WHERE key = ?1")?.exists([IN_INDEX])?))
+}
+
+/// Removes empty folders of projects the ledger does not know: their names are those of the projects.
+fn empty_folders(at: &AssistantHome) -> Result<()> {
+    fn remove(at: &AssistantHome, folder: &RelPath) -> Result<()> {
+        for entry in at.files.list(folder)? {
+            if let (Kind::Directory, Some(name)) = (entry.kind, entry.name.to_str()) {
+                remove(at, &folder.join(name)?)?;
+            }
+        }
+        at.files.remove_empty_dir(folder).map(drop)
+    }
+    let known: HashSet<String> = at.read(|tx| {
+        let mut statement = tx.prepare("SELECT workspace_id FROM workspaces WHERE agent_no = ?1")?;
+        let rows = statement.query_map([at.agent_no], |r| r.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })?;
+    let folders = match at.files.list(&layout::WORKSPACE_MEMORY) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        listed => listed?,
+    };
+    for entry in folders {
+        if let (Kind::Directory, Some(name)) = (entry.kind, entry.name.to_str())
+            && !known.contains(name)
+        {
+            remove(at, &layout::WORKSPACE_MEMORY.join(name)?)?;
+        }
+    }
+    Ok(())
+}
+
 fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed> {
     let refreshed = pages(at)?;
+    empty_folders(at)?;
     let scratch = at.home().open_dir(&layout::SCRATCH)?;
     if let Some(index) = index {
         index.erase_gone_files(at)?;
@@ -311,17 +390,17 @@ fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
     let folder = at.home().open_dir(&layout::BACKUPS)?;
     for path in backups(at)? {
         if let Some(name) = path.file_name().and_then(|n| n.to_str()) {
-            folder.remove(&crate::home::RelPath::parse(name)?)?;
+            folder.remove(&RelPath::parse(name)?)?;
         }
     }
     // Copies of other programs' stores and of this home, left by killed commands. A process that has one of these files
     // open keeps it until it ends.
     for entry in scratch.entries()? {
-        if entry.kind == crate::home::Kind::File
-            && let Some(Ok(name)) = entry.name.to_str().map(crate::home::RelPath::parse)
+        if entry.kind == Kind::File
+            && let Some(Ok(name)) = entry.name.to_str().map(RelPath::parse)
         {
             scratch.remove(&name)?;
-        } else if entry.kind == crate::home::Kind::Directory {
+        } else if entry.kind == Kind::Directory {
             let folder = scratch.shown().join(&entry.name);
             std::fs::remove_dir_all(&folder).map_err(|e| Error::io("remove", &folder, e))?;
         }

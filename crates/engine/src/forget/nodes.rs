@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::ledger::blocks::{self, Opener};
 use crate::ledger::{Read, Write};
 use crate::lineage::distillate::Distillate;
-use crate::lineage::{self, Kind, NewNode, Node, Source, tombstone};
+use crate::lineage::{self, Kind, NewNode, Node, Source, model_summary, tombstone};
 use crate::scope::{AgentNo, LaneNo, NodeId, TurnId};
 use crate::tokens::tokens;
 use crate::transcript::{kind_from_code, role_from_code};
@@ -39,6 +39,12 @@ pub(super) fn affected(tx: &Read, agent_no: AgentNo, turns: &BTreeSet<TurnId>, w
             && lane.and_then(|l| by_lane.get(&l)).is_some_and(|t| t.range(first..=last).next().is_some());
         if covers || draws_on(r, turns, words)? {
             found.insert(r.get(0)?);
+        }
+    }
+    // What a model made of a node may have words the node itself has not.
+    for told in model_summary::all(tx, Some(agent_no))? {
+        if words.are_in(told.summary.as_bytes()) || words.are_quoted_in(&told.distillate) {
+            found.insert(told.node);
         }
     }
     let mut parents = tx.prepare_cached(

@@ -47,6 +47,14 @@ pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named
             }
             continue;
         }
+        // A page named after it is made again under another name, if there is still something to show.
+        if marks.words.are_in(entry.path.as_str().as_bytes()) && named {
+            match entry.by_hand() {
+                true => out.by_hand.push(at.shown(&entry.path)),
+                false => out.items.push(entry),
+            }
+            continue;
+        }
         let (ours, theirs) = split_rendered(&bytes);
         if marks.are_in(&ours) {
             out.pages.push(entry.clone());

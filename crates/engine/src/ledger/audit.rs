@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::clock::{Millis, as_rfc3339};
 use crate::error::Result;
-use crate::ledger::Read;
+use crate::ledger::{Read, Write};
 use crate::scope::AgentNo;
 
 /// The reason of a write. Required by [`Ledger::write`](super::Ledger::write), so that a write without a reason does
@@ -131,6 +131,76 @@ pub fn broken_links(tx: &Read) -> Result<(u64, Vec<String>)> {
         seen += 1;
     }
     Ok((seen, broken))
+}
+
+/// How many rows have a text of which this is true, as actor or detail.
+pub fn count(tx: &Read, mut has: impl FnMut(&str) -> bool) -> Result<u64> {
+    let mut statement = tx.prepare("SELECT actor, detail FROM audit ORDER BY audit_no")?;
+    let mut rows = statement.query([])?;
+    let mut found = 0;
+    while let Some(r) = rows.next()? {
+        let (actor, detail): (String, String) = (r.get(0)?, r.get(1)?);
+        let (in_actor, in_detail) = (has(&actor), has(&detail));
+        found += u64::from(in_actor || in_detail);
+    }
+    Ok(found)
+}
+
+/// Rewrites texts of rows, which only forgetting may (R14.2), and chains the rows from the first of them on anew. Returns its
+/// number; `None` where there was nothing to rewrite. Whoever does this notes it in the row of its own.
+pub fn reword(tx: &Write, new: impl Fn(&str) -> Option<String>) -> Result<Option<i64>> {
+    struct Row {
+        no: i64,
+        at: Millis,
+        agent: Option<AgentNo>,
+        actor: String,
+        action: String,
+        detail: String,
+        prev: Vec<u8>,
+        hash: Vec<u8>,
+    }
+    let mut changed: Vec<Row> = Vec::new();
+    {
+        let mut statement = tx
+            .prepare("SELECT audit_no, at, agent_no, actor, action, detail, prev, hash FROM audit ORDER BY audit_no")?;
+        let mut rows = statement.query([])?;
+        let mut prev: Option<Vec<u8>> = None;
+        while let Some(r) = rows.next()? {
+            let mut row = Row {
+                no: r.get(0)?,
+                at: r.get(1)?,
+                agent: r.get(2)?,
+                actor: r.get(3)?,
+                action: r.get(4)?,
+                detail: r.get(5)?,
+                prev: r.get(6)?,
+                hash: r.get(7)?,
+            };
+            let (actor, detail) = (new(&row.actor), new(&row.detail));
+            if prev.is_none() && actor.is_none() && detail.is_none() {
+                continue;
+            }
+            row.actor = actor.unwrap_or(row.actor);
+            row.detail = detail.unwrap_or(row.detail);
+            row.prev = prev.unwrap_or(row.prev);
+            row.hash = link(&row.prev, row.no, row.at, row.agent, &row.actor, &row.action, &row.detail).to_vec();
+            prev = Some(row.hash.clone());
+            changed.push(row);
+        }
+    }
+    let Some(first) = changed.first().map(|row| row.no) else { return Ok(None) };
+    let trigger: String = tx.query_row(
+        "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = 'audit_is_append_only_update'",
+        [],
+        |r| r.get(0),
+    )?;
+    tx.execute_batch("DROP TRIGGER audit_is_append_only_update")?;
+    for row in &changed {
+        tx.prepare_cached("UPDATE audit SET actor = ?2, detail = ?3, prev = ?4, hash = ?5 WHERE audit_no = ?1")?
+            .execute(params![row.no, row.actor, row.detail, row.prev, row.hash])?;
+    }
+    tx.execute_batch(&trigger)?;
+    Ok(Some(first))
 }
 
 /// The hash of one row and the hash before it. Fields are length-prefixed, so that no two rows have the same input.

@@ -1,0 +1,235 @@
+//! Names, ids, addresses and paths with the words, in whichever table they stand: speakers, tools, models, sessions,
+//! projects, threads, sources, jobs, channels, entries, the audit. A mark takes their place ([`ForgottenNames`]).
+//!
+//! The tables are read from the schema, so that a table that comes later is reached, too. What has bytes of its own kind
+//! (blocks, compressed texts) is searched and erased before, by the rooms that know it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rusqlite::params_from_iter;
+use rusqlite::types::Value as Cell;
+
+use crate::error::Result;
+use crate::ledger::forgotten_names::ForgottenNames;
+use crate::ledger::{Read, Write, audit};
+use crate::scope::AgentNo;
+
+/// Tables without names: addresses of the ledger itself, or searched before.
+const NOT_SEARCHED: &[&str] = &["meta", "agents", "blocks", "records", "forgotten_names", "audit", "hook_calls"];
+
+/// The words of names that are forgotten.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Names {
+    words: Vec<String>,
+    ignore_case: bool,
+}
+
+/// A table with texts.
+struct Table {
+    name: String,
+    key: Vec<String>,
+    texts: Vec<String>,
+    whose: &'static str,
+}
+
+impl Names {
+    pub fn new<'w>(words: impl IntoIterator<Item = &'w str>, ignore_case: bool) -> Names {
+        let words = words.into_iter().map(|w| w.trim().to_owned()).filter(|w| !w.is_empty());
+        Names { words: words.collect(), ignore_case }
+    }
+
+    /// Where the words stand in a text.
+    fn stretches(&self, text: &str) -> Vec<Range<usize>> {
+        let lower = if self.ignore_case { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) };
+        let mut all = Vec::new();
+        for word in &self.words {
+            let word = if self.ignore_case { word.to_lowercase() } else { word.clone() };
+            let found = lower.match_indices(&word).map(|(at, word)| at..at + word.len());
+            // Small letters of another length: then all of the text is taken.
+            match lower.len() == text.len() {
+                true => all.extend(found),
+                false => all.extend(found.map(|_| 0..text.len()).take(1)),
+            }
+        }
+        all
+    }
+
+    /// How many rows have such a name, by table.
+    pub fn count(&self, tx: &Read, agent_no: AgentNo) -> Result<Vec<(String, u64)>> {
+        let mut out = Vec::new();
+        for table in tables(tx)? {
+            let mut rows = 0;
+            self.each(tx, agent_no, &table, |_, cells| {
+                rows +=
+                    u64::from(cells.iter().any(|cell| text_of(cell).is_some_and(|t| !self.stretches(&t).is_empty())));
+                Ok(())
+            })?;
+            if rows > 0 {
+                out.push((table.name, rows));
+            }
+        }
+        let in_audit = audit::count(tx, |text| !self.stretches(text).is_empty())?;
+        if in_audit > 0 {
+            out.push(("audit".into(), in_audit));
+        }
+        Ok(out)
+    }
+
+    fn each(
+        &self,
+        tx: &Read,
+        agent_no: AgentNo,
+        table: &Table,
+        mut row: impl FnMut(Vec<Cell>, Vec<Cell>) -> Result<()>,
+    ) -> Result<()> {
+        if self.words.is_empty() {
+            return Ok(());
+        }
+        let columns: Vec<&str> = table.key.iter().chain(&table.texts).map(String::as_str).collect();
+        let sql = format!("SELECT {} FROM {} WHERE {}", columns.join(", "), table.name, table.whose);
+        let mut statement = tx.prepare(&sql)?;
+        let mut rows = statement.query([agent_no])?;
+        while let Some(r) = rows.next()? {
+            let cells: rusqlite::Result<Vec<Cell>> = (0..columns.len()).map(|i| r.get(i)).collect();
+            let mut key = cells?;
+            let texts = key.split_off(table.key.len());
+            row(key, texts)?;
+        }
+        Ok(())
+    }
+
+    /// Puts marks in the place of the words everywhere. Returns the names as they are known from now on.
+    pub fn erase(&self, tx: &mut Write, agent_no: AgentNo) -> Result<ForgottenNames> {
+        let mut names = ForgottenNames::load(tx)?;
+        if self.words.is_empty() {
+            return Ok(names);
+        }
+        let tables = tables(tx)?;
+        let mut found: Vec<String> = Vec::new();
+        for table in &tables {
+            self.each(tx, agent_no, table, |_, cells| {
+                found.extend(
+                    cells.iter().filter_map(text_of).filter(|t| !self.stretches(t).is_empty()).map(Cow::into_owned),
+                );
+                Ok(())
+            })?;
+        }
+        audit::count(tx, |text| {
+            let has = !self.stretches(text).is_empty();
+            if has {
+                found.push(text.to_owned());
+            }
+            has
+        })?;
+        if !found.is_empty() {
+            // Rows of the index have names in them; which ones does not follow from the ledger any more.
+            tx.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, '1')", [super::IN_INDEX])?;
+        }
+        for text in &found {
+            names.take(tx, text, &self.stretches(text))?;
+        }
+        // A head of a page that is named so is made again under the name the page has then.
+        for table in tables.iter().filter(|t| t.key.iter().any(|k| k == "head")) {
+            let mut gone = Vec::new();
+            self.each(tx, agent_no, table, |key, _| {
+                let named = key.iter().filter_map(text_of).any(|t| !self.stretches(&t).is_empty());
+                if named {
+                    gone.push(key);
+                }
+                Ok(())
+            })?;
+            for key in gone {
+                let sql = format!("DELETE FROM {} WHERE {}", table.name, conditions(&table.key, 1));
+                tx.prepare(&sql)?.execute(params_from_iter(key))?;
+            }
+        }
+        for table in &tables {
+            let mut changes: Vec<(Vec<Cell>, Vec<Cell>)> = Vec::new();
+            self.each(tx, agent_no, table, |key, cells| {
+                let marked: Vec<Cell> = cells.iter().map(|cell| marked(&names, self, cell)).collect();
+                if marked != cells {
+                    changes.push((key, marked));
+                }
+                Ok(())
+            })?;
+            let set: Vec<String> = table.texts.iter().enumerate().map(|(i, c)| format!("{c} = ?{}", i + 1)).collect();
+            let sql = format!(
+                "UPDATE OR REPLACE {} SET {} WHERE {}",
+                table.name,
+                set.join(", "),
+                conditions(&table.key, table.texts.len() + 1)
+            );
+            for (key, marked) in changes {
+                tx.prepare(&sql)?.execute(params_from_iter(marked.into_iter().chain(key)))?;
+            }
+        }
+        let reworded = audit::reword(tx, |text| match self.stretches(text).is_empty() {
+            true => None,
+            false => Some(names.marked(text).into_owned()),
+        })?;
+        if let Some(first) = reworded {
+            tx.note("rechained_from", first);
+        }
+        Ok(names)
+    }
+}
+
+fn conditions(key: &[String], first: usize) -> String {
+    let all: Vec<String> = key.iter().enumerate().map(|(i, k)| format!("{k} IS ?{}", first + i)).collect();
+    all.join(" AND ")
+}
+
+/// A text, or a path as it is stored.
+fn text_of(cell: &Cell) -> Option<Cow<'_, str>> {
+    match cell {
+        Cell::Text(text) => Some(Cow::Borrowed(text)),
+        Cell::Blob(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
+        _ => None,
+    }
+}
+
+fn marked(names: &ForgottenNames, own: &Names, cell: &Cell) -> Cell {
+    let Some(text) = text_of(cell).filter(|text| !own.stretches(text).is_empty()) else { return cell.clone() };
+    let text = names.marked(&text).into_owned();
+    match cell {
+        Cell::Blob(_) => Cell::Blob(text.into_bytes()),
+        _ => Cell::Text(text),
+    }
+}
+
+/// The tables with texts and how the rows of an agent are told from others'.
+fn tables(tx: &Read) -> Result<Vec<Table>> {
+    let mut statement =
+        tx.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")?;
+    let names: Vec<String> = statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut tables = Vec::new();
+    for name in names.into_iter().filter(|name| !NOT_SEARCHED.contains(&name.as_str())) {
+        let mut statement = tx.prepare("SELECT name, type, pk FROM pragma_table_info(?1)")?;
+        let columns: Vec<(String, String, i64)> = statement
+            .query_map([&name], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        let key: Vec<String> = columns.iter().filter(|(.., pk)| *pk > 0).map(|(name, ..)| name.clone()).collect();
+        let texts: Vec<String> = columns
+            .iter()
+            .filter(|(_, kind, _)| kind == "TEXT" || kind == "BLOB")
+            .map(|(name, ..)| name.clone())
+            .collect();
+        let has = |column: &str| columns.iter().any(|(name, ..)| name == column);
+        let whose = match () {
+            // Files that are there have their names from the disk: they are removed, or named and left alone.
+            () if name == "catalogue" => "agent_no = ?1 AND state = 'gone'",
+            () if has("agent_no") => "agent_no = ?1",
+            () if has("session_no") && name != "streams" => {
+                "session_no IN (SELECT session_no FROM sessions WHERE agent_no = ?1)"
+            }
+            () if has("source_no") => "source_no IN (SELECT source_no FROM sources WHERE agent_no = ?1)",
+            () => "?1 IS NOT NULL",
+        };
+        if !texts.is_empty() {
+            let key = if key.is_empty() { vec!["rowid".to_owned()] } else { key };
+            tables.push(Table { name, key, texts, whose });
+        }
+    }
+    Ok(tables)
+}

@@ -1,0 +1,160 @@
+//! Names that were forgotten: of people, tools, projects, threads, sessions, files (R14.2).
+//!
+//! A name lives on in ids and paths, which programs repeat with every import. So of a forgotten name the ledger keeps a
+//! digest of its words under a key of its own, and a mark, `forgotten-` and eight hex digits of that digest, takes the
+//! place of these words in what is stored, then and later. The same name has the same mark, so what belongs together stays
+//! together.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use rusqlite::params;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::{Read, Write};
+
+/// The row of `meta` with the key.
+const KEY: &str = "forgotten_names_key";
+
+/// A name of more words is marked word by word.
+const MOST_WORDS: usize = 12;
+
+/// The forgotten names of a ledger. Without any, nothing is looked at.
+#[derive(Clone, Default, Debug)]
+pub struct ForgottenNames {
+    key: [u8; 32],
+    /// Digests, with the number of their words.
+    digests: HashMap<[u8; 16], usize>,
+    longest: usize,
+}
+
+impl ForgottenNames {
+    pub fn load(tx: &Read) -> Result<ForgottenNames> {
+        let mut names = ForgottenNames::default();
+        let mut statement = tx.prepare_cached("SELECT digest, words FROM forgotten_names")?;
+        let rows = statement.query_map([], |r| Ok((r.get::<_, Vec<u8>>(0)?, r.get::<_, i64>(1)?)))?;
+        for row in rows {
+            let (digest, words) = row?;
+            if let Ok(digest) = digest.try_into() {
+                names.longest = names.longest.max(words as usize);
+                names.digests.insert(digest, words as usize);
+            }
+        }
+        if !names.is_empty() {
+            names.key = key(tx)?.ok_or_else(|| Error::damaged("the key of forgotten names is gone"))?;
+        }
+        Ok(names)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.digests.is_empty()
+    }
+
+    /// A text with marks in the place of forgotten names.
+    pub fn marked<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let words = words(text);
+        let (mut out, mut copied, mut at) = (String::new(), 0, 0);
+        while at < words.len() {
+            let most = self.longest.min(words.len() - at);
+            let found = (1..=most).rev().find_map(|n| {
+                let digest = self.digest(text, &words[at..at + n]);
+                (self.digests.get(&digest) == Some(&n)).then_some((n, digest))
+            });
+            let Some((n, digest)) = found else {
+                at += 1;
+                continue;
+            };
+            out.push_str(&text[copied..words[at].start]);
+            out.push_str("forgotten-");
+            out.extend(digest[..4].iter().map(|b| format!("{b:02x}")));
+            copied = words[at + n - 1].end;
+            at += n;
+        }
+        if copied == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(&text[copied..]);
+        Cow::Owned(out)
+    }
+
+    /// Marks a text in its place.
+    pub fn mark(&self, text: &mut String) {
+        if let Cow::Owned(marked) = self.marked(text) {
+            *text = marked;
+        }
+    }
+
+    /// A path with marks in it; one that is not UTF-8 stays.
+    pub fn marked_path(&self, path: &Path) -> PathBuf {
+        path.to_str().map_or_else(|| path.to_owned(), |text| PathBuf::from(self.marked(text).as_ref()))
+    }
+
+    fn digest(&self, text: &str, words: &[Range<usize>]) -> [u8; 16] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        for word in words {
+            hasher.update(text[word.clone()].to_lowercase().as_bytes());
+            hasher.update(b" ");
+        }
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        digest
+    }
+
+    /// Takes the words in, with which these stretches of a text share a letter.
+    pub fn take(&mut self, tx: &Write, text: &str, stretches: &[Range<usize>]) -> Result<()> {
+        if self.key == [0; 32] {
+            self.key = match key(tx)? {
+                Some(key) => key,
+                None => new_key(tx)?,
+            };
+        }
+        let words = words(text);
+        for stretch in stretches {
+            let covered: Vec<Range<usize>> =
+                words.iter().filter(|w| w.start < stretch.end && stretch.start < w.end).cloned().collect();
+            for name in covered.chunks(MOST_WORDS) {
+                let digest = self.digest(text, name);
+                tx.prepare_cached(
+                    "INSERT INTO forgotten_names (digest, words) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                )?
+                .execute(params![digest, name.len() as i64])?;
+                self.longest = self.longest.max(name.len());
+                self.digests.insert(digest, name.len());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The runs of letters and digits of a text.
+fn words(text: &str) -> Vec<Range<usize>> {
+    let mut all: Vec<Range<usize>> = Vec::new();
+    for (at, c) in text.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
+        let end = at + c.len_utf8();
+        match all.last_mut() {
+            Some(word) if word.end == at => word.end = end,
+            _ => all.push(at..end),
+        }
+    }
+    all
+}
+
+fn key(tx: &Read) -> Result<Option<[u8; 32]>> {
+    let mut statement = tx.prepare_cached("SELECT unhex(value) FROM meta WHERE key = ?1")?;
+    let mut rows = statement.query([KEY])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(row.get::<_, Vec<u8>>(0)?.try_into().ok())
+}
+
+fn new_key(tx: &Write) -> Result<[u8; 32]> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key)
+        .map_err(|e| Error::new(ErrorKind::Machine, "the system gives no random numbers").because(e))?;
+    tx.execute("INSERT INTO meta (key, value) VALUES (?1, lower(hex(?2)))", params![KEY, key])?;
+    Ok(key)
+}
