@@ -1,14 +1,29 @@
 //! Finds the day by which a promise is to be kept: "by Friday", "bis 27. November", "due 2026-11-27". Pure.
 //!
-//! A date counts only behind a word that makes it a deadline. A day without a year is the next one
-//! after the promise was made; a text without a date has no day.
+//! A date counts only behind a word that makes it a deadline; where somebody promises, behind "on" and the like, too. A
+//! day without a year is the next one after the promise was made; a text without a date has no day.
 
 use jiff::ToSpan as _;
 use jiff::civil::{Date, Weekday};
 
+use crate::text::patterns::phrases;
+
 /// Words that make the date behind them a deadline, in the languages that are read.
 const BEFORE: &[&str] =
     &["by", "until", "till", "due", "before", "deadline", "bis", "vor", "fällig", "avant", "d'ici", "antes", "hasta"];
+
+/// Words that make it one where somebody promises: "I'll know on the 25th".
+const BEFORE_PROMISED: &[&str] = &["on", "am", "le", "el"];
+
+/// The week of the promise, which ends on Sunday: "I'll answer this week".
+const THIS_WEEK: [(&str, &str); 6] = [
+    ("this", "week"),
+    ("diese", "woche"),
+    ("dieser", "woche"),
+    ("cette", "semaine"),
+    ("esta", "semana"),
+    ("questa", "settimana"),
+];
 
 /// Words that may stand between those and the date.
 const BETWEEN: &[&str] = &[
@@ -75,11 +90,16 @@ pub(crate) fn due(text: &str, said: Date) -> Option<Date> {
         .map(|w| w.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
         .filter(|w| !w.is_empty())
         .collect();
+    day_after(&words, said, BEFORE).or_else(|| if promises(text) { day_promised(&words, said) } else { None })
+}
+
+/// The first day behind one of these words; a date rather than the weekday before it.
+fn day_after(words: &[String], said: Date, before: &[&str]) -> Option<Date> {
     let mut weekday = None;
     for at in 0..words.len() {
-        let is_deadline = follows(&words, at);
+        let is_deadline = follows(words, at, before);
         if (is_deadline || weekday.is_some())
-            && let Some(date) = date_at(&words, at, said)
+            && let Some(date) = date_at(words, at, said)
             && date >= said
         {
             return Some(date);
@@ -91,10 +111,28 @@ pub(crate) fn due(text: &str, said: Date) -> Option<Date> {
     weekday
 }
 
+/// The day of a promise: one behind "on", tomorrow, or the end of this week.
+fn day_promised(words: &[String], said: Date) -> Option<Date> {
+    let week = words.windows(2).any(|pair| THIS_WEEK.contains(&(pair[0].as_str(), pair[1].as_str())));
+    day_after(words, said, BEFORE_PROMISED)
+        .or_else(|| words.iter().any(|w| TOMORROW.contains(&w.as_str())).then(|| said.checked_add(1.day()).ok())?)
+        .or_else(|| week.then(|| said.checked_add((7 - said.weekday().to_monday_one_offset()).days()).ok())?)
+}
+
+/// Whether somebody says what they will do.
+fn promises(text: &str) -> bool {
+    phrases!(
+        "i'll|ill|we'll / i|we will|promised|promise|owe / remind me|us / ich|wir werde|werden|melde|melden|schicke|schicken|\
+         antworte|antworten|weiß|wissen|erfahre|bringe|rufe|kläre|versprochen / erinnere|erinner mich|uns / je|nous vais|allons|\
+         enverrai|répondrai|saurai|promis / rappelle-moi / voy|vamos a / prometí / recuérdame / responderé|enviaré|sabré"
+    )
+    .stand_in(text)
+}
+
 /// Whether a word that makes a deadline stands shortly before this one.
-fn follows(words: &[String], at: usize) -> bool {
+fn follows(words: &[String], at: usize, before: &[&str]) -> bool {
     for word in words[at.saturating_sub(NEAR)..at].iter().rev() {
-        if BEFORE.contains(&word.as_str()) {
+        if before.contains(&word.as_str()) {
             return true;
         }
         if !BETWEEN.contains(&word.as_str()) && !WEEKDAYS.iter().any(|(names, _)| names.contains(&word.as_str())) {
@@ -144,7 +182,13 @@ fn date_at(words: &[String], at: usize, said: Date) -> Option<Date> {
     if let (Some(month), Some(day)) = (month(words.get(at)), number(words.get(at + 1))) {
         return of(number(words.get(at + 2)).filter(|y| *y > 1000), month, day, said);
     }
-    None
+    // "on the 25th": of this month, or of the next.
+    let day: i8 = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end))?.parse().ok()?;
+    let first = said.first_of_month();
+    [first, first.checked_add(1.month()).ok()?]
+        .into_iter()
+        .filter_map(|month| Date::new(month.year(), month.month(), day).ok())
+        .find(|date| *date >= said)
 }
 
 /// A date; without a year the next one from `said` on.
@@ -180,6 +224,21 @@ mod tests {
         assert_eq!(on("entregar hasta el 30 de noviembre"), "2026-11-30");
         assert_eq!(on("finish it by tomorrow"), "2026-11-19");
         assert_eq!(on("ship it by March 3, 2027"), "2027-03-03");
+        assert_eq!(on("send it by the 25th"), "2026-11-25");
+        assert_eq!(on("send it by the 3rd"), "2026-12-03");
+    }
+
+    #[test]
+    fn what_somebody_will_do_needs_no_by() {
+        assert_eq!(on("I'll remove the secret on Monday, remind me."), "2026-11-23");
+        assert_eq!(on("Wait with booking until my leave is approved, I'll know on the 25th."), "2026-11-25");
+        assert_eq!(on("Let me think about the feed, I'll answer this week."), "2026-11-22");
+        assert_eq!(on("We'll send the samples tomorrow"), "2026-11-19");
+        assert_eq!(on("Ich melde mich am Montag bei ihr"), "2026-11-23");
+        assert_eq!(on("je vais appeler le 2 décembre"), "2026-12-02");
+        for text in ["it failed on Monday", "the backup of this week is broken", "deployed on the 25th"] {
+            assert_eq!(on(text), "-", "{text}");
+        }
     }
 
     #[test]

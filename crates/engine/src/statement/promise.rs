@@ -34,6 +34,9 @@ const SPANS: &str = "week month quarter year morning afternoon evening weekend w
 /// Words that make a date of a doubtful word.
 const DATING: &str = "by until till in on next of bis im en em";
 
+/// Words that, with "the", make a date of an ordinal number: "on the 25th".
+const FIXING: &str = "on by until till before after";
+
 /// Dates of scripts without blanks.
 const EAST: [&str; 16] = [
     "今天", "明天", "后天", "後天", "今晚", "下周", "下週", "周五", "週五", "月底", "今日", "明日", "来週", "週末",
@@ -50,7 +53,9 @@ pub fn due(text: &str) -> Option<String> {
     let named = |w: &Word| words!(DATES).has_hash(w.hash);
     let number = |w: &Word| is_number(&low[w.start..w.end]);
     for at in 0..all.len() {
-        let (date, whole) = (named(&all[at]), is_date(&low[all[at].start..all[at].end]));
+        let word = &low[all[at].start..all[at].end];
+        let is_the_25th = is_ordinal(word) && at > 1 && words!(FIXING).has_hash(all[at - 2].hash);
+        let (date, whole) = (named(&all[at]), is_date(word) || is_the_25th);
         if !date && !whole || all[at].quoted {
             continue;
         }
@@ -84,6 +89,12 @@ fn is_date(word: &str) -> bool {
     let digits = |p: &&str| p.len() <= 4 && p.bytes().all(|b| b.is_ascii_digit());
     let month = |p: &str| p.parse::<u8>().is_ok_and(|n| (1..=31).contains(&n));
     parts.len() == 3 && parts.iter().all(digits) && word.len() >= 8 && month(parts[1])
+}
+
+/// `25th`
+fn is_ordinal(word: &str) -> bool {
+    let day = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end));
+    day.and_then(|day| day.parse::<u8>().ok()).is_some_and(|day| (1..=31).contains(&day))
 }
 
 fn is_number(word: &str) -> bool {

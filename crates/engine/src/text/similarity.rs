@@ -166,6 +166,14 @@ pub fn same(a: &ItemWords, b: &ItemWords) -> bool {
     fewer * 10 >= more * 9 && common(a, b) * 10 >= more * 9
 }
 
+/// Whether a text says more about what an item names: "Production backfill: on a quiet morning" about "ZEPHYR: production
+/// backfill". All words before its colon are the item's, which has at most two others.
+pub fn details(text: &str, item: &ItemWords) -> bool {
+    let Some((head, rest)) = text.split_once(": ") else { return false };
+    let head = words(head);
+    head.len() >= 2 && !rest.trim().is_empty() && common(&head, item) == head.len() && item.len() <= head.len() + 2
+}
+
 /// Whether a text about completed work covers this item: it contains most of the item's words.
 pub fn covers(done: &ItemWords, item: &ItemWords) -> bool {
     let common = common(done, item);
@@ -243,6 +251,15 @@ mod tests {
         assert_eq!(words("The CHECKS and checking, für den Ärger: it's ok"), words("check ärger für den"));
         assert_eq!(words("of it, its and the"), ItemWords::new());
         assert_ne!(words("fix step 3"), words("fix step 4"));
+    }
+
+    #[test]
+    fn what_follows_a_name_is_a_detail_of_it() {
+        let says = |text: &str, item: &str| details(text, &words(item));
+        assert!(says("Production backfill: I'd do it on a quiet morning.", "ZEPHYR: production backfill"));
+        assert!(!says("Production backfill", "ZEPHYR: production backfill"), "that is told by the words alone");
+        assert!(!says("Backfill: slow", "ZEPHYR: production backfill"), "one word names nothing");
+        assert!(!says("Production backfill: slow", "Check the logs of the production backfill for other errors"));
     }
 
     #[test]

@@ -30,6 +30,10 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     // "Fix it" and "pull and go back to main" say too little where anything else was asked, and where a goal stands.
     let says = |p: &Prompt, text: &str| (weight(text) >= 3 || p.commands() && names(text)) && !is_errand(text);
     let asks: Vec<(&Prompt, String)> = match asks.iter().any(|(p, text)| says(p, text)) {
+        // Where people only ask, a short question opens the matter as well as a long one.
+        true if !asks.iter().any(|(p, _)| p.commands()) => {
+            asks.into_iter().filter(|(_, text)| weight(text) >= 2).collect()
+        }
         true => asks.into_iter().filter(|(p, text)| says(p, text)).collect(),
         false if before.is_some() => return before.cloned(),
         false if asks.iter().any(|(p, _)| p.commands()) => asks.into_iter().filter(|(p, _)| p.commands()).collect(),
@@ -86,7 +90,11 @@ pub fn is_errand(text: &str) -> bool {
 fn newest<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> Option<&'a (&'e Prompt, String)> {
     let worked = |p: &Prompt| exchanges.iter().any(|e| e.worked && e.prompt.as_ref().is_some_and(|q| q.turn == p.turn));
     let is = |p: &Prompt| p.surely_commands() || p.purpose == Purpose::Request && p.commands() && worked(p);
-    asks.iter().rfind(|(p, text)| weight(text) >= 4 && is(p)).or(asks.first())
+    match asks.iter().any(|(p, _)| p.commands()) {
+        true => asks.iter().rfind(|(p, text)| weight(text) >= 4 && is(p)).or(asks.first()),
+        // Of nothing but questions, the newest that stands by itself.
+        false => asks.iter().rfind(|(_, text)| weight(text) >= 3).or(asks.first()),
+    }
 }
 
 /// Both parts; one may take the room that the other leaves.

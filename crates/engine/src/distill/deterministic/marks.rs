@@ -37,10 +37,16 @@ pub enum Mark {
     Announcement,
     /// "I'm", before a participle.
     Progressive,
+    /// At the beginning: "Once the import is through", with what follows then.
+    Awaits,
+    /// "I'll", after [`Mark::Awaits`]: the promise is for later.
+    Mine,
+    /// "Missing", "left": of a question, what it asks for; of an answer, what is still to be done.
+    Lacking,
 }
 
 /// The marks in the order of the file, each with its name there.
-const NAMES: [(Mark, &str); 12] = [
+const NAMES: [(Mark, &str); 15] = [
     (Mark::Merged, "merged"),
     (Mark::Retraction, "retraction"),
     (Mark::NoFault, "no fault"),
@@ -53,6 +59,9 @@ const NAMES: [(Mark, &str); 12] = [
     (Mark::Courtesy, "courtesy"),
     (Mark::Announcement, "announcement"),
     (Mark::Progressive, "progressive"),
+    (Mark::Awaits, "awaits"),
+    (Mark::Mine, "mine"),
+    (Mark::Lacking, "lacking"),
 ];
 
 const FILE: &str = include_str!("phrases.txt");
@@ -69,7 +78,7 @@ impl Mark {
 
     /// Whether it counts at the beginning of a statement only.
     fn begins(self) -> bool {
-        matches!(self, Mark::ToDo | Mark::Promise | Mark::Hypothetical | Mark::Announcement)
+        matches!(self, Mark::ToDo | Mark::Promise | Mark::Hypothetical | Mark::Announcement | Mark::Awaits)
     }
 
     /// Whether a statement has it.
@@ -93,6 +102,10 @@ fn marks(low: &str, words: &[Word]) -> Marks {
                 found |= mark.bit();
             }
         }
+    }
+    // "Once the import is through, I'll drop the old table."
+    if found & Mark::Awaits.bit() != 0 && found & Mark::Mine.bit() != 0 {
+        found |= Mark::Promise.bit() | Mark::Later.bit();
     }
     found
 }
@@ -127,6 +140,9 @@ mod tests {
         assert!(!Mark::ToDo.is_in(&of("The page says todo: rotate the certificates.")));
         assert!(Mark::Announcement.is_in(&of("The tests pass, so I'm also adding a case.")));
         assert!(!Mark::Announcement.is_in(&of("The tests pass and I'm glad of it.")));
+        let then = of("When the import is through, I'll drop the old table.");
+        assert!(Mark::Promise.is_in(&then) && Mark::Later.is_in(&then));
+        assert!(!Mark::Promise.is_in(&of("When the import is through, the old table goes.")));
         assert!(Mark::Fault.is_in(&of("The build was broken.")) && !Mark::NoFault.is_in(&of("The build was broken.")));
     }
 }

@@ -5,7 +5,7 @@ use super::answer;
 use super::exchange::{Exchange, Message};
 use super::list::{JOIN, List};
 use super::marks::Mark;
-use super::prompt::{Purpose, weight_of};
+use super::prompt::{Prompt, Purpose, joined, names_a_file, weight_of};
 use super::told::taken_back;
 use crate::lineage::distillate::Distillate;
 use crate::scope::TurnId;
@@ -20,6 +20,9 @@ const ANSWERS: usize = 4;
 
 /// Before a question or an offer of the model that nobody has answered.
 pub const WAITS: &str = "Waits for an answer: ";
+
+/// The longest request that is told whole while it is worked on, in bytes: two lines of a handoff.
+const WHOLE: usize = 300;
 
 /// The open items of a session.
 pub struct Open {
@@ -52,6 +55,7 @@ impl Open {
             }
             open.person(exchange, exchanges[..i].last(), settled);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
+            open.lacking(exchange, next, settled);
             if let (Some(prompt), Some(next)) = (&exchange.prompt, next)
                 && prompt.is_substantive()
                 && next.comes_first()
@@ -131,6 +135,21 @@ impl Open {
         }
     }
 
+    /// Adds what an answer says is missing where the person asked for just that, unless they take it up at once.
+    fn lacking(&mut self, exchange: &Exchange, next: Option<&Prompt>, settled: &Settled) {
+        let (Some(prompt), Some(answer)) = (&exchange.prompt, &exchange.answer) else { return };
+        let asked = prompt.own.iter().any(|s| s.asks && Mark::Lacking.is_in(s));
+        if !asked || exchange.wrote || next.is_some_and(|next| next.refers_back && next.purpose == Purpose::Request) {
+            return;
+        }
+        let missing = |s: &&Statement| {
+            Mark::Lacking.is_in(s) && !s.asks && !s.text.ends_with(':') && !says_done(s) && weight_of(s) >= 4
+        };
+        for s in answer.statements.iter().filter(missing).filter(|s| !settled.after(answer.at, s.bag())).take(3) {
+            self.loops.add(&s.text, answer.turn, 2);
+        }
+    }
+
     /// Adds explicit promises ("I'll … later") and TODO sentences of the model.
     fn later(&mut self, exchange: &Exchange, settled: &Settled) {
         for message in exchange.messages() {
@@ -155,7 +174,8 @@ impl Open {
             .statements
             .iter()
             .filter(|s| s.ticked != Some(true) && !Mark::Courtesy.is_in(s) && !Mark::Hypothetical.is_in(s))
-            .filter(|s| !says_done(s))
+            // The name of a file alone says nothing of what is to be done with it.
+            .filter(|s| !says_done(s) && !names_a_file(&s.text))
         {
             match s.label {
                 // The next message answers it, or leaves it: it is carried no further.
@@ -193,7 +213,7 @@ impl Open {
             && !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note)
             && (follows || earlier.iter().any(|e| e.prompt.is_some()))
         {
-            self.in_progress.tell(&prompt.core, &prompt.turns, 5);
+            self.in_progress.tell(&in_hand(prompt), &prompt.turns, 5);
         }
         if let Some(report) = &prompt.report {
             self.in_progress.add(report, prompt.turn, 5);
@@ -212,6 +232,16 @@ impl Open {
             }
         }
     }
+}
+
+/// What a request that is being worked on says: all of a short one whose first sentence is no part of its core, because
+/// nothing has answered it yet ("The arrows are still wrong. Is the plot right?").
+fn in_hand(prompt: &Prompt) -> String {
+    let own = || prompt.own.iter().filter(|s| s.label != Label::Assent);
+    let all = joined(own());
+    let is_told = own().next().is_none_or(|first| prompt.core.contains(&first.text));
+    // An accepted offer has the words of two turns.
+    if is_told || all.len() > WHOLE || prompt.turns.len() > 1 { prompt.core.clone() } else { all }
 }
 
 /// Whether a later decision is about this: between people, a question is answered by what they agree on.
@@ -243,8 +273,12 @@ fn is_left(s: &Statement) -> bool {
 
 /// The items of a message that "fix this" or "implement the plan" means: its list.
 fn pointed_at(message: &Message) -> Vec<&Statement> {
-    let bullets: Vec<&Statement> =
-        message.statements.iter().filter(|s| s.bullet && s.level == 0 && !s.asks && s.label != Label::Pasted).collect();
+    let bullets: Vec<&Statement> = message
+        .statements
+        .iter()
+        .filter(|s| s.bullet && s.level == 0 && !s.asks && !matches!(s.label, Label::Pasted | Label::Done))
+        .filter(|s| !names_a_file(&s.text))
+        .collect();
     if bullets.len() > 1 { bullets.into_iter().take(6).collect() } else { Vec::new() }
 }
 

@@ -229,7 +229,7 @@ pub fn weight_of(s: &Statement) -> usize {
 
 /// Reads a message.
 pub fn read(said: &Said, at: usize) -> Prompt {
-    let mut all = statements(&said.text, Speaker::Person, false);
+    let mut all = statements(without_attachments(&said.text), Speaker::Person, false);
     let pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure) || without_machine_text(&mut all);
     // A guess that a sentence was pasted is often wrong about a person's own list.
     let is_code = |s: &Statement| s.text.ends_with([',', ';', '{', '}', '(']) && is_machine(&s.text);
@@ -267,6 +267,34 @@ pub fn read(said: &Said, at: usize) -> Prompt {
         accepted: Vec::new(),
         turns: vec![said.id],
     }
+}
+
+/// A message without the names of files that an editor puts above it, each on a line: `shop.py#10-12`, `image.png`,
+/// `1240×1052`. Of a message of nothing else, all.
+fn without_attachments(text: &str) -> &str {
+    let mut rest = text;
+    while let Some((line, after)) = rest.split_once('\n')
+        && is_attachment(line.trim())
+    {
+        rest = after;
+    }
+    if rest.trim().is_empty() || is_attachment(rest.trim()) { text } else { rest }
+}
+
+fn is_attachment(line: &str) -> bool {
+    let size = || line.split_once('×').is_some_and(|(w, h)| w.parse::<u32>().is_ok() && h.parse::<u32>().is_ok());
+    names_a_file(line.rsplit_once('#').map_or(line, |(path, _)| path)) || size()
+}
+
+/// Whether a text is the name of a file and nothing else: one word with a short extension that has a letter.
+pub fn names_a_file(text: &str) -> bool {
+    let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    !text.contains(char::is_whitespace)
+        && !text.contains("://")
+        && (1..=5).contains(&ending.len())
+        && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+        && ending.bytes().any(|b| b.is_ascii_alphabetic())
 }
 
 /// Of a message that is mostly a log, a file or a terminal, only what stands before and after that is the person's.

@@ -14,6 +14,9 @@ use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
 use crate::text::words::{Marks, split};
 
+/// The longest rule with its list, in bytes: two lines of a handoff.
+const LONGEST_LIST: usize = 260;
+
 /// The most sentences beside a request that are constraints only because they stand there: a long message explains more
 /// than it demands.
 const MOST_REMARKS: usize = 8;
@@ -56,7 +59,18 @@ impl Told {
         let asked = asked.filter(|(last, _)| last.asks);
         // A request of several sentences says how its matter is to be done, too.
         let in_hand = self.in_hand.contains(&prompt.turn) || prompt.own.len() >= SPECIFIES;
-        for s in &prompt.own {
+        let mut listed = 0;
+        for (at, s) in prompt.own.iter().enumerate() {
+            if at < listed {
+                continue;
+            }
+            if s.label == Label::Directive
+                && let Some((rule, items)) = with_its_list(&prompt.own[at..])
+            {
+                self.constraints.add(&rule, prompt.turn, 3);
+                listed = at + items;
+                continue;
+            }
             if let Some(about) = taken_back(s) {
                 // What takes its place stands often in the sentence beside it.
                 let about = if prompt.own.len() <= 3 { Bag::of(&prompt.words()) } else { about };
@@ -268,6 +282,15 @@ fn declares(text: &str) -> bool {
         .begin(&split(&lower(head), Marks::Dropped))
         .next()
         .is_some()
+}
+
+/// A rule that ends in a colon says nothing without the list it announces: both in one line, and how many statements
+/// that is. `None`: it announces none, or one too long for a line.
+fn with_its_list(own: &[Statement]) -> Option<(String, usize)> {
+    let rule = own.first().filter(|s| s.text.trim_end().ends_with([':', '：']))?;
+    let items: Vec<&str> = own[1..].iter().take_while(|s| s.bullet).map(|s| s.text.as_str()).collect();
+    let text = format!("{} {}", rule.text.trim_end(), items.join("; "));
+    (!items.is_empty() && text.len() <= LONGEST_LIST).then_some((text, 1 + items.len()))
 }
 
 /// How much a rule must say: "you're supposed to follow that" needs more than "no mocks".

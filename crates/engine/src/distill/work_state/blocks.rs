@@ -199,6 +199,10 @@ pub struct Applied<'t> {
     /// Files whose edits did not fit.
     pub failed: Vec<&'t str>,
     pub commits: Vec<(&'t str, &'t str)>,
+    /// Files it could not write or add, each with the line that says so.
+    pub refused: Vec<(&'t str, &'t str)>,
+    /// All other edits of the message before fitted, though no line names them.
+    pub others: bool,
     /// Whether it is Aider that speaks.
     pub told: bool,
 }
@@ -216,12 +220,27 @@ pub fn applied(text: &str) -> Applied<'_> {
             && hash.bytes().all(|b| b.is_ascii_hexdigit())
         {
             out.commits.push((hash, subject.trim()));
+        } else if let Some(refused) = refused(line) {
+            out.refused.push(refused);
         } else if let Some((_, path)) = line.split_once("block failed to exactly match lines in ") {
             out.failed.push(path.trim());
+        } else if line.starts_with("# The other ") && line.contains(" applied successfully") {
+            out.others = true;
         } else {
             out.told |= line.starts_with("Tokens: ") && line.contains(" sent, ");
         }
     }
-    out.told |= !out.files.is_empty() || !out.commits.is_empty() || !out.failed.is_empty();
+    out.told |= !(out.files.is_empty() && out.commits.is_empty() && out.failed.is_empty() && out.refused.is_empty());
     out
+}
+
+/// "Unable to write file P after 5 attempts: E: 'P'", "Unable to add P: E": the path and what is told of it.
+pub fn refused(line: &str) -> Option<(&str, &str)> {
+    let rest = line.strip_prefix("Unable to ")?;
+    let (path, _) = match rest.strip_prefix("write file ") {
+        Some(rest) => rest.split_once(" after ")?,
+        None => rest.strip_prefix("add ")?.split_once(": ")?,
+    };
+    let told = line.strip_suffix('\'').and_then(|l| l.rsplit_once(": '")).map_or(line, |(told, _)| told);
+    Some((path, told))
 }

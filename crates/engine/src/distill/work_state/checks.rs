@@ -377,7 +377,7 @@ pub fn shown(script: &str) -> String {
 }
 
 /// Programs before a pipe fail without a failing exit code: "3 failures", "test result: FAILED".
-fn says_failed(parts: &[&str]) -> bool {
+pub(crate) fn says_failed(parts: &[&str]) -> bool {
     let Some(end) = parts.last() else { return false };
     let low = end[end.ceil_char_boundary(end.len().saturating_sub(2048))..].to_ascii_lowercase();
     ["test result: failed", "npm err!", "** (mix)", "error: could not compile", "error: test failed", "build failed"]

@@ -1,4 +1,5 @@
-//! What stands open in the project's own documents: `- [ ]` lines and blanks to fill in, as tools write or read them.
+//! What stands open in the project's own documents, as tools write or read them: `- [ ]` lines, what is listed under
+//! "Next steps" in a document that keeps the state of the work, and blanks to fill in.
 
 use std::collections::HashMap;
 
@@ -6,11 +7,21 @@ use super::tasks::{Status, Task};
 use super::{item, line};
 use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
+use crate::text::headings::{Topic, topic};
 
 const MOST_FILES: usize = 40;
 const MOST_LINES: usize = 60;
 /// The most bytes of a document that are read.
 const LARGEST: usize = 512 * 1024;
+/// More points under one heading are a catalogue, not what remains.
+const MOST_POINTS: usize = 12;
+
+/// Parts of the names of documents that keep lists of work.
+const KEEPS_LISTS: [&str; 9] = ["todo", "plan", "task", "roadmap", "notes", "progress", "backlog", "checklist", "next"];
+
+/// Parts of the names of documents that tell where the work stands. Only what the session writes into them counts: they
+/// are read for many reasons.
+const TELLS_STATE: [&str; 4] = ["state", "status", "handoff", "handover"];
 
 #[derive(Debug, Default)]
 pub struct Lists {
@@ -26,8 +37,14 @@ impl Lists {
         }
         let whole = old.is_none();
         // A line that was replaced and does not come back is gone.
-        let now = boxes(new);
-        for (_, text) in old.map(boxes).unwrap_or_default() {
+        let tells_state = is_named(path, &KEEPS_LISTS) || is_named(path, &TELLS_STATE);
+        let found = |text: &str| {
+            let mut found = boxes(text);
+            found.extend(points(text).into_iter().filter(|_| tells_state).map(|text| (false, text)));
+            found
+        };
+        let now = found(new);
+        for (_, text) in old.map(found).unwrap_or_default() {
             if !now.iter().any(|(_, t)| *t == text) {
                 self.lines(path).retain(|t| t.item.text != text);
             }
@@ -49,9 +66,7 @@ impl Lists {
 
     /// A tool read a file.
     pub fn read(&mut self, path: &str, text: &str, turn: TurnId) {
-        let stem = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-        let kept = ["todo", "plan", "task", "roadmap", "notes", "progress", "backlog", "checklist", "next"];
-        if is_document(path) && kept.iter().any(|k| stem.contains(k)) {
+        if is_document(path) && is_named(path, &KEEPS_LISTS) {
             self.told(path, text, turn);
         }
     }
@@ -140,6 +155,59 @@ impl Lists {
 pub fn is_document(path: &str) -> bool {
     path.rsplit_once('.')
         .is_some_and(|(_, end)| matches!(end, "md" | "mdx" | "txt" | "org" | "rst" | "adoc" | "markdown"))
+}
+
+/// Whether the file's name has one of these parts.
+fn is_named(path: &str, parts: &[&str]) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    parts.iter().any(|part| name.contains(part))
+}
+
+/// What is listed under a heading, or a line with a colon, that announces what is open or next.
+fn points(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let (mut is_open, mut from) = (false, 0);
+    for l in text[..text.floor_char_boundary(LARGEST)].lines() {
+        let trimmed = l.trim();
+        let is_title = l.starts_with('#') || trimmed.ends_with([':', '：']) && one_point(l).is_none();
+        if is_title {
+            is_open = matches!(topic(trimmed.trim_matches(['#', '*', ':', ' '])), Topic::Open | Topic::Next);
+            from = found.len();
+        } else if is_open {
+            match one_point(l) {
+                Some(point) => found.push(point),
+                // A paragraph ends the list; what is set in is part of a point.
+                None if !trimmed.is_empty() && !l.starts_with([' ', '\t']) => is_open = false,
+                None => {}
+            }
+            if found.len() - from > MOST_POINTS {
+                found.truncate(from);
+                is_open = false;
+            }
+        }
+    }
+    found.truncate(MOST_LINES);
+    found
+}
+
+/// `- text`, `2. text`, without a box and not struck out or ticked.
+fn one_point(l: &str) -> Option<String> {
+    let l = l.trim_end();
+    // What is set in is a detail of the point above it.
+    if l.starts_with([' ', '\t']) || one_box(l).is_some() {
+        return None;
+    }
+    let numbered = l.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = match l.strip_prefix(['-', '*', '+']) {
+        Some(rest) => rest,
+        None if numbered.len() < l.len() => numbered.strip_prefix(['.', ')'])?,
+        None => return None,
+    };
+    let rest = rest.strip_prefix(' ')?.trim();
+    let is_over = rest.starts_with(['~', '✅', '✓', '✔', '☑']);
+    let text = line(rest);
+    let is_empty = matches!(text.trim_end_matches('.').to_ascii_lowercase().as_str(), "none" | "n/a" | "-" | "nothing");
+    (!is_over && !is_empty && text.split_whitespace().count() > 2).then_some(text)
 }
 
 fn boxes(text: &str) -> Vec<(bool, String)> {

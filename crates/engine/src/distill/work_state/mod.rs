@@ -7,16 +7,17 @@
 //! statement.
 
 mod blocks;
-mod calls;
-mod checks;
+pub(crate) mod calls;
+pub(crate) mod checks;
 mod edits;
 mod files;
 mod git;
 mod input;
-mod kinds;
+pub(crate) mod kinds;
 mod lists;
-mod outcome;
-mod shell;
+pub(crate) mod outcome;
+mod screens;
+pub(crate) mod shell;
 mod summary;
 mod tasks;
 #[cfg(test)]
@@ -124,7 +125,11 @@ pub struct Work {
 /// Whether an item was written by this room. The tracker takes such items over from the distillate before, and returns
 /// those that still hold: a caller that carries items over leaves them out.
 pub fn is_state(text: &str) -> bool {
-    checks::is_told(text) || git::is_told(text) || text.starts_with(RUNS) || tasks::id_in(text).is_some()
+    checks::is_told(text)
+        || git::is_told(text)
+        || blocks::refused(text).is_some()
+        || text.starts_with(RUNS)
+        || tasks::id_in(text).is_some()
 }
 
 /// The id that the text of a task of a list ends with: "Ship it (task 9)".

@@ -55,6 +55,8 @@ pub struct Tracker<'r> {
     /// Background processes that ended, for their output may be read later.
     ended: Vec<Running<'r>>,
     missed: Vec<Missed>,
+    /// Files the program could not write, and what it said of each.
+    refused: Vec<(String, Item)>,
     /// Edits a message proposed, to be applied by the program.
     proposed: Vec<(&'r str, TurnId)>,
     /// The program tells which edits it applied.
@@ -80,6 +82,7 @@ impl<'r> Tracker<'r> {
             texts: Vec::new(),
             ended: Vec::new(),
             missed: Vec::new(),
+            refused: Vec::new(),
             proposed: Vec::new(),
             reports: false,
             answered: false,
@@ -94,10 +97,17 @@ impl<'r> Tracker<'r> {
                 let _ = tracker.checks.carry(item)
                     || tracker.git.carry(item)
                     || tracker.tasks.carry(item, status)
-                    || tracker.carry_running(item);
+                    || tracker.carry_running(item)
+                    || tracker.carry_refused(item);
             }
         }
         tracker
+    }
+
+    fn carry_refused(&mut self, item: &Item) -> bool {
+        let Some((path, _)) = blocks::refused(&item.text) else { return false };
+        self.refused.push((path.to_owned(), item.clone()));
+        true
     }
 
     fn carry_running(&mut self, item: &Item) -> bool {
@@ -127,13 +137,14 @@ impl<'r> Tracker<'r> {
                 }
             }
             (Role::Assistant, TurnKind::Message) => {
-                if blocks::has_blocks(&said.text) {
+                if blocks::has_blocks(&said.text) || screens::has_marked(&said.text) {
                     self.told(said, seq, &mut event);
                 }
                 if let Some((_, plan)) = said.text.split_once("<proposed_plan>").filter(|_| said.main) {
                     self.tasks.proposed(plan.split("</proposed_plan>").next().unwrap_or(plan), said.id);
                 }
-                self.proposed.extend(blocks::edited(&said.text).into_iter().map(|p| (p, said.id)));
+                let listed = screens::reported(&said.text);
+                self.proposed.extend(blocks::edited(&said.text).into_iter().chain(listed).map(|p| (p, said.id)));
                 self.proposed.truncate(MOST_WAITING);
             }
             (Role::User, TurnKind::Message) => self.take_proposed(seq, &mut event),
@@ -201,7 +212,13 @@ impl<'r> Tracker<'r> {
 
     /// Calls and results an imported history tells as text.
     fn told(&mut self, said: &'r Said, seq: usize, event: &mut Event) {
-        for block in blocks::blocks(&said.text) {
+        let mut all = blocks::blocks(&said.text);
+        if all.is_empty() {
+            all = screens::blocks(&said.text, said.kind == TurnKind::Message);
+        }
+        // A history that shows its calls lists no other files.
+        self.answered |= all.iter().any(|block| block.tool != "bash");
+        for block in all {
             let blocks::Block { tool, input, output, failed } = &block;
             let one = Call { tool, input, output, failed: *failed, call: said.id, result: said.id, main: said.main };
             match command(input) {
@@ -216,7 +233,11 @@ impl<'r> Tracker<'r> {
             return;
         }
         self.reports = true;
-        self.proposed.clear();
+        for (path, turn) in std::mem::take(&mut self.proposed) {
+            if applied.others && !applied.failed.contains(&path) && !applied.files.contains(&path) {
+                self.deed(&files::Deed { path: path.to_owned(), touch: Touch::Changed }, turn, seq, true, event);
+            }
+        }
         for path in applied.files {
             self.deed(&files::Deed { path: path.to_owned(), touch: Touch::Changed }, said.id, seq, true, event);
         }
@@ -225,6 +246,14 @@ impl<'r> Tracker<'r> {
             let error = error.trim_start_matches(['#', ' ']);
             self.miss(path, error, said.id);
             event.failed = true;
+        }
+        // The newest report says what cannot be written now.
+        if !applied.refused.is_empty() {
+            self.refused.clear();
+            event.failed = true;
+        }
+        for (path, told) in applied.refused.into_iter().take(MOST) {
+            self.refused.push((path.to_owned(), Item::new(line(told), said.id)));
         }
         for (hash, subject) in applied.commits {
             let commit = format!("[{hash}] {}", plain(subject));
@@ -399,6 +428,12 @@ impl<'r> Tracker<'r> {
         let Some(path) = added.filter(|p| !self.files.is_gone(p)) else { return };
         self.git.edited(&path, turn);
         self.checks.edited(&path, turn);
+        if deed.touch != Touch::Read {
+            let path = deed.path.as_str();
+            let is_it =
+                |known: &str| known.strip_suffix(path).is_some_and(|r| r.is_empty() || r.ends_with(['/', '\\']));
+            self.refused.retain(|(known, _)| !is_it(known));
+        }
         if let Some(at) = self.missed.iter().position(|m| m.path == path) {
             let Missed { error, turn: failed, path } = self.missed.remove(at);
             self.checks.mend(path, error, vec![failed], turn, Vec::new());
@@ -521,7 +556,7 @@ impl<'r> Tracker<'r> {
             pushed,
             uncommitted,
             unpushed,
-            failing: self.checks.failing(),
+            failing: self.checks.failing().into_iter().chain(self.refused.into_iter().map(|(_, item)| item)).collect(),
             not_rerun,
             commands: self.checks.commands(),
             mended: self.checks.into_mended(),
