@@ -10,6 +10,7 @@
 //! another is one line each. A reply that [reports](heirloom_testkit::fake_model::Reply::reporting) 190,000 tokens makes
 //! each of them compact by itself before its next turn.
 
+mod asked;
 mod claude_code;
 mod codex;
 mod cost;

@@ -108,7 +108,13 @@ fn is_unharmed(machine: &Machine, program: &mut dyn Program) {
 
     // After the answer, and with success: Claude Code says so of the hooks of a session's end, and of no others.
     let of_the_end = |line: &String| line.starts_with("sessionend hook [") && line.ends_with("not found");
-    let more: Vec<String> = machine.complaints().difference(&usual).filter(|line| !of_the_end(line)).cloned().collect();
+    // A server that cannot be started is a line in the program's log, and nothing more.
+    let of_the_server = |line: &String| {
+        line.contains("failed to start server \"heirloom\"") || line.contains("\"server unavailable\" key=heirloom")
+    };
+    let complaints = machine.complaints();
+    let more = complaints.difference(&usual).filter(|line| !of_the_end(line) && !of_the_server(line));
+    let more: Vec<String> = more.cloned().collect();
     assert!(more.is_empty(), "it says something about us: {more:#?}");
     let_it_settle();
     machine.world.import(0, &[]);

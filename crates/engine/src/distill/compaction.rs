@@ -313,7 +313,7 @@ const EARLIER: usize = 16;
 
 /// What the compactions of a session before a turn found done, mended and changed, of one thread or of all. Goal, rules and open items come to
 /// the newest one from each before it; these do not.
-fn earlier(
+pub(super) fn earlier(
     tx: &Read,
     agent_no: AgentNo,
     session_no: SessionNo,

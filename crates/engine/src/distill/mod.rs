@@ -18,6 +18,8 @@ pub mod handoff;
 #[cfg(test)]
 mod labelled;
 mod load;
+pub mod model_pass;
+pub mod model_summarizer;
 pub mod schema;
 mod session;
 pub(crate) mod standing;

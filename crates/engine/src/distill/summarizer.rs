@@ -8,6 +8,7 @@ use super::summary::summarise;
 use super::{Request, Said, deterministic, schema};
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{Kind, Source};
+use crate::model::Failure;
 use crate::scope::TurnId;
 use crate::tokens::tokens;
 
@@ -87,6 +88,9 @@ pub enum SummarizerError {
     /// It could not be reached, or gave up.
     #[error("it could not be asked: {0}")]
     Unavailable(String),
+    /// A language model did not answer, or was not asked.
+    #[error("{0}")]
+    Failed(Failure),
     #[error("its answer has {0} bytes, more than the {max} that are read", max = schema::LARGEST_ANSWER)]
     TooLarge(usize),
     #[error("its answer is not of the agreed form: {0}")]

@@ -16,6 +16,7 @@
 
 pub mod distillate;
 pub mod marks;
+pub mod model_summary;
 mod node;
 pub mod roots;
 pub mod tombstone;
@@ -24,6 +25,6 @@ pub mod walk;
 pub(crate) use node::STANDS;
 pub use node::{Compaction, NewCompaction};
 pub use node::{
-    Kind, NewNode, Node, Source, boundary_is_handled, chunk_of, compactions, digest_of, epoch, epoch_at, find,
-    frontier, insert, newest, node, record_compaction, uncovered,
+    Kind, NewNode, Node, Source, WithoutModel, boundary_is_handled, chunk_of, compactions, digest_of, epoch, epoch_at,
+    find, frontier, insert, newest, node, record_compaction, uncovered,
 };

@@ -137,8 +137,13 @@ pub struct Node {
     #[serde(serialize_with = "as_redacted_value")]
     pub distillate: Distillate,
     pub source: Source,
+    /// The model whose words the summary has: `claude/haiku`. Null without one.
+    pub model: Option<String>,
+    /// What the node says without the model.
+    pub without_model: Option<WithoutModel>,
     #[serde(skip)]
     pub source_tokens: u64,
+    /// Of the summary without a model, which is what nodes above it count.
     #[serde(skip)]
     pub summary_tokens: u64,
     /// The turn that contains the program's complete summary.
@@ -160,6 +165,17 @@ pub struct Node {
     pub digest: Vec<u8>,
 }
 
+/// What a node says without a model, where a model's words are shown.
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
+pub struct WithoutModel {
+    #[schemars(with = "String")]
+    #[serde(serialize_with = "as_redacted")]
+    pub summary: String,
+    #[serde(serialize_with = "as_redacted_value")]
+    pub distillate: Distillate,
+    pub source: Source,
+}
+
 fn as_times<S: Serializer>(
     (first, last): &(Option<Millis>, Option<Millis>),
     to: S,
@@ -173,10 +189,12 @@ pub(crate) const STANDS: &str = "(n.flush_id IS NULL OR NOT EXISTS (SELECT 1 FRO
 pub(super) const COLUMNS: &str =
     "n.node_no, n.agent_no, a.agent_id, n.kind, n.depth, n.thread_no, t.thread_key, n.session_no, s.session_key,
     n.lane_no, l.lane, n.first_turn, n.last_turn, n.first_at, n.last_at, n.turns, n.summary, n.distillate, n.source,
-    n.source_tokens, n.summary_tokens, n.summary_turn, n.abandoned, n.late, n.replaces, n.created_at, n.key, n.digest";
+    n.source_tokens, n.summary_tokens, n.summary_turn, n.abandoned, n.late, n.replaces, n.created_at, n.key, n.digest,
+    m.model, m.summary, m.distillate";
 
 pub(super) const JOINS: &str = "JOIN agents a ON a.agent_no = n.agent_no JOIN threads t ON t.thread_no = n.thread_no
-    LEFT JOIN sessions s ON s.session_no = n.session_no LEFT JOIN lanes l ON l.lane_no = n.lane_no";
+    LEFT JOIN sessions s ON s.session_no = n.session_no LEFT JOIN lanes l ON l.lane_no = n.lane_no
+    LEFT JOIN model_summaries m ON m.node_no = n.node_no AND m.summary IS NOT NULL";
 
 /// The length of a node's key and of its digest, in bytes.
 const KEY_LENGTH: usize = 16;
@@ -293,13 +311,18 @@ pub fn digest_of(key: &[u8], kind: Kind, turns: (TurnId, TurnId), summary: &str,
 }
 
 pub(super) fn node_of(r: &Row) -> Result<Node> {
-    let data: Option<Vec<u8>> = r.get(17)?;
-    let distillate = match data {
-        Some(data) => serde_json::from_slice(&blocks::unsqueeze(&data)?).map_err(|e| {
-            Error::damaged("a node's distillate cannot be read").because(e).hint("see what else is affected: ⟨verify⟩")
-        })?,
-        None => Distillate::default(),
-    };
+    let (mut summary, mut distillate): (String, Distillate) = (r.get(16)?, distillate_of(r.get(17)?)?);
+    let mut source = Source::of(r.get(18)?);
+    let model: Option<String> = r.get(28)?;
+    let mut without_model = None;
+    if model.is_some() {
+        let (said, told): (String, Distillate) = (r.get(29)?, distillate_of(r.get(30)?)?);
+        without_model = Some(WithoutModel {
+            summary: std::mem::replace(&mut summary, said),
+            distillate: std::mem::replace(&mut distillate, told),
+            source: std::mem::replace(&mut source, Source::Model),
+        });
+    }
     let late: Option<String> = r.get(23)?;
     let key: Vec<u8> = r.get(26)?;
     Ok(Node {
@@ -317,9 +340,11 @@ pub(super) fn node_of(r: &Row) -> Result<Node> {
         turns: (r.get(11)?, r.get(12)?),
         times: (r.get(13)?, r.get(14)?),
         count: r.get::<_, i64>(15)? as u64,
-        summary: r.get(16)?,
+        summary,
         distillate,
-        source: Source::of(r.get(18)?),
+        source,
+        model,
+        without_model,
         source_tokens: r.get::<_, i64>(19)? as u64,
         summary_tokens: r.get::<_, i64>(20)? as u64,
         summary_turn: r.get(21)?,
@@ -330,6 +355,13 @@ pub(super) fn node_of(r: &Row) -> Result<Node> {
         forgotten: key.is_empty(),
         key,
         digest: r.get(27)?,
+    })
+}
+
+fn distillate_of(stored: Option<Vec<u8>>) -> Result<Distillate> {
+    let Some(data) = stored else { return Ok(Distillate::default()) };
+    serde_json::from_slice(&blocks::unsqueeze(&data)?).map_err(|e| {
+        Error::damaged("a node's distillate cannot be read").because(e).hint("see what else is affected: ⟨verify⟩")
     })
 }
 

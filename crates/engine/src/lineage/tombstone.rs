@@ -3,7 +3,7 @@
 
 use rusqlite::params;
 
-use super::roots;
+use super::{model_summary, roots};
 use crate::error::Result;
 use crate::ledger::Write;
 use crate::scope::NodeId;
@@ -15,6 +15,7 @@ pub fn bury(tx: &Write, node: NodeId) -> Result<()> {
         "UPDATE nodes SET summary = '', summary_tokens = 0, distillate = NULL, key = x'' WHERE node_no = ?1",
     )?
     .execute([node.0])?;
+    model_summary::bury(tx, node)?;
     roots::buried(tx, node)
 }
 

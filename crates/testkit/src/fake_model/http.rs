@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 /// The limit of request line and headers together. The programs send 1 to 4 KiB.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -18,6 +19,8 @@ pub struct Incoming {
     pub body: Vec<u8>,
     /// The client asks for another protocol on this connection.
     pub upgrade: bool,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
 }
 
 /// Why a request is not processed.
@@ -44,7 +47,7 @@ impl Incoming {
             return Err(Refusal::Malformed);
         }
         let (method, target) = (method.to_owned(), target.to_owned());
-        let (mut length, mut chunked, mut upgrade) = (0, false, false);
+        let (mut length, mut chunked, mut upgrade, mut headers) = (0, false, false, Vec::new());
         loop {
             let header = line(&mut reader, &mut left)?;
             if header.is_empty() {
@@ -52,7 +55,9 @@ impl Incoming {
             }
             let (name, value) = header.split_once(':').ok_or(Refusal::Malformed)?;
             let value = value.trim();
-            match name.to_ascii_lowercase().as_str() {
+            let name = name.to_ascii_lowercase();
+            headers.push((name.clone(), value.to_owned()));
+            match name.as_str() {
                 "content-length" => length = value.parse().map_err(|_| Refusal::Malformed)?,
                 "transfer-encoding" => chunked = value.to_ascii_lowercase().contains("chunked"),
                 "upgrade" => upgrade = true,
@@ -62,7 +67,7 @@ impl Incoming {
             }
         }
         let body = if chunked { chunks(&mut reader)? } else { exactly(&mut reader, length, BODY_BYTES)? };
-        Ok(Incoming { method, target, body, upgrade })
+        Ok(Incoming { method, target, body, upgrade, headers })
     }
 }
 
@@ -110,29 +115,41 @@ pub struct Outgoing {
     pub status: u16,
     pub content_type: &'static str,
     pub body: String,
+    pub headers: Vec<(String, String)>,
+    /// The connection is closed in the middle of the body.
+    pub cut: bool,
+    /// How long nothing is sent.
+    pub pause: Duration,
 }
 
 impl Outgoing {
     pub fn json(status: u16, body: &serde_json::Value) -> Outgoing {
-        Outgoing { status, content_type: "application/json", body: body.to_string() }
+        Outgoing::of(status, "application/json", body.to_string())
     }
 
     /// Server-sent events.
     pub fn events(body: String) -> Outgoing {
-        Outgoing { status: 200, content_type: "text/event-stream", body }
+        Outgoing::of(200, "text/event-stream", body)
+    }
+
+    pub fn of(status: u16, content_type: &'static str, body: String) -> Outgoing {
+        Outgoing { status, content_type, body, headers: Vec::new(), cut: false, pause: Duration::ZERO }
     }
 
     /// Sends the answer and closes the connection. Errors are ignored: the client may be gone.
     pub fn send(&self, stream: &mut TcpStream, with_body: bool) {
+        std::thread::sleep(self.pause);
+        let more: String = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let reason = if self.status < 400 { "OK" } else { "Refused" };
         let head = format!(
-            "HTTP/1.1 {} {reason}\r\ncontent-type: {}\r\ncontent-length: {}\r\ncache-control: no-store\r\nconnection: close\r\n\r\n",
+            "HTTP/1.1 {} {reason}\r\ncontent-type: {}\r\ncontent-length: {}\r\ncache-control: no-store\r\n{more}connection: close\r\n\r\n",
             self.status,
             self.content_type,
             self.body.len()
         );
-        let body = if with_body { self.body.as_str() } else { "" };
-        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
+        let body = if with_body { self.body.as_bytes() } else { &[] };
+        let body = if self.cut { &body[..body.len() / 2] } else { body };
+        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
         let _ = stream.flush();
     }
 }

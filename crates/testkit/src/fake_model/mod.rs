@@ -1,7 +1,7 @@
 //! A model with scripted answers, for the real programs and for clients of ours.
 //!
-//! Loopback only. Speaks the three protocols of the programs, each in a file of its own: Anthropic Messages
-//! ([`messages`]), OpenAI Responses ([`responses`]) and OpenAI Chat Completions ([`chat`]). Every request is kept, also
+//! Loopback only. Speaks the three protocols of the programs and Ollama's, each in a file of its own: Anthropic
+//! Messages ([`messages`]), OpenAI Responses ([`responses`]), OpenAI Chat Completions ([`chat`]), Ollama ([`ollama`]). Every request is kept, also
 //! unknown ones, so that a test can check what a model was sent and which hosts a program wanted to reach.
 //!
 //! As a proxy it refuses every request and records its host: a program with `HTTPS_PROXY` set to its address reaches no
@@ -10,6 +10,7 @@
 mod chat;
 mod http;
 mod messages;
+mod ollama;
 mod responses;
 
 use std::io::Read;
@@ -44,9 +45,18 @@ pub struct Request {
     pub body: Value,
     /// The question to the model, if this is such a request.
     pub asked: Option<Asked>,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
 }
 
-/// The three protocols.
+impl Request {
+    /// The value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// The protocols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dialect {
     /// Anthropic Messages.
@@ -55,6 +65,8 @@ pub enum Dialect {
     Responses,
     /// OpenAI Chat Completions.
     Chat,
+    /// Ollama's own.
+    Ollama,
 }
 
 /// The purpose of a request to the model.
@@ -104,6 +116,9 @@ pub struct Tool {
 pub struct Reply {
     what: What,
     input_tokens: Option<u64>,
+    headers: Vec<(String, String)>,
+    cut: bool,
+    pause: Duration,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -113,6 +128,7 @@ enum What {
     Shell(String),
     Failure(u16),
     Overflow,
+    Raw(u16, String),
 }
 
 impl Reply {
@@ -141,6 +157,27 @@ impl Reply {
         Reply::of(What::Overflow)
     }
 
+    /// Answers with this status and body, whatever the protocol.
+    pub fn raw(status: u16, body: impl Into<String>) -> Reply {
+        Reply::of(What::Raw(status, body.into()))
+    }
+
+    /// The same answer with a header.
+    pub fn with_header(mut self, name: &str, value: &str) -> Reply {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same answer, broken off in the middle of its body.
+    pub fn cut(self) -> Reply {
+        Reply { cut: true, ..self }
+    }
+
+    /// The same answer, after a pause.
+    pub fn after(self, pause: Duration) -> Reply {
+        Reply { pause, ..self }
+    }
+
     /// Reports this number of input tokens, by which programs decide whether to compact.
     pub fn reporting(self, input_tokens: u64) -> Reply {
         Reply { input_tokens: Some(input_tokens), ..self }
@@ -161,7 +198,7 @@ impl Reply {
     }
 
     fn of(what: What) -> Reply {
-        Reply { what, input_tokens: None }
+        Reply { what, input_tokens: None, headers: Vec::new(), cut: false, pause: Duration::ZERO }
     }
 }
 
@@ -347,7 +384,7 @@ fn refused(status: u16, why: &str) -> Outgoing {
 
 impl Shared {
     fn answer(&self, incoming: Incoming) -> Outgoing {
-        let Incoming { method, target, body, upgrade } = incoming;
+        let Incoming { method, target, body, upgrade, headers } = incoming;
         let path = target.split('?').next().unwrap_or_default();
         let outside = host_of(&method, &target).is_some();
         let post = method == "POST" && !outside && !upgrade;
@@ -355,6 +392,7 @@ impl Shared {
             ("/v1/messages", Dialect::Messages),
             ("/v1/responses", Dialect::Responses),
             ("/v1/chat/completions", Dialect::Chat),
+            ("/api/chat", Dialect::Ollama),
         ];
         let dialect = dialect.iter().find(|(at, _)| post && path == *at).map(|(_, dialect)| *dialect);
         let size = body.len() as u64;
@@ -373,12 +411,13 @@ impl Shared {
                 let number = 1 + requests.iter().filter(|r| r.asked.is_some()).count();
                 Asked { number, ..dialect.read(&body) }
             });
-            requests.push(Request { method, path: target.clone(), body: body.clone(), asked: asked.clone() });
+            requests.push(Request { method, path: target.clone(), body: body.clone(), asked: asked.clone(), headers });
             asked
         };
         if let Some(asked) = asked {
             let reply = lock(&self.script)(&asked).unwrap_or_else(|| Reply::usual(&asked));
-            return asked.dialect.write(&body, &asked, &reply, reply.input_tokens.unwrap_or(size / 4 + 50));
+            let written = asked.dialect.write(&body, &asked, &reply, reply.input_tokens.unwrap_or(size / 4 + 50));
+            return Outgoing { headers: reply.headers, cut: reply.cut, pause: reply.pause, ..written };
         }
         match path {
             _ if outside => refused(403, "no other machine is reached from here"),
@@ -406,7 +445,7 @@ impl Dialect {
         match self {
             Dialect::Messages => messages::read(body, &mut reading),
             Dialect::Responses => responses::read(body, &mut reading),
-            Dialect::Chat => chat::read(body, &mut reading),
+            Dialect::Chat | Dialect::Ollama => chat::read(body, &mut reading),
         }
         reading.done(self)
     }
@@ -416,6 +455,7 @@ impl Dialect {
             What::Text(text) => Does::Say(text.clone()),
             What::Call { tool, arguments } => Does::Call(asked.tool(tool), arguments.clone()),
             What::Shell(command) => asked.shell(command),
+            What::Raw(status, body) => return Outgoing::of(*status, "application/json", body.clone()),
             What::Failure(status) => {
                 let error = json!({"type": "api_error", "message": "fake model: told to fail"});
                 return Outgoing::json(*status, &json!({"type": "error", "error": error}));
@@ -426,7 +466,9 @@ impl Dialect {
                     Dialect::Responses => {
                         ("invalid_request_error", json!("context_length_exceeded"), responses::TOO_LONG)
                     }
-                    Dialect::Chat => ("invalid_request_error", json!("context_length_exceeded"), chat::TOO_LONG),
+                    Dialect::Chat | Dialect::Ollama => {
+                        ("invalid_request_error", json!("context_length_exceeded"), chat::TOO_LONG)
+                    }
                 };
                 let error = json!({"type": kind, "code": code, "message": message});
                 return Outgoing::json(400, &json!({"type": "error", "error": error}));
@@ -443,6 +485,7 @@ impl Dialect {
             Dialect::Messages => messages::write(&answer, stream),
             Dialect::Responses => responses::write(&answer, stream),
             Dialect::Chat => chat::write(&answer, stream),
+            Dialect::Ollama => ollama::write(&answer),
         }
     }
 }

@@ -1,0 +1,399 @@
+//! `heirloom model`
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::budget::{Budget, Pause};
+use heirloom_engine::clock::Clock;
+use heirloom_engine::error::{Error, ErrorKind, Result};
+use heirloom_engine::home::{Publication, digest, layout};
+use heirloom_engine::report::model::{LanguageModelReport, ModelPreview, ModelTrial};
+use heirloom_model::{Key, Kind};
+use serde::Serialize;
+use toml::Value;
+
+use super::connect::{can_ask, confirm};
+use crate::config::{self, Model};
+use crate::context::{Context, Global, clock};
+use crate::error::Exit;
+use crate::print;
+use crate::section;
+
+/// The language model that writes better summaries: the program you have anyway, a server of yours, or a provider
+///
+/// None is needed, and none is asked until one is chosen here. What is said to it is taken from your conversations, with
+/// credentials taken out; what it answers is checked against them and stands beside what is found without it.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    /// Which model is asked, what it used today, and whether it is asked now
+    Status,
+    /// Choose a model: shows what it would be asked and how much that is in a day, and asks before it writes
+    ///
+    /// claude, codex and openclaw are the programs on this machine with the login they have, called without tools, hooks
+    /// or sessions; what they use counts against your plan. ollama is asked on this machine. A URL is a server that speaks
+    /// OpenAI's protocol. Anything else is a command: it gets the question on standard input and prints JSON.
+    Use(Use),
+    /// Ask the chosen model something small, to see whether it answers; after a refusal this turns it on again
+    Test,
+    /// Ask no model any more; what it wrote stays
+    Off,
+}
+
+#[derive(clap::Args, Debug)]
+struct Use {
+    /// claude, codex, openclaw, ollama, anthropic, openai, a URL, or a command with its arguments (behind --)
+    #[arg(required = true, value_name = "WHAT")]
+    what: Vec<String>,
+
+    /// The model's name, as the program or provider knows it
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+
+    /// The address of a provider, where it is not the usual one
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+
+    /// The environment variable that holds the key
+    #[arg(long, value_name = "VARIABLE", conflicts_with = "key_stdin")]
+    key_from: Option<String>,
+
+    /// Read the key from standard input and keep it in state/model.key, which only you can read
+    #[arg(long)]
+    key_stdin: bool,
+
+    /// The most tokens of a day [default: 300000]
+    #[arg(long, value_name = "N")]
+    tokens: Option<u64>,
+
+    /// The most questions of a day [default: 60]
+    #[arg(long, value_name = "N")]
+    calls: Option<u64>,
+
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+/// The report of `model use`.
+#[derive(Serialize)]
+struct Chosen {
+    /// Kind and model: `claude/haiku`.
+    model: String,
+    #[serde(flatten)]
+    preview: ModelPreview,
+    budget: Budget,
+    /// It is in the settings now.
+    written: bool,
+}
+
+/// The report of `model status`.
+#[derive(Serialize)]
+struct State {
+    /// Null where the settings name none.
+    language_model: Option<LanguageModelReport>,
+}
+
+/// The report of `model off`.
+#[derive(Serialize)]
+struct Off {
+    /// There was one.
+    was_on: bool,
+}
+
+/// Lines of a question that are shown before a model is chosen.
+const SHOWN_LINES: usize = 14;
+
+/// The longest key that is read.
+const LONGEST_KEY: u64 = 16 << 10;
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    match args.command {
+        Command::Status => status(global),
+        Command::Use(wanted) => take(global, &wanted),
+        Command::Test => test(global),
+        Command::Off => off(global),
+    }
+}
+
+fn status(global: &Global) -> Result<Exit> {
+    let state = State { language_model: Context::open(global)?.acting_as("cli model").language_model()? };
+    Ok(print::answer(global.json, &state, || match &state.language_model {
+        None => {
+            print::line("No language model is asked. Summaries are made without one.");
+            print::line("Choose one: heirloom model use claude (or codex, ollama, a URL …)");
+        }
+        Some(report) => print::out(&print::table(&rows(report))),
+    }))
+}
+
+/// Prints the lines about the language model that `model status` and `status` share.
+pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
+    let row = |name: &str, what: String| vec![name.to_owned(), what];
+    let name = report.model.as_deref().map_or("cannot be had".into(), print::safe_line);
+    let state = match (&report.problem, &report.pause) {
+        (Some(problem), _) => print::safe_line(problem),
+        (None, None) => "is asked when there is something to summarise".into(),
+        (None, Some(Pause::Refused { why })) => format!("off: {}", print::safe_line(why)),
+        (None, Some(Pause::Rests { until, why })) => {
+            format!("rests until {}: {}", print::when(Some(*until), clock().now()), print::safe_line(why))
+        }
+        (None, Some(Pause::Spent)) => "the budget of the day is spent; again tomorrow".into(),
+    };
+    vec![
+        row("Model", name),
+        row("  now", state),
+        row("  today", spent(report)),
+        row(
+            "  summaries",
+            format!("{} by a model, {} to ask for", print::count(report.summaries), print::count(report.due)),
+        ),
+    ]
+}
+
+/// Describes the use of today's budget: `4 of 60 questions, 31,000 of 300,000 tokens`.
+pub fn spent(report: &LanguageModelReport) -> String {
+    let (spent, budget) = (&report.spent, &report.budget);
+    let cost = if spent.cost > 0 { format!(", ${:.2}", spent.cost as f64 / 1e6) } else { String::new() };
+    format!(
+        "{} of {}, {} of {}{cost}",
+        print::count(spent.calls),
+        print::counted(budget.calls, "question"),
+        print::count(spent.tokens),
+        print::counted(budget.tokens, "token")
+    )
+}
+
+fn take(global: &Global, wanted: &Use) -> Result<Exit> {
+    // The folder programs run in is made where an older home has none.
+    let context = Context::existing(global)?;
+    let mut settings = settings(&context, wanted)?;
+    let key = wanted.key_stdin.then(read_key).transpose()?;
+    if key.is_some() {
+        settings.key_from = Some(layout::MODEL_KEY.as_str().to_owned());
+    }
+    let choice = settings.choice_with(context.home(), key.clone())?;
+    let folders = config::model_folders(context.home());
+    // A program that is not there, or of a version nobody tried, is told now and not in the night.
+    choice.look(&folders).map_err(|e| {
+        Error::refused(format!("{}: {e}", choice.name()))
+            .hint("nothing was written; another model: heirloom model use --help")
+    })?;
+    choice.open(folders)?;
+    let mut chosen = Chosen {
+        model: choice.name(),
+        preview: context.acting_as("cli model").model_preview()?,
+        budget: settings.budget(),
+        written: false,
+    };
+    if !global.json {
+        people(&chosen, settings.at());
+    }
+    if !wanted.yes {
+        if !can_ask(global) {
+            return Err(Error::refused("nothing was written: there is no terminal to ask at")
+                .hint("to go on: the same command with --yes"));
+        }
+        if !confirm("Ask this model from now on?") {
+            print::line("Nothing was written.");
+            return Ok(Exit::Ok);
+        }
+    }
+    if let Some(key) = key {
+        write_key(&context, &key)?;
+    }
+    write(&context, &settings.values())?;
+    chosen.written = true;
+    if global.json {
+        print::report(&chosen);
+    } else {
+        print::line("It is asked by the worker and the service when there is something to summarise.");
+        print::line("Try it: heirloom model test · No more: heirloom model off");
+    }
+    Ok(Exit::Ok)
+}
+
+fn people(chosen: &Chosen, at: String) {
+    let preview = &chosen.preview;
+    print::line(&format!("{}  ({})", print::safe_line(&chosen.model), print::safe_line(&at)));
+    match &preview.prompt {
+        Some(prompt) => {
+            print::line("It would be asked, with the instructions of Heirloom before it:");
+            let lines: Vec<&str> = prompt.lines().collect();
+            for line in lines.iter().take(SHOWN_LINES) {
+                print::line(&format!("  │ {}", print::cut(&print::safe_line(line), 110)));
+            }
+            if lines.len() > SHOWN_LINES {
+                print::line(&format!("  │ … {} more", print::counted((lines.len() - SHOWN_LINES) as u64, "line")));
+            }
+            print::line(&format!("That is about {}.", print::counted(preview.prompt_tokens, "token")));
+        }
+        None => print::line("There is nothing to summarise yet."),
+    }
+    let Budget { tokens, calls } = chosen.budget;
+    print::line(&format!(
+        "A day like those of the last fortnight: about {} questions, {}. Never more than {} and {} a day.",
+        preview.calls_a_day,
+        print::counted(preview.tokens_a_day, "token"),
+        print::counted(calls, "question"),
+        print::counted(tokens, "token")
+    ));
+    if preview.backlog > 0 {
+        print::line(&format!(
+            "{} are asked for little by little, with at most a quarter of each day's budget.",
+            print::counted(preview.backlog, "older summary").replace("summarys", "summaries")
+        ));
+    }
+}
+
+fn test(global: &Global) -> Result<Exit> {
+    let trial: ModelTrial = Context::existing(global)?.acting_as("cli model").try_model()?;
+    let exit = match trial.failure {
+        Some(_) => Exit::Problems,
+        None => Exit::Ok,
+    };
+    print::answer(global.json, &trial, || match &trial.failure {
+        Some(why) => print::line(&format!("{}: {}", print::safe_line(&trial.model), print::safe_line(why))),
+        None => {
+            let tokens = match (trial.tokens_in, trial.tokens_out) {
+                (Some(a), Some(b)) => format!(" · {} in, {} out", print::counted(a, "token"), print::count(b)),
+                _ => String::new(),
+            };
+            let cost = trial.cost.filter(|c| *c > 0).map_or(String::new(), |c| format!(" · ${:.4}", c as f64 / 1e6));
+            print::line(&format!(
+                "{} answers. {:.1} s{tokens}{cost}",
+                print::safe_line(&trial.model),
+                trial.ms as f64 / 1e3
+            ));
+        }
+    });
+    Ok(exit)
+}
+
+fn off(global: &Global) -> Result<Exit> {
+    let context = Context::open(global)?;
+    let was_on = config::file(context.home())?.model.kind.is_some();
+    write(&context, &[])?;
+    let off = Off { was_on };
+    Ok(print::answer(global.json, &off, || {
+        print::line(if was_on {
+            "No language model is asked any more. What it wrote stays."
+        } else {
+            "None was asked."
+        });
+    }))
+}
+
+/// The settings for a model from the arguments; limits that were set before stay.
+fn settings(context: &Context, wanted: &Use) -> Result<Model> {
+    let before = config::file(context.home())?.model;
+    let first = wanted.what.first().map(String::as_str).unwrap_or_default();
+    let named = Kind::parse(first).filter(|kind| *kind != Kind::Command);
+    let is_url = first.contains("://");
+    let kind = named.unwrap_or(if is_url { Kind::OpenAi } else { Kind::Command });
+    if (is_url || named.is_some()) && wanted.what.len() > 1 {
+        return Err(Error::usage(format!("{} takes no arguments", print::safe_line(first)))
+            .hint("a command of your own stands behind --: heirloom model use -- COMMAND …"));
+    }
+    let of_provider =
+        [("--url", wanted.url.is_some()), ("--key-from", wanted.key_from.is_some()), ("--key-stdin", wanted.key_stdin)];
+    if let Some((option, _)) = of_provider.iter().find(|(_, given)| *given && !kind.is_provider()) {
+        return Err(Error::usage(format!("{option} is about a provider")).hint("leave it out"));
+    }
+    if kind == Kind::Command && wanted.model.is_some() {
+        return Err(Error::usage("a command names its model itself").hint("leave --model out"));
+    }
+    let is_set = |name: &String| std::env::var(name).is_ok_and(|key| !key.is_empty());
+    if let Some(name) = wanted.key_from.as_ref().filter(|name| !is_set(name)) {
+        return Err(Error::usage(format!("{} is not set", print::safe_line(name)))
+            .hint("export the key under this name where the worker and the service see it, or use --key-stdin"));
+    }
+    let command = match kind {
+        Kind::Command => {
+            let mut command = wanted.what.clone();
+            command[0] = program(first)?;
+            Some(command)
+        }
+        kind if kind.is_preset() => Some(vec![program(kind.name())?]),
+        _ => None,
+    };
+    Ok(Model {
+        kind: Some(kind.name().to_owned()),
+        model: wanted.model.clone(),
+        url: if is_url { Some(address(first)) } else { wanted.url.clone() },
+        command,
+        key_from: wanted.key_from.clone(),
+        tokens: wanted.tokens.or(before.tokens),
+        calls: wanted.calls.or(before.calls),
+        seconds: before.seconds,
+    })
+}
+
+/// `http://127.0.0.1:1234` is taken for `…/v1`, where servers of this protocol answer.
+fn address(url: &str) -> String {
+    let bare = url.trim_end_matches('/');
+    let has_path = bare.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+    if has_path { bare.to_owned() } else { format!("{bare}/v1") }
+}
+
+/// The whole path of a program: named with its folder, or found in a folder of PATH. A relative folder is not searched
+/// (R14.3).
+fn program(named: &str) -> Result<String> {
+    let found = match named.contains('/') {
+        true => std::path::absolute(named).ok().filter(|path| path.is_file()),
+        false => {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let folders: Vec<PathBuf> = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
+            folders.iter().map(|folder| folder.join(named)).find(|path| is_program(path))
+        }
+    };
+    let found = found.and_then(|path| path.to_str().map(str::to_owned));
+    found.ok_or_else(|| {
+        Error::not_found(format!("there is no program {}", print::safe_line(named)))
+            .hint("install it, or name it with its whole path")
+    })
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+fn read_key() -> Result<Key> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(LONGEST_KEY).read_to_string(&mut text);
+    read.map_err(|e| Error::usage("no key can be read from standard input").because(e))?;
+    Key::parse(&text)
+}
+
+fn write(context: &Context, values: &[(&str, Value)]) -> Result<()> {
+    let home = context.home();
+    let old = home.read(&layout::CONFIG, 1 << 20)?;
+    let text = String::from_utf8(old.clone().unwrap_or_default())
+        .map_err(|e| Error::usage("config.toml is not UTF-8").because(e))?;
+    let new = section::replaced(&text, "model", values)?;
+    if new == text {
+        return Ok(());
+    }
+    publish(context, &layout::CONFIG, new.as_bytes(), old.as_deref())
+}
+
+fn write_key(context: &Context, key: &Key) -> Result<()> {
+    let old = context.home().read(&layout::MODEL_KEY, LONGEST_KEY)?;
+    publish(context, &layout::MODEL_KEY, format!("{}\n", key.secret()).as_bytes(), old.as_deref())
+}
+
+fn publish(context: &Context, path: &heirloom_engine::home::RelPath, bytes: &[u8], old: Option<&[u8]>) -> Result<()> {
+    let home = context.home();
+    let held = home
+        .try_lock("config")?
+        .ok_or_else(|| Error::new(ErrorKind::Busy, "another heirloom is writing config.toml").hint("try again"))?;
+    let base = old.map(digest);
+    let what = Publication { path, bytes, base, own: base };
+    home.publish(&held, &what, Clock::System.now(), &mut |_| Ok(())).map(drop)
+}

@@ -1,0 +1,243 @@
+//! The language model of a home: chosen, asked by the worker, tried, and off again; and no model where none was chosen.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use heirloom_testkit::fake_model::{FakeModel, Reply};
+use serde_json::{Value, json};
+
+use crate::world::{HEIRLOOM, World};
+
+const KEY: &str = "sk-test-0123456789abcdef";
+
+/// A home with a conversation that is over and worth a summary.
+fn world() -> World {
+    let world = World::new();
+    let talk =
+        "The nightly import reads the orders and looks each customer up by name, without an index on it. ".repeat(8);
+    let mut lines = String::new();
+    for (n, (role, text)) in [
+        ("user", format!("Why is the import slow? {talk}")),
+        ("assistant", format!("I added an index in db/migrate/0042_customers.sql. {talk}")),
+        ("user", "Is it fast now?".to_owned()),
+        ("assistant", "Yes: it takes 14 seconds instead of 300.".to_owned()),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let line = json!({
+            "session": "s", "id": n.to_string(), "role": role, "text": text, "time": format!("2026-11-20T10:0{n}:00Z"),
+        });
+        lines.push_str(&format!("{line}\n"));
+    }
+    assert_eq!(world.feed(&["append"], lines.as_bytes()).status, Some(0));
+    world
+}
+
+/// A program in a folder of its own.
+fn program(world: &World, name: &str, script: &str) -> PathBuf {
+    let path = world.test.folder("bin").join(name);
+    let new = path.with_extension("new");
+    fs::write(&new, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::rename(&new, &path).unwrap();
+    path
+}
+
+/// A command that answers both the trial and the question about a conversation, and counts how often it was asked.
+const ANSWERS: &str = r#"folder=$(dirname "$0"); cat >"$folder/asked"; echo x >>"$folder/count"
+id=$(sed -n 's/^\[\(t[0-9a-f]*\)\].*/\1/p' "$folder/asked" | tail -1)
+if [ -z "$id" ]; then echo '{"word":"heirloom"}'; else
+echo '{"summary":"The import lacked an index; zebrafinch.","distillate":{"done":[{"text":"14 seconds now","turns":["'$id'"]}]}}'; fi"#;
+
+fn config(world: &World) -> String {
+    fs::read_to_string(world.test.home().join("config.toml")).unwrap_or_default()
+}
+
+#[test]
+fn no_model_is_asked_where_none_was_chosen() {
+    let world = world();
+    assert_eq!(world.json(&["status"])["language_model"], Value::Null);
+    assert_eq!(world.json(&["model", "status"])["language_model"], Value::Null);
+    assert!(world.says(0, &["model", "status"]).contains("No language model is asked"));
+    assert!(world.says(2, &["model", "test"]).contains("heirloom model use"));
+    world.says(0, &["work", "--drain"]);
+    assert!(world.says(0, &["model", "off"]).contains("None was asked"));
+    assert!(!config(&world).contains("model"));
+}
+
+#[test]
+fn a_command_is_chosen_asked_by_the_worker_and_off_again() {
+    let world = world();
+    let mine = "# mine\n[daemon]\nworkspace = \"main\" # yes\n";
+    fs::write(world.test.home().join("config.toml"), mine).unwrap();
+    let command = program(&world, "mine", ANSWERS);
+    let command = command.to_str().unwrap();
+    world.says(0, &["work", "--drain"]);
+
+    // Without a terminal nothing is written unless it is asked for.
+    let said = world.says(3, &["model", "use", "--", command, "--fast"]);
+    assert!(said.contains("It would be asked") && said.contains("] person: Why is the import slow?"), "{said}");
+    assert!(said.contains("A day like those of the last fortnight") && said.contains("--yes"), "{said}");
+    assert_eq!(config(&world), mine);
+    let said = world.says(0, &["--json", "model", "use", "--yes", "--calls", "7", "--", command, "--fast"]);
+    let chosen: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        (&chosen["model"], &chosen["written"], &chosen["budget"]["calls"]),
+        (&json!("command/mine"), &json!(true), &json!(7))
+    );
+    assert!(chosen["prompt_tokens"].as_u64().unwrap() > 1_000, "{chosen}");
+    assert_eq!(
+        config(&world),
+        format!("{mine}\n[model]\nkind = \"command\"\ncommand = [\"{command}\", \"--fast\"]\ncalls = 7\n")
+    );
+    // What is left out later stays as it was.
+    world.says(0, &["model", "use", "--yes", "--", command]);
+    assert!(config(&world).contains("calls = 7\n") && !config(&world).contains("--fast"));
+
+    assert!(world.says(0, &["model", "test"]).contains("command/mine answers."));
+    world.says(0, &["work", "--drain"]);
+    let state = world.json(&["model", "status"])["language_model"].clone();
+    assert_eq!(
+        (&state["summaries"], &state["due"], &state["spent"]["calls"]),
+        (&json!(1), &json!(0), &json!(2)),
+        "{state}"
+    );
+    assert_eq!((&state["pause"], &state["problem"]), (&Value::Null, &Value::Null));
+    world.says(0, &["work", "--drain"]);
+    let count = fs::read_to_string(world.test.folder("bin").join("count")).unwrap();
+    assert_eq!(count.lines().count(), 2, "a node is asked for once");
+    assert!(world.says(0, &["status"]).contains("2 of 7 questions"));
+    assert!(world.run(&["doctor"]).stdout.contains("command/mine, today 2 of 7 questions"));
+
+    // Both are shown, and who made them; it is found by either.
+    let node = (1..9)
+        .map(|n| format!("n{n}"))
+        .find(|n| world.run(&["expand", n]).stdout.contains("told by command/mine"))
+        .unwrap();
+    let shown = world.says(0, &["expand", &node]);
+    assert!(shown.contains("zebrafinch") && shown.contains("Without the model"), "{shown}");
+    let both = world.json(&["expand", &node]);
+    assert_eq!((&both["node"]["source"], &both["node"]["model"]), (&json!("model"), &json!("command/mine")));
+    assert_eq!(both["node"]["without_model"]["source"], "deterministic");
+    assert!(world.says(0, &["recall", "zebrafinch"]).contains("zebrafinch"));
+    world.verified();
+
+    assert!(world.says(0, &["model", "off"]).contains("What it wrote stays"));
+    assert_eq!(config(&world).trim_end(), mine.trim_end());
+    assert!(world.says(0, &["expand", &node]).contains("zebrafinch"));
+}
+
+#[test]
+fn a_key_goes_to_its_origin_and_nowhere_else() {
+    let world = world();
+    world.says(0, &["work", "--drain"]);
+    let server = FakeModel::start(Box::new(|_| {
+        Some(Reply::raw(401, format!("{{\"error\":{{\"message\":\"bad key {KEY}\"}}}}")))
+    }));
+    let url = server.url();
+    let args = ["model", "use", &url, "--model", "small", "--key-stdin", "--yes"];
+    let out = world.feed(&args, format!("{KEY}\n").as_bytes());
+    assert_eq!(out.status, Some(0), "{out:?}");
+    let file = world.test.home().join("state/model.key");
+    assert_eq!(fs::read_to_string(&file).unwrap(), format!("{KEY}\n"));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(
+        config(&world).contains("key_from = \"state/model.key\"")
+            && config(&world).contains(&format!("url = \"{url}/v1\""))
+    );
+
+    let mut all = format!("{out:?}{}", config(&world));
+    all += &world.says(0, &["work", "--drain"]);
+    assert_eq!(server.requests()[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    let asked = server.requests().len();
+    assert_eq!(asked, 1, "what refuses is not asked again");
+    all += &world.says(0, &["work", "--drain"]);
+    assert_eq!(server.requests().len(), asked);
+    let said = world.says(1, &["status"]);
+    assert!(said.contains("its key is not accepted") && said.contains("heirloom model test"), "{said}");
+    all += &said;
+    for args in [&["status"][..], &["model", "status"], &["audit", "list", "-n", "500"], &["doctor"]] {
+        let out = world.run(&[args, &["--json"]].concat());
+        all += &format!("{}{}", out.stdout, out.stderr);
+    }
+    let backup = world.test.folder("elsewhere").join("copy");
+    world.says(0, &["backup", backup.to_str().unwrap()]);
+    assert!(!backup.join("state/model.key").exists());
+    all += &world.says(1, &["model", "test"]);
+    assert!(!all.contains(KEY) && !all.contains("sk-test"), "{all}");
+    // Mended: a trial that succeeds turns it on again.
+    server.answers(Box::new(|_| Some(Reply::text("{\"word\":\"heirloom\"}"))));
+    world.says(0, &["model", "test"]);
+    assert_eq!(world.json(&["model", "status"])["language_model"]["pause"], Value::Null);
+    // A key others can read is not used.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let said = world.says(3, &["model", "test"]);
+    assert!(said.contains("can be read by others") && !said.contains(KEY), "{said}");
+}
+
+#[test]
+fn what_cannot_work_is_refused_and_nothing_is_written() {
+    let world = world();
+    let bin = world.test.folder("bin");
+    program(&world, "claude", "echo '9.9.9 (Claude Code)'");
+    let with_path = |args: &[&str]| {
+        let mut command = world.test.command(HEIRLOOM);
+        let path = format!("relative:{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+        let out = command.args(args).env("PATH", path).output().unwrap();
+        (out.status.code(), format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr)))
+    };
+    let (code, said) = with_path(&["model", "use", "claude", "--yes"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("claude is 9.9.9") && said.contains("2.1.330"), "{said}");
+    for (code, args, part) in [
+        (2, &["model", "use", "ollama", "--yes"][..], "which one?"),
+        (2, &["model", "use", "claude", "--key-from", "X", "--yes"], "is about a provider"),
+        (
+            2,
+            &["model", "use", "http://127.0.0.1:9", "--model", "m", "--key-from", "NO_SUCH_KEY", "--yes"],
+            "is not set",
+        ),
+        (3, &["model", "use", "http://192.0.2.1", "--model", "m", "--key-stdin", "--yes"], "in the clear"),
+        (4, &["model", "use", "no-such-program-at-all", "--yes"], "there is no program"),
+        (2, &["model", "use", "claude", "more", "--yes"], "takes no arguments"),
+    ] {
+        let out = world.feed(args, KEY.as_bytes());
+        let said = format!("{}{}", out.stdout, out.stderr);
+        assert_eq!(out.status, Some(code), "{args:?}: {said}");
+        assert!(said.contains(part) && !said.contains(KEY), "{args:?}: {said}");
+    }
+    assert_eq!(config(&world), "");
+    assert!(!world.test.home().join("state/model.key").exists());
+    // Settings that make no sense are said, and everything else goes on.
+    fs::write(world.test.home().join("config.toml"), "[model]\nkind = \"oracle\"\n").unwrap();
+    assert!(world.says(1, &["status"]).contains("no kind of language model oracle"));
+    world.says(0, &["search", "import"]);
+}
+
+#[test]
+fn a_program_inside_makes_no_memory_of_itself() {
+    let world = world();
+    let before = world.sessions();
+    let prompt = json!({"session_id": "5f0c7b1e-0000-4000-8000-000000000001", "hook_event_name": "UserPromptSubmit",
+        "cwd": "/tmp", "prompt": "summarise this"});
+    let mut command = world.test.command(HEIRLOOM);
+    command.args(["hook", "claude-code", "UserPromptSubmit"]).env("HEIRLOOM_INSIDE", "1");
+    let out = heirloom_testkit::run(command, prompt.to_string().as_bytes());
+    assert_eq!((out.status, out.stdout.as_str()), (Some(0), ""));
+    assert_eq!(world.sessions(), before);
+
+    // A session of the folder in which programs are asked is nobody's conversation; one of any other folder is.
+    let root = world.test.home().canonicalize().unwrap();
+    let sessions = world.test.folder("sessions");
+    for (name, cwd, stored) in [("inside", root.join("state/model"), 0), ("outside", root.join("state"), 1)] {
+        let file = sessions.join(format!("{name}.jsonl"));
+        let line = json!({"type": "user", "uuid": format!("u-{name}"), "sessionId": name, "cwd": cwd, "version": "2.1.330",
+            "timestamp": "2026-11-20T10:00:00.000Z", "message": {"role": "user", "content": "summarise this"}});
+        fs::write(&file, format!("{line}\n")).unwrap();
+        let count = world.sessions().len();
+        world.says(0, &["import", file.to_str().unwrap()]);
+        assert_eq!(world.sessions().len(), count + stored, "{name}");
+    }
+}

@@ -1,0 +1,78 @@
+//! A program that is asked as a language model leaves no trace: no hook fires, no session is written, no file is new.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use heirloom_testkit::fake_model::Reply;
+use serde_json::json;
+
+use super::{ClaudeCode, Machine, Program as _};
+use crate::world::HEIRLOOM;
+
+/// Every file below a folder but Heirloom's own, with its contents.
+fn below(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let (mut found, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && entry.file_name() != ".heirloom" => folders.push(path),
+                Ok(kind) if kind.is_file() => {
+                    let name = path.strip_prefix(root).unwrap().display().to_string();
+                    found.insert(name, std::fs::read(&path).unwrap_or_default());
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// Heirloom on this machine, with the way to the fake model in its environment.
+fn heirloom(machine: &Machine, args: &[&str]) -> Command {
+    let mut command = machine.command("claude");
+    let envs: Vec<_> = command.get_envs().map(|(k, v)| (k.to_owned(), v.map(ToOwned::to_owned))).collect();
+    command = Command::new(HEIRLOOM);
+    command.env_clear().args(args).current_dir(machine.home());
+    for (name, value) in envs {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    command.env("ANTHROPIC_BASE_URL", machine.model.url()).env("ANTHROPIC_API_KEY", "none");
+    command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
+    command
+}
+
+#[test]
+#[ignore = "needs the real programs (scripts/real-programs)"]
+fn claude_code_asked_as_a_model_leaves_no_trace() {
+    let machine = Machine::new();
+    machine.connect("claude-code");
+    let mut claude = ClaudeCode::on(&machine);
+    // What a first start writes is there before.
+    claude.turn(&machine.project("shop"), "good morning", None);
+    machine.world.says(0, &["import"]);
+    let (sessions, files) = (machine.world.sessions(), claude.files());
+    machine.run("model-use", heirloom(&machine, &["model", "use", "claude", "--yes"]));
+    let before = below(&machine.home());
+    let mark = machine.model.mark();
+    machine.model.answers(Box::new(|asked| {
+        let form = asked.tools.iter().find(|tool| tool.name.contains("StructuredOutput"))?;
+        Some(Reply::call(form.name.clone(), json!({"word": "heirloom"})))
+    }));
+    machine.run("model-test", heirloom(&machine, &["model", "test"]));
+    let asked = machine.model.asked_since(mark);
+    assert!(!asked.is_empty(), "it was not asked");
+    assert!(asked.iter().all(|a| a.tools.iter().all(|tool| tool.name.contains("StructuredOutput"))), "{asked:?}");
+    let after = below(&machine.home());
+    let new: Vec<&String> = after.keys().filter(|name| !before.contains_key(*name)).collect();
+    assert!(new.is_empty(), "new files: {new:?}");
+    // It rewrites its list of plugins at every start.
+    let changed = after.iter().filter(|(name, bytes)| before.get(*name).is_some_and(|b| b != *bytes));
+    let changed: Vec<&String> = changed.map(|(name, _)| name).filter(|name| !name.contains("plugins/")).collect();
+    assert!(changed.is_empty(), "changed files: {changed:?}");
+    machine.world.says(0, &["import"]);
+    assert_eq!((machine.world.sessions(), claude.files()), (sessions, files));
+}

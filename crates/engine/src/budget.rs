@@ -1,0 +1,265 @@
+//! What a language model may be asked in a day. Storey 2 (R14.4).
+//!
+//! [`Budgeted`] stands before a model: whoever asks it is limited alike. What a call may use is reserved in the ledger
+//! before it and settled after it, each in a short transaction of its own; none is open while the model answers. Where
+//! the budget is spent, or the model rests after failures, it is not asked and the answer is [`Failure::Withheld`].
+
+use std::time::Instant;
+
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clock::{Millis, as_rfc3339};
+use crate::error::Result;
+use crate::ledger::model_calls::{self, NewCall, Outcome, Settled, Spent};
+use crate::ledger::{Audit, Ledger, Read};
+use crate::model::{Answer, Ask, Failure, Model, Purpose};
+use crate::tokens::tokens;
+
+/// What may be used in a day; configurable.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+pub struct Budget {
+    pub tokens: u64,
+    pub calls: u64,
+}
+
+impl Default for Budget {
+    /// About forty session summaries: a long day of work, and a tenth of what one hour of an agent uses.
+    fn default() -> Budget {
+        Budget { tokens: 300_000, calls: 60 }
+    }
+}
+
+/// Behind this share only summaries of sessions and compactions are made, in hundredths.
+const NEARLY_SPENT: u64 = 80;
+
+/// Material older than a day never uses more than one part in so many.
+const BACKLOG_SHARE: u64 = 4;
+
+/// So many failures in a row, and the model rests.
+const FAILURES: usize = 3;
+
+/// How long it rests, in milliseconds (R11.2).
+const REST_MS: Millis = 30 * 60_000;
+
+const DAY_MS: Millis = 86_400_000;
+
+/// Material is backlog when it is older than this, in milliseconds.
+const BACKLOG_MS: Millis = DAY_MS;
+
+/// A call that failed sooner than this never made its model work, in milliseconds.
+const NEVER_REACHED_MS: i64 = 10_000;
+
+/// A call without an outcome after this is one of a process that died, in milliseconds: longer than two requests of the
+/// longest time the settings allow.
+const LOST_MS: Millis = 15 * 60_000;
+
+/// Why a model is not asked now.
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum Pause {
+    /// It refused, and asking again is no use until the settings change or a person tries it.
+    Refused { why: String },
+    /// It failed, or said when to ask again.
+    Rests {
+        #[schemars(with = "String")]
+        #[serde(serialize_with = "as_rfc3339")]
+        until: Millis,
+        why: String,
+    },
+    /// The budget of the day is spent.
+    Spent,
+}
+
+/// A model with a budget.
+#[derive(Clone)]
+pub struct Budgeted<'m> {
+    pub model: &'m dyn Model,
+    pub ledger: &'m Ledger,
+    pub budget: Budget,
+    /// Where the operator's days are.
+    pub zone: TimeZone,
+    /// A digest of the model's settings: other settings begin anew after a refusal.
+    pub settings: [u8; 16],
+    /// In whose name, for the audit.
+    pub actor: String,
+    /// It is about material older than a day.
+    pub backlog: bool,
+}
+
+impl Budgeted<'_> {
+    /// The same model, asked about material of this moment.
+    pub fn about(&self, at: Option<Millis>) -> Self {
+        let now = self.ledger.now();
+        Budgeted { backlog: at.is_some_and(|at| now.saturating_sub(at) > BACKLOG_MS), ..self.clone() }
+    }
+
+    /// What was used today.
+    pub fn spent(&self) -> Result<Spent> {
+        self.ledger.read(|tx| model_calls::spent(tx, &day(self.ledger.now(), &self.zone)))
+    }
+
+    /// When the next day begins.
+    pub fn tomorrow(&self) -> Millis {
+        let now = jiff::Timestamp::from_millisecond(self.ledger.now()).unwrap_or_default();
+        let today = now.to_zoned(self.zone.clone());
+        let tomorrow = today.tomorrow().and_then(|day| day.start_of_day());
+        tomorrow.map_or(self.ledger.now() + DAY_MS, |at| at.timestamp().as_millisecond())
+    }
+
+    /// Why it is not asked now, if it is not.
+    pub fn pause(&self) -> Result<Option<Pause>> {
+        let now = self.ledger.now();
+        self.ledger.read(|tx| {
+            if let Some(pause) = rest(tx, &self.settings, now)? {
+                return Ok(Some(pause));
+            }
+            let spent = model_calls::spent(tx, &day(now, &self.zone))?;
+            Ok((spent.tokens >= self.budget.tokens || spent.calls >= self.budget.calls).then_some(Pause::Spent))
+        })
+    }
+
+    /// Why a question is not asked, if it is not. `needs`: the most tokens it may use.
+    fn withheld(&self, tx: &Read, purpose: Purpose, needs: u64) -> Result<Option<String>> {
+        // Somebody waits for it, and tries whether it works again.
+        if purpose == Purpose::Trial {
+            return Ok(None);
+        }
+        let now = self.ledger.now();
+        match rest(tx, &self.settings, now)? {
+            Some(Pause::Refused { why }) => return Ok(Some(format!("it is off: {why}"))),
+            Some(Pause::Rests { why, .. }) => return Ok(Some(format!("it rests: {why}"))),
+            _ => {}
+        }
+        let spent = model_calls::spent(tx, &day(now, &self.zone))?;
+        let Budget { tokens, calls } = self.budget;
+        if spent.calls >= calls || spent.tokens + needs > tokens {
+            return Ok(Some("the budget of the day is spent".into()));
+        }
+        let nearly = spent.calls * 100 >= calls * NEARLY_SPENT || spent.tokens * 100 >= tokens * NEARLY_SPENT;
+        if nearly && !matches!(purpose, Purpose::Summary | Purpose::Compaction) {
+            return Ok(Some("what is left of the day's budget is for summaries".into()));
+        }
+        let most = (tokens / BACKLOG_SHARE, calls / BACKLOG_SHARE);
+        if self.backlog && (spent.backlog_tokens + needs > most.0 || spent.backlog_calls >= most.1) {
+            return Ok(Some("the part of the day's budget for older material is spent".into()));
+        }
+        Ok(None)
+    }
+
+    /// Reserves a call. The inner error says why it is not made.
+    fn reserve(&self, ask: &Ask) -> Result<std::result::Result<i64, String>> {
+        let tokens_in = tokens(ask.system) + tokens(ask.input) + tokens(&ask.schema.to_string());
+        let (tokens_in, tokens_out) = (tokens_in as u64, ask.max_output as u64);
+        let needs = tokens_in + tokens_out;
+        // Looked at without a write first: nothing is audited where nothing happens.
+        if let Some(why) = self.ledger.read(|tx| self.withheld(tx, ask.purpose, needs))? {
+            return Ok(Err(why));
+        }
+        self.ledger.write(Audit::new(&self.actor, "model.ask"), |tx| {
+            if let Some(why) = self.withheld(tx, ask.purpose, needs)? {
+                tx.note("withheld", why.as_str());
+                return Ok(Err(why));
+            }
+            let now = tx.now();
+            let new = NewCall {
+                day: &day(now, &self.zone),
+                purpose: ask.purpose,
+                model: self.model.name(),
+                settings: &self.settings,
+                backlog: self.backlog,
+                tokens_in,
+                tokens_out,
+                until: now + LOST_MS,
+            };
+            let call_no = model_calls::reserve(tx, &new)?;
+            tx.note("call", call_no);
+            tx.note("model", self.model.name());
+            tx.note("purpose", ask.purpose.name());
+            Ok(Ok(call_no))
+        })
+    }
+
+    fn settle(&self, call_no: i64, settled: &Settled) -> Result<()> {
+        self.ledger.write(Audit::new(&self.actor, "model.answer"), |tx| {
+            tx.note("call", call_no);
+            tx.note("outcome", settled.outcome.name());
+            model_calls::settle(tx, call_no, settled)
+        })
+    }
+}
+
+impl Model for Budgeted<'_> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn answer(&self, ask: &Ask) -> std::result::Result<Answer, Failure> {
+        let call_no = match self.reserve(ask) {
+            Ok(Ok(call_no)) => call_no,
+            Ok(Err(why)) => return Err(Failure::Withheld(why)),
+            // What cannot be counted is not spent.
+            Err(e) => return Err(Failure::Withheld(format!("its calls cannot be counted: {e}"))),
+        };
+        let began = Instant::now();
+        let answer = self.model.answer(ask);
+        let ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let settled = settled(&answer, ms, self.ledger.now());
+        match (self.settle(call_no, &settled), answer) {
+            // Where it cannot be settled now, what was reserved stays spent.
+            (_, Ok(answer)) => Ok(answer),
+            (_, Err(failure)) => Err(failure),
+        }
+    }
+}
+
+fn settled(answer: &std::result::Result<Answer, Failure>, ms: i64, now: Millis) -> Settled {
+    let (outcome, again_at, why) = match answer {
+        Ok(_) => (Outcome::Answered, None, None),
+        Err(failure) => {
+            let (outcome, again_at) = match failure {
+                Failure::Unusable(_) => (Outcome::Unusable, None),
+                Failure::Later { after, .. } => {
+                    let pause = after.map(|after| i64::try_from(after.as_millis()).unwrap_or(REST_MS));
+                    (Outcome::Later, pause.map(|ms| now.saturating_add(ms)))
+                }
+                Failure::Refused(_) | Failure::Withheld(_) => (Outcome::Refused, None),
+            };
+            (outcome, again_at, Some(failure.to_string()))
+        }
+    };
+    let never_reached = matches!(outcome, Outcome::Later | Outcome::Refused) && ms < NEVER_REACHED_MS;
+    let nothing = never_reached.then_some(0);
+    let answer = answer.as_ref().ok();
+    Settled {
+        outcome,
+        tokens_in: answer.and_then(|a| a.tokens_in).or(nothing),
+        // What is not told is counted.
+        tokens_out: answer.map(|a| a.tokens_out.unwrap_or(tokens(&a.text) as u64)).or(nothing),
+        cost: answer.and_then(|a| a.cost),
+        ms,
+        again_at,
+        why,
+    }
+}
+
+/// The rest of a model by its newest calls.
+fn rest(tx: &Read, settings: &[u8], now: Millis) -> Result<Option<Pause>> {
+    let newest = model_calls::newest(tx, settings, FAILURES)?;
+    let Some(last) = newest.first() else { return Ok(None) };
+    let why = || last.why.clone().unwrap_or_default();
+    if last.outcome == Outcome::Refused {
+        return Ok(Some(Pause::Refused { why: why() }));
+    }
+    let all_failed =
+        newest.len() == FAILURES && newest.iter().all(|c| matches!(c.outcome, Outcome::Unusable | Outcome::Later));
+    let until = last.again_at.max(all_failed.then_some(last.at + REST_MS));
+    Ok(until.filter(|until| *until > now).map(|until| Pause::Rests { until, why: why() }))
+}
+
+/// The day of a moment, as it is stored: `2026-11-23`.
+fn day(at: Millis, zone: &TimeZone) -> String {
+    let at = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
+    at.to_zoned(zone.clone()).date().to_string()
+}

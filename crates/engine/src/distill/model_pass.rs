@@ -1,0 +1,200 @@
+//! Lets a language model summarise what was summarised without one: sessions, compactions and what condenses them, the
+//! newest first (D5, R6.3). Its words stand beside the node; nothing of the node changes, so each turn stays in exactly
+//! one chunk whoever summarises (D7).
+//!
+//! A node is read, the model asked with nothing locked, and the answer stored in a short transaction that looks whether
+//! another process was first: asked twice, it is stored once.
+
+use std::time::Instant;
+
+use super::advance::Pass;
+use super::compaction::earlier;
+use super::fold::fold;
+use super::model_summarizer::{ModelSummarizer, kept_from};
+use super::session::turns_of;
+use super::summarizer::{NodeSummary, Summarizer as _, SummarizerError, Summary, SummaryRequest};
+use super::{Said, handoff, schema};
+use crate::budget::Budgeted;
+use crate::error::Result;
+use crate::lineage::model_summary::{self, Due};
+use crate::lineage::{self, Kind, Node, walk};
+use crate::model::Failure;
+use crate::pages::{self, Happened};
+use crate::scope::{NodeId, TurnId};
+use crate::thread;
+
+/// Nodes looked up at once.
+const AT_ONCE: usize = 64;
+
+/// What a pass came to.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Told {
+    /// Summaries that stand beside their nodes now.
+    pub made: u64,
+    /// Answers that were not taken.
+    pub refused: u64,
+    /// Why the model was not asked further; `None`: there is nothing left to ask.
+    pub stopped: Option<Failure>,
+    /// Time ran out, and there is more to ask now.
+    pub more: bool,
+}
+
+/// Asks for what is due, until the budget, the model or the time ends it.
+pub fn run(pass: &Pass, model: &Budgeted, until: Option<Instant>) -> Result<Told> {
+    let mut told = Told::default();
+    let mut without_backlog = false;
+    loop {
+        let due = pass.at.read(|tx| model_summary::due(tx, pass.at.agent_no, AT_ONCE))?;
+        let mut asked = 0;
+        for Due { node, last_at, .. } in due {
+            let model = model.about(last_at);
+            if without_backlog && model.backlog {
+                continue;
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                told.more = true;
+                return Ok(told);
+            }
+            asked += 1;
+            match one(pass, &model, node)? {
+                None => {}
+                Some(Ok(())) => told.made += 1,
+                Some(Err(SummarizerError::Failed(failure @ Failure::Withheld(_)))) if model.backlog => {
+                    // What is older waits; what is new may still be asked.
+                    told.stopped = Some(failure);
+                    without_backlog = true;
+                }
+                Some(Err(SummarizerError::Failed(failure))) if !matches!(failure, Failure::Unusable(_)) => {
+                    told.stopped = Some(failure);
+                    return Ok(told);
+                }
+                Some(Err(error)) => {
+                    told.refused += 1;
+                    // An error message of ours repeats nothing of an answer.
+                    let why = schema::plain(&error.to_string(), schema::LONGEST_REASON);
+                    pass.at.write("lineage.model-refused", |tx| {
+                        tx.note("node", node.to_string());
+                        tx.note("model", model.model.name());
+                        model_summary::failed(tx, node, model.model.name(), &why)
+                    })?;
+                }
+            }
+        }
+        if asked == 0 {
+            return Ok(told);
+        }
+    }
+}
+
+/// What would be asked about one node, without asking.
+pub fn question(pass: &Pass, id: NodeId) -> Result<Option<String>> {
+    let Some(node) = pass.at.read(|tx| lineage::find(tx, pass.at.agent_no, id))? else { return Ok(None) };
+    let (below, root) = material(pass, &node)?;
+    Ok(Some(with_request(pass, &node, &below, root.as_deref(), ModelSummarizer::question)))
+}
+
+/// Asks for one node. `None`: it is gone, or was done meanwhile.
+fn one(pass: &Pass, model: &Budgeted, id: NodeId) -> Result<Option<Result<(), SummarizerError>>> {
+    let at = pass.at;
+    let Some(node) = at.read(|tx| lineage::find(tx, at.agent_no, id))? else { return Ok(None) };
+    if node.forgotten || node.model.is_some() {
+        return Ok(None);
+    }
+    let (below, root) = material(pass, &node)?;
+    let summarizer = ModelSummarizer::new(model);
+    let asked = with_request(pass, &node, &below, root.as_deref(), |request| summarizer.summarize(request));
+    let summary = match asked {
+        Ok(summary) => summary,
+        Err(error) => return Ok(Some(Err(error))),
+    };
+    let distillate = kept_from(&node.distillate, summary.distillate);
+    let text = match node.kind {
+        Kind::Compaction => handoff_of(pass, &node, &distillate)?,
+        _ => summary.text,
+    };
+    let stored = store(pass, &node, model, &Summary { text, distillate })?;
+    Ok(stored.then_some(Ok(())))
+}
+
+/// Runs `f` with the request for a summary of a node.
+fn with_request<T>(
+    pass: &Pass,
+    node: &Node,
+    below: &Below,
+    root: Option<&str>,
+    f: impl FnOnce(&SummaryRequest) -> T,
+) -> T {
+    let budget = budget_of(pass, node);
+    match below {
+        Below::Turns(said) => {
+            let about = SummaryRequest::of_turns(node.kind, said, Some(&node.distillate), root, budget);
+            f(&SummaryRequest { source_tokens: node.source_tokens, ..about })
+        }
+        Below::Nodes(nodes) => {
+            let summaries: Vec<NodeSummary> =
+                nodes.iter().map(|n| NodeSummary { summary: &n.summary, distillate: &n.distillate }).collect();
+            f(&SummaryRequest::of_nodes(node.kind, &summaries, node.source_tokens, budget))
+        }
+    }
+}
+
+fn store(pass: &Pass, node: &Node, model: &Budgeted, summary: &Summary) -> Result<bool> {
+    let at = pass.at;
+    at.write("lineage.model-summary", |tx| {
+        tx.note("node", node.id.to_string());
+        tx.note("model", model.model.name());
+        let stored = model_summary::store(tx, node, model.model.name(), &summary.text, &summary.distillate)?;
+        tx.note("stored", stored);
+        if stored {
+            let threads = thread::files_of(tx, at.agent_no, &[node.thread_no])?;
+            let days = at.days_of(node.times.1);
+            pages::mark(tx, at.agent_no, &Happened::SessionEnded { threads, days })?;
+        }
+        Ok(stored)
+    })
+}
+
+/// The document of a compaction: its sections, and what was done before it (R6.3).
+fn handoff_of(pass: &Pass, node: &Node, distillate: &crate::lineage::distillate::Distillate) -> Result<String> {
+    let at = pass.at;
+    let before = match node.session_no {
+        Some(session_no) => at.read(|tx| earlier(tx, at.agent_no, session_no, Some(node.thread_no), node.turns.0))?,
+        None => Default::default(),
+    };
+    Ok(handoff::render(&fold(&before, distillate), budget_of(pass, node)))
+}
+
+/// The most tokens of a summary: of a handoff what the settings say, else some sentences more than without a model.
+fn budget_of(pass: &Pass, node: &Node) -> usize {
+    const SENTENCES: usize = 200;
+    match node.kind {
+        Kind::Compaction => pass.limits.handoff_tokens.min(usize::try_from(node.source_tokens).unwrap_or(usize::MAX)),
+        _ => SENTENCES,
+    }
+}
+
+/// What a node summarises.
+enum Below {
+    Turns(Vec<Said>),
+    Nodes(Vec<Node>),
+}
+
+fn material(pass: &Pass, node: &Node) -> Result<(Below, Option<String>)> {
+    let at = pass.at;
+    if node.kind == Kind::Condensed {
+        let mut nodes = at.read(|tx| walk::children(tx, at.agent_no, node.id))?;
+        nodes.retain(|n| !n.abandoned && !n.forgotten);
+        return Ok((Below::Nodes(nodes), None));
+    }
+    let mut said: Vec<Said> = Vec::new();
+    for stretch in at.read(|tx| walk::stretches(tx, at.agent_no, node.id))? {
+        said.extend(turns_of(pass, stretch.lane_no, stretch.turns)?);
+    }
+    said.retain(|turn| turn.main);
+    said.sort_by_key(|turn: &Said| -> TurnId { turn.id });
+    let root = match node.session_no {
+        Some(session_no) => at.read(|tx| super::load::session(tx, at.agent_no, session_no))?.and_then(|f| f.root),
+        None => None,
+    };
+    Ok((Below::Turns(said), root))
+}

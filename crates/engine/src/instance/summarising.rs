@@ -1,0 +1,184 @@
+//! Summaries by a language model, as far as there is one and it may be asked (D5).
+
+use std::time::{Duration, Instant};
+
+use super::Instance;
+use crate::budget::Pause;
+use crate::clock::Millis;
+use crate::distill::advance::Pass;
+use crate::distill::model_pass::{self, Told};
+use crate::distill::model_summarizer;
+use crate::error::{Error, Problem, Result};
+use crate::ledger::Audit;
+use crate::ledger::jobs::{self, JobKind};
+use crate::ledger::model_calls::Spent;
+use crate::lineage::model_summary::{self, Due};
+use crate::model::{Ask, Failure, Model as _, Purpose};
+use crate::render::Occasion;
+use crate::report::model::{LanguageModelReport, ModelPreview, ModelTrial};
+use crate::scope::AgentId;
+use crate::tokens::tokens;
+
+/// The days a day's use is estimated from.
+const FORTNIGHT: i64 = 14;
+
+const DAY_MS: Millis = 86_400_000;
+
+/// The longest the model is asked in one go before other work is done; a question that was begun is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What asking the model came to.
+#[derive(Default)]
+pub(super) struct Summarised {
+    pub made: u64,
+    /// There is more to ask now.
+    pub more: bool,
+    pub problems: Vec<Problem>,
+}
+
+impl Instance {
+    /// Asks the language model for what was summarised without one, for every agent, and renders what shows it. What
+    /// cannot be asked now is queued for when it can.
+    pub(super) fn summarise(&self, actor: &str) -> Result<Summarised> {
+        let mut all = Summarised::default();
+        if self.read_only || self.settings.model.is_none() {
+            return Ok(all);
+        }
+        let limits = *self.settings.limits.as_ref().map_err(Error::from)?;
+        let until = Instant::now() + PATIENCE;
+        let mut again: Option<Millis> = None;
+        for agent in self.agents()? {
+            let model = match self.language_model(&agent, actor) {
+                None => return Ok(all),
+                // Everything works without it; that it cannot be had is said.
+                Some(Err(e)) => {
+                    all.problems.push(Problem::of(std::path::Path::new("model"), &e));
+                    return Ok(all);
+                }
+                Some(Ok(model)) => model,
+            };
+            let at = self.assistant(&agent, actor)?;
+            let told: Told = model_pass::run(&Pass::new(&at, limits), &model, Some(until))?;
+            if told.made > 0 {
+                self.render(&at, Occasion::Look);
+            }
+            all.made += told.made;
+            all.more |= told.more;
+            let now = self.ledger.now();
+            let next = match (told.more, &told.stopped) {
+                (true, _) => Some(now),
+                (false, None) => None,
+                (false, Some(_)) => match model.pause()? {
+                    Some(Pause::Refused { .. }) => None,
+                    Some(Pause::Rests { until, .. }) => Some(until),
+                    Some(Pause::Spent) | None => Some(model.tomorrow()),
+                },
+            };
+            again = again.into_iter().chain(next).min();
+        }
+        if let Some(at) = again {
+            self.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
+                jobs::enqueue(tx, JobKind::Summaries, "all", "{}", at).map(drop)
+            })?;
+        }
+        Ok(all)
+    }
+
+    /// Which language model there is, what it used today, and whether it is asked now. `None`: the settings name none.
+    pub fn language_model_report(&self, agent: &AgentId, actor: &str) -> Result<Option<LanguageModelReport>> {
+        let Some(model) = self.language_model(agent, actor) else { return Ok(None) };
+        let (summaries, due) = match self.agent_no(agent)? {
+            Some(no) => self.ledger.read(|tx| {
+                let due = model_summary::due(tx, no, usize::MAX >> 1)?.len() as u64;
+                Ok((model_summary::all(tx, Some(no))?.len() as u64, due))
+            })?,
+            None => (0, 0),
+        };
+        let budget = self.settings.model.as_ref().map(|m| m.budget).unwrap_or_default();
+        Ok(Some(match model {
+            Ok(model) => LanguageModelReport {
+                model: Some(model.model.name().to_owned()),
+                problem: None,
+                budget,
+                spent: model.spent()?,
+                pause: model.pause()?,
+                summaries,
+                due,
+            },
+            Err(e) => LanguageModelReport {
+                model: None,
+                problem: Some(e.to_string()),
+                budget,
+                spent: Spent::default(),
+                pause: None,
+                summaries,
+                due,
+            },
+        }))
+    }
+
+    /// What a language model would be asked here, and how much that is in a day.
+    pub fn model_preview(&self, agent: &AgentId, actor: &str) -> Result<ModelPreview> {
+        let nothing = ModelPreview { prompt: None, prompt_tokens: 0, calls_a_day: 0.0, tokens_a_day: 0, backlog: 0 };
+        let Some(agent_no) = self.agent_no(agent)? else { return Ok(nothing) };
+        let Some(at) = self.assistant_as_it_is(agent, actor)? else { return Ok(nothing) };
+        let limits = *self.settings.limits.as_ref().map_err(Error::from)?;
+        let due = self.ledger.read(|tx| model_summary::due(tx, agent_no, usize::MAX >> 1))?;
+        let since = self.ledger.now() - FORTNIGHT * DAY_MS;
+        let (lately, older): (Vec<&Due>, Vec<&Due>) = due.iter().partition(|d| d.last_at.is_some_and(|at| at >= since));
+        let prompt = match due.first() {
+            Some(newest) => model_pass::question(&Pass::new(&at, limits), newest.node)?,
+            None => None,
+        };
+        let used: u64 = lately.iter().map(|d| model_summarizer::estimated(d.source_tokens)).sum();
+        Ok(ModelPreview {
+            prompt_tokens: prompt.as_deref().map_or(0, |p| tokens(p) as u64) + model_summarizer::constant_tokens(),
+            prompt,
+            calls_a_day: (lately.len() as f64 * 10.0 / FORTNIGHT as f64).round() / 10.0,
+            tokens_a_day: used / FORTNIGHT as u64,
+            backlog: older.len() as u64,
+        })
+    }
+
+    /// Asks the language model something small, because a person wants to see it answer. It counts; a rest and a refusal
+    /// do not keep it from being asked. `Usage` where the settings name none, and as [`LanguageModel::load`].
+    ///
+    /// [`LanguageModel::load`]: super::LanguageModel::load
+    pub fn try_model(&self, agent: &AgentId, actor: &str) -> Result<ModelTrial> {
+        let model = self
+            .language_model(agent, actor)
+            .ok_or_else(|| Error::usage("the settings name no language model").hint("choose one: ⟨model use⟩"))??;
+        let schema = serde_json::json!({
+            "type": "object", "required": ["word"], "additionalProperties": false,
+            "properties": {"word": {"type": "string", "maxLength": 40}},
+        });
+        let ask = Ask {
+            purpose: Purpose::Trial,
+            system: "You are being tried out. Answer in the form you are asked for.",
+            input: "Answer with the word: heirloom",
+            schema: &schema,
+            max_output: 200,
+        };
+        let began = Instant::now();
+        let answer = model.answer(&ask);
+        let ms = began.elapsed().as_millis() as u64;
+        let name = model.model.name().to_owned();
+        let kind = answer.as_ref().err().map(|failure| match failure {
+            Failure::Unusable(_) => "unusable",
+            Failure::Later { .. } => "later",
+            Failure::Refused(_) => "refused",
+            Failure::Withheld(_) => "withheld",
+        });
+        let failure = answer.as_ref().err().map(ToString::to_string);
+        let answer = answer.ok();
+        Ok(ModelTrial {
+            model: name,
+            failure,
+            kind,
+            ms,
+            tokens_in: answer.as_ref().and_then(|a| a.tokens_in),
+            tokens_out: answer.as_ref().and_then(|a| a.tokens_out),
+            cost: answer.as_ref().and_then(|a| a.cost),
+        })
+    }
+}

@@ -1,0 +1,182 @@
+//! The kinds of model, and what a choice of one consists of.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::model::Failure;
+
+use crate::anthropic::Anthropic;
+use crate::asking::{Asking, Transport};
+use crate::http::Address;
+use crate::key::Key;
+use crate::ollama::Ollama;
+use crate::openai::OpenAi;
+use crate::program::{Claude, Codex, Folders, OpenClaw, Other, Preset, Program};
+
+/// How a model is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Claude Code, with the login it has.
+    Claude,
+    /// Codex, with the login it has.
+    Codex,
+    /// OpenClaw, with the model it is set up with.
+    OpenClaw,
+    /// Ollama, usually on this machine.
+    Ollama,
+    Anthropic,
+    /// OpenAI, or one of the many servers that speak its protocol.
+    OpenAi,
+    /// Any command: the question on its standard input, JSON on its standard output.
+    Command,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 7] =
+        [Kind::Claude, Kind::Codex, Kind::OpenClaw, Kind::Ollama, Kind::Anthropic, Kind::OpenAi, Kind::Command];
+
+    /// As the settings and the command line write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Claude => "claude",
+            Kind::Codex => "codex",
+            Kind::OpenClaw => "openclaw",
+            Kind::Ollama => "ollama",
+            Kind::Anthropic => "anthropic",
+            Kind::OpenAi => "openai",
+            Kind::Command => "command",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// It is a program with a preset: its name is what is started.
+    pub fn is_preset(self) -> bool {
+        matches!(self, Kind::Claude | Kind::Codex | Kind::OpenClaw)
+    }
+
+    /// It is asked over HTTP.
+    pub fn is_provider(self) -> bool {
+        matches!(self, Kind::Ollama | Kind::Anthropic | Kind::OpenAi)
+    }
+
+    /// The address that is asked where none is named.
+    pub fn usual_url(self) -> Option<&'static str> {
+        match self {
+            Kind::Ollama => Some("http://127.0.0.1:11434"),
+            Kind::Anthropic => Some("https://api.anthropic.com"),
+            Kind::OpenAi => Some("https://api.openai.com/v1"),
+            _ => None,
+        }
+    }
+
+    /// The model that is asked for where none is named: a small one, since summaries need no more.
+    pub fn usual_model(self) -> Option<&'static str> {
+        match self {
+            Kind::Claude => Some("haiku"),
+            Kind::Anthropic => Some("claude-haiku-4-5"),
+            _ => None,
+        }
+    }
+}
+
+/// A model by its settings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choice {
+    pub kind: Kind,
+    /// As the provider or program calls it.
+    pub model: Option<String>,
+    /// The address of a provider. OpenAI's with its `/v1`.
+    pub url: Option<String>,
+    /// The program and its arguments. Of a preset the program alone.
+    pub command: Vec<String>,
+    /// Sent to the provider's origin and nowhere else.
+    pub key: Option<Key>,
+    /// The longest one request may take.
+    pub timeout: Duration,
+}
+
+impl Choice {
+    /// A choice with nothing named: two minutes a request, since models on a person's own machine are slow.
+    pub fn new(kind: Kind) -> Choice {
+        Choice { kind, model: None, url: None, command: Vec::new(), key: None, timeout: Duration::from_secs(120) }
+    }
+
+    /// The name recorded with what it makes: `claude/haiku`.
+    pub fn name(&self) -> String {
+        let program = || {
+            let first = self.command.first().map(PathBuf::from);
+            first.and_then(|p| Some(p.file_name()?.to_string_lossy().into_owned()))
+        };
+        let model = match self.kind {
+            Kind::Command => program(),
+            _ => self.model.clone().or(self.kind.usual_model().map(str::to_owned)),
+        };
+        format!("{}/{}", self.kind.name(), model.as_deref().unwrap_or("default"))
+    }
+
+    /// The model, ready to be asked; nothing is asked yet. `Usage` where something is missing or makes no sense,
+    /// `Refused` if a key would cross a network in the clear.
+    pub fn open(&self, folders: Folders) -> Result<Asking> {
+        let transport: Box<dyn Transport> = match self.kind {
+            Kind::Anthropic => Box::new(Anthropic {
+                address: self.address("/v1/messages", ("x-api-key", ""))?,
+                model: self.named_model()?,
+            }),
+            Kind::OpenAi => Box::new(OpenAi {
+                address: self.address("/chat/completions", ("authorization", "Bearer "))?,
+                model: self.named_model()?,
+                takes: AtomicUsize::new(0),
+            }),
+            Kind::Ollama => Box::new(Ollama {
+                address: self.address("/api/chat", ("authorization", "Bearer "))?,
+                model: self.named_model()?,
+            }),
+            Kind::Claude => self.program(Box::new(Claude { model: self.named_model()? }), folders)?,
+            Kind::Codex => self.program(Box::new(Codex { model: self.model.clone() }), folders)?,
+            Kind::OpenClaw => self.program(Box::new(OpenClaw { model: self.model.clone() }), folders)?,
+            Kind::Command => {
+                let arguments = self.command.iter().skip(1).cloned().collect();
+                self.program(Box::new(Other { arguments }), folders)?
+            }
+        };
+        Ok(Asking::new(self.name(), transport))
+    }
+
+    /// Whether the program of a preset is there and of a version that was tried. Providers and commands are not asked.
+    pub fn look(&self, folders: &Folders) -> Result<(), Failure> {
+        match self.kind.is_preset() {
+            true => crate::program::look(self.program_path(), self.kind.name(), folders, self.timeout),
+            false => Ok(()),
+        }
+    }
+
+    fn program_path(&self) -> PathBuf {
+        PathBuf::from(self.command.first().map_or(self.kind.name(), String::as_str))
+    }
+
+    fn address(&self, path: &str, header: (&'static str, &str)) -> Result<Address> {
+        let url = self.url.as_deref().or(self.kind.usual_url()).unwrap_or_default();
+        Address::new(url, path, self.key.as_ref(), header, self.timeout)
+    }
+
+    fn named_model(&self) -> Result<String> {
+        let named = self.model.clone().or(self.kind.usual_model().map(str::to_owned));
+        named.filter(|name| !name.is_empty()).ok_or_else(|| {
+            Error::usage(format!("{} serves several models: which one?", self.kind.name()))
+                .hint("add --model NAME, as it calls it")
+        })
+    }
+
+    fn program(&self, preset: Box<dyn Preset>, folders: Folders) -> Result<Box<dyn Transport>> {
+        if self.kind == Kind::Command && self.command.first().is_none_or(String::is_empty) {
+            return Err(Error::usage("the settings name no command for the language model"));
+        }
+        let path = self.program_path();
+        Ok(Box::new(Program { path, preset, folders, timeout: self.timeout }))
+    }
+}

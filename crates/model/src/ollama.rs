@@ -1,0 +1,62 @@
+//! Ollama: `/api/chat`, with `format` for the form of the answer.
+
+use heirloom_engine::model::{Answer, Failure};
+use heirloom_engine::tokens::tokens;
+use serde_json::{Value, json};
+
+use crate::anthropic::messages;
+use crate::asking::{Question, Transport};
+use crate::http::Address;
+use crate::schema::dialect;
+
+/// How long the model stays in memory after an answer: the next question of a pass comes within seconds.
+const KEEP_ALIVE: &str = "5m";
+
+/// The context is a multiple of this many tokens.
+const STEP: usize = 4_096;
+
+pub(crate) struct Ollama {
+    pub address: Address,
+    pub model: String,
+}
+
+impl Transport for Ollama {
+    fn send(&self, question: &Question) -> Result<Answer, Failure> {
+        let answer =
+            self.address.post(&[], &body(&self.model, question)).map_err(|silence| self.address.failed(silence))?;
+        read(&answer)
+    }
+}
+
+fn body(model: &str, question: &Question) -> Value {
+    let ask = question.ask;
+    let mut all = vec![json!({"role": "system", "content": ask.system})];
+    all.extend(messages(question));
+    // Without a size Ollama takes 4,096 tokens and silently drops the beginning of what is longer. Our count is an
+    // estimate; a quarter more is room for other tokenisers.
+    let needs: usize = all.iter().filter_map(|m| m["content"].as_str()).map(tokens).sum();
+    let context = (needs + needs / 4 + ask.max_output).next_multiple_of(STEP);
+    json!({
+        "model": model,
+        "messages": all,
+        "stream": false,
+        "think": false,
+        "keep_alive": KEEP_ALIVE,
+        // Its grammars have no room for long repetitions, which lengths become.
+        "format": dialect(ask.schema),
+        "options": {"num_ctx": context, "num_predict": ask.max_output},
+    })
+}
+
+fn read(answer: &Value) -> Result<Answer, Failure> {
+    if answer["done_reason"] == "length" {
+        return Err(Failure::Unusable("it was cut at the limit of its length".into()));
+    }
+    Ok(Answer {
+        text: answer["message"]["content"].as_str().unwrap_or_default().to_owned(),
+        tokens_in: answer["prompt_eval_count"].as_u64(),
+        tokens_out: answer["eval_count"].as_u64(),
+        // On this machine.
+        cost: Some(0),
+    })
+}

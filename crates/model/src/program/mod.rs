@@ -1,0 +1,225 @@
+//! A model behind a program that is installed: the person's own Claude Code, Codex or OpenClaw, or any command (R12.1).
+//!
+//! A call must leave no trace: no session, no hook, no file of the program. Each preset has the options that were tried
+//! for that; a version they were not tried with is refused ([`version`]). Every call runs in an empty folder of the home,
+//! in a process group of its own that is killed at the deadline, with `HEIRLOOM_INSIDE` set, on which our hooks exit.
+
+mod claude;
+mod codex;
+mod openclaw;
+mod other;
+pub(crate) mod version;
+
+use std::ffi::OsString;
+use std::io::{Read, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use heirloom_engine::model::{Answer, Failure};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::asking::{LARGEST_ANSWER, Question, Transport};
+
+pub(crate) use claude::Claude;
+pub(crate) use codex::Codex;
+pub(crate) use openclaw::OpenClaw;
+pub(crate) use other::Other;
+
+/// Set for every program that is run as a model. Our hooks exit at once where it is set: a model that fired them would
+/// make sessions of its own answers, which are summarised again.
+pub const INSIDE: &str = "HEIRLOOM_INSIDE";
+
+/// Variables of a program that started us, which it would take for a call from within itself and refuse.
+const NOT_PASSED: [&str; 2] = ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
+
+/// Between two looks at whether the program has ended.
+const LOOK: Duration = Duration::from_millis(15);
+
+/// The folders of the home a program works with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Folders {
+    /// Where it runs: empty, and stays so.
+    pub empty: PathBuf,
+    /// Where files are that it is handed, as long as it runs.
+    pub scratch: PathBuf,
+}
+
+/// How one preset is called, and how its output is read.
+pub(crate) trait Preset: Send + Sync {
+    /// The name of its rows in the list of known versions; `None`: any version will do.
+    fn known_as(&self) -> Option<&'static str>;
+
+    /// The call for a question.
+    fn call(&self, question: &Question, folders: &Folders) -> Result<Call, Failure>;
+
+    /// The answer in what it printed.
+    fn read(&self, output: &Output, call: &Call) -> Result<Answer, Failure>;
+}
+
+/// One call of a program.
+#[derive(Default)]
+pub(crate) struct Call {
+    pub arguments: Vec<OsString>,
+    pub input: String,
+    /// Files it is handed; removed with the call. The last may be one it writes.
+    pub files: Vec<tempfile::NamedTempFile>,
+}
+
+/// What a program printed.
+pub(crate) struct Output {
+    pub text: String,
+    /// The same and its complaints, in lower case.
+    words: String,
+    pub status: ExitStatus,
+}
+
+/// A program that is asked.
+pub(crate) struct Program {
+    /// The whole path, or a name to be found on the path.
+    pub path: PathBuf,
+    pub preset: Box<dyn Preset>,
+    pub folders: Folders,
+    pub timeout: Duration,
+}
+
+impl Transport for Program {
+    fn send(&self, question: &Question) -> Result<Answer, Failure> {
+        self.check_folder()?;
+        if let Some(name) = self.preset.known_as() {
+            look(self.path.clone(), name, &self.folders, self.timeout)?;
+        }
+        let call = self.preset.call(question, &self.folders)?;
+        let output = run(&self.path, &call.arguments, &call.input, &self.folders.empty, self.timeout)?;
+        let answer = self.preset.read(&output, &call);
+        if output.status.success() {
+            return answer;
+        }
+        let ended = || Failure::Unusable(format!("the program ended with {}", output.status));
+        Err(complaint(&output).or(answer.err()).unwrap_or_else(ended))
+    }
+}
+
+impl Program {
+    /// Programs take settings and instructions from the folder they run in.
+    fn check_folder(&self) -> Result<(), Failure> {
+        let folder = &self.folders.empty;
+        let entry = std::fs::read_dir(folder).map(|mut entries| entries.next().is_some());
+        match entry {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(Failure::Refused(format!(
+                "{} is not empty: look at what lies there and remove it",
+                folder.display()
+            ))),
+            Err(e) => {
+                Err(Failure::Later { why: format!("{} cannot be read ({})", folder.display(), e.kind()), after: None })
+            }
+        }
+    }
+}
+
+/// Asks a program for its version, and refuses one its options were not tried with.
+pub(crate) fn look(path: PathBuf, name: &str, folders: &Folders, timeout: Duration) -> Result<(), Failure> {
+    let said = run(&path, &["--version".into()], "", &folders.empty, timeout)?.text;
+    version::check(name, &said).map_err(Failure::Refused)
+}
+
+/// What the program complained of, if it is known. None of its words is passed on.
+fn complaint(output: &Output) -> Option<Failure> {
+    let known = include_str!("complaints.txt").lines().filter(|line| !line.starts_with('#'));
+    for line in known {
+        let mut parts = line.split("  ").map(str::trim).filter(|part| !part.is_empty());
+        let (Some(meaning), Some(words), Some(told)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        if output.words.contains(words) {
+            return Some(match meaning {
+                "later" => Failure::Later { why: told.to_owned(), after: None },
+                _ => Failure::Refused(told.to_owned()),
+            });
+        }
+    }
+    None
+}
+
+/// Runs a program with `input` on its standard input and waits for it. At the deadline its whole process group is killed.
+fn run(
+    program: &Path,
+    arguments: &[OsString],
+    input: &str,
+    folder: &Path,
+    timeout: Duration,
+) -> Result<Output, Failure> {
+    let later = |why: String| Failure::Later { why, after: None };
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut command = Command::new(program);
+    for name in NOT_PASSED {
+        command.env_remove(name);
+    }
+    let mut child = command
+        .args(arguments)
+        .current_dir(folder)
+        .env(INSIDE, "1")
+        .env("PWD", folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied => {
+                Failure::Refused(format!("the program {name} cannot be started ({})", e.kind()))
+            }
+            kind => later(format!("the program {name} cannot be started ({kind})")),
+        })?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let until = Instant::now() + timeout;
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A program that does not read its input closes it.
+            let _ = stdin.map(|mut pipe| pipe.write_all(input.as_bytes()));
+        });
+        let out = scope.spawn(move || bounded(stdout));
+        let err = scope.spawn(move || bounded(stderr));
+        let ended = wait(&mut child, until, || out.is_finished() && err.is_finished());
+        // Also what it started and left behind: it would hold the pipes open.
+        kill(&child);
+        let status = child.wait();
+        let (out, err) = (out.join().unwrap_or_default(), err.join().unwrap_or_default());
+        if !ended {
+            return Err(later(format!("the program {name} did not answer within {timeout:?}")));
+        }
+        let status = status.map_err(|e| later(format!("the program {name} was lost ({})", e.kind())))?;
+        if out.len() > LARGEST_ANSWER {
+            return Err(Failure::Unusable(format!("the program {name} printed more than {LARGEST_ANSWER} bytes")));
+        }
+        let text = String::from_utf8_lossy(&out).into_owned();
+        let words = format!("{} {}", String::from_utf8_lossy(&err), text).to_lowercase();
+        Ok(Output { text, words, status })
+    })
+}
+
+/// Waits until the program has ended, or has closed its outputs. `false`: the time is up.
+fn wait(child: &mut Child, until: Instant, closed: impl Fn() -> bool) -> bool {
+    loop {
+        match child.try_wait() {
+            Ok(None) if Instant::now() >= until => return false,
+            Ok(None) if closed() && !matches!(child.try_wait(), Ok(None)) => return true,
+            Ok(None) => std::thread::sleep(LOOK),
+            _ => return true,
+        }
+    }
+}
+
+fn kill(child: &Child) {
+    // Its process group has its number; a group that is gone is an error nobody needs.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+}
+
+/// Reads to the end, of which one byte more than the limit is kept.
+fn bounded(from: Option<impl Read>) -> Vec<u8> {
+    let mut kept = Vec::new();
+    let Some(mut from) = from else { return kept };
+    let _ = from.by_ref().take(LARGEST_ANSWER as u64 + 1).read_to_end(&mut kept);
+    let _ = std::io::copy(&mut from, &mut std::io::sink());
+    kept
+}

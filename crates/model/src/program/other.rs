@@ -1,0 +1,31 @@
+//! Any command: the whole question on its standard input, one JSON object on its standard output.
+
+use std::ffi::OsString;
+
+use heirloom_engine::model::{Answer, Failure};
+
+use super::{Call, Folders, Output, Preset};
+use crate::asking::Question;
+
+pub(crate) struct Other {
+    /// The arguments behind the program.
+    pub arguments: Vec<String>,
+}
+
+impl Preset for Other {
+    fn known_as(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn call(&self, question: &Question, _: &Folders) -> Result<Call, Failure> {
+        let arguments: Vec<OsString> = self.arguments.iter().map(Into::into).collect();
+        Ok(Call { arguments, input: question.as_text(true, true), files: Vec::new() })
+    }
+
+    fn read(&self, output: &Output, _: &Call) -> Result<Answer, Failure> {
+        if !output.status.success() {
+            return Err(Failure::Unusable(format!("the command ended with {}", output.status)));
+        }
+        Ok(Answer { text: output.text.clone(), tokens_in: None, tokens_out: None, cost: None })
+    }
+}
