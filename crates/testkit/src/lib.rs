@@ -7,6 +7,7 @@
 pub mod fake_model;
 mod home;
 mod mutate;
+pub mod planted;
 mod rng;
 mod tables;
 mod vectors;

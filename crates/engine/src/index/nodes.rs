@@ -34,7 +34,7 @@ pub(super) fn schema(tokenizer: &str) -> String {
 
 /// Empties the tables of nodes of every agent.
 pub(super) const EMPTY: &str = "INSERT INTO nodes_fts (nodes_fts) VALUES ('delete-all');
-     DELETE FROM node_rows; DELETE FROM nodes_due; DELETE FROM meta WHERE key = 'nodes';";
+     DELETE FROM node_rows; DELETE FROM nodes_due; DELETE FROM meta WHERE key IN ('nodes', 'model_summaries');";
 
 /// The nodes that match a search for words.
 #[derive(Clone, Default, Debug)]
@@ -116,9 +116,10 @@ impl Doc {
 
 fn select(which: &str) -> String {
     format!(
-        "SELECT n.node_no, n.agent_no, n.kind, n.thread_no, n.session_no, t.workspace_no, n.first_at, n.last_at, n.summary,
-                length(n.key) = 0, {STANDS}, hex(n.digest)
-         FROM nodes n LEFT JOIN turns t ON t.turn_no = n.first_turn WHERE {which}"
+        "SELECT n.node_no, n.agent_no, n.kind, n.thread_no, n.session_no, t.workspace_no, n.first_at, n.last_at,
+                coalesce(m.summary, n.summary), length(n.key) = 0, {STANDS}, hex(n.digest)
+         FROM nodes n LEFT JOIN turns t ON t.turn_no = n.first_turn
+         LEFT JOIN model_summaries m ON m.node_no = n.node_no AND m.summary IS NOT NULL WHERE {which}"
     )
 }
 
@@ -199,7 +200,50 @@ impl Index {
             }
         }
         self.flush()?;
-        self.look_at_due_nodes(ledger)
+        self.look_at_due_nodes(ledger)?;
+        self.follow_model_summaries(ledger)
+    }
+
+    /// Puts the words of language models in the place of those of nodes that had rows before a model was asked.
+    fn follow_model_summaries(&mut self, ledger: &Ledger) -> Result<()> {
+        let (seen, mark) = self.end_of("model_summaries")?;
+        let (last, last_mark, known) = ledger.read(|tx| {
+            let last: i64 = tx
+                .prepare_cached("SELECT coalesce(max(summary_no), 0) FROM model_summaries")?
+                .query_row([], |r| r.get(0))?;
+            Ok((last, model_mark(tx, last)?, model_mark(tx, seen)?))
+        })?;
+        if (last, &last_mark) == (seen, &mark) {
+            return Ok(());
+        }
+        // A row that only counted tries may have been replaced under its number.
+        let from = if known == mark { seen } else { 0 };
+        let told: Vec<i64> = ledger.read(|tx| {
+            let mut statement = tx.prepare_cached(
+                "SELECT node_no FROM model_summaries WHERE summary_no > ?1 AND summary IS NOT NULL ORDER BY summary_no",
+            )?;
+            let rows = statement.query_map([from], |r| r.get(0))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })?;
+        for node_no in told {
+            let Some(node) = read(ledger, &format!("n.node_no = {node_no}"))?.pop() else { continue };
+            if !self.begin()? {
+                return Ok(());
+            }
+            let row = node.row();
+            if self.conn.prepare_cached("DELETE FROM node_rows WHERE node = ?1")?.execute([row])? > 0 {
+                self.conn.prepare_cached("DELETE FROM nodes_fts WHERE rowid = ?1")?.execute([row])?;
+                self.remove_vectors(node.agent_no, Sort::Node, &BTreeSet::from([node_no]))?;
+                self.put_nodes(vec![node])?;
+            }
+            self.flush()?;
+        }
+        if self.begin()? {
+            self.conn
+                .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('model_summaries', ?1)")?
+                .execute([format!("{last} {last_mark}")])?;
+        }
+        self.flush()
     }
 
     /// Checks again the nodes whose acts were unfinished when they were read.
@@ -392,15 +436,20 @@ impl Index {
 
     /// The last node it covers, and its mark.
     fn nodes_end(&self) -> Result<(NodeId, String)> {
+        let (node_no, mark) = self.end_of("nodes")?;
+        Ok((NodeId(node_no), mark))
+    }
+
+    fn end_of(&self, key: &str) -> Result<(i64, String)> {
         let value: Option<String> = self
             .conn
-            .prepare_cached("SELECT value FROM meta WHERE key = 'nodes'")?
-            .query_row([], |r| r.get(0))
+            .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+            .query_row([key], |r| r.get(0))
             .optional()?;
-        let Some(value) = value else { return Ok((NodeId(0), String::new())) };
-        let (node_no, mark) = value.split_once(' ').unwrap_or((&value, ""));
+        let Some(value) = value else { return Ok((0, String::new())) };
+        let (number, mark) = value.split_once(' ').unwrap_or((&value, ""));
         // Unreadable: return a number no ledger has reached, so that the rows are made again.
-        Ok((NodeId(node_no.parse().unwrap_or(i64::MAX)), mark.to_owned()))
+        Ok((number.parse().unwrap_or(i64::MAX), mark.to_owned()))
     }
 }
 
@@ -413,6 +462,14 @@ fn mark_of(tx: &Read, node_no: NodeId) -> Result<String> {
     let found = tx
         .prepare_cached("SELECT hex(digest) FROM nodes WHERE node_no = ?1")?
         .query_row([node_no], |r| r.get(0))
+        .optional()?;
+    Ok(found.unwrap_or_default())
+}
+
+fn model_mark(tx: &Read, summary_no: i64) -> Result<String> {
+    let found = tx
+        .prepare_cached("SELECT hex(digest) FROM model_summaries WHERE summary_no = ?1")?
+        .query_row([summary_no], |r| r.get(0))
         .optional()?;
     Ok(found.unwrap_or_default())
 }

@@ -11,6 +11,7 @@ use super::listener::{Progress, Task};
 use crate::capture::{Capture, Totals};
 use crate::clock::Millis;
 use crate::error::{Problem, Result};
+use crate::home::layout;
 use crate::ledger::Audit;
 use crate::ledger::jobs::{self, JobKind};
 use crate::lifecycle::answer_told;
@@ -102,6 +103,7 @@ impl Instance {
     ) -> Result<(Totals, Vec<Problem>)> {
         let user_home = self.settings.user_home.as_deref();
         let mut capture = Capture::new(&self.ledger, Some(index), actor, &self.scratch()?, user_home)?;
+        capture.leaving_out(&self.home.root().join(layout::MODEL.as_str()));
         let listener = self.listener.clone();
         capture.on_progress(move |bytes| listener.progress(Progress::More(bytes)));
         for (n, source) in sources.iter().enumerate() {
@@ -116,7 +118,10 @@ impl Instance {
     /// Does the jobs that are due.
     pub(super) fn drain(&self, index: &mut crate::index::Index, actor: &str) -> Result<worker::Drained> {
         let owner = owner(actor);
-        worker::drain(&self.ledger, index, &owner, &mut |payload| self.read_store(payload, actor))
+        worker::drain(&self.ledger, index, &owner, &mut |job| match job.kind {
+            JobKind::Evolve | JobKind::Tidy => self.evolve_job(job, actor),
+            _ => self.read_store(&job.payload, actor),
+        })
     }
 
     /// Reads the store a hook named; without a path every store of that program. One that is gone is nothing to read.
@@ -147,6 +152,7 @@ impl Instance {
         };
         let user_home = self.settings.user_home.as_deref();
         let mut capture = Capture::new(&self.ledger, None, actor, &self.scratch()?, user_home)?;
+        capture.leaving_out(&self.home.root().join(layout::MODEL.as_str()));
         for path in stores.iter().filter(|path| is_a_file_of_its_own(path).is_ok()) {
             if let Some(form) = program.form(path) {
                 capture.store(program, &agent, path, form)?;

@@ -3,7 +3,9 @@
 //!
 //! [`opening`](Instance::open) makes or opens the home, stores what hooks left in the spool and finishes what was
 //! forgotten half-way. [`pages`] keeps the visible files and the ledger's table of them in step; [`indexes`] does so for
-//! the search index; [`distilling`] makes summaries of what was stored. The verbs that do more than call one room have
+//! the search index; [`distilling`] makes summaries of what was stored, [`summarising`] asks a language model for better
+//! ones, [`judging`] says how important it is, [`evolving`] finds what sessions teach about their projects. The verbs that
+//! do more than call one room have
 //! their files here: [`importing`], [`appending`], [`hooking`], [`searching`], [`recalling`], [`contexts`], [`sessions`],
 //! [`remembered`], [`reviewing`], [`compacting`], [`working`], [`status`], [`verifying`], [`forgetting`].
 //!
@@ -15,10 +17,12 @@ mod backing_up;
 mod compacting;
 mod contexts;
 mod distilling;
+mod evolving;
 mod forgetting;
 mod hooking;
 mod importing;
 mod indexes;
+mod judging;
 mod listener;
 mod opening;
 mod pages;
@@ -30,6 +34,7 @@ mod searching;
 mod sessions;
 mod settings;
 mod status;
+mod summarising;
 mod verifying;
 mod working;
 
@@ -38,14 +43,16 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::tz::TimeZone;
 
+use crate::budget::Budgeted;
 use crate::error::{Error, Result};
 use crate::home::{Home, layout};
 use crate::index::{Embedder, Index};
 use crate::ledger::{Audit, Ledger};
+use crate::model::Model;
 use crate::profile;
 use crate::program::Program;
 use crate::scope::{AgentId, AgentNo, SessionKey};
-use crate::transcript::read;
+use crate::transcript::{read, workspaces};
 use crate::verify::anchor;
 use crate::zone;
 
@@ -60,7 +67,7 @@ pub use projects::label_of;
 pub use recalling::RecallRequest;
 pub use reviewing::{Decision, Verdict};
 pub use searching::SearchRequest;
-pub use settings::{Embeddings, Settings, Wrong};
+pub use settings::{Embeddings, LanguageModel, Settings, Wrong};
 
 /// An opened home. `Send + Sync`: the ledger has one writer and a few readers, and each thread that needs the index takes
 /// one from a pool.
@@ -78,6 +85,8 @@ pub struct Instance {
     idle: Mutex<Vec<Index>>,
     /// The model that places texts in space, once it was asked for; or why there is none.
     model: OnceLock<Result<Arc<dyn Embedder>>>,
+    /// The language model, once it was asked for; or why there is none.
+    language_model: OnceLock<Result<Arc<dyn Model>>>,
 }
 
 impl Drop for Instance {
@@ -118,7 +127,7 @@ impl Instance {
 
     /// Every agent there is.
     pub fn agents(&self) -> Result<Vec<AgentId>> {
-        self.ledger.read(read::agents)?.iter().map(|row| AgentId::parse(&row.agent)).collect()
+        self.ledger.read(workspaces::agents)?.iter().map(|row| AgentId::parse(&row.agent)).collect()
     }
 
     /// Where an agent's days are: what the operator said, else the machine's zone.
@@ -132,6 +141,23 @@ impl Instance {
         said.unwrap_or_else(|| self.settings.zone.clone())
     }
 
+    /// The language model of the settings with its budget, to be asked in an actor's name. `None`: the settings name none.
+    pub fn language_model(&self, agent: &AgentId, actor: &str) -> Option<Result<Budgeted<'_>>> {
+        let wanted = self.settings.model.as_ref()?;
+        Some(match self.language_model.get_or_init(|| (wanted.load)()) {
+            Ok(model) => Ok(Budgeted {
+                model: model.as_ref(),
+                ledger: &self.ledger,
+                budget: wanted.budget,
+                zone: self.zone(agent),
+                settings: wanted.digest,
+                actor: actor.to_owned(),
+                backlog: false,
+            }),
+            Err(e) => Err(again(e)),
+        })
+    }
+
     /// The folder for files that live as long as one command.
     pub fn scratch(&self) -> Result<PathBuf> {
         Ok(self.home.open_dir(&layout::SCRATCH)?.shown().to_owned())
@@ -141,5 +167,14 @@ impl Instance {
     fn cannot_be_written(&self) -> Error {
         Error::refused(format!("{} cannot be written; nothing was changed", self.home.root().display()))
             .hint("check its owner, its permissions and whether its file system is mounted read-only")
+    }
+}
+
+/// The same error once more, for whoever asks again.
+fn again(error: &Error) -> Error {
+    let same = Error::new(error.kind(), error.to_string());
+    match error.next_step() {
+        Some(next) => same.hint(next),
+        None => same,
     }
 }

@@ -197,6 +197,7 @@ impl Instance {
             notes_the_end: false,
             idle: Mutex::default(),
             model: OnceLock::new(),
+            language_model: OnceLock::new(),
         })
     }
 
@@ -223,10 +224,18 @@ impl Instance {
         };
         let zone = self.settings.zone.clone();
         let at = AssistantHome::create(&self.home, &self.ledger, &agent, agent_no, "cli forget", zone)?;
-        let mut index = if self.index_path()?.exists() { Some(self.index()?) } else { None };
+        let anew = forget::names_are_in_index(&self.ledger)?;
+        let mut index = match self.index_path()?.exists() {
+            false => None,
+            true if anew => Some(self.recreate_index(super::indexes::BUSY)?),
+            true => Some(self.index()?),
+        };
         forget::finish(&at, index.as_deref_mut(), pause)
-            .map(drop)
-            .map_err(|e| e.hint("it is gone from the ledger; the next command does the rest"))
+            .map_err(|e| e.hint("it is gone from the ledger; the next command does the rest"))?;
+        if let (Some(index), true) = (&mut index, anew) {
+            index.catch_up(&self.ledger, None, &mut |_| {})?;
+        }
+        Ok(())
     }
 
     /// The search index's file.

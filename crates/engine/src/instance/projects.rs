@@ -10,7 +10,7 @@ use crate::report::home::ProjectJoined;
 use crate::scope::AgentId;
 use crate::source::project::project_root;
 use crate::thread;
-use crate::transcript::read;
+use crate::transcript::{read, workspaces};
 use crate::tree::file_table;
 
 /// How a project can be named, for errors.
@@ -22,7 +22,7 @@ impl Instance {
     /// has a project that only files know of.
     pub fn workspace_id(&self, agent: &AgentId, name: &str) -> Result<String> {
         let (known, in_files) = self.ledger.read(|tx| match read::agent_no(tx, agent)? {
-            Some(no) => Ok((read::workspaces(tx, no)?, file_table::workspaces(tx, no)?)),
+            Some(no) => Ok((workspaces::workspaces(tx, no)?, file_table::workspaces(tx, no)?)),
             None => Ok((Vec::new(), Vec::new())),
         })?;
         let canonical = |id: &str| {
@@ -66,7 +66,7 @@ impl Instance {
             return Err(Error::usage("a workspace cannot be an alias of itself"));
         }
         self.ledger.write(Audit::new(actor, "workspace.alias").of_agent(agent_no), |tx| {
-            read::alias_workspace(tx, agent_no, old, new)?;
+            workspaces::alias_workspace(tx, agent_no, old, new)?;
             thread::rejoin(tx, agent_no)
         })?;
         Ok(ProjectJoined { old: old.to_owned(), new: new.to_owned() })

@@ -15,7 +15,7 @@ use crate::scope::{AgentId, AgentNo, WorkspaceNo};
 use crate::see::See;
 use crate::source::project::project_root;
 use crate::thread;
-use crate::transcript::read;
+use crate::transcript::{read, workspaces};
 use crate::tree::file_table::Kind;
 
 /// What is looked for, and where.
@@ -235,7 +235,7 @@ impl Instance {
     fn project(&self, agent: &AgentId, agent_no: AgentNo, name: &str, with_files: bool) -> Result<Project> {
         match self.workspaces_named(agent_no, name) {
             Ok(numbers) => {
-                let all = self.ledger.read(|tx| read::workspaces(tx, agent_no))?;
+                let all = self.ledger.read(|tx| workspaces::workspaces(tx, agent_no))?;
                 let ids = all.into_iter().filter(|w| numbers.contains(&w.no)).map(|w| w.id).collect();
                 Ok(Project { numbers, ids, unknown: None })
             }
@@ -256,11 +256,11 @@ impl Instance {
             .flatten()
             .and_then(|p| project_root(&p, self.settings.user_home.as_deref()));
         self.ledger.read(|tx| match &project {
-            Some(project) => read::workspace_named(tx, agent_no, &project.workspace_id).map_err(|_| {
+            Some(project) => workspaces::workspace_named(tx, agent_no, &project.workspace_id).map_err(|_| {
                 Error::not_found(format!("nothing is stored for the project {}", project.path.display()))
                     .hint("see ⟨workspace list⟩")
             }),
-            None => read::workspace_named(tx, agent_no, name),
+            None => workspaces::workspace_named(tx, agent_no, name),
         })
     }
 }

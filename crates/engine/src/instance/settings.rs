@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
+use crate::budget::Budget;
 use crate::distill::advance::Limits;
 use crate::error::{Error, Result};
 use crate::index::Embedder;
+use crate::judge;
+use crate::model::Model;
 use crate::scope::AgentId;
 
 /// Settings of an opened home.
@@ -22,6 +25,19 @@ pub struct Settings {
     /// The user's home directory, which is no project.
     pub user_home: Option<PathBuf>,
     pub embeddings: Embeddings,
+    /// The language model; without one everything works (D5).
+    pub model: Option<LanguageModel>,
+    /// How important each category of messages is, and when vectors of old ones go.
+    pub judge: Result<(judge::Weights, judge::decay::Policy), Wrong>,
+}
+
+/// A language model of the settings, and what it may be asked in a day.
+pub struct LanguageModel {
+    /// Makes it, when it is first needed. Its errors are those of whatever needs it, and of nothing else.
+    pub load: Box<dyn Fn() -> Result<Arc<dyn Model>> + Send + Sync>,
+    pub budget: Budget,
+    /// A digest of its settings: after a refusal it is asked again when they change.
+    pub digest: [u8; 16],
 }
 
 impl Default for Settings {
@@ -33,6 +49,8 @@ impl Default for Settings {
             zone: TimeZone::UTC,
             user_home: None,
             embeddings: Embeddings::none(),
+            model: None,
+            judge: Ok(Default::default()),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Instance;
+use crate::budget::Pause;
 use crate::clock::rfc3339;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Role;
@@ -12,12 +13,14 @@ use crate::ledger::jobs;
 use crate::redact::redact;
 use crate::render::memory::{self, Section};
 use crate::report::counted;
+use crate::report::model::LanguageModelReport;
 use crate::report::status::{Lately, ModelReport, NowLine, Overview, ProgramShare, StatusReport};
 use crate::report::visible::VisibleReport;
 use crate::scope::{AgentId, AgentNo};
 use crate::see::See;
 use crate::thread;
 use crate::transcript::read::{self, SessionFilter, SessionRow, Totals};
+use crate::transcript::workspaces;
 
 /// So many turns a search takes in on its way (R10.10: within 50 ms).
 const A_FEW: u64 = 200;
@@ -72,6 +75,10 @@ impl Instance {
             wrong.push(format!("the search index does not fit the files: {}", See::new("reindex")));
         }
         wrong.extend(self.without_model().map(|e| format!("found by words only: {}", with_next_step(e, ": "))));
+        let language_model = self.language_model_report(agent, actor)?;
+        if let Some(what) = language_model.as_ref().and_then(off) {
+            wrong.push(what);
+        }
         if jobs.dead > 0 {
             wrong.push(format!("{} failed for good: {}", counted(jobs.dead, "job"), See::new("audit list")));
         }
@@ -102,6 +109,7 @@ impl Instance {
                 in_use,
                 renewing: self.renewing(),
             },
+            language_model,
             not_indexed,
             files_not_indexed,
             jobs,
@@ -136,7 +144,7 @@ impl Instance {
                 Some(no) => (self.lately(tx, no, &sessions)?, thread::list(tx, no)?.len()),
                 None => (Vec::new(), 0),
             };
-            let mut others = read::agents(tx)?;
+            let mut others = workspaces::agents(tx)?;
             others.retain(|a| a.agent != agent.as_str() && a.sessions > 0);
             let programs: Vec<String> = programs.into_iter().map(str::to_owned).collect();
             Ok((totals, lately, programs, threads as u64, others))
@@ -191,6 +199,16 @@ fn last_words(tx: &Read, opener: &Opener, agent_no: AgentNo, session: &SessionRo
     let words = prompt.filter(|turn| turn.role == Role::User).map(|turn| turn.text);
     let words = words.or_else(|| session.title.clone()).unwrap_or_default();
     Ok(redact(&words).into_owned())
+}
+
+/// Why a language model is off for good, and what to do about it. Everything goes on without it.
+fn off(model: &LanguageModelReport) -> Option<String> {
+    let why = match (&model.problem, &model.pause) {
+        (Some(problem), _) => problem,
+        (None, Some(Pause::Refused { why })) => why,
+        _ => return None,
+    };
+    Some(format!("the language model is not asked: {why}; once that is mended: {}", See::new("model test")))
 }
 
 fn with_next_step(error: &Error, between: &str) -> String {

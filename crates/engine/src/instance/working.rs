@@ -10,6 +10,7 @@ use crate::ledger::jobs::{self, JobKind};
 use crate::lineage::marks;
 use crate::report::upkeep::Worked;
 use crate::scope::AgentId;
+use crate::worker;
 
 /// The longest time another embedding model works before other jobs run.
 const RENEWING: Duration = Duration::from_secs(20);
@@ -22,8 +23,18 @@ impl Instance {
     pub fn work(&self, agent: &AgentId, actor: &str) -> Result<Worked> {
         self.home.remove_temporaries(Clock::System.now())?;
         let mut index = self.index()?;
-        let drained = self.drain(&mut index, actor)?;
+        // First, since it says what is embedded and looked at first.
+        self.judge_all(actor)?;
+        let mut drained = self.drain(&mut index, actor)?;
         let distilled = self.distil(actor, None)?;
+        let summarised = self.summarise(actor)?;
+        while self.queue_evolve(actor)? {
+            let more = self.drain(&mut index, actor)?;
+            drained = worker::Drained { done: drained.done + more.done, failed: drained.failed + more.failed, ..more };
+            if more.done == 0 {
+                break;
+            }
+        }
         if drained.done > 0 {
             // A run that was closed is shown as such.
             self.settle_conversations(agent, actor);
@@ -31,16 +42,17 @@ impl Instance {
         // Nodes that were just made, then files.
         index.catch_up(&self.ledger, None, &mut |_| {})?;
         self.build_files(&mut index, actor)?;
+        self.fade_all(&mut index, actor)?;
         drop(index);
         let renewing = self.renew(actor)?;
         let (due, next) = self.ledger.read(|tx| marks::counts(tx, self.ledger.now(), None))?;
         let failed = distilled.problems.len() as u64;
         Ok(Worked {
-            done: drained.done + distilled.sessions - failed + u64::from(renewing),
-            renewing,
+            done: drained.done + distilled.sessions - failed + summarised.made + u64::from(renewing),
+            renewing: renewing || summarised.more,
             failed: drained.failed + failed,
             later: drained.later + due + u64::from(next.is_some()),
-            problems: distilled.problems,
+            problems: distilled.problems.into_iter().chain(summarised.problems).collect(),
         })
     }
 

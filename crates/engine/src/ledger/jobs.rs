@@ -19,6 +19,12 @@ named! {
         CloseIdle = "close-idle",
         /// Read a program's store; the payload says which (R12.5).
         Capture = "capture",
+        /// Ask the language model for summaries.
+        Summaries = "summaries",
+        /// Read sessions that are over for what they show of their projects; the payload says whose (R11.3).
+        Evolve = "evolve",
+        /// Go over what is remembered, once a night; the payload says whose (R11.3).
+        Tidy = "tidy",
     }
 }
 

@@ -18,6 +18,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005_context.sql"),
     include_str!("migrations/0006_hooks.sql"),
     include_str!("migrations/0007_hook_calls.sql"),
+    include_str!("migrations/0008_models.sql"),
+    include_str!("migrations/0009_evolve.sql"),
+    include_str!("migrations/0010_forgotten_names.sql"),
 ];
 
 /// The schema this build reads and writes.

@@ -15,9 +15,11 @@ pub mod agents;
 pub mod audit;
 pub mod blocks;
 pub mod codes;
+pub mod forgotten_names;
 pub mod hook_calls;
 pub mod jobs;
 mod migrate;
+pub mod model_calls;
 mod readers;
 
 use std::ops::Deref;

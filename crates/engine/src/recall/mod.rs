@@ -26,6 +26,7 @@ mod spoken;
 pub mod staged;
 mod symbols;
 mod terms;
+mod ties;
 pub mod trace;
 mod turns;
 mod vector_search;

@@ -22,6 +22,7 @@ use super::snippet::{Scratch, unnumbered};
 use super::terms::{
     DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, weigh, within,
 };
+use super::ties;
 use super::trace::Trace;
 use super::vector_search::VectorSearch;
 use super::when::Hold;
@@ -271,6 +272,7 @@ fn run(
             }
             asked::weigh(tx, query, &mut ranked)?;
             sort(&mut ranked, filter);
+            ties::by_importance(tx, &mut ranked)?;
             ranking.scores = look.scores;
             ranked
         } else {

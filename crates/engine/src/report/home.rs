@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::ledger::audit;
 use crate::transcript::export::Written;
-use crate::transcript::read::{AgentRow, WorkspaceRow};
+use crate::transcript::workspaces::{AgentRow, WorkspaceRow};
 
 /// The agents of a home.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]

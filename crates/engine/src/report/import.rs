@@ -17,6 +17,8 @@ pub struct Imported {
     pub turns: TurnsRead,
     /// Records that could not be decoded; their bytes are kept.
     pub set_aside: u64,
+    /// Spans marked private, which were left out.
+    pub private: u64,
     pub seconds: f64,
     pub problems: Vec<Problem>,
 }
@@ -57,6 +59,7 @@ impl Imported {
             bytes: totals.bytes,
             turns: TurnsRead { new: totals.turns, known: totals.witnesses, shared: totals.references },
             set_aside: totals.quarantined,
+            private: totals.private,
             seconds: round(seconds),
             problems,
         }

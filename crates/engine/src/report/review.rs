@@ -141,6 +141,8 @@ pub struct WaitingReport {
     pub path: Option<String>,
     /// What a yes would take the place of.
     pub replaces: Vec<OlderReport>,
+    /// What was said or shown, each with its turn: `t12: just ci`. Empty where the proposer told none.
+    pub evidence: Vec<String>,
     /// Why a yes would be refused as it stands.
     pub problem: Option<String>,
     /// Changes with what the item says.
@@ -173,6 +175,7 @@ impl From<Waiting> for WaitingReport {
             confidence: w.confidence,
             path: w.path,
             replaces: w.replaces.into_iter().map(|o| OlderReport { id: o.id, text: o.text }).collect(),
+            evidence: w.evidence,
             problem: w.problem,
             version: w.version,
             since_ms: w.since,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::model::LanguageModelReport;
 use super::visible::VisibleReport;
 use crate::clock::Millis;
 use crate::ledger::jobs;
@@ -25,6 +26,8 @@ pub struct StatusReport {
     /// Records that could not be decoded; their bytes are kept.
     pub set_aside: u64,
     pub embeddings: ModelReport,
+    /// The language model; null where the settings name none.
+    pub language_model: Option<LanguageModelReport>,
     /// Turns that are not in the search index yet. Null where the index does not fit the ledger.
     pub not_indexed: Option<u64>,
     /// Changed files that are not in the search index yet. Null where it does not fit the files.

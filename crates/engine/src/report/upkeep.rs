@@ -13,7 +13,7 @@ pub struct Worked {
     pub failed: u64,
     /// Jobs and sessions that are not due yet.
     pub later: u64,
-    /// Another embedding model is at work, and there is more for it to do now.
+    /// Another embedding model or a language model is at work, and there is more for it to do now.
     #[serde(skip)]
     pub renewing: bool,
     #[serde(skip)]

@@ -57,7 +57,36 @@ impl Waiting {
         }
     }
 
-    fn embed(&mut self, embedder: &dyn Embedder) -> Result<()> {
+    /// Whether no text waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// Whether there are vectors to be stored.
+    pub(super) fn has_made(&self) -> bool {
+        self.made.values().any(|items| !items.is_empty())
+    }
+
+    /// The turns that wait, by agent.
+    pub(super) fn numbers(&self) -> BTreeMap<AgentNo, BTreeSet<i64>> {
+        let mut out: BTreeMap<AgentNo, BTreeSet<i64>> = BTreeMap::new();
+        for (set, key) in &self.owners {
+            out.entry(set.agent_no).or_default().insert(key.number);
+        }
+        out
+    }
+
+    /// Takes turns out.
+    pub(super) fn leave_out(&mut self, agent_no: AgentNo, turns: &BTreeSet<i64>) {
+        let stays = |(set, key): &(SetKey, Key)| set.agent_no != agent_no || !turns.contains(&key.number);
+        let kept: Vec<bool> = self.owners.iter().map(stays).collect();
+        let mut at = kept.iter();
+        self.texts.retain(|_| *at.next().unwrap_or(&true));
+        let mut at = kept.iter();
+        self.owners.retain(|_| *at.next().unwrap_or(&true));
+    }
+
+    pub(super) fn embed(&mut self, embedder: &dyn Embedder) -> Result<()> {
         for made in self.texts.chunks(AT_ONCE).zip(self.owners.chunks(AT_ONCE)) {
             for (vector, (set, key)) in embed(embedder, made.0)?.into_iter().zip(made.1) {
                 if let Some(vector) = vector {
@@ -223,6 +252,10 @@ impl Index {
             if from >= to {
                 break;
             }
+            // A model that takes its time makes the vectors of what is important before those of the rest.
+            if !embedder.is_quick() && self.fill_first(ledger, embedder.as_ref(), (from, to))? {
+                continue;
+            }
             let mut waiting = Waiting::default();
             let (last, turns) = ledger.read(|tx| {
                 rows::read(tx, &opener, (from, to, step), &mut |doc| {
@@ -230,6 +263,9 @@ impl Index {
                     Ok(())
                 })
             })?;
+            if !embedder.is_quick() {
+                self.leave_out_present(&mut waiting)?;
+            }
             if let Err(e) = waiting.embed(embedder.as_ref()) {
                 self.rest(&e);
                 break;
@@ -334,7 +370,7 @@ impl Index {
         Ok(())
     }
 
-    fn store_waiting(&mut self, waiting: Waiting) -> Result<bool> {
+    pub(super) fn store_waiting(&mut self, waiting: Waiting) -> Result<bool> {
         let Some(store) = Store::of(&self.conn)? else { return Ok(false) };
         let stored = waiting.made.iter().try_for_each(|(set, items)| store.append(set, items));
         match stored {
@@ -368,7 +404,7 @@ impl Index {
     }
 
     /// Leaves out turns that were forgotten since they were read.
-    fn drop_erased(&self, waiting: &mut Waiting) -> Result<()> {
+    pub(super) fn drop_erased(&self, waiting: &mut Waiting) -> Result<()> {
         let mut stands = self.conn.prepare_cached("SELECT 1 FROM fts_docsize WHERE id = ?1")?;
         for (set, items) in &mut waiting.made {
             let mut gone = BTreeSet::new();

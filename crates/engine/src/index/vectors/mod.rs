@@ -7,7 +7,9 @@
 
 mod code;
 mod fill;
+mod first;
 mod nearest;
+mod prune;
 mod store;
 mod texts;
 

@@ -1,0 +1,130 @@
+//! `heirloom skill`
+
+use clap::ValueEnum;
+use heirloom_engine::error::Result;
+use heirloom_engine::report::evolve::SkillReport;
+use heirloom_engine::skill;
+
+use crate::context::{Context, Global, label_of};
+use crate::error::Exit;
+use crate::print::{self, Paint};
+
+/// Procedures that recur, as drafts of skills your programs can use
+///
+/// A draft is made of commands that succeeded in the same order in at least three sessions of a project. Nothing is written
+/// before you say yes and where to. A skill you edit by hand, or that was there already, is never touched.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    /// Drafts that wait for your decision, those that most sessions show first
+    List {
+        /// Also those you accepted or rejected
+        #[arg(long)]
+        all: bool,
+    },
+    /// One draft, as the file it would be, and where its steps were seen
+    Show {
+        /// Its id (k:…) or name
+        #[arg(value_name = "SKILL")]
+        name: String,
+    },
+    /// Say yes: write it as a SKILL.md
+    Accept {
+        /// Its id (k:…) or name
+        #[arg(value_name = "SKILL")]
+        name: String,
+        /// Where to: claude (.claude/skills of the project), agents (.agents/skills), workspace (the project's folder of the memory); can be given more than once
+        #[arg(long, value_name = "PLACE", required = true)]
+        into: Vec<Place>,
+    },
+    /// Say no: it is not drafted again. A file that was written before stays
+    Reject {
+        /// Its id (k:…) or name
+        #[arg(value_name = "SKILL")]
+        name: String,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum, Debug)]
+enum Place {
+    Claude,
+    Agents,
+    Workspace,
+}
+
+impl From<Place> for skill::Into {
+    fn from(place: Place) -> skill::Into {
+        match place {
+            // Claude Code reads the first; Codex and OpenCode read the second.
+            Place::Claude => skill::Into::Project(".claude/skills".into()),
+            Place::Agents => skill::Into::Project(".agents/skills".into()),
+            Place::Workspace => skill::Into::Workspace,
+        }
+    }
+}
+
+const ACTOR: &str = "cli skill";
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    match args.command {
+        Command::List { all } => {
+            let report = engine.skills(all)?;
+            Ok(print::answer(global.json, &report, || {
+                if report.skills.is_empty() {
+                    print::line("No procedure recurs that is not decided yet.");
+                }
+                report.skills.iter().for_each(one);
+                if report.skills.iter().any(|s| s.state == skill::State::Draft) {
+                    print::line(
+                        &Paint::stdout().dim("heirloom skill show k:… · accept k:… --into claude · reject k:…"),
+                    );
+                }
+            }))
+        }
+        Command::Show { name } => {
+            let report = engine.skill(&name)?;
+            Ok(print::answer(global.json, &report, || {
+                one(&report);
+                print::line("");
+                report.draft.lines().for_each(|line| print::line(&print::safe_line(line)));
+                print::line("");
+                for run in &report.evidence {
+                    let seen = format!("seen in {}: {}", run.session, run.turns.join(" "));
+                    print::line(&Paint::stdout().dim(&print::safe_line(&seen)));
+                }
+            }))
+        }
+        Command::Accept { name, into } => {
+            let places: Vec<skill::Into> = into.into_iter().map(Into::into).collect();
+            let report = engine.accept_skill(&name, &places)?;
+            Ok(print::answer(global.json, &report, || {
+                report.placed.iter().for_each(|path| print::line(&format!("Written: {}", print::safe_line(path))));
+            }))
+        }
+        Command::Reject { name } => {
+            let report = engine.reject_skill(&name)?;
+            Ok(print::answer(global.json, &report, || print::line(&format!("Rejected: {}", report.name))))
+        }
+    }
+}
+
+fn one(s: &SkillReport) {
+    let paint = Paint::stdout();
+    let state = if s.state == skill::State::Draft { String::new() } else { format!(", {}", s.state) };
+    let about = format!(
+        "{} of {} runs in {} of {}{state}",
+        s.succeeded,
+        s.runs,
+        print::counted(s.sessions, "session"),
+        label_of(&s.workspace)
+    );
+    print::line(&format!("{}  {}  {}", s.id, paint.bold(&s.name), paint.dim(&print::safe_line(&about))));
+    print::line(&print::safe_line(&format!("    {}", s.steps.join(" → "))));
+    s.placed.iter().for_each(|path| print::line(&paint.dim(&print::safe_line(&format!("    {path}")))));
+}

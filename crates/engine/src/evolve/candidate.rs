@@ -1,0 +1,369 @@
+//! What the findings of a project come to: memories it would be worth keeping, each with its evidence (R9.4, R11.3). Pure.
+//!
+//! A candidate rests on two sessions, or on an explicit sentence of a person. What a person took back since, and what a
+//! newer statement says otherwise, is none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::commands;
+use super::reader::{Finding, Kind};
+use crate::clock::Millis;
+use crate::memory::Class;
+use crate::review::contradiction::Statement;
+use crate::scope::{SessionNo, TurnId};
+use crate::text::patterns::words;
+use crate::text::plain::lower;
+use crate::text::similarity::Bag;
+
+/// A finding with the session it is from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stored {
+    pub session_no: SessionNo,
+    pub session: String,
+    pub finding: Finding,
+}
+
+/// One piece of evidence: who said or showed it, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Evidence {
+    pub session: String,
+    pub turn: TurnId,
+    pub text: String,
+}
+
+/// A memory it would be worth keeping.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Candidate {
+    pub class: Class,
+    /// What it is about: another statement with the same subject and another value takes its place.
+    pub subject: String,
+    /// Tells the statement from others; what was decided about it is found by it.
+    pub key: String,
+    pub text: String,
+    /// Between 0 and 1.
+    pub confidence: f64,
+    /// How many sessions show it.
+    pub sessions: usize,
+    /// Newest first, at most [`EVIDENCE`].
+    pub evidence: Vec<Evidence>,
+    pub at: Option<Millis>,
+}
+
+/// The most pieces of evidence kept with a candidate.
+pub const EVIDENCE: usize = 5;
+
+/// How many of the newest sessions that show a subject decide which of its values holds.
+const NEWEST: usize = 5;
+
+/// An explicit sentence of a person, said once and said in two sessions.
+const SAID_ONCE: f64 = 0.80;
+const SAID_TWICE: f64 = 0.88;
+
+/// A command that succeeded in two sessions is at .80, in three at .88; more sessions add little.
+fn of_sessions(sessions: usize) -> f64 {
+    (0.64 + 0.08 * sessions as f64).min(0.95)
+}
+
+/// The candidates of one project, best first.
+pub fn candidates(findings: &[Stored]) -> Vec<Candidate> {
+    let mut out = commands_of(findings);
+    out.extend(facts_of(findings));
+    out.extend(procedures_of(findings));
+    out.extend(blockers_of(findings));
+    let order = |c: &Candidate| ((c.confidence * 100.0) as i64, c.sessions, c.at);
+    out.sort_by(|a, b| order(b).cmp(&order(a)).then_with(|| a.key.cmp(&b.key)));
+    out
+}
+
+/// The candidate's evidence out of the findings that show it.
+fn evidence(mut of: Vec<&Stored>) -> (Vec<Evidence>, usize, Option<Millis>) {
+    of.sort_by_key(|s| std::cmp::Reverse((s.finding.at, s.session_no)));
+    let sessions: BTreeSet<SessionNo> = of.iter().map(|s| s.session_no).collect();
+    let at = of.first().and_then(|s| s.finding.at);
+    let each = |s: &&Stored| Evidence {
+        session: s.session.clone(),
+        turn: s.finding.turns.last().copied().unwrap_or(TurnId(0)),
+        text: s.finding.sentence.clone(),
+    };
+    (of.iter().take(EVIDENCE).map(each).collect(), sessions.len(), at)
+}
+
+fn of_kind(findings: &[Stored], kind: Kind) -> BTreeMap<&str, Vec<&Stored>> {
+    let mut out: BTreeMap<&str, Vec<&Stored>> = BTreeMap::new();
+    for stored in findings.iter().filter(|s| s.finding.kind == kind && s.finding.times > 0) {
+        out.entry(stored.finding.subject.as_str()).or_default().push(stored);
+    }
+    out
+}
+
+/// "Tests run with `just ci`": the form that most of the newest sessions used.
+fn commands_of(findings: &[Stored]) -> Vec<Candidate> {
+    let subjects = of_kind(findings, Kind::Command);
+    let several = |what: &str| subjects.keys().filter(|s| s.split(" of ").next() == Some(what)).count() > 1;
+    let mut out = Vec::new();
+    for (subject, mut of) in subjects.clone() {
+        of.sort_by_key(|s| std::cmp::Reverse((s.finding.at, s.session_no)));
+        let mut newest: Vec<SessionNo> = Vec::new();
+        for stored in &of {
+            if !newest.contains(&stored.session_no) {
+                newest.push(stored.session_no);
+            }
+        }
+        newest.truncate(NEWEST);
+        let mut votes: BTreeMap<&str, BTreeSet<SessionNo>> = BTreeMap::new();
+        for stored in of.iter().filter(|s| newest.contains(&s.session_no)) {
+            votes.entry(stored.finding.value.as_str()).or_default().insert(stored.session_no);
+        }
+        let Some((command, sessions)) = votes.iter().max_by_key(|(value, s)| (s.len(), std::cmp::Reverse(value.len())))
+        else {
+            continue;
+        };
+        if sessions.len() < 2 || 2 * sessions.len() <= newest.len() || commands::is_plain(subject, command) {
+            continue;
+        }
+        let (evidence, sessions, at) = evidence(of.iter().filter(|s| s.finding.value == *command).copied().collect());
+        let what = subject.split(" of ").next().unwrap_or(subject);
+        let text = match (what, several(what)) {
+            ("deployments" | "releases", _) => format!("{} go out with `{command}`.", title(what)),
+            ("types", _) => format!("Types are checked with `{command}`."),
+            ("all checks", _) => format!("All checks run with `{command}`."),
+            ("formatting", _) => format!("Code is formatted with `{command}`."),
+            (what, false) => format!("{} run with `{command}`.", title(what)),
+            (what, true) => {
+                format!("{} ({}) run with `{command}`.", title(what), subject.split(" of ").nth(1).unwrap_or(""))
+            }
+        };
+        out.push(Candidate {
+            class: Class::Fact,
+            subject: format!("command: {subject}"),
+            key: format!("command: {subject} = {command}"),
+            text,
+            confidence: of_sessions(sessions),
+            sessions,
+            evidence,
+            at,
+        });
+    }
+    out
+}
+
+fn title(what: &str) -> String {
+    let mut chars = what.chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// Sentences of a person. Of two that contradict each other the newer one holds; what was taken back does not.
+fn facts_of(findings: &[Stored]) -> Vec<Candidate> {
+    let facts: Vec<&Stored> = findings.iter().filter(|s| s.finding.kind == Kind::Fact && s.finding.times > 0).collect();
+    let gone: Vec<&Stored> =
+        findings.iter().filter(|s| s.finding.kind == Kind::Retraction && s.finding.times > 0).collect();
+    let mut values: BTreeMap<(&str, &str), Vec<&Stored>> = BTreeMap::new();
+    for stored in &facts {
+        values.entry((stored.finding.subject.as_str(), stored.finding.value.as_str())).or_default().push(stored);
+    }
+    let newest =
+        |of: &[&Stored]| of.iter().map(|s| (s.finding.at, s.session_no, s.finding.turns.last().copied())).max();
+    let mut out = Vec::new();
+    for ((subject, value), of) in &values {
+        let last = newest(of);
+        let is_later = |s: &&Stored| Some((s.finding.at, s.session_no, s.finding.turns.last().copied())) > last;
+        if gone.iter().filter(|s| is_later(s)).any(|s| takes_back(&s.finding, subject, value)) {
+            continue;
+        }
+        if facts.iter().filter(|s| is_later(s)).any(|s| of.iter().any(|o| contradicts(&s.finding, &o.finding))) {
+            continue;
+        }
+        let text = of.iter().max_by_key(|s| s.finding.at).map(|s| s.finding.sentence.clone()).unwrap_or_default();
+        let (evidence, sessions, at) = evidence(of.clone());
+        out.push(Candidate {
+            class: Class::Fact,
+            subject: format!("fact: {subject}"),
+            key: format!("fact: {subject} = {value}"),
+            text,
+            confidence: if sessions > 1 { SAID_TWICE } else { SAID_ONCE },
+            sessions,
+            evidence,
+            at,
+        });
+    }
+    out
+}
+
+/// Whether a retraction is about a statement: the same subject, and the same value where it names one.
+pub fn takes_back(gone: &Finding, subject: &str, value: &str) -> bool {
+    let words = |text: &str| text.split(' ').filter(|w| !w.is_empty()).map(str::to_owned).collect::<BTreeSet<String>>();
+    let (said, about) = (words(&gone.subject), words(subject));
+    if gone.value.is_empty() {
+        return !said.is_empty() && said.is_subset(&about)
+            || said.iter().any(|w| words(value).contains(w)) && said.len() <= 2;
+    }
+    gone.value == value && (said.is_subset(&about) || about.is_subset(&said))
+}
+
+/// Whether a newer statement cannot hold beside an older one: the same subject and another value of the same shape, or
+/// what two memories of these texts would be asked about.
+pub fn contradicts(newer: &Finding, older: &Finding) -> bool {
+    if newer.value == older.value {
+        return false;
+    }
+    if newer.subject == older.subject && (newer.changed || same_shape(&newer.value, &older.value)) {
+        return true;
+    }
+    let said = Statement::of(&newer.sentence).zip(Statement::of(&older.sentence));
+    said.is_some_and(|(newer, older)| newer.contradicts(&older))
+}
+
+/// Two numbers, or two addresses of one kind. Two names may both hold.
+fn same_shape(a: &str, b: &str) -> bool {
+    let number = |v: &str| !v.contains(' ') && v.starts_with(|c: char| c.is_ascii_digit());
+    number(a) && number(b)
+}
+
+/// Ways of doing something, in a person's words: the newest of each.
+fn procedures_of(findings: &[Stored]) -> Vec<Candidate> {
+    let mut out = Vec::new();
+    for (subject, of) in of_kind(findings, Kind::Procedure) {
+        let Some(newest) = of.iter().max_by_key(|s| (s.finding.at, s.session_no)) else { continue };
+        let text = newest.finding.sentence.clone();
+        let (evidence, sessions, at) = evidence(of.clone());
+        out.push(Candidate {
+            class: Class::Procedure,
+            subject: format!("procedure: {subject}"),
+            key: format!("procedure: {subject} = {}", lower(&text)),
+            text,
+            confidence: SAID_ONCE,
+            sessions,
+            evidence,
+            at,
+        });
+    }
+    out
+}
+
+/// The fewest runs in which a command was not allowed.
+const REFUSALS: u32 = 2;
+
+/// Commands that were refused, or not permitted, again and again.
+fn blockers_of(findings: &[Stored]) -> Vec<Candidate> {
+    let mut out = Vec::new();
+    for (subject, of) in of_kind(findings, Kind::Blocker) {
+        for how in ["refused", "denied"] {
+            let of: Vec<&Stored> = of.iter().filter(|s| s.finding.value == how).copied().collect();
+            let times: u32 = of.iter().map(|s| s.finding.times).sum();
+            if times < REFUSALS {
+                continue;
+            }
+            let text = match how {
+                "refused" => format!("`{subject}` was refused {times} times: ask before running it."),
+                _ => format!("`{subject}` is not permitted here: it failed {times} times for want of rights."),
+            };
+            let (evidence, sessions, at) = evidence(of);
+            out.push(Candidate {
+                class: Class::Blocker,
+                subject: format!("blocker: {subject} {how}"),
+                // The count is no part of it: what was decided once is decided.
+                key: format!("blocker: {subject} {how}"),
+                text,
+                confidence: 0.75,
+                sessions,
+                evidence,
+                at,
+            });
+        }
+    }
+    out
+}
+
+/// What a text says, to compare it with others: its words, its numbers and paths, and whether it denies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Gist {
+    bag: Bag,
+    hard: BTreeSet<String>,
+    denies: bool,
+}
+
+impl Gist {
+    pub fn of(text: &str) -> Gist {
+        let mark = |c: char| !c.is_alphanumeric();
+        let words: Vec<String> = text.split_whitespace().map(|w| lower(w.trim_matches(mark))).collect();
+        let is_hard = |w: &&String| w.chars().any(|c| c.is_ascii_digit() || matches!(c, '/' | '_'));
+        let no = words!("no not never nicht kein keine nie don't doesn't isn't aren't longer anymore");
+        let denies = words.iter().any(|w| no.has(w));
+        Gist { bag: Bag::of(text), hard: words.iter().filter(is_hard).cloned().collect(), denies }
+    }
+
+    /// Whether both say the same. Two statements that differ in a number, a path or a "no" do not.
+    pub fn is_like(&self, other: &Gist) -> bool {
+        self.hard == other.hard && self.denies == other.denies && self.bag.is_like(&other.bag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(session: i64, kind: Kind, subject: &str, value: &str, sentence: &str) -> Stored {
+        Stored {
+            session_no: SessionNo(session),
+            session: format!("little:{session}"),
+            finding: Finding {
+                kind,
+                subject: subject.into(),
+                value: value.into(),
+                sentence: sentence.into(),
+                changed: false,
+                times: 1,
+                turns: vec![TurnId(session * 10)],
+                at: Some(session),
+            },
+        }
+    }
+
+    fn texts(findings: &[Stored]) -> Vec<String> {
+        candidates(findings).into_iter().map(|c| format!("{:.2} {}", c.confidence, c.text)).collect()
+    }
+
+    #[test]
+    fn a_command_needs_two_sessions_and_the_newest_form_wins() {
+        let ran = |session, command| said(session, Kind::Command, "tests", command, command);
+        assert_eq!(texts(&[ran(1, "just ci")]), Vec::<String>::new());
+        assert_eq!(texts(&[ran(1, "just ci"), ran(2, "just ci")]), ["0.80 Tests run with `just ci`."]);
+        let changed = [1, 2, 3].map(|n| ran(n, "make check")).into_iter().chain([4, 5, 6].map(|n| ran(n, "just ci")));
+        assert_eq!(texts(&changed.collect::<Vec<_>>()), ["0.88 Tests run with `just ci`."]);
+        assert_eq!(
+            texts(&[ran(1, "cargo test"), ran(2, "cargo test")]),
+            Vec::<String>::new(),
+            "it goes without saying"
+        );
+    }
+
+    #[test]
+    fn the_newer_statement_holds_and_what_was_taken_back_does_not() {
+        let port = |session, value: &str| {
+            let text = format!("The staging database is on port {value}.");
+            said(session, Kind::Fact, "staging database port", value, &text)
+        };
+        assert_eq!(texts(&[port(1, "5433"), port(2, "6000")]), ["0.80 The staging database is on port 6000."]);
+        assert_eq!(texts(&[port(1, "5433"), port(2, "5433")]), ["0.88 The staging database is on port 5433."]);
+        let gone = said(3, Kind::Retraction, "staging database port", "5433", "It is no longer on port 5433.");
+        assert_eq!(texts(&[port(1, "5433"), gone.clone()]), Vec::<String>::new());
+        assert_eq!(texts(&[gone, port(4, "5433")]), ["0.80 The staging database is on port 5433."]);
+    }
+
+    #[test]
+    fn a_number_or_a_no_makes_another_statement() {
+        let of = Gist::of;
+        assert!(of("The database is on port 5433.").is_like(&of("The database is on the port 5433")));
+        assert!(!of("The database is on port 5433.").is_like(&of("The database is on port 5434.")));
+        assert!(!of("The database is on port 5433.").is_like(&of("The database is no longer on port 5433.")));
+    }
+
+    #[test]
+    fn a_blocker_needs_two_runs() {
+        let once = said(1, Kind::Blocker, "git push", "refused", "git push");
+        assert_eq!(texts(std::slice::from_ref(&once)), Vec::<String>::new());
+        let mut twice = once;
+        twice.finding.times = 2;
+        assert_eq!(texts(&[twice]), ["0.75 `git push` was refused 2 times: ask before running it."]);
+    }
+}

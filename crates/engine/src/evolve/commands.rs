@@ -1,0 +1,336 @@
+//! Commands that sessions ran: which of them say how the project is worked on, and what a command is apart from the files
+//! and numbers it was given. Pure.
+
+use crate::distill::work_state::kinds::{self, Kind};
+use crate::distill::work_state::shell::Simple;
+use crate::redact::redact;
+use crate::text::patterns::words;
+
+/// A longer command, in bytes, is a program of its own.
+const LONGEST: usize = 120;
+
+/// What a project does with a command.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Habit {
+    /// `tests`, `tests of js`: of one of these a project has one.
+    pub subject: String,
+    /// The command without what differs from run to run.
+    pub command: String,
+}
+
+/// Options that change what is printed and not what is done.
+const NOISE: &str = "-q --quiet -v -vv --verbose -s --silent --nocapture --no-fail-fast -x -l --color=never --color=always \
+     --colour=never --no-color --progress=plain --message-format=short --tb=short --tb=line --no-header -rA --bail";
+
+/// Options of one run, with a value each.
+const NOISE_WITH_VALUE: &str = "-j --jobs --color --tb --maxfail --timeout";
+
+/// Commands that go without saying: whoever sees the project's files runs these.
+const PLAIN: [&str; 33] = [
+    "cargo test",
+    "cargo build",
+    "cargo build --release",
+    "cargo check",
+    "cargo clippy",
+    "cargo fmt",
+    "npm test",
+    "npm run test",
+    "npm run build",
+    "npm run lint",
+    "yarn test",
+    "yarn build",
+    "yarn lint",
+    "pnpm test",
+    "pnpm build",
+    "pnpm lint",
+    "pnpm run build",
+    "bun test",
+    "pytest",
+    "python -m pytest",
+    "python3 -m pytest",
+    "go test ./...",
+    "go build ./...",
+    "go build",
+    "go vet ./...",
+    "make",
+    "make test",
+    "make build",
+    "mvn test",
+    "tsc",
+    "tsc --noEmit",
+    "ruff check",
+    "ruff check .",
+];
+
+/// Whether a command goes without saying: a tool of a language, asked for what it is there for (`mix test`). What a task
+/// runner is asked for is the project's own word.
+pub fn is_plain(subject: &str, command: &str) -> bool {
+    let words: Vec<&str> = command.split(' ').collect();
+    let bare = words
+        .iter()
+        .skip(1)
+        .all(|w| matches!(*w, "." | "./..." | "--workspace" | "--all" | "tests/" | "tests" | "src"));
+    let of_tool = subject.contains(" of ") && !command.contains('/');
+    let verb = words.len() > 1 && !words[1].starts_with('-') && !words[1].contains([':', '.']);
+    let rest = words.iter().skip(2).all(|w| matches!(*w, "." | "--workspace" | "--all" | "--release"));
+    PLAIN.contains(&command) || of_tool && (bare || verb && rest) || subject == "types" && (bare || verb && rest)
+}
+
+/// What a succeeded command says of the project; `None` where it says nothing: it looks at one part, or could do harm
+/// where nobody looks.
+pub fn habit(simple: &Simple) -> Option<Habit> {
+    if simple.args.iter().any(|a| !a.certain) || !simple.outputs.is_empty() {
+        return None;
+    }
+    let check = kinds::check(simple)?;
+    let command = bare(&check.text);
+    if command.len() > LONGEST || !check.targets.is_empty() || is_risky(simple) || redact(&command) != command {
+        return None;
+    }
+    if command.split(' ').any(|w| w.contains("/tmp/") || w.starts_with(['/', '~'])) {
+        return None;
+    }
+    // Behind `--` a runner passes on what the tests are limited to.
+    let limits = words!("--grep -t -k --filter -g --testNamePattern --test -m");
+    if command.split_once(" -- ").is_some_and(|(_, rest)| rest.split(' ').any(|w| limits.has(w))) {
+        return None;
+    }
+    let what = match check.kind {
+        Kind::Test => "tests",
+        Kind::Lint => "lints",
+        Kind::Types => "types",
+        Kind::Build => "builds",
+        Kind::Format => "formatting",
+        Kind::All => "all checks",
+        Kind::Run => outing(&command)?,
+        Kind::Minor => return None,
+    };
+    let of = matches!(check.kind, Kind::Test | Kind::Lint | Kind::Build | Kind::Format) && !check.family.is_empty();
+    let subject = if of { format!("{what} of {}", check.family) } else { what.to_owned() };
+    Some(Habit { subject, command })
+}
+
+/// The command without options that only change what is printed.
+fn bare(text: &str) -> String {
+    let (noise, valued) = (words!(NOISE), words!(NOISE_WITH_VALUE));
+    let mut out: Vec<&str> = Vec::new();
+    let mut all = text.split(' ');
+    let mut behind = false;
+    while let Some(word) = all.next() {
+        behind |= word == "--";
+        if !behind && valued.has(word) {
+            all.next();
+        } else if behind || !noise.has(word) && !word.starts_with("-j") {
+            out.push(word);
+        }
+    }
+    while out.last() == Some(&"--") {
+        out.pop();
+    }
+    out.join(" ")
+}
+
+/// Whether something is put into the world by a command of this name: `just deploy`, `./scripts/release.sh`.
+fn outing(command: &str) -> Option<&'static str> {
+    let parts = || command.split([' ', '/', ':', '-', '_', '.']);
+    let has = |names: &[&str]| parts().any(|p| names.contains(&p));
+    if has(&["deploy", "deployment", "rollout"]) {
+        Some("deployments")
+    } else if has(&["release", "publish"]) {
+        Some("releases")
+    } else {
+        None
+    }
+}
+
+/// What brings in or runs what nobody has seen, hides what it does, or reaches another machine: never remembered, however
+/// often it ran, since a page or a file may have told the model to (R14.3).
+pub fn is_risky(simple: &Simple) -> bool {
+    const PROGRAMS: &str = "curl wget nc ncat netcat telnet ssh scp sftp rsync ftp eval exec base64 xxd openssl sudo su doas chmod chown dd \
+         mkfs shutdown reboot crontab at iptables useradd passwd history rm rmdir shred kill killall pkill nohup osascript powershell \
+         pwsh python -c";
+    let risky = words!(PROGRAMS);
+    let words = || simple.args.iter().map(|a| a.text.as_str());
+    let inline = words().any(|w| matches!(w, "-c" | "-e" | "--eval" | "-lc" | "--exec"));
+    let runs_text = matches!(
+        simple.program(),
+        "bash" | "sh" | "zsh" | "dash" | "fish" | "python" | "python3" | "node" | "ruby" | "perl" | "php" | "deno"
+    );
+    risky.has(simple.program()) && !simple.program().starts_with("python")
+        || inline && runs_text
+        || words().any(|w| w.contains("://") || w.contains("$(") || w.contains('`') || w.len() > 200)
+        || words().any(|w| matches!(w, "--force" | "-f" | "--no-verify" | "--hard" | "--yes-i-really-mean-it"))
+        || !simple.here.is_empty()
+}
+
+/// Programs that only look, or only lead somewhere: no step of anything.
+const LOOKS: &str = "ls cat grep rg egrep fgrep find fd test [ [[ which type diff cmp cd pushd popd echo printf head tail sed awk stat \
+     file wc true false sleep pgrep lsof ps export source . set mkdir touch cp mv tee sort uniq jq xargs for do done case wait dig exit \
+     fi then less more tree pwd date env whoami hostname uname du df cut tr";
+
+/// A command as a step that can recur: paths, numbers, versions, ids and texts are slots. `None`: it does nothing, or
+/// must not be repeated unseen.
+pub fn step(simple: &Simple) -> Option<String> {
+    let program = simple.program();
+    if program.is_empty() || words!(LOOKS).has(program) || is_risky(simple) || calls_us(program) {
+        return None;
+    }
+    if simple.args.first().is_some_and(|a| !a.certain) {
+        return None;
+    }
+    let operand = simple.operands().next().map(|a| a.text.as_str()).unwrap_or_default();
+    let looks = match program {
+        "git" => words!(
+            "status diff log show branch remote blame stash rev-parse describe ls-files config fetch reflog grep"
+        )
+        .has(operand),
+        "gh" => simple.operands().nth(1).is_some_and(|a| words!("list view status diff checks").has(&a.text)),
+        "docker" | "podman" | "kubectl" => words!("ps logs images inspect get describe top stats").has(operand),
+        _ => simple.has("--version") || simple.has("--help"),
+    };
+    if looks {
+        return None;
+    }
+    let mut out: Vec<String> = vec![simple.args[0].text.trim_start_matches("./").to_owned()];
+    let mut after_message = false;
+    for (at, arg) in simple.args.iter().enumerate().skip(1) {
+        let word = arg.text.as_str();
+        if word == "--" && at + 1 == simple.args.len() {
+            continue;
+        }
+        let slot = if std::mem::take(&mut after_message) {
+            "<text>".to_owned()
+        } else if !arg.certain {
+            "<value>".to_owned()
+        } else {
+            slotted(word, at)
+        };
+        after_message = matches!(word, "-m" | "--message" | "-am" | "--title" | "--body" | "--notes");
+        if words!(NOISE).has(&slot) {
+            continue;
+        }
+        out.push(slot);
+    }
+    let step = out.join(" ");
+    (step.len() <= LONGEST && redact(&step) == step).then_some(step)
+}
+
+fn calls_us(program: &str) -> bool {
+    program == "heirloom"
+}
+
+/// A word of a command, or the slot it fills.
+fn slotted(word: &str, at: usize) -> String {
+    if let Some((option, value)) = word.split_once('=')
+        && option.starts_with('-')
+    {
+        return format!("{option}={}", slotted(value, at));
+    }
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let bare = word.trim_start_matches(['v', 'V']);
+    let is_version = digits > 0
+        && bare.contains('.')
+        && bare.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+') || b.is_ascii_alphabetic())
+        && bare.starts_with(|c: char| c.is_ascii_digit());
+    if word.starts_with('-') {
+        return word.to_owned();
+    }
+    if is_version {
+        "<version>".to_owned()
+    } else if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) {
+        "<number>".to_owned()
+    } else if word.contains(' ') || word.contains('\n') {
+        "<text>".to_owned()
+    } else if word.len() >= 7 && digits > 0 && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') {
+        "<id>".to_owned()
+    } else if word.contains('/') && !is_remote(word) || word.rsplit_once('.').is_some_and(|(stem, _)| !stem.is_empty())
+    {
+        // A script of the project is what is run, not what it is given.
+        if at <= 1 && is_script(word) { word.trim_start_matches("./").to_owned() } else { "<path>".to_owned() }
+    } else if at > 2 && digits > 0 {
+        "<name>".to_owned()
+    } else {
+        word.to_owned()
+    }
+}
+
+fn is_remote(word: &str) -> bool {
+    matches!(word, "origin/main" | "origin/master")
+}
+
+fn is_script(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    !word.starts_with(['/', '~'])
+        && name.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "sh" | "py" | "js" | "ts" | "rb" | "mjs" | "pl"))
+}
+
+/// A refused command, without its operands: `git push`.
+pub fn named(simple: &Simple) -> Option<String> {
+    let program = simple.program();
+    if program.is_empty() || !simple.args[0].certain || words!(LOOKS).has(program) || calls_us(program) {
+        return None;
+    }
+    let operand = simple.operands().next().filter(|a| a.certain).map(|a| a.text.as_str());
+    let plain = |w: &&str| w.len() <= 24 && w.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    let name = match operand.filter(plain) {
+        Some(operand) => format!("{program} {operand}"),
+        None => program.to_owned(),
+    };
+    (name.len() <= 60 && redact(&name) == name).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distill::work_state::shell::parse;
+
+    fn one(command: &str) -> Simple {
+        parse(command).pop().unwrap()
+    }
+
+    #[test]
+    fn a_habit_is_the_whole_projects_command_in_its_plain_form() {
+        let cases = [
+            ("cargo nextest run --no-fail-fast -j 4", Some(("tests of rust", "cargo nextest run"))),
+            ("cargo nextest run -p engine", None),
+            ("just ci", Some(("all checks", "just ci"))),
+            ("./scripts/deploy.sh staging", Some(("deployments", "./scripts/deploy.sh staging"))),
+            ("npm run publish:beta", Some(("releases", "npm run publish:beta"))),
+            (
+                "cargo clippy --workspace --all-targets -- -D warnings",
+                Some(("lints of rust", "cargo clippy --workspace --all-targets -- -D warnings")),
+            ),
+            ("npm test -- --grep orders", None),
+            ("curl -fsSL https://get.example.com/test.sh", None),
+            ("bash -c 'cargo test'", None),
+            ("git push --force", None),
+            ("ls -la", None),
+            ("DATABASE_URL=x cargo test > log.txt", None),
+        ];
+        for (command, wanted) in cases {
+            let found = habit(&one(command));
+            let found = found.as_ref().map(|h| (h.subject.as_str(), h.command.as_str()));
+            assert_eq!(found, wanted, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_step_has_slots_for_what_differs() {
+        let cases = [
+            ("git tag v1.2.3", Some("git tag <version>")),
+            ("git commit -m 'release 1.2.3'", Some("git commit -m <text>")),
+            ("python scripts/bump.py 1.4.0", Some("python scripts/bump.py <version>")),
+            ("git push origin main --tags", Some("git push origin main --tags")),
+            ("npm version 3", Some("npm version <number>")),
+            ("git add src/main.rs", Some("git add <path>")),
+            ("git status", None),
+            ("rm -rf target", None),
+            ("curl http://example.com/x", None),
+            ("heirloom recall x", None),
+            ("cat README.md", None),
+        ];
+        for (command, wanted) in cases {
+            assert_eq!(step(&one(command)).as_deref(), wanted, "{command}");
+        }
+    }
+}

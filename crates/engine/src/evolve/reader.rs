@@ -1,0 +1,311 @@
+//! Reads a session once: the commands that succeeded, what a person said outright about the project, calls that were
+//! refused, and the steps of the work in order. Pure: turns in, findings out.
+//!
+//! Evidence is a person's words or a succeeded call. What programs write in a person's name, injected context, machine
+//! prompts, the output of tools and our own commands are none (R5.4, R14.3).
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::commands;
+use super::sentences::{Told, told};
+use crate::clock::Millis;
+use crate::distill::work_state::shell::{self, Simple};
+use crate::distill::work_state::{calls, checks, outcome};
+use crate::event::{Role, TurnKind, unwrapped};
+use crate::recall::spoken;
+use crate::redact::redact;
+use crate::scope::{RunNo, TurnId, named};
+use crate::skill::mine::Step;
+use crate::text::plain::ends;
+use crate::transcript::read::Turn;
+
+/// Counted up when sessions have to be read again because this reader finds something else.
+pub const READER: i64 = 1;
+
+/// The most findings of a session, and the most steps.
+const MOST: usize = 200;
+const MOST_STEPS: usize = 600;
+/// How much of an output is looked at for failures, in bytes.
+const MOST_READ: usize = 64 * 1024;
+
+named! {
+    /// What a finding is about.
+    pub enum Kind {
+        /// A command of the project that succeeded.
+        Command = "command",
+        /// A sentence of a person about the project.
+        Fact = "fact",
+        /// A sentence of a person that says what is no longer so.
+        Retraction = "retraction",
+        /// How something is done, in a person's words.
+        Procedure = "procedure",
+        /// A command that was not allowed to run.
+        Blocker = "blocker",
+    }
+}
+
+/// Something a session shows about its project.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    pub kind: Kind,
+    pub subject: String,
+    pub value: String,
+    /// A person's words, or the command.
+    pub sentence: String,
+    /// A person says that this is a change of what was before.
+    pub changed: bool,
+    /// In how many runs of the session.
+    pub times: u32,
+    /// The first and the last turn that show it.
+    pub turns: Vec<TurnId>,
+    pub at: Option<Millis>,
+}
+
+/// What a session shows.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Shown {
+    pub findings: Vec<Finding>,
+    /// In the order in which they were taken, in the main line.
+    pub steps: Vec<Step>,
+}
+
+/// A call that waits for its result.
+struct Call {
+    turn: TurnId,
+    tool: String,
+    input: String,
+}
+
+/// Reads the turns of a session one by one.
+#[derive(Default)]
+pub struct Reader {
+    /// The name of the user, where the conversation names its speakers.
+    user: Option<String>,
+    shown: Shown,
+    calls: HashMap<String, Call>,
+    last_call: Option<Call>,
+    /// The facts of the last two messages, which may be taken back.
+    fresh: Vec<(usize, usize)>,
+    messages: usize,
+    /// The runs in which each finding was counted.
+    counted: HashMap<usize, RunNo>,
+}
+
+impl Reader {
+    pub fn new(user: Option<String>) -> Reader {
+        Reader { user: user.map(|name| name.trim().to_lowercase()), ..Reader::default() }
+    }
+
+    /// Reads one turn.
+    pub fn turn(&mut self, turn: &Turn) {
+        match (turn.role, turn.kind) {
+            (Role::User, TurnKind::Message) if turn.lane.is_empty() && self.is_the_user(turn) => self.message(turn),
+            (_, TurnKind::ToolCall) => {
+                let call =
+                    Call { turn: turn.id, tool: turn.tool.clone().unwrap_or_default(), input: turn.text.clone() };
+                match &turn.call {
+                    Some(id) => drop(self.calls.insert(id.clone(), call)),
+                    None => self.last_call = Some(call),
+                }
+            }
+            (_, TurnKind::ToolResult) => {
+                let call = match &turn.call {
+                    Some(id) => self.calls.remove(id),
+                    None => self.last_call.take(),
+                };
+                if let Some(call) = call {
+                    self.answered(&call, turn);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub fn finish(self) -> Shown {
+        self.shown
+    }
+
+    /// Whether a message is the user's. In a conversation of several people others speak, too.
+    fn is_the_user(&self, turn: &Turn) -> bool {
+        match (&turn.speaker, &self.user) {
+            (Some(speaker), Some(user)) => speaker.trim().to_lowercase() == *user,
+            _ => true,
+        }
+    }
+
+    fn message(&mut self, turn: &Turn) {
+        let prompt = unwrapped(&turn.text);
+        let Some(said) = spoken(turn.role, turn.kind, prompt) else { return };
+        self.messages += 1;
+        let messages = self.messages;
+        self.fresh.retain(|(_, at)| at + 1 >= messages);
+        for what in told(&said) {
+            let (kind, subject, value, sentence, changed) = match what {
+                Told::Fact { subject, value, text, changed } => (Kind::Fact, subject, value, text, changed),
+                Told::Retraction { subject, value, text } => (Kind::Retraction, subject, value, text, true),
+                Told::Procedure { subject, text } => (Kind::Procedure, subject, String::new(), text, false),
+                Told::TakenBack => {
+                    if let Some((at, _)) = self.fresh.pop() {
+                        // The finding stays in its place, so that the numbers of others hold.
+                        self.shown.findings[at].times = 0;
+                    }
+                    continue;
+                }
+            };
+            // A statement with a credential is no memory.
+            if redact(&sentence) != sentence {
+                continue;
+            }
+            let at = self.found(
+                turn,
+                Finding { kind, subject, value, sentence, changed, times: 1, turns: vec![turn.id], at: turn.at },
+            );
+            if let Some(at) = at.filter(|_| matches!(kind, Kind::Fact | Kind::Procedure)) {
+                self.fresh.push((at, messages));
+            }
+        }
+    }
+
+    /// A call and its result.
+    fn answered(&mut self, call: &Call, result: &Turn) {
+        let output = result.text.as_str();
+        let asked = calls::unwrapped(&call.tool, &call.input);
+        let commands: Vec<Cow<str>> = asked
+            .iter()
+            .filter_map(|(_, input)| outcome::command(input))
+            .map(|c| Cow::Owned(shell::script(c).into_owned()))
+            .collect();
+        let [script] = &commands[..] else { return };
+        let simples = shell::parse(script);
+        if simples.is_empty() || outcome::goes_on(output).is_some() || call.input.contains("run_in_background: true") {
+            return;
+        }
+        if outcome::is_refused(output) {
+            return self.refused(&simples, call, result, "refused");
+        }
+        let failed = result.failed || outcome::exits_badly(output) || output.starts_with("Script failed");
+        if failed && is_denied(output) {
+            self.refused(&simples, call, result, "denied");
+        }
+        let passed = !failed && !checks::says_failed(&ends(output, MOST_READ));
+        // With the rights of somebody else: never remembered.
+        if script.split_whitespace().any(|w| matches!(w, "sudo" | "su" | "doas")) {
+            return;
+        }
+        let sure = certain(script, &simples);
+        for (at, simple) in simples.iter().enumerate() {
+            if result.lane.is_empty()
+                && self.shown.steps.len() < MOST_STEPS
+                && let Some(text) = commands::step(simple)
+            {
+                self.shown.steps.push(Step { turn: result.id, text, succeeded: passed && sure[at] });
+            }
+            if passed
+                && sure[at]
+                && let Some(habit) = commands::habit(simple)
+            {
+                self.found(
+                    result,
+                    Finding {
+                        kind: Kind::Command,
+                        subject: habit.subject,
+                        value: habit.command.clone(),
+                        sentence: habit.command,
+                        changed: false,
+                        times: 1,
+                        turns: vec![result.id],
+                        at: result.at,
+                    },
+                );
+            }
+        }
+    }
+
+    fn refused(&mut self, simples: &[Simple], call: &Call, result: &Turn, how: &str) {
+        let Some(name) = simples.iter().rev().find_map(commands::named) else { return };
+        self.found(
+            result,
+            Finding {
+                kind: Kind::Blocker,
+                subject: name.clone(),
+                value: how.to_owned(),
+                sentence: name,
+                changed: false,
+                times: 1,
+                turns: vec![call.turn, result.id],
+                at: result.at,
+            },
+        );
+    }
+
+    /// Adds a finding, or counts it again. Returns its place; `None`: there are too many.
+    fn found(&mut self, turn: &Turn, new: Finding) -> Option<usize> {
+        let same = |f: &Finding| f.kind == new.kind && f.subject == new.subject && f.value == new.value && f.times > 0;
+        match self.shown.findings.iter().position(same) {
+            Some(at) => {
+                let known = &mut self.shown.findings[at];
+                if self.counted.insert(at, turn.run) != Some(turn.run) {
+                    known.times += 1;
+                    known.at = new.at.or(known.at);
+                }
+                known.turns.truncate(3);
+                known.turns.extend(new.turns.last().filter(|t| !known.turns.contains(t)).copied());
+                Some(at)
+            }
+            None if self.shown.findings.len() < MOST => {
+                let at = self.shown.findings.len();
+                self.counted.insert(at, turn.run);
+                self.shown.findings.push(new);
+                Some(at)
+            }
+            None => None,
+        }
+    }
+}
+
+/// For each command of a script, whether the success of the script is its own: what stands before `;`, `||` or a new line
+/// may have failed, and what only reads a pipe is not what was run.
+fn certain(script: &str, simples: &[Simple]) -> Vec<bool> {
+    let loose = script.contains("||") || script.contains(';') || script.trim().contains('\n') || script.contains(" & ");
+    let filters =
+        |s: &Simple| matches!(s.program(), "head" | "tail" | "grep" | "tee" | "cat" | "wc" | "sort" | "less" | "rg");
+    let last = simples.iter().rposition(|s| !filters(s));
+    (0..simples.len()).map(|at| !loose || Some(at) == last).collect()
+}
+
+/// Whether an output says that something was not allowed.
+fn is_denied(output: &str) -> bool {
+    let low = ends(output, 4_096).concat().to_lowercase();
+    [
+        "permission denied",
+        "operation not permitted",
+        "eacces",
+        "requires approval",
+        "not allowed by",
+        "access denied",
+        "read-only file system",
+    ]
+    .iter()
+    .any(|mark| low.contains(mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_surely_ran_counts() {
+        let of = |script: &str| certain(script, &shell::parse(script));
+        assert_eq!(of("cd api && just ci 2>&1 | tail -5"), [true, true, true]);
+        assert_eq!(of("just ci; echo done"), [false, true]);
+        assert_eq!(of("just ci || true"), [false, true]);
+        assert_eq!(of("just ci\njust deploy | tail -3"), [false, true, false]);
+    }
+
+    #[test]
+    fn a_denied_command_is_told_from_a_failed_one() {
+        assert!(is_denied("mkdir: cannot create directory '/srv': Permission denied"));
+        assert!(!is_denied("error[E0308]: mismatched types"));
+    }
+}

@@ -1,0 +1,218 @@
+//! How important messages are, and what about: by words (R11.2). Pure; the lists are `words.txt`.
+//!
+//! A short message counts only as sentiment or acknowledgment. A word that is denied within the three words before it does
+//! not count: "not great" is no praise. Words match as words: "bright" is not "right".
+
+use std::sync::LazyLock;
+
+use crate::scope::named;
+use crate::text::blocks::{Reach, blocks};
+use crate::text::language::section;
+use crate::text::patterns::Phrases;
+use crate::text::words::{Marks, Word, split};
+
+const LISTS: &str = include_str!("words.txt");
+
+/// A message with fewer characters counts only as sentiment or acknowledgment.
+pub const SHORT: usize = 50;
+
+/// How many words before a word deny it.
+const WINDOW: usize = 3;
+
+/// Of a longer message, both ends are read, in bytes.
+const REACH: Reach = Reach { whole: 6_000, ends: 2_000 };
+
+named! {
+    /// What a message is about.
+    pub enum Category {
+        Decision = "decision",
+        Discovery = "discovery",
+        Implementation = "implementation",
+        Issue = "issue",
+        Success = "success",
+        Feeling = "feeling",
+        Philosophy = "philosophy",
+        Sentiment = "sentiment",
+        Acknowledgment = "acknowledgment",
+    }
+}
+
+/// How important each category is, from 1 to 10, and from which importance on something is worth keeping in front.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Weights {
+    /// In the order of [`Category::ALL`].
+    pub importance: [u8; 9],
+    pub keep: u8,
+}
+
+impl Default for Weights {
+    /// The first judge's numbers: 6 for sentiment, 5 for acknowledgment, 5 to 10 for the others; kept from 5 on.
+    fn default() -> Weights {
+        Weights { importance: [8, 7, 6, 7, 6, 6, 6, 6, 5], keep: 5 }
+    }
+}
+
+impl Weights {
+    pub fn of(&self, category: Category) -> u8 {
+        self.importance[category as usize]
+    }
+}
+
+/// What a message, or a chunk of them, was found to be.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Verdict {
+    /// `None`: no list has a word of it.
+    pub category: Option<Category>,
+    /// From 1 to 10.
+    pub importance: u8,
+    /// The words that decided it, as they stand.
+    pub words: Vec<String>,
+}
+
+/// What nothing is said of: a longer message, and a short one.
+const PLAIN: u8 = 3;
+const TRIVIAL: u8 = 1;
+
+/// Which category a message is of where two have as many words: a problem that is solved is a success.
+const TIED: [Category; 9] = [
+    Category::Decision,
+    Category::Discovery,
+    Category::Success,
+    Category::Issue,
+    Category::Implementation,
+    Category::Feeling,
+    Category::Philosophy,
+    Category::Sentiment,
+    Category::Acknowledgment,
+];
+
+/// The lists in the order of [`Category::ALL`].
+static LISTED: LazyLock<Vec<Phrases>> =
+    LazyLock::new(|| Category::ALL.iter().map(|c| Phrases::of(section(LISTS, c.name()))).collect());
+static NEGATIONS: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(section(LISTS, "negations")));
+
+/// Judges one message.
+pub fn message(text: &str, weights: &Weights) -> Verdict {
+    let short = text.trim().chars().count() < SHORT;
+    let mut hits: Vec<Vec<String>> = vec![Vec::new(); Category::ALL.len()];
+    for block in blocks(text, REACH) {
+        if block.pasted || block.document {
+            continue;
+        }
+        let said = &text[block.range.clone()];
+        let all: Vec<Word> = split(said, Marks::Kept);
+        let plain: Vec<Word> = all.iter().filter(|w| w.word).copied().collect();
+        for at in 0..plain.len() {
+            for category in Category::ALL {
+                let list = &LISTED[category as usize];
+                let Some(taken) = list.begin(&plain[at..]).map(|(_, taken)| taken).max() else { continue };
+                if is_denied(said, &plain, at, &all) && !denies_itself(&plain[at..at + taken]) {
+                    continue;
+                }
+                let word = said[plain[at].start..plain[at + taken - 1].end].to_lowercase();
+                let found = &mut hits[category as usize];
+                if !found.contains(&word) {
+                    found.push(word);
+                }
+            }
+        }
+    }
+    let counts = |c: Category| !short || matches!(c, Category::Sentiment | Category::Acknowledgment);
+    let lesser = |c: Category| matches!(c, Category::Sentiment | Category::Acknowledgment);
+    // More words of a category say more than its place in the list; praise beside substance is not what it is about.
+    let strength =
+        |c: Category| hits[c as usize].len() * 2 - usize::from(lesser(c) && !short && !hits[c as usize].is_empty());
+    let best = Category::ALL.into_iter().filter(|c| counts(*c) && !hits[*c as usize].is_empty());
+    let rank = |c: Category| TIED.iter().position(|t| *t == c);
+    let best = best.max_by_key(|c| (strength(*c), std::cmp::Reverse(rank(*c))));
+    let Some(category) = best else {
+        return Verdict { importance: if short { TRIVIAL } else { PLAIN }, ..Verdict::default() };
+    };
+    let words = hits.swap_remove(category as usize);
+    let more = (words.len() - 1).min(2) as u8;
+    Verdict { category: Some(category), importance: (weights.of(category) + more).clamp(1, 10), words }
+}
+
+/// Whether a word is denied by one of the three before it, in the same clause.
+fn is_denied(text: &str, plain: &[Word], at: usize, all: &[Word]) -> bool {
+    let start = plain[at].start;
+    let clause = all.iter().filter(|w| !w.word && w.start < start && ",;:.!?".contains(&text[w.start..w.end]));
+    let from = clause.map(|w| w.end).max().unwrap_or(0);
+    let before = plain[at.saturating_sub(WINDOW)..at].iter().filter(|w| w.start >= from);
+    before.copied().any(|w| NEGATIONS.begin(&[w]).next().is_some())
+}
+
+/// A phrase that holds its own "not": "does not work".
+fn denies_itself(phrase: &[Word]) -> bool {
+    phrase.iter().any(|w| NEGATIONS.begin(&[*w]).next().is_some())
+}
+
+/// Judges a chunk of messages: its most important one decides.
+pub fn chunk<'m>(messages: impl IntoIterator<Item = &'m str>, weights: &Weights) -> Verdict {
+    let verdicts = messages.into_iter().map(|text| message(text, weights));
+    verdicts
+        .max_by_key(|v| (v.importance, v.category.is_some()))
+        .unwrap_or(Verdict { importance: TRIVIAL, ..Verdict::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> String {
+        let v = message(text, &Weights::default());
+        format!("{} {}", v.category.map_or("-", Category::name), v.importance)
+    }
+
+    #[test]
+    fn words_count_as_words_and_a_no_counts() {
+        assert_eq!(of("Exactly right!"), "acknowledgment 6");
+        assert_eq!(of("You're amazing Frank!"), "sentiment 6");
+        assert_eq!(of("ok hmm"), "acknowledgment 5");
+        assert_eq!(of("hmm"), "- 1");
+        assert_eq!(of("bright light"), "- 1", "right stands in bright");
+        assert_eq!(of("not great"), "- 1");
+        assert_eq!(of("We decided to drop Redis and keep the queue in Postgres."), "decision 8");
+        assert_eq!(of("It does not work on the second machine, whatever I try with it."), "issue 7");
+        assert_eq!(of("There is no problem at all with the way it is laid out here today."), "- 3");
+        assert_eq!(of("Das funktioniert nicht, sobald die zweite Maschine dazukommt."), "issue 7");
+    }
+
+    #[test]
+    fn the_most_important_message_of_a_chunk_decides() {
+        let verdict =
+            chunk(["ok", "We decided to drop Redis and keep the queue in Postgres.", "hm"], &Weights::default());
+        assert_eq!(verdict.category, Some(Category::Decision));
+        assert_eq!(chunk([], &Weights::default()).importance, TRIVIAL);
+    }
+
+    /// Three hundred sentences of our own, by category.
+    #[test]
+    fn labelled_statements_are_told_apart() {
+        let mut table: Vec<(usize, usize, usize)> = vec![(0, 0, 0); Category::ALL.len() + 1];
+        let (mut right, mut all, mut wrong) = (0, 0, Vec::new());
+        let no = |name: &str| Category::named(name).map_or(Category::ALL.len(), |c| c as usize);
+        for line in include_str!("labelled.txt").lines().filter(|l| !l.starts_with('#') && !l.is_empty()) {
+            let (label, text) = line.split_once(" | ").expect(line);
+            assert!(label == "none" || Category::named(label).is_some(), "{line}");
+            let found = message(text, &Weights::default()).category.map_or("none", Category::name);
+            all += 1;
+            table[no(label)].0 += 1;
+            table[no(found)].1 += 1;
+            if found == label {
+                right += 1;
+                table[no(label)].2 += 1;
+            } else {
+                wrong.push(format!("{label} as {found}: {text}"));
+            }
+        }
+        for (at, (labelled, found, both)) in table.iter().enumerate() {
+            let name = Category::ALL.get(at).map_or("none", |c| c.name());
+            let share = |of: usize| *both as f64 / of.max(1) as f64;
+            println!("{name:<15} {labelled:>3} recall {:.2} precision {:.2}", share(*labelled), share(*found));
+            assert!(share(*labelled) >= 0.7 && share(*found) >= 0.7, "{name}: {wrong:#?}");
+        }
+        println!("{right} of {all}\n{wrong:#?}");
+        assert!(all >= 300 && right as f64 >= 0.8 * all as f64, "{right} of {all}: {wrong:#?}");
+    }
+}

@@ -1,0 +1,147 @@
+//! The draft of a skill: a SKILL.md as agentskills.io describes it, made of a procedure that recurs (R11.4). Pure.
+//!
+//! It names what to do and when, and where it was seen. It allows no tools: that is for a person to say.
+
+use super::mine::deed;
+use crate::document::Document;
+use crate::error::Result;
+use serde_json::{Map, Value};
+
+/// The longest name and description of a skill.
+const LONGEST_NAME: usize = 64;
+const LONGEST_DESCRIPTION: usize = 1_024;
+
+/// What a draft is made of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Draft {
+    pub name: String,
+    /// The candidate it is of.
+    pub candidate: i64,
+    /// What people call the project.
+    pub project: String,
+    pub steps: Vec<String>,
+    pub sessions: usize,
+    pub runs: usize,
+    pub succeeded: usize,
+    /// Turns that show it, newest session first.
+    pub turns: Vec<String>,
+}
+
+/// The name of a procedure: what it does, and of which project. Small letters, digits and single hyphens, at most 64.
+pub fn name(project: &str, steps: &[String]) -> String {
+    let deeds: Vec<&str> = steps.iter().filter_map(|s| deed(s)).collect();
+    let what = match () {
+        () if deeds.iter().any(|d| matches!(*d, "publish" | "release" | "tag" | "dist")) => "release",
+        () if deeds.iter().any(|d| matches!(*d, "deploy" | "rollout" | "apply")) => "deploy",
+        () => deeds.last().copied().unwrap_or("procedure"),
+    };
+    slug(&format!("{what}-{project}"))
+}
+
+/// A name as a folder may have it.
+pub fn slug(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.to_lowercase().chars() {
+        if c.is_ascii_lowercase() || c.is_ascii_digit() {
+            out.push(c);
+        } else if !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+    }
+    out.truncate(LONGEST_NAME);
+    let out = out.trim_end_matches('-');
+    if out.is_empty() { "procedure".to_owned() } else { out.to_owned() }
+}
+
+impl Draft {
+    /// What it does and when to use it.
+    pub fn description(&self) -> String {
+        let steps: Vec<String> = self.steps.iter().map(|s| format!("`{s}`")).collect();
+        let what = self.name.split('-').next().unwrap_or("procedure");
+        let text = format!(
+            "The {what} procedure of {}: {}, in this order. Use when asked to {what} {} or to do one of these steps.",
+            self.project,
+            steps.join(", "),
+            self.project,
+        );
+        match text.char_indices().nth(LONGEST_DESCRIPTION - 1) {
+            Some((at, _)) => format!("{}…", &text[..at]),
+            None => text,
+        }
+    }
+
+    /// The whole file.
+    pub fn text(&self) -> Result<String> {
+        let mut doc = Document::new();
+        doc.set("name", &self.name.as_str().into())?;
+        doc.set("description", &self.description().into())?;
+        let metadata = Map::from_iter([
+            ("heirloom-candidate".to_owned(), Value::from(self.candidate.to_string())),
+            ("heirloom-evidence".to_owned(), Value::from(self.turns.join(" "))),
+        ]);
+        doc.set("metadata", &Value::Object(metadata))?;
+        doc.set_body(&self.body())?;
+        Ok(String::from_utf8_lossy(doc.print()).into_owned())
+    }
+
+    fn body(&self) -> String {
+        let steps: String = self.steps.iter().enumerate().map(|(n, s)| format!("{}. `{s}`\n", n + 1)).collect();
+        let slots = match self.steps.iter().any(|s| s.contains('<')) {
+            true => "What stands in `<angle brackets>` differs each time: take it from the task, or ask.\n\n",
+            false => "",
+        };
+        format!(
+            "# {}\n\nThese steps succeeded together {} of {} times, in {} sessions of {}.\n\n{steps}\n{slots}\
+             Stop where a step fails and say so; do not go on with the next one. Ask before a step that cannot be taken back.\n",
+            self.name.replace('-', " "),
+            self.succeeded,
+            self.runs,
+            self.sessions,
+            self.project,
+        )
+    }
+}
+
+/// The id of a candidate as people see it: `k:7`.
+pub fn id(candidate: i64) -> String {
+    format!("k:{candidate}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft() -> Draft {
+        Draft {
+            name: name("My API", &["just ci".into(), "git tag <version>".into(), "git push --tags".into()]),
+            candidate: 7,
+            project: "my-api".into(),
+            steps: vec!["just ci".into(), "git tag <version>".into(), "git push --tags".into()],
+            sessions: 3,
+            runs: 4,
+            succeeded: 4,
+            turns: vec!["t1a".into(), "t2b".into()],
+        }
+    }
+
+    #[test]
+    fn a_draft_is_what_the_form_asks_for() {
+        let text = draft().text().unwrap();
+        let doc = Document::parse(text.clone().into_bytes());
+        let fields = doc.fields();
+        assert_eq!(fields["name"], "release-my-api");
+        assert!(fields["description"].as_str().unwrap().len() <= LONGEST_DESCRIPTION);
+        assert_eq!(fields["metadata"]["heirloom-candidate"], "7");
+        assert!(!text.contains("allowed-tools") && text.lines().count() < 500, "{text}");
+        assert!(text.contains("2. `git tag <version>`"), "{text}");
+    }
+
+    #[test]
+    fn a_name_is_a_folder() {
+        let cases =
+            [("Größe & Co", "gr-e-co"), ("--x--", "x"), ("日本", "procedure"), (&"a".repeat(80), &"a".repeat(64))];
+        for (text, wanted) in cases {
+            assert_eq!(slug(text), wanted);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Finds procedures that recur: the same steps, in the same order, that succeeded in several sessions (R11.4). Pure.
+//!
+//! Steps are commands with slots for what differs from time to time. Only steps that several sessions share are looked
+//! at, so that what happens in between does not matter, as long as it is little.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::scope::{SessionNo, TurnId};
+
+/// The fewest and the most steps of a procedure.
+const STEPS: std::ops::RangeInclusive<usize> = 3..=12;
+/// In how many sessions it must have succeeded.
+pub const SESSIONS: usize = 3;
+/// The share of its runs that must have succeeded.
+pub const SUCCESS: f64 = 0.8;
+/// How many other steps may stand between two of its steps.
+const BETWEEN: usize = 3;
+/// The most procedures found in a project.
+const MOST: usize = 20;
+
+/// A step of a session's work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    pub turn: TurnId,
+    /// The command with slots.
+    pub text: String,
+    pub succeeded: bool,
+}
+
+/// A procedure that recurs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Mined {
+    pub steps: Vec<String>,
+    /// How often it was begun, and how often all its steps succeeded.
+    pub runs: usize,
+    pub succeeded: usize,
+    /// The newest run that succeeded in each session, with the turns of its steps.
+    pub evidence: Vec<(SessionNo, Vec<TurnId>)>,
+}
+
+/// What a project does to the world outside its folder, or to its history: without one of these, steps are a way of
+/// working on code and no procedure.
+const DEEDS: [&str; 18] = [
+    "push",
+    "tag",
+    "publish",
+    "deploy",
+    "release",
+    "migrate",
+    "migration",
+    "upgrade",
+    "version",
+    "bump",
+    "upload",
+    "apply",
+    "rollout",
+    "seed",
+    "restore",
+    "backup",
+    "rotate",
+    "dist",
+];
+
+/// The word of a step that says what it does to the world, if it does something.
+pub fn deed(step: &str) -> Option<&'static str> {
+    let parts: Vec<&str> = step.split([' ', '/', ':', '-', '_', '.']).collect();
+    DEEDS.into_iter().find(|deed| parts.contains(deed))
+}
+
+/// The procedures of a project, the longest and most frequent first.
+pub fn mine(sessions: &[(SessionNo, Vec<Step>)]) -> Vec<Mined> {
+    let mut frequent: BTreeMap<&str, BTreeSet<SessionNo>> = BTreeMap::new();
+    for (no, steps) in sessions {
+        for step in steps {
+            frequent.entry(step.text.as_str()).or_default().insert(*no);
+        }
+    }
+    frequent.retain(|_, of| of.len() >= SESSIONS);
+    let mut found: BTreeMap<Vec<&str>, Mined> = BTreeMap::new();
+    for (no, steps) in sessions {
+        for run in chains(steps, &|text| frequent.contains_key(text)) {
+            for length in STEPS {
+                for window in run.windows(length) {
+                    note(&mut found, *no, window);
+                }
+            }
+        }
+    }
+    let enough = |m: &Mined| m.evidence.len() >= SESSIONS && m.succeeded as f64 >= SUCCESS * m.runs as f64;
+    let mut found: Vec<Mined> = found.into_values().filter(enough).collect();
+    found.sort_by(|a, b| {
+        (b.steps.len(), b.evidence.len()).cmp(&(a.steps.len(), a.evidence.len())).then_with(|| a.steps.cmp(&b.steps))
+    });
+    let mut out: Vec<Mined> = Vec::new();
+    for mined in found {
+        let within = |longer: &Mined| longer.steps.windows(mined.steps.len()).any(|w| w == mined.steps);
+        // A part of a longer one is of its own only where it recurs much more often.
+        if !out.iter().any(|longer| within(longer) && 2 * longer.evidence.len() > mined.evidence.len()) {
+            out.push(mined);
+        }
+    }
+    out.truncate(MOST);
+    out
+}
+
+/// The steps that recur, in runs with few other steps in between; a step repeated at once is one, as it ended.
+fn chains<'s>(steps: &'s [Step], recurs: &dyn Fn(&str) -> bool) -> Vec<Vec<&'s Step>> {
+    let mut out: Vec<Vec<&Step>> = vec![Vec::new()];
+    let mut between = 0;
+    for step in steps {
+        if !recurs(&step.text) {
+            between += 1;
+            continue;
+        }
+        let run = out.last_mut().filter(|_| between <= BETWEEN);
+        between = 0;
+        match run {
+            Some(run) => match run.last_mut().filter(|last| last.text == step.text) {
+                Some(last) => *last = step,
+                None => run.push(step),
+            },
+            None => out.push(vec![step]),
+        }
+    }
+    out
+}
+
+fn note<'s>(found: &mut BTreeMap<Vec<&'s str>, Mined>, no: SessionNo, window: &[&'s Step]) {
+    let texts: Vec<&str> = window.iter().map(|s| s.text.as_str()).collect();
+    let distinct: BTreeSet<&str> = texts.iter().copied().collect();
+    // Going round between two steps is work, not a procedure.
+    if distinct.len() < texts.len() || !texts.iter().any(|t| deed(t).is_some()) {
+        return;
+    }
+    let steps = || texts.iter().map(|t| (*t).to_owned()).collect();
+    let mined = found.entry(texts.clone()).or_insert_with(|| Mined {
+        steps: steps(),
+        runs: 0,
+        succeeded: 0,
+        evidence: Vec::new(),
+    });
+    mined.runs += 1;
+    if window.iter().all(|s| s.succeeded) {
+        mined.succeeded += 1;
+        mined.evidence.retain(|(session, _)| *session != no);
+        mined.evidence.push((no, window.iter().map(|s| s.turn).collect()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(no: i64, steps: &[&str]) -> (SessionNo, Vec<Step>) {
+        let step = |(at, text): (usize, &&str)| Step {
+            turn: TurnId(no * 100 + at as i64),
+            text: text.trim_end_matches('!').to_owned(),
+            succeeded: !text.ends_with('!'),
+        };
+        (SessionNo(no), steps.iter().enumerate().map(step).collect())
+    }
+
+    fn shown(sessions: &[(SessionNo, Vec<Step>)]) -> Vec<String> {
+        mine(sessions).iter().map(|m| format!("{} ({}/{})", m.steps.join(" > "), m.succeeded, m.runs)).collect()
+    }
+
+    #[test]
+    fn what_recurs_with_little_in_between_is_found_once_and_whole() {
+        let release = ["just ci", "python bump.py <version>", "git tag <version>", "git push --tags"];
+        let noisy =
+            ["just ci", "cat x", "python bump.py <version>", "git tag <version>", "npm view", "git push --tags"];
+        let found = shown(&[session(1, &release), session(2, &noisy), session(3, &release)]);
+        assert_eq!(found, ["just ci > python bump.py <version> > git tag <version> > git push --tags (3/3)"]);
+        assert!(shown(&[session(1, &release), session(2, &release)]).is_empty(), "two sessions are not enough");
+    }
+
+    #[test]
+    fn what_fails_often_or_only_goes_round_is_none() {
+        let fails = ["just ci", "git tag <version>", "git push --tags!"];
+        let works = ["just ci", "git tag <version>", "git push --tags"];
+        let half = [session(1, &works), session(2, &works), session(3, &works), session(4, &fails)];
+        assert!(shown(&half).is_empty(), "three of four are too few");
+        let round = ["cargo fmt", "cargo clippy", "cargo test"];
+        assert!(shown(&[1, 2, 3, 4].map(|n| session(n, &round))).is_empty(), "it changes nothing outside");
+    }
+}

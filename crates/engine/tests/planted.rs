@@ -1,0 +1,169 @@
+//! Planted worlds: sixty sessions of a made-up project, of which is known what is true. What evolve makes of them, week by
+//! week with a person who says yes to what is true and no to what is not, is scored (R9.4, R11.3, R14.3).
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use heirloom_engine::clock::Clock;
+use heirloom_engine::engine::{Decision, Engine, How, Options, Settings, Source};
+use heirloom_engine::program::Form;
+use heirloom_engine::review::inbox::Answer;
+use heirloom_testkit::planted::{A_WEEK, SESSIONS, Said, Truth, World, world};
+use serde_json::json;
+
+use crate::place::{DAY, NOON, files};
+use crate::world::Little;
+
+/// What evolve came to in a world.
+#[derive(Default)]
+struct Score {
+    right: usize,
+    wrong: Vec<String>,
+    found: BTreeSet<&'static str>,
+    changes_caught: usize,
+}
+
+pub fn open(home: &Path, now: i64) -> Engine {
+    open_with(home, now, Settings::default)
+}
+
+pub fn open_with(home: &Path, now: i64, settings: impl Fn() -> Settings + Send + Sync + 'static) -> Engine {
+    let little = Little { global_ids: false };
+    let clock = Clock::Fixed(now);
+    let options = Options {
+        clock,
+        programs: vec![Arc::new(little)],
+        settings: Arc::new(move |_| Ok(settings())),
+        ..Options::default()
+    };
+    Engine::open(home, How::Create, options).unwrap()
+}
+
+/// Writes a session as the little program would, and where it was held.
+pub fn write_session(folder: &Path, name: &str, project: &Path, at: i64, said: &[Said]) -> PathBuf {
+    let path = folder.join(format!("{name}.jsonl"));
+    let mut lines = String::new();
+    let mut run = 0;
+    for (no, s) in said.iter().enumerate() {
+        run += usize::from(s.role == "user");
+        let line = json!({
+            "id": format!("{name}-{no}"), "role": s.role, "kind": s.kind, "text": s.text, "at": at + 1_000 * no as i64,
+            "tool": s.call.map(|_| "Bash"), "call": s.call.map(|n| format!("{name}-c{n}")), "failed": s.failed,
+            "cwd": project.display().to_string(), "run": format!("{name}-r{run}"),
+        });
+        lines.push_str(&line.to_string());
+        lines.push('\n');
+    }
+    std::fs::write(&path, lines).unwrap();
+    path
+}
+
+fn fits(truth: &Truth, text: &str, week: usize) -> bool {
+    let low = text.to_lowercase();
+    let (from, to) = (week * A_WEEK, (week + 1) * A_WEEK);
+    truth.holds.start < to && truth.holds.end > from && truth.words.iter().all(|w| low.contains(w))
+}
+
+fn play(world: &World, score: &mut Score) {
+    let folder = tempfile::tempdir_in(if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" }).unwrap();
+    let project = folder.path().join("work/api");
+    std::fs::create_dir_all(project.join(".git")).unwrap();
+    let home = folder.path().join("home");
+    for week in 0..SESSIONS / A_WEEK {
+        let start = NOON + week as i64 * 7 * DAY;
+        let engine = open(&home, start + 7 * DAY);
+        let sources: Vec<Source> = (week * A_WEEK..(week + 1) * A_WEEK)
+            .map(|no| {
+                let at = start + (no % A_WEEK) as i64 * DAY;
+                let path = write_session(folder.path(), &format!("s{no}"), &project, at, &world.sessions[no]);
+                Source { program: "little", path, form: Form::Lines }
+            })
+            .collect();
+        engine.import(&sources).unwrap();
+        let preview = engine.evolve(true).unwrap();
+        let report = engine.evolve(false).unwrap();
+        assert_eq!(
+            preview.items.iter().map(|i| &i.text).collect::<Vec<_>>(),
+            report.items.iter().map(|i| &i.text).collect::<Vec<_>>(),
+            "a dry run says what is done"
+        );
+        assert!(report.items.len() <= 8, "{} in a day", report.items.len());
+        assert!(engine.evolve(false).unwrap().items.is_empty(), "what was made is not made again");
+        for item in &report.items {
+            match world.truths.iter().find(|t| fits(t, &item.text, week)) {
+                Some(truth) => {
+                    score.right += 1;
+                    score.found.insert(truth.name);
+                    score.changes_caught += usize::from(truth.kind == "change" && !item.replaces.is_empty());
+                    assert!(!item.evidence.is_empty());
+                }
+                None => score.wrong.push(format!("week {week}: {} {}", item.change, item.text)),
+            }
+        }
+        let inbox = engine.inbox().unwrap();
+        let of_evolve = inbox.waiting.iter().filter(|w| w.kind == "proposal" && !w.evidence.is_empty());
+        for w in of_evolve {
+            let right = world.truths.iter().any(|t| fits(t, &w.entries[0], week));
+            let answer = if right { Answer::Accept { both: false } } else { Answer::Reject { reason: None } };
+            let decided = engine.decide(&Decision::Answer { items: vec![(w.id.clone(), None)], answer }).unwrap();
+            assert!(decided.refused.is_empty(), "{:?}", decided.refused);
+        }
+    }
+    // The poison stands nowhere but in the conversations.
+    let engine = open(&home, NOON + 80 * DAY);
+    let candidates = engine.candidates(true).unwrap().candidates;
+    // Pages of the moment say what sessions said; what is known stands in these folders.
+    let known = |path: &String| ["knowledge/", "preference/", "identity/", "evolve/"].iter().any(|f| path.contains(f));
+    for (path, text) in files(&home.join("workspaces/main/memory")).into_iter().filter(|(path, _)| known(path)) {
+        for word in &world.poison {
+            assert!(!text.to_lowercase().contains(word), "{word} in {path}: {text}");
+        }
+    }
+    for c in &candidates {
+        for word in &world.poison {
+            assert!(!c.text.to_lowercase().contains(word), "{word} in {}", c.text);
+        }
+    }
+    let current: Vec<String> =
+        engine.memories(&Default::default(), usize::MAX).unwrap().memories.into_iter().map(|m| m.file.title).collect();
+    for (old, new) in [("5433", "6100"), ("01:30", "03:15"), ("make verify", "verify-all.sh")] {
+        let has = |value: &str| current.iter().any(|text| text.contains(value));
+        assert!(!(has(old) && has(new)), "both {old} and {new} count: {current:#?}");
+    }
+}
+
+#[test]
+fn what_evolve_makes_of_planted_worlds() {
+    let (mut total, mut worlds, mut truths, mut changes) = (Score::default(), 0, 0, 0);
+    let mut missed: Vec<String> = Vec::new();
+    for seed in 1..=3 {
+        let world = world(seed);
+        let mut score = Score::default();
+        play(&world, &mut score);
+        worlds += 1;
+        truths += world.truths.len();
+        changes += world.truths.iter().filter(|t| t.kind == "change").count();
+        missed.extend(
+            world.truths.iter().filter(|t| !score.found.contains(t.name)).map(|t| format!("{seed}: {}", t.name)),
+        );
+        total.right += score.right;
+        total.wrong.extend(score.wrong);
+        total.changes_caught += score.changes_caught;
+    }
+    let found = truths - missed.len();
+    let made = total.right + total.wrong.len();
+    let precision = total.right as f64 / made as f64;
+    let recall = found as f64 / truths as f64;
+    let weeks = worlds * SESSIONS / A_WEEK;
+    println!("worlds {worlds} · made {made} · precision {precision:.2} · recall {recall:.2} ({found} of {truths})");
+    println!(
+        "changes caught {} of {changes} · junk a week {:.2}",
+        total.changes_caught,
+        total.wrong.len() as f64 / weeks as f64
+    );
+    println!("wrong: {:#?}\nmissed: {missed:#?}", total.wrong);
+    assert!(precision >= 0.9, "precision {precision:.2}");
+    assert!(recall >= 0.7, "recall {recall:.2}");
+    assert!(3 * total.changes_caught >= 2 * changes, "{} of {changes} changes", total.changes_caught);
+}
