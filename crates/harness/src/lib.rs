@@ -10,6 +10,7 @@
 //! checks that.
 
 pub mod claude_code;
+pub mod clients;
 pub mod codex;
 mod command_hooks;
 pub mod fidelity;

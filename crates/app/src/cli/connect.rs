@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::home::{Home, HomeOptions};
 use heirloom_harness::install::trust::Trusted;
-use heirloom_harness::{Harness, HostPaths, claude_code};
+use heirloom_harness::{HostPaths, claude_code};
 use serde_json::{Value, json};
 
-use crate::connection::{self, FileChange, Record, State, Target};
+use crate::connection::{self, FileChange, Program, Record, State, Target};
 use crate::context::Global;
 use crate::error::{Exit, kind_name};
 use crate::print::{self, Paint};
@@ -22,8 +22,9 @@ use crate::{config, programs};
 /// a terminal nothing is written unless --yes is given.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// claude-code, codex, opencode, openclaw [default: those on this machine]
-    harness: Vec<String>,
+    /// claude-code, codex, opencode, openclaw; over MCP only: claude-desktop, cursor, gemini, vscode, zed [default: those
+    /// on this machine]
+    program: Vec<String>,
 
     /// Show the changes and write nothing
     #[arg(long)]
@@ -61,24 +62,29 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         return plugin(global, &args, folder);
     }
     let host = config::host();
-    let harnesses = chosen(&args.harness, &host)?;
+    let programs = chosen(&args, &host)?;
     let how = connection::installed(global)?;
     let mut all = Vec::new();
     let mut exit = Exit::Ok;
-    for harness in harnesses {
+    for program in programs {
         let ask = Ask { dry_run: args.dry_run, yes: args.yes, trust: args.trust, diff: true, global };
-        let mut outcome = match args.mcp {
-            true => Outcome { json: json!({"program": harness.spec().name}), exit: Exit::Ok },
+        let mut outcome = match program {
             // An error in one program's settings is reported for that program; the others are still connected.
-            false => connect(harness, &host, &how, &ask).unwrap_or_else(|e| refused(harness, None, &e, global)),
+            Program::Hooked(_) if !args.mcp => {
+                connect(program, &host, &how, &ask).unwrap_or_else(|e| refused(program, None, &e, global))
+            }
+            _ => Outcome { json: json!({"program": program.name()}), exit: Exit::Ok },
         };
-        if !args.no_mcp
-            && outcome.exit == Exit::Ok
-            && let Some(target) = Target::look_mcp(harness, &host, &how)?
-        {
-            let mcp = let_ask(target, &ask)?;
-            outcome.json["mcp"] = mcp.json;
-            outcome.exit = mcp.exit;
+        if !args.no_mcp && outcome.exit == Exit::Ok {
+            match Target::look_mcp(program, &host, &how) {
+                Ok(Some(target)) => {
+                    let mcp = let_ask(target, &ask)?;
+                    outcome.json["mcp"] = mcp.json;
+                    outcome.exit = mcp.exit;
+                }
+                Ok(None) => {}
+                Err(e) => outcome = refused(program, None, &e, global),
+            }
         }
         // The first refusal decides the exit code of the command.
         exit = if exit == Exit::Ok { outcome.exit } else { exit };
@@ -87,7 +93,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if global.json {
         print::line(&json!({"programs": all}).to_string());
     } else if exit == Exit::Refused && !args.yes && !args.dry_run && !can_ask(global) {
-        let names: String = args.harness.iter().map(|name| format!(" {name}")).collect();
+        let names: String = args.program.iter().map(|name| format!(" {name}")).collect();
         let trust = if args.trust { " --trust" } else { "" };
         print::note(&format!(
             "Nothing was written: there is no terminal to ask at. To go on: heirloom connect{names} --yes{trust}"
@@ -97,11 +103,20 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 }
 
 /// The programs named by the caller, or all that are installed on this machine.
-pub fn chosen(names: &[String], host: &HostPaths) -> Result<Vec<&'static dyn Harness>> {
-    if !names.is_empty() {
-        return connection::named(names);
+fn chosen(args: &Args, host: &HostPaths) -> Result<Vec<Program>> {
+    let has_something = |program: &Program| matches!(program, Program::Hooked(_)) || !args.no_mcp;
+    if !args.program.is_empty() {
+        let named = connection::named(&args.program)?;
+        return match named.iter().find(|program| !has_something(program)) {
+            Some(program) => {
+                Err(Error::usage(format!("{} has no hooks of Heirloom's: it asks over MCP", program.title()))
+                    .hint(format!("heirloom connect {}", program.name())))
+            }
+            None => Ok(named),
+        };
     }
-    let here: Vec<_> = connection::connectable().filter(|h| connection::is_here(*h, host)).collect();
+    let here: Vec<Program> =
+        connection::connectable().filter(|program| program.is_here(host) && has_something(program)).collect();
     if here.is_empty() {
         return Err(Error::not_found("no agent program was found on this machine")
             .hint("start one once, or name it: heirloom connect claude-code"));
@@ -121,21 +136,21 @@ pub struct Ask<'g> {
 
 /// Connects one program, unless its files or its user prevent it.
 pub fn connect(
-    harness: &'static dyn Harness,
+    program: Program,
     host: &HostPaths,
     how: &heirloom_harness::install::Installed,
     ask: &Ask,
 ) -> Result<Outcome> {
     let record = record(ask.global);
-    let target = match Target::look(harness, host, how) {
+    let target = match Target::look(program, host, how) {
         Ok(target) => target,
-        Err(e) => return Ok(refused(harness, None, &e, ask.global)),
+        Err(e) => return Ok(refused(program, None, &e, ask.global)),
     };
     let changes = match target.connect(&record, ask.trust) {
         Ok(changes) => changes,
-        Err(e) => return Ok(refused(harness, Some(&target), &e, ask.global)),
+        Err(e) => return Ok(refused(program, Some(&target), &e, ask.global)),
     };
-    let title = harness.spec().title;
+    let title = program.title();
     let paint = Paint::stdout();
     let loud = !ask.global.json;
     if changes.is_empty() {
@@ -167,9 +182,9 @@ pub fn connect(
         return Ok(outcome(&target, "not connected", &changes, Exit::Ok));
     }
     if let Err(e) = target.apply(&home(ask.global)?, &changes) {
-        return Ok(refused(harness, Some(&target), &e, ask.global));
+        return Ok(refused(program, Some(&target), &e, ask.global));
     }
-    let target = Target::look(harness, host, how)?;
+    let target = Target::look(program, host, how)?;
     if loud {
         print::line(&format!("  connected; {}", target.plan.then));
         say_trust(&target)?;
@@ -184,10 +199,13 @@ fn let_ask(target: Target, ask: &Ask) -> Result<Outcome> {
         json: json!({"state": state, "files": files_json(changes)}),
         exit,
     };
-    let title = target.harness.spec().title;
+    let program = target.program;
+    let title = program.title();
     let loud = !ask.global.json;
+    let is_all = matches!(program, Program::Asking(_));
     let changes = match target.connect(&record(ask.global), false) {
         Ok(changes) => changes,
+        Err(e) if is_all => return Ok(refused(program, Some(&target), &e, ask.global)),
         Err(e) => {
             // The hooks work without MCP: an unreadable MCP settings file does not fail the command.
             if loud {
@@ -197,9 +215,15 @@ fn let_ask(target: Target, ask: &Ask) -> Result<Outcome> {
         }
     };
     if changes.is_empty() {
+        if loud && is_all {
+            print::line(&format!("{}: already connected", Paint::stdout().bold(title)));
+        }
         return Ok(of("already connected", &[], Exit::Ok));
     }
     if loud {
+        if is_all {
+            print::line(&Paint::stdout().bold(title));
+        }
         show(&changes, ask.diff && !ask.yes);
     }
     if ask.dry_run {
@@ -213,6 +237,9 @@ fn let_ask(target: Target, ask: &Ask) -> Result<Outcome> {
         return Ok(of("not connected", &changes, Exit::Ok));
     }
     if let Err(e) = target.apply(&home(ask.global)?, &changes) {
+        if is_all {
+            return Ok(refused(program, Some(&target), &e, ask.global));
+        }
         if loud {
             print::note(&format!("  {title} is not offered MCP: {e}"));
         }
@@ -263,13 +290,13 @@ pub fn files_json(changes: &[FileChange]) -> Vec<Value> {
 }
 
 /// The result for a program whose files were not changed, with the reason.
-pub fn refused(harness: &dyn Harness, target: Option<&Target>, e: &Error, global: &Global) -> Outcome {
+pub fn refused(program: Program, target: Option<&Target>, e: &Error, global: &Global) -> Outcome {
     let by_hand = target.map(Target::by_hand).unwrap_or_default();
     // A file with a syntax error, a concurrent save or a full disk: the user has to act first.
     let is_fixed = e.kind() == ErrorKind::Refused && e.next_step().is_some_and(|next| next.contains("by hand"));
     let by_hand = if is_fixed { by_hand } else { Vec::new() };
     if !global.json {
-        print::line(&format!("{}: nothing was changed", Paint::stdout().bold(harness.spec().title)));
+        print::line(&format!("{}: nothing was changed", Paint::stdout().bold(program.title())));
         print::note(&format!("  {e}"));
         if let Some(next) = e.next_step() {
             print::note(&format!("  {next}"));
@@ -284,7 +311,7 @@ pub fn refused(harness: &dyn Harness, target: Option<&Target>, e: &Error, global
     let by_hand: Vec<Value> =
         by_hand.iter().map(|(p, t)| json!({"path": p.display().to_string(), "text": t})).collect();
     let json = json!({
-        "program": harness.spec().name, "state": "refused", "files": [], "permits": [], "trust": null, "then": null,
+        "program": program.name(), "state": "refused", "files": [], "permits": [], "trust": null, "then": null,
         "refused": {"kind": kind_name(e.kind()), "what": e.to_string(), "next": e.next_step(), "by_hand": by_hand},
     });
     Outcome { json, exit: Exit::of(e) }
@@ -293,7 +320,7 @@ pub fn refused(harness: &dyn Harness, target: Option<&Target>, e: &Error, global
 fn outcome(target: &Target, state: &str, changes: &[FileChange], exit: Exit) -> Outcome {
     let trust = target.trusted().ok().flatten().map(trust_word);
     let json = json!({
-        "program": target.harness.spec().name, "state": state, "files": files_json(changes),
+        "program": target.program.name(), "state": state, "files": files_json(changes),
         "permits": target.plan.permits, "trust": trust, "then": target.plan.then, "refused": null,
     });
     Outcome { json, exit }
@@ -311,7 +338,7 @@ pub fn trust_word(trust: Trusted) -> &'static str {
 
 /// Prints what the user still has to do if the program asks for trust.
 fn say_trust(target: &Target) -> Result<()> {
-    let title = target.harness.spec().title;
+    let title = target.program.title();
     match target.trusted()? {
         None | Some(Trusted::Yes) => {}
         Some(Trusted::Off) => print::line(&format!("  {title} has some of these hooks switched off; see /hooks there")),
@@ -344,7 +371,7 @@ pub fn confirm(question: &str) -> bool {
 
 /// Writes Claude Code's hooks as a plugin folder, in the layout of its marketplaces.
 fn plugin(global: &Global, args: &Args, folder: &Path) -> Result<Exit> {
-    if args.harness.iter().any(|h| h != "claude-code") || args.trust {
+    if args.program.iter().any(|name| name != "claude-code") || args.trust {
         return Err(Error::usage("only Claude Code takes its hooks as a plugin folder")
             .hint("heirloom connect claude-code --plugin DIR"));
     }

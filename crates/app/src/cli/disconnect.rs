@@ -1,13 +1,13 @@
 //! `heirloom disconnect` (R12.2)
 
 use heirloom_engine::error::Result;
+use heirloom_harness::HostPaths;
 use heirloom_harness::install::Installed;
-use heirloom_harness::{Harness, HostPaths};
 use serde_json::{Value, json};
 
 use super::connect::{files_json, home, record, refused, show};
 use crate::config;
-use crate::connection::{self, FileChange, Record, Target};
+use crate::connection::{self, FileChange, Program, Record, Target};
 use crate::context::Global;
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -18,8 +18,8 @@ use crate::print::{self, Paint};
 /// Heirloom's goes. What Heirloom remembers stays.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// claude-code, codex, opencode, openclaw [default: all that are connected]
-    harness: Vec<String>,
+    /// claude-code, codex, opencode, openclaw, claude-desktop, cursor, gemini, vscode, zed [default: all that are connected]
+    program: Vec<String>,
 
     /// Show the changes and write nothing
     #[arg(long)]
@@ -28,50 +28,65 @@ pub struct Args {
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let host = config::host();
-    let harnesses = match args.harness.is_empty() {
+    let programs = match args.program.is_empty() {
         true => connection::connectable().collect(),
-        false => connection::named(&args.harness)?,
+        false => connection::named(&args.program)?,
     };
     let how = connection::installed(global)?;
     let mut all: Vec<Value> = Vec::new();
     let (mut exit, mut found) = (Exit::Ok, false);
-    for harness in harnesses {
-        let title = harness.spec().title;
+    for program in programs {
+        let title = program.title();
         let record = record(global);
         let plan = |record: &Record| {
-            let looked = Target::look(harness, &host, &how);
-            looked.and_then(|target| target.disconnect(record).map(|changes| (target, changes)))
+            let target = match program {
+                Program::Hooked(_) => Target::look(program, &host, &how)?,
+                Program::Asking(_) => return Ok(None),
+            };
+            target.disconnect(record).map(|changes| Some((target, changes)))
         };
-        let mut planned = plan(&record);
+        let mut planned: Result<Option<(Target, Vec<FileChange>)>> = plan(&record);
         let mut mcp = Vec::new();
         if planned.is_ok() {
-            mcp = take_mcp(harness, &host, &how, global, args.dry_run)?;
+            mcp = match take_mcp(program, &host, &how, global, args.dry_run) {
+                Ok(changes) => changes,
+                Err(e) => {
+                    planned = Err(e);
+                    Vec::new()
+                }
+            };
             if !mcp.is_empty() && !args.dry_run {
                 // They may have been in the same file.
                 planned = plan(&self::record(global));
             }
         }
-        let (target, changes) = match planned {
-            Ok((_, changes)) if changes.is_empty() && mcp.is_empty() && args.harness.is_empty() => continue,
-            Ok(planned) => planned,
+        let hooks = match planned {
+            Ok(hooks) => hooks,
             Err(e) => {
                 found = true;
-                let outcome = refused(harness, None, &e, global);
+                let outcome = refused(program, None, &e, global);
                 exit = if exit == Exit::Ok { outcome.exit } else { exit };
                 all.push(outcome.json);
                 continue;
             }
         };
+        let changes = hooks.as_ref().map_or(&[][..], |(_, changes)| changes);
+        if changes.is_empty() && mcp.is_empty() && args.program.is_empty() {
+            continue;
+        }
         found = true;
         if !global.json {
             print::line(&Paint::stdout().bold(title));
             show(&mcp, args.dry_run);
-            show(&changes, args.dry_run);
+            show(changes, args.dry_run);
         }
         let mut state = if changes.is_empty() && mcp.is_empty() { "not connected" } else { "would be disconnected" };
-        if !args.dry_run && !changes.is_empty() {
-            if let Err(e) = target.apply(&home(global)?, &changes) {
-                let outcome = refused(harness, None, &e, global);
+        if !args.dry_run
+            && !changes.is_empty()
+            && let Some((target, changes)) = &hooks
+        {
+            if let Err(e) = target.apply(&home(global)?, changes) {
+                let outcome = refused(program, None, &e, global);
                 exit = if exit == Exit::Ok { outcome.exit } else { exit };
                 all.push(outcome.json);
                 continue;
@@ -83,13 +98,13 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         if !global.json {
             print::line(&format!("  {state}"));
-            if target.moves_trusted() && !changes.is_empty() {
+            if !changes.is_empty() && hooks.as_ref().is_some_and(|(target, _)| target.moves_trusted()) {
                 print::line(&format!(
                     "  hooks behind Heirloom's move up; {title} asks you to trust them again (/hooks)"
                 ));
             }
         }
-        all.push(json!({"program": harness.spec().name, "state": state, "files": files_json(&changes),
+        all.push(json!({"program": program.name(), "state": state, "files": files_json(changes),
                 "mcp": files_json(&mcp), "refused": null}));
     }
     if global.json {
@@ -102,15 +117,23 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 /// Takes back what lets a program ask by itself. It goes first, because it was put in last. Returns what is changed.
 fn take_mcp(
-    harness: &'static dyn Harness,
+    program: Program,
     host: &HostPaths,
     how: &Installed,
     global: &Global,
     dry_run: bool,
 ) -> Result<Vec<FileChange>> {
-    // A file that cannot be understood is told of with the hooks, or has nothing of ours.
-    let Ok(Some(target)) = Target::look_mcp(harness, host, how) else { return Ok(Vec::new()) };
-    let Ok(changes) = target.disconnect(&record(global)) else { return Ok(Vec::new()) };
+    let planned = Target::look_mcp(program, host, how).and_then(|target| {
+        let Some(target) = target else { return Ok(None) };
+        target.disconnect(&record(global)).map(|changes| Some((target, changes)))
+    });
+    let (target, changes) = match (planned, program) {
+        (Ok(Some(planned)), _) => planned,
+        // A program with hooks may also have no MCP settings, or settings we cannot read. Its hooks are still taken out:
+        // an unreadable file was refused by connect, too, so nothing of ours is in it.
+        (Ok(None), _) | (Err(_), Program::Hooked(_)) => return Ok(Vec::new()),
+        (Err(e), Program::Asking(_)) => return Err(e),
+    };
     if !dry_run && !changes.is_empty() {
         target.apply(&home(global)?, &changes)?;
     }

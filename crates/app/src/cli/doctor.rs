@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use heirloom_engine::budget::Pause;
 use heirloom_engine::error::{ErrorKind, Result};
 use heirloom_engine::transcript::read::{self, SessionFilter};
 use heirloom_harness::install::trust::Trusted;
 use serde_json::json;
 
-use crate::connection::{State, Target};
+use crate::connection::{Program, State, Target};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -38,6 +39,16 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let mut checks = Vec::new();
     let context = match Context::open(global) {
         Ok(context) => Some(context),
+        // A program was connected, and no session has come yet.
+        Err(e) if e.kind() == ErrorKind::NotFound && !super::connect::record(global).is_empty() => {
+            checks.push(Check {
+                subject: "Home",
+                ok: true,
+                what: format!("{e}; the next session of a connected program makes it"),
+                next: e.next_step().map(str::to_owned),
+            });
+            None
+        }
         Err(e) => {
             checks.push(Check {
                 subject: "Home",
@@ -162,6 +173,23 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
             next: Some("heirloom reindex".into()),
         }),
     }
+    if let Some(model) = context.acting_as("cli doctor").language_model()? {
+        let off = match (&model.problem, &model.pause) {
+            (Some(problem), _) => Some(problem.clone()),
+            (None, Some(Pause::Refused { why })) => Some(why.clone()),
+            _ => None,
+        };
+        let name = model.model.as_deref().unwrap_or("cannot be had");
+        checks.push(Check {
+            subject: "Model",
+            ok: off.is_none(),
+            what: match &off {
+                Some(why) => format!("{name} is not asked: {why}"),
+                None => format!("{name}, today {}", super::model::spent(&model)),
+            },
+            next: off.is_some().then(|| "once that is mended: heirloom model test".to_owned()),
+        });
+    }
     if let Some(no) = context.read(|tx| read::agent_no(tx, context.agent()))? {
         let n = context.read(|tx| read::totals(tx, no))?.quarantined;
         if n > 0 {
@@ -214,8 +242,11 @@ fn machine(versions: &BTreeMap<String, String>, checks: &mut Vec<Check>) {
     for found in programs::look(&host, None) {
         let title = found.harness.spec().title;
         let Some(root) = &found.root else {
-            let what =
-                if connection::is_here(found.harness, &host) { "no sessions yet" } else { "not found on this machine" };
+            let what = if Program::Hooked(found.harness).is_here(&host) {
+                "no sessions yet"
+            } else {
+                "not found on this machine"
+            };
             checks.push(Check { subject: title, ok: true, what: what.into(), next: None });
             continue;
         };
@@ -307,20 +338,24 @@ fn connections(global: &Global, checks: &mut Vec<Check>) {
             return checks.push(Check { subject: "Connections", ok: false, what: e.to_string(), next });
         }
     };
-    for harness in connection::connectable().filter(|h| connection::is_here(*h, &host)) {
-        let spec = harness.spec();
+    for program in connection::connectable().filter(|program| program.is_here(&host)) {
         let mut add = |ok: bool, what: String, next: Option<String>| {
-            checks.push(Check { subject: spec.title, ok, what, next });
+            checks.push(Check { subject: program.title(), ok, what, next });
         };
-        let looked = Target::look(harness, &host, &how).and_then(|target| target.state().map(|state| (target, state)));
+        let looked = match program {
+            Program::Hooked(_) => Target::look(program, &host, &how).map(Some),
+            Program::Asking(_) => Target::look_mcp(program, &host, &how),
+        };
+        let looked = looked.and_then(|target| target.map(|t| t.state().map(|state| (t, state))).transpose());
         let (target, state) = match looked {
-            Ok(looked) => looked,
+            Ok(Some(looked)) => looked,
+            Ok(None) => continue,
             Err(e) => {
                 add(false, e.to_string(), e.next_step().map(str::to_owned));
                 continue;
             }
         };
-        let connect = Some(format!("heirloom connect {}", spec.name));
+        let connect = Some(format!("heirloom connect {}", program.name()));
         if state == State::Not {
             add(true, "not connected".into(), connect);
             continue;
@@ -341,7 +376,7 @@ fn connections(global: &Global, checks: &mut Vec<Check>) {
         }
         match state {
             State::Otherwise(how) if target.has_ours() => {
-                let next = format!("keep one of the two: heirloom disconnect {}", spec.name);
+                let next = format!("keep one of the two: heirloom disconnect {}", program.name());
                 add(false, format!("{how}, and by its settings: everything is told twice"), Some(next));
             }
             State::Otherwise(how) => add(true, how.into(), None),

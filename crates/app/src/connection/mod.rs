@@ -3,6 +3,7 @@
 //! adapter.
 
 mod binary;
+mod program;
 mod record;
 mod settings_file;
 
@@ -11,12 +12,13 @@ use std::path::{Path, PathBuf};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::Home;
 use heirloom_engine::redact::redact;
+use heirloom_harness::HostPaths;
 use heirloom_harness::install::json::SettingsError;
 use heirloom_harness::install::trust::{self, Trusted};
 use heirloom_harness::install::{Change, Declined, InstallPlan, Installed, Standing};
-use heirloom_harness::{ALL, Harness, HostPaths};
 
 pub use binary::{can_run, installed};
+pub use program::{Program, connectable, hooked, named};
 use record::Memo;
 pub use record::Record;
 use settings_file::SettingsFile;
@@ -26,7 +28,7 @@ const LOCK: &str = "connect";
 
 /// A program, its plan, and its files as they are.
 pub struct Target {
-    pub harness: &'static dyn Harness,
+    pub program: Program,
     pub plan: InstallPlan,
     files: Vec<SettingsFile>,
     /// Behind the paths of its files in the record: two plans may change the same file.
@@ -54,51 +56,22 @@ pub enum State {
     Not,
 }
 
-/// The programs that can be connected.
-pub fn connectable() -> impl Iterator<Item = &'static dyn Harness> {
-    let nowhere = HostPaths::default();
-    let nothing = Installed { command: Vec::new() };
-    ALL.iter().copied().filter(move |h| h.install_plan(&nowhere, &nothing).is_some())
-}
-
-/// The programs with these names, in the order given; an unknown one is a usage error.
-pub fn named(names: &[String]) -> Result<Vec<&'static dyn Harness>> {
-    names
-        .iter()
-        .map(|name| {
-            let name = if name == "claude" { "claude-code" } else { name };
-            connectable().find(|h| h.spec().name == name).ok_or_else(|| {
-                let known: Vec<&str> = connectable().map(|h| h.spec().name).collect();
-                Error::usage(format!("there is no program {name:?} to connect"))
-                    .hint(format!("it can be {}", known.join(", ")))
-            })
-        })
-        .collect()
-}
-
-/// Whether the program was ever started here, judged by its folders.
-pub fn is_here(harness: &dyn Harness, host: &HostPaths) -> bool {
-    let nothing = Installed { command: Vec::new() };
-    let folder = harness.install_plan(host, &nothing).map(|plan| plan.folder);
-    folder.into_iter().chain(harness.roots(host)).any(|folder| folder.is_absolute() && folder.is_dir())
-}
-
 impl Target {
-    /// Reads the program's files.
-    pub fn look(harness: &'static dyn Harness, host: &HostPaths, how: &Installed) -> Result<Target> {
-        Target::of(harness, host, "", |host| harness.install_plan(host, how))
+    /// Reads the files in which the program's hooks are. A program without hooks is a usage error.
+    pub fn look(program: Program, host: &HostPaths, how: &Installed) -> Result<Target> {
+        Target::of(program, host, "", |host| program.hooks_plan(host, how))
     }
 
     /// The same for the plan that lets the program ask by itself. `None`: it cannot.
-    pub fn look_mcp(harness: &'static dyn Harness, host: &HostPaths, how: &Installed) -> Result<Option<Target>> {
-        match harness.mcp_plan(host, how) {
-            Some(_) => Target::of(harness, host, "#mcp", |host| harness.mcp_plan(host, how)).map(Some),
+    pub fn look_mcp(program: Program, host: &HostPaths, how: &Installed) -> Result<Option<Target>> {
+        match program.mcp_plan(host, how) {
+            Some(_) => Target::of(program, host, "#mcp", |host| program.mcp_plan(host, how)).map(Some),
             None => Ok(None),
         }
     }
 
     fn of(
-        harness: &'static dyn Harness,
+        program: Program,
         host: &HostPaths,
         memo: &'static str,
         plan: impl Fn(&HostPaths) -> Option<InstallPlan>,
@@ -106,10 +79,10 @@ impl Target {
         // Codex resolves this folder, and keys the user's trust by the resolved path.
         let codex_home = host.codex_home.as_ref().map(|p| std::fs::canonicalize(p).unwrap_or_else(|_| p.clone()));
         let host = &HostPaths { codex_home, ..host.clone() };
-        let plan = plan(host).ok_or_else(|| Error::usage(format!("{} cannot be connected", harness.spec().title)))?;
+        let plan = plan(host).ok_or_else(|| Error::usage(format!("{} cannot be connected", program.title())))?;
         let files =
             plan.edits.iter().map(|e| SettingsFile::find(&host.home, &e.folder, &e.path)).collect::<Result<_>>()?;
-        Ok(Target { harness, plan, files, memo })
+        Ok(Target { program, plan, files, memo })
     }
 
     /// Where the record has what was changed in a file.
@@ -460,7 +433,7 @@ mod tests {
     #[test]
     fn an_administrator_can_forbid_it() {
         let folder = tempfile::tempdir().unwrap();
-        let claude = heirloom_harness::by_name("claude-code").unwrap();
+        let claude = Program::Hooked(heirloom_harness::by_name("claude-code").unwrap());
         let how = Installed { command: vec!["/opt/heirloom".into()] };
         std::fs::create_dir_all(folder.path().join("user/.claude")).unwrap();
         let plan = || Target::look(claude, &host(folder.path()), &how).unwrap().connect(&Record::default(), false);

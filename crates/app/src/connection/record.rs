@@ -61,6 +61,11 @@ impl Record {
         Ok(())
     }
 
+    /// Whether nothing is connected.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
     pub fn get(&self, path: &Path) -> Option<&Memo> {
         self.files.get(path)
     }
