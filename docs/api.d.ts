@@ -52,6 +52,8 @@ export type Ancestor = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
+  /** The model whose words the summary has: `claude/haiku`. Null without one. */
+  model: string | null;
   /** The node this one replaces because part of that node was forgotten. */
   replaces: string | null;
   session: SessionKey | null;
@@ -65,6 +67,8 @@ export type Ancestor = {
   tokens: TokensReport;
   /** The first and the last turn it covers, and when those were said. */
   turns: [string, string];
+  /** What the node says without the model. */
+  without_model: WithoutModel | null;
 };
 
 /** What became of the lines that were sent. */
@@ -101,6 +105,8 @@ export type BranchReport = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
+  /** The model whose words the summary has: `claude/haiku`. Null without one. */
+  model: string | null;
   /** The node this one replaces because part of that node was forgotten. */
   replaces: string | null;
   session: SessionKey | null;
@@ -114,6 +120,14 @@ export type BranchReport = {
   tokens: TokensReport;
   /** The first and the last turn it covers, and when those were said. */
   turns: [string, string];
+  /** What the node says without the model. */
+  without_model: WithoutModel | null;
+};
+
+/** What may be used in a day; configurable. */
+export type Budget = {
+  calls: number;
+  tokens: number;
 };
 
 /** The effect of an upsert. */
@@ -456,6 +470,8 @@ export type ExpandedNode = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
+  /** The model whose words the summary has: `claude/haiku`. Null without one. */
+  model: string | null;
   /** What was made in its place, when something of it was forgotten. */
   replaced_by: string | null;
   /** The node this one replaces because part of that node was forgotten. */
@@ -471,6 +487,8 @@ export type ExpandedNode = {
   tokens: TokensReport;
   /** The first and the last turn it covers, and when those were said. */
   turns: [string, string];
+  /** What the node says without the model. */
+  without_model: WithoutModel | null;
 };
 
 /** How the query was understood, what each score is made of, what the search was limited to. */
@@ -711,6 +729,8 @@ export type Health = {
 /** What an import came to. */
 export type Imported = {
   bytes: number;
+  /** Spans marked private, which were left out. */
+  private: number;
   problems: InputProblem[];
   /** Records that were stored. */
   records: number;
@@ -790,6 +810,24 @@ export type LaneRowOfAgent = {
   /** The tool call that started a sub-agent. */
   parent_call: string | null;
   turns: number;
+};
+
+/** The language model of the settings. */
+export type LanguageModelReport = {
+  /** The most it may use in a day. */
+  budget: Budget;
+  /** How many may still be asked for. */
+  due: number;
+  /** Kind and model: `claude/haiku`. Null where it cannot be had. */
+  model: string | null;
+  /** Why it is not asked now. */
+  pause: Pause | null;
+  /** Why it cannot be had. */
+  problem: string | null;
+  /** What was used today. */
+  spent: Spent;
+  /** How many summaries have a model's words. */
+  summaries: number;
 };
 
 /** A line with what speaks for it. */
@@ -1024,6 +1062,8 @@ export type NodeReport = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
+  /** The model whose words the summary has: `claude/haiku`. Null without one. */
+  model: string | null;
   /** The node this one replaces because part of that node was forgotten. */
   replaces: string | null;
   session: SessionKey | null;
@@ -1037,6 +1077,8 @@ export type NodeReport = {
   tokens: TokensReport;
   /** The first and the last turn it covers, and when those were said. */
   turns: [string, string];
+  /** What the node says without the model. */
+  without_model: WithoutModel | null;
 };
 
 /** What stands before and after, oldest first. */
@@ -1185,6 +1227,18 @@ export type PassageReportOfAgent = {
   /** `[input, output, cache read, cache write]` tokens of the model message, if the record states them. */
   usage: unknown;
   workspace: string | null;
+};
+
+/** Why a model is not asked now. */
+export type Pause = {
+  state: "refused";
+  why: string;
+} | {
+  state: "rests";
+  until: string;
+  why: string;
+} | {
+  state: "spent";
 };
 
 /** Something of an agent's. */
@@ -1652,6 +1706,18 @@ export type SourcesRead = {
   unchanged: number;
 };
 
+/** What calls used together. */
+export type Spent = {
+  /** How many of the calls, and of the tokens, were about material older than a day. */
+  backlog_calls: number;
+  backlog_tokens: number;
+  calls: number;
+  /** In millionths of a US dollar, as far as models told. */
+  cost: number;
+  /** Of questions and answers; of calls that go on the most they may use. */
+  tokens: number;
+};
+
 /** A line of a state, with the turns it came from. */
 export type StateItem = {
   text: string;
@@ -1680,6 +1746,8 @@ export type StatusReport = {
   home: string;
   index_bytes: number;
   jobs: Counts;
+  /** The language model; null where the settings name none. */
+  language_model: LanguageModelReport | null;
   last_at: string | null;
   ledger_bytes: number;
   /** Turns that are not in the search index yet. Null where the index does not fit the ledger. */
@@ -1967,6 +2035,8 @@ export type WaitingReport = {
   confidence: number | null;
   /** What a yes would remember, or put back. */
   entries: string[];
+  /** What was said or shown, each with its turn: `t12: just ci`. Empty where the proposer told none. */
+  evidence: string[];
   /** `p:…`, `u:17`, `s:…`, `r:12`. */
   id: string;
   /** `proposal`, `noticed`, `supersession` or `edit`. */
@@ -2017,6 +2087,13 @@ export type WhyTurn = {
   /** Words of the query that stand in it, of how many. */
   matched: number;
   of: number;
+};
+
+/** What a node says without a model, where a model's words are shown. */
+export type WithoutModel = {
+  distillate: Distillate;
+  source: "harness" | "deterministic" | "model";
+  summary: string;
 };
 
 /** A word that was looked up. */

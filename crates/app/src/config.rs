@@ -3,15 +3,20 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use heirloom_embed::{Endpoint, HttpEmbedder, StaticTable};
+use heirloom_engine::budget::Budget;
 use heirloom_engine::distill::advance::Limits;
-use heirloom_engine::engine::{Settings, Wrong};
+use heirloom_engine::engine::{LanguageModel, Settings, Wrong};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::layout;
 use heirloom_engine::index::Embedder;
+use heirloom_engine::judge::Weights;
+use heirloom_engine::judge::decay::Policy;
 use heirloom_engine::scope::AgentId;
 use heirloom_harness::HostPaths;
+use heirloom_model::{Choice, Folders, Key, Kind};
 use serde::Deserialize;
 
 use crate::print;
@@ -50,6 +55,207 @@ pub struct File {
     pub daemon: Daemon,
     pub lineage: Lineage,
     pub embeddings: Embeddings,
+    pub model: Model,
+    pub judge: Judge,
+    pub decay: Decay,
+}
+
+/// The language model (D5). Without a kind: none is asked.
+#[derive(Deserialize, Clone, PartialEq, Eq, Default, Debug)]
+#[serde(default)]
+pub struct Model {
+    /// `claude`, `codex`, `openclaw`, `ollama`, `anthropic`, `openai` or `command`.
+    pub kind: Option<String>,
+    pub model: Option<String>,
+    pub url: Option<String>,
+    /// The program and its arguments.
+    pub command: Option<Vec<String>>,
+    /// The environment variable that holds the key, or `state/model.key`.
+    pub key_from: Option<String>,
+    /// The most tokens and questions of a day.
+    pub tokens: Option<u64>,
+    pub calls: Option<u64>,
+    /// The longest one request may take: 5 to 240 seconds.
+    pub seconds: Option<u64>,
+}
+
+/// The longest a request may be allowed to take, in seconds: two of them stay below the time after which a call is taken
+/// as lost.
+const LONGEST_REQUEST: u64 = 240;
+
+impl Model {
+    /// The model of the settings, with its key. `Usage` for settings that make no sense, `Refused` for a key others can
+    /// read.
+    pub fn choice(&self, home: &heirloom_engine::home::Home) -> Result<Choice> {
+        let key = match &self.key_from {
+            None => None,
+            Some(from) if from == layout::MODEL_KEY.as_str() => Some(key_file(home)?),
+            Some(name) => match std::env::var(name) {
+                Ok(key) if !key.is_empty() => Some(Key::parse(&key)?),
+                _ => {
+                    return Err(Error::usage(format!("{} is not set: the key of the language model", print::safe_line(name)))
+                        .hint("export it where the worker and the service see it, or store it: heirloom model use … --key-stdin"));
+                }
+            },
+        };
+        self.choice_with(home, key)
+    }
+
+    /// The same with a key that is not stored yet.
+    pub fn choice_with(&self, home: &heirloom_engine::home::Home, key: Option<Key>) -> Result<Choice> {
+        if key.is_none() && self.key_from.is_some() {
+            return self.choice(home);
+        }
+        let named = self.kind.as_deref().unwrap_or_default();
+        let kind = Kind::parse(named).ok_or_else(|| {
+            let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+            Error::usage(format!("there is no kind of language model {}", print::safe_line(named)))
+                .hint(format!("the kinds are {}", all.join(", ")))
+        })?;
+        let seconds = self.seconds.unwrap_or(120);
+        if !(5..=LONGEST_REQUEST).contains(&seconds) {
+            return Err(Error::usage("the section model of config.toml has seconds that cannot be")
+                .hint(format!("seconds is 5 to {LONGEST_REQUEST}")));
+        }
+        Ok(Choice {
+            model: self.model.clone(),
+            url: self.url.clone(),
+            command: self.command.clone().unwrap_or_default(),
+            key,
+            timeout: Duration::from_secs(seconds),
+            ..Choice::new(kind)
+        })
+    }
+
+    pub fn budget(&self) -> Budget {
+        let usual = Budget::default();
+        Budget { tokens: self.tokens.unwrap_or(usual.tokens), calls: self.calls.unwrap_or(usual.calls) }
+    }
+
+    /// Describes where the model is reached, for printing: the program, or the address with credentials redacted.
+    pub fn at(&self) -> String {
+        let usual = self.kind.as_deref().and_then(Kind::parse).and_then(Kind::usual_url);
+        match (&self.command, self.url.as_deref().or(usual)) {
+            (Some(command), _) => command.join(" "),
+            (None, Some(url)) => heirloom_engine::redact::redact(url).into_owned(),
+            (None, None) => "nowhere".into(),
+        }
+    }
+
+    /// The values of the section, in their order.
+    pub fn values(&self) -> Vec<(&'static str, toml::Value)> {
+        let text = |name, value: &Option<String>| value.clone().map(|v| (name, toml::Value::String(v)));
+        let number = |name, value: Option<u64>| {
+            value.and_then(|v| i64::try_from(v).ok()).map(|v| (name, toml::Value::Integer(v)))
+        };
+        let command = self.command.clone().map(|c| ("command", toml::Value::from(c)));
+        let texts = [text("kind", &self.kind), text("model", &self.model), text("url", &self.url), command];
+        let numbers = [number("tokens", self.tokens), number("calls", self.calls), number("seconds", self.seconds)];
+        texts.into_iter().chain([text("key_from", &self.key_from)]).chain(numbers).flatten().collect()
+    }
+
+    /// For the engine. `None`: no model is asked.
+    fn language_model(self, home: &heirloom_engine::home::Home) -> Option<LanguageModel> {
+        self.kind.as_ref()?;
+        let budget = self.budget();
+        // The digest leaves the budget out: a model that refused is asked again when the digest changes, and a new budget
+        // does not change why it refused.
+        let settings = Model { tokens: None, calls: None, ..self.clone() };
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&heirloom_engine::home::digest(format!("{settings:?}").as_bytes())[..16]);
+        let (home, options) = (home.root().to_owned(), crate::context::home_options());
+        let load = move || -> Result<Arc<dyn heirloom_engine::model::Model>> {
+            let home = heirloom_engine::home::Home::open_with(&home, &options)?;
+            Ok(Arc::new(self.choice(&home)?.open(model_folders(&home))?))
+        };
+        Some(LanguageModel { load: Box::new(load), budget, digest })
+    }
+}
+
+/// The folders a program works with that is asked as a language model.
+pub fn model_folders(home: &heirloom_engine::home::Home) -> Folders {
+    let at = |path: &heirloom_engine::home::RelPath| home.root().join(path.as_str());
+    Folders { empty: at(&layout::MODEL), scratch: at(&layout::SCRATCH) }
+}
+
+/// The key that is kept in the home. `Refused` where others can read it.
+fn key_file(home: &heirloom_engine::home::Home) -> Result<Key> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let lost = || {
+        Error::not_found("the key of the language model is not in state/model.key")
+            .hint("store it again: heirloom model use … --key-stdin")
+    };
+    let path = home.file_path(&layout::MODEL_KEY)?;
+    let mode = path.symlink_metadata().map_err(|_| lost())?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(
+            Error::refused("the key of the language model can be read by others").hint("chmod 600 state/model.key")
+        );
+    }
+    let bytes = home.read(&layout::MODEL_KEY, 16 << 10)?.ok_or_else(lost)?;
+    Key::parse(&String::from_utf8_lossy(&bytes))
+}
+
+/// How important each category of messages is, from 1 to 10; missing values are as in [`Weights`].
+#[derive(Deserialize, Default, Debug)]
+#[serde(default)]
+pub struct Judge {
+    pub decision: Option<u8>,
+    pub discovery: Option<u8>,
+    pub implementation: Option<u8>,
+    pub issue: Option<u8>,
+    pub success: Option<u8>,
+    pub feeling: Option<u8>,
+    pub philosophy: Option<u8>,
+    pub sentiment: Option<u8>,
+    pub acknowledgment: Option<u8>,
+    /// From this importance on something is kept in front.
+    pub keep: Option<u8>,
+}
+
+/// When vectors of old chunks of little importance go; missing values are as in [`Policy`].
+#[derive(Deserialize, Default, Debug)]
+#[serde(default)]
+pub struct Decay {
+    pub on: bool,
+    pub after_days: Option<u32>,
+    pub below: Option<u8>,
+}
+
+impl File {
+    /// Returns the judge's weights and the decay policy of the settings. `Usage` if a value is out of range.
+    pub fn judged_by(&self) -> Result<(Weights, Policy)> {
+        let mut weights = Weights::default();
+        let j = &self.judge;
+        let set = [
+            j.decision,
+            j.discovery,
+            j.implementation,
+            j.issue,
+            j.success,
+            j.feeling,
+            j.philosophy,
+            j.sentiment,
+            j.acknowledgment,
+        ];
+        for (to, set) in weights.importance.iter_mut().zip(set) {
+            *to = set.unwrap_or(*to);
+        }
+        weights.keep = j.keep.unwrap_or(weights.keep);
+        let default = Policy::default();
+        let policy = Policy {
+            on: self.decay.on,
+            after_days: self.decay.after_days.unwrap_or(default.after_days),
+            below: self.decay.below.unwrap_or(default.below),
+        };
+        let sound = |n: &u8| (1..=10).contains(n);
+        let all = weights.importance.iter().chain([&weights.keep, &policy.below]).all(sound);
+        if !all || policy.after_days == 0 {
+            return Err(Error::usage("the section judge or decay of config.toml has a value that cannot be")
+                .hint("importance, keep and below are 1 to 10, after_days is at least 1"));
+        }
+        Ok((weights, policy))
+    }
 }
 
 /// The embedding model. Without an endpoint or a folder: the built-in table.
@@ -190,9 +396,12 @@ pub struct Daemon {
 /// The settings of a home, for the engine. `agent`: the command-line option, if given.
 pub fn settings(home: &heirloom_engine::home::Home, agent: Option<&str>) -> Result<Settings> {
     let file = file(home)?;
+    let model = file.model.clone().language_model(home);
     Ok(Settings {
+        model,
         agent: self::agent(agent, &file)?.value,
         limits: file.lineage.limits().map_err(|e| Wrong::from(&e)),
+        judge: file.judged_by().map_err(|e| Wrong::from(&e)),
         zone: print::machine_zone(),
         user_home: user_home(),
         embeddings: match file.embeddings.model_at() {

@@ -57,11 +57,12 @@ pub fn replaced(text: &str, name: &str, values: &[(&str, Value)]) -> Result<Stri
     }
 }
 
-/// A number, or a text as TOML and JSON both quote it.
+/// A number, a text as TOML and JSON both quote it, or a list of these.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => serde_json::json!(text).to_string(),
         Value::Integer(number) => number.to_string(),
+        Value::Array(values) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", ")),
         other => format!("{other:?}"),
     }
 }

@@ -22,14 +22,19 @@ fn hook(world: &World, event: &str, session: &str, more: serde_json::Value) -> S
     out.stdout
 }
 
-/// A plugin and the settings both call: the model is told once, and once more after a cut.
+/// A plugin and the settings both call: the model is told once, and once more after a cut. On a busy machine a hook may
+/// run out of time; then it says so in its log, and still nobody is told twice.
 #[test]
 fn a_hook_called_several_times_at_once_gives_once() {
     let world = World::new();
     world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
+    let log = world.test.home().join("logs/hooks.log");
+    let logged = || fs::read_to_string(&log).unwrap_or_default().lines().count();
+    let mut rounds_told = 0;
     for n in 0..8 {
         let session = format!("5a1b0000-0000-4000-8000-00000000000{n}");
         for source in ["startup", "compact"] {
+            let before = logged();
             let all = Barrier::new(4);
             let said: Vec<String> = std::thread::scope(|scope| {
                 let one = || {
@@ -40,10 +45,13 @@ fn a_hook_called_several_times_at_once_gives_once() {
                 running.into_iter().map(|thread| thread.join().unwrap()).collect()
             });
             let told = said.iter().filter(|text| text.contains("Answer in short sentences")).count();
-            assert_eq!(told, 1, "{n} {source}: {said:#?}");
-            assert_eq!(said.iter().filter(|text| text.is_empty()).count(), 3, "{said:#?}");
+            assert!(told <= 1, "{n} {source}: {said:#?}");
+            assert_eq!(said.iter().filter(|text| text.is_empty()).count(), 4 - told, "{said:#?}");
+            assert!(told == 1 || logged() > before, "{n} {source}: nobody was told, and no hook says why");
+            rounds_told += told;
         }
     }
+    assert!(rounds_told > 0, "no hook had time");
 }
 
 /// The worker of the first hook waits for the ledger with the spool in its hands; the others leave theirs to it.

@@ -99,7 +99,7 @@ mod recorded {
 
         let json = world.json(&["up"]);
         names(&json, "home programs import stored threads now connect");
-        names(&json["import"], "sources records bytes turns set_aside seconds problems");
+        names(&json["import"], "sources records bytes turns set_aside private seconds problems");
         names(&json["import"]["sources"], "read unchanged failed rewritten");
         names(&json["import"]["turns"], "new known shared");
         names(&json["stored"], "sessions turns workspaces source_bytes first_at last_at");

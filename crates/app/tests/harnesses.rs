@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use heirloom_harness::fidelity::{self, Fidelity, TABLE};
-use heirloom_harness::{ALL, hook};
+use heirloom_harness::{ALL, clients, hook};
 
 /// What stands between a comment that begins so and the next `<!-- end -->`.
 fn region<'t>(text: &'t str, begins: &str) -> (usize, &'t str) {
@@ -20,9 +20,11 @@ fn the_tables_in_the_documents_are_those_of_the_code() {
     let types = format!("\n```ts\n/**\n{} */\n```\n\n", hook::plugin_types());
     let tables = format!("\n{}\n", fidelity::markdown());
     let hooks = format!("\n{}\n", fidelity::hooks_markdown());
+    let clients = format!("\n{}\n", clients::markdown());
     for (file, begins, made) in [
         ("docs/HARNESSES.md", "<!-- made from crates/harness/src/fidelity.rs", &tables),
         ("docs/HARNESSES.md", "<!-- made from the hooks", &hooks),
+        ("docs/HARNESSES.md", "<!-- made from crates/harness/src/clients.rs", &clients),
         ("docs/HOOKS.md", "<!-- made from the fields", &types),
     ] {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);

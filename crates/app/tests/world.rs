@@ -152,10 +152,88 @@ pub fn listing(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     found
 }
 
-/// The files below a folder whose name ends so, sorted.
+/// The files below a folder that have a word anywhere, in either case: in their bytes, in what is compressed in them, in
+/// their names.
+pub fn traces(folder: &Path, word: &str) -> Vec<String> {
+    let word = word.to_lowercase();
+    let has = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_lowercase().contains(&word);
+    let mut found = Vec::new();
+    for (path, bytes) in listing(folder) {
+        let name = path.strip_prefix(folder).unwrap().display().to_string();
+        let bytes = bytes.unwrap_or_default();
+        // What is compressed lies in one piece, or in pages of a database, which puts it together.
+        let mut hidden =
+            (0..bytes.len()).any(|at| bytes[at..].starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && has(&opened(&bytes[at..])));
+        if bytes.starts_with(b"SQLite format 3\0") {
+            let db = Connection::open_with_flags(&path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+            hidden |= blobs(&db).iter().any(|blob| has(&opened(blob)));
+        }
+        if has(&bytes) || hidden || has(name.as_bytes()) {
+            found.push(name);
+        }
+    }
+    found
+}
+
+/// As much as can be decompressed.
+fn opened(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Read as _;
+    let mut out = Vec::new();
+    if let Ok(decoder) = zstd::stream::read::Decoder::new(bytes) {
+        let mut decoder = decoder.single_frame();
+        let mut piece = [0; 1 << 16];
+        while let Ok(n) = decoder.read(&mut piece) {
+            if n == 0 {
+                break;
+            }
+            out.extend_from_slice(&piece[..n]);
+        }
+    }
+    out
+}
+
+/// Every compressed value of a database.
+fn blobs(db: &Connection) -> Vec<Vec<u8>> {
+    let tables: Vec<String> = {
+        let mut statement = db
+            .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
+            .unwrap();
+        statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let mut all = Vec::new();
+    for table in tables {
+        let mut statement = db.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
+        let columns = statement.column_count();
+        let mut rows = statement.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            for at in 0..columns {
+                if let rusqlite::types::ValueRef::Blob(bytes) = row.get_ref(at).unwrap()
+                    && bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+                {
+                    all.push(bytes.to_vec());
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The files below a folder whose path ends so, sorted. A worker may be writing there: what is gone again is left out.
 pub fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
-    let all = listing(folder).into_iter().filter(|(_, bytes)| bytes.is_some());
-    all.map(|(path, _)| path).filter(|p| p.to_string_lossy().ends_with(end)).collect()
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_string_lossy().ends_with(end) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
 }
 
 pub fn copy_tree(from: &Path, to: &Path) {

@@ -50,6 +50,7 @@ use crate::report::forget::ForgetReport;
 use crate::report::import::Imported;
 use crate::report::items::{EntryReport, LoopsReport, UnfiledReport};
 use crate::report::memories::{ForgottenMemories, RememberedReport};
+use crate::report::model::{LanguageModelReport, ModelPreview, ModelTrial};
 use crate::report::recalled::RecallReport;
 use crate::report::review::{DecisionsReport, InboxReport, ReviewReport};
 use crate::report::search::SearchReport;
@@ -65,8 +66,8 @@ use crate::tree::{AssistantHome, TreeLock};
 pub use acts::MemoryAct;
 
 pub use crate::instance::{
-    ContextRequest, Decision, Embeddings, How, Listener, Notice, Options, Progress, RecallRequest, SearchRequest,
-    Settings, Silent, Source, Task, Verdict, Wrong, put_back, unknown_agent,
+    ContextRequest, Decision, Embeddings, How, LanguageModel, Listener, Notice, Options, Progress, RecallRequest,
+    SearchRequest, Settings, Silent, Source, Task, Verdict, Wrong, put_back, unknown_agent,
 };
 
 /// A memory, opened, acting for one agent.
@@ -201,6 +202,21 @@ impl Engine {
     /// What is stored, how big, what is pending, what is wrong.
     pub fn status(&self) -> Result<StatusReport> {
         self.instance.status(&self.agent, &self.actor)
+    }
+
+    /// Which language model there is, what it used today, and whether it is asked now. `None`: the settings name none.
+    pub fn language_model(&self) -> Result<Option<LanguageModelReport>> {
+        self.instance.language_model_report(&self.agent, &self.actor)
+    }
+
+    /// What a language model would be asked here, and how much that is in a day: see [`Instance::model_preview`].
+    pub fn model_preview(&self) -> Result<ModelPreview> {
+        self.instance.model_preview(&self.agent, &self.actor)
+    }
+
+    /// Asks the language model something small: see [`Instance::try_model`].
+    pub fn try_model(&self) -> Result<ModelTrial> {
+        self.instance.try_model(&self.agent, &self.actor)
     }
 
     /// Recomputes every digest, chain and reference, with progress, and repairs nothing.

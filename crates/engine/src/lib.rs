@@ -21,10 +21,10 @@
 //!
 //! | storey | rooms |
 //! |---|---|
-//! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`see`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`moment`] · [`error`] |
+//! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`see`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`moment`] · [`model`] · [`error`] |
 //! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] · [`text`] |
-//! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] · [`statement`] |
-//! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`render`] → [`index`] → [`recall`] → [`inject`]; [`audience`] |
+//! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] · [`statement`] · [`budget`] |
+//! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`render`] → [`index`] → [`recall`] → [`inject`]; [`audience`] · [`judge`] · [`skill`] · [`evolve`] |
 //! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] · [`report`] |
 //! | 5 door | [`instance`] · [`engine`] |
 //!
@@ -32,6 +32,7 @@
 //! why), [`event::NewTurn`], [`transcript::read::Turn`] and [`error::Error`].
 
 pub mod audience;
+pub mod budget;
 pub mod capture;
 pub mod clock;
 pub mod continuity;
@@ -40,15 +41,18 @@ pub mod document;
 pub mod engine;
 pub mod error;
 pub mod event;
+pub mod evolve;
 pub mod forget;
 pub mod home;
 pub mod index;
 pub mod inject;
 pub mod instance;
+pub mod judge;
 pub mod ledger;
 pub mod lifecycle;
 pub mod lineage;
 pub mod memory;
+pub mod model;
 pub mod moment;
 pub mod pages;
 pub mod profile;
@@ -60,6 +64,7 @@ pub mod report;
 pub mod review;
 pub mod scope;
 pub mod see;
+pub mod skill;
 pub mod source;
 pub mod spool;
 pub mod sqlite;

@@ -13,6 +13,7 @@
 //! comes twice is stored once and given nothing the second time. Nothing here waits for a model, creates a home,
 //! migrates, scans files or writes the index.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::path::Path;
 
@@ -25,15 +26,17 @@ use crate::index::Index;
 use crate::inject::epoch::{self, Cause};
 use crate::inject::{self, Ask, Capabilities, ContextId, Event};
 use crate::ledger::Write;
+use crate::ledger::forgotten_names::ForgottenNames;
 use crate::ledger::hook_calls;
 use crate::ledger::jobs::{self, JobKind};
 use crate::lineage::marks;
 use crate::program::{HookCall, Program};
 use crate::recall::{self, Question, Recalled};
 use crate::scope::SessionKey;
+use crate::source::private::{mask_record, mask_text};
 use crate::source::project::project_root;
 use crate::text::similarity;
-use crate::transcript::{self, read};
+use crate::transcript::{self, workspaces};
 use crate::tree::AssistantHome;
 
 /// The result of a hook call.
@@ -66,6 +69,10 @@ pub fn handle(
     {
         return Ok(HookOutcome::default());
     }
+    let mut call = without_private(call);
+    let forgotten = at.read(ForgottenNames::load)?;
+    forgotten.mark(&mut call.event.session);
+    let call = &call;
     let event = &call.event;
     let key = SessionKey::new(program.name(), &event.session);
     let hint = Hint { workspace: project_of(at, event.cwd.as_deref(), user_home)?, thread: None };
@@ -77,6 +84,20 @@ pub fn handle(
     let done = step.take(capture, index);
     // Another process stored the call while this one was working on it.
     if step.told.get() == Told::ByOthers { Ok(HookOutcome::default()) } else { done }
+}
+
+/// The call without what a person marked private: that is neither stored nor looked for.
+fn without_private(call: &HookCall) -> HookCall {
+    let mut call = call.clone();
+    if let Cow::Owned(payload) = mask_record(&call.payload) {
+        call.payload = payload;
+    }
+    if let Moment::Prompt { text, .. } | Moment::TurnEnd { answer: Some(text) } = &mut call.event.moment
+        && let Cow::Owned(masked) = mask_text(text)
+    {
+        *text = masked;
+    }
+    call
 }
 
 /// Whether the call is stored.
@@ -115,7 +136,7 @@ fn told(call: &HookCall, turn: NewTurn) -> Decoded {
 fn project_of(at: &AssistantHome, cwd: Option<&str>, user_home: Option<&Path>) -> Result<Option<String>> {
     let Some(project) = cwd.and_then(|cwd| project_root(Path::new(cwd), user_home)) else { return Ok(None) };
     let id = project.workspace_id;
-    at.read(|tx| Ok(Some(read::canonical_workspace(tx, at.agent_no, &id)?.unwrap_or(id))))
+    at.read(|tx| Ok(Some(workspaces::canonical_workspace(tx, at.agent_no, &id)?.unwrap_or(id))))
 }
 
 /// Whether a path in a payload is below a folder where the program keeps its sessions (R14.3).

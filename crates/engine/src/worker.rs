@@ -37,11 +37,12 @@ pub struct Drained {
     pub later: u64,
 }
 
-/// Reads a program's store, named by the payload of a [`JobKind::Capture`]; the worker does not know the programs.
-pub type ReadStore<'r> = dyn FnMut(&str) -> Result<()> + 'r;
+/// Does what a job asks of rooms the worker does not know: reads a program's store, named by the payload of a
+/// [`JobKind::Capture`], or changes an agent's visible files. What was done already is not done again.
+pub type Outside<'r> = dyn FnMut(&Job) -> Result<()> + 'r;
 
 /// Runs every job that is due. `owner` names this worker in the leases.
-pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str, read: &mut ReadStore) -> Result<Drained> {
+pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str, outside: &mut Outside) -> Result<Drained> {
     let mut drained = Drained::default();
     // After a change of model there is work although nothing was captured.
     if vectors_lacking(ledger, index)? > 0 && !index.embedder_rests() {
@@ -61,7 +62,7 @@ pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str, read: &mut ReadSto
             Ok(job)
         })?;
         let Some(job) = claimed else { break };
-        match run(ledger, index, &job, owner, read) {
+        match run(ledger, index, &job, owner, outside) {
             Ok(()) => drained.done += 1,
             Err(e) => {
                 drained.failed += 1;
@@ -77,7 +78,7 @@ pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str, read: &mut ReadSto
     Ok(drained)
 }
 
-fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, read: &mut ReadStore) -> Result<()> {
+fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, outside: &mut Outside) -> Result<()> {
     match job.kind {
         JobKind::Index => {
             index.catch_up(ledger, None, &mut |_| {})?;
@@ -112,15 +113,28 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, read: &mut Re
             tx.note("job", job.no);
             Ok(())
         }),
+        // Everybody who works asks for what is due; the job says when somebody should.
+        JobKind::Summaries => ledger.write(Audit::new(owner, "job.done"), |tx| {
+            tx.note("job", job.no);
+            jobs::complete(tx, job, owner)
+        }),
         // Reading again what was already read stores nothing.
         JobKind::Capture => {
-            read(&job.payload)?;
+            outside(job)?;
             let ended = Ended::of(&job.payload);
             ledger.write(Audit::new(owner, "job.done"), |tx| {
                 tx.note("job", job.no);
                 if let Some(ended) = &ended {
                     ended.store(tx)?;
                 }
+                jobs::complete(tx, job, owner)
+            })
+        }
+        // Each is one act of the file journal, with the rows that say what was done in the transaction that plans it.
+        JobKind::Evolve | JobKind::Tidy => {
+            outside(job)?;
+            ledger.write(Audit::new(owner, "job.done"), |tx| {
+                tx.note("job", job.no);
                 jobs::complete(tx, job, owner)
             })
         }

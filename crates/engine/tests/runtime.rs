@@ -4,6 +4,7 @@
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::lineage::Kind;
 use heirloom_engine::lineage::distillate::{Distillate, Touch, TouchedFile};
+use heirloom_engine::render;
 use heirloom_engine::render::continuity::{place_of_session, recent_enough, write_turn_continuity};
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::tree::file_table::{self, Kind as File};
@@ -331,7 +332,9 @@ fn projects_and_agents_keep_apart() {
     let alias = heirloom_engine::ledger::Audit::new("test", "workspace.alias");
     story
         .ledger
-        .write(alias, |tx| heirloom_engine::transcript::read::alias_workspace(tx, story.agent_no, &roots[0], &roots[1]))
+        .write(alias, |tx| {
+            heirloom_engine::transcript::workspaces::alias_workspace(tx, story.agent_no, &roots[0], &roots[1])
+        })
         .unwrap();
     write_turn_continuity(&story.at(), &[story.session_no("a")]).unwrap();
     let moved = story.files("memory/workspace/").into_iter().find(|p| p.contains("/blog--") && p.contains("recent"));
@@ -411,4 +414,39 @@ fn a_page_that_cannot_be_written_is_audited_and_stays_marked() {
     std::fs::remove_dir(&in_the_way).unwrap();
     story.refresh();
     assert!(story.page("latest-turn.md").contains("Hello"));
+}
+
+/// An import brings sessions by the thousand; nobody resumes most of them.
+#[test]
+fn of_many_sessions_at_once_the_newest_have_a_page() {
+    let story = Story::new();
+    let api = story.project("api");
+    for n in 0..70 {
+        let name = format!("s{n:02}");
+        story.said(
+            &name,
+            &[
+                within(&api),
+                user(&format!("Check batch {n}"), NOON - HOUR),
+                answer("Checked.", NOON - 59 * MINUTE),
+                ended("completed", "end_turn", NOON - 59 * MINUTE),
+            ],
+        );
+    }
+    story.refresh();
+    let pages = || -> Vec<String> {
+        let all = story.files("memory/workspace");
+        all.into_iter().filter(|path| path.contains("session-memory/")).collect()
+    };
+    let names = pages();
+    assert_eq!(names.len(), 64, "{names:?}");
+    assert!(
+        !names.iter().any(|name| name.contains("s05")) && names.iter().any(|name| name.contains("s06")),
+        "{names:?}"
+    );
+    // Nothing is left to do, and a session that goes on gets its page.
+    assert!(!render::is_dirty(&story.at()).unwrap());
+    story.said("s00", &[user("Check it again", NOON - MINUTE), answer("Checked again.", NOON)]);
+    story.refresh();
+    assert_eq!(pages().len(), 65);
 }

@@ -6,7 +6,7 @@ use heirloom_engine::index::Index;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::recall::{self, Filter};
 use heirloom_engine::scope::AgentId;
-use heirloom_engine::transcript::read;
+use heirloom_engine::transcript::{read, workspaces};
 use jiff::tz::TimeZone;
 
 use crate::world::{LITTLE, NOON, World, said};
@@ -200,7 +200,7 @@ fn filters_limit_what_is_found() {
     world.import(&["s0.jsonl", "s1.jsonl"]);
     let mut index = world.caught_up();
     let agent_no = world.agent_no();
-    let named = |name: &str| world.ledger.read(|tx| read::workspace_named(tx, agent_no, name));
+    let named = |name: &str| world.ledger.read(|tx| workspaces::workspace_named(tx, agent_no, name));
     let session = world.ledger.read(|tx| read::session_named(tx, agent_no, "s1")).unwrap().no;
     let mut found = |filter: Filter| {
         let mut texts = world.search_with(&mut index, "zebra", filter);
@@ -222,10 +222,10 @@ fn filters_limit_what_is_found() {
     assert_eq!(found(Filter { since: Some(NOON + 9000), ..Filter::default() }), "");
     // Joined by an alias, either name means both.
     let ids: Vec<String> =
-        world.ledger.read(|tx| read::workspaces(tx, agent_no)).unwrap().into_iter().map(|w| w.id).collect();
+        world.ledger.read(|tx| workspaces::workspaces(tx, agent_no)).unwrap().into_iter().map(|w| w.id).collect();
     world
         .ledger
-        .write(Audit::new("test", "workspace.alias"), |tx| read::alias_workspace(tx, agent_no, &ids[0], &ids[1]))
+        .write(Audit::new("test", "workspace.alias"), |tx| workspaces::alias_workspace(tx, agent_no, &ids[0], &ids[1]))
         .unwrap();
     for name in ["one", "two"] {
         assert_eq!(found(Filter { workspaces: Some(named(name).unwrap()), ..Filter::default() }), everything);

@@ -8,7 +8,7 @@ use heirloom_engine::ledger::{Audit, Read, Write};
 use heirloom_engine::profile;
 use heirloom_engine::scope::{AgentId, AgentNo, RunNo, SessionNo, ThreadKey, ThreadNo};
 use heirloom_engine::thread::{self, Membership};
-use heirloom_engine::transcript::read;
+use heirloom_engine::transcript::{read, workspaces};
 use heirloom_testkit::Rng;
 use rusqlite::params;
 use serde_json::{Value, json};
@@ -153,7 +153,7 @@ fn a_moved_project_is_one_thread() {
         &[prompt("old", json!({"cwd": "/nowhere/old"})), prompt("new", json!({"cwd": "/nowhere/new"}))],
     );
     let keys: Vec<String> = runs(&world, &world.agent).iter().map(|r| of_run(&world, r.0).key.to_string()).collect();
-    act(&world, |tx, agent| read::alias_workspace(tx, agent, "/nowhere/old", "/nowhere/new")).unwrap();
+    act(&world, |tx, agent| workspaces::alias_workspace(tx, agent, "/nowhere/old", "/nowhere/new")).unwrap();
     assert_eq!(table(&world), "old: project/new--# \"new\"\nnew: project/new--# \"new\"\n");
     // A caller that still says the old name means the new one.
     let said = told(&world, "h.jsonl", &[prompt("hint", json!({"thread": keys[0]}))]);
@@ -166,7 +166,7 @@ fn a_moved_project_is_one_thread() {
     told(&world, "t.jsonl", &[prompt("new", json!({"cwd": "/nowhere/new"}))]);
     for _ in 0..2 {
         act(&world, |tx, agent| {
-            read::alias_workspace(tx, agent, "/nowhere/old", "/nowhere/new")?;
+            workspaces::alias_workspace(tx, agent, "/nowhere/old", "/nowhere/new")?;
             thread::rejoin(tx, agent)
         })
         .unwrap();

@@ -14,7 +14,7 @@ use heirloom_engine::home::layout;
 use heirloom_engine::program::{Form, Program};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::source::file::find;
-use heirloom_engine::transcript::read;
+use heirloom_engine::transcript::workspaces;
 use tokio::sync::{mpsc, watch as tokio_watch};
 
 use crate::hints::{Hints, Seen};
@@ -201,7 +201,7 @@ impl Keeper {
             return;
         }
         round.day = day;
-        let agents = self.tried(round, self.engine.read(read::agents)).unwrap_or_default();
+        let agents = self.tried(round, self.engine.read(workspaces::agents)).unwrap_or_default();
         for agent in agents.iter().filter_map(|row| AgentId::parse(&row.agent).ok()) {
             let looked = self.engine.for_agent(agent).look().map(drop);
             self.tried(round, looked);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::error::Result;
 use heirloom_engine::scope::AgentId;
-use heirloom_engine::transcript::read::AgentRow;
+use heirloom_engine::transcript::workspaces::AgentRow;
 
 use crate::context::{Context, Global};
 use crate::error::Exit;

@@ -184,6 +184,11 @@ impl Page<'_> {
             print::line(&format!("\n{}", print::safe(&redact(&node.summary))));
         }
         self.distillate(&node.distillate);
+        if let Some(without) = &node.without_model {
+            let summary = redact(&without.summary);
+            let lines: Vec<String> = summary.lines().map(|line| print::cut(&print::safe_line(line), 160)).collect();
+            self.section("Without the model", first(&lines, false));
+        }
         let linked = view.linked.open_loops.iter().chain(&view.linked.memory).chain(&view.linked.proposals);
         let linked: Vec<String> = linked
             .map(|e| {
@@ -224,7 +229,7 @@ impl Page<'_> {
         facts.push(node.thread.clone());
         facts.push(match node.source.name() {
             "harness" => "told by its program".into(),
-            "model" => "told by a model".into(),
+            "model" => format!("told by {}", node.model.as_deref().unwrap_or("a model")),
             _ => String::new(),
         });
         facts

@@ -135,6 +135,15 @@ enum Command {
         #[arg(long)]
         off: bool,
     },
+    /// Which vectors of old talk of little importance go, and why; the words stay and are found
+    ///
+    /// Off unless [decay] of config.toml says on = true. What a pinned memory came from is spared; vectors are made again
+    /// when the policy is switched off.
+    Decay {
+        /// List every chunk with its reason
+        #[arg(long)]
+        explain: bool,
+    },
     /// Remove memories without a trace; no program brings them back
     Forget {
         /// Ids (m:…), titles, or paths below memory/
@@ -201,12 +210,39 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             each(global, &names, message, MemoryAct::Pin(!off))
         }
         Command::Supersede { old, new, text } => supersede(global, &old, new.as_deref(), text.as_deref()),
+        Command::Decay { explain } => decay(global, explain),
         Command::Forget { names } => forget(global, &names),
         Command::Search { words, filter, limit } => search(global, &words.join(" "), filter, limit),
         Command::Pending { all } => noticed::list(global, ACTOR, all),
         Command::Accept { ids } => noticed::review(global, ACTOR, &Verdict::Accept { notices: ids }),
         Command::Dismiss { ids } => noticed::review(global, ACTOR, &Verdict::Dismiss { notices: ids }),
     }
+}
+
+fn decay(global: &Global, explain: bool) -> Result<Exit> {
+    let report = Context::open(global)?.acting_as(ACTOR).explain_decay()?;
+    Ok(print::answer(global.json, &report, || {
+        let goes = report.chunks.iter().filter(|c| !c.spared).count() as u64;
+        let state = if report.on { "on" } else { "off: nothing goes; [decay] on = true in config.toml switches it on" };
+        print::line(&format!("The policy is {state}."));
+        print::line(&format!(
+            "Quiet for {} days and of less importance than {}: {}, {} with vectors now, {} dropped so far",
+            report.after_days,
+            report.below,
+            print::counted(goes, "chunk"),
+            print::counted(report.vectors, "turn"),
+            print::counted(report.dropped, "chunk")
+        ));
+        if explain {
+            for c in &report.chunks {
+                let category = c.category.map_or("nothing in particular", |c| c.name());
+                print::line(&format!("  {} to {} of {}: {category}", c.first_turn, c.last_turn, c.session));
+                print::line(&Paint::stdout().dim(&print::safe_line(&format!("      {}", c.why))));
+            }
+        } else if !report.chunks.is_empty() {
+            print::line(&Paint::stdout().dim("why, chunk by chunk: heirloom memory decay --explain"));
+        }
+    }))
 }
 
 fn filter_of(engine: &Engine, filter: Filter) -> Result<find::Filter> {

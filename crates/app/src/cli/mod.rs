@@ -13,6 +13,7 @@ mod disconnect;
 mod doctor;
 mod draft;
 mod embed;
+mod evolve;
 mod expand;
 mod explained;
 mod export;
@@ -22,8 +23,10 @@ mod head;
 pub mod hook;
 mod import;
 mod job;
+mod judge;
 mod mcp;
 mod memory;
+mod model;
 mod notes;
 mod noticed;
 mod open_loop;
@@ -41,6 +44,7 @@ mod service;
 mod session;
 mod show;
 mod shown;
+mod skill;
 mod speed;
 mod status;
 mod thread;
@@ -125,6 +129,9 @@ enum Command {
     Remember(remember::Args),
     Memory(memory::Args),
     Review(review::Args),
+    Evolve(evolve::Args),
+    Skill(skill::Args),
+    Judge(judge::Args),
     Proposal(proposal::Args),
     Loop(open_loop::Args),
     Compact(compact::Args),
@@ -155,6 +162,7 @@ enum Command {
     Token(token::Args),
     Reindex(reindex::Args),
     Embed(embed::Args),
+    Model(model::Args),
     Work(work::Args),
 }
 
@@ -175,6 +183,9 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Remember(args) => remember::run(global, args),
         Command::Memory(args) => memory::run(global, args),
         Command::Review(args) => review::run(global, args),
+        Command::Evolve(args) => evolve::run(global, args),
+        Command::Skill(args) => skill::run(global, args),
+        Command::Judge(args) => judge::run(global, args),
         Command::Proposal(args) => proposal::run(global, args),
         Command::Profile(args) => profile::run(global, args),
         Command::Loop(args) => open_loop::run(global, args),
@@ -205,6 +216,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Token(args) => token::run(global, args),
         Command::Reindex(args) => reindex::run(global, args),
         Command::Embed(args) => embed::run(global, args),
+        Command::Model(args) => model::run(global, args),
         Command::Work(args) => work::run(global, args),
     }
 }

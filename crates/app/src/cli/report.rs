@@ -31,8 +31,12 @@ pub fn summary(done: &Imported) -> String {
     } else {
         String::new()
     };
+    let private = match done.private {
+        0 => String::new(),
+        n => format!(" · {} left out", counted(n, "private span")),
+    };
     format!(
-        "{} read, {} unchanged · {} new · {}{known}{speed}",
+        "{} read, {} unchanged · {} new{private} · {}{known}{speed}",
         counted(done.sources.read, "source"),
         count(done.sources.unchanged),
         counted(done.turns.new, "turn"),

@@ -250,6 +250,9 @@ fn card(engine: &Engine, w: &WaitingReport) {
     for older in &w.replaces {
         print::line(&format!("  in place of: {} · {}", print::safe_line(&older.text), older.id));
     }
+    for piece in &w.evidence {
+        print::line(&paint.dim(&print::safe_line(&format!("  seen: {piece}"))));
+    }
     let mut evidence = Vec::new();
     evidence.extend(w.session.as_deref().map(|s| format!("said in {s}")));
     if !w.turns.is_empty() {

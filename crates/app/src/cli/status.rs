@@ -53,6 +53,12 @@ fn people(report: &StatusReport, home_from: &str, agent_from: &str, service: Opt
     if let Some(renewing) = report.embeddings.renewing {
         row("  change", super::embed::going_on(renewing, report.embeddings.in_use.as_deref()));
     }
+    if let Some(model) = &report.language_model {
+        for mut cells in super::model::rows(model) {
+            let (name, what) = (cells.remove(0), cells.remove(0));
+            row(&name, what);
+        }
+    }
     row("Pending", pending(report));
     if let Some(running) = service {
         row("Service", format!("runs since {}", print::when(Some(running.since), crate::context::clock().now())));

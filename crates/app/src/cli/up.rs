@@ -255,8 +255,8 @@ fn offer(global: &Global, host: &HostPaths, yes: bool) -> Result<Offered> {
             return Ok(offered);
         }
     };
-    for harness in connection::connectable().filter(|h| connection::is_here(*h, host)) {
-        let state = Target::look(harness, host, &how).and_then(|target| target.state());
+    for program in connection::hooked().filter(|program| program.is_here(host)) {
+        let state = Target::look(program, host, &how).and_then(|target| target.state());
         let state = match state {
             Ok(State::Connected | State::Otherwise(_)) => "connected".to_owned(),
             _ if yes || connect::can_ask(global) => {
@@ -267,7 +267,7 @@ fn offer(global: &Global, host: &HostPaths, yes: bool) -> Result<Offered> {
                     is_explained = true;
                 }
                 let ask = Ask { dry_run: false, yes, trust: false, diff: false, global };
-                let outcome = connect::connect(harness, host, &how, &ask)?;
+                let outcome = connect::connect(program, host, &how, &ask)?;
                 if outcome.exit != Exit::Ok {
                     offered.exit = Exit::Problems;
                 }
@@ -278,7 +278,7 @@ fn offer(global: &Global, host: &HostPaths, yes: bool) -> Result<Offered> {
                 "not connected".to_owned()
             }
         };
-        offered.programs.push(Offer { program: harness.spec().name, state });
+        offered.programs.push(Offer { program: program.name(), state });
     }
     Ok(offered)
 }

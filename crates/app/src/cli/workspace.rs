@@ -1,7 +1,7 @@
 //! `heirloom workspace`
 
 use heirloom_engine::error::Result;
-use heirloom_engine::transcript::read::WorkspaceRow;
+use heirloom_engine::transcript::workspaces::WorkspaceRow;
 
 use crate::context::{Context, Global};
 use crate::error::Exit;

@@ -134,6 +134,22 @@ fn has_test(path: &str, name: Option<&str>) -> bool {
 }
 
 #[test]
+fn every_promise_of_security_names_a_test_that_exists() {
+    let text = read("docs/SECURITY.md");
+    let table = text.split("| Promise | Test |").nth(1).unwrap().split("\n\n").next().unwrap();
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.len() >= 12, "{} promises", rows.len());
+    for row in rows {
+        let tests: Vec<&str> = row.split('`').filter(|part| part.contains(".rs::")).collect();
+        assert!(!tests.is_empty(), "which test shows it? {row}");
+        for test in tests {
+            let (path, name) = test.split_once("::").unwrap();
+            assert!(has_test(path, Some(name)), "{test} does not exist");
+        }
+    }
+}
+
+#[test]
 fn places_and_tests_of_requirements_exist() {
     for (id, entry) in requirements() {
         for path in &entry.built_in {

@@ -89,6 +89,11 @@ pub fn add(lock: &TreeLock, new: &NewProposal) -> Result<Item> {
 
 /// Adds the step that adds a proposal to an act.
 pub fn plan_to_add(lock: &TreeLock, new: &NewProposal, plan: Act) -> Result<(Act, Item)> {
+    plan_with(lock, new, &Map::new(), plan)
+}
+
+/// [`plan_to_add`] with further keys of the front matter, such as [`EVIDENCE`], for a proposal that is new.
+pub fn plan_with(lock: &TreeLock, new: &NewProposal, more: &Map<String, Value>, plan: Act) -> Result<(Act, Item)> {
     let title = sound_title(&new.title)?;
     let key = TitleKey::of(&title)?;
     let path = layout::PROPOSALS.join(&key.file_name())?;
@@ -134,12 +139,18 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewProposal, plan: Act) -> Result<(Act
     if let Some(confidence) = new.confidence {
         doc.set("confidence", &confidence.into())?;
     }
+    for (key, value) in more {
+        doc.set(key, value)?;
+    }
     doc.set("proposed", &now(lock))?;
     doc.set("format", &FORMAT.into())?;
     doc.set_body(&format!("# {title}\n\n{}", listed(&entries)))?;
     let step = Step::Create { path: path.as_str().into(), text: String::from_utf8_lossy(doc.print()).into_owned() };
     Ok((plan.step(step), item))
 }
+
+/// The key of a proposal's evidence: what was said or shown, each with its turn: `t12: cargo nextest run`.
+pub const EVIDENCE: &str = "evidence";
 
 const TITLE_FROM: &str = "title_from";
 const ENTRY: &str = "entry";

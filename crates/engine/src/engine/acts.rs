@@ -10,6 +10,7 @@ use crate::memory::{Class, NewLeaf, Scope, change, find, leaf};
 use crate::pages::PageKey;
 use crate::render::outside::{self, Acquired, Change, Committed};
 use crate::render::shared;
+use crate::report::evolve::{CandidatesReport, EvolveReport, EvolveUndone, SkillReport, SkillsReport};
 use crate::report::heads::{
     HeadAcquired, HeadCommit, HeadCommitted, HeadDiff, HeadExplained, HeadGranted, HeadHeld, HeadLog, HeadRefused,
     HeadReleased, HeadRestored, HeadShown, HeadsReport,
@@ -19,6 +20,7 @@ use crate::report::scheduled::AcknowledgedReport;
 use crate::report::threads::{SessionSwitched, ThreadChanged, ThreadReport, ThreadsChanged};
 use crate::review;
 use crate::scope::ThreadNo;
+use crate::skill;
 use crate::thread;
 use crate::transcript::read;
 use crate::tree::AssistantHome;
@@ -115,6 +117,42 @@ impl Engine {
             let new = NewLeaf { verified: true, ..NewLeaf::new(class, leaf::scope_of(&old), text) };
             Ok(RememberedReport { items: vec![change::supersede_with(lock, &old, &new)?] })
         })
+    }
+
+    /// Reads sessions that are over, and lets the best of what they show become proposals and memories; `dry_run`: only
+    /// says what it would do.
+    pub fn evolve(&self, dry_run: bool) -> Result<EvolveReport> {
+        self.instance.evolve(&self.agent, &self.actor, dry_run)
+    }
+
+    /// Takes back what evolve wrote and proposed on the last day it did.
+    pub fn undo_evolve(&self) -> Result<EvolveUndone> {
+        self.instance.undo_evolve(&self.agent, &self.actor)
+    }
+
+    /// What sessions were found to show, and what became of it; `all`: also what was decided.
+    pub fn candidates(&self, all: bool) -> Result<CandidatesReport> {
+        self.instance.candidates(&self.agent, all)
+    }
+
+    /// Procedures that recur, as drafts of skills; `all`: also those that were accepted or rejected.
+    pub fn skills(&self, all: bool) -> Result<SkillsReport> {
+        self.instance.skills(&self.agent, all)
+    }
+
+    /// One of them: its draft and its evidence.
+    pub fn skill(&self, name: &str) -> Result<SkillReport> {
+        self.instance.skill(&self.agent, name)
+    }
+
+    /// A person's yes to a skill, with where it is written; an empty list is refused.
+    pub fn accept_skill(&self, name: &str, into: &[skill::Into]) -> Result<SkillReport> {
+        self.instance.decide_skill(&self.agent, &self.actor, name, Some(into))
+    }
+
+    /// A person's no to a skill: it is not drafted again.
+    pub fn reject_skill(&self, name: &str) -> Result<SkillReport> {
+        self.instance.decide_skill(&self.agent, &self.actor, name, None)
     }
 
     /// Calls a thread something else.

@@ -13,6 +13,7 @@ use crate::report::drafts::{DraftProblem, DraftsReport};
 use crate::report::file::FileTextReport;
 use crate::report::home::{AgentsReport, AuditReport, ProjectsReport};
 use crate::report::items::{ArtifactsReport, EntryReport, ProposalsReport};
+use crate::report::judge::{DecayReport, JudgeReport};
 use crate::report::memories::{MemoriesReport, MemoryReport, MemorySearchReport};
 use crate::report::profile::ProfileReport;
 use crate::report::review::{NoticedReport, PendingReport};
@@ -21,6 +22,7 @@ use crate::report::threads::{ThreadDetails, ThreadsReport};
 use crate::report::turns::{QuarantineReport, SessionTurnsReport, SetAsideReport, ShownTurn, TurnsReport};
 use crate::scope::{QuarantineId, TurnId};
 use crate::transcript::read::{self, TurnPlace};
+use crate::transcript::workspaces;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Kind, State};
 
@@ -48,6 +50,16 @@ impl Engine {
             let entry = at.read(|tx| find::named(tx, at.agent_no, name, within))?;
             FileTextReport::of_memory(at, &entry, self.now()).map(Some)
         })
+    }
+
+    /// How important each category of messages is and what was learned of it; of a turn, what the judge said of its chunk.
+    pub fn explain_judge(&self, turn: Option<TurnId>) -> Result<JudgeReport> {
+        self.instance.explain_judge(&self.agent, &self.actor, turn)
+    }
+
+    /// Which vectors of old chunks of little importance would go by the policy of the settings, and why.
+    pub fn explain_decay(&self) -> Result<DecayReport> {
+        self.instance.explain_decay(&self.agent, &self.actor)
     }
 
     /// What is remembered, pinned first, then newest first.
@@ -140,13 +152,13 @@ impl Engine {
 
     /// The agents of the home.
     pub fn agents(&self) -> Result<AgentsReport> {
-        Ok(AgentsReport { agents: self.read(read::agents)?, default: self.agent.to_string() })
+        Ok(AgentsReport { agents: self.read(workspaces::agents)?, default: self.agent.to_string() })
     }
 
     /// The agent's projects, the one last worked in first.
     pub fn projects(&self) -> Result<ProjectsReport> {
         let agent_no = self.agent_no()?;
-        Ok(ProjectsReport { workspaces: self.read(|tx| read::workspaces(tx, agent_no))? })
+        Ok(ProjectsReport { workspaces: self.read(|tx| workspaces::workspaces(tx, agent_no))? })
     }
 
     /// Who changed what, newest first; `before`: only rows before that number.

@@ -25,6 +25,10 @@ pub const NEXT_INDEX_DB: RelPath = RelPath::literal("state/index-next.db");
 pub const BACKUPS: RelPath = RelPath::literal("state/backups");
 /// Temporary files that exist only while a command runs.
 pub const SCRATCH: RelPath = RelPath::literal("state/scratch");
+/// Where programs run that are asked as language models. Empty, and stays so.
+pub const MODEL: RelPath = RelPath::literal("state/model");
+/// The key of the language model, where it is not in the environment.
+pub const MODEL_KEY: RelPath = RelPath::literal("state/model.key");
 /// Payloads a hook could not store; the next process that opens the home stores them.
 pub const SPOOL: RelPath = RelPath::literal("spool");
 /// Socket and locks.
@@ -50,7 +54,7 @@ pub fn runtime(agent: &AgentId) -> RelPath {
 }
 
 /// The folders every home has, parents first. None of them may be a symlink.
-pub const DIRECTORIES: &[RelPath] = &[STATE, BACKUPS, SCRATCH, SPOOL, RUN, LOGS, WORKSPACES];
+pub const DIRECTORIES: &[RelPath] = &[STATE, BACKUPS, SCRATCH, MODEL, SPOOL, RUN, LOGS, WORKSPACES];
 
 /// The suffix of lock files under `run/`.
 pub const LOCK_SUFFIX: &str = ".lock";

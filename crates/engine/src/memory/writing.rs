@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::home::RelPath;
 use crate::ledger::Write;
 use crate::scope::TombstoneNo;
-use crate::title::wordless;
+use crate::title::{flush_id, wordless};
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step};
@@ -239,6 +239,11 @@ impl<'d> Writing<'d> {
 
     /// Performs the act. `also` makes further changes to the ledger, in the same transaction.
     pub fn perform<T>(self, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
+        self.perform_as(&flush_id(), also)
+    }
+
+    /// [`Writing::perform`] under an id the caller made with [`flush_id`].
+    pub fn perform_as<T>(self, id: &str, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
         let Writing { lock, act, creates, edits, lifted, items, .. } = self;
         let mut steps: Vec<Step> = Vec::new();
         for (path, doc) in creates {
@@ -251,7 +256,7 @@ impl<'d> Writing<'d> {
         let mut act = act.note("items", items);
         // New memories are written before the other steps of the act.
         act.steps.splice(0..0, steps);
-        lock.perform(act, |tx| {
+        lock.perform_as(id, act, |tx| {
             tombstone::lift(tx, lock.at.agent_no, &lifted)?;
             also(tx)
         })

@@ -37,6 +37,8 @@ pub mod why;
 
 pub(crate) use page::{flat, line, minute};
 pub(crate) use scoping::scope_of;
+use std::collections::BTreeMap;
+
 use serde_json::json;
 pub(crate) use session::Standing as SessionStanding;
 pub(crate) use thread::render as thread_page;
@@ -45,6 +47,7 @@ use crate::document::{Document, RegionFault};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::RelPath;
 use crate::pages::{self, Happened, PageKey, lease};
+use crate::scope::SessionNo;
 use crate::tree::revise::{Now, Patience, Revised};
 use crate::tree::{AssistantHome, TreeLock, file_table};
 
@@ -68,6 +71,10 @@ pub enum Occasion {
     /// because adopting a tree changes no byte of it.
     Look,
 }
+
+/// The sessions of a project whose own page is made, by the newest session: an import brings thousands, which nobody
+/// resumes. A session that has its page keeps it.
+const SESSION_PAGES: usize = 64;
 
 /// Renders every page marked dirty. A failure is audited as `continuity.refresh_failed`, and the page stays marked.
 pub fn refresh(at: &AssistantHome, occasion: Occasion) -> Result<Refreshed> {
@@ -97,7 +104,11 @@ pub fn refresh_at(lock: &TreeLock, occasion: Occasion) -> Result<Refreshed> {
     // found in a page marks further pages, so read the marks a second time; the rest is left to the next command.
     for _ in 0..2 {
         scoping::follow(lock.at)?;
-        let marks = dirty(lock.at)?;
+        let (marks, old) = without_old_sessions(dirty(lock.at)?);
+        if !old.is_empty() {
+            pass_over(lock.at, &old)?;
+        }
+        let marks: Vec<(PageKey, Option<i64>)> = marks.into_iter().map(|d| (d.page, d.mark)).collect();
         if marks.is_empty() {
             break;
         }
@@ -145,10 +156,18 @@ pub fn mark_all(at: &AssistantHome) -> Result<()> {
     at.write("head.mark", |tx| pages::mark(tx, at.agent_no, &Happened::AllAsked { workspaces }))
 }
 
-/// The pages out of date, each with the mark it is to be rendered for: marked pages, and pages that depend on the
-/// current day and were rendered on another. A page without a mark is up to date in the ledger, but its newest revision
-/// is not in the file yet or a deferred commit can be applied.
-fn dirty(at: &AssistantHome) -> Result<Vec<(PageKey, Option<i64>)>> {
+/// A page out of date.
+struct Dirty {
+    page: PageKey,
+    /// The mark it is to be rendered for. `None`: it is up to date in the ledger, but its newest revision is not in the
+    /// file yet or a deferred commit can be applied.
+    mark: Option<i64>,
+    /// It was never rendered.
+    is_new: bool,
+}
+
+/// The pages out of date: marked pages, and pages that depend on the current day and were rendered on another.
+fn dirty(at: &AssistantHome) -> Result<Vec<Dirty>> {
     let today = at.day_of(at.ledger.now());
     // Asked for only where a page waits for another program's lease: it reads a file of the system's.
     let now = std::cell::LazyCell::new(|| at.ledger.clock().boot());
@@ -161,14 +180,39 @@ fn dirty(at: &AssistantHome) -> Result<Vec<(PageKey, Option<i64>)>> {
                 let free = lease::live(&pages::shared::state(tx, at.agent_no, page)?, &now).is_none();
                 Ok(free && pages::shared::could_land(tx, at.agent_no, page)?)
             };
+            let is_new = found.rendered_at.is_none();
             if found.marked || old {
-                out.push((found.page, Some(found.mark)));
+                out.push(Dirty { page: found.page, mark: Some(found.mark), is_new });
             } else if found.behind || (found.waiting && lands(&found.page)?) {
-                out.push((found.page, None));
+                out.push(Dirty { page: found.page, mark: None, is_new });
             }
         }
         Ok(out)
     })
+}
+
+/// The pages to be rendered, and those of sessions that get none: of the new ones of a project, all but the
+/// [`SESSION_PAGES`] newest.
+fn without_old_sessions(dirty: Vec<Dirty>) -> (Vec<Dirty>, Vec<(PageKey, Option<i64>)>) {
+    let mut new: BTreeMap<String, Vec<SessionNo>> = BTreeMap::new();
+    for found in dirty.iter().filter(|d| d.is_new) {
+        if let PageKey::Session(workspace, no, _) = &found.page {
+            new.entry(workspace.clone()).or_default().push(*no);
+        }
+    }
+    let mut oldest: BTreeMap<String, SessionNo> = BTreeMap::new();
+    for (workspace, mut sessions) in new {
+        if sessions.len() > SESSION_PAGES {
+            sessions.sort_unstable_by(|a, b| b.cmp(a));
+            oldest.insert(workspace, sessions[SESSION_PAGES - 1]);
+        }
+    }
+    let is_old = |d: &Dirty| match &d.page {
+        PageKey::Session(workspace, no, _) => d.is_new && oldest.get(workspace).is_some_and(|oldest| no < oldest),
+        _ => false,
+    };
+    let (old, rest): (Vec<Dirty>, Vec<Dirty>) = dirty.into_iter().partition(is_old);
+    (rest, old.into_iter().map(|d| (d.page, d.mark)).collect())
 }
 
 /// A page that was published.
@@ -201,7 +245,7 @@ fn one(
         return Ok(None);
     }
     if own.is_none() && occasion == Occasion::Look && is_adopted(at, head, &path)? {
-        return pass_over(at, head, mark).map(|()| None);
+        return pass_over(at, &[(head.clone(), mark)]).map(|()| None);
     }
     // Process a person's edits to the block first: they may remove lines from what is rendered next.
     let processed = edits::process(lock, head, last.as_deref())?;
@@ -243,7 +287,7 @@ fn one(
             now
         }
         Revised::Unchanged(now) => now,
-        Revised::LeftAlone if skipped => return pass_over(at, head, mark).map(|()| None),
+        Revised::LeftAlone if skipped => return pass_over(at, &[(head.clone(), mark)]).map(|()| None),
         // A page that was not written stays marked; a later refresh renders it.
         Revised::LeftAlone | Revised::Deferred { .. } => {
             out.deferred.push(path);
@@ -268,11 +312,18 @@ fn is_adopted(at: &AssistantHome, head: &PageKey, path: &RelPath) -> Result<bool
     }
 }
 
-/// Clears the mark of an adopted page that has no block: it gets one only when a change is requested.
-fn pass_over(at: &AssistantHome, head: &PageKey, mark: Option<i64>) -> Result<()> {
+/// Clears the marks of pages that are not made: those of an adopted tree that have no block, which they get only when a
+/// change is requested, and those of old sessions.
+fn pass_over(at: &AssistantHome, passed: &[(PageKey, Option<i64>)]) -> Result<()> {
     at.write("head.pass_over", |tx| {
-        pages::pass_over(tx, at.agent_no, head, mark)?;
-        tx.note("head", head.to_string());
+        for (head, mark) in passed {
+            pages::pass_over(tx, at.agent_no, head, *mark)?;
+        }
+        // Their number is enough where an import brings thousands.
+        match passed {
+            [(head, _)] => tx.note("head", head.to_string()),
+            many => tx.note("heads", many.len()),
+        }
         Ok(())
     })
 }

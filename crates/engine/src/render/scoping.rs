@@ -182,7 +182,9 @@ impl Owed {
 
     /// Whether a distilled item with these words is the same item.
     pub fn is(&self, item: &Item, words: &similarity::ItemWords) -> bool {
-        item.file.as_deref() == Some(self.id()) || similarity::same(self.words(), words)
+        item.file.as_deref() == Some(self.id())
+            || similarity::same(self.words(), words)
+            || similarity::details(&item.text, self.words())
     }
 
     pub fn words(&self) -> &similarity::ItemWords {

@@ -301,9 +301,12 @@ pub(super) fn valid_items(
     Ok((d, open.into_iter().map(|(_, item)| item).collect()))
 }
 
-/// Whether two items are about one matter: nearly the same words, or one says the other again in the same turn.
+/// Whether two items are about one matter: nearly the same words, one says more about what the other names, or one says
+/// the other again in the same turn.
 pub(super) fn is_same(a: &Item, a_words: &similarity::ItemWords, b: &Item, b_words: &similarity::ItemWords) -> bool {
     similarity::same(a_words, b_words)
+        || similarity::details(&a.text, b_words)
+        || similarity::details(&b.text, a_words)
         || (a.turns.iter().any(|turn| b.turns.contains(turn))
             && (similarity::covers(a_words, b_words) && similarity::covers(b_words, a_words)))
 }

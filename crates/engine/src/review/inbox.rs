@@ -88,6 +88,8 @@ pub struct Waiting {
     pub path: Option<String>,
     /// What a yes would take the place of.
     pub replaces: Vec<Older>,
+    /// What was said or shown, each with its turn, where the proposer told it.
+    pub evidence: Vec<String>,
     /// Why a yes would be refused as it stands.
     pub problem: Option<String>,
     /// Another version is another decision.
@@ -182,6 +184,7 @@ fn of_pair(pair: Pair) -> Waiting {
         confidence: None,
         path: Some(pair.new.path.as_str().to_owned()),
         replaces: vec![Older { id: pair.old.item.unwrap_or_default(), text: pair.old_text }],
+        evidence: Vec::new(),
         problem: None,
         version: String::new(),
     };
@@ -218,6 +221,7 @@ fn of_notice(at: &AssistantHome, known: &CurrentMemories, notice: pending::Pendi
         confidence: Some(notice.confidence),
         path: None,
         replaces,
+        evidence: Vec::new(),
         problem: None,
         version: String::new(),
     };
@@ -233,6 +237,10 @@ fn of_proposal(at: &AssistantHome, known: &CurrentMemories, entry: &Entry) -> Re
         Ok((found, place)) => {
             for text in &proposed.entries {
                 replaces.extend(older(known.contradicted(&place, "", text)));
+            }
+            if let ([text], Some(subject)) = (&proposed.entries[..], entry.field("subject")) {
+                let about = older(known.about(found, &place, subject, text)).into_iter();
+                replaces.extend(about.filter(|o| !replaces.contains(o)).collect::<Vec<_>>());
             }
             (class, scope) = (found.name().to_owned(), place.to_string());
         }
@@ -258,6 +266,7 @@ fn of_proposal(at: &AssistantHome, known: &CurrentMemories, entry: &Entry) -> Re
         confidence: proposed.confidence,
         path: Some(entry.path.as_str().to_owned()),
         replaces,
+        evidence: super::listed(entry, proposal::EVIDENCE).iter().map(clean).collect(),
         problem,
         version: String::new(),
     };
@@ -278,6 +287,7 @@ fn of_kept(kept: kept_aside::KeptAside) -> Waiting {
         confidence: None,
         path: Some(kept.path),
         replaces: Vec::new(),
+        evidence: Vec::new(),
         problem: None,
         version: String::new(),
         id: kept.id,

@@ -11,8 +11,8 @@ use super::contradiction::Statement;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
-use crate::memory::{Added, Outcome, Scope, Writing, change, leaf};
-use crate::title::wordless;
+use crate::memory::{Added, Class, Outcome, Scope, Writing, change, leaf};
+use crate::title::{TitleKey, wordless};
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step};
 use crate::tree::{AssistantHome, TreeLock};
@@ -147,6 +147,18 @@ impl CurrentMemories {
         let said = statements(title, text);
         let here = self.0.iter().filter(|c| !said.is_empty() && leaf::scope_of(&c.entry) == *scope);
         here.filter(|c| contradict(&c.said, &said)).map(|c| (c.entry.clone(), c.text.clone())).collect()
+    }
+
+    /// Those of a class and scope with this subject and another text, which a new memory about it takes the place of.
+    pub fn about(&self, class: Class, scope: &Scope, subject: &str, text: &str) -> Vec<(Entry, String)> {
+        let Ok(subject) = TitleKey::of(subject) else { return Vec::new() };
+        let same = |c: &&Current| {
+            leaf::class_of(&c.entry) == Some(class)
+                && leaf::scope_of(&c.entry) == *scope
+                && c.entry.field("subject") == Some(subject.as_str())
+                && c.text.trim() != text.trim()
+        };
+        self.0.iter().filter(same).map(|c| (c.entry.clone(), c.text.clone())).collect()
     }
 }
 

@@ -56,6 +56,10 @@ numbers! {
     RunNo
     /// A thread (table `threads`); stands for an agent and a [`ThreadKey`](super::ThreadKey).
     ThreadNo
+    /// A candidate of evolve (table `candidates`).
+    CandidateNo
+    /// A pass of evolve (table `evolve_runs`).
+    EvolveRunNo
     /// A project (table `workspaces`).
     WorkspaceNo
     /// A file or database that is read (table `sources`).

@@ -474,7 +474,7 @@ pub(crate) fn forget(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?
         .execute(params![agent_no, path])?;
     tx.prepare_cached(
-        "UPDATE catalogue SET path = 'forgotten/' || file_no || '.md', item = NULL, title = '', class = NULL, fields = '{}',
+        "UPDATE catalogue SET path = 'forgotten/' || file_no || '.md', item = NULL, title = '', class = NULL, scope = NULL, fields = '{}',
                 problem = NULL, digest = zeroblob(32), published = NULL, size = 0,
                 change_no = (SELECT max(change_no) + 1 FROM catalogue WHERE agent_no = ?1)
          WHERE agent_no = ?1 AND path = ?2 AND state = 'gone'",

@@ -38,8 +38,14 @@ pub fn broken(home: &Home, tx: &Read) -> Result<Option<String>> {
         .prepare_cached("SELECT lower(hex(hash)) FROM audit WHERE audit_no = ?1")?
         .query_row([no], |r| r.get(0))
         .optional()?;
+    // Forgetting a name rewrites rows that have it, and says from which one on the chain is another.
+    let rechained = tx
+        .prepare_cached(
+            "SELECT 1 FROM audit WHERE audit_no > ?1 AND action = 'transcript.forget' AND detail ->> 'rechained_from' <= ?1",
+        )?
+        .exists([no])?;
     Ok(match found {
-        Some(found) if found == hash => None,
+        Some(found) if found == hash || rechained => None,
         Some(_) => Some(format!("row {no} is not the one noted in {}", layout::AUDIT_HEAD)),
         None => {
             let last: i64 = tx.query_row("SELECT coalesce(max(audit_no), 0) FROM audit", [], |r| r.get(0))?;

@@ -11,7 +11,7 @@ use super::Report;
 use crate::error::Result;
 use crate::ledger::{Read, blocks};
 use crate::lineage::distillate::Distillate;
-use crate::lineage::{Kind, digest_of};
+use crate::lineage::{Kind, digest_of, model_summary};
 use crate::scope::{AgentNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use crate::tokens::tokens;
 
@@ -241,7 +241,29 @@ fn nodes(tx: &Read, report: &mut Report) -> Result<HashMap<NodeId, Seen>> {
         };
         all.insert(no, seen);
     }
+    told_by_models(tx, &mut all, report)?;
     Ok(all)
+}
+
+/// What language models made of nodes: as it was stored, no longer than what it summarises, of turns that are there.
+fn told_by_models(tx: &Read, nodes: &mut HashMap<NodeId, Seen>, report: &mut Report) -> Result<()> {
+    for told in model_summary::all(tx, None)? {
+        let no = told.node;
+        if digest_of(&told.key, told.kind, told.turns, &told.summary, &told.distillate) != told.digest {
+            damaged(report, no, "what a model made of it is not what was stored");
+            continue;
+        }
+        let counted = tokens(&told.summary) as u64;
+        if counted != told.summary_tokens || counted > told.source_tokens {
+            damaged(report, no, format!("a model's summary of it has {counted} tokens, which is not what was stored"));
+        }
+        match (serde_json::from_slice::<Distillate>(&told.distillate), nodes.get_mut(&no)) {
+            (Ok(distillate), Some(node)) if node.stands => node.items.extend(distillate.turns()),
+            (Ok(_), _) => damaged(report, no, "it was forgotten and a model's words of it are still there"),
+            (Err(e), _) => damaged(report, no, format!("what a model made of it cannot be read: {e}")),
+        }
+    }
+    Ok(())
 }
 
 #[derive(Default)]

@@ -24,7 +24,7 @@ use crate::ledger::{Ledger, Read};
 use crate::program::Program;
 use crate::scope::{BlockNo, LaneNo, RecordNo, SessionKey, SessionNo, SourceNo, StreamNo, TurnId};
 use crate::source::file::MAX_LINE;
-use crate::source::foreign;
+use crate::source::{foreign, private};
 use crate::transcript::prepare::OriginForm;
 use crate::transcript::{kind_from_code, kind_name, role_from_code, role_name};
 
@@ -220,6 +220,9 @@ impl Check<'_> {
         row: bool,
         report: &mut Report,
     ) -> Result<()> {
+        let mut decoded = decoded.clone();
+        private::shorten_all(&mut decoded);
+        let decoded = &decoded;
         let stored = self.stored(record.no)?;
         for turn in &stored {
             let mut meant = decoded.turns.iter().enumerate();
@@ -374,7 +377,10 @@ fn is_entry(stored: &str, meant: &NewTurn, position: i64, index: usize) -> bool 
 fn has_string(json: &[u8], wanted: &[u8]) -> bool {
     fn in_value(value: &serde_json::Value, wanted: &str) -> bool {
         match value {
-            serde_json::Value::String(text) => text == wanted || text.trim() == wanted.trim(),
+            serde_json::Value::String(text) => {
+                let text = private::shorten(text);
+                text == wanted || text.trim() == wanted.trim()
+            }
             serde_json::Value::Array(items) => {
                 items.iter().any(|item| in_value(item, wanted)) || {
                     // Blocks of text are joined to one.
