@@ -315,3 +315,26 @@ fn the_words_themselves_are_told_where_they_answer_and_nothing_says_it_already()
     let deep = told.ask_as(None, "who gets the key from Maier?", true);
     assert!(deep.dropped.iter().any(|d| d.why == format!("all of it stands in {leaf}")), "{deep:?}");
 }
+
+#[test]
+fn a_sentence_of_a_turn_is_not_told_again_by_the_summary_above_it() {
+    let story = Story::new();
+    let roof = "The roof was mended by Maier in spring. He left his blue ladder behind it.";
+    story.said("one", &[user(roof, NOON - 90 * MINUTE), answer("I put the ladder away.", NOON - 89 * MINUTE)]);
+    let more = "The roof was mended by Maier in spring. Decided: the roof was mended by Maier in spring. The bill of \
+                the roof is not paid yet.";
+    story.summed_up("one", &[Kind::Session], more, &Distillate::default());
+    let chimney = "The chimney was swept by Huber in June. His brush is red.";
+    story.said("two", &[user(chimney, NOON - 80 * MINUTE), answer("I noted the brush.", NOON - 79 * MINUTE)]);
+    let same = "Decided: the chimney was swept by Huber in June.";
+    let nodes = story.summed_up("two", &[Kind::Session], same, &Distillate::default());
+    let mut told = Told::new(story, Some(Kin::new()));
+    let found = told.ask(None, "which roof was mended, and what of its bill?");
+    let (all, bill) = (texts(&found), "The bill of the roof is not paid yet.");
+    assert!(all.contains(&roof) && all.contains(&bill), "{found:?}");
+    // Nothing is left of a summary that says what the turn says.
+    let found = told.ask(None, "which chimney was swept, and by which sweep?");
+    assert_eq!(texts(&found).iter().filter(|text| text.contains("swept")).collect::<Vec<_>>(), [&chimney], "{found:?}");
+    let whys: Vec<&str> = nodes.iter().map(|node| why(&found, &node.to_string())).collect();
+    assert!(whys.iter().any(|why| why.starts_with("says what t")), "{whys:?}");
+}

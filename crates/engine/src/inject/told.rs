@@ -67,7 +67,8 @@ pub(super) struct Line {
 impl Line {
     pub fn of(text: &str) -> Line {
         let core = core(text);
-        let each = sentences::split(core, SENTENCE).into_iter().map(|range| Line::plain(unlabelled(&core[range])));
+        let each =
+            sentences::split(core, SENTENCE).into_iter().map(|range| Line::plain(sentences::unlabelled(&core[range])));
         let sentences = each.filter(|sentence| sentence.len() > 1).collect();
         Line { refs: references(text), sentences, ..Line::plain(core) }
     }
@@ -200,14 +201,6 @@ impl Told {
             && similarity::shared(&line.numbers, &all) == line.numbers.len()
             && similarity::shared(&line.words, &all) * 10 >= line.words.len() * 8;
         (more && enough).then_some(*source)
-    }
-}
-
-/// A sentence without the label a summary puts before it: `Open: sign the offer`.
-fn unlabelled(sentence: &str) -> &str {
-    match sentence.split_once(": ") {
-        Some((label, rest)) if label.len() <= 12 && label.bytes().all(|b| b.is_ascii_alphabetic()) => rest,
-        _ => sentence,
     }
 }
 

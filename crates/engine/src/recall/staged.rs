@@ -8,6 +8,7 @@ use super::live::Live;
 use super::named::{Named, named};
 use super::query::{Query, Term, understand_naming};
 use super::recalled::{Dropped, Item, Recalled, Stage};
+use super::said_once::say_once;
 use super::search::Legs;
 use super::snippet::{self, MATCH_END, MATCH_START};
 use super::terms::needles;
@@ -185,6 +186,9 @@ pub fn recall(
     }
     for extra in out.items.split_off(out.items.len().min(question.most)) {
         out.dropped.push(Dropped { id: extra.id, why: too_many(question.most) });
+    }
+    if !question.deep {
+        say_once(&mut out.items, &withheld, &mut out.dropped);
     }
     Ok(out)
 }

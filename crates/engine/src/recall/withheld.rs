@@ -135,6 +135,11 @@ impl<'l> Withheld<'l> {
         !self.for_prompt || most as usize >= self.asked.len().min(2)
     }
 
+    /// Whether a text has a word of the question; without words, every text answers.
+    pub fn is_asked_for_in(&self, text: &str) -> bool {
+        self.asked.is_empty() || self.words_in(text) != 0
+    }
+
     /// The words of the question in a text.
     fn words_in(&self, text: &str) -> u64 {
         let text = format!(" {} ", letters(text).trim());

@@ -44,6 +44,14 @@ pub fn split(text: &str, longest: usize) -> Vec<Range<usize>> {
     found
 }
 
+/// A sentence without the label a summary puts before it: `Open: sign the offer`.
+pub fn unlabelled(sentence: &str) -> &str {
+    match sentence.split_once(": ") {
+        Some((label, rest)) if label.len() <= 12 && label.bytes().all(|b| b.is_ascii_alphabetic()) => rest,
+        _ => sentence,
+    }
+}
+
 /// The end of the sentence, if the mark at `at` ends one.
 fn stop(text: &str, start: usize, at: usize, c: char, whole: &[Range<usize>]) -> Option<usize> {
     let end = at + c.len_utf8();
