@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use heirloom_testkit::run;
 use serde_json::json;
 
-use crate::world::{World, claude_line};
+use crate::world::{HEIRLOOM, World, claude_line};
 
 /// A colour, a clipboard write, a window title, a bell, a carriage return, a C1 introducer, an override of direction, an
 /// isolate, an invisible tag.
@@ -111,4 +112,38 @@ fn nothing_that_was_said_reaches_the_terminal_as_a_command() {
     // What is asked for as bytes is given as bytes.
     let raw = world.bytes(&["show", "--raw", &turn]);
     assert_eq!(String::from_utf8(raw).unwrap().trim_end(), line.to_string());
+}
+
+/// Long work draws a bar on a terminal, takes it away when it is done, and draws none where nobody looks.
+#[test]
+fn progress_shows_on_a_terminal() {
+    if !std::path::Path::new("/usr/bin/script").exists() {
+        println!("skipped: there is no script(1) to be a terminal");
+        return;
+    }
+    let world = World::new();
+    // Fewer turns are indexed before anybody has read a bar.
+    let line =
+        |n: usize| json!({"session": format!("s{}", n % 20), "text": format!("heron {n} ").repeat(20)}).to_string();
+    let file = world.test.folder("in").join("many.jsonl");
+    fs::write(&file, (0..6000).map(line).collect::<Vec<_>>().join("\n") + "\n").unwrap();
+    let out = world.test.folder("out").join("s1.jsonl");
+    let (file, out) = (file.to_str().unwrap(), out.to_str().unwrap());
+    let commands = [
+        ("Importing", vec!["import", "--format", "turns", file]),
+        ("Indexing", vec!["reindex"]),
+        ("Verifying", vec!["verify"]),
+        ("Exporting", vec!["export", "--source", file, "--out", out]),
+    ];
+    for (name, args) in commands {
+        let words: Vec<String> = args.iter().map(|word| format!("'{word}'")).collect();
+        let mut command = world.test.command("/usr/bin/script");
+        command.args(["-qec", &format!("'{HEIRLOOM}' {}", words.join(" ")), "/dev/null"]).env("TERM", "xterm");
+        let shown = run(command, b"");
+        assert_eq!(shown.status, Some(0), "{}", shown.stdout);
+        let bar = shown.stdout.rfind(name).unwrap_or_else(|| panic!("{args:?} shows no {name}: {:?}", shown.stdout));
+        assert!(shown.stdout[bar..].contains("\u{1b}[2K"), "{args:?} leaves its bar: {:?}", shown.stdout);
+        let piped = world.run(&args);
+        assert!(!piped.stderr.contains(name) && !piped.stdout.contains('█'), "{args:?}: {piped:?}");
+    }
 }

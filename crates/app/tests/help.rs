@@ -211,6 +211,7 @@ fn every_command_speaks_json_when_asked_to() {
         &["model", "use", "ollama", "--model", "small", "--yes"],
         &["model", "off"],
         &["work", "--drain"],
+        &["completions", "fish"],
         &["evolve", "--dry-run"],
         &["evolve"],
         &["evolve", "list"],
@@ -294,4 +295,18 @@ fn a_reader_that_goes_away_is_no_error() {
         let status = child.wait().unwrap();
         assert_eq!((status.code(), complaints.as_str()), (Some(0), ""), "{args:?}");
     }
+}
+
+#[test]
+fn shells_are_told_every_command() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = world.says(0, &["completions", shell]);
+        for (name, _) in commands(&world.says(0, &["--help"])) {
+            assert!(script.contains(&name), "{shell} is not told of {name}");
+        }
+        assert!(script.contains("workspace") && script.contains("json"), "{shell}");
+    }
+    let out = world.run(&["completions", "tcsh"]);
+    assert_eq!(out.status, Some(2), "{out:?}");
 }

@@ -131,6 +131,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("model status", &["model", "status"]),
     ("model test", &[]),
     ("model off", &["model", "off"]),
+    ("completions", &["completions", "fish"]),
     ("work", &["work", "--drain"]),
     ("serve", &[]),
     ("service install", &[]),

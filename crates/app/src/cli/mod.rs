@@ -7,6 +7,7 @@ mod audit;
 mod backup;
 mod channel;
 mod compact;
+mod completions;
 mod connect;
 mod context;
 mod disconnect;
@@ -164,6 +165,7 @@ enum Command {
     Embed(embed::Args),
     Model(model::Args),
     Work(work::Args),
+    Completions(completions::Args),
 }
 
 /// Runs the command.
@@ -218,6 +220,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Embed(args) => embed::run(global, args),
         Command::Model(args) => model::run(global, args),
         Command::Work(args) => work::run(global, args),
+        Command::Completions(args) => completions::run(global, args),
     }
 }
 
