@@ -40,6 +40,7 @@ mod mutated;
 mod noticed;
 mod once;
 mod pages;
+mod pages_of_a_day;
 mod private;
 mod programs;
 mod real;

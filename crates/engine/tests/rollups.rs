@@ -69,10 +69,12 @@ fn a_week_is_told_thread_by_thread() {
         format!(
             "3 sessions · 2 threads · 4 turns · little\n\n\
              ## api\n2 sessions · 3 turns · little · `project/api--{key}`\n\
+             - Began: Move the orders to the new table [{asked}]\n\
+             - Settled: Choose a table for invoices [{asked}]\n\
+             - Decided: Invoices get a table of their own [{which}]\n\
              - Finished: Orders moved [{moved}]\n\
              - Finished: Chose a table for invoices [{which}]\n\
-             - Decided: Invoices get a table of their own [{which}]\n\
-             - Still open: Write the changelog [l:write-the-changelog-272cdd]\n\n\
+             - Open at the end: 1 [l:write-the-changelog-272cdd]\n\n\
              ## Buy milk\n1 session · 1 turn · little · `session/little:c`\n"
         )
     );
@@ -263,6 +265,62 @@ fn names_of_periods_read_back_and_nothing_else_does() {
     }
 }
 
+/// Two sittings with a matter: the month tells what they changed, not what each list held.
+#[test]
+fn a_month_says_what_changed() {
+    let story = Story::new();
+    let api = story.project("api");
+    story.said("a", &[within(&api), user("Move the orders", NOON - 10 * DAY), answer("Moved some", NOON - 10 * DAY)]);
+    story.said("b", &[within(&api), user("Go on with the orders", NOON - DAY), answer("All moved", NOON - DAY)]);
+    let (asked, some) = (story.turn("a", "Move the orders"), story.turn("a", "Moved some"));
+    let (on, all) = (story.turn("b", "Go on with the orders"), story.turn("b", "All moved"));
+    let a = Distillate {
+        goal: Some(item("Move the orders to the new table", asked)),
+        decisions: vec![item("We use Redis for the queue of orders", asked)],
+        done: vec![item("Created the new table", some), item("Moved the orders of last year", some)],
+        open_loops: vec![item("Move the orders of this year", some), item("Write the changelog", asked)],
+        ..Distillate::default()
+    };
+    let b = Distillate {
+        goal: Some(item("Move the orders to the new table → Go on with the orders", on)),
+        decisions: vec![item("No longer Redis: we use Postgres for the queue of orders", on)],
+        done: vec![item("Moved the orders of this year", all)],
+        open_loops: vec![item("Drop the old table", all)],
+        ..Distillate::default()
+    };
+    story.summed_up("a", &[Kind::Session], "Some.", &a);
+    story.summed_up("b", &[Kind::Session], "All.", &b);
+    story.refresh();
+    let month = story.block(MONTH);
+    let lines: Vec<&str> = month.lines().filter(|l| l.starts_with("- ")).collect();
+    assert_eq!(
+        lines[..5],
+        [
+            format!("- Began: Move the orders to the new table [{asked}]"),
+            format!("- Settled: Move the orders of this year [{some}]"),
+            format!(
+                "- Decided: No longer Redis: we use Postgres for the queue of orders \
+                 (replaces: We use Redis for the queue of orders) [{on}]"
+            ),
+            format!("- Finished: Created the new table [{some}]"),
+            format!("- Finished: Moved the orders of this year [{all}]"),
+        ],
+        "{month}"
+    );
+    assert!(lines[5].starts_with("- Open at the end: 2, 1 of them new [l:drop-the-old-table-"), "{month}");
+    assert!(lines[5].ends_with(" [l:write-the-changelog-272cdd]"), "{month}");
+}
+
+#[test]
+fn a_day_long_ago_has_its_note() {
+    let story = Story::new();
+    story.said("old", &[user("Words of long ago", NOON - 400 * DAY)]);
+    story.refresh();
+    let note = "continuity/daily/2025/10/2025-10-17.md";
+    assert!(story.files("continuity/daily/").contains(&note.to_owned()), "{:?}", story.files("continuity/daily/"));
+    assert!(story.block(note).contains("Words of long ago"));
+}
+
 #[test]
 fn a_month_with_too_much_in_it_stays_a_page_and_starves_nobody() {
     let story = Story::new();
@@ -294,7 +352,7 @@ fn a_month_with_too_much_in_it_stays_a_page_and_starves_nobody() {
         text.ends_with(&format!("\n- … and {} threads more: `heirloom thread list`\n", 12 - heads.len())),
         "{text}"
     );
-    for word in ["Finished", "Decided", "Still open"] {
+    for word in ["Finished", "Decided", "Open at the end"] {
         assert!(text.matches(&format!("- {word}: ")).count() >= heads.len() - 1, "{word}: {text}");
     }
 }

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
+use super::deterministic::{REPLACES, is_replaced, replacing, retracts};
 use crate::lineage::distillate::{Distillate, Item, TouchedFile};
 use crate::text::patterns::phrases;
 use crate::text::similarity::{ItemWords, covers, same, words};
@@ -64,7 +65,7 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
         in_progress: joined(words, older.in_progress.iter().filter(open), &newer.in_progress),
         blocked: joined(words, older.blocked.iter().filter(open), &newer.blocked),
         fixed: joined(words, older.fixed.iter(), &newer.fixed),
-        decisions: joined(words, older.decisions.iter(), &newer.decisions),
+        decisions: decided(words, older, newer),
         open_loops: joined(words, older.open_loops.iter().filter(open), &newer.open_loops),
         // Earlier next steps were taken or replaced.
         next_steps: if newer.is_empty() || (newer.next_steps.is_empty() && newer.goal.is_none()) {
@@ -104,6 +105,24 @@ fn joined<'i>(words: WordsOf, older: impl Iterator<Item = &'i Item>, newer: &'i 
     }
     let over = out.len().saturating_sub(MOST);
     out.into_iter().skip(over).map(|(_, item)| item).collect()
+}
+
+/// The decisions. One that a newer one takes the place of stands in it: `new (replaces: old)`.
+fn decided(words: WordsOf, older: &Distillate, newer: &Distillate) -> Vec<Item> {
+    let mut before: Vec<Item> = older.decisions.clone();
+    let mut after = newer.decisions.clone();
+    for item in after.iter_mut().filter(|item| !item.text.contains(REPLACES)) {
+        if before.is_empty() || before.iter().any(|b| b.text == item.text) || !retracts(&item.text) {
+            continue;
+        }
+        let reversed = |old: &Item| is_replaced(&old.text, &item.text) && !retracts(&old.text);
+        if let Some(at) = before.iter().rposition(reversed) {
+            let old = before.remove(at);
+            item.turns = merged(&old.turns, &item.turns);
+            item.text = replacing(&item.text, &old.text);
+        }
+    }
+    joined(words, before.iter(), &after)
 }
 
 /// The requirements of the task in hand. Those of a task that is done bind no longer.

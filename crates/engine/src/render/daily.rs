@@ -96,13 +96,13 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined)
     if last <= cursor {
         return Ok(());
     }
-    // An import may bring years of turns. Notes are made for the last month, and for older days only when turns are
-    // added to them.
+    // An import may bring years of turns: every day a session ended on has its note. Failures of the last month are
+    // looked for, and pages of the moment are of the last month.
     let since = now - RECENT_MS;
     let mut moments: Vec<Millis> = column(
         tx,
         &format!(
-            "SELECT last_at FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND session_no IN (
+            "SELECT last_at FROM sessions WHERE agent_no = ?1 AND last_at IS NOT NULL AND session_no IN (
            SELECT session_no FROM turns WHERE turn_no > ?3)
          UNION SELECT f.last_at FROM turn_results f JOIN sessions s USING (session_no)
          WHERE f.status = {RUN_FAILED} AND f.last_at >= ?2 AND s.agent_no = ?1
@@ -209,9 +209,7 @@ fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined)
         let is_recent = recent_enough(now, Some(moment));
         if let Some(day) = at.day_of(moment) {
             days.insert(day);
-            if is_recent || is_made(at, tx, day)? {
-                noted.insert(day);
-            }
+            noted.insert(day);
         }
         if let Some(session) = session.filter(|_| is_recent) {
             sessions.extend(place_of_session(tx, at.agent_no, session)?);

@@ -1,5 +1,5 @@
-//! Weekly and monthly rollups, rendered from the lineage (R6.9): what was worked on in each thread in a week, what a month
-//! finished and decided, and what was still open at the end. A period without closed nodes has no page.
+//! Weekly and monthly rollups, rendered from the lineage (R6.9): what was worked on in each thread in a week, and what a
+//! month changed: begun, settled, decided, finished. A period without closed nodes has no page.
 //!
 //! Weeks are ISO weeks in the operator's time zone, as are months; a week's page lies in the folder of its ISO year.
 
@@ -10,6 +10,7 @@ use jiff::civil::Date;
 use super::page::line;
 use super::runs::Words;
 use crate::clock::Millis;
+use crate::distill::deterministic::JOIN;
 use crate::distill::fold::fold;
 use crate::distill::standing::{give_ids, still_stands};
 use crate::error::{Error, Result};
@@ -19,6 +20,7 @@ use crate::lineage::{Kind, Node, walk};
 use crate::pages::Period;
 use crate::scope::{NodeId, SessionNo, ThreadNo, TurnId};
 use crate::see::See;
+use crate::text::similarity;
 use crate::thread;
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
@@ -156,6 +158,7 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, period: &P
     give_ids(&mut d);
     let is_week = matches!(period, Period::Week(_));
     // A week tells what was worked on, a month what changed.
+    let changed = if is_week { Changed::default() } else { changed(work, &d) };
     let lists: &[(&str, &[Item])] = match is_week {
         true => &[
             ("Goal", d.goal.as_slice()),
@@ -164,7 +167,12 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, period: &P
             ("Done", &d.done),
             ("Blocked", &d.blocked),
         ],
-        false => &[("Finished", &d.done), ("Decided", &d.decisions), ("Still open", &d.open_loops)],
+        false => &[
+            ("Began", &changed.began),
+            ("Settled", &changed.settled),
+            ("Decided", &d.decisions),
+            ("Finished", &changed.finished),
+        ],
     };
     // Take the newest of each list in turn, so that no list starves another; print them list by list, in their fixed
     // order.
@@ -184,11 +192,67 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, period: &P
     for list in kept {
         out.extend(list.into_iter().rev());
     }
-    let sessions = if is_week { session_names(words, work)? } else { String::new() };
+    let sessions = if is_week { session_names(words, work)? } else { open_at_the_end(&d, &changed) };
     if used + tokens(&sessions) <= share {
         out.push_str(&sessions);
     }
     Ok(out)
+}
+
+/// What a month changed in a thread.
+#[derive(Default)]
+struct Changed {
+    /// The matters that were taken up, each once.
+    began: Vec<Item>,
+    /// What was open after an earlier node of the month and is not at its end.
+    settled: Vec<Item>,
+    /// What each session came to: the first thing it did.
+    finished: Vec<Item>,
+    /// How many of the items open at the end were open after the first node already.
+    carried: usize,
+}
+
+/// What the nodes of a month changed, `end` being how things stand after them.
+fn changed(work: &Work, end: &Distillate) -> Changed {
+    let mut out = Changed::default();
+    let open = |d: &Distillate| -> Vec<Item> { d.open_loops.iter().chain(&d.blocked).cloned().collect() };
+    let known = |items: &[Item], item: &Item| items.iter().any(|i| similarity::same_words(&i.text, &item.text));
+    let at_end = open(end);
+    let mut state = Distillate::default();
+    for (n, node) in work.nodes.iter().enumerate() {
+        state = fold(&state, &node.distillate);
+        if let Some(goal) = &node.distillate.goal {
+            let matter = goal.text.split(JOIN).next().unwrap_or(&goal.text);
+            let matter = Item { text: matter.to_owned(), ..goal.clone() };
+            if !known(&out.began, &matter) {
+                out.began.push(matter);
+            }
+        }
+        for item in open(&state) {
+            if !known(&at_end, &item) && !known(&out.settled, &item) {
+                out.settled.push(Item { file: None, ..item });
+            }
+        }
+        let newest = node.distillate.done.last().map(|d| d.turns.last());
+        let first = node.distillate.done.iter().find(|d| Some(d.turns.last()) == newest);
+        out.finished.extend(first.filter(|d| !known(&out.finished, d)).cloned());
+        if n == 0 {
+            out.carried = at_end.iter().filter(|item| known(&open(&state), item)).count();
+        }
+    }
+    out
+}
+
+/// What is open at the end of a month: how much of it, and its ids. The words stand on the pages of its weeks.
+fn open_at_the_end(d: &Distillate, changed: &Changed) -> String {
+    let open: Vec<&Item> = d.open_loops.iter().chain(&d.blocked).collect();
+    if open.is_empty() {
+        return String::new();
+    }
+    let ids: Vec<String> = open.iter().rev().take(2 * ITEMS).map(|item| format!("[{}]", reference(item))).collect();
+    let new = open.len().saturating_sub(changed.carried);
+    let of_them = if new == 0 { String::new() } else { format!(", {new} of them new") };
+    format!("- Open at the end: {}{of_them} {}\n", open.len(), ids.join(" "))
 }
 
 /// The reference of an item: its file, otherwise the turn where it was last said.

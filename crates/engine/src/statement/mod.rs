@@ -144,6 +144,8 @@ pub struct Statement {
     pub range: Range<usize>,
     /// An item of a list.
     pub bullet: bool,
+    /// Whether it begins its line: what follows in the same item says more about it.
+    pub begins_line: bool,
     /// The state of its checkbox, if it has one.
     pub ticked: Option<bool>,
     /// The indentation of its line, in columns.
@@ -160,7 +162,7 @@ pub struct Statement {
     /// To whom something was promised, if it is said.
     pub to: Option<String>,
     /// What the caller of [`read_marked`] looked for.
-    pub marks: u16,
+    pub marks: u32,
     words: usize,
     bag: Bag,
 }
@@ -191,7 +193,7 @@ pub fn read(text: &str, speaker: Speaker, last: bool) -> Vec<Statement> {
 }
 
 /// [`read`], and what `mark` finds in each sentence: in lower case, with its words.
-pub fn read_marked(text: &str, speaker: Speaker, last: bool, mark: impl Fn(&str, &[Word]) -> u16) -> Vec<Statement> {
+pub fn read_marked(text: &str, speaker: Speaker, last: bool, mark: impl Fn(&str, &[Word]) -> u32) -> Vec<Statement> {
     let sentences = place::sentences(text, speaker, last);
     let mut found: Vec<Statement> = Vec::with_capacity(sentences.len());
     for sentence in sentences {
@@ -235,6 +237,7 @@ fn statement(s: Sentence, label: Label, second: Option<Label>, sure: bool) -> St
         standalone: rules::stands_alone(&s, &bag),
         range: s.range,
         bullet: s.bullet,
+        begins_line: s.begins_line,
         ticked: s.ticked,
         level: s.level,
         heading: s.heading.as_deref().map(str::to_owned),

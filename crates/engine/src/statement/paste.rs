@@ -113,6 +113,10 @@ pub fn recorded(text: &str) -> Vec<Range<usize>> {
     for head in lines.iter().filter_map(|line| head(line)) {
         *heads.entry(head).or_default() += 1;
     }
+    // The page of a service tells its states in words that recur: `Update - …`, `Investigating - …`, `Update - …`.
+    let states: Vec<(&str, usize)> = heads.iter().filter(|(h, _)| h.1 == "-").map(|(h, n)| (h.0, *n)).collect();
+    let recur = states.iter().any(|(_, n)| *n > 1) && states.iter().map(|(_, n)| n).sum::<usize>() >= ALIKE;
+    let stated = |head: (&str, &str)| recur && head.1 == "-";
     let ends = prompts.first().zip(prompts.last());
     let (mut at, mut printed) = (0, false);
     let mut found: Vec<Range<usize>> = Vec::new();
@@ -121,7 +125,7 @@ pub fn recorded(text: &str) -> Vec<Range<usize>> {
         at = range.end;
         let between = ends.is_some_and(|(first, last)| (*first..*last).contains(&i));
         printed = ends.is_some_and(|(_, last)| i == *last) || printed && !line.trim().is_empty();
-        let alike = || head(line).is_some_and(|head| heads.get(&head).is_some_and(|n| *n >= ALIKE));
+        let alike = || head(line).is_some_and(|head| heads.get(&head).is_some_and(|n| *n >= ALIKE) || stated(head));
         if between || printed || alike() {
             match found.last_mut() {
                 Some(before) if before.end == range.start => before.end = range.end,
@@ -255,11 +259,52 @@ fn blank(bytes: usize) -> String {
 /// The text without what programs put around a person's words, with nothing visible in its place so that ranges hold: the
 /// prefix of a mode ("/ask "), the mark of an image.
 pub fn unwrapped(text: &str) -> Cow<'_, str> {
+    if let Some(apart) = items_apart(text) {
+        return Cow::Owned(apart);
+    }
     let parted = prompts_apart(text);
     match parted {
         Cow::Borrowed(text) => without_frame(text),
         Cow::Owned(text) => Cow::Owned(without_frame(&text).into_owned()),
     }
+}
+
+/// The fewest items that show that the line breaks between them were lost.
+const GLUED: usize = 3;
+
+/// A list whose line breaks were lost on the way, each item on a line of its own: "GOALS :1. Read the page.2. Find the
+/// dead link.RULES :- No styles.- No forms." What is in place of a break has the same length, so that ranges stay true.
+fn items_apart(text: &str) -> Option<String> {
+    if text.len() < 120 || text.contains('\n') {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    let ends = |at: usize| matches!(bytes[at], b'.' | b':' | b')' | b';');
+    let mut breaks = Vec::new();
+    let mut items = 0;
+    for at in 1..bytes.len().saturating_sub(3) {
+        if !ends(at - 1) {
+            continue;
+        }
+        let digits = bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let numbered = (1..=2).contains(&digits) && bytes[at + digits..].starts_with(b". ");
+        if bytes[at..].starts_with(b"- ") || numbered {
+            items += 1;
+            // The full stop before a number, the hyphen of a bullet.
+            breaks.push(if numbered { at - 1 } else { at });
+        } else if bytes[at - 1] == b'.' && at > 1 && matches!(bytes[at - 2], b')' | b'a'..=b'z') {
+            let mut next = text.get(at..).into_iter().flat_map(str::chars);
+            if next.next().is_some_and(char::is_uppercase) && next.next().is_some_and(char::is_alphabetic) {
+                breaks.push(at - 1);
+            }
+        }
+    }
+    if items < GLUED {
+        return None;
+    }
+    let mut apart = bytes.to_vec();
+    breaks.into_iter().for_each(|at| apart[at] = b'\n');
+    String::from_utf8(apart).ok()
 }
 
 /// A terminal's prompt in the middle of a line, as where something was pasted behind a sentence, begins a line of its own.

@@ -12,7 +12,16 @@ use crate::text::similarity::is_id;
 /// announce a list, or that cannot stand alone, lose.
 pub fn worth(s: &Statement) -> u32 {
     // "I'll rewrite the seed file" tells of nothing done yet.
-    if matches!(s.label, Label::Remark | Label::Done) && Mark::Announcement.is_in(s) {
+    if matches!(s.label, Label::Remark | Label::Done | Label::Finding) && Mark::Announcement.is_in(s) && s.words() < 40
+    {
+        return 0;
+    }
+    // "Ready for the next task" tells where the work stands, not what was done.
+    if Mark::Idle.is_in(s) && s.words() <= 14 {
+        return 0;
+    }
+    // A part of a sentence that an item above begins: "detect missing input,".
+    if s.bullet && s.text.ends_with([',', ';']) {
         return 0;
     }
     let base = match s.label {
@@ -28,7 +37,7 @@ pub fn worth(s: &Statement) -> u32 {
     }
     // "lena — 57.9 (Reach 91.2)" is a measurement.
     let numbers = s.text.split_whitespace().filter(|w| w.bytes().any(|b| b.is_ascii_digit())).count();
-    if s.bullet && !s.sure && numbers > 1 && s.words() < 4 * numbers {
+    if s.bullet && numbers > 1 && s.words() < if s.sure { 3 } else { 4 } * numbers {
         return 0;
     }
     let mut score = base + u32::from(s.sure) * 3;

@@ -64,7 +64,9 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     if last.is_some_and(|l| l.turn == prompt.turn) && !turns.contains(&prompt.turn) {
         return Some(Item { text: line(&first), turns, file: None });
     }
-    if turns.contains(&prompt.turn) || Bag::of(&first).is_like(&Bag::of(text)) {
+    // What was asked before the matter was opened is no newer part of it.
+    let earlier = turns.iter().any(|turn| *turn > prompt.turn);
+    if earlier || turns.contains(&prompt.turn) || Bag::of(&first).is_like(&Bag::of(text)) {
         return Some(Item { text: line(&first), turns, file: None });
     }
     let mut turns = turns;
@@ -91,7 +93,7 @@ fn newest<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> O
     let worked = |p: &Prompt| exchanges.iter().any(|e| e.worked && e.prompt.as_ref().is_some_and(|q| q.turn == p.turn));
     let is = |p: &Prompt| p.surely_commands() || p.purpose == Purpose::Request && p.commands() && worked(p);
     match asks.iter().any(|(p, _)| p.commands()) {
-        true => asks.iter().rfind(|(p, text)| weight(text) >= 4 && is(p)).or(asks.first()),
+        true => asks.iter().rfind(|(p, text)| weight(text) >= 4 && is(p) && !p.is_listed()).or(asks.first()),
         // Of nothing but questions, the newest that stands by itself.
         false => asks.iter().rfind(|(_, text)| weight(text) >= 3).or(asks.first()),
     }

@@ -153,20 +153,10 @@ impl List {
         self.items.retain(|n| !shares(n));
     }
 
-    /// Removes the newest item that a retraction or a change of mind is about: it shares a name, a number, or a third
-    /// of the words.
-    pub fn drop_replaced(&mut self, by: &str) {
-        let (bag, words, names) = (Bag::of(by), vocabulary(by), names(by));
-        let replaced = |n: &Noted| {
-            let old = vocabulary(&n.item.text);
-            let shared = old.iter().filter(|w| words.binary_search(w).is_ok()).count();
-            n.bag.ids.iter().any(|id| bag.ids.binary_search(id).is_ok())
-                || names.iter().any(|name| n.item.text.contains(name))
-                || shared > 1 && 3 * shared >= old.len().min(words.len())
-        };
-        if let Some(at) = self.items.iter().rposition(replaced) {
-            self.items.remove(at);
-        }
+    /// Takes out the newest item that a retraction or a change of mind is about.
+    pub fn take_replaced(&mut self, by: &str) -> Option<Item> {
+        let at = self.items.iter().rposition(|n| is_replaced(&n.item.text, by))?;
+        Some(self.items.remove(at).item)
     }
 
     /// Removes the items that a statement of completed work settles.
@@ -187,6 +177,25 @@ impl List {
         self.bound(self.most);
         self.items.into_iter().map(|n| n.item).collect()
     }
+}
+
+/// Before the words of what an item takes the place of.
+pub const REPLACES: &str = " (replaces: ";
+
+/// A choice with what it takes the place of: `new (replaces: old)`.
+pub fn replacing(new: &str, old: &str) -> String {
+    let own = |text: &str| text.split(REPLACES).next().unwrap_or(text).trim_end_matches(['.', ' ']).to_owned();
+    format!("{}{REPLACES}{})", cut(&own(new), 230), cut(&own(old), 110))
+}
+
+/// Whether a retraction or a change of mind is about an item: it shares a name, a number, or a third of the words.
+pub fn is_replaced(old: &str, by: &str) -> bool {
+    let (of, bag, words) = (Bag::of(old), Bag::of(by), vocabulary(by));
+    let known = vocabulary(old);
+    let shared = known.iter().filter(|w| words.binary_search(w).is_ok()).count();
+    of.ids.iter().any(|id| bag.ids.binary_search(id).is_ok())
+        || names(by).iter().any(|name| old.contains(name))
+        || shared > 1 && 3 * shared >= known.len().min(words.len())
 }
 
 /// Words of a text that are names or numbers: a capital inside a sentence, digits.

@@ -10,7 +10,7 @@ use crate::text::plain::lower;
 use crate::text::words::{self, Word};
 
 /// A set of [`Mark`]s.
-pub type Marks = u16;
+pub type Marks = u32;
 
 /// A list of `phrases.txt`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,10 +43,16 @@ pub enum Mark {
     Mine,
     /// "Missing", "left": of a question, what it asks for; of an answer, what is still to be done.
     Lacking,
+    /// "Put that on the list": the matter is kept for later.
+    Listed,
+    /// "It still doesn't work": what was tried before did not help.
+    StillWrong,
+    /// At the beginning: "All committed", "ready for the next task", which tell of no work.
+    Idle,
 }
 
 /// The marks in the order of the file, each with its name there.
-const NAMES: [(Mark, &str); 15] = [
+const NAMES: [(Mark, &str); 18] = [
     (Mark::Merged, "merged"),
     (Mark::Retraction, "retraction"),
     (Mark::NoFault, "no fault"),
@@ -62,6 +68,9 @@ const NAMES: [(Mark, &str); 15] = [
     (Mark::Awaits, "awaits"),
     (Mark::Mine, "mine"),
     (Mark::Lacking, "lacking"),
+    (Mark::Listed, "listed"),
+    (Mark::StillWrong, "still wrong"),
+    (Mark::Idle, "idle"),
 ];
 
 const FILE: &str = include_str!("phrases.txt");
@@ -78,7 +87,7 @@ impl Mark {
 
     /// Whether it counts at the beginning of a statement only.
     fn begins(self) -> bool {
-        matches!(self, Mark::ToDo | Mark::Promise | Mark::Hypothetical | Mark::Announcement | Mark::Awaits)
+        matches!(self, Mark::ToDo | Mark::Promise | Mark::Hypothetical | Mark::Announcement | Mark::Awaits | Mark::Idle)
     }
 
     /// Whether a statement has it.
@@ -108,6 +117,13 @@ fn marks(low: &str, words: &[Word]) -> Marks {
         found |= Mark::Promise.bit() | Mark::Later.bit();
     }
     found
+}
+
+/// Whether a text takes something back, or puts one thing in place of another.
+pub fn retracts(text: &str) -> bool {
+    let low = lower(text);
+    let words = words::split(&low, words::Marks::Dropped);
+    marks(&low, &words) & Mark::Retraction.bit() != 0
 }
 
 /// The statements of a message, with their marks.

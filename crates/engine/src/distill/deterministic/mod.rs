@@ -20,8 +20,9 @@ mod tests;
 mod told;
 
 use self::exchange::{Exchange, exchanges};
-pub use self::list::JOIN;
+pub use self::list::{JOIN, REPLACES, is_replaced, replacing};
 use self::list::{List, Noted};
+pub use self::marks::retracts;
 use self::marks::{Mark, statements};
 use self::open::{Open, Settled};
 use self::prompt::{Prompt, Purpose};

@@ -43,7 +43,8 @@ fn unseen(list: &mut Vec<Item>, seen: &mut Vec<Bag>) {
     let mut here: Vec<Bag> = Vec::new();
     for item in list.drain(..).rev() {
         let bag = Bag::of(&item.text);
-        if within(&bag, seen) || here.contains(&bag) && !bag.is_empty() {
+        // "172 tests pass" is outdated by "187 tests pass, .94 covered".
+        if within(&bag, seen) || within(&bag, &here) || here.contains(&bag) && !bag.is_empty() {
             continue;
         }
         here.push(bag);

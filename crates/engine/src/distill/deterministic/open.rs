@@ -56,6 +56,9 @@ impl Open {
             open.person(exchange, exchanges[..i].last(), settled);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             open.lacking(exchange, next, settled);
+            if i < last && i + ANSWERS > last {
+                open.unhelped(exchange, &exchanges[i + 1..], settled);
+            }
             if let (Some(prompt), Some(next)) = (&exchange.prompt, next)
                 && prompt.is_substantive()
                 && next.comes_first()
@@ -125,13 +128,25 @@ impl Open {
                     {
                         self.loops.add(&format!("{} {}", led.text, s.text), prompt.turn, 4);
                     }
-                    (None, Some((turn, said))) if !s.standalone => {
+                    (None, Some((turn, said))) if !s.standalone && s.words() < 8 => {
                         let text = format!("{}{JOIN}{}", cut(&said.text, 200), s.text);
                         self.loops.tell(&text, &[turn, prompt.turn], 4);
                     }
-                    _ => self.loops.add(&s.text, prompt.turn, 4),
+                    _ => self.loops.add(without_joint(&s.text), prompt.turn, 4),
                 }
             }
+        }
+    }
+
+    /// Adds a failure the person reported for the second time and for which nothing was changed since.
+    fn unhelped(&mut self, exchange: &Exchange, later: &[Exchange], settled: &Settled) {
+        let Some(prompt) = exchange.prompt.as_ref().filter(|p| p.complains() && p.is_substantive()) else { return };
+        let idle = |e: &Exchange| !e.wrote && !e.acted;
+        if idle(exchange)
+            && later.iter().all(|e| idle(e) || e.answer.is_none())
+            && !settled.after(prompt.at, &prompt.bag())
+        {
+            self.loops.tell(&prompt.core, &prompt.turns, 3);
         }
     }
 
@@ -182,9 +197,13 @@ impl Open {
                 Label::Offer | Label::Question if last && (s.sure || s.asks) => {
                     self.next.add(&format!("{WAITS}{}", s.text), answer.turn, 3);
                 }
+                // What follows in the same item says more about it.
+                Label::Remaining if s.bullet && !s.begins_line && !Mark::Left.is_in(s) => {}
                 Label::Remaining if last && !s.text.ends_with(':') && s.standalone => {
                     self.next.add(&s.text, answer.turn, 3)
                 }
+                // Steps that an answer only advises are the person's to take or leave: they have gone on.
+                Label::Remaining if !exchange.worked && s.bullet && s.ticked.is_none() && !Mark::Left.is_in(s) => {}
                 Label::Remaining | Label::Commitment
                     if (s.sure || s.label == Label::Commitment)
                         && !s.text.ends_with(':')
@@ -193,7 +212,8 @@ impl Open {
                 {
                     self.loops.add(&s.text, answer.turn, 2);
                 }
-                Label::Blocked if s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
+                // The person has spoken since: what stood in the way then was told to them.
+                Label::Blocked if last && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
                 _ => {}
             }
         }
@@ -232,6 +252,13 @@ impl Open {
             }
         }
     }
+}
+
+/// A sentence without the word that joins it to the one before: "But wait with the booking".
+fn without_joint(text: &str) -> &str {
+    const JOINTS: [&str; 12] =
+        ["But ", "And ", "So ", "Also, ", "Aber ", "Und ", "Mais ", "Et ", "Pero ", "Y ", "Ma ", "Mas "];
+    JOINTS.iter().find_map(|joint| text.strip_prefix(joint)).unwrap_or(text)
 }
 
 /// What a request that is being worked on says: all of a short one whose first sentence is no part of its core, because

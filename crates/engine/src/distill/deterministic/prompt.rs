@@ -2,7 +2,7 @@
 
 use super::goal::vocabulary;
 use super::list::JOIN;
-use super::marks::{reword, statements};
+use super::marks::{Mark, reword, statements};
 use crate::distill::Said;
 use crate::memory::remember::remembered;
 use crate::scope::TurnId;
@@ -123,6 +123,16 @@ impl Prompt {
     pub fn promises(&self) -> bool {
         let open = |s: &Statement| matches!(s.label, Label::Commitment | Label::Remaining | Label::Blocked);
         self.own.iter().any(open)
+    }
+
+    /// Whether it keeps something for later: "I promised Ana the table. Put that on the list."
+    pub fn is_listed(&self) -> bool {
+        self.promises() && self.own.iter().any(|s| Mark::Listed.is_in(s))
+    }
+
+    /// Whether it says that what was tried before did not help.
+    pub fn complains(&self) -> bool {
+        self.own.iter().take(3).any(|s| Mark::StillWrong.is_in(s))
     }
 
     /// Whether it says more about the matter of an earlier prompt: they share three words.
@@ -380,8 +390,10 @@ fn asked(own: &[Statement]) -> (usize, usize) {
     let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
     // "I have to move the mails by Friday. See who sends them.": the matter is what has to be done.
     let due = |i: usize| own[i].label == Label::Commitment && own[i + 1..].iter().any(|s| s.label == Label::Request);
+    // A guess that a sentence asks counts only where none does for sure.
+    let sure = own.iter().any(|s| s.label == Label::Request && s.sure);
     let first = (0..own.len())
-        .find(|i| own[*i].label == Label::Request || due(*i))
+        .find(|i| own[*i].label == Label::Request && (own[*i].sure || !sure) || due(*i))
         .or_else(|| own.iter().position(is))
         .or_else(|| own.iter().position(|s| s.label != Label::Assent))
         .unwrap_or(0);
@@ -425,7 +437,12 @@ fn with_items(text: String, own: &[Statement], at: usize) -> String {
     }
     let items = own.iter().skip(at + 1).take_while(|s| s.bullet && s.label != Label::Directive);
     let items: Vec<&str> = items.map(|s| s.text.trim_end_matches(['.', ';', ','])).take(8).collect();
-    if items.is_empty() { text } else { cut(&format!("{text} {}", items.join("; ")), LONGEST) }
+    match own.get(at + 1) {
+        // A list without bullets: its first line says what kind of things it holds.
+        Some(next) if items.is_empty() => cut(&format!("{text} {}", next.text), LONGEST),
+        _ if items.is_empty() => text,
+        _ => cut(&format!("{text} {}", items.join("; ")), LONGEST),
+    }
 }
 
 /// Statements as one line; an ellipsis where something was left out between them.

@@ -3,8 +3,8 @@
 use super::answer;
 use super::exchange::Exchange;
 use super::goal::{is_errand, vocabulary};
-use super::list::{JOIN, List, Noted};
-use super::marks::Mark;
+use super::list::{JOIN, List, Noted, replacing};
+use super::marks::{Mark, retracts};
 use super::prompt::{self, Prompt, Purpose};
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
@@ -20,6 +20,9 @@ const LONGEST_LIST: usize = 260;
 /// The most sentences beside a request that are constraints only because they stand there: a long message explains more
 /// than it demands.
 const MOST_REMARKS: usize = 8;
+
+/// Before a decision that was taken back, with the words that did so.
+pub const TAKEN_BACK: &str = "Taken back: ";
 
 /// From how many sentences on a request specifies its matter.
 const SPECIFIES: usize = 5;
@@ -48,7 +51,8 @@ impl Told {
         for (i, exchange) in exchanges.iter().enumerate() {
             told.person(exchange, exchanges[..i].last());
             told.choice(exchange, exchanges[..i].last());
-            told.model(exchange, i + 1 == exchanges.len());
+            let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
+            told.model(exchange, i + 1 == exchanges.len(), next.is_some_and(Prompt::complains));
         }
         told
     }
@@ -60,6 +64,8 @@ impl Told {
         // A request of several sentences says how its matter is to be done, too.
         let in_hand = self.in_hand.contains(&prompt.turn) || prompt.own.len() >= SPECIFIES;
         let mut listed = 0;
+        // A decision that was taken back, until the one that takes its place is read.
+        let mut replaced: Option<Item> = None;
         for (at, s) in prompt.own.iter().enumerate() {
             if at < listed {
                 continue;
@@ -75,13 +81,18 @@ impl Told {
                 // What takes its place stands often in the sentence beside it.
                 let about = if prompt.own.len() <= 3 { Bag::of(&prompt.words()) } else { about };
                 self.constraints.drop_about(&about, 2);
-                self.decisions.drop_replaced(&prompt.words());
+                replaced = replaced.or_else(|| self.decisions.take_replaced(&prompt.words()));
+                // "We drop Redis. Let's go with Postgres.": the second sentence is what is decided now.
+                let decides = |s: &Statement| s.label == Label::Decision && taken_back(s).is_none();
+                if replaced.is_some() && prompt.own[at + 1..].iter().any(decides) {
+                    continue;
+                }
                 if !matches!(s.label, Label::Decision | Label::Directive) {
                     continue;
                 }
             }
             match s.label {
-                _ if declares(&s.text) => self.decisions.add(&s.text, prompt.turn, 4),
+                _ if declares(&s.text) => self.decide(&s.text, prompt.turn, replaced.take()),
                 Label::Identity => self.context.add(&s.text, prompt.turn, 3),
                 // "Yes, always": what is to be done always is what was asked.
                 Label::Directive | Label::Assent
@@ -95,17 +106,27 @@ impl Told {
                 }
                 Label::Directive if prompt::weight_of(s) >= least(s) => self.constraints.add(&s.text, prompt.turn, 3),
                 Label::Decision if s.standalone || prompt::weight_of(s) >= 3 => {
-                    self.decisions.add(&s.text, prompt.turn, 4);
+                    self.decide(&s.text, prompt.turn, replaced.take());
                 }
                 Label::Finding if s.sure && prompt::weight_of(s) >= 2 => self.context.add(&s.text, prompt.turn, 3),
                 _ if s.second == Some(Label::Directive) => self.constraints.add(&s.text, prompt.turn, 2),
                 _ => {}
             }
         }
+        if let Some(old) = replaced.filter(|_| prompt.own.iter().any(|s| forgets(&s.text))) {
+            let turns = [&old.turns[..], &[prompt.turn]].concat();
+            self.decisions.tell(
+                &format!("{TAKEN_BACK}{}{JOIN}{}", cut(&old.text, 160), cut(&prompt.words(), 160)),
+                &turns,
+                3,
+            );
+        }
         if prompt.purpose == Purpose::Request {
             // The other sentences of a request say how it is to be done; of the matter in hand, all of them count.
             let mut remarks = 0;
-            for s in prompt.beside().filter(|s| prompt::weight_of(s) >= 3 && !declares(&s.text)) {
+            // What only announces a list says nothing without it.
+            let says = |s: &&Statement| prompt::weight_of(s) >= 3 && !s.text.trim_end().ends_with([':', '：']);
+            for s in prompt.beside().filter(says).filter(|s| !declares(&s.text)) {
                 match s.label {
                     Label::Request if s.sure || in_hand => self.constraints.add(&s.text, prompt.turn, 2),
                     // What may be a request is told as the goal.
@@ -120,6 +141,21 @@ impl Told {
         }
     }
 
+    /// Adds a decision, with the one it takes the place of.
+    fn decide(&mut self, text: &str, turn: TurnId, replaced: Option<Item>) {
+        match replaced {
+            // "We drop Redis" said twice reverses nothing.
+            Some(old) if retracts(&old.text) && retracts(text) => {
+                self.decisions.tell(text, &[&old.turns[..], &[turn]].concat(), 4)
+            }
+            Some(old) => {
+                let turns = [&old.turns[..], &[turn]].concat();
+                self.decisions.tell(&replacing(text, &old.text), &turns, 4);
+            }
+            None => self.decisions.add(text, turn, 4),
+        }
+    }
+
     /// A short answer to a question that offers a choice: `question → answer`.
     fn choice(&mut self, exchange: &Exchange, before: Option<&Exchange>) {
         let (Some(prompt), Some(asked)) = (&exchange.prompt, before.and_then(|e| e.answer.as_ref())) else { return };
@@ -131,7 +167,8 @@ impl Told {
         }
     }
 
-    fn model(&mut self, exchange: &Exchange, last: bool) {
+    /// `failed`: the next prompt says that it did not help.
+    fn model(&mut self, exchange: &Exchange, last: bool, failed: bool) {
         for message in exchange.messages() {
             for s in message.statements.iter().filter(|s| is_choice(s)) {
                 self.decisions.add(&s.text, message.turn, 2);
@@ -148,6 +185,13 @@ impl Told {
         let commanded = exchange.prompt.as_ref().is_none_or(Prompt::surely_commands);
         let achieved = |s: &Statement| s.sure || commanded;
         let best = answer::best(answer, if last { 5 } else { 3 }, 8);
+        // What did not help is neither done nor mended; what was found out may be true all the same.
+        if failed {
+            for s in best.iter().filter(|s| s.label == Label::Finding) {
+                self.context.add(&s.text, answer.turn, 0);
+            }
+            return;
+        }
         let commanded_it = |p: &&Prompt| p.surely_commands() || p.purpose == Purpose::Request && exchange.wrote;
         if let (Some(prompt), [], true) = (ask.filter(commanded_it), &best[..], exchange.acted) {
             self.done.tell(&prompt.core, &prompt.turns, 2);
@@ -259,6 +303,11 @@ pub fn taken_back(s: &Statement) -> Option<Bag> {
     (!s.bag().is_empty() && (Mark::Retraction.is_in(s) || east())).then(|| s.bag().clone())
 }
 
+/// "Forget what I said about the server": a decision is gone, whether or not another takes its place.
+fn forgets(text: &str) -> bool {
+    phrases!("forget what i said / forget about / never mind / scratch that / ignore what i said / take back / vergiss / oublie|oubliez / olvida / dimentica / esquece").stand_in(text)
+}
+
 fn offers_choice(question: &str) -> bool {
     phrases!("or / which / vs / either / oder / welche|welcher|welches / ou / quel|quelle / cuál|cuáles / entre")
         .stand_in(question)
@@ -272,7 +321,18 @@ fn puts_off(answer: &str) -> bool {
 /// Whether the model tells a choice that can be understood.
 fn is_choice(s: &Statement) -> bool {
     let understood = s.standalone || prompt::weight_of(s) >= 3;
-    declares(&s.text) || s.label == Label::Decision && understood && answer::worth(s) > 0
+    declares(&s.text) || s.label == Label::Decision && understood && answer::worth(s) > 0 && !weighs(&s.text)
+}
+
+/// "Using the other registry can drop the cost": what might be done is not decided.
+fn weighs(text: &str) -> bool {
+    let words = split(&lower(text), Marks::Dropped);
+    let own =
+        phrases!("i'll / i will / i'm / i am / we'll / we will / let's / i / we / ich / wir / je / nous / voy / vamos");
+    let may = phrases!(
+        "can|could|might|may|would / kann|könnte|würde / peut|pourrait / puede|podría / può|potrebbe / pode|poderia"
+    );
+    own.begin(&words).next().is_none() && words.iter().take(12).any(|w| may.begin(&[*w]).next().is_some())
 }
 
 /// "My decision: …", "Entscheidung: …".

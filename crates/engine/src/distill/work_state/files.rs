@@ -363,7 +363,7 @@ pub fn add_from_result(tool: &str, result: &str, deeds: &mut Vec<Deed>) {
 
 /// The files a patch changed, as its tool reports it: `M src/lib.rs`, line by line.
 fn patched(result: &str) -> Vec<Deed> {
-    let Some((_, listed)) = result.split_once("Updated the following files:") else { return Vec::new() };
+    let Some((_, listed)) = result.split_once("Updated the following files:") else { return titled(result) };
     let lines = listed.lines().skip(1).map(|line| line.trim().split_once(' '));
     let deed = |(letter, path): (&str, &str)| {
         let touch = match letter {
@@ -375,6 +375,21 @@ fn patched(result: &str) -> Vec<Deed> {
         Some(Deed { path: path.trim().to_owned(), touch })
     };
     lines.map_while(|line| line.and_then(deed)).collect()
+}
+
+/// The files of a patch that an imported history tells in Markdown: ``**Update: `src/lib.rs`**`` above each difference.
+fn titled(text: &str) -> Vec<Deed> {
+    let deed = |line: &str| {
+        let (word, path) = line.trim().strip_prefix("**")?.split_once(": `")?;
+        let touch = match word {
+            "Add" | "Create" => Touch::Created,
+            "Update" | "Edit" => Touch::Changed,
+            "Delete" | "Remove" => Touch::Deleted,
+            _ => return None,
+        };
+        Some(Deed { path: path.strip_suffix("`**")?.to_owned(), touch })
+    };
+    text.lines().filter_map(deed).take(500).collect()
 }
 
 /// The files a commit renamed or deleted, as git reports it. What it created may be anyone's.

@@ -83,6 +83,11 @@ fn decisions() {
 }
 
 #[test]
+fn other_languages() {
+    run(include_str!("cases/languages.txt"), 10);
+}
+
+#[test]
 fn progress() {
     run(include_str!("cases/progress.txt"), 20);
 }

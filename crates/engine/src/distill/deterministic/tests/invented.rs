@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::distill::deterministic::JOIN;
 use crate::distill::deterministic::open::WAITS;
+use crate::distill::deterministic::told::TAKEN_BACK;
+use crate::distill::deterministic::{JOIN, REPLACES};
 use crate::text::plain::{acts, lower};
 
 /// Parts of items that are in none of the turns they name. Items whose turns are missing cannot be checked.
@@ -20,8 +21,8 @@ pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
         if texts.is_empty() || text.contains("[redacted:") || crate::distill::work_state::is_state(text) {
             continue;
         }
-        let said = text.strip_prefix(WAITS).unwrap_or(text);
-        for piece in said.split(JOIN).flat_map(|p| p.split('…')) {
+        let said = text.strip_prefix(WAITS).or_else(|| text.strip_prefix(TAKEN_BACK)).unwrap_or(text);
+        for piece in said.split(JOIN).flat_map(|p| p.split(REPLACES)).flat_map(|p| p.split('…')) {
             let words = spaced(piece);
             if words.trim().is_empty() {
                 continue;
