@@ -12,8 +12,8 @@ use crate::text::similarity::is_id;
 /// announce a list, or that cannot stand alone, lose.
 pub fn worth(s: &Statement) -> u32 {
     // "I'll rewrite the seed file" tells of nothing done yet.
-    if matches!(s.label, Label::Remark | Label::Done | Label::Finding) && Mark::Announcement.is_in(s) && s.words() < 40
-    {
+    let announces = Mark::Announcement.is_in(s) && s.label != Label::Finding || Mark::Promise.is_in(s);
+    if matches!(s.label, Label::Remark | Label::Done | Label::Finding) && announces {
         return 0;
     }
     // "Ready for the next task" tells where the work stands, not what was done.

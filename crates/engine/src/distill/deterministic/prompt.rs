@@ -390,10 +390,8 @@ fn asked(own: &[Statement]) -> (usize, usize) {
     let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
     // "I have to move the mails by Friday. See who sends them.": the matter is what has to be done.
     let due = |i: usize| own[i].label == Label::Commitment && own[i + 1..].iter().any(|s| s.label == Label::Request);
-    // A guess that a sentence asks counts only where none does for sure.
-    let sure = own.iter().any(|s| s.label == Label::Request && s.sure);
     let first = (0..own.len())
-        .find(|i| own[*i].label == Label::Request && (own[*i].sure || !sure) || due(*i))
+        .find(|i| own[*i].label == Label::Request || due(*i))
         .or_else(|| own.iter().position(is))
         .or_else(|| own.iter().position(|s| s.label != Label::Assent))
         .unwrap_or(0);

@@ -81,7 +81,9 @@ impl Told {
                 // What takes its place stands often in the sentence beside it.
                 let about = if prompt.own.len() <= 3 { Bag::of(&prompt.words()) } else { about };
                 self.constraints.drop_about(&about, 2);
-                replaced = replaced.or_else(|| self.decisions.take_replaced(&prompt.words()));
+                // In a long message the other sentences are about other things.
+                let by = if prompt.own.len() <= 3 { prompt.words() } else { s.text.clone() };
+                replaced = replaced.or_else(|| self.decisions.take_replaced(&by));
                 // "We drop Redis. Let's go with Postgres.": the second sentence is what is decided now.
                 let decides = |s: &Statement| s.label == Label::Decision && taken_back(s).is_none();
                 if replaced.is_some() && prompt.own[at + 1..].iter().any(decides) {
