@@ -117,7 +117,7 @@ impl Day {
 
     /// Everything that is due, and the pages after it, by path.
     fn pages(&self) -> BTreeMap<String, String> {
-        let out = self.at_evening(&["work"], b"");
+        let out = self.at_evening(&["work", "--drain"], b"");
         assert_eq!(out.status, Some(0), "{out:?}");
         self.json(&["status"]);
         let tree = self.world.test.home().join("workspaces/main");
@@ -127,8 +127,9 @@ impl Day {
 
     fn open_loops(&self) -> BTreeSet<String> {
         let listed = self.json(&["loop", "list"]);
-        let loops = listed["loops"].as_array().or(listed["items"].as_array()).unwrap_or_else(|| panic!("{listed}"));
-        loops.iter().map(|l| l["id"].as_str().unwrap_or_else(|| panic!("{l}")).to_owned()).collect()
+        let lists: Vec<&Value> = ["loops", "items", "unfiled"].iter().filter_map(|name| listed.get(name)).collect();
+        let all = lists.iter().flat_map(|list| list.as_array().unwrap());
+        all.map(|l| l["id"].as_str().unwrap_or_else(|| panic!("{l}")).to_owned()).collect()
     }
 }
 
@@ -263,6 +264,8 @@ fn whatever_a_page_shows_as_open_can_be_closed_by_its_id() {
     assert!(day.open_loops().is_disjoint(&shown.keys().cloned().collect()));
     for (name, page) in day.pages() {
         let left: Vec<&String> = shown.keys().filter(|id| page.contains(&format!("[{id}]"))).collect();
-        assert!(left.is_empty() || name.contains("/open-loops/"), "{name} still shows {left:?}:\n{page}");
+        // The page of a week or month, and the one to resume a session by, are written anew when more of it is distilled.
+        let later = ["/open-loops/", "/rollups/", "/runtime/"].iter().any(|part| name.contains(part));
+        assert!(left.is_empty() || later, "{name} still shows {left:?}:\n{page}");
     }
 }

@@ -14,6 +14,7 @@ use super::threads::{Stand, is_of, is_same, stand, valid_items};
 use super::why::Why;
 use crate::clock::Millis;
 use crate::continuity::open_loop;
+use crate::distill::deterministic::REPLACES;
 use crate::distill::fold::fold;
 use crate::distill::{due, state};
 use crate::error::Result;
@@ -329,7 +330,8 @@ fn push(
     at: &AssistantHome,
     standing: &mut Standing,
 ) -> Result<()> {
-    if seen.has(item) {
+    // A reversal says more than the matter in hand, even in its words.
+    if seen.has(item) && !item.text.contains(REPLACES) {
         return Ok(());
     }
     let when = standing.at(item)?;

@@ -32,8 +32,8 @@ use super::{Request, Said};
 use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Item, Proposed};
 use crate::scope::{RunNo, TurnId};
-use crate::statement::Speaker;
 use crate::statement::told::{SignalKind, signals};
+use crate::statement::{Label, Speaker};
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
 
@@ -104,6 +104,20 @@ fn mark_work(exchanges: &mut [Exchange], events: &[Event]) {
         exchange.wrote = events.iter().any(wrote);
         exchange.worked |= exchange.wrote;
         exchange.acted = exchange.wrote || events.iter().any(|e| e.acted || e.pushed);
+    }
+    // "Put the hours on the page, and always write them as 9:00": where nothing else was asked, a rule after which
+    // something was edited asked for it.
+    let asks =
+        |e: &Exchange| e.prompt.as_ref().is_some_and(|p| matches!(p.purpose, Purpose::Request | Purpose::Question));
+    if exchanges.iter().any(asks) {
+        return;
+    }
+    for exchange in exchanges.iter_mut().filter(|e| e.wrote) {
+        if let Some(prompt) = exchange.prompt.as_mut().filter(|p| p.purpose == Purpose::Note)
+            && prompt.own.iter().any(|s| s.label == Label::Directive)
+        {
+            prompt.purpose = Purpose::Request;
+        }
     }
 }
 
