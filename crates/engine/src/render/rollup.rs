@@ -37,6 +37,9 @@ const THREADS: usize = 6;
 /// A section with fewer tokens than this is not worth its heading.
 const LEAST: usize = 60;
 
+/// How many of the items open at the end of a month are named.
+const NEWEST: usize = 2;
+
 /// Items shown of one list, and sessions shown of one thread.
 const ITEMS: usize = 4;
 
@@ -177,7 +180,9 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, period: &P
     // Take the newest of each list in turn, so that no list starves another; print them list by list, in their fixed
     // order.
     let mut kept: Vec<Vec<String>> = vec![Vec::new(); lists.len()];
-    let mut used = tokens(&out);
+    // How many items are open is told in any case; the names of sessions where there is room.
+    let open = if is_week { String::new() } else { open_at_the_end(&d, &changed) };
+    let mut used = tokens(&out) + tokens(&open);
     'all: for n in 0..ITEMS {
         for (kept, (word, list)) in kept.iter_mut().zip(lists) {
             let Some(item) = list.len().checked_sub(n + 1).and_then(|at| list.get(at)) else { continue };
@@ -192,10 +197,11 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, period: &P
     for list in kept {
         out.extend(list.into_iter().rev());
     }
-    let sessions = if is_week { session_names(words, work)? } else { open_at_the_end(&d, &changed) };
+    let sessions = if is_week { session_names(words, work)? } else { String::new() };
     if used + tokens(&sessions) <= share {
         out.push_str(&sessions);
     }
+    out.push_str(&open);
     Ok(out)
 }
 
@@ -243,13 +249,13 @@ fn changed(work: &Work, end: &Distillate) -> Changed {
     out
 }
 
-/// What is open at the end of a month: how much of it, and its ids. The words stand on the pages of its weeks.
+/// What is open at the end of a month: how much of it, and the ids of the newest. The words stand on the pages of its weeks.
 fn open_at_the_end(d: &Distillate, changed: &Changed) -> String {
     let open: Vec<&Item> = d.open_loops.iter().chain(&d.blocked).collect();
     if open.is_empty() {
         return String::new();
     }
-    let ids: Vec<String> = open.iter().rev().take(2 * ITEMS).map(|item| format!("[{}]", reference(item))).collect();
+    let ids: Vec<String> = open.iter().rev().take(NEWEST).map(|item| format!("[{}]", reference(item))).collect();
     let new = open.len().saturating_sub(changed.carried);
     let of_them = if new == 0 { String::new() } else { format!(", {new} of them new") };
     format!("- Open at the end: {}{of_them} {}\n", open.len(), ids.join(" "))
