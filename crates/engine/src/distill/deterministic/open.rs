@@ -132,7 +132,7 @@ impl Open {
                         let text = format!("{}{JOIN}{}", cut(&said.text, 200), s.text);
                         self.loops.tell(&text, &[turn, prompt.turn], 4);
                     }
-                    _ => self.loops.add(without_joint(&s.text), prompt.turn, 4),
+                    _ => self.loops.add(&without_joint(&s.text), prompt.turn, 4),
                 }
             }
         }
@@ -255,10 +255,12 @@ impl Open {
 }
 
 /// A sentence without the word that joins it to the one before: "But wait with the booking".
-fn without_joint(text: &str) -> &str {
+fn without_joint(text: &str) -> String {
     const JOINTS: [&str; 12] =
         ["But ", "And ", "So ", "Also, ", "Aber ", "Und ", "Mais ", "Et ", "Pero ", "Y ", "Ma ", "Mas "];
-    JOINTS.iter().find_map(|joint| text.strip_prefix(joint)).unwrap_or(text)
+    let Some(rest) = JOINTS.iter().find_map(|joint| text.strip_prefix(joint)) else { return text.to_owned() };
+    let mut letters = rest.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// What a request that is being worked on says: all of a short one whose first sentence is no part of its core, because
