@@ -188,7 +188,7 @@ await check("several are decided at once after a look at what changes, and come 
 });
 
 await check("what another window decided is refused here, said, and put right", async () => {
-  const made = await ask("/v1/proposals", { method: "POST", body: JSON.stringify({ title: "Two windows", entries: ["The first words."], class: "fact" }) });
+  const made = await ask("/v1/proposals", { method: "POST", body: JSON.stringify({ title: "Two windows", entries: ["The first words."], class: "preference" }) });
   await go(`#/review/${encodeURIComponent(made.body.id)}`);
   await page.locator(".card h2", { hasText: "Two windows" }).waitFor();
   await page.locator("main h1").focus();
@@ -203,8 +203,8 @@ await check("what another window decided is refused here, said, and put right", 
 });
 
 await check("a yes in place of something remembered", async () => {
-  await ask("/v1/memory", { method: "POST", body: JSON.stringify({ text: "Meetings begin at nine", class: "fact" }) });
-  const made = await ask("/v1/proposals", { method: "POST", body: JSON.stringify({ title: "Meetings now begin at ten", entries: ["Meetings now begin at ten"], class: "fact" }) });
+  await ask("/v1/memory", { method: "POST", body: JSON.stringify({ text: "Meetings begin at nine", class: "preference" }) });
+  const made = await ask("/v1/proposals", { method: "POST", body: JSON.stringify({ title: "Meetings now begin at ten", entries: ["Meetings now begin at ten"], class: "preference" }) });
   await go(`#/review/${encodeURIComponent(made.body.id)}`);
   await page.locator(".card h2", { hasText: "Meetings now" }).waitFor();
   await page.locator("main h1").focus();
@@ -223,7 +223,7 @@ await check("a review is accepted and undone by keys", async () => {
   const before = (await ask("/v1/proposals?limit=200")).body.items.length;
   await page.locator("main h1").focus();
   await page.keyboard.press("y");
-  await page.locator(".toast", { hasText: "Accepted" }).waitFor();
+  await page.locator(".toast", { hasText: "Accepted: " }).waitFor();
   must((await ask("/v1/proposals?limit=200")).body.items.length < before, "it waits still");
   await page.keyboard.press("z");
   await page.locator(".toast", { hasText: "Undone" }).waitFor();
