@@ -132,8 +132,10 @@ fn every_place_shows_acts_and_asks_for_nothing_elsewhere() {
             [safe](https://example.org/a) and ![pic](https://evil.example/x.png) \u{202e}gnp.exe \u{1b}[31mred zero\u{200b}width"}),
         json!({"session": "hostile", "id": "h3", "text": "x".repeat(5_000_000)}),
     ];
-    lines.push(json!({"session": "code", "id": "c1", "role": "assistant", "text": "So:\n\n```rust\n// A remark\nfn main() { \
-        let n = 42; println!(\"hello\"); }\n```\n\n```diff\n@@ -1 +1 @@\n-old\n+new\n```\n"}));
+    lines.push(
+        json!({"session": "code", "id": "c1", "role": "assistant", "text": "So:\n\n```rust\n// A remark\nfn main() { \
+        let n = 42; println!(\"hello\"); }\n```\n\n```diff\n@@ -1 +1 @@\n-old\n+new\n```\n"}),
+    );
     for n in 0..3000 {
         let heron = if n % 500 == 7 { "A heron stood here. " } else { "" };
         let words = "Words and words. ".repeat(n % 40);

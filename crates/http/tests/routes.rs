@@ -152,6 +152,12 @@ fn looking(tour: &mut Tour) {
     assert_eq!(sessions["items"].as_array().unwrap().len(), 2);
     assert_eq!(tour.get("/v1/timeline", &[], "?until=2026-03-02")["items"][0]["session"], "turns:kitchen");
     let details = tour.get("/v1/sessions/{key}", &["turns:kitchen"], "");
+    let brief = tour.get("/v1/sessions/{key}", &["turns:kitchen"], "?brief=true");
+    assert!(
+        !details["runs"].as_array().unwrap().is_empty()
+            && brief["runs"] == json!([])
+            && brief["name"] == details["name"]
+    );
     assert_eq!(details["session"]["turns"], 3);
     let words = tour.get("/v1/sessions/{key}/turns", &["turns:kitchen"], "?limit=2");
     assert_eq!(words["items"][0]["text"], "The oven makes a noise; call the workshop by Friday.");

@@ -15,6 +15,7 @@ const { chromium } = createRequire(import.meta.url)(PLAYWRIGHT);
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
 const origin = new URL(ADDRESS).origin;
 const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+context.setDefaultTimeout(60000);
 const page = await context.newPage();
 const [wrong, elsewhere] = [[], []];
 page.on("console", (m) => m.type() === "error" && wrong.push(`${m.text()} ${m.location().url ?? ""}`));
@@ -55,8 +56,8 @@ async function check(name, does) {
 }
 const must = (holds, what) => { if (!holds) throw new Error(what); };
 const go = (hash) => page.evaluate((to) => { location.hash = to; }, hash);
-const see = (text) => page.locator("main").getByText(text, { exact: false }).first().waitFor({ timeout: 15000 });
-const ready = () => page.waitForFunction(() => !document.querySelector("main [aria-busy]") && document.querySelector("main h1"), null, { timeout: 15000 });
+const see = (text) => page.locator("main").getByText(text, { exact: false }).first().waitFor({ timeout: 60000 });
+const ready = () => page.waitForFunction(() => !document.querySelector("main [aria-busy]") && document.querySelector("main h1"), null, { timeout: 60000 });
 const ask = (path, options = {}) => page.evaluate(async ([at, more]) => {
   const answer = await fetch(at, { ...more, headers: { authorization: `Bearer ${sessionStorage.getItem("heirloom-token")}`, "content-type": "application/json", ...more.headers } });
   return { status: answer.status, body: await answer.json() };
@@ -199,7 +200,7 @@ await check("what another window decided is refused here, said, and put right", 
   await page.waitForFunction(() => document.querySelector(".toast") && !/^Accepted/.test(document.querySelector(".toast").innerText));
   await page.unroute("**/v1/proposals?limit=200");
   must((await ask("/v1/memory?limit=200")).body.items.every((m) => m.title !== "Two windows"), "it was accepted");
-  await page.locator(".card h2", { hasText: "Two windows" }).waitFor({ state: "detached", timeout: 20000 });
+  await page.locator(".card h2", { hasText: "Two windows" }).waitFor({ state: "detached", timeout: 60000 });
 });
 
 await check("a yes in place of something remembered", async () => {

@@ -23,8 +23,13 @@ pub fn routes() -> Vec<Route> {
         get("/v1/health", "health", "Whether somebody is at home.", health),
         get("/v1/now", "now", "What was worked on, and what is being worked on now.", now).item(),
         get("/v1/doctor", "doctor", "Home, service, programs and what connects them, each with what to do.", doctor),
-        post("/v1/verify", "verify", "Recompute everything that is stored, and name what differs. It takes a while.", verify)
-            .kind(Kind::Imports),
+        post(
+            "/v1/verify",
+            "verify",
+            "Recompute everything that is stored, and name what differs. It takes a while.",
+            verify,
+        )
+        .kind(Kind::Imports),
         get("/v1/agents", "agents", "The agents that may be asked for.", agents).item(),
         get("/v1/workspaces", "workspaces", "The agent's projects, the one last worked in first.", workspaces).item(),
         post(

@@ -155,9 +155,11 @@ function paint(text) {
 
 export function Reader() {
   const { id, query } = at.value;
-  const details = useData(`/v1/sessions/${part(id)}`);
+  // Words first: where a turn is wanted, the rest is asked for when it is there.
+  const [isThere, setThere] = useState(!query.at);
+  const details = useData(isThere ? asking(`/v1/sessions/${part(id)}`, { brief: true }) : null);
   const outline = useData(asking(`/v1/sessions/${part(id)}/outline`, { at: query.at }));
-  const above = useData(asking("/v1/expand", { id }));
+  const above = useData(isThere ? asking("/v1/expand", { id }) : null);
   const [finds, setFinds] = useState(false);
   const held = useRef(null);
   const sections = (outline.body ?? (outline.before?.sections ? outline.before : null))?.sections;
@@ -166,9 +168,13 @@ export function Reader() {
     if (query.at && held.current !== query.at && document.getElementById(query.at)) {
       held.current = query.at;
       hold(query.at);
+      setThere(true);
     }
   };
-  useEffect(filled, [query.at, outline.body]);
+  useEffect(() => {
+    filled();
+    if (outline.problem || (outline.body && wanted === null)) setThere(true);
+  }, [query.at, outline.body, outline.problem]);
   useKeys({
     "/": () => setFinds(true),
     f: () => setFinds(true),
@@ -179,9 +185,9 @@ export function Reader() {
   });
   const resume = details.body?.session.resume;
   return html`
-    <${Shown} of=${details}>${({ session: s, name, runs, lanes }) => html`
+    <${Shown} of=${details}>${({ session: s, name, lanes }) => html`
       <${Heading} up=${html`<a href=${href("timeline")}>Timeline</a>`} more=${html`<button class="small" onClick=${() => setFinds(true)}>Find <kbd>f</kbd></button>`}>${firstLine(nameOf({ ...s, name }), 300)}<//>
-      <${Facts} of=${[["Program", `${program(s.harness)}${s.version ? " " + s.version : ""}`], ["Began", html`<${When} at=${s.started_at} />`], ["Last", html`<${When} at=${s.last_at} />`], ["Folder", s.cwd && html`<span title=${s.cwd}>${folder(s.cwd)}</span>`], ["Turns", number(s.turns + s.shared_turns)], ["Prompts", number(runs.length)], ["Sub-agents", lanes.length > 1 && number(lanes.length - 1)], ["Copied from", s.fork_of && html`<${Ref} id=${s.fork_of} />`], ["Thread", above.body?.thread && html`<a href=${href("threads", above.body.thread.thread)}>${above.body.thread.label}</a>`], ["Key", s.session], ["Given to it", html`<a href=${href("given", "", { session: s.session })}>contexts</a>`]]} />
+      <${Facts} of=${[["Program", `${program(s.harness)}${s.version ? " " + s.version : ""}`], ["Began", html`<${When} at=${s.started_at} />`], ["Last", html`<${When} at=${s.last_at} />`], ["Folder", s.cwd && html`<span title=${s.cwd}>${folder(s.cwd)}</span>`], ["Turns", number(s.turns + s.shared_turns)], ["Sub-agents", lanes.length > 1 && number(lanes.length - 1)], ["Copied from", s.fork_of && html`<${Ref} id=${s.fork_of} />`], ["Thread", above.body?.thread && html`<a href=${href("threads", above.body.thread.thread)}>${above.body.thread.label}</a>`], ["Key", s.session], ["Given to it", html`<a href=${href("given", "", { session: s.session })}>contexts</a>`]]} />
       ${resume && html`<p><span class="quiet">Go on with it:</span> <${Command}>${resume}<//></p>`}`}<//>
     ${above.body?.nodes?.length > 0 && html`<${Strata} nodes=${above.body.nodes} />`}
     ${finds && html`<${Find} name=${id} onClose=${() => setFinds(false)} />`}

@@ -157,7 +157,7 @@ export function Review() {
     ${batch.length > 0 && form !== "batch" && html`<p class="notice row"><span>${many(batch.length, "item")} selected</span><span><button class="small" onClick=${() => setForm("batch")}>See what a yes changes</button> <button class="small" onClick=${() => decideAll("reject")}>Reject all</button> <button class="small" onClick=${() => setChosen(new Set())}>Select none</button></span></p>`}
     ${form === "batch" && batch.length > 0 ? html`<${Batch} items=${batch} onYes=${() => decideAll("accept")} onBack=${() => setForm("")} />` : html`
     <${Shown} of=${waiting}>${() => (!item ? html`<p class="empty">Nothing waits for you.${decided.length ? html` <button class="small" onClick=${() => undo()}>Undo the last <kbd>z</kbd></button>` : ""}</p>` : html`
-      <div class="two review" key=${item.id}><div><section class="card" aria-label="What waits">
+      <div class="two review" key=${item.id}><section class="card" aria-label="What waits">
         <p><${Chip}>${KINDS[item.kind] ?? item.kind}<//> <${Chip}>${item.class ?? ""}<//> <${Chip}>${scopeName(item.scope)}<//>${item.confidence != null && html`<span class="quiet"> ${Math.round(item.confidence * 100)} % sure</span>`}${item.seen > 1 && html`<span class="quiet"> · noticed ${many(item.seen, "time")}</span>`}</p>
         <h2>${seen(item.title)}</h2>
         ${item.about && html`<p class="quiet">${seen(item.about)}</p>`}
@@ -167,8 +167,7 @@ export function Review() {
         ${!form && html`<p class="act"><button class="first" onClick=${() => decide("accept")}>Accept <kbd>y</kbd></button> <button onClick=${() => decide("reject")}>Reject <kbd>n</kbd></button> ${item.kind !== "skill" && html`<button onClick=${() => setForm("edit")}>Edit <kbd>e</kbd></button>`} ${isMemory && html`<button onClick=${() => setForm("older")}>In place of… <kbd>s</kbd></button>`} <button onClick=${() => undo()} disabled=${!decided.length}>Undo <kbd>z</kbd></button></p>`}
         ${item.kind === "skill" && html`<p class="quiet">A yes writes it into the project's folder of the memory. Where a program reads it: <${Command}>heirloom skill accept ${item.id} --into claude<//></p>`}
         <p class="quiet">${item.path && html`${item.path} · `}${item.since && html`waits since <${When} at=${item.since} form="near" />`}</p>
-      </section>
-      <${Part} id="all" title="All that waits"><ul class="rows waiting-list">${items.map((one) => html`<li key=${one.id}><span><input type="checkbox" aria-label=${`Select ${one.title}`} disabled=${one.kind === "skill"} checked=${chosen.has(keyOf(one))} onChange=${() => choose(one)} /> <a href=${`#/review/${part(one.id)}`} aria-current=${one === item ? "true" : null}>${firstLine(one.title, 90)}</a></span><span class="quiet">${KINDS[one.kind] ?? one.kind}</span></li>`)}</ul><//>
-      </div><aside aria-label="Where it was said"><${Evidence} item=${item} /></aside></div>`)}<//>`}
+      </section><aside aria-label="Where it was said"><${Evidence} item=${item} /></aside></div>
+      <${Part} id="all" title="All that waits"><ul class="rows waiting-list">${items.map((one) => html`<li key=${one.id}><span><input type="checkbox" aria-label=${`Select ${one.title}`} disabled=${one.kind === "skill"} checked=${chosen.has(keyOf(one))} onChange=${() => choose(one)} /> <a href=${`#/review/${part(one.id)}`} aria-current=${one === item ? "true" : null}>${firstLine(one.title, 90)}</a></span><span class="quiet">${KINDS[one.kind] ?? one.kind}</span></li>`)}</ul><//>`)}<//>`}
     <${Found} />`;
 }
