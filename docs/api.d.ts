@@ -2831,7 +2831,7 @@ export interface Routes {
   /** What is stored of one session: files, records, runs, results. */
   "GET /v1/sessions/{key}": {
     path: { key: string };
-    query: {};
+    query: { brief?: boolean };
     body: never;
     reply: StoredSession;
   };

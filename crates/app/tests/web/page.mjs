@@ -332,7 +332,7 @@ await check("a session that grows is read on", async () => {
 await check("the keyboard alone is enough", async () => {
   await go("#/now");
   await ready();
-  await page.locator("body").press("g");
+  await page.keyboard.press("g");
   await page.keyboard.press("l");
   await page.locator("main h1", { hasText: "Loops" }).waitFor();
   await page.locator("[data-loop]").first().waitFor();
