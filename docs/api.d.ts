@@ -130,6 +130,28 @@ export type Budget = {
   tokens: number;
 };
 
+/** Something sessions show. */
+export type CandidateReport = {
+  /** When its state changed last. */
+  changed: string;
+  class: Class;
+  confidence: number;
+  evidence: EvidenceReport[];
+  /** The memory or the proposal it became. */
+  item: string | null;
+  sessions: number;
+  state: "waiting" | "proposed" | "written" | "known" | "rejected" | "undone";
+  text: string;
+  workspace: string;
+};
+
+/** Some items of a list. */
+export type CandidateReportPage = {
+  items: CandidateReport[];
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  next: string | null;
+};
+
 /** The effect of an upsert. */
 export type Change = "new" | "changed" | "same";
 
@@ -149,6 +171,23 @@ export type ChannelReportOfAgent = {
   name: string | null;
   peer: string;
   state: string;
+};
+
+/** One thing that was looked at. */
+export type Check = {
+  /** What to do about it, where something is to be done. */
+  next: string | null;
+  ok: boolean;
+  /** A part of the home, or a program by its title. */
+  subject: string;
+  what: string;
+};
+
+/** What was looked at on this machine: the home, the service, the programs and what connects them. */
+export type ChecksReport = {
+  checks: Check[];
+  /** Nothing needs a person. */
+  ok: boolean;
 };
 
 /** The class of a memory. */
@@ -406,6 +445,13 @@ export type EntryReportPage = {
   items: EntryReport[];
   /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
+};
+
+/** A piece of evidence. */
+export type EvidenceReport = {
+  session: string;
+  text: string;
+  turn: string;
 };
 
 /** What a reference stands for. */
@@ -739,6 +785,26 @@ export type Imported = {
   set_aside: number;
   sources: SourcesRead;
   turns: TurnsRead;
+};
+
+/** A context that was given, with what its lines cost. */
+export type Injection = {
+  agent_id: string;
+  at: string;
+  /** The capabilities of the program. */
+  can: unknown;
+  /** `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and `digest`, as they are stored; `None`: they were forgotten. */
+  content: unknown;
+  epoch: number;
+  event: string;
+  fingerprint: string;
+  id: string;
+  /** The tokens of each line of the block, by the estimate budgets are kept by. */
+  line_tokens: number[];
+  session: SessionKey;
+  /** Whether the content is what was stored, by its digest; `None` for one that is forgotten or from before there were such digests. */
+  sound: boolean | null;
+  tokens: number;
 };
 
 /** A finding that is not a failure: something in the input that could not be used, and its position. */
@@ -1681,6 +1747,40 @@ export type ShownTurnPage = {
   next: string | null;
 };
 
+/** A procedure that recurs, as the draft of a skill. */
+export type SkillReport = {
+  /** The SKILL.md it would be. */
+  draft: string;
+  /** Sessions, newest first, with the turns of the steps. */
+  evidence: SkillRun[];
+  /** `k:7`. */
+  id: string;
+  name: string;
+  /** Files that were written after a yes. */
+  placed: string[];
+  runs: number;
+  /** How many sessions show it, how often it was begun, and how often all of it succeeded. */
+  sessions: number;
+  state: "draft" | "accepted" | "rejected";
+  steps: string[];
+  succeeded: number;
+  /** The project, by its workspace id. */
+  workspace: string;
+};
+
+/** Some items of a list. */
+export type SkillReportPage = {
+  items: SkillReport[];
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  next: string | null;
+};
+
+/** One run of a procedure. */
+export type SkillRun = {
+  session: string;
+  turns: string[];
+};
+
 /** A file or database a session was read from, or the channel it came through. */
 export type SourceReport = {
   bytes: number;
@@ -2016,6 +2116,29 @@ export type UnfiledReport = {
   turns: string[];
 };
 
+/** What recomputing everything came to. */
+export type Verified = {
+  audit_rows: number;
+  /** Stored data is not what it was; else what was found can be made again. */
+  damaged: boolean;
+  files: number;
+  findings: VerifyFinding[];
+  /** Nothing was found. */
+  ok: boolean;
+  /** Records, turns, files and rows of the audit that were looked at. */
+  records: number;
+  seconds: number;
+  turns: number;
+};
+
+/** Something that is not what it was. */
+export type VerifyFinding = {
+  /** Stored data; else what is made of it. */
+  damaged: boolean;
+  subject: string;
+  what: string;
+};
+
 /** The visible files of an agent, counted, and what is wrong with them. */
 export type VisibleReport = {
   /** How many there are of each kind. */
@@ -2201,12 +2324,26 @@ export interface Routes {
     body: {};
     reply: Retiring;
   };
+  /** Home, service, programs and what connects them, each with what to do. */
+  "GET /v1/doctor": {
+    path: {};
+    query: {};
+    body: never;
+    reply: ChecksReport;
+  };
   /** What changed, as it changes: server-sent events that say what to read again, never what it says. */
   "GET /v1/events": {
     path: {};
     query: { after?: number };
     body: never;
     reply: string;
+  };
+  /** What sessions were found to show about their projects, best first. */
+  "GET /v1/evolve": {
+    path: {};
+    query: { all?: boolean; cursor?: string; limit?: number };
+    body: never;
+    reply: CandidateReportPage;
   };
   /** What any reference stands for: above, below and around it, and its words. */
   "GET /v1/expand": {
@@ -2340,7 +2477,7 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: never;
-    reply: ReplayReport;
+    reply: Injection;
   };
   /** Every scheduled job and how it ended last, newest first. */
   "GET /v1/jobs": {
@@ -2694,7 +2831,7 @@ export interface Routes {
   /** What is stored of one session: files, records, runs, results. */
   "GET /v1/sessions/{key}": {
     path: { key: string };
-    query: {};
+    query: { brief?: boolean };
     body: never;
     reply: StoredSession;
   };
@@ -2740,6 +2877,34 @@ export interface Routes {
     query: { cursor?: string; lane?: string; limit?: number };
     body: never;
     reply: ShownTurnPage;
+  };
+  /** Procedures that recur, those that most sessions show first. */
+  "GET /v1/skills": {
+    path: {};
+    query: { all?: boolean; cursor?: string; limit?: number };
+    body: never;
+    reply: SkillReportPage;
+  };
+  /** One of them, as the SKILL.md it would be. */
+  "GET /v1/skills/{id}": {
+    path: { id: string };
+    query: {};
+    body: never;
+    reply: SkillReport;
+  };
+  /** Say yes: it is written into the project's folder of the memory. Into a program's folder only a command writes it. */
+  "POST /v1/skills/{id}/accept": {
+    path: { id: string };
+    query: {};
+    body: {};
+    reply: SkillReport;
+  };
+  /** Say no: it is not drafted again. */
+  "POST /v1/skills/{id}/reject": {
+    path: { id: string };
+    query: {};
+    body: {};
+    reply: SkillReport;
   };
   /** What is stored, how big, what is pending, what is wrong. */
   "GET /v1/status": {
@@ -2845,6 +3010,13 @@ export interface Routes {
     query: {};
     body: never;
     reply: RecordText;
+  };
+  /** Recompute everything that is stored, and name what differs. It takes a while. */
+  "POST /v1/verify": {
+    path: {};
+    query: {};
+    body: {};
+    reply: Verified;
   };
   /** The agent's projects, the one last worked in first. */
   "GET /v1/workspaces": {

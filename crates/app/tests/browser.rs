@@ -132,6 +132,10 @@ fn every_place_shows_acts_and_asks_for_nothing_elsewhere() {
             [safe](https://example.org/a) and ![pic](https://evil.example/x.png) \u{202e}gnp.exe \u{1b}[31mred zero\u{200b}width"}),
         json!({"session": "hostile", "id": "h3", "text": "x".repeat(5_000_000)}),
     ];
+    lines.push(
+        json!({"session": "code", "id": "c1", "role": "assistant", "text": "So:\n\n```rust\n// A remark\nfn main() { \
+        let n = 42; println!(\"hello\"); }\n```\n\n```diff\n@@ -1 +1 @@\n-old\n+new\n```\n"}),
+    );
     for n in 0..3000 {
         let heron = if n % 500 == 7 { "A heron stood here. " } else { "" };
         let words = "Words and words. ".repeat(n % 40);
@@ -150,9 +154,13 @@ fn every_place_shows_acts_and_asks_for_nothing_elsewhere() {
 
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web/page.mjs");
     let mut node = Command::new("node");
+    let axe = playwright.join("../axe-core/axe.min.js");
+    let user = served.world.test.user();
+    let code = format!("HOME='{}' '{HEIRLOOM}' --home '{}' ui --no-open 2>/dev/null", user.display(), served.home);
     node.arg(script).env("ADDRESS", served.address()).env("PLAYWRIGHT", playwright).env("CHROMIUM", chromium);
+    node.env("AXE", axe).env("SERVICE", served.service.id().to_string()).env("CODE", code);
     let out = node.output().expect("Node is there: scripts/browser needs it, too");
     let said = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "{said}\n{}", String::from_utf8_lossy(&out.stderr));
-    assert!(said.lines().filter(|line| line.starts_with("ok ")).count() >= 20, "{said}");
+    assert!(said.lines().filter(|line| line.starts_with("ok ")).count() >= 35, "{said}");
 }

@@ -35,6 +35,8 @@ use axum::middleware::from_fn_with_state;
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::Result;
 use heirloom_engine::report::import::Imported;
+use schemars::JsonSchema;
+use serde::Serialize;
 use tokio::sync::watch;
 
 pub use document::openapi;
@@ -77,6 +79,28 @@ pub type Hooks = Arc<dyn Fn(HookRequest) -> HookReply + Send + Sync>;
 /// Reads session stores for the engine's agent, as `heirloom import` does; blocking.
 pub type Import = Arc<dyn Fn(&Engine, ImportRequest) -> Result<Imported> + Send + Sync>;
 
+/// What was looked at on this machine: the home, the service, the programs and what connects them.
+#[derive(Clone, Serialize, JsonSchema, Debug)]
+pub struct ChecksReport {
+    /// Nothing needs a person.
+    pub ok: bool,
+    pub checks: Vec<Check>,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Serialize, JsonSchema, Debug)]
+pub struct Check {
+    /// A part of the home, or a program by its title.
+    pub subject: String,
+    pub ok: bool,
+    pub what: String,
+    /// What to do about it, where something is to be done.
+    pub next: Option<String>,
+}
+
+/// Looks at home and machine, as `heirloom doctor` does; blocking.
+pub type Doctor = Arc<dyn Fn(&Engine) -> Result<ChecksReport> + Send + Sync>;
+
 /// What the router is made of.
 #[derive(Clone)]
 pub struct Parts {
@@ -84,6 +108,7 @@ pub struct Parts {
     pub engine: Engine,
     pub hooks: Hooks,
     pub import: Import,
+    pub doctor: Doctor,
     /// Who may ask over TCP.
     pub tokens: Tokens,
     /// Somebody newer asked this process to make room: `POST /v1/daemon/retire`.

@@ -41,6 +41,7 @@ fn ids_that_are_none_are_not_found_and_lead_nowhere() {
         "artifacts",
         "jobs",
         "injections",
+        "skills",
     ];
     for route in routes {
         for id in ids {

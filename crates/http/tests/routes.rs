@@ -87,6 +87,7 @@ fn every_route_answers_what_the_document_says() {
     heads(&mut tour);
     kept(&mut tour);
     history(&mut tour);
+    learned(&mut tour);
     let all: BTreeSet<String> = described().iter().map(|r| format!("{} {}", r.method, r.path)).collect();
     let left: Vec<&String> = all.difference(&tour.seen).collect();
     assert!(left.is_empty(), "never asked: {left:#?}");
@@ -151,6 +152,12 @@ fn looking(tour: &mut Tour) {
     assert_eq!(sessions["items"].as_array().unwrap().len(), 2);
     assert_eq!(tour.get("/v1/timeline", &[], "?until=2026-03-02")["items"][0]["session"], "turns:kitchen");
     let details = tour.get("/v1/sessions/{key}", &["turns:kitchen"], "");
+    let brief = tour.get("/v1/sessions/{key}", &["turns:kitchen"], "?brief=true");
+    assert!(
+        !details["runs"].as_array().unwrap().is_empty()
+            && brief["runs"] == json!([])
+            && brief["name"] == details["name"]
+    );
     assert_eq!(details["session"]["turns"], 3);
     let words = tour.get("/v1/sessions/{key}/turns", &["turns:kitchen"], "?limit=2");
     assert_eq!(words["items"][0]["text"], "The oven makes a noise; call the workshop by Friday.");
@@ -182,7 +189,12 @@ fn looking(tour: &mut Tour) {
     let given = text(&given["id"]).to_owned();
     let listed = tour.get("/v1/injections", &[], "?session=turns:kitchen");
     assert_eq!(listed["items"][0]["id"], given.as_str());
-    assert!(text(&tour.get("/v1/injections/{id}", &[&given], "")["content"]["block"]).contains("oven"));
+    let shown = tour.get("/v1/injections/{id}", &[&given], "");
+    let block = text(&shown["content"]["block"]);
+    assert!(block.contains("oven"));
+    let costs: Vec<u64> = shown["line_tokens"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+    assert_eq!(costs.len(), block.lines().count());
+    assert!(costs.iter().sum::<u64>() + costs.len() as u64 >= shown["tokens"].as_u64().unwrap(), "{shown}");
 }
 
 fn threads(tour: &mut Tour) {
@@ -333,4 +345,21 @@ fn history(tour: &mut Tour) {
     assert_eq!(rows["items"][0]["actor"], "http local");
     // What it tells is in `events`.
     tour.seen.insert("GET /v1/events".into());
+}
+
+/// Sessions of a project that went the same way, and what is found in them.
+fn learned(tour: &mut Tour) {
+    assert_eq!(tour.get("/v1/evolve", &[], "?all=true")["items"], json!([]));
+    assert_eq!(tour.get("/v1/skills", &[], "?all=true")["items"], json!([]));
+    for (method, template) in
+        [("GET", "/v1/skills/{id}"), ("POST", "/v1/skills/{id}/accept"), ("POST", "/v1/skills/{id}/reject")]
+    {
+        let body = (method == "POST").then(|| json!({}));
+        assert_eq!(tour.ask(method, template, &["k:7"], "", body).is(404).kind(), "not-found");
+    }
+    let looked = tour.get("/v1/doctor", &[], "");
+    assert_eq!((&looked["ok"], &looked["checks"][0]["subject"]), (&json!(true), &json!("Home")));
+    let sound = tour.post("/v1/verify", &[], json!({}));
+    assert_eq!((&sound["ok"], &sound["findings"]), (&json!(true), &json!([])), "{sound}");
+    assert!(sound["turns"].as_u64().unwrap() > 3, "{sound}");
 }

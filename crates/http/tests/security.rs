@@ -193,6 +193,11 @@ fn a_token_for_one_agent_learns_nothing_of_the_others() {
     let headers = [HOST, auth, ("content-type", "application/json")];
     let import = request("POST", "/v1/import", &headers, b"{}");
     assert_eq!(world.send(Some(Caller::Tcp { port: PORT }), import).is(403).kind(), "forbidden");
+    // What concerns the whole home is told to nobody who may not ask for its own agent.
+    for (method, path) in [("GET", "/v1/doctor"), ("POST", "/v1/verify")] {
+        let asked = request(method, path, &headers, b"");
+        assert_eq!(world.send(Some(Caller::Tcp { port: PORT }), asked).is(403).kind(), "forbidden", "{path}");
+    }
     let main = with(&world.token("page", &["main"]));
     let headers = [HOST, ("authorization", main.as_str()), ("content-type", "application/json")];
     let of = |body: &[u8]| world.send(Some(Caller::Tcp { port: PORT }), request("POST", "/v1/import", &headers, body));

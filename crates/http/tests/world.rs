@@ -9,7 +9,7 @@ use heirloom_engine::engine::{Engine, How, Options};
 use heirloom_engine::report::import::Imported;
 use heirloom_engine::scope::AgentId;
 use heirloom_harness::{HostPaths, on_machine};
-use heirloom_http::{Api, Caller, HookReply, HookRequest, ImportRequest, Parts, Tokens, router};
+use heirloom_http::{Api, Caller, Check, ChecksReport, HookReply, HookRequest, ImportRequest, Parts, Tokens, router};
 use heirloom_testkit::TestHome;
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -92,6 +92,11 @@ impl World {
             import: Arc::new(move |engine: &Engine, asked| {
                 i.lock().unwrap().push(asked);
                 engine.import(&[]) as heirloom_engine::error::Result<Imported>
+            }),
+            doctor: Arc::new(|engine: &Engine| {
+                let what = engine.home().root().display().to_string();
+                let check = Check { subject: "Home".into(), ok: true, what, next: None };
+                Ok(ChecksReport { ok: true, checks: vec![check] })
             }),
             tokens: Tokens::of(&engine),
             retire: Arc::new(move || *r.lock().unwrap() += 1),

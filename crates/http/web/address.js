@@ -1,5 +1,5 @@
 // The address is the state: #/place/id?key=value. A person can copy it, go back, and reload.
-import { signal } from "./vendor.js";
+import { signal } from "./signal.js";
 
 /** A one-time code where an address would stand. */
 const CODE = /^#(hlm_[A-Za-z0-9_-]+)$/;
@@ -18,15 +18,15 @@ function decoded(text) {
   }
 }
 
-/** Takes the code out of the address, so that it is neither seen nor kept in the history. */
+/** Takes the code out of the address, so that it is neither seen nor kept in the history. The page stays where it was. */
 export function takeCode() {
   const found = CODE.exec(location.hash);
-  if (found) history.replaceState(null, "", "#/now");
+  if (found) history.replaceState(null, "", href(at.value.place, at.value.id, at.value.query));
   return found?.[1];
 }
 
 export const at = signal(parse(CODE.test(location.hash) ? "" : location.hash));
-addEventListener("hashchange", () => { at.value = parse(location.hash); });
+addEventListener("hashchange", () => { if (!CODE.test(location.hash)) at.value = parse(location.hash); });
 
 /** The address of something: `href("session", "codex:1", { at: "t1" })`. */
 export function href(place, id = "", query = {}) {
@@ -46,14 +46,19 @@ export function go(place, id, query, replaces = false) {
   }
 }
 
+/** What the ids of each kind look like, and the place that shows them. */
+const KINDS = [
+  [/^t[0-9a-f]+$/, "turn"],
+  [/^m:/, "memory"],
+  [/^l:/, "loops"],
+  [/^[pusrk]:/, "review"],
+  [/^x:/, "given"],
+  [/^(topic|lane|workspace|session|general)\//, "threads"],
+  [/^[a-z][a-z-]+:\S+$/, "session"],
+];
+
 /** Where a reference of any kind is shown. */
 export function whereIs(id) {
-  if (/^t[0-9a-f]+$/.test(id)) return href("turn", id);
-  if (/^n[0-9a-f]+$/.test(id)) return href("node", id);
-  if (/^m:/.test(id)) return href("memory", id);
-  if (/^l:/.test(id)) return href("loops", id);
-  if (/^[pusr]:/.test(id)) return href("review", id);
-  if (/^(topic|lane|workspace|session|general)\//.test(id)) return href("threads", id);
-  if (/^[a-z-]+:[^\s]+$/.test(id)) return href("session", id);
-  return href("node", id);
+  const [, place] = KINDS.find(([kind]) => kind.test(id)) ?? [];
+  return href(place ?? "node", id);
 }

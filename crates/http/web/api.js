@@ -1,5 +1,6 @@
 // Asks the service of this machine, with the token of this tab. What was asked before is asked again with its tag.
-import { signal, useEffect, useRef, useState } from "./vendor.js";
+import { useEffect, useRef, useState } from "./vendor.js";
+import { signal } from "./signal.js";
 
 const KEY = "heirloom-token";
 
@@ -26,6 +27,10 @@ export async function openWith(code) {
   const answer = await fetch("/v1/session", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ code }) });
   if (!answer.ok) throw new Problem(await said(answer));
   sessionStorage.setItem(KEY, (await answer.json()).token);
+  known.clear();
+  state.value = "open";
+  changed.value += 1;
+  listen();
 }
 
 export const hasToken = () => sessionStorage.getItem(KEY) !== null;
@@ -117,13 +122,15 @@ export function useData(path) {
 }
 
 let heard = null;
+let listens = false;
 
-/** Hears of changes until the tab goes: server-sent events, read by hand because they need the token. */
+/** Hears of changes until the tab or its token goes: server-sent events, read by hand because they need the token. */
 export async function listen() {
+  if (listens) return;
+  listens = true;
   for (let wait = 500; ; wait = Math.min(wait * 2, 15000)) {
     try {
       const answer = await ask("GET", "/v1/events", { headers: heard ? { "last-event-id": heard } : {} });
-      if (answer.status === 401) return;
       if (answer.ok) {
         if (heard === null || wait > 500) changed.value += 1;
         live.value = true;
@@ -134,8 +141,10 @@ export async function listen() {
       // Nobody there; asked again below.
     }
     live.value = false;
+    if (state.value === "locked") break;
     await new Promise((done) => setTimeout(done, wait));
   }
+  listens = false;
 }
 
 let due = 0;

@@ -1,7 +1,8 @@
 // The page: its places, its keys, and what is the same everywhere.
 import { html, render, useEffect, useState } from "./vendor.js";
 import { at, go, href, takeCode } from "./address.js";
-import { changed, hasToken, listen, live, openWith, state } from "./api.js";
+import { hasToken, listen, live, openWith, state } from "./api.js";
+import { drawnBy } from "./signal.js";
 import { useKeys } from "./keys.js";
 import { Palette } from "./palette.js";
 import { Dialog, said, Wrong } from "./parts.js";
@@ -33,14 +34,16 @@ const PLACES = [
 const DEEPER = { session: [Reader, "timeline"], turn: [Turn, "timeline"], node: [Node, "threads"] };
 
 const KEYS = [
-  ["g n  g t  g h", "Now, Timeline, Threads"],
-  ["g r  g l  g m", "Review, Loops, Memory"],
-  ["g i  g d", "Given, Health"],
+  ...PLACES.filter(([name]) => name !== "search").map(([, name, key]) => [`g ${key}`, name]),
   ["/", "Search; in a session, find in it"],
   ["Ctrl K  ⌘ K", "Go to an id, a place, a session, a thread"],
   ["j  k", "Down and up in a list"],
-  ["y  n  e  z", "In Review: accept, reject, edit, undo"],
-  ["r  z", "In Now and Loops: resolve, undo"],
+  ["y  n  e  s", "In Review: accept, reject, edit, accept in place of something older"],
+  ["x", "In Review: select, to decide several at once"],
+  ["e  s", "In a memory: edit, say what holds now"],
+  ["r", "In Now and Loops: resolve"],
+  ["z", "Undo what was just done"],
+  ["f", "In a session: find"],
   ["u", "Up: to what this is part of"],
   ["Esc", "Close, leave a field"],
   ["?", "These keys"],
@@ -54,11 +57,15 @@ function Keys({ onClose }) {
   <//>`;
 }
 
-function Locked() {
-  return html`<main class="locked"><h1>Heirloom</h1>
-    <p>This tab has no access${state.value === "locked" && hasToken() ? " any more" : ""}. A page is opened from the command line of this machine, with a code that is good once and for a minute:</p>
-    <pre class="plain">heirloom ui</pre></main>`;
-}
+const LOCKED = "A page is opened from the command line of this machine, with a code that is good once and for a minute:";
+
+const Locked = () => html`<main class="locked"><h1>Heirloom</h1><p>This tab has no access. ${LOCKED}</p><pre class="plain">heirloom ui</pre></main>`;
+
+/** What stands above a place while nothing can be asked. What was written into it stays. */
+const Hindered = () => ({
+  away: html`<${Wrong} problem=${{ detail: "The service does not answer. What is shown is from before.", next: "It is asked again by itself. If it does not run: heirloom service start" }} />`,
+  locked: html`<${Wrong} problem=${{ detail: "This tab has no access any more. What is shown is from before, and what you wrote is still here.", next: "heirloom ui --no-open prints a new address: paste it into this tab" }} />`,
+})[state.value];
 
 function Page() {
   const [over, setOver] = useState(null);
@@ -80,7 +87,7 @@ function Page() {
     document.title = `${found?.[1] ?? (at.value.id || "Heirloom")} · Heirloom`;
     scrollTo(0, 0);
   }, [place, at.value.id]);
-  if (state.value === "locked") return html`<${Locked} />`;
+  if (state.value === "locked" && !wasOpen) return html`<${Locked} />`;
   return html`
     <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.querySelector("main h1")?.focus(); }}>To the content</a>
     <nav class="rail" aria-label="Places">
@@ -93,7 +100,7 @@ function Page() {
       </div>
     </nav>
     <main id="main">
-      ${state.value === "away" && html`<${Wrong} problem=${{ detail: "The service does not answer.", next: "heirloom service start, then heirloom ui" }} />`}
+      <${Hindered} />
       ${Shown ? html`<${Shown} key=${place + " " + (deeper ? at.value.id : "")} />` : html`<h1>There is no such place</h1><p><a href=${href("now")}>Now</a></p>`}
     </main>
     ${said.value && html`<div class="toast"><span>${said.value.text}</span>${said.value.undo && html`<button class="small" onClick=${() => { const { undo } = said.value; said.value = null; undo(); }}>Undo <kbd>z</kbd></button>`}<button class="small" aria-label="Close" onClick=${() => { said.value = null; }}>×</button></div>`}
@@ -101,33 +108,29 @@ function Page() {
     ${over === "keys" && html`<${Keys} onClose=${close} />`}`;
 }
 
-async function begin() {
+/** Whether this tab had access once: what it shows stays then. */
+let wasOpen = false;
+
+async function take() {
   const code = takeCode();
+  if (code) await openWith(code).catch((problem) => hasToken() || console.info(problem.message));
+}
+
+async function begin() {
   const page = document.getElementById("page");
-  if (code) {
-    try {
-      await openWith(code);
-    } catch (problem) {
-      // A token this tab has already goes on.
-      if (!hasToken()) console.info(problem.message);
-    }
-  }
-  if (!hasToken()) state.value = "locked";
+  await take();
+  wasOpen = hasToken();
+  state.value = wasOpen ? "open" : "locked";
   page.textContent = "";
-  render(html`<${Page} />`, page);
+  const draw = () => {
+    wasOpen ||= hasToken();
+    render(html`<${Page} />`, page);
+  };
+  drawnBy(draw);
+  draw();
   // A code pasted into an open tab.
-  addEventListener("hashchange", async () => {
-    const fresh = takeCode();
-    if (!fresh) return;
-    try {
-      await openWith(fresh);
-      location.reload();
-    } catch {
-      state.value = hasToken() ? "open" : "locked";
-    }
-  });
-  if (hasToken()) listen();
-  changed.value += 1;
+  addEventListener("hashchange", take);
+  if (wasOpen) listen();
 }
 
 begin();

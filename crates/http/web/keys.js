@@ -3,6 +3,7 @@ import { useEffect, useRef } from "./vendor.js";
 
 const layers = [];
 let chord = null;
+let chordGoes = 0;
 
 const types = (element) => element?.closest?.("input, textarea, select, [contenteditable]");
 
@@ -27,7 +28,9 @@ addEventListener("keydown", (event) => {
   }
   if (!command && !modal && key === "g") {
     chord = "g";
-    setTimeout(() => { chord = null; }, 1500);
+    // The one of an earlier chord would end this one.
+    clearTimeout(chordGoes);
+    chordGoes = setTimeout(() => { chord = null; }, 1500);
   }
 });
 

@@ -2,10 +2,26 @@
 import { html, useEffect, useRef, useState } from "./vendor.js";
 import { href, whereIs } from "./address.js";
 import { get } from "./api.js";
-import { Dialog, nameOf, program } from "./parts.js";
+import { Dialog, nameOf, program, say } from "./parts.js";
 import { firstLine } from "./words.js";
 
-const ID = /^(t[0-9a-f]+|n[0-9a-f]+|[mlpusr]:\S+|[a-z-]+[:/]\S+)$/;
+/** What only the command line does. To choose one is to copy it. */
+export const COMMANDS = [
+  ["heirloom doctor", "check the home, the programs, what connects them"],
+  ["heirloom verify", "recompute everything that is stored"],
+  ["heirloom import", "read what is new in the programs' sessions"],
+  ["heirloom connect", "let programs tell and ask"],
+  ["heirloom service status", "how the service is, what it watches"],
+  ["heirloom backup DIR", "copy the whole memory, while programs run"],
+  ["heirloom forget", "a session, turns, a person's name, a project, a text"],
+  ["heirloom evolve", "learn from sessions that are over"],
+  ["heirloom skill list", "procedures that recur"],
+  ["heirloom judge", "how important what was said is, and why"],
+  ["heirloom model", "a language model for summaries, and its budget"],
+  ["heirloom profile", "what every session may know of you"],
+];
+
+const ID = /^(t[0-9a-f]+|n[0-9a-f]+|[mlpusrkx]:\S+|[a-z-]+[:/]\S+)$/;
 
 export function Palette({ places, onClose }) {
   const [query, setQuery] = useState("");
@@ -20,11 +36,12 @@ export function Palette({ places, onClose }) {
     return () => stop.abort();
   }, []);
   const asked = query.trim().toLowerCase();
+  const commands = COMMANDS.map(([name, what]) => ({ name, what, copies: true }));
   const known = [...places.map(([name, label]) => ({ name: label, what: "place", to: href(name) })), ...more];
   const all = asked
     ? [
         ...(ID.test(query.trim()) ? [{ name: query.trim(), what: "open", to: whereIs(query.trim()) }] : []),
-        ...known.filter((entry) => `${entry.name} ${entry.what}`.toLowerCase().includes(asked)),
+        ...[...known, ...commands].filter((entry) => `${entry.name} ${entry.what}`.toLowerCase().includes(asked)),
         { name: `Search for ${query.trim()}`, what: "search", to: href("search", "", { q: query.trim() }) },
       ]
     : known;
@@ -32,7 +49,8 @@ export function Palette({ places, onClose }) {
   const current = Math.min(chosen, entries.length - 1);
   const open = (entry) => {
     onClose();
-    location.hash = entry.to;
+    if (entry.copies) navigator.clipboard.writeText(entry.name).then(() => say(`Copied: ${entry.name}`), () => say(entry.name));
+    else location.hash = entry.to;
   };
   const onKeyDown = (e) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
@@ -42,8 +60,8 @@ export function Palette({ places, onClose }) {
     e.preventDefault();
   };
   return html`<${Dialog} label="Go to" onClose=${onClose}>
-    <input class="wide" type="text" autofocus role="combobox" aria-expanded="true" aria-controls="entries" aria-activedescendant=${`entry${current}`} aria-label="An id, a place, a session, a thread"
-      placeholder="An id, a place, a session, a thread" value=${query} onInput=${(e) => { setQuery(e.target.value); choose(0); }} onKeyDown=${onKeyDown} />
+    <input class="wide" type="text" autofocus role="combobox" aria-expanded="true" aria-controls="entries" aria-activedescendant=${`entry${current}`} aria-label="An id, a place, a session, a thread, a command"
+      placeholder="An id, a place, a session, a thread, a command" value=${query} onInput=${(e) => { setQuery(e.target.value); choose(0); }} onKeyDown=${onKeyDown} />
     <ul class="entries" id="entries" role="listbox" aria-label="Where to" ref=${list}>
       ${entries.map((entry, n) => html`<li id=${`entry${n}`} role="option" aria-selected=${n === current} onClick=${() => open(entry)}><span>${firstLine(entry.name, 80)}</span><span class="quiet">${entry.what}</span></li>`)}
     </ul>

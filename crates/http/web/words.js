@@ -1,6 +1,7 @@
 // Words as words. What somebody said is text: it becomes nodes, never markup. Markdown is read as far as it helps reading;
 // links are shown and never fetched, images are their words, and characters nobody can see are shown.
-import { html, useState } from "./vendor.js";
+import { html, useMemo, useState } from "./vendor.js";
+import { Code } from "./code.js";
 
 /** More than this is cut until it is asked for. */
 const SHOWN = 16_000;
@@ -82,7 +83,7 @@ export function markdown(text) {
       flush();
       const inside = [];
       for (n++; n < lines.length && !lines[n].trimStart().startsWith(fence[1]); n++) inside.push(lines[n]);
-      out.push(html`<pre class="code" tabindex="0" aria-label=${fence[2] || "code"}>${seen(inside.join("\n"))}</pre>`);
+      out.push(html`<${Code} text=${inside.join("\n")} language=${fence[2]} />`);
       continue;
     }
     const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
@@ -141,15 +142,20 @@ export function markdown(text) {
 
 const size = (n) => (n < 1e6 ? `${Math.round(n / 1000)} kB` : `${(n / 1e6).toFixed(1)} MB`);
 
-/** A text of any length. `plain`: its lines as they are. */
-export function Words({ text, plain = false }) {
+/** A text of any length. `plain`: its lines as they are; `language`: they are code. */
+export function Words({ text, plain = false, language }) {
   const [all, setAll] = useState(false);
   const cut = text.length > SHOWN && !all;
   // Not between the halves of a character.
   const end = cut && /[\ud800-\udbff]/.test(text[SHOWN - 1]) ? SHOWN - 1 : SHOWN;
   const shown = cut ? text.slice(0, end) : text;
+  // Made once: a place is drawn more often than its words change.
+  const made = useMemo(() => {
+    if (language) return html`<${Code} text=${shown} language=${language} />`;
+    return plain || shown.length > MARKDOWN ? html`<pre class="plain">${seen(shown)}</pre>` : markdown(shown);
+  }, [shown, plain, language]);
   return html`<div class="words" dir="auto">
-    ${plain || shown.length > MARKDOWN ? html`<pre class="plain">${seen(shown)}</pre>` : markdown(shown)}
+    ${made}
     ${cut && html`<p><button class="small" onClick=${() => setAll(true)}>Show all (${size(text.length)})</button></p>`}
   </div>`;
 }

@@ -24,18 +24,39 @@ pub struct Args {
 }
 
 /// One check and its result.
-struct Check {
-    subject: &'static str,
-    ok: bool,
-    what: String,
+pub struct Check {
+    pub subject: &'static str,
+    pub ok: bool,
+    pub what: String,
     /// The action the user should take; `None` if the check passed.
-    next: Option<String>,
+    pub next: Option<String>,
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if args.speed {
         return super::speed::run(global);
     }
+    let checks = look_at_all(global)?;
+    let good = checks.iter().all(|c| c.ok);
+    if global.json {
+        let list: Vec<_> =
+            checks.iter().map(|c| json!({"subject": c.subject, "ok": c.ok, "what": c.what, "next": c.next})).collect();
+        print::line(&json!({"ok": good, "checks": list}).to_string());
+    } else {
+        let paint = Paint::stdout();
+        for c in &checks {
+            let mark = if c.ok { paint.accent("ok") } else { paint.warn("! ") };
+            print::line(&format!("{mark}  {:12} {}", c.subject, print::safe_line(&c.what)));
+            if let Some(next) = &c.next {
+                print::line(&format!("                 {}", print::safe_line(next)));
+            }
+        }
+    }
+    Ok(if good { Exit::Ok } else { Exit::Problems })
+}
+
+/// Every check, those of one program together.
+pub fn look_at_all(global: &Global) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     let context = match Context::open(global) {
         Ok(context) => Some(context),
@@ -69,26 +90,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let programs = checks.len();
     machine(&versions, &mut checks);
     connections(global, &mut checks);
-    // Checks of one program are printed together.
     let titles: Vec<&str> = heirloom_harness::ALL.iter().map(|h| h.spec().title).collect();
     checks[programs..].sort_by_key(|c| titles.iter().position(|t| *t == c.subject));
-
-    let good = checks.iter().all(|c| c.ok);
-    if global.json {
-        let list: Vec<_> =
-            checks.iter().map(|c| json!({"subject": c.subject, "ok": c.ok, "what": c.what, "next": c.next})).collect();
-        print::line(&json!({"ok": good, "checks": list}).to_string());
-    } else {
-        let paint = Paint::stdout();
-        for c in &checks {
-            let mark = if c.ok { paint.accent("ok") } else { paint.warn("! ") };
-            print::line(&format!("{mark}  {:12} {}", c.subject, print::safe_line(&c.what)));
-            if let Some(next) = &c.next {
-                print::line(&format!("                 {}", print::safe_line(next)));
-            }
-        }
-    }
-    Ok(if good { Exit::Ok } else { Exit::Problems })
+    Ok(checks)
 }
 
 fn home(context: &Context, checks: &mut Vec<Check>) {

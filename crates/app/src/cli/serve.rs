@@ -8,7 +8,7 @@ use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::home::Home;
 use heirloom_engine::ledger::SCHEMA_VERSION;
 use heirloom_engine::report::import::Imported;
-use heirloom_http::{Api, Caller, ImportRequest, Parts, Tokens};
+use heirloom_http::{Api, Caller, Check, ChecksReport, ImportRequest, Parts, Tokens};
 use heirloom_service::{Ended, INHERITED, Service, Tcp, Via, Wires, running};
 
 use super::import::Plan;
@@ -68,6 +68,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let root = engine.home().root().to_owned();
     let build = build();
     let (for_router, said) = (engine.clone(), build.clone());
+    let looks = Global { home: Some(root.clone()), ..global.clone() };
     let service = Service {
         engine,
         programs: heirloom_harness::on_machine(&config::host()),
@@ -75,7 +76,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         build,
         environment: config::environment(global),
         poll: args.poll,
-        router: Box::new(move |wires| heirloom_http::router(Api::new(parts(for_router, wires, said)))),
+        router: Box::new(move |wires| heirloom_http::router(Api::new(parts(for_router, looks, wires, said)))),
         mark: |via, extensions| {
             extensions.insert(match via {
                 Via::Socket => Caller::Socket,
@@ -126,12 +127,23 @@ fn tcp(args: &Args, in_file: Option<u16>) -> Tcp {
     }
 }
 
-fn parts(engine: Engine, wires: Wires, build: String) -> Parts {
+fn parts(engine: Engine, global: Global, wires: Wires, build: String) -> Parts {
     let for_hooks = engine.acting_as("hook");
     Parts {
         tokens: Tokens::of(&engine),
         hooks: Arc::new(move |request| answering::answer(&for_hooks, request)),
         import: Arc::new(import),
+        doctor: Arc::new(move |_| {
+            let checks = super::doctor::look_at_all(&global)?;
+            let ok = checks.iter().all(|c| c.ok);
+            let shown = |c: super::doctor::Check| Check {
+                subject: c.subject.to_owned(),
+                ok: c.ok,
+                what: print::safe_line(&c.what),
+                next: c.next.map(|next| print::safe_line(&next)),
+            };
+            Ok(ChecksReport { ok, checks: checks.into_iter().map(shown).collect() })
+        }),
         retire: wires.retire,
         changes: wires.changes,
         build,

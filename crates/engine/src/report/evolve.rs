@@ -143,6 +143,7 @@ pub struct SkillReport {
 
 /// One run of a procedure.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+#[schemars(rename = "SkillRun")]
 pub struct RunReport {
     pub session: String,
     pub turns: Vec<String>,

@@ -13,6 +13,7 @@ use heirloom_engine::report::recalled::RecallReport;
 use heirloom_engine::report::search::SearchReport;
 use heirloom_engine::report::turns::TurnsReport;
 use heirloom_engine::scope::{NodeId, TurnId};
+use heirloom_engine::tokens;
 use heirloom_engine::transcript::role_parse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -274,10 +275,21 @@ fn injections(asked: &Asked, query: InjectionsQuery) -> Answer<Page<Of<Replayed>
     Ok(page::of_more("injections", found, size, |given| given.id.0))
 }
 
-fn injection(asked: &Asked, _: Nothing) -> Answer<ReplayReport> {
+/// A context that was given, with what its lines cost.
+#[derive(Serialize, JsonSchema)]
+struct Injection {
+    #[serde(flatten)]
+    given: ReplayReport,
+    /// The tokens of each line of the block, by the estimate budgets are kept by.
+    line_tokens: Vec<usize>,
+}
+
+fn injection(asked: &Asked, _: Nothing) -> Answer<Injection> {
     let id = asked.at("id");
     let id = ContextId::parse(id).ok_or_else(|| no_such(id, "context", "GET /v1/injections lists them"))?;
-    Ok(asked.engine.replay(id)?)
+    let given = asked.engine.replay(id)?;
+    let line_tokens = given.block().unwrap_or_default().lines().map(tokens::tokens).collect();
+    Ok(Injection { given, line_tokens })
 }
 
 /// A reference, and how far it is followed.

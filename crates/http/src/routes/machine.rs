@@ -4,10 +4,13 @@ use axum::http::Method;
 use heirloom_engine::report::home::{AgentsReport, ProjectsReport};
 use heirloom_engine::report::status::{Overview, StatusReport};
 use heirloom_engine::scope::AgentId;
+use heirloom_engine::verify::Severity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Answer;
+use crate::ChecksReport;
+use crate::gate::Kind;
 use crate::guard::SESSION;
 use crate::problem::{Problem, Wrong};
 use crate::raw;
@@ -19,6 +22,14 @@ pub fn routes() -> Vec<Route> {
         get("/v1/status", "status", "What is stored, how big, what is pending, what is wrong.", status),
         get("/v1/health", "health", "Whether somebody is at home.", health),
         get("/v1/now", "now", "What was worked on, and what is being worked on now.", now).item(),
+        get("/v1/doctor", "doctor", "Home, service, programs and what connects them, each with what to do.", doctor),
+        post(
+            "/v1/verify",
+            "verify",
+            "Recompute everything that is stored, and name what differs. It takes a while.",
+            verify,
+        )
+        .kind(Kind::Imports),
         get("/v1/agents", "agents", "The agents that may be asked for.", agents).item(),
         get("/v1/workspaces", "workspaces", "The agent's projects, the one last worked in first.", workspaces).item(),
         post(
@@ -96,6 +107,67 @@ fn agents(asked: &Asked, _: Nothing) -> Answer<AgentsReport> {
 
 fn workspaces(asked: &Asked, _: Nothing) -> Answer<ProjectsReport> {
     Ok(asked.engine.projects()?)
+}
+
+/// Lets those go on who may ask for the agent this process answers for: what is said is of the whole home.
+fn may_see_all(asked: &Asked, command: &str) -> Answer<()> {
+    let ours = asked.api.0.parts.engine.agent();
+    match &asked.asker.agents {
+        Some(agents) if !agents.contains(ours) => {
+            Err(Problem::of(Wrong::Forbidden, "this token is not for the whole home", command))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn doctor(asked: &Asked, _: Nothing) -> Answer<ChecksReport> {
+    may_see_all(asked, "heirloom doctor")?;
+    Ok((asked.api.0.parts.doctor)(&asked.engine)?)
+}
+
+/// What recomputing everything came to.
+#[derive(Serialize, JsonSchema)]
+struct Verified {
+    /// Nothing was found.
+    ok: bool,
+    /// Stored data is not what it was; else what was found can be made again.
+    damaged: bool,
+    /// Records, turns, files and rows of the audit that were looked at.
+    records: u64,
+    turns: u64,
+    files: u64,
+    audit_rows: u64,
+    findings: Vec<VerifyFinding>,
+    seconds: f64,
+}
+
+/// Something that is not what it was.
+#[derive(Serialize, JsonSchema)]
+struct VerifyFinding {
+    /// Stored data; else what is made of it.
+    damaged: bool,
+    subject: String,
+    what: String,
+}
+
+fn verify(asked: &Asked, _: Nothing) -> Answer<Verified> {
+    may_see_all(asked, "heirloom verify")?;
+    let report = asked.engine.verify()?;
+    let findings = report.findings.iter().map(|finding| VerifyFinding {
+        damaged: finding.severity == Severity::Damaged,
+        subject: finding.subject.clone(),
+        what: finding.what.clone(),
+    });
+    Ok(Verified {
+        ok: report.ok,
+        damaged: report.is_damaged(),
+        records: report.checked.records,
+        turns: report.checked.turns,
+        files: report.checked.files,
+        audit_rows: report.checked.audit_rows,
+        findings: findings.collect(),
+        seconds: report.seconds,
+    })
 }
 
 fn retire(asked: &Asked, _: Nothing) -> Answer<Retiring> {

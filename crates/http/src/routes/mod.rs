@@ -5,6 +5,7 @@ mod heads;
 mod history;
 mod intake;
 mod kept;
+mod learned;
 mod loops;
 mod machine;
 mod memory;
@@ -34,6 +35,7 @@ pub fn all() -> Vec<Route> {
         memory::routes(),
         heads::routes(),
         kept::routes(),
+        learned::routes(),
         history::routes(),
         intake::routes(),
     ];

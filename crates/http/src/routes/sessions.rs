@@ -107,8 +107,19 @@ fn sessions(asked: &Asked, query: SessionsQuery) -> Answer<Page<ListedSession>> 
     Ok(page::of_more("sessions", named.collect(), size, |listed| (listed.session.row.last_at, listed.session.row.no.0)))
 }
 
-fn session(asked: &Asked, _: Nothing) -> Answer<StoredSession> {
-    let details = asked.engine.session(asked.at("key"))?;
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SessionQuery {
+    /// Without its runs, of which a long session has thousands.
+    #[serde(default)]
+    brief: bool,
+}
+
+fn session(asked: &Asked, query: SessionQuery) -> Answer<StoredSession> {
+    let mut details = asked.engine.session(asked.at("key"))?;
+    if query.brief {
+        details.runs.clear();
+    }
     let name = redacted(&details.name);
     Ok(StoredSession { details, name })
 }

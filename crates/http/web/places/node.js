@@ -3,8 +3,8 @@ import { html } from "../vendor.js";
 import { at, go, href } from "../address.js";
 import { asking, useData } from "../api.js";
 import { useKeys } from "../keys.js";
-import { Chip, Facts, Heading, many, number, Ref, Shown, stepKeys, When, Wrong } from "../parts.js";
-import { firstLine, inline, seen, Words } from "../words.js";
+import { Chip, Facts, Heading, many, number, Part, Ref, Refs, Row, Said, Shown, stepKeys, When, Wrong } from "../parts.js";
+import { firstLine, seen, Words } from "../words.js";
 
 const place = (turn) => parseInt(turn.slice(1), 16);
 
@@ -30,13 +30,12 @@ export function Strata({ nodes, current }) {
 const PARTS = [["constraints", "Holds"], ["requirements", "Asked for"], ["decisions", "Decided"], ["done", "Done"], ["in_progress", "In progress"], ["blocked", "Blocked"], ["next_steps", "Next"], ["open_loops", "Open"], ["fixed", "Mended"], ["context", "To know"]];
 
 /** What a summary says, item by item, each with its turns. */
-function Distilled({ of }) {
-  const list = (title, items) => items?.length > 0 && html`<section><h2>${title}</h2><ul class="lines">${items.map((item) => html`<li>${inline(item.text)} <span class="refs">${item.turns.slice(0, 4).map((turn) => html`<${Ref} id=${turn} /> `)}${item.file && html`<${Ref} id=${item.file} />`}</span></li>`)}</ul></section>`;
-  return html`${of.goal && list("Goal", [of.goal])}${PARTS.map(([name, title]) => list(title, of[name]))}
-    ${of.files?.length > 0 && html`<section><h2>Files</h2><ul class="lines">${of.files.map((file) => html`<li><code>${seen(file.path)}</code> <span class="quiet">${file.touch}</span> <span class="refs">${file.turns.slice(-3).map((turn) => html`<${Ref} id=${turn} /> `)}</span></li>`)}</ul></section>`}`;
-}
+const Distilled = ({ of }) => html`<${Said} title="Goal" items=${of.goal && [of.goal]} />${PARTS.map(([name, title]) => html`<${Said} title=${title} items=${of[name]} />`)}
+  ${of.files?.length > 0 && html`<${Part} title="Files"><ul class="lines">${of.files.map((file) => html`<li><code>${seen(file.path)}</code> <span class="quiet">${file.touch}</span> <${Refs} ids=${file.turns.slice(-3)} /></li>`)}</ul><//>`}`;
 
-export const NodeLine = ({ node }) => html`<li><a class="step main" href=${href("node", node.id)}>${firstLine(node.summary) || node.id}</a><span class="quiet"><${Chip}>${node.kind}<//> ${many(node.count, "turn")} · <${When} at=${node.time?.[1]} form="near" />${node.abandoned && " · on a branch that was left"}</span></li>`;
+const KINDS = { chunk: "Chunk", session: "Summary of a session", compaction: "Compaction" };
+
+export const NodeLine = ({ node, children }) => html`<${Row} to=${href("node", node.id)} title=${firstLine(node.summary) || node.id}><${Chip}>${node.kind}<//> ${children ?? html`${many(node.count, "turn")} · <${When} at=${node.time?.[1]} form="near" />`}${node.abandoned && " · on a branch that was left"}<//>`;
 
 function Summary({ body }) {
   const { node, ancestors, parents, children, siblings, neighbours, linked } = body;
@@ -46,7 +45,7 @@ function Summary({ body }) {
   const all = [...ancestors, ...parents, node, ...siblings, ...children];
   return html`
     <${Heading} up=${html`${node.session ? html`<a href=${href("session", node.session)}>Session</a>` : html`<a href=${href("threads", node.thread)}>Thread</a>`}${[...ancestors].reverse().concat(parents.slice(0, 1)).map((above) => html` › <a href=${href("node", above.id)}>${above.kind} ${above.id}</a>`)} › ${node.id}`}>
-      ${node.kind === "chunk" ? "Chunk" : node.kind === "session" ? "Summary of a session" : node.kind === "compaction" ? "Compaction" : "Summary of summaries"}<//>
+      ${KINDS[node.kind] ?? "Summary of summaries"}<//>
     <${Strata} nodes=${all} current=${node.id} />
     <${Facts} of=${[["Covers", html`${many(node.count, "turn")}: <${Ref} id=${node.turns[0]} /> to <${Ref} id=${node.turns[1]} />`], ["When", html`<${When} at=${node.time[0]} /> – <${When} at=${node.time[1]} />`], ["Made by", { harness: "its program", deterministic: "rules", model: "a model" }[node.source]], ["Tokens", `${number(node.tokens.source)} → ${number(node.tokens.summary)}`], ["In place of", node.replaces && html`<${Ref} id=${node.replaces} />`], ["Replaced by", node.replaced_by && html`<${Ref} id=${node.replaced_by} />`]]} />
     ${node.forgotten ? html`<p class="notice">Its words were forgotten; where it stood is kept.</p>` : html`<div class="two"><div><${Words} text=${node.summary} /></div><aside aria-label="What it says, with where it was said"><${Distilled} of=${node.distillate} /></aside></div>`}
@@ -72,14 +71,14 @@ function Anything({ body, id }) {
   return html`<${Heading}>${firstLine(of.title ?? of.label ?? id, 300)}<//>
     <${Facts} of=${fields.map(([name, value]) => [name.replaceAll("_", " "), seen(String(value))])} />
     ${typeof of.text === "string" && html`<${Words} text=${of.text} />`}
-    ${body.source?.turns?.length > 0 && html`<p>Said in ${body.source.turns.map((turn) => html`<${Ref} id=${turn} /> `)}</p>`}
+    ${body.source?.turns?.length > 0 && html`<p>Said in <${Refs} ids=${body.source.turns} /></p>`}
     ${body.nodes?.length > 0 && html`<ul class="rows">${body.nodes.map((node) => html`<${NodeLine} node=${node} />`)}</ul>`}`;
 }
 
 export function Node() {
   const { id } = at.value;
   const found = useData(asking("/v1/expand", { id, transcript: /^t[0-9a-f]+$/.test(id) }));
-  useKeys(stepKeys("main .step"));
+  useKeys(stepKeys());
   if (found.problem && !found.body) return html`<${Heading}>${id}<//><${Wrong} problem=${found.problem} />`;
   return html`<${Shown} of=${found}>${(body) => (body.node ? html`<${Summary} body=${body} />` : body.turn && body.nodes ? html`<${OfTurn} body=${body} id=${id} />` : html`<${Anything} body=${body} id=${id} />`)}<//>`;
 }

@@ -4,7 +4,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor.js
 import { at, go, href } from "../address.js";
 import { asking, get, part, useData } from "../api.js";
 import { useKeys } from "../keys.js";
-import { Chip, Facts, folder, Heading, many, nameOf, number, program, Ref, say, sayWrong, Shown, When, Wrong } from "../parts.js";
+import { Chip, Command, Facts, folder, Heading, many, nameOf, number, program, Ref, sayWrong, Shown, When, Wrong } from "../parts.js";
 import { Strata } from "./node.js";
 import { firstLine, seen, Words } from "../words.js";
 
@@ -19,7 +19,7 @@ export function Turn() {
 
 function Record({ id }) {
   const record = useData(`/v1/turns/${part(id)}/record`);
-  return html`<${Shown} of=${record}>${(r) => html`<p class="quiet">What the program wrote: ${many(r.bytes, "byte")}, credentials hidden. Byte for byte: heirloom show --raw ${id}</p><${Words} text=${r.text} plain=${true} />${r.cut && html`<p class="quiet">There is more of it.</p>`}`}<//>`;
+  return html`<${Shown} of=${record}>${(r) => html`<p class="quiet">What the program wrote: ${many(r.bytes, "byte")}, credentials hidden. Byte for byte: heirloom show --raw ${id}</p><${Words} text=${r.text} language=${/^\s*[{[]/.test(r.text) ? "json" : "text"} />${r.cut && html`<p class="quiet">There is more of it.</p>`}`}<//>`;
 }
 
 const isAside = (turn) => turn.role === "tool" || /tool|thinking|machine/.test(turn.kind);
@@ -155,9 +155,11 @@ function paint(text) {
 
 export function Reader() {
   const { id, query } = at.value;
-  const details = useData(`/v1/sessions/${part(id)}`);
+  // Words first: where a turn is wanted, the rest is asked for when it is there.
+  const [isThere, setThere] = useState(!query.at);
+  const details = useData(isThere ? asking(`/v1/sessions/${part(id)}`, { brief: true }) : null);
   const outline = useData(asking(`/v1/sessions/${part(id)}/outline`, { at: query.at }));
-  const above = useData(asking("/v1/expand", { id }));
+  const above = useData(isThere ? asking("/v1/expand", { id }) : null);
   const [finds, setFinds] = useState(false);
   const held = useRef(null);
   const sections = (outline.body ?? (outline.before?.sections ? outline.before : null))?.sections;
@@ -166,9 +168,13 @@ export function Reader() {
     if (query.at && held.current !== query.at && document.getElementById(query.at)) {
       held.current = query.at;
       hold(query.at);
+      setThere(true);
     }
   };
-  useEffect(filled, [query.at, outline.body]);
+  useEffect(() => {
+    filled();
+    if (outline.problem || (outline.body && wanted === null)) setThere(true);
+  }, [query.at, outline.body, outline.problem]);
   useKeys({
     "/": () => setFinds(true),
     f: () => setFinds(true),
@@ -178,12 +184,11 @@ export function Reader() {
     k: () => scrollBy(0, -innerHeight / 3),
   });
   const resume = details.body?.session.resume;
-  const copy = () => navigator.clipboard.writeText(resume).then(() => say("Copied"), () => say(resume));
   return html`
-    <${Shown} of=${details}>${({ session: s, name, runs, lanes }) => html`
+    <${Shown} of=${details}>${({ session: s, name, lanes }) => html`
       <${Heading} up=${html`<a href=${href("timeline")}>Timeline</a>`} more=${html`<button class="small" onClick=${() => setFinds(true)}>Find <kbd>f</kbd></button>`}>${firstLine(nameOf({ ...s, name }), 300)}<//>
-      <${Facts} of=${[["Program", `${program(s.harness)}${s.version ? " " + s.version : ""}`], ["Began", html`<${When} at=${s.started_at} />`], ["Last", html`<${When} at=${s.last_at} />`], ["Folder", s.cwd && html`<span title=${s.cwd}>${folder(s.cwd)}</span>`], ["Turns", number(s.turns + s.shared_turns)], ["Prompts", number(runs.length)], ["Sub-agents", lanes.length > 1 && number(lanes.length - 1)], ["Copied from", s.fork_of && html`<${Ref} id=${s.fork_of} />`], ["Thread", above.body?.thread && html`<a href=${href("threads", above.body.thread.thread)}>${above.body.thread.label}</a>`], ["Key", s.session]]} />
-      ${resume && html`<p><span class="quiet">Go on with it:</span> <button class="link" title="Copy" onClick=${copy}><code>${resume}</code></button></p>`}`}<//>
+      <${Facts} of=${[["Program", `${program(s.harness)}${s.version ? " " + s.version : ""}`], ["Began", html`<${When} at=${s.started_at} />`], ["Last", html`<${When} at=${s.last_at} />`], ["Folder", s.cwd && html`<span title=${s.cwd}>${folder(s.cwd)}</span>`], ["Turns", number(s.turns + s.shared_turns)], ["Sub-agents", lanes.length > 1 && number(lanes.length - 1)], ["Copied from", s.fork_of && html`<${Ref} id=${s.fork_of} />`], ["Thread", above.body?.thread && html`<a href=${href("threads", above.body.thread.thread)}>${above.body.thread.label}</a>`], ["Key", s.session], ["Given to it", html`<a href=${href("given", "", { session: s.session })}>contexts</a>`]]} />
+      ${resume && html`<p><span class="quiet">Go on with it:</span> <${Command}>${resume}<//></p>`}`}<//>
     ${above.body?.nodes?.length > 0 && html`<${Strata} nodes=${above.body.nodes} />`}
     ${finds && html`<${Find} name=${id} onClose=${() => setFinds(false)} />`}
     ${outline.problem && html`<${Wrong} problem=${outline.problem} />`}

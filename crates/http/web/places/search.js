@@ -3,11 +3,10 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor.js
 import { at, go, href } from "../address.js";
 import { asking, changed, get } from "../api.js";
 import { useKeys } from "../keys.js";
-import { Chip, Heading, many, program, stepKeys, When, Wrong } from "../parts.js";
+import { Chip, Choice, Heading, many, Part, program, PROGRAMS, stepKeys, When, Wrong } from "../parts.js";
 import { firstLine, seen } from "../words.js";
 
-const ROLES = ["user", "assistant", "tool", "system"];
-const PROGRAMS = ["claude-code", "codex", "opencode", "openclaw", "turns"];
+const ROLES = [["", "anyone"], "user", "assistant", "tool", "system"];
 const SINCE = [["", "any time"], ["1d", "a day"], ["7d", "a week"], ["30d", "a month"], ["365d", "a year"]];
 /** How long nothing is typed before it is asked. */
 const PAUSE = 60;
@@ -75,8 +74,8 @@ export function Search() {
       stop.abort();
     };
   }, [asked, version]);
-  useKeys(stepKeys("main .step"));
-  const limit = (name) => (e) => go("search", "", { ...query, q: text.trim(), [name]: e.target.value }, true);
+  useKeys(stepKeys());
+  const limit = (name) => (value) => go("search", "", { ...query, q: text.trim(), [name]: value }, true);
   const { report, problem, busy } = got;
   const less = report ? [...(report.understood.widened ? ["nothing lies within these limits, so they were let go"] : []), ...report.less] : [];
   return html`
@@ -85,9 +84,9 @@ export function Search() {
       <input id="query" ref=${field} class="wide" type="search" autocomplete="off" spellcheck="false" aria-label="What to look for" placeholder='Words, "phrases", begin*, last week' value=${text} onInput=${(e) => setText(e.target.value)}
         onKeyDown=${(e) => { if (e.key === "ArrowDown") { e.preventDefault(); document.querySelector("main .step")?.focus(); } }} />
       <div class="limits">
-        <label>Said by <select value=${query.role} onChange=${limit("role")}><option value="">anyone</option>${ROLES.map((role) => html`<option value=${role} selected=${role === query.role}>${role}</option>`)}</select></label>
-        <label>In <select value=${query.harness} onChange=${limit("harness")}><option value="">all programs</option>${PROGRAMS.map((name) => html`<option value=${name} selected=${name === query.harness}>${program(name)}</option>`)}</select></label>
-        <label>Within <select value=${query.since} onChange=${limit("since")}>${SINCE.map(([value, label]) => html`<option value=${value} selected=${value === query.since}>${label}</option>`)}</select></label>
+        <${Choice} label="Said by" value=${query.role} of=${ROLES} onChange=${limit("role")} />
+        <${Choice} label="In" value=${query.harness} of=${PROGRAMS} onChange=${limit("harness")} />
+        <${Choice} label="Within" value=${query.since} of=${SINCE} onChange=${limit("since")} />
         <span class="quiet" role="status">${report ? `${report.hits.length + report.files.length} found in ${report.ms.toFixed(0)} ms` : busy ? "…" : ""}</span>
       </div>
     </div>
@@ -95,14 +94,14 @@ export function Search() {
     ${less.map((line) => html`<p class="notice">${seen(line)}</p>`)}
     ${report && !report.hits.length && !report.files.length && html`<p class="empty">Nothing has these words${report.not_indexed ? `; ${many(report.not_indexed, "turn")} are not in the index yet` : ""}.</p>`}
     ${report && html`<div class=${busy ? "hits stale" : "hits"}>
-      ${report.files.length > 0 && html`<section aria-labelledby="files"><h2 id="files">Remembered</h2><ul class="hitlist">${report.files.map((file) => html`<li key=${file.path}>
+      ${report.files.length > 0 && html`<${Part} id="files" title="Remembered"><ul class="hitlist">${report.files.map((file) => html`<li key=${file.path}>
         <a class="step main" href=${file.id ? href(file.kind === "memory" ? "memory" : file.kind === "loop" ? "loops" : "node", file.id) : href("node", file.path)}>${firstLine(file.title || file.path)}</a> <${Chip}>${file.kind}<//>${file.status && html`<${Chip}>${file.status}<//>`}
         <${Snippet} text=${file.snippet} matches=${file.matches} />
-        <details class="why"><summary>Why: ${why(file)}</summary><${Parts} score=${report.explain?.files.find((score) => score.path === file.path)} /></details></li>`)}</ul></section>`}
-      ${report.hits.length > 0 && html`<section aria-labelledby="said-hits"><h2 id="said-hits">Said</h2><ul class="hitlist">${report.hits.map((hit) => html`<li key=${hit.turn}>
+        <details class="why"><summary>Why: ${why(file)}</summary><${Parts} score=${report.explain?.files.find((score) => score.path === file.path)} /></details></li>`)}</ul><//>`}
+      ${report.hits.length > 0 && html`<${Part} id="said-hits" title="Said"><ul class="hitlist">${report.hits.map((hit) => html`<li key=${hit.turn}>
         <a class="step main" href=${href("session", hit.session, { at: hit.turn })}><${Chip} tone=${hit.role}>${hit.speaker || hit.tool || hit.role}<//><${Snippet} text=${hit.snippet} matches=${hit.matches} /></a>
         <span class="quiet">${program(hit.harness)} · <${When} at=${hit.at} /> · ${hit.turn}</span>
-        <details class="why"><summary>Why: ${why(hit)}</summary><${Parts} score=${report.explain?.hits.find((score) => score.turn === hit.turn)} /></details></li>`)}</ul></section>`}
+        <details class="why"><summary>Why: ${why(hit)}</summary><${Parts} score=${report.explain?.hits.find((score) => score.turn === hit.turn)} /></details></li>`)}</ul><//>`}
     </div>`}
     ${!text.trim() && html`<p class="empty">Everything that was said, and everything that is remembered. Words in quotes stand together; a time such as <em>last tuesday</em> counts.</p>`}`;
 }
