@@ -33,6 +33,7 @@
 
 pub mod audience;
 pub mod budget;
+pub mod quoting;
 pub mod capture;
 pub mod clock;
 pub mod continuity;

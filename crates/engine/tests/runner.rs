@@ -21,6 +21,7 @@ mod identity;
 mod index;
 mod jobs;
 mod lease_model;
+mod learning;
 mod leases;
 mod ledger;
 mod lineage;

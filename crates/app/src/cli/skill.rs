@@ -51,7 +51,7 @@ enum Command {
 }
 
 #[derive(Clone, Copy, ValueEnum, Debug)]
-enum Place {
+pub(super) enum Place {
     Claude,
     Agents,
     Workspace,

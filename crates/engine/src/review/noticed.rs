@@ -54,7 +54,7 @@ pub fn accept(lock: &TreeLock, numbers: &[PendingNo]) -> Result<Vec<Accepted>> {
                     confirmed: true,
                     ..NewLeaf::new(class, pending.kind.scope(), pending.text.as_str())
                 })?;
-                Some(supersession::displace(&mut writing, lock.at, &pending.text, added)?)
+                Some(supersession::displace(&mut writing, lock.at, &pending.text, &[], added)?)
             }
             (_, None) => None,
         };

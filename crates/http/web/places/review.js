@@ -9,7 +9,7 @@ import { seen, Words } from "../words.js";
 
 /** What was decided in this tab, newest last. */
 const decided = [];
-const KINDS = { proposal: "Proposed", noticed: "Noticed", supersession: "In place of something older", edit: "Words kept aside" };
+const KINDS = { proposal: "Proposed", noticed: "Noticed", supersession: "In place of something older", skill: "A procedure that recurs", matter: "What a model says of an open loop", edit: "Words kept aside" };
 
 async function undo(ids) {
   const id = ids ?? decided.pop();
