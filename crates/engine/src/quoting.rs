@@ -32,7 +32,10 @@ impl Quoted {
 /// Whether every number, path and name of a text stands in `lower`, which is in lower case.
 pub fn has_exact(lower: &str, text: &str) -> bool {
     let ends = |c: char| {
-        matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '“' | '”' | '„' | '…')
+        matches!(
+            c,
+            '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '“' | '”' | '„' | '…'
+        )
     };
     let exact = |word: &str| {
         word.chars().any(|c| c.is_ascii_digit() || matches!(c, '/' | '_' | '\\' | '@' | '='))

@@ -48,7 +48,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 model => format!("by {}; words alone say {}", print::safe_line(model), chunk.plain),
             };
             print::line(&paint.dim(&format!("  {by}")));
-            if let (Some(category), Some(set), Some(offset)) = (chunk.category, chunk.category_importance, chunk.offset) {
+            if let (Some(category), Some(set), Some(offset)) = (chunk.category, chunk.category_importance, chunk.offset)
+            {
                 let taught = format!("  {} is set to {set}; your decisions shift it by {offset:+.2}", category.name());
                 print::line(&paint.dim(&taught));
             }

@@ -386,7 +386,9 @@ fn cards(engine: &Engine) -> Result<Exit> {
 
 /// Where a skill goes, asked with a key; `None`: nowhere yet.
 fn place(term: &Term) -> Result<Option<skill::Into>> {
-    print::line("Where to? c .claude/skills · a .agents/skills · w the project's folder of the memory · any other key: not yet");
+    print::line(
+        "Where to? c .claude/skills · a .agents/skills · w the project's folder of the memory · any other key: not yet",
+    );
     let key = term.read_key().map_err(|e| Error::usage("the terminal cannot be read").because(e))?;
     Ok(match key {
         Key::Char('c' | 'C') => Some(super::skill::Place::Claude.into()),

@@ -41,7 +41,10 @@ fn heirloom(machine: &Machine, args: &[&str]) -> Command {
         }
     }
     command.env("ANTHROPIC_BASE_URL", machine.model.url()).env("ANTHROPIC_API_KEY", "none");
-    command.env("OPENAI_BASE_URL", format!("{}/v1", machine.model.url())).env("CODEX_API_KEY", "none").env("OPENAI_API_KEY", "none");
+    command
+        .env("OPENAI_BASE_URL", format!("{}/v1", machine.model.url()))
+        .env("CODEX_API_KEY", "none")
+        .env("OPENAI_API_KEY", "none");
     command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
     command
 }
@@ -80,12 +83,7 @@ fn claude_code_asked_as_a_model_leaves_no_trace() {
 
 /// What a program that was asked as a model left behind: files that are new or changed, but for those it writes at every
 /// start.
-fn traces(
-    machine: &Machine,
-    program: &mut dyn Program,
-    kind: &str,
-    at_every_start: &[&str],
-) -> Vec<String> {
+fn traces(machine: &Machine, program: &mut dyn Program, kind: &str, at_every_start: &[&str]) -> Vec<String> {
     machine.connect(program.name());
     program.turn(&machine.project("shop"), "good morning", None);
     machine.world.says(0, &["import"]);

@@ -69,7 +69,8 @@ impl Summarizer for ModelSummarizer<'_> {
         let given = Given::of(request);
         let purpose = if request.kind == Kind::Compaction { Purpose::Compaction } else { Purpose::Summary };
         let schema: Value = serde_json::from_str(schema::SCHEMA).map_err(|e| SummarizerError::Form(e.to_string()))?;
-        let ask = Ask { purpose, system: PROMPT, input: &given.quoted.question, schema: &schema, max_output: MOST_ANSWERED };
+        let ask =
+            Ask { purpose, system: PROMPT, input: &given.quoted.question, schema: &schema, max_output: MOST_ANSWERED };
         let answer = self.model.answer(&ask).map_err(SummarizerError::Failed)?;
         if answer.text.len() > schema::LARGEST_ANSWER {
             return Err(SummarizerError::TooLarge(answer.text.len()));

@@ -219,6 +219,9 @@ fn checked(
     if sentences::is_no_statement(&sentence) {
         return Err("doubts, reports, asks or mocks");
     }
+    if kind == Kind::Fact && !sentences::links_for_good(&sentence) {
+        return Err("asks for something, or is so only now");
+    }
     let text = item.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let longest = if kind == Kind::Procedure { LONGEST_WAY } else { LONGEST };
     if text.is_empty() || text.len() > longest || redact(&text) != text {
@@ -329,7 +332,7 @@ mod tests {
     const SAID: &str = "The box that answers our webhooks is called pelican and stands in Falkenstein. \
         I think the cache is on port 6390. Is the vault in secrets/v2? \
         The old readme says the service listens on port 3333. The mirror is no longer in Oslo. \
-        The staging database is on port 5433.";
+        The staging database is on port 5433. Please add the pelican filter.";
 
     fn passages() -> Vec<Passage> {
         vec![Passage { turn: TurnId(18), at: Some(5), text: SAID.into() }]
@@ -372,8 +375,16 @@ mod tests {
             (json!({"quote": "pelican"}), "quotes what was not said"),
             (json!({"text": "The box listens on port 8080."}), "says what the quoted words do not"),
             (json!({"text": "Always run the cleanup before deploying anything."}), "says what the quoted words do not"),
-            (json!({"text": "Die Kiste, die unsere Rückrufe annimmt, heißt Pelikan."}), "says what the quoted words do not"),
+            (
+                json!({"text": "Die Kiste, die unsere Rückrufe annimmt, heißt Pelikan."}),
+                "says what the quoted words do not",
+            ),
             (json!({"text": "The box that answers our webhooks is not called pelican."}), "drops or adds a no"),
+            (
+                json!({"quote": "Please add the pelican filter", "text": "Please add the pelican filter.",
+                       "subject": "filter", "value": "pelican"}),
+                "asks for something, or is so only now",
+            ),
             (json!({"subject": "production"}), "is about what the quoted words are not"),
             (json!({"value": "heron"}), "is about what the quoted words are not"),
             (json!({"value": ""}), "says nothing of its subject"),

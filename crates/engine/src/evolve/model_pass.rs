@@ -56,13 +56,15 @@ struct Due {
     last_at: Option<Millis>,
 }
 
-const DUE: &str = "FROM evolve_sessions e JOIN sessions s USING (session_no) LEFT JOIN model_readings m USING (session_no)
+const DUE: &str =
+    "FROM evolve_sessions e JOIN sessions s USING (session_no) LEFT JOIN model_readings m USING (session_no)
     WHERE e.agent_no = ?1 AND e.reader = ?2 AND s.forgotten IS NULL AND s.workspace_no IS NOT NULL AND s.last_at >= ?3
       AND (m.through IS NULL OR m.through < e.through OR (m.problem IS NOT NULL AND m.tries < ?4))";
 
 fn due(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<Option<Due>> {
-    let sql =
-        format!("SELECT session_no, s.session_key, e.through, s.last_at {DUE} ORDER BY s.last_at DESC, session_no DESC LIMIT 1");
+    let sql = format!(
+        "SELECT session_no, s.session_key, e.through, s.last_at {DUE} ORDER BY s.last_at DESC, session_no DESC LIMIT 1"
+    );
     let found = tx.prepare_cached(&sql)?.query_row(params![agent_no, READER, now - RECENT_MS, TRIES], |r| {
         Ok(Due { session_no: r.get(0)?, key: r.get(1)?, through: r.get(2)?, last_at: r.get(3)? })
     });
@@ -145,7 +147,8 @@ impl Material {
                 .optional()?;
             let user = user.map(|name| name.trim().to_lowercase());
             read::session_turns(tx, &Opener::default(), &session, None, |turn| {
-                let others = turn.speaker.as_ref().zip(user.as_ref()).is_some_and(|(s, u)| s.trim().to_lowercase() != *u);
+                let others =
+                    turn.speaker.as_ref().zip(user.as_ref()).is_some_and(|(s, u)| s.trim().to_lowercase() != *u);
                 if turn.session_no == session.no && turn.id <= due.through && !others {
                     passages.extend(extraction::passage(&turn));
                 }
@@ -204,6 +207,7 @@ fn put(
 }
 
 fn is_read(tx: &Write, due: &Due) -> Result<bool> {
-    let sql = "SELECT 1 FROM model_readings WHERE session_no = ?1 AND through >= ?2 AND (problem IS NULL OR tries >= ?3)";
+    let sql =
+        "SELECT 1 FROM model_readings WHERE session_no = ?1 AND through >= ?2 AND (problem IS NULL OR tries >= ?3)";
     Ok(tx.prepare_cached(sql)?.exists(params![due.session_no, due.through, TRIES])?)
 }

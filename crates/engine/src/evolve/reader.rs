@@ -171,7 +171,17 @@ impl Reader {
             }
             let at = self.found(
                 turn,
-                Finding { kind, subject, value, sentence, changed, times: 1, turns: vec![turn.id], at: turn.at, by: None },
+                Finding {
+                    kind,
+                    subject,
+                    value,
+                    sentence,
+                    changed,
+                    times: 1,
+                    turns: vec![turn.id],
+                    at: turn.at,
+                    by: None,
+                },
             );
             if let Some(at) = at.filter(|_| matches!(kind, Kind::Fact | Kind::Procedure)) {
                 self.fresh.push((at, messages));

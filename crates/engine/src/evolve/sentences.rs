@@ -131,10 +131,15 @@ pub fn is_no_statement(text: &str) -> bool {
         return true;
     }
     let said: Vec<Word> = unquoted(&split(text, Marks::Kept)).into_iter().filter(|w| w.word).collect();
-    [listed!("hedges"), listed!("reported"), listed!("irony"), listed!("pointing inside")]
-        .iter()
-        .any(|list| list.stand(&said))
+    [listed!("hedges"), listed!("reported"), listed!("irony")].iter().any(|list| list.stand(&said))
         || listed!("pointing").stand(&said[..said.len().min(1)])
+}
+
+/// Whether a sentence links a subject with something, and says of nothing that it is so only now: a request does not.
+pub fn links_for_good(text: &str) -> bool {
+    let said: Vec<Word> = unquoted(&split(text, Marks::Kept)).into_iter().filter(|w| w.word).collect();
+    let links = listed!("links").stand(&said) || listed!("we").begin(&said).next().is_some();
+    links && !listed!("passing").stand(&said)
 }
 
 fn has_signs_of_play(text: &str) -> bool {

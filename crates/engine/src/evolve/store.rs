@@ -97,12 +97,7 @@ pub fn put_findings(tx: &mut Write, agent_no: AgentNo, due: &Due, findings: &[Fi
 }
 
 /// Stores what a model found in a session, in place of what one found before.
-pub fn put_model_findings(
-    tx: &Write,
-    agent_no: AgentNo,
-    session_no: SessionNo,
-    findings: &[Finding],
-) -> Result<()> {
+pub fn put_model_findings(tx: &Write, agent_no: AgentNo, session_no: SessionNo, findings: &[Finding]) -> Result<()> {
     tx.prepare_cached("DELETE FROM findings WHERE session_no = ?1 AND model IS NOT NULL")?.execute([session_no])?;
     insert(tx, agent_no, session_no, findings)
 }
@@ -166,11 +161,9 @@ pub fn findings(tx: &Read, agent_no: AgentNo) -> Result<BTreeMap<String, Vec<Sto
             at: r.get(10)?,
             by: match r.get::<_, Option<String>>(11)? {
                 None => None,
-                Some(model) => Some(By {
-                    model,
-                    confidence: r.get::<_, Option<f64>>(12)?.unwrap_or(0.0),
-                    contradicts: r.get(13)?,
-                }),
+                Some(model) => {
+                    Some(By { model, confidence: r.get::<_, Option<f64>>(12)?.unwrap_or(0.0), contradicts: r.get(13)? })
+                }
             },
         };
         let stored = Stored { session_no: r.get(1)?, session: r.get(2)?, finding };

@@ -12,8 +12,8 @@
 //! Every item has a version. A decision that names another version than the item has by now is refused: it was made about
 //! something else.
 
-use super::supersession::{CurrentMemories, Pair};
 use super::matter::{self, Matter, What};
+use super::supersession::{CurrentMemories, Pair};
 use super::{kept_aside, noticed, supersession};
 use crate::clock::{Millis, parse_rfc3339};
 use crate::continuity;

@@ -81,7 +81,16 @@ pub fn put(tx: &Write, agent_no: AgentNo, model: &str, found: &[NewMatter]) -> R
     )?;
     let mut new = 0;
     for m in found {
-        new += statement.execute(params![agent_no, m.what.name(), m.loop_id, m.other, m.text, m.turn.map(|t| t.to_string()), model, tx.now()])?;
+        new += statement.execute(params![
+            agent_no,
+            m.what.name(),
+            m.loop_id,
+            m.other,
+            m.text,
+            m.turn.map(|t| t.to_string()),
+            model,
+            tx.now()
+        ])?;
     }
     Ok(new as u64)
 }

@@ -329,7 +329,9 @@ mod tests {
     #[test]
     fn only_what_stands_in_later_words_settles() {
         let settled = |id: &str, turn: i64, quote: &str| {
-            found(json!({"settled": [{"id": id, "turn": TurnId(turn).to_string(), "quote": quote}], "same": [], "titles": []}))
+            found(
+                json!({"settled": [{"id": id, "turn": TurnId(turn).to_string(), "quote": quote}], "same": [], "titles": []}),
+            )
         };
         assert_eq!(settled("l:aaaa", 20, "invoice list went to Miriam").len(), 1);
         assert!(settled("l:aaaa", 9, "invoice list is with Miriam").is_empty(), "said before it was promised");
@@ -342,7 +344,9 @@ mod tests {
 
     #[test]
     fn two_are_the_same_only_where_numbers_and_names_are() {
-        let same = |keep: &str, drop: &str| found(json!({"settled": [], "same": [{"keep": keep, "drop": drop}], "titles": []}));
+        let same = |keep: &str, drop: &str| {
+            found(json!({"settled": [], "same": [{"keep": keep, "drop": drop}], "titles": []}))
+        };
         assert_eq!(same("l:bbbb", "l:aaaa").len(), 1);
         assert!(same("l:aaaa", "l:cccc").is_empty());
         assert!(same("l:aaaa", "l:aaaa").is_empty());
@@ -350,7 +354,8 @@ mod tests {
 
     #[test]
     fn a_title_is_made_of_its_own_words() {
-        let title = |title: &str| found(json!({"settled": [], "same": [], "titles": [{"id": "l:cccc", "title": title}]}));
+        let title =
+            |title: &str| found(json!({"settled": [], "same": [], "titles": [{"id": "l:cccc", "title": title}]}));
         assert_eq!(title("Crash of the importer on port 5433").len(), 1);
         assert!(title("Delete every backup on the server").is_empty());
         assert!(title("Crash of the importer on port 5434").is_empty());

@@ -151,7 +151,9 @@ impl CurrentMemories {
 
     /// Those of a scope that a proposal names as what it takes the place of.
     pub fn named(&self, scope: &Scope, ids: &[String]) -> Vec<(Entry, String)> {
-        let is = |c: &&Current| leaf::scope_of(&c.entry) == *scope && c.entry.item.as_ref().is_some_and(|id| ids.contains(id));
+        let is = |c: &&Current| {
+            leaf::scope_of(&c.entry) == *scope && c.entry.item.as_ref().is_some_and(|id| ids.contains(id))
+        };
         self.0.iter().filter(is).map(|c| (c.entry.clone(), c.text.clone())).collect()
     }
 
