@@ -554,6 +554,17 @@ fn a_phrase_in_a_question_boosts_and_alone_it_filters() {
 }
 
 #[test]
+fn a_commit_is_found_by_as_few_characters_as_git_takes() {
+    for typed in ["3f2a", "3f2a19", "3f2a19c", "3f2a19c04bd5"] {
+        check(&["the fix is 3f2a19c", "the build is red"], &format!("what is the fix {typed}"));
+        let world = World::new();
+        world.write("s.jsonl", said("a", "user", "see 3f2a19c04bd5") + &said("b", "user", "see 93f2a and 3f2"));
+        world.import(&["s.jsonl"]);
+        assert_eq!(world.search(&mut world.caught_up(), typed), ["see 3f2a19c04bd5"], "{typed}");
+    }
+}
+
+#[test]
 fn words_are_found_inside_others() {
     check(&["we need a Rechnungsvorlage soon", "something else"], "Vorlage");
     check(&["die Rechnungsvorlagen sind fertig", "die Straße ist lang"], "wo ist die Vorlage");

@@ -11,6 +11,9 @@ use crate::text::words::humps;
 /// The length to which people shorten hashes.
 const SHORT_HASH: usize = 7;
 
+/// git takes as few characters of a hash as these.
+const LEAST_HASH: usize = 4;
+
 /// The terms of one word without white space, the whole first. Empty if it has no letter and no digit.
 pub(super) fn terms(word: &str) -> Vec<Term> {
     let prefix = word.ends_with('*') && word.chars().filter(|c| c.is_alphanumeric()).count() >= 2;
@@ -89,7 +92,7 @@ fn plain(text: &str, typed: &str, prefix: bool) -> Vec<Term> {
     let lower = |c: &u8| c.is_ascii_lowercase();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let hex = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-    if hex && (SHORT_HASH..=64).contains(&text.len()) && digits > 0 && digits < text.len() {
+    if hex && (LEAST_HASH..=64).contains(&text.len()) && digits > 0 && digits < text.len() {
         // A hash may be typed short and stored long, or the other way round.
         let mut out = vec![Term { text: text.to_owned(), prefix: true, kind: Kind::Exact }];
         if text.len() > SHORT_HASH {
