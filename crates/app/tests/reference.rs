@@ -133,6 +133,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("model off", &["model", "off"]),
     ("work", &["work", "--drain"]),
     ("serve", &[]),
+    ("run", &[]),
     ("service install", &[]),
     ("service uninstall", &["service", "uninstall"]),
     ("service status", &["service", "status"]),

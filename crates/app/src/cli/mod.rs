@@ -38,6 +38,7 @@ mod remember;
 mod report;
 mod restore;
 mod review;
+mod run;
 mod search;
 mod serve;
 mod service;
@@ -121,6 +122,7 @@ enum Command {
     Append(append::Args),
     Connect(connect::Args),
     Disconnect(disconnect::Args),
+    Run(run::Args),
     Search(search::Args),
     Recall(recall::Args),
     Show(show::Args),
@@ -175,6 +177,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Append(args) => append::run(global, args),
         Command::Connect(args) => connect::run(global, args),
         Command::Disconnect(args) => disconnect::run(global, args),
+        Command::Run(args) => run::run(global, args),
         Command::Search(args) => search::run(global, args),
         Command::Recall(args) => recall::run(global, args),
         Command::Show(args) => show::run(global, args),

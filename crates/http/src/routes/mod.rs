@@ -1,5 +1,6 @@
 //! All routes, a file for each noun. A route is arguments, one verb of the engine, and a page where it is a list.
 
+mod channels;
 mod find;
 mod heads;
 mod history;
@@ -34,6 +35,7 @@ pub fn all() -> Vec<Route> {
         memory::routes(),
         heads::routes(),
         kept::routes(),
+        channels::routes(),
         history::routes(),
         intake::routes(),
     ];
