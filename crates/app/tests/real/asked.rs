@@ -65,7 +65,9 @@ fn claude_code_asked_as_a_model_leaves_no_trace() {
     machine.run("model-test", heirloom(&machine, &["model", "test"]));
     let asked = machine.model.asked_since(mark);
     assert!(!asked.is_empty(), "it was not asked");
-    assert!(asked.iter().all(|a| a.tools.iter().all(|tool| tool.name.contains("StructuredOutput"))), "{asked:?}");
+    // It may announce that there are tools to be looked up; that entry takes nothing and does nothing.
+    let is_harmless = |name: &str| name.contains("StructuredOutput") || name == "DeferredToolPlaceholder";
+    assert!(asked.iter().all(|a| a.tools.iter().all(|tool| is_harmless(&tool.name))), "{asked:?}");
     let after = below(&machine.home());
     let new: Vec<&String> = after.keys().filter(|name| !before.contains_key(*name)).collect();
     assert!(new.is_empty(), "new files: {new:?}");
