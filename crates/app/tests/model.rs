@@ -92,7 +92,7 @@ fn a_command_is_chosen_asked_by_the_worker_and_off_again() {
         config(&world),
         format!("{mine}\n[model]\nkind = \"command\"\ncommand = [\"{command}\", \"--fast\"]\ncalls = 7\n")
     );
-    // What is left out later stays as it was.
+    // A second `model use` names no budget, so the one that was set before is kept.
     world.says(0, &["model", "use", "--yes", "--", command]);
     assert!(config(&world).contains("calls = 7\n") && !config(&world).contains("--fast"));
 

@@ -1,4 +1,5 @@
-//! What is marked private reaches no file of the home, by whichever way it comes (R14.2, D6).
+//! Text between private tags is written to no file of the home, whether a hook, an import or a live line brings it
+//! (R14.2, D6).
 
 use std::fs;
 

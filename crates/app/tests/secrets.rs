@@ -20,7 +20,8 @@ fn of(rng: &mut Rng, alphabet: &str, length: usize) -> String {
     text
 }
 
-/// What stands before and behind the secret part, and the secret part.
+/// Made-up credentials of sixty kinds, each in three parts: the text before the secret, the secret, and the text
+/// behind it.
 fn kinds(rng: &mut Rng) -> Vec<(String, String, &'static str)> {
     let mut all = Vec::new();
     for (head, alphabet, length) in [

@@ -161,7 +161,7 @@ pub fn traces(folder: &Path, word: &str) -> Vec<String> {
     for (path, bytes) in listing(folder) {
         let name = path.strip_prefix(folder).unwrap().display().to_string();
         let bytes = bytes.unwrap_or_default();
-        // What is compressed lies in one piece, or in pages of a database, which puts it together.
+        // A file may hold a compressed block whole; SQLite spreads one over pages, so its blobs are read through SQLite.
         let mut hidden =
             (0..bytes.len()).any(|at| bytes[at..].starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && has(&opened(&bytes[at..])));
         if bytes.starts_with(b"SQLite format 3\0") {

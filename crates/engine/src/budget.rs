@@ -1,4 +1,4 @@
-//! What a language model may be asked in a day. Storey 2 (R14.4).
+//! Limits how many calls and tokens a language model gets in a day. Storey 2 (R14.4).
 //!
 //! [`Budgeted`] stands before a model: whoever asks it is limited alike. What a call may use is reserved in the ledger
 //! before it and settled after it, each in a short transaction of its own; none is open while the model answers. Where
@@ -199,7 +199,7 @@ impl Model for Budgeted<'_> {
         let call_no = match self.reserve(ask) {
             Ok(Ok(call_no)) => call_no,
             Ok(Err(why)) => return Err(Failure::Withheld(why)),
-            // What cannot be counted is not spent.
+            // Without a reservation in the ledger the model is not asked, or the limit would not hold.
             Err(e) => return Err(Failure::Withheld(format!("its calls cannot be counted: {e}"))),
         };
         let began = Instant::now();
@@ -235,7 +235,7 @@ fn settled(answer: &std::result::Result<Answer, Failure>, ms: i64, now: Millis) 
     Settled {
         outcome,
         tokens_in: answer.and_then(|a| a.tokens_in).or(nothing),
-        // What is not told is counted.
+        // Some providers report no usage: the tokens are counted from the text then.
         tokens_out: answer.map(|a| a.tokens_out.unwrap_or(tokens(&a.text) as u64)).or(nothing),
         cost: answer.and_then(|a| a.cost),
         ms,

@@ -51,7 +51,7 @@ fn claude_code_asked_as_a_model_leaves_no_trace() {
     let machine = Machine::new();
     machine.connect("claude-code");
     let mut claude = ClaudeCode::on(&machine);
-    // What a first start writes is there before.
+    // The first start writes files of its own; it happens here, so that the comparison below does not count them.
     claude.turn(&machine.project("shop"), "good morning", None);
     machine.world.says(0, &["import"]);
     let (sessions, files) = (machine.world.sessions(), claude.files());

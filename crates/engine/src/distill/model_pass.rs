@@ -86,7 +86,7 @@ pub fn run(pass: &Pass, model: &Budgeted, until: Option<Instant>) -> Result<Told
     }
 }
 
-/// What would be asked about one node, without asking.
+/// The question the model would get about one node; the model is not asked.
 pub fn question(pass: &Pass, id: NodeId) -> Result<Option<String>> {
     let Some(node) = pass.at.read(|tx| lineage::find(tx, pass.at.agent_no, id))? else { return Ok(None) };
     let (below, root) = material(pass, &node)?;
@@ -173,7 +173,7 @@ fn budget_of(pass: &Pass, node: &Node) -> usize {
     }
 }
 
-/// What a node summarises.
+/// The material a node summarises: turns, or nodes below it.
 enum Below {
     Turns(Vec<Said>),
     Nodes(Vec<Node>),

@@ -1,4 +1,4 @@
-//! What the findings of a project come to: memories it would be worth keeping, each with its evidence (R9.4, R11.3). Pure.
+//! Joins the findings of a project into candidates: memories worth keeping, each with its evidence (R9.4, R11.3). Pure.
 //!
 //! A candidate rests on two sessions, or on an explicit sentence of a person. What a person took back since, and what a
 //! newer statement says otherwise, is none.

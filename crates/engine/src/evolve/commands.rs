@@ -9,7 +9,7 @@ use crate::text::patterns::words;
 /// A longer command, in bytes, is a program of its own.
 const LONGEST: usize = 120;
 
-/// What a project does with a command.
+/// A job that a project has a command for, such as running its tests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Habit {
     /// `tests`, `tests of js`: of one of these a project has one.

@@ -40,7 +40,7 @@ const AT_ONCE: usize = 16;
 /// The hour of the operator's day from which on the night's tidy is due: late enough that nobody is at work.
 const TIDY_HOUR: i8 = 3;
 
-/// What a pass read, and what came of it.
+/// How much a pass read, and how many findings, candidates and drafts it led to.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Evolved {
     /// Sessions read.
