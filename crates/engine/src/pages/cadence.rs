@@ -7,7 +7,7 @@
 //! | nodes are stored | | | | | | yes | yes | yes |
 //! | a session ends, a compaction | yes | yes | those touched | yes | | yes | yes | |
 //! | nodes are condensed | yes | yes | its own | yes | | | | |
-//! | a loop or a proposal changes | yes | yes | its own, when pages are rendered next | then | | | | |
+//! | a loop or a proposal changes | yes | yes | its own, when pages are rendered next | then | | | if known | if known |
 //! | a memory or the profile changes | yes | yes | | | yes | | | |
 //! | a person edits the file of a memory | yes | | | | yes | | | |
 //! | something is noticed, an artifact changes | | yes | | | | | | |
@@ -19,7 +19,8 @@
 //!
 //! A page is only marked, in the transaction that changes what it shows; the next command renders it. Finding the
 //! thread of a loop or a proposal takes lookups, so its page is marked when pages are rendered, from the file changes
-//! since the last time ([`Cursor::Owed`](super::Cursor)).
+//! since the last time ([`Cursor::Owed`](super::Cursor)); with it the week and month in which it was opened and the pages
+//! of the session in which it was said, if there are any.
 
 use std::collections::BTreeSet;
 
@@ -68,9 +69,12 @@ pub enum Happened {
     },
     LoopChanged,
     ProposalChanged,
-    /// Loops or proposals of these threads changed since the pages were last rendered.
+    /// Loops or proposals of these threads changed since the pages were last rendered: the days on which they were
+    /// opened, and the sessions in which they were said.
     OwedChanged {
         threads: Vec<String>,
+        opened: BTreeSet<Date>,
+        sessions: Vec<SessionPlace>,
     },
     /// A loop or a proposal no longer names these threads.
     OwedLeft {
@@ -133,9 +137,11 @@ impl SessionPlace {
 }
 
 /// Which of the pages rendered before are out of date, in addition to those [`pages`] returns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Rendered {
     None,
+    /// Those of these that were ever marked: they show what changed, and none is made for it.
+    These(BTreeSet<PageKey>),
     /// Those that show what belongs to a day.
     OfDays,
     All,
@@ -157,8 +163,8 @@ pub fn pages(what: &Happened) -> BTreeSet<PageKey> {
         }
         Condensed { threads } => only(&[Memory, Active, Threads]).and(of_threads(threads)),
         LoopChanged | ProposalChanged => only(&[Memory, Active]),
-        OwedChanged { threads } if threads.is_empty() => only(&[]),
-        OwedChanged { threads } => only(&[Threads]).and(of_threads(threads)),
+        OwedChanged { threads, .. } if threads.is_empty() => only(&[]),
+        OwedChanged { threads, .. } => only(&[Threads]).and(of_threads(threads)),
         OwedLeft { threads } => of_threads(threads),
         MemoryChanged { workspace } => only(&[Memory, Active, AgentIndex]).and(of_workspaces(workspace)),
         MemoryEdited { workspace } => only(&[Memory, AgentIndex]).and(of_workspaces(workspace)),
@@ -178,6 +184,9 @@ pub fn pages(what: &Happened) -> BTreeSet<PageKey> {
 /// Which pages an event puts out of date only because they were rendered before.
 pub(super) fn rendered(what: &Happened) -> Rendered {
     match what {
+        Happened::OwedChanged { opened, sessions, .. } => {
+            Rendered::These(of_periods(opened).and(of_sessions(sessions)))
+        }
         Happened::ZoneMoved => Rendered::OfDays,
         Happened::Forgotten | Happened::Adopted => Rendered::All,
         _ => Rendered::None,

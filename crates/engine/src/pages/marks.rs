@@ -23,6 +23,7 @@ pub fn mark_each(tx: &Write, agent_no: AgentNo, what: &[Happened]) -> Result<()>
     for event in what {
         match cadence::rendered(event) {
             cadence::Rendered::None => {}
+            cadence::Rendered::These(pages) => mark_known(tx, agent_no, |page| pages.contains(page))?,
             cadence::Rendered::OfDays => {
                 mark_known(tx, agent_no, PageKey::is_of_days)?;
                 // Turns and nodes may belong to other days now.

@@ -34,6 +34,15 @@ pub fn place_of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> 
     Ok(Some(SessionPlace { workspace, session_no, file: file_key(&key, key.as_bytes()) }))
 }
 
+/// [`place_of_session`] by the session's key.
+pub fn place_of_key(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<SessionPlace>> {
+    let session_no: Option<SessionNo> = tx
+        .prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND session_key = ?2")?
+        .query_row(params![agent_no, key], |r| r.get(0))
+        .optional()?;
+    session_no.map_or(Ok(None), |no| place_of_session(tx, agent_no, no))
+}
+
 /// Whether a session imported from a program's store was active recently enough to get pages.
 pub fn recent_enough(now: Millis, last_at: Option<Millis>) -> bool {
     last_at.is_some_and(|last| last >= now - RECENT_MS)

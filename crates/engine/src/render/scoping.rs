@@ -7,6 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{OptionalExtension, params};
 
+use super::continuity::place_of_key;
+use super::page::moment;
 use crate::clock::Millis;
 use crate::distill::standing::Resolved;
 use crate::error::Result;
@@ -217,28 +219,33 @@ const LOOKED_OVER: usize = 200;
 /// Marks the pages of threads whose loops and proposals have changed since the cursor last moved, by any act or edit:
 /// added, closed, merged, edited, removed. The pages that show all loops are marked with the change itself (R7.5).
 pub(super) fn follow(at: &AssistantHome) -> Result<()> {
-    let (threads, examined, to) = at.read(|tx| {
+    let (happened, (changed, examined), to) = at.read(|tx| {
         let from = ChangeNo(Cursor::Owed.get(tx, at.agent_no)?.0);
         let (changed, examined, to) = file_table::changes_of(tx, at.agent_no, from, &[Kind::OpenLoop, Kind::Proposal])?;
-        let (mut scopes, mut threads) = (Scopes::new(tx, at.agent_no), BTreeSet::new());
+        let (mut scopes, mut numbers) = (Scopes::new(tx, at.agent_no), BTreeSet::new());
+        let (mut opened, mut said_in) = (BTreeSet::new(), BTreeSet::new());
         for entry in &changed {
             if let Scope::Thread(no @ ThreadNo(1..), _) = scopes.of(entry)? {
-                threads.insert(no);
+                numbers.insert(no);
             }
+            opened.extend(moment(entry.field("opened")).and_then(|then| at.day_of(then)));
+            said_in.extend(Provenance::from_value(entry.fields.get("source")).session);
         }
-        let mut files = Vec::new();
-        for no in threads {
-            files.push(thread::row(tx, at.agent_no, no)?.file);
+        let (mut threads, mut sessions) = (Vec::new(), Vec::new());
+        for no in numbers {
+            threads.push(thread::row(tx, at.agent_no, no)?.file);
         }
-        Ok((files, examined, to))
+        for session in said_in {
+            sessions.extend(place_of_key(tx, at.agent_no, &session)?);
+        }
+        Ok((Happened::OwedChanged { threads, opened, sessions }, (changed.len(), examined), to))
     })?;
-    if threads.is_empty() && examined < LOOKED_OVER {
+    if changed == 0 && examined < LOOKED_OVER {
         return Ok(());
     }
+    let marked = pages::cadence::pages(&happened).len();
     at.write("head.mark", |tx| {
-        // The threads' pages, and the index of threads.
-        let marked = if threads.is_empty() { 0 } else { threads.len() + 1 };
-        pages::mark(tx, at.agent_no, &Happened::OwedChanged { threads })?;
+        pages::mark(tx, at.agent_no, &happened)?;
         Cursor::Owed.advance(tx, at.agent_no, to.0, tx.now())?;
         tx.note("changes_to", to);
         tx.note("heads", marked);
