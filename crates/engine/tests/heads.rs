@@ -560,7 +560,7 @@ fn what_is_due_comes_first() {
     tree.refresh();
     let text = tree.text(ACTIVE);
     let today = text.split("## Today\n").nth(1).unwrap().split("## ").next().unwrap();
-    assert_eq!(today.trim(), "- Long ago · was due 2020-01-01 · [l:long-ago]");
+    assert_eq!(today.trim(), "- Long ago · overdue since 1 Jan 2020 · [l:long-ago]");
     assert!(text.find("## Today") < text.find("## Open loops"));
 }
 
@@ -592,4 +592,61 @@ fn a_line_taken_out_is_about_the_agents_own_item() {
     render::refresh(&at, render::Occasion::Act).unwrap();
     assert!(!std::fs::read_to_string(&page).unwrap().contains("plants"));
     assert!(tree.text(MEMORY).contains("Water the plants"));
+}
+
+/// What somebody promised for a day is told when the day has passed, however long ago it was said; what has no day fades.
+#[test]
+fn a_promise_of_history_outlives_its_day() {
+    use crate::story::{DAY, NOON, Story, answer, item, user};
+    use heirloom_engine::lineage::Kind;
+    use heirloom_engine::lineage::distillate::Distillate;
+    let story = Story::new();
+    // 21 November 2026 is today; said on a Thursday, 24 days before.
+    let said = NOON - 24 * DAY;
+    story.said("s", &[user("Look at the secrets and the feed", said), answer("Looked", said)]);
+    let turn = story.turn("s", "Looked");
+    let d = Distillate {
+        open_loops: vec![
+            item("I'll remove REDIS_URL from the secrets on Monday, remind me.", turn),
+            item("Write down how the feed is built", turn),
+        ],
+        ..Distillate::default()
+    };
+    story.summed_up("s", &[Kind::Session], "Looked.", &d);
+    story.refresh();
+    let line = "I'll remove REDIS_URL from the secrets on Monday, remind me · ";
+    let owed = story.block("MEMORY.md");
+    let owed = owed.split("## Commitments\n").nth(1).unwrap_or_default();
+    assert!(owed.contains(line) && owed.contains("overdue since 2 Nov · [l:"), "{owed}");
+    assert!(!owed.contains("how the feed is built"), "{owed}");
+    let due = story.block(ACTIVE);
+    let due = due.split("## Today\n").nth(1).unwrap_or_default();
+    assert!(due.starts_with(&format!("- {line}overdue since 2 Nov · [l:")), "{due}");
+}
+
+/// What a thread is about and a loop of it are one matter: its line carries the loop's id and day, and no second line.
+#[test]
+fn what_a_thread_is_about_is_not_owed_a_second_time() {
+    use crate::story::{HOUR, NOON, Story, item, titled, user};
+    use heirloom_engine::continuity::open_loop::{self, NewLoop};
+    use heirloom_engine::lineage::Kind;
+    use heirloom_engine::lineage::distillate::Distillate;
+    let story = Story::new();
+    story.said("s", &[titled("Garden"), user("Order the bulbs for the garden beds", NOON - HOUR)]);
+    let turn = story.turn("s", "Order the bulbs for the garden beds");
+    let d = Distillate { goal: Some(item("Order the bulbs for the garden beds", turn)), ..Distillate::default() };
+    story.summed_up("s", &[Kind::Session], "Asked.", &d);
+    let thread: String = story.sql().query_row("SELECT thread_key FROM threads", [], |r| r.get(0)).unwrap();
+    let new = NewLoop {
+        title: "Order the bulbs for the garden beds".into(),
+        thread: Some(thread),
+        due: Some("2026-11-27".into()),
+        ..NewLoop::default()
+    };
+    let owed = open_loop::add(&story.at().lock().unwrap(), &new).unwrap();
+    story.refresh();
+    let page = story.block("MEMORY.md");
+    assert_eq!(page.matches("the bulbs").count(), 1, "{page}");
+    let now = page.lines().find(|l| l.contains("the bulbs")).unwrap();
+    assert!(now.contains(&format!(": Order the bulbs for the garden beds [{}] · due 27 Nov · [n", owed.id)), "{now}");
 }

@@ -380,7 +380,7 @@ fn only_what_stands_is_told() {
     story.sql().execute("UPDATE flushes SET state = 'done'", []).unwrap();
     story.refresh();
     assert!(story.block(WEEK).contains("Decided left"));
-    assert!(story.block(TODAY).contains("Left: Went."), "{}", story.block(TODAY));
+    assert!(story.block(TODAY).contains("Left: Decided left ·"), "{}", story.block(TODAY));
     // Its program has gone back and taken another way since.
     story.said("s", &[user("Right", NOON - MINUTE)]);
     let other = story.turn("s", "Right");
@@ -411,11 +411,19 @@ fn what_is_resolved_is_still_open_no_longer() {
     story.summed_up("s", &[Kind::Session], "Words.", &d);
     story.refresh();
     assert!(story.block(WEEK).contains(&format!("- Still open: Write the changelog [{}]\n", open.id)));
+    let ends = || story.block(MONTH).lines().find(|l| l.contains("Open at the end")).map(str::to_owned);
+    assert!(ends().is_some_and(|line| line.contains(&open.id)), "{}", story.block(MONTH));
+    // Nothing else happens: the week and the month follow the file alone.
     open_loop::resolve(&story.at().lock().unwrap(), std::slice::from_ref(&open.id), None).unwrap();
-    story.said("s", &[user("More", NOON - MINUTE)]);
-    story.summed_up("s", &[Kind::Session], "More.", &Distillate::default());
     story.refresh();
     assert!(!story.block(WEEK).contains("changelog"), "{}", story.block(WEEK));
+    assert_eq!(ends(), None, "{}", story.block(MONTH));
+    // A loop of a day without sessions makes no page.
+    let pages = story.files("continuity/rollups/");
+    let new = open_loop::NewLoop { title: "Of long ago".into(), opened: Some(NOON - 90 * DAY), ..new };
+    open_loop::add(&story.at().lock().unwrap(), &new).unwrap();
+    story.refresh();
+    assert_eq!(story.files("continuity/rollups/"), pages);
 }
 
 #[test]

@@ -368,7 +368,8 @@ fn old_threads_are_further_back() {
     story = story.on(NOON + 31 * DAY);
     let text = story.page(&PageKey::Memory);
     assert!(
-        !text.contains("## Now") && text.contains("- Migrate table `tbl_orders` · heirloom/api · due 27 Nov · [l:"),
+        !text.contains("## Now")
+            && text.contains("- Migrate table `tbl_orders` · heirloom/api · overdue since 27 Nov · [l:"),
         "{text}"
     );
     assert!(text.contains("## Further back\n- November: 3 sessions, 2 threads · [n6]\n- October:"), "{text}");
@@ -412,7 +413,7 @@ fn why_tells_scores_and_what_was_left_out() {
     assert_eq!((api.section.as_str(), api.left_out.as_deref()), ("Now", None));
     assert_eq!(api.reasons, ["1 days old +0.94", "a loop in it: due within a week +0.60 +0.60"]);
     let step = told.iter().find(|w| w.reference.as_deref().is_some_and(|r| r.starts_with("l:migrate"))).unwrap();
-    assert_eq!(step.left_out.as_deref(), Some("stands under Now, as the next step of its thread"));
+    assert_eq!(step.left_out.as_deref(), Some("stands under Now, in the line of its thread"));
     let active = at.read(|tx| why(&at, tx, &PageKey::Active)).unwrap();
     assert!(active.iter().any(
         |w| w.section == "Open loops" && w.reference.as_deref() == Some("l:send-marta-the-benchmark-table-37b43e")

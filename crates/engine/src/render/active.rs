@@ -5,9 +5,9 @@
 
 use rusqlite::params;
 
-use super::page::{date_of, end_of_day, line, minute, section};
+use super::page::{date_of, due_said, end_of_day, line, minute, section};
 use super::threads;
-use super::unfiled::said_now;
+use super::unfiled::{due_by, said_now};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
@@ -31,22 +31,23 @@ const ATTENTION_MS: Millis = 7 * 24 * 3_600_000;
 pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     let agent = at.agent_no;
     let mut out = String::new();
-    out.push_str(&today(at, tx)?);
+    out.push_str(&due_now(at, tx)?);
     out.push_str(&waiting(tx, agent)?);
     let (loops, all) = file_table::newest(tx, agent, Kind::OpenLoop, "opened", LINES)?;
+    let today = at.day_of(at.ledger.now());
     // What is said now comes first: nobody has had the time to file it.
     let said = said_now(at, tx)?;
     let mut lines: Vec<String> = said
         .iter()
         .take(LINES / 2)
         .map(|u| {
-            let due = u.due.as_deref().map(|d| format!(" · due {d}")).unwrap_or_default();
+            let due = u.due.as_deref().map(|d| format!(" · {}", due_said(d, today))).unwrap_or_default();
             format!("{}{due} · said today · [{}]", line(&u.title), u.id)
         })
         .collect();
     let all = all + said.len() as u64;
     lines.extend(loops.iter().map(|e| {
-        let due = e.field("due").map(|d| format!(" · due {}", line(d))).unwrap_or_default();
+        let due = e.field("due").map(|d| format!(" · {}", due_said(d, today))).unwrap_or_default();
         format!("{}{due} · [{}]", line(&e.title), id(e))
     }));
     out.push_str(&section("Open loops", &lines, all, LINES, "loop list"));
@@ -76,18 +77,16 @@ fn id(e: &Entry) -> String {
     e.item.clone().unwrap_or_else(|| e.path.to_string())
 }
 
-/// What is due today or overdue.
-fn today(at: &AssistantHome, tx: &Read) -> Result<String> {
-    let Some(today) = at.day_of(at.ledger.now()).map(|day| day.to_string()) else { return Ok(String::new()) };
-    let (due, all) = file_table::due(tx, at.agent_no, &today, LINES / 2)?;
-    let lines: Vec<String> = due
-        .iter()
-        .map(|e| {
-            let by = e.field("due").unwrap_or_default();
-            let when = if by == today { "due today".to_owned() } else { format!("was due {}", line(by)) };
-            format!("{} · {when} · [{}]", line(&e.title), id(e))
-        })
-        .collect();
+/// What is due today or overdue: loops, then open items without a file.
+fn due_now(at: &AssistantHome, tx: &Read) -> Result<String> {
+    let Some(today) = at.day_of(at.ledger.now()) else { return Ok(String::new()) };
+    let (due, mut all) = file_table::due(tx, at.agent_no, &today.to_string(), LINES / 2)?;
+    let told = |title: &str, due: &str, id: &str| format!("{} · {} · [{id}]", line(title), due_said(due, Some(today)));
+    let mut lines: Vec<String> =
+        due.iter().map(|e| told(&e.title, e.field("due").unwrap_or_default(), &id(e))).collect();
+    let unfiled = due_by(at, tx, today)?;
+    all += unfiled.len() as u64;
+    lines.extend(unfiled.iter().map(|u| told(&u.title, u.due.as_deref().unwrap_or_default(), &u.id)));
     Ok(section("Today", &lines, all, LINES / 2, "loop list"))
 }
 

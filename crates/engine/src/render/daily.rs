@@ -20,13 +20,14 @@ use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::ledger::codes::{COMPACTION, RUN_FAILED, SESSION};
+use crate::lineage::distillate::{Distillate, Item};
 use crate::lineage::{Kind, Node, walk};
 use crate::pages::cursor::FROM_THE_START;
 use crate::pages::{self, Cursor, Happened, PageKey};
 use crate::redact::redact;
 use crate::scope::{AgentNo, SessionKey, SessionNo, ThreadNo, TurnId};
 use crate::see::See;
-use crate::text::similarity;
+use crate::text::{sentences, similarity};
 use crate::thread;
 use crate::tree::AssistantHome;
 
@@ -304,9 +305,14 @@ fn ends(
         let Some(last) = nodes.last() else { continue };
         // The name says what it was about; what was done last says how it ended.
         let name = words.name_of_session(*session)?;
-        let done = nodes.iter().rev().find_map(|n| n.distillate.done.last()).map(|item| line(&redact(&item.text)));
-        let first = nodes.iter().map(|n| first_sentence(&n.summary)).rfind(|s| !s.is_empty());
-        let result = done.or(first).filter(|said| !similarity::same_words(said, &name));
+        let name = name.strip_suffix('.').unwrap_or(&name);
+        // Of a talk in which nothing was made, what was agreed on.
+        let newest = |list: fn(&Distillate) -> &Vec<Item>| {
+            nodes.iter().rev().find_map(|n| list(&n.distillate).last()).map(|item| line(&redact(&item.text)))
+        };
+        let first = || nodes.iter().map(|n| first_sentence(&n.summary)).rfind(|s| !s.is_empty());
+        let result = newest(|d| &d.done).or_else(|| newest(|d| &d.decisions)).or_else(first);
+        let result = result.filter(|said| !similarity::same_words(said, name) && !name.contains(said.as_str()));
         let result = result.map(|said| format!(": {said}")).unwrap_or_default();
         let ids: Vec<String> = nodes.iter().map(|n| n.id.to_string()).collect();
         let text = format!(
@@ -369,8 +375,8 @@ fn place(tx: &Read, session_no: SessionNo) -> Result<String> {
 fn first_sentence(text: &str) -> String {
     let first = text.lines().map(|l| l.trim_start_matches(['#', '-', '*', ' ']).trim()).find(|l| !l.is_empty());
     let first = first.unwrap_or_default();
-    let end = [". ", "! ", "? ", "。"].iter().filter_map(|mark| Some(first.find(mark)? + mark.trim_end().len())).min();
-    line(&redact(&first[..end.unwrap_or(first.len())]))
+    let sentence = sentences::split(first, usize::MAX).into_iter().next().unwrap_or_default();
+    line(&redact(&first[sentence]))
 }
 
 /// `3 turns`.

@@ -11,7 +11,7 @@ use jiff::{ToSpan, Zoned};
 use rusqlite::{OptionalExtension, params};
 
 use super::edits::line_key;
-use super::page::{day, end_of_day, line, moment, short};
+use super::page::{due_said, due_words, end_of_day, line, moment, short};
 use super::running::running;
 pub use super::scoping::Scope;
 use super::scoping::{Owed, Standing, owed};
@@ -52,6 +52,10 @@ const THREADS: usize = 30;
 /// a conversation that ended makes files of its open items, so these are of one that goes on, or of history.
 const UNFILED: usize = 5;
 const UNFILED_MS: Millis = 14 * 24 * 3_600_000;
+
+/// How many days after its deadline an open item without a file is still told: what somebody promised does not end by
+/// silence, but after two months it is either done or given up.
+pub(super) const OVERDUE_DAYS: i32 = 60;
 
 /// The most memories read for the section of those that always hold: the pinned ones and the newest.
 const ALWAYS: i64 = 500;
@@ -228,8 +232,8 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
         let stand = stand(tx, &mut standing, &row, &loops, &live)?;
         stands.push((row, stand));
     }
-    // A loop that is a thread's next step is shown in the thread's line.
-    let (mut now, steps): (Vec<Tier1Line>, Vec<Option<&str>>) =
+    // A loop that is what a thread is about, or its next step, is shown in the thread's line.
+    let (mut now, steps): (Vec<Tier1Line>, Vec<Vec<&str>>) =
         stands.iter().map(|(row, stand)| day.of_thread(row, stand, &loops)).unzip();
     let known: HashSet<ThreadNo> = stands.iter().map(|(row, _)| row.no).collect();
     let idle = day.idle(tx, at.agent_no, &loops, &known)?;
@@ -266,11 +270,11 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
 
     // An item shown in a thread's line is not shown again elsewhere.
     let shown: HashSet<&str> =
-        now.iter().zip(steps).filter(|(line, _)| line.left_out.is_none()).filter_map(|(_, step)| step).collect();
+        now.iter().zip(steps).filter(|(line, _)| line.left_out.is_none()).flat_map(|(_, step)| step).collect();
     let mut commitments: Vec<Tier1Line> = Vec::new();
     for (mut line, id) in owed_lines {
         if id.is_some_and(|id| shown.contains(id)) {
-            line.left_out = Some("stands under Now, as the next step of its thread".into());
+            line.left_out = Some("stands under Now, in the line of its thread".into());
         }
         commitments.push(line);
     }
@@ -374,8 +378,8 @@ impl Day {
         }
     }
 
-    /// A thread's line, and the id of the loop shown in it as the next step.
-    fn of_thread<'l>(&self, row: &ThreadRow, stand: &Stand<'l>, loops: &[Owed]) -> (Tier1Line, Option<&'l str>) {
+    /// A thread's line, and the ids of the loops shown in it: what it is about, and the next step.
+    fn of_thread<'l>(&self, row: &ThreadRow, stand: &Stand<'l>, loops: &[Owed]) -> (Tier1Line, Vec<&'l str>) {
         let d = &stand.distillate;
         let mut score = Score::default();
         score.recent(row.last_at, self.now);
@@ -392,22 +396,33 @@ impl Day {
         if let Some(most) = urgent.max_by(|a, b| a.value.total_cmp(&b.value)).filter(|m| m.value > 0.0) {
             score.add(most.value, &format!("a loop in it: {}", most.reasons.join(", ")));
         }
-        let mut parts: Vec<String> = Vec::new();
+        let (mut parts, mut shown): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+        let its_loop = |item: &Item| {
+            let words = similarity::words(&item.text);
+            stand.loops.iter().find(|l| l.is(item, &words)).copied()
+        };
+        let named = |l: &Owed| format!("{} [{}]{}", short(&l.entry.title, 90), l.id(), self.due(&l.entry));
         let next = d.next_steps.first();
         let same = |a: &str, b: &str| similarity::same_words(a, b);
         if let Some(now) = stand.now().filter(|n| next.is_none_or(|x| !same(&x.text, &n.text))) {
-            parts.push(short(&now.text, 90));
+            // With the id that closes it, and its day.
+            match its_loop(now) {
+                Some(l) => {
+                    parts.push(named(l));
+                    shown.push(l.id());
+                }
+                None => parts.push(short(&now.text, 90)),
+            }
         }
         if let Some(blocked) = blocked.filter(|b| stand.now().is_none_or(|n| !same(&n.text, &b.text))) {
             parts.push(format!("blocked: {}{}", short(&blocked.text, 90), id_in_brackets(blocked)));
         }
-        let mut step = None;
         if let Some(next) = next.filter(|x| blocked.is_none_or(|b| !same(&b.text, &x.text))) {
             let words = similarity::words(&next.text);
-            match stand.loops.iter().find(|l| l.is(next, &words)) {
+            match its_loop(next) {
                 Some(l) => {
-                    parts.push(format!("next: {} [{}]{}", short(&l.entry.title, 90), l.id(), self.due(&l.entry)));
-                    step = Some(l.id());
+                    parts.push(format!("next: {}", named(l)));
+                    shown.push(l.id());
                 }
                 // A commitment that holds everywhere is given to every session, so it is not put into the line of one
                 // thread.
@@ -422,7 +437,7 @@ impl Day {
         let scope = Scope::Thread(row.no, row.label.clone());
         let mut line = Tier1Line::new(Section::Now, text, Some(stand.reference(row)), scope, score);
         line.open = stand.open();
-        (line, step)
+        (line, shown)
     }
 
     /// Threads not worked in lately that still have open items, which have no line under Now.
@@ -478,11 +493,7 @@ impl Day {
     }
 
     fn due(&self, entry: &Entry) -> String {
-        match (entry.field("due"), entry.field("due").and_then(|d| d.parse::<Date>().ok())) {
-            (_, Some(date)) => format!(" · due {}", day(date, self.today)),
-            (Some(said), None) => format!(" · due {}", short(said, 40)),
-            _ => String::new(),
-        }
+        entry.field("due").map(|said| format!(" · {}", due_said(said, self.today))).unwrap_or_default()
     }
 
     /// The newest open items of a thread that have no file, except what its line says.
@@ -501,10 +512,11 @@ impl Day {
             if line.contains(short(&item.text, 90).trim_end_matches('…')) {
                 continue;
             }
-            if standing.at(item)?.is_some_and(|said| self.now - said > UNFILED_MS) {
-                continue;
-            }
             if let Some(found) = Unfiled::of(at, standing, item, (&row.key, &row.label), false)? {
+                let old = standing.at(item)?.is_some_and(|said| self.now - said > UNFILED_MS);
+                if old && !found.counts_still(self.today) {
+                    continue;
+                }
                 let scope = Scope::Thread(row.no, row.label.clone());
                 out.push(self.of_unfiled(&found, scope, is_blocked));
             }
@@ -526,7 +538,7 @@ impl Day {
             text = format!("Blocked: {text}");
         }
         text.push_str(&format!(" · {}", short(&item.label, 40)));
-        text.extend(due.map(|due| format!(" · due {}", day(due, self.today))));
+        text.extend(due.map(|due| format!(" · {}", due_words(due, self.today))));
         Tier1Line::new(Section::Commitments, text, Some(item.id.clone()), scope, score)
     }
 

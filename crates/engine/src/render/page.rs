@@ -92,6 +92,20 @@ pub(super) fn day(date: Date, today: Option<Date>) -> String {
     date.strftime(if same { "%-d %b" } else { "%-d %b %Y" }).to_string()
 }
 
+/// When something falls due, in words: `due 27 Nov`, `due today`, `overdue since 2 Nov`.
+pub(super) fn due_words(due: Date, today: Option<Date>) -> String {
+    match today {
+        Some(today) if due < today => format!("overdue since {}", day(due, Some(today))),
+        Some(today) if due == today => "due today".to_owned(),
+        _ => format!("due {}", day(due, today)),
+    }
+}
+
+/// [`due_words`] of what a file names as its deadline; what is no date is told as it stands.
+pub(super) fn due_said(said: &str, today: Option<Date>) -> String {
+    said.parse().map_or_else(|_| format!("due {}", short(said, 40)), |date| due_words(date, today))
+}
+
 /// The day of a moment, as [`day`].
 pub(super) fn day_at(at: &AssistantHome, moment: Millis, today: Option<Date>) -> String {
     at.day_of(moment).map_or_else(|| "?".to_owned(), |date| day(date, today))

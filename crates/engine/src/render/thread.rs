@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::page::{day, day_at, end_of_day, line, moment, short};
+use super::page::{day_at, due_said, due_words, end_of_day, line, moment, short};
 use super::running::running_in;
 use super::scoping::{Owed, Standing, owed_in};
 use super::score::{Score, shares};
@@ -361,7 +361,7 @@ fn of_item(
     let since = standing.since(item)?;
     let mut text = if is_blocked { format!("Blocked: {}", line(&item.text)) } else { line(&item.text) };
     let due = since.and_then(|said| due::due(&item.text, at.day_of(said)?));
-    text.extend(due.map(|due| format!(" · due {}", day(due, today))));
+    text.extend(due.map(|due| format!(" · {}", due_words(due, today))));
     text.extend(since.map(|since| format!(" · since {}", day_at(at, since, today))));
     // Without an id it could not be closed.
     let id = item.file.clone().or_else(|| open_loop::id_of(&item.text));
@@ -390,11 +390,7 @@ fn gone(d: &Distillate, standing: &mut Standing) -> Result<Vec<Line>> {
 
 fn of_loop(at: &AssistantHome, owed: &Owed, now: Millis, today: Option<jiff::civil::Date>) -> Line {
     let mut text = line(&owed.entry.title);
-    let due = owed.entry.field("due").and_then(|d| d.parse().ok());
-    text.extend(due.map(|due| {
-        let overdue = today.is_some_and(|today| due < today);
-        format!(" · {} {}", if overdue { "overdue since" } else { "due" }, day(due, today))
-    }));
+    text.extend(owed.entry.field("due").map(|said| format!(" · {}", due_said(said, today))));
     let since = moment(owed.entry.field("opened"));
     text.extend(since.map(|since| format!(" · since {}", day_at(at, since, today))));
     Line::new(OPEN, text, Some(owed.id().to_owned()), super::memory::urgency(&owed.entry, now, today))

@@ -1,6 +1,10 @@
 //! Open items that pages show and that have no file: those of conversations that go on, and those of history. Each has
 //! the id its file would have, by which it can be closed like any other (R8.1).
 
+use jiff::civil::Date;
+
+use super::memory::{LATELY_MS, OVERDUE_DAYS};
+use super::page::end_of_day;
 use super::running::{Running, running};
 use super::scoping::{Owed, Scope, Standing, owed};
 use super::threads::{Stand, recent, stand};
@@ -20,6 +24,9 @@ use crate::tree::provenance::{Origin, Provenance};
 
 /// The most threads that are searched, worked in last first.
 const THREADS: usize = 400;
+
+/// The most threads worked in lately that are searched for what is due.
+const LATELY: usize = 30;
 
 /// An open item without a file.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,6 +74,18 @@ impl Unfiled {
         }))
     }
 
+    /// Its deadline as a date.
+    pub(super) fn due_day(&self) -> Option<Date> {
+        self.due.as_deref().and_then(|due| due.parse().ok())
+    }
+
+    /// Whether it has a deadline that is not long past, however long ago it was said.
+    pub(super) fn counts_still(&self, today: Option<Date>) -> bool {
+        self.due_day().zip(today).is_some_and(|(due, today)| {
+            due >= today || due.until(today).is_ok_and(|past| past.get_days() <= OVERDUE_DAYS)
+        })
+    }
+
     /// The scope its file would have.
     pub fn scope(&self) -> String {
         self.thread.strip_prefix("project/").map_or("agent".to_owned(), |id| format!("workspace/{id}"))
@@ -112,6 +131,22 @@ pub(super) fn said_now(at: &AssistantHome, tx: &Read) -> Result<Vec<Unfiled>> {
     let live = running(tx, at.agent_no, at.ledger.now())?;
     let mut out = of_threads(at, tx, &rows_of(at, tx, &live)?, &live)?;
     out.retain(|item| item.running);
+    Ok(out)
+}
+
+/// The open items without a file whose day has come, of threads worked in lately and of conversations that go on; the
+/// oldest deadline first.
+pub(super) fn due_by(at: &AssistantHome, tx: &Read, today: Date) -> Result<Vec<Unfiled>> {
+    let live = running(tx, at.agent_no, at.ledger.now())?;
+    let mut rows = rows_of(at, tx, &live)?;
+    for row in recent(tx, at.agent_no, end_of_day(at) - LATELY_MS, LATELY)? {
+        if !rows.iter().any(|known| known.no == row.no) {
+            rows.push(row);
+        }
+    }
+    let mut out = of_threads(at, tx, &rows, &live)?;
+    out.retain(|u| u.due_day().is_some_and(|due| due <= today) && u.counts_still(Some(today)));
+    out.sort_by(|a, b| a.due.cmp(&b.due).then_with(|| a.id.cmp(&b.id)));
     Ok(out)
 }
 

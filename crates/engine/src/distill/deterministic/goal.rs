@@ -112,24 +112,30 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
     let shares = |ask: &[u64], other: &[u64]| {
         ask.iter().filter(|w| other.binary_search(w).is_ok()).take(2).count() >= 2.min(ask.len())
     };
-    // Score, number of exchanges that share words, request.
-    let scored: Vec<(usize, usize, &(&Prompt, String))> = asks
+    // Score, number of exchanges that share words, the last of them, request.
+    let scored: Vec<(usize, usize, Option<usize>, &(&Prompt, String))> = asks
         .iter()
         .filter(|(p, _)| p.accepted.is_empty())
         .take(MOST_ASKS)
         .map(|ask| {
             let own = vocabulary(&ask.0.words());
             let shared = all.iter().filter(|other| shares(&own, other)).count();
+            let last = all.iter().rposition(|other| shares(&own, other));
             let score = if ask.0.commands() { 2 * shared } else { shared };
             // The first request usually opens the matter.
             let first = std::ptr::eq(ask.0, asks[0].0) && ask.0.commands() && weight(&ask.1) >= 5;
-            (if first { 2 * score } else { score }, shared, ask)
+            (if first { 2 * score } else { score }, shared, last, ask)
         })
         .collect();
     let most = scored.iter().map(|(score, ..)| *score).max()?;
-    let (_, shared, opening) = scored.into_iter().find(|(score, ..)| 2 * score >= most)?;
-    // Several errands have no common matter: then the newest request is all there is.
-    if asks.len() >= ERRANDS && shared < 2 { newest(asks, exchanges) } else { Some(opening) }
+    let (_, shared, last, opening) = scored.into_iter().find(|(score, ..)| 2 * score >= most)?;
+    // Several errands have no common matter, and one that nobody spoke of any more for longer than it lasted is over:
+    // then the newest request is all there is.
+    let over = shared < 2 || last.is_some_and(|last| 2 * (last + 1) <= exchanges.len());
+    if asks.len() < ERRANDS || !over {
+        return Some(opening);
+    }
+    newest(asks, exchanges).filter(|(prompt, _)| prompt.turn != opening.0.turn).or(asks.last())
 }
 
 /// The words of an exchange: what was asked, and the beginning of the answer.

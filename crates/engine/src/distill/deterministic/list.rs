@@ -65,7 +65,17 @@ impl Noted {
 
 /// The text of an item: one plain line, credentials redacted, at most [`LONGEST_ITEM`] bytes.
 pub fn line(text: &str) -> String {
-    cut(&crate::redact::redact(&plain(text)), LONGEST_ITEM)
+    let plain = plain(text);
+    let told: Vec<&str> = plain.split(JOIN).map(unlabelled).collect();
+    cut(&crate::redact::redact(&told.join(JOIN)), LONGEST_ITEM)
+}
+
+/// A sentence without the label that only says that it is short: "TL;DR: …".
+fn unlabelled(text: &str) -> &str {
+    const LABEL: &str = "tl;dr";
+    let labelled = text.get(..LABEL.len()).is_some_and(|head| head.eq_ignore_ascii_case(LABEL));
+    let rest = if labelled { text[LABEL.len()..].trim_start().strip_prefix([':', '：']) } else { None };
+    rest.map(str::trim_start).filter(|rest| !rest.is_empty()).unwrap_or(text)
 }
 
 /// The order of items: by the turn they come from.

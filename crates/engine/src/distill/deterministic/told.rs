@@ -1,5 +1,7 @@
 //! What a person said and the model answered: constraints, decisions, completed work, failures mended, facts.
 
+use std::borrow::Cow;
+
 use super::answer;
 use super::exchange::Exchange;
 use super::goal::{is_errand, vocabulary};
@@ -145,6 +147,7 @@ impl Told {
 
     /// Adds a decision, with the one it takes the place of.
     fn decide(&mut self, text: &str, turn: TurnId, replaced: Option<Item>) {
+        let text = &without_label(text);
         match replaced {
             // "We drop Redis" said twice reverses nothing.
             Some(old) if retracts(&old.text) && retracts(text) => {
@@ -173,7 +176,7 @@ impl Told {
     fn model(&mut self, exchange: &Exchange, last: bool, failed: bool) {
         for message in exchange.messages() {
             for s in message.statements.iter().filter(|s| is_choice(s)) {
-                self.decisions.add(&s.text, message.turn, 2);
+                self.decisions.add(&without_label(&s.text), message.turn, 2);
             }
         }
         self.remarks(exchange);
@@ -344,6 +347,16 @@ fn declares(text: &str) -> bool {
         .begin(&split(&lower(head), Marks::Dropped))
         .next()
         .is_some()
+}
+
+/// What was decided, without "My decision:": it stands under a heading that says so.
+fn without_label(text: &str) -> Cow<'_, str> {
+    let rest = text.split_once(':').map_or("", |(_, rest)| rest.trim_start());
+    let mut letters = rest.chars();
+    match letters.next().filter(|_| declares(text)) {
+        Some(first) => Cow::Owned(first.to_uppercase().chain(letters).collect()),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// A rule that ends in a colon says nothing without the list it announces: both in one line, and how many statements
