@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 /// The form of the file.
 const VERSION: u64 = 1;
 
+/// How many calls may wait. Some weeks of work; when so many could not be stored, no more will help.
+const MOST: usize = 20_000;
+
 /// The largest file that is read back: a payload and its line.
 const LARGEST: u64 = 17 << 20;
 
@@ -51,6 +54,14 @@ struct Header {
 
 /// Puts a payload into the spool: whole and synced, or not at all; without what is marked private.
 pub fn put(home: &Home, spooled: &Spooled) -> Result<()> {
+    put_beside(home, spooled, MOST)
+}
+
+fn put_beside(home: &Home, spooled: &Spooled, most: usize) -> Result<()> {
+    if home.list(&layout::SPOOL).is_ok_and(|there| there.len() >= most) {
+        return Err(Error::refused("the spool is full: nothing has been stored for long")
+            .hint("see why: ⟨doctor⟩; the programs' own files still have it: ⟨import⟩"));
+    }
     let mut random = [0u8; 8];
     getrandom::fill(&mut random).map_err(|e| Error::new(ErrorKind::Machine, "no randomness").because(e))?;
     let name = format!("{:013}-{:016x}.hook", spooled.at.max(0), u64::from_le_bytes(random));

@@ -9,7 +9,7 @@ use heirloom_engine::home::Home;
 use heirloom_engine::ledger::SCHEMA_VERSION;
 use heirloom_engine::report::import::Imported;
 use heirloom_http::{Api, Caller, Check, ChecksReport, ImportRequest, Parts, Tokens};
-use heirloom_service::{Ended, INHERITED, Service, Tcp, Via, Wires, running};
+use heirloom_service::{Chore, Ended, INHERITED, Service, Tcp, Via, Wires, running};
 
 use super::import::Plan;
 use crate::context::{Global, home_options, options};
@@ -66,6 +66,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     drop(home);
     let engine = Engine::open(&at.value, How::Existing, options(global))?.acting_as("service");
     let root = engine.home().root().to_owned();
+    let chore = chore(&engine);
     let build = build();
     let (for_router, said) = (engine.clone(), build.clone());
     let looks = Global { home: Some(root.clone()), ..global.clone() };
@@ -84,6 +85,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             });
         },
         say: Arc::new(|what| print::note(&format!("heirloom: {what}"))),
+        chore,
     };
     match heirloom_service::serve(service, lock)? {
         Ended::Asked => Ok(Exit::Ok),
@@ -96,6 +98,24 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 .hint("start it again where the home is now: heirloom serve --home DIR"))
         }
     }
+}
+
+/// Backups, where the settings ask for them. Settings that make no sense are said, and everything else is done.
+fn chore(engine: &Engine) -> Option<Chore> {
+    let plan = config::file(engine.home()).and_then(|file| file.backup.plan());
+    let plan = plan.unwrap_or_else(|e| {
+        print::note(&format!("heirloom: no backups are made: {e}"));
+        None
+    });
+    let plan = Arc::new(plan?);
+    let for_due = Arc::clone(&plan);
+    Some(Chore {
+        due: Arc::new(move |engine| for_due.next(engine)),
+        run: Arc::new(move |engine| {
+            let report = plan.run(engine).map_err(|e| Error::new(e.kind(), format!("the backup failed: {e}")))?;
+            Ok(format!("backed up to {}", print::safe_line(&report.backup)))
+        }),
+    })
 }
 
 /// Begins again with one heap for all threads, where the C library would keep one for each: what a thread freed is not

@@ -1,0 +1,143 @@
+//! The ledger as lines of JSON, a file for each table, and a ledger made of them again.
+//!
+//! Knows no table by name but the file table, whose columns about one disk mean nothing on another.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, params_from_iter};
+use serde_json::{Map, Value as Json};
+
+use super::Read;
+use super::migrate::{APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION};
+use crate::error::{Error, Result};
+
+/// Of the file table: where a file lies on its disk. The next look at the files fills them in.
+const OF_THE_DISK: [&str; 4] = ["modified_ns", "changed_ns", "inode", "seen_ns"];
+
+/// The longest line that is read: a block of records, in base64.
+const LONGEST: u64 = 1 << 30;
+
+/// The tables, in the order of their names. With SQLite's own table of the largest numbers that were given.
+pub fn tables(tx: &Read) -> Result<Vec<String>> {
+    let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND (name NOT LIKE 'sqlite\\_%' ESCAPE '\\' OR name = 'sqlite_sequence') ORDER BY name";
+    let mut statement = tx.prepare(sql)?;
+    let names = statement.query_map([], |r| r.get(0))?;
+    Ok(names.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Writes each row of a table as one line: an object of its columns in their order; a blob is `{"$blob":"<base64>"}`.
+pub fn write(tx: &Read, table: &str, out: &mut dyn std::io::Write) -> Result<u64> {
+    let failed = |e: std::io::Error| Error::io("write", Path::new(table), e);
+    // By the key, or by the order in which rows came: the same ledger gives the same bytes.
+    let by_number = tx.prepare(&format!("SELECT rowid FROM \"{table}\" LIMIT 0")).is_ok();
+    let order = if by_number { "rowid" } else { "1, 2" };
+    let mut statement = tx.prepare(&format!("SELECT * FROM \"{table}\" ORDER BY {order}"))?;
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let mut rows = statement.query([])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        let mut line = Map::new();
+        for (n, name) in names.iter().enumerate() {
+            let is_of_the_disk = table == "catalogue" && OF_THE_DISK.contains(&name.as_str());
+            let value = if is_of_the_disk { Json::from(0) } else { json_of(row.get_ref(n)?) };
+            line.insert(name.clone(), value);
+        }
+        serde_json::to_writer(&mut *out, &line).map_err(|e| failed(e.into()))?;
+        out.write_all(b"\n").map_err(failed)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn json_of(value: ValueRef) -> Json {
+    match value {
+        ValueRef::Null => Json::Null,
+        ValueRef::Integer(n) => n.into(),
+        ValueRef::Real(x) => x.into(),
+        ValueRef::Text(text) => match std::str::from_utf8(text) {
+            Ok(text) => text.into(),
+            Err(_) => serde_json::json!({"$text": BASE64.encode(text)}),
+        },
+        ValueRef::Blob(bytes) => serde_json::json!({"$blob": BASE64.encode(bytes)}),
+    }
+}
+
+fn value_of(json: &Json) -> Option<Value> {
+    Some(match json {
+        Json::Null => Value::Null,
+        Json::Number(n) => n.as_i64().map(Value::Integer).or_else(|| n.as_f64().map(Value::Real))?,
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Object(object) => match (object.get("$blob"), object.len()) {
+            (Some(Json::String(text)), 1) => Value::Blob(BASE64.decode(text).ok()?),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// Makes a ledger of the given schema at `path`, which is an empty file, of the lines of its tables. `lines` opens those of
+/// a table. A table that this schema does not have is `Damaged`, and so is a row it does not take.
+pub fn make(
+    path: &Path,
+    schema: i64,
+    tables: &[String],
+    lines: &mut dyn FnMut(&str) -> Result<Box<dyn BufRead>>,
+) -> Result<()> {
+    if !(1..=SCHEMA_VERSION).contains(&schema) {
+        return Err(Error::refused(format!("it has schema {schema}; this build knows up to {SCHEMA_VERSION}"))
+            .hint("install the newer release; nothing was changed"));
+    }
+    let mut conn = Connection::open(path)?;
+    conn.execute_batch(&format!("PRAGMA page_size = {}; PRAGMA foreign_keys = OFF; PRAGMA synchronous = FULL;", super::PAGE))?;
+    let tx = conn.transaction()?;
+    for migration in &MIGRATIONS[..schema as usize] {
+        tx.execute_batch(migration)?;
+    }
+    for table in tables {
+        let has: Vec<String> = tx
+            .prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?
+            .query_map([table], |r| r.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        if has.is_empty() {
+            return Err(Error::damaged(format!("there is no table {table} in a ledger")));
+        }
+        // What making the tables has put in, and the numbers that the rows above have taken.
+        tx.execute(&format!("DELETE FROM \"{table}\""), [])?;
+        let marks = vec!["?"; has.len()].join(", ");
+        let mut statement = tx.prepare(&format!("INSERT INTO \"{table}\" VALUES ({marks})"))?;
+        for (n, line) in lines_of(lines(table)?).enumerate() {
+            let wrong = || Error::damaged(format!("line {} of {table} is no row of it", n + 1));
+            let row: Map<String, Json> = serde_json::from_str(&line?).map_err(|e| wrong().because(e))?;
+            if row.len() != has.len() {
+                return Err(wrong());
+            }
+            let values: Option<Vec<Value>> = has.iter().map(|name| row.get(name).and_then(value_of)).collect();
+            statement.execute(params_from_iter(values.ok_or_else(wrong)?)).map_err(|e| wrong().because(e))?;
+        }
+    }
+    let unmet: Option<String> =
+        tx.prepare("SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1")?.query_map([], |r| r.get(0))?.next().transpose()?;
+    if let Some(table) = unmet {
+        return Err(Error::damaged(format!("a row of {table} names another that is not there")));
+    }
+    tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    tx.pragma_update(None, "user_version", schema)?;
+    tx.commit()?;
+    Ok(())
+}
+
+fn lines_of(mut from: Box<dyn BufRead>) -> impl Iterator<Item = Result<String>> {
+    std::iter::from_fn(move || {
+        let mut line = String::new();
+        let read = std::io::Read::take(&mut from, LONGEST).read_line(&mut line);
+        match read {
+            Ok(0) => None,
+            Ok(_) => Some(Ok(line)),
+            Err(e) => Some(Err(Error::damaged("a line of the export cannot be read").because(e))),
+        }
+    })
+}
