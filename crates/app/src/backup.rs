@@ -68,8 +68,11 @@ impl Settings {
         }
         let every = self.every.as_deref().unwrap_or("1d");
         let every = span(every).ok_or_else(|| {
-            Error::usage(format!("section backup of config.toml: every = {:?} is no span of time", print::safe_line(every)))
-                .hint("from 1h on: every = \"12h\", \"1d\", \"1w\"")
+            Error::usage(format!(
+                "section backup of config.toml: every = {:?} is no span of time",
+                print::safe_line(every)
+            ))
+            .hint("from 1h on: every = \"12h\", \"1d\", \"1w\"")
         })?;
         let keep = self.keep.unwrap_or(KEEP);
         if !(1..=1000).contains(&keep) {
@@ -174,7 +177,8 @@ mod tests {
         assert!(settings("").unwrap().is_none());
         let plan = settings("to = '/b'").unwrap().unwrap();
         assert_eq!((plan.rotation.every, plan.rotation.keep, plan.rotation.ending), (24 * HOUR, 7, None));
-        for wrong in ["to = 'b'", "to = '/b'\nevery = 'often'", "to = '/b'\nkeep = 0", "to = '/b'\nrecipients = ['x']"] {
+        for wrong in ["to = 'b'", "to = '/b'\nevery = 'often'", "to = '/b'\nkeep = 0", "to = '/b'\nrecipients = ['x']"]
+        {
             assert!(settings(wrong).is_err(), "{wrong}");
         }
     }

@@ -38,9 +38,9 @@ impl Lock {
         let failed = |e: age::EncryptError| Error::usage("it cannot be encrypted for these recipients").because(e);
         match self {
             Lock::None => Ok(None),
-            Lock::Passphrase(passphrase) => {
-                Ok(Some(age::Encryptor::with_user_passphrase(SecretString::from(passphrase.expose_secret().to_owned()))))
-            }
+            Lock::Passphrase(passphrase) => Ok(Some(age::Encryptor::with_user_passphrase(SecretString::from(
+                passphrase.expose_secret().to_owned(),
+            )))),
             Lock::Recipients(all) => {
                 age::Encryptor::with_recipients(all.iter().map(|r| r as &dyn age::Recipient)).map(Some).map_err(failed)
             }
@@ -78,7 +78,8 @@ impl Key {
         match keys {
             Ok(keys) if !keys.is_empty() => Ok(Key::Identities(keys)),
             // What is wrong with a line is not said: it may be most of a key.
-            _ => Err(Error::usage("the file has no age key").hint("it has a line AGE-SECRET-KEY-1…, as age-keygen writes it")),
+            _ => Err(Error::usage("the file has no age key")
+                .hint("it has a line AGE-SECRET-KEY-1…, as age-keygen writes it")),
         }
     }
 
@@ -86,7 +87,8 @@ impl Key {
         match self {
             Key::None => f(&mut std::iter::empty()),
             Key::Passphrase(passphrase) => {
-                let mut identity = age::scrypt::Identity::new(SecretString::from(passphrase.expose_secret().to_owned()));
+                let mut identity =
+                    age::scrypt::Identity::new(SecretString::from(passphrase.expose_secret().to_owned()));
                 identity.set_max_work_factor(MOST_WORK);
                 f(&mut std::iter::once(&identity as &dyn age::Identity))
             }

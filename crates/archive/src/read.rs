@@ -86,12 +86,7 @@ fn refused(file: &Path, by_passphrase: bool, error: DecryptError) -> Error {
     }
 }
 
-fn entries(
-    packed: impl Read,
-    into: Option<&Path>,
-    file: &Path,
-    broken: &dyn Fn(io::Error) -> Error,
-) -> Result<()> {
+fn entries(packed: impl Read, into: Option<&Path>, file: &Path, broken: &dyn Fn(io::Error) -> Error) -> Result<()> {
     let unlike = |what: String| Error::damaged(format!("{} is no backup: {what}", file.display()));
     let mut begin = Vec::new();
     let mut packed = packed;
@@ -117,7 +112,8 @@ fn entries(
             }
             let mut text = Vec::new();
             entry.read_to_end(&mut text).map_err(broken)?;
-            list = Some(serde_json::from_slice(&text).map_err(|e| unlike("its list cannot be read".into()).because(e))?);
+            list =
+                Some(serde_json::from_slice(&text).map_err(|e| unlike("its list cannot be read".into()).because(e))?);
             put(into, &name, &mut text.as_slice())?;
             continue;
         };
@@ -126,7 +122,13 @@ fn entries(
             return Err(unlike(format!("{name} is not as long as its list says")));
         }
         let mut hashed = Hashed { from: &mut entry, hasher: blake3::Hasher::new() };
-        put(into, &name, &mut hashed).map_err(|e| if e.kind() == heirloom_engine::error::ErrorKind::Damaged { broken(io::Error::other(e.to_string())) } else { e })?;
+        put(into, &name, &mut hashed).map_err(|e| {
+            if e.kind() == heirloom_engine::error::ErrorKind::Damaged {
+                broken(io::Error::other(e.to_string()))
+            } else {
+                e
+            }
+        })?;
         if hashed.hasher.finalize().to_hex().as_str() != listed.digest {
             return Err(Error::damaged(format!("{name} in {} is not what was backed up", file.display())));
         }
@@ -141,10 +143,10 @@ fn entries(
 
 /// Writes a file, or only reads it. What cannot be read is `Damaged`.
 fn put(into: Option<&Path>, name: &str, from: &mut dyn Read) -> Result<()> {
+    let at = into.unwrap_or(Path::new("")).join(name);
     let mut out: Box<dyn Write> = match into {
         None => Box::new(io::sink()),
         Some(folder) => {
-            let at = folder.join(name);
             let failed = |e: io::Error| Error::io("write", &at, e);
             let parent = at.parent().unwrap_or(folder);
             fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(failed)?;
@@ -155,9 +157,9 @@ fn put(into: Option<&Path>, name: &str, from: &mut dyn Read) -> Result<()> {
     loop {
         let n = from.read(&mut buffer).map_err(|e| Error::damaged(e.to_string()))?;
         if n == 0 {
-            return out.flush().map_err(|e| Error::io("write", Path::new(name), e));
+            return out.flush().map_err(|e| Error::io("write", &at, e));
         }
-        out.write_all(&buffer[..n]).map_err(|e| Error::io("write", Path::new(name), e))?;
+        out.write_all(&buffer[..n]).map_err(|e| Error::io("write", &at, e))?;
     }
 }
 

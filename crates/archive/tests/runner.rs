@@ -24,7 +24,9 @@ fn folder(at: &Path) -> PathBuf {
 }
 
 fn same(a: &Path, b: &Path) -> bool {
-    ["state/runtime.db", "config.toml", "backup.json"].iter().all(|f| fs::read(a.join(f)).unwrap() == fs::read(b.join(f)).unwrap())
+    ["state/runtime.db", "config.toml", "backup.json"]
+        .iter()
+        .all(|f| fs::read(a.join(f)).unwrap() == fs::read(b.join(f)).unwrap())
 }
 
 #[test]
@@ -38,7 +40,12 @@ fn what_is_packed_comes_back_and_only_with_its_key() {
     };
     let cases = [
         ("plain", Lock::None, Key::None, Key::None),
-        ("phrase", Lock::passphrase("correct horse\n").unwrap(), Key::passphrase("correct horse"), Key::passphrase("wrong horse")),
+        (
+            "phrase",
+            Lock::passphrase("correct horse\n").unwrap(),
+            Key::passphrase("correct horse"),
+            Key::passphrase("wrong horse"),
+        ),
         ("key", recipients_of(&[mine.to_public().to_string()]).unwrap(), key_of(&mine), key_of(&other)),
     ];
     for (name, lock, right, wrong) in cases {

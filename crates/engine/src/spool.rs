@@ -110,7 +110,8 @@ pub fn adopt(home: &Home) -> Result<()> {
         if let Parsed::Spooled(spooled) = parse(&bytes)
             && spooled.id.is_some()
         {
-            put(home, &spooled)?;
+            // It takes the place of its own file: the spool grows by nothing.
+            put_beside(home, &spooled, usize::MAX)?;
             home.remove(&name)?;
         }
     }
@@ -179,4 +180,26 @@ pub fn set_aside(home: &Home, name: &RelPath) -> Result<()> {
 /// Removes one that was stored.
 pub fn remove(home: &Home, name: &RelPath) -> Result<()> {
     home.remove(name).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::home::HomeOptions;
+
+    #[test]
+    fn a_full_spool_takes_no_more_and_keeps_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::create_with(&folder.path().join("home"), &HomeOptions { allow_network_fs: true }).unwrap();
+        let call =
+            Spooled { harness: "little".into(), event: "prompt".into(), at: 1, id: None, payload: b"{}".to_vec() };
+        put_beside(&home, &call, 2).unwrap();
+        put_beside(&home, &call, 2).unwrap();
+        let full = put_beside(&home, &call, 2).unwrap_err();
+        assert_eq!(full.kind(), ErrorKind::Refused);
+        let there = names(&home).unwrap();
+        assert_eq!(there.len(), 2);
+        home.remove(&there[0]).unwrap();
+        put_beside(&home, &call, 2).unwrap();
+    }
 }

@@ -115,7 +115,14 @@ impl Keeper {
         self.begin_watching(&mut round);
         self.hints.leave(|seen| (seen.all, seen.spool) = (true, true));
         loop {
-            let times = [Some(round.tick), round.work, round.spool, round.chore, round.rest, round.looks.as_ref().map(Looks::next)];
+            let times = [
+                Some(round.tick),
+                round.work,
+                round.spool,
+                round.chore,
+                round.rest,
+                round.looks.as_ref().map(Looks::next),
+            ];
             let until = times.into_iter().flatten().min().unwrap_or(round.tick);
             let mut seen = self.hints.wait(until);
             if !seen.is_empty() && !seen.stop {

@@ -44,7 +44,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = context.acting_as("cli backup");
     let Some(to) = &args.to else {
         let plan = config::file(engine.home())?.backup.plan()?.ok_or_else(|| {
-            Error::usage("where to? config.toml has no section backup").hint("heirloom backup DIR, or to = \"/folder\" there")
+            Error::usage("where to? config.toml has no section backup")
+                .hint("heirloom backup DIR, or to = \"/folder\" there")
         })?;
         return Ok(said(global, &plan.run(&engine)?));
     };
@@ -94,7 +95,11 @@ fn said(global: &Global, report: &BackedUp) -> Exit {
             (Some(packed), _) => format!("{}, packed {}", print::bytes(report.bytes), print::bytes(packed)),
             (None, 0) => print::bytes(report.bytes),
             (None, reused) => {
-                format!("{}, {} of it unchanged and not written again", print::bytes(report.bytes), print::bytes(reused))
+                format!(
+                    "{}, {} of it unchanged and not written again",
+                    print::bytes(report.bytes),
+                    print::bytes(reused)
+                )
             }
         };
         print::line(&format!(

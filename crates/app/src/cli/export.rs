@@ -57,7 +57,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::open(global)?;
     if let (true, None, None) = (args.all, &args.session, &args.source) {
         let to = args.folder.as_ref().or(args.out.as_ref());
-        let to = to.ok_or_else(|| Error::usage("the whole memory goes into a folder").hint("heirloom export --all DIR"))?;
+        let to =
+            to.ok_or_else(|| Error::usage("the whole memory goes into a folder").hint("heirloom export --all DIR"))?;
         return whole(global, &context, to);
     }
     if args.all && args.out.is_none() {

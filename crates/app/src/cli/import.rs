@@ -82,7 +82,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 fn whole(global: &Global, folder: &Path) -> Result<Exit> {
     let root = config::home(global.home.as_deref())?.value;
     let report = import_export(folder, &root, &home_options())?;
-    Ok(print::answer(global.json, &report, || {
+    let verified = Context::open(global)?.acting_as("cli import").verify()?;
+    let exit = if verified.is_damaged() { Exit::Damaged } else { Exit::Ok };
+    print::answer(global.json, &report, || {
         print::line(&format!(
             "In {}: {}, {}, as of {}",
             print::safe_line(&report.home),
@@ -90,7 +92,12 @@ fn whole(global: &Global, folder: &Path) -> Result<Exit> {
             print::bytes(report.bytes),
             print::safe_line(&report.of)
         ));
-    }))
+        match verified.is_damaged() {
+            true => print::note("It is what was exported, and something in it is damaged: heirloom verify says what."),
+            false => print::line("verified: everything is as it was stored"),
+        }
+    });
+    Ok(exit)
 }
 
 /// The exit code of a command that imports.

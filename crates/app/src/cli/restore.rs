@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use heirloom_archive::Key;
-
 use heirloom_engine::engine::put_back;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::HomeOptions;
@@ -119,7 +118,8 @@ impl Unpacked {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
-        let folder = parent.join(format!("{begin}{}", std::process::id()));
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let folder = parent.join(format!("{begin}{}-{}", std::process::id(), now.as_nanos()));
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent);
         made.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(&folder))
             .map_err(|e| Error::io("make", &folder, e))?;

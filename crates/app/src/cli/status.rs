@@ -85,7 +85,7 @@ fn people(report: &StatusReport, home_from: &str, agent_from: &str, service: Opt
 }
 
 /// When the last backup was made.
-pub fn backup(report: &StatusReport) -> String {
+fn backup(report: &StatusReport) -> String {
     let seen = &report.backup;
     match (seen.at, &seen.to) {
         (Some(at), Some(to)) => format!("{}  ({to})", print::when(Some(at), crate::context::clock().now())),

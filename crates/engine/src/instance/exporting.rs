@@ -9,14 +9,15 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 
+use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Instance;
-use super::backup::{Part, Receiving, hex, part_of, sync_folder};
+use super::backup::{Part, Receiving, has_only, hex, part_of, rename_new, sync_folder, take_back};
 use crate::clock::rfc3339;
 use crate::error::{Error, ErrorKind, Result};
-use crate::home::{Home, HomeOptions, Kind, RelPath, layout};
+use crate::home::{Home, HomeOptions, Kind, NewFile, RelPath, layout};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Read, SCHEMA_VERSION, dump};
 use crate::report::upkeep::{Exported, PutBack};
@@ -41,6 +42,7 @@ const LARGEST: u64 = 256 << 20;
 #[derive(Serialize, Deserialize)]
 struct List {
     v: u64,
+    /// When the ledger was last written: the same memory gives the same export, whenever that is made.
     at: String,
     ledger: String,
     schema: i64,
@@ -66,7 +68,9 @@ impl Instance {
         for path in FOLDERS {
             writing.copy(&self.home, &path, 0)?;
         }
-        let (tables, sessions, turns) = self.ledger.read(|tx| {
+        let (at, tables, sessions, turns) = self.ledger.read(|tx| {
+            let at =
+                tx.query_row("SELECT at FROM audit ORDER BY audit_no DESC LIMIT 1", [], |r| r.get(0)).optional()?;
             let tables = dump::tables(tx)?;
             for table in &tables {
                 writing.put(&format!("ledger/{table}.jsonl"), |out| dump::write(tx, table, out))?;
@@ -74,12 +78,12 @@ impl Instance {
             let sessions = writing.sessions(tx)?;
             let turns = writing.put("turns.jsonl", |out| turns(tx, out))?;
             writing.put("nodes.jsonl", |out| nodes(tx, out))?;
-            Ok((tables, sessions, turns))
+            Ok((at.unwrap_or(0), tables, sessions, turns))
         })?;
         drop(locks);
         let list = List {
             v: VERSION,
-            at: rfc3339(self.ledger.now()),
+            at: rfc3339(at),
             ledger: self.ledger.id().to_owned(),
             schema: SCHEMA_VERSION,
             tables,
@@ -246,8 +250,8 @@ pub fn is_export(folder: &Path) -> bool {
 pub fn import_export(from: &Path, root: &Path, options: &HomeOptions) -> Result<PutBack> {
     let at = from.join(LIST);
     let text = fs::read(&at).map_err(|e| Error::io("read", &at, e))?;
-    let list: List =
-        serde_json::from_slice(&text).map_err(|e| Error::damaged(format!("{} cannot be read", at.display())).because(e))?;
+    let list: List = serde_json::from_slice(&text)
+        .map_err(|e| Error::damaged(format!("{} cannot be read", at.display())).because(e))?;
     if list.v > VERSION || list.schema > SCHEMA_VERSION {
         return Err(Error::refused("the export is of a newer version of heirloom").hint("update heirloom"));
     }
@@ -260,8 +264,11 @@ pub fn import_export(from: &Path, root: &Path, options: &HomeOptions) -> Result<
     }
     let home = Home::create_with(root, options)?;
     let ledger = home.root().join(layout::RUNTIME_DB.as_str());
-    let is_empty = home.list(&layout::WORKSPACES)?.is_empty();
-    if home.stat(&layout::RUNTIME_DB)?.is_some() || !is_empty || wal_path(&ledger).symlink_metadata().is_ok() {
+    let exported: BTreeMap<&str, &Part> =
+        list.files.iter().filter_map(|(name, part)| Some((name.strip_prefix("files/")?, part))).collect();
+    // What is there may have been left by an attempt that did not end.
+    let is_free = has_only(&home, &layout::WORKSPACES, &|path| exported.get(path).copied())?;
+    if home.stat(&layout::RUNTIME_DB)?.is_some() || !is_free || wal_path(&ledger).symlink_metadata().is_ok() {
         return Err(Error::refused(format!("{} has a memory already", home.root().display()))
             .hint("an export becomes a home of its own: --home DIR"));
     }
@@ -275,6 +282,7 @@ pub fn import_export(from: &Path, root: &Path, options: &HomeOptions) -> Result<
         let path = from.join(&name);
         Ok(Box::new(BufReader::new(File::open(&path).map_err(|e| Error::io("read", &path, e))?)))
     };
+    let mut written = Vec::new();
     let made = dump::make(&begun, list.schema, &list.tables, &mut lines).and_then(|()| {
         for (name, part) in &list.files {
             let Some(path) = name.strip_prefix("files/") else { continue };
@@ -289,14 +297,20 @@ pub fn import_export(from: &Path, root: &Path, options: &HomeOptions) -> Result<
             if let Some(folder) = path.parent() {
                 home.create_dir_all(&folder)?;
             }
-            // The home has no pages: what is there was left by an attempt that did not end.
-            let _ = home.write_new(&path, &bytes)?;
+            if matches!(home.write_new(&path, &bytes)?, NewFile::Written) {
+                written.push(path);
+            }
         }
         // The ledger last: without it this is no memory.
-        fs::hard_link(&begun, &ledger).map_err(|e| Error::io("name", &ledger, e))
+        fs::hard_link(&begun, &ledger)
+            .or_else(|_| rename_new(&begun, &ledger))
+            .map_err(|e| Error::io("name", &ledger, e))
     });
     let _ = fs::remove_file(&begun);
-    made?;
+    if let Err(e) = made {
+        take_back(&home, &written);
+        return Err(e);
+    }
     sync_folder(ledger.parent().unwrap_or(home.root()))?;
     Ok(PutBack {
         home: home.root().display().to_string(),

@@ -2,6 +2,7 @@
 //!
 //! Knows no table by name but the file table, whose columns about one disk mean nothing on another.
 
+use std::fmt::Write as _;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -29,39 +30,57 @@ pub fn tables(tx: &Read) -> Result<Vec<String>> {
     Ok(names.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Writes each row of a table as one line: an object of its columns in their order; a blob is `{"$blob":"<base64>"}`.
+/// Writes each row of a table as one line: an object of its columns in their order; a blob is
+/// `{"$blob":"<base64>"}`, and a number with a point that JSON would change is `{"$real":"<digits>"}`.
 pub fn write(tx: &Read, table: &str, out: &mut dyn std::io::Write) -> Result<u64> {
     let failed = |e: std::io::Error| Error::io("write", Path::new(table), e);
-    // By the key, or by the order in which rows came: the same ledger gives the same bytes.
+    let names = columns(tx, table)?;
+    // By the number of the row, else by all it has: the same ledger gives the same bytes.
     let by_number = tx.prepare(&format!("SELECT rowid FROM \"{table}\" LIMIT 0")).is_ok();
-    let order = if by_number { "rowid" } else { "1, 2" };
+    let order = match by_number {
+        true => "rowid".to_owned(),
+        false => (1..=names.len()).map(|n| n.to_string()).collect::<Vec<_>>().join(", "),
+    };
     let mut statement = tx.prepare(&format!("SELECT * FROM \"{table}\" ORDER BY {order}"))?;
-    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query([])?;
     let mut count = 0;
     while let Some(row) = rows.next()? {
-        let mut line = Map::new();
+        // By hand: a map keeps the order of its names only where some crate of the build asks for that.
+        let mut line = String::from("{");
         for (n, name) in names.iter().enumerate() {
             let is_of_the_disk = table == "catalogue" && OF_THE_DISK.contains(&name.as_str());
             let value = if is_of_the_disk { Json::from(0) } else { json_of(row.get_ref(n)?) };
-            line.insert(name.clone(), value);
+            let comma = if n == 0 { "" } else { "," };
+            let _ = write!(line, "{comma}{}:{value}", Json::from(name.as_str()));
         }
-        serde_json::to_writer(&mut *out, &line).map_err(|e| failed(e.into()))?;
-        out.write_all(b"\n").map_err(failed)?;
+        line.push_str("}\n");
+        out.write_all(line.as_bytes()).map_err(failed)?;
         count += 1;
     }
     Ok(count)
+}
+
+/// The columns of a table, in their order; none where there is no such table.
+fn columns(conn: &Connection, table: &str) -> Result<Vec<String>> {
+    let mut statement = conn.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?;
+    let names = statement.query_map([table], |r| r.get(0))?;
+    Ok(names.collect::<rusqlite::Result<_>>()?)
 }
 
 fn json_of(value: ValueRef) -> Json {
     match value {
         ValueRef::Null => Json::Null,
         ValueRef::Integer(n) => n.into(),
-        ValueRef::Real(x) => x.into(),
-        ValueRef::Text(text) => match std::str::from_utf8(text) {
-            Ok(text) => text.into(),
-            Err(_) => serde_json::json!({"$text": BASE64.encode(text)}),
-        },
+        ValueRef::Real(x) => {
+            // The number as others read it, where it comes back as the same one.
+            let json = Json::from(x);
+            match value_of(&serde_json::from_str(&json.to_string()).unwrap_or(Json::Null)) {
+                Some(Value::Real(back)) if back.to_bits() == x.to_bits() => json,
+                _ => serde_json::json!({"$real": x.to_string()}),
+            }
+        }
+        // Every text of the ledger was a text of ours; of one a disk has damaged, what can be read is written.
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
         ValueRef::Blob(bytes) => serde_json::json!({"$blob": BASE64.encode(bytes)}),
     }
 }
@@ -71,10 +90,14 @@ fn value_of(json: &Json) -> Option<Value> {
         Json::Null => Value::Null,
         Json::Number(n) => n.as_i64().map(Value::Integer).or_else(|| n.as_f64().map(Value::Real))?,
         Json::String(text) => Value::Text(text.clone()),
-        Json::Object(object) => match (object.get("$blob"), object.len()) {
-            (Some(Json::String(text)), 1) => Value::Blob(BASE64.decode(text).ok()?),
-            _ => return None,
-        },
+        Json::Object(object) if object.len() == 1 => {
+            let (name, Json::String(text)) = object.iter().next()? else { return None };
+            match name.as_str() {
+                "$blob" => Value::Blob(BASE64.decode(text).ok()?),
+                "$real" => Value::Real(text.parse().ok()?),
+                _ => return None,
+            }
+        }
         _ => return None,
     })
 }
@@ -92,16 +115,13 @@ pub fn make(
             .hint("install the newer release; nothing was changed"));
     }
     let mut conn = Connection::open(path)?;
-    conn.execute_batch(&format!("PRAGMA page_size = {}; PRAGMA foreign_keys = OFF; PRAGMA synchronous = FULL;", super::PAGE))?;
+    conn.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA synchronous = FULL;")?;
     let tx = conn.transaction()?;
     for migration in &MIGRATIONS[..schema as usize] {
         tx.execute_batch(migration)?;
     }
     for table in tables {
-        let has: Vec<String> = tx
-            .prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?
-            .query_map([table], |r| r.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
+        let has = columns(&tx, table)?;
         if has.is_empty() {
             return Err(Error::damaged(format!("there is no table {table} in a ledger")));
         }
@@ -119,8 +139,11 @@ pub fn make(
             statement.execute(params_from_iter(values.ok_or_else(wrong)?)).map_err(|e| wrong().because(e))?;
         }
     }
-    let unmet: Option<String> =
-        tx.prepare("SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1")?.query_map([], |r| r.get(0))?.next().transpose()?;
+    let unmet: Option<String> = tx
+        .prepare("SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1")?
+        .query_map([], |r| r.get(0))?
+        .next()
+        .transpose()?;
     if let Some(table) = unmet {
         return Err(Error::damaged(format!("a row of {table} names another that is not there")));
     }
@@ -140,4 +163,40 @@ fn lines_of(mut from: Box<dyn BufRead>) -> impl Iterator<Item = Result<String>> 
             Err(e) => Some(Err(Error::damaged("a line of the export cannot be read").because(e))),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_comes_back_as_the_same() {
+        let values = [
+            Value::Null,
+            Value::Integer(i64::MIN),
+            Value::Integer(i64::MAX),
+            Value::Text("ä \"\\\n\u{0}".into()),
+            Value::Text("{\"$blob\":\"AA==\"}".into()),
+            Value::Blob(vec![0, 255, 10]),
+            Value::Blob(Vec::new()),
+            Value::Real(0.1 + 0.2),
+            Value::Real(-0.0),
+            Value::Real(3.0),
+            Value::Real(f64::INFINITY),
+            Value::Real(5e-324),
+            Value::Real(1.797_693_134_862_315_7e308),
+        ];
+        for value in &values {
+            let text = json_of(value.into()).to_string();
+            assert!(!text.contains('\n'), "{text}");
+            let back = value_of(&serde_json::from_str(&text).unwrap());
+            // Compared as text, so that 0 and -0 differ.
+            assert_eq!(format!("{back:?}"), format!("{:?}", Some(value)), "{text}");
+        }
+        for wrong in
+            [r#"{"$blob":"?"}"#, r#"{"$real":"x"}"#, r#"{"$text":"AA=="}"#, "[]", "true", r#"{"a":"b","$blob":"AA=="}"#]
+        {
+            assert_eq!(value_of(&serde_json::from_str(wrong).unwrap()), None, "{wrong}");
+        }
+    }
 }

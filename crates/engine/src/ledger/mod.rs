@@ -48,14 +48,6 @@ const FULL_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// A full open checkpoints once the WAL has passed this size (R4.1).
 const CHECKPOINT_AFTER_BYTES: u64 = 1 << 20;
 
-/// The page size of a new ledger. Each of its tables and indexes has a page from the start, most of them empty: with the
-/// usual 4 KiB a home with one conversation had 600 kB.
-pub(crate) const PAGE: i64 = 512;
-
-/// The page size of a ledger that has grown, and from which size on it has it.
-const LARGE_PAGE: i64 = 4096;
-const GROWN_BYTES: u64 = 2 << 20;
-
 /// Cache of a quarter of a megabyte until something is written, then two. Looking something up reads most pages once:
 /// touching fresh memory for each costs more than reading the few again that are wanted twice. A write that does not fit
 /// would be written out before it is committed.
@@ -133,8 +125,6 @@ impl Ledger {
         })?;
         migrate::recognise(&conn, path)?;
         if how == Open::Full {
-            // Has a meaning only before anything is in the file.
-            conn.pragma_update(None, "page_size", PAGE)?;
             let mode = write_ahead(&conn)?;
             if mode != "wal" {
                 return Err(Error::refused(format!("{} cannot use a write-ahead log (mode {mode})", path.display()))
@@ -296,12 +286,15 @@ impl Ledger {
         // A connection of its own: a copy of a large ledger takes longer than others of this process may wait.
         let source = open_for_reading(&self.path)?;
         source.busy_timeout(FULL_BUSY_TIMEOUT)?;
-        let mut copy = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW)?;
+        let mut copy =
+            Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW)?;
         let step = rusqlite::backup::Backup::new(&source, &mut copy)?.step(-1)?;
         if step != rusqlite::backup::StepResult::Done {
             return Err(Error::new(ErrorKind::Busy, "the ledger is being written by another process"));
         }
-        drop(copy);
+        drop((source, copy));
+        // What was copied from a file that is not the home's any more is no copy of this memory.
+        self.check_place()?;
         file.sync_all().map_err(failed)
     }
 
@@ -337,10 +330,6 @@ impl Drop for Ledger {
         }
         let conn = self.main.get_mut().unwrap_or_else(PoisonError::into_inner);
         let _ = conn.execute_batch("PRAGMA analysis_limit = 200; PRAGMA optimize;");
-        if std::fs::symlink_metadata(&self.path).is_ok_and(|meta| meta.len() > GROWN_BYTES) {
-            self.readers.rest();
-            let _ = with_large_pages(conn, &self.path);
-        }
     }
 }
 
@@ -392,26 +381,6 @@ fn write_ahead(conn: &Connection) -> Result<String> {
             other => return other,
         }
     }
-}
-
-/// Rewrites a ledger that has grown with larger pages, which are read faster. Where another process has it open it stays as
-/// it is: nobody waits, and the next one who closes it tries again. A crash meanwhile leaves the one or the other.
-fn with_large_pages(conn: &Connection, path: &Path) -> Result<()> {
-    let pages: i64 = conn.query_row("PRAGMA page_size", [], |r| r.get(0))?;
-    let scratch = path.with_file_name("scratch");
-    if pages >= LARGE_PAGE || !scratch.is_dir() {
-        return Ok(());
-    }
-    conn.busy_timeout(Duration::ZERO)?;
-    // The size of pages changes only without a write-ahead log, and there is none only where nobody else uses it.
-    let mode: String = conn.query_row("PRAGMA journal_mode = DELETE", [], |r| r.get(0))?;
-    if mode == "delete" {
-        conn.pragma_update(None, "page_size", LARGE_PAGE)?;
-        let rewritten = crate::sqlite::rewrite(conn, &scratch);
-        conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-        rewritten?;
-    }
-    Ok(())
 }
 
 fn checkpoint_if_large(conn: &Connection, path: &Path) -> Result<()> {

@@ -120,7 +120,7 @@ fn is_symlink(at: &AssistantHome, path: &RelPath) -> bool {
 }
 
 /// How many earlier versions of a file are kept.
-pub const KEPT_REVISIONS: i64 = 100;
+const KEPT_REVISIONS: i64 = 100;
 
 /// A kept earlier version of a file.
 #[derive(Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema, Debug)]

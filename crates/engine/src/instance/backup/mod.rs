@@ -27,6 +27,7 @@ use crate::verify::anchor;
 use manifest::{Copying, Earlier, Manifest, VERSION, sync_folders};
 
 pub(super) use manifest::{Part, hex, make_folder, part_of, sync_folder, write_file};
+pub(super) use restoring::{has_only, take_back};
 
 pub use restoring::put_back;
 pub use rotation::Rotation;
@@ -66,28 +67,30 @@ impl Instance {
         self.noted(&to, || self.backup_beside(actor, &to, earlier.as_ref()))
     }
 
-    /// The same into one file, which `pack` makes. `Refused` where a file is there.
+    /// The same into one file, which `pack` makes. `Refused` where something has the name.
     pub fn backup_packed(&self, actor: &str, to: &Path, pack: Pack) -> Result<BackedUp> {
         let to = self.elsewhere(to)?;
         if to.symlink_metadata().is_ok() {
             return Err(Error::refused(format!("{} is there already", to.display())).hint("name another file"));
         }
-        self.noted(&to, || {
-            let _lock = self.one_at_a_time()?;
-            let begun = begun_beside(&to)?;
-            let staged = Staged::new(self)?;
-            let (manifest, left_out, _) = self.copy_to(&staged, None, false)?;
-            manifest.compare(&staged.folder)?;
-            let done = pack(&staged.folder, &begun).and_then(|bytes| {
-                // Never over a file that came meanwhile.
-                fs::hard_link(&begun, &to).or_else(|_| rename_new(&begun, &to)).map_err(|e| Error::io("name", &to, e))?;
-                Ok(bytes)
-            });
-            let _ = fs::remove_file(&begun);
-            let bytes = done?;
-            sync_folder(to.parent().unwrap_or(Path::new("/")))?;
-            self.backed_up(actor, &to, &manifest, left_out, 0, Some(bytes))
-        })
+        self.noted(&to, || self.packed_beside(actor, &to, pack))
+    }
+
+    fn packed_beside(&self, actor: &str, to: &Path, pack: Pack) -> Result<BackedUp> {
+        let _lock = self.one_at_a_time()?;
+        let begun = begun_beside(to)?;
+        let staged = Staged::new(self)?;
+        let (manifest, left_out, _) = self.copy_to(&staged, None, false)?;
+        manifest.compare(&staged.folder)?;
+        let done = pack(&staged.folder, &begun).and_then(|bytes| {
+            // Never over a file that came meanwhile.
+            fs::hard_link(&begun, to).or_else(|_| rename_new(&begun, to)).map_err(|e| Error::io("name", to, e))?;
+            Ok(bytes)
+        });
+        let _ = fs::remove_file(&begun);
+        let bytes = done?;
+        sync_folder(to.parent().unwrap_or(Path::new("/")))?;
+        self.backed_up(actor, to, &manifest, left_out, 0, Some(bytes))
     }
 
     fn elsewhere(&self, to: &Path) -> Result<PathBuf> {
@@ -115,7 +118,8 @@ impl Instance {
         let begun = begun_beside(to)?;
         make_folder(&begun)?;
         let done = Staged::new(self).and_then(|staged| {
-            let (manifest, left_out, reused) = self.copy_to(&Staged { folder: begun.clone(), ..staged }, earlier, true)?;
+            let (manifest, left_out, reused) =
+                self.copy_to(&Staged { folder: begun.clone(), ..staged }, earlier, true)?;
             manifest.compare(&begun)?;
             sync_folders(&begun)?;
             take_name(&begun, to)?;
@@ -261,7 +265,9 @@ impl Receiving {
     pub fn beside(instance: &Instance, to: &Path) -> Result<Receiving> {
         let to = instance.elsewhere(to)?;
         if to.exists() && fs::read_dir(&to).map_or(true, |mut entries| entries.next().is_some()) {
-            return Err(Error::refused(format!("{} is not empty", to.display())).hint("name a folder that is not there"));
+            return Err(
+                Error::refused(format!("{} is not empty", to.display())).hint("name a folder that is not there")
+            );
         }
         let folder = begun_beside(&to)?;
         make_folder(&folder)?;
@@ -357,7 +363,7 @@ fn take_name(begun: &Path, to: &Path) -> Result<()> {
 }
 
 /// Renames, where nothing has the new name.
-fn rename_new(from: &Path, to: &Path) -> std::io::Result<()> {
+pub(super) fn rename_new(from: &Path, to: &Path) -> std::io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if to.symlink_metadata().is_err() => {

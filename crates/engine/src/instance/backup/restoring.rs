@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::manifest::{Manifest, hex};
+use super::manifest::{Manifest, Part, hex};
 use super::{DEEPEST, FILES, FOLDERS, LARGEST};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{Home, HomeOptions, Kind, NewFile, RelPath, layout};
@@ -33,26 +33,57 @@ pub fn put_back(from: &Path, root: &Path, options: &HomeOptions) -> Result<PutBa
     manifest.compare(from)?;
     let home = Home::create_with(root, options)?;
     let ledger = home.root().join(layout::RUNTIME_DB.as_str());
-    if home.stat(&layout::RUNTIME_DB)?.is_some() || !has_only(&home, &layout::WORKSPACES, 0, &manifest)? {
+    if home.stat(&layout::RUNTIME_DB)?.is_some()
+        || !has_only(&home, &layout::WORKSPACES, &|path| manifest.files.get(path))?
+    {
         return Err(Error::refused(format!("{} has a memory already", home.root().display()))
             .hint("move it away first, or put the backup elsewhere: --home DIR"));
     }
     // SQLite would take what another ledger left for changes of this one.
-    if let Some(log) = [wal_path(&ledger)].into_iter().find(|log| log.symlink_metadata().is_ok()) {
+    let log = wal_path(&ledger);
+    if log.symlink_metadata().is_ok() {
         return Err(Error::refused(format!("{} is left of a ledger that is gone", log.display()))
             .hint("move it away: it may have its last changes"));
     }
     // The ledger last: without it this is no memory, and the command can be run again.
     paths.sort_by_key(|path| *path == layout::RUNTIME_DB);
-    for path in &paths {
+    let mut written = Vec::new();
+    if let Err(e) = put_files(from, &home, &manifest, &paths, &mut written) {
+        take_back(&home, &written);
+        return Err(e);
+    }
+    Ok(PutBack {
+        home: home.root().display().to_string(),
+        files: paths.len() as u64,
+        bytes: manifest.bytes(),
+        of: manifest.at,
+    })
+}
+
+/// Removes what an attempt wrote that failed: pages without their memory would look like one.
+pub fn take_back(home: &Home, written: &[RelPath]) {
+    for path in written {
+        let _ = home.remove(path);
+    }
+}
+
+fn put_files(
+    from: &Path,
+    home: &Home,
+    manifest: &Manifest,
+    paths: &[RelPath],
+    written: &mut Vec<RelPath>,
+) -> Result<()> {
+    let ledger = home.root().join(layout::RUNTIME_DB.as_str());
+    for path in paths {
         let part = &manifest.files[path.as_str()];
         let stored = part.stored(path.as_str());
         if *path == layout::RUNTIME_DB {
             let begun = ledger.with_file_name(crate::home::temporary_name()?);
             let done = join(from, &stored, &begun).and_then(|()| {
-                fs::hard_link(&begun, &ledger).or_else(|_| super::rename_new(&begun, &ledger)).map_err(|e| {
-                    Error::io("name", &ledger, e)
-                })
+                fs::hard_link(&begun, &ledger)
+                    .or_else(|_| super::rename_new(&begun, &ledger))
+                    .map_err(|e| Error::io("name", &ledger, e))
             });
             let _ = fs::remove_file(&begun);
             done?;
@@ -68,21 +99,25 @@ pub fn put_back(from: &Path, root: &Path, options: &HomeOptions) -> Result<PutBa
             home.create_dir_all(&folder)?;
         }
         match home.write_new(path, &bytes)? {
-            NewFile::Written => {}
+            NewFile::Written => written.push(path.clone()),
             // The settings of a home without a memory are the person's; the same bytes are left by an earlier attempt.
             NewFile::Exists => {}
         }
     }
-    Ok(PutBack {
-        home: home.root().display().to_string(),
-        files: paths.len() as u64,
-        bytes: manifest.bytes(),
-        of: manifest.at,
-    })
+    Ok(())
 }
 
-/// Whether all files in this folder are those of the copy.
-fn has_only(home: &Home, path: &RelPath, depth: usize, manifest: &Manifest) -> Result<bool> {
+/// Whether all files in this folder of the home are those of the copy, which `listed` finds by their paths.
+pub fn has_only<'a>(home: &Home, path: &RelPath, listed: &dyn Fn(&str) -> Option<&'a Part>) -> Result<bool> {
+    has_only_below(home, path, 0, listed)
+}
+
+fn has_only_below<'a>(
+    home: &Home,
+    path: &RelPath,
+    depth: usize,
+    listed: &dyn Fn(&str) -> Option<&'a Part>,
+) -> Result<bool> {
     let entries = match home.list(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
         listed => listed?,
@@ -90,10 +125,10 @@ fn has_only(home: &Home, path: &RelPath, depth: usize, manifest: &Manifest) -> R
     for entry in entries {
         let Some(below) = entry.name.to_str().and_then(|name| path.join(name).ok()) else { return Ok(false) };
         let is_of_the_copy = match entry.kind {
-            Kind::Directory if depth < DEEPEST => has_only(home, &below, depth + 1, manifest)?,
+            Kind::Directory if depth < DEEPEST => has_only_below(home, &below, depth + 1, listed)?,
             // Not named yet when the attempt ended.
             Kind::File if entry.name.to_str().is_some_and(|n| n.starts_with(".hl-") && n.ends_with(".tmp")) => true,
-            Kind::File => match (manifest.files.get(below.as_str()), home.read(&below, LARGEST)?) {
+            Kind::File => match (listed(below.as_str()), home.read(&below, LARGEST)?) {
                 (Some(part), Some(bytes)) => hex(&bytes) == part.digest,
                 _ => false,
             },

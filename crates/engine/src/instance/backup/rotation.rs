@@ -37,7 +37,8 @@ impl BackupsSeen {
         home.write_new(&layout::BACKUP_STATE, &text).map(drop)
     }
 
-    /// When the next copy is due; a time that is over where there is none. The clock may have been set back: a copy from the future is none.
+    /// When the next copy is due; now where there was none. The clock may have been set back: a copy from the future is
+    /// none.
     pub fn next(&self, rotation: &Rotation, now: Millis) -> Millis {
         let after = |at: Millis, pause: Millis| if at > now { now } else { at.saturating_add(pause) };
         let due = self.at.map_or(now, |at| after(at, rotation.every));
@@ -63,11 +64,14 @@ impl Instance {
             self.elsewhere(&rotation.to)?;
             if !rotation.to.is_dir() {
                 // A disk that is not there must not be mistaken for an empty one.
-                return Err(Error::not_found(format!("the folder for backups is not there: {}", rotation.to.display()))
-                    .hint("connect the disk, or make the folder; it is named in config.toml, section backup"));
+                return Err(Error::not_found(format!(
+                    "the folder for backups is not there: {}",
+                    rotation.to.display()
+                ))
+                .hint("connect the disk, or make the folder; it is named in config.toml, section backup"));
             }
             match pack {
-                Some(pack) => self.backup_packed(actor, &to, pack),
+                Some(pack) => self.packed_beside(actor, &to, pack),
                 None => {
                     let newest = self.kept(rotation, &mark).pop();
                     let earlier = newest.and_then(|folder| Earlier::of(&folder, self.ledger.id()));
@@ -75,9 +79,10 @@ impl Instance {
                 }
             }
         })?;
-        let kept = self.kept(rotation, &mark);
-        let too_many = kept.len().saturating_sub(rotation.keep.max(1));
-        for old in &kept[..too_many] {
+        // The one just made is not the oldest, even where the clock was set back since the others.
+        let older: Vec<PathBuf> = self.kept(rotation, &mark).into_iter().filter(|path| *path != to).collect();
+        let too_many = (older.len() + 1).saturating_sub(rotation.keep.max(1));
+        for old in older.iter().take(too_many) {
             remove(old)?;
         }
         Ok(report)
@@ -88,16 +93,23 @@ impl Instance {
         format!("heirloom-{}-", self.ledger.id().get(..8).unwrap_or_default())
     }
 
-    /// The copies of this memory in the folder, the oldest first: those that are whole, and of the same form.
+    /// The copies of this memory in the folder, the oldest first: those that were made by themselves, have the name they were
+    /// given, are whole, and of the same form.
     fn kept(&self, rotation: &Rotation, mark: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(&rotation.to).into_iter().flatten().flatten();
         let ours = entries.filter(|entry| {
             let name = entry.file_name();
-            let Some(name) = name.to_str().filter(|name| name.starts_with(mark)) else { return false };
-            match rotation.ending {
-                Some(ending) => name.ends_with(ending) && entry.file_type().is_ok_and(|kind| kind.is_file()),
-                None => Manifest::read(&entry.path()).is_ok_and(|manifest| manifest.ledger == self.ledger.id()),
-            }
+            let Some(stamp) = name.to_str().and_then(|name| name.strip_prefix(mark)) else { return false };
+            let Some(stamp) = stamp.strip_suffix(rotation.ending.unwrap_or_default()) else { return false };
+            let kind = entry.file_type();
+            is_stamp(stamp)
+                && match rotation.ending {
+                    Some(_) => kind.is_ok_and(|kind| kind.is_file()),
+                    None => {
+                        kind.is_ok_and(|kind| kind.is_dir())
+                            && Manifest::read(&entry.path()).is_ok_and(|manifest| manifest.ledger == self.ledger.id())
+                    }
+                }
         });
         let mut paths: Vec<PathBuf> = ours.map(|entry| entry.path()).collect();
         paths.sort();
@@ -111,12 +123,20 @@ impl Instance {
             let now = self.ledger.now();
             let seen = match &done {
                 Ok(_) => BackupsSeen { at: Some(now), to: Some(to.display().to_string()), failed_at: None, why: None },
-                Err(e) => BackupsSeen { failed_at: Some(now), why: Some(e.to_string()), ..BackupsSeen::read(&self.home) },
+                Err(e) => {
+                    BackupsSeen { failed_at: Some(now), why: Some(e.to_string()), ..BackupsSeen::read(&self.home) }
+                }
             };
             seen.write(&self.home)?;
         }
         done
     }
+}
+
+/// Whether this is a time as it stands in a name: `2026-11-25T03-30-00.000Z`.
+fn is_stamp(text: &str) -> bool {
+    let shape = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c });
+    shape.eq(rfc3339(0).replace(':', "-").chars().map(|c| if c.is_ascii_digit() { '0' } else { c }))
 }
 
 /// Removes a copy. It loses its name first, so that half of one is never taken for a whole.
@@ -145,5 +165,13 @@ mod tests {
         let failed = BackupsSeen { failed_at: Some(3 * day), ..seen.clone() };
         assert_eq!(failed.next(&rotation, 3 * day), 3 * day + AGAIN);
         assert_eq!(failed.next(&rotation, 3 * day - 1), 3 * day - 1);
+    }
+
+    #[test]
+    fn only_a_name_that_was_given_is_one() {
+        assert!(is_stamp("2026-11-25T03-30-00.000Z"), "{}", rfc3339(0));
+        for other in ["", "2026", "2026-11-25T03-30-00.000Z-mine", "mine", "2026-11-25T03-30-00.000Z.tar.zst"] {
+            assert!(!is_stamp(other), "{other}");
+        }
     }
 }
