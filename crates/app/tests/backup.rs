@@ -367,7 +367,7 @@ fn everything_in_plain_files_becomes_a_memory_that_is_the_same() {
     let other: Vec<_> = a.keys().chain(b.keys()).filter(|path| a.get(*path) != b.get(*path)).collect();
     assert_eq!(other, Vec::<&PathBuf>::new(), "what came back is another memory");
     assert!(world.says(0, &["--home", text(&home), "memory", "list"]).contains("Answer in short sentences"));
-    assert!(world.says(0, &["--home", text(&home), "search", "says 7"]).contains("says 7"));
+    assert!(world.says(0, &["--home", text(&home), "search", "says 7"]).contains("**says**"));
     assert!(world.says(3, &import).contains("has a memory already"));
     // It goes on: what a program wrote since is added, what it had written before is known.
     let again = world.json(&["--home", text(&home), "import", text(&sessions)]);
