@@ -7,7 +7,7 @@ use std::process::Command;
 use heirloom_testkit::fake_model::Reply;
 use serde_json::json;
 
-use super::{ClaudeCode, Machine, Program as _};
+use super::{ClaudeCode, Codex, Machine, OpenClaw, Program};
 use crate::world::HEIRLOOM;
 
 /// Every file below a folder but Heirloom's own, with its contents.
@@ -41,6 +41,10 @@ fn heirloom(machine: &Machine, args: &[&str]) -> Command {
         }
     }
     command.env("ANTHROPIC_BASE_URL", machine.model.url()).env("ANTHROPIC_API_KEY", "none");
+    command
+        .env("OPENAI_BASE_URL", format!("{}/v1", machine.model.url()))
+        .env("CODEX_API_KEY", "none")
+        .env("OPENAI_API_KEY", "none");
     command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
     command
 }
@@ -77,4 +81,47 @@ fn claude_code_asked_as_a_model_leaves_no_trace() {
     assert!(changed.is_empty(), "changed files: {changed:?}");
     machine.world.says(0, &["import"]);
     assert_eq!((machine.world.sessions(), claude.files()), (sessions, files));
+}
+
+/// What a program that was asked as a model left behind: files that are new or changed, but for those it writes at every
+/// start.
+fn traces(machine: &Machine, program: &mut dyn Program, kind: &str, at_every_start: &[&str]) -> Vec<String> {
+    machine.connect(program.name());
+    program.turn(&machine.project("shop"), "good morning", None);
+    machine.world.says(0, &["import"]);
+    let (sessions, files) = (machine.world.sessions(), program.files());
+    machine.run("model-use", heirloom(machine, &["model", "use", kind, "--yes"]));
+    // What a first call writes is there before.
+    machine.model.answers(Box::new(|_| Some(Reply::text(r#"{"word":"heirloom"}"#))));
+    machine.run("model-test", heirloom(machine, &["model", "test"]));
+    let before = below(&machine.home());
+    let mark = machine.model.mark();
+    machine.run("model-test", heirloom(machine, &["model", "test"]));
+    assert!(!machine.model.asked_since(mark).is_empty(), "it was not asked");
+    let after = below(&machine.home());
+    let is_new = |(name, bytes): &(&String, &Vec<u8>)| before.get(*name) != Some(bytes);
+    let changed = after.iter().filter(is_new).map(|(name, _)| name.clone());
+    let left: Vec<String> = changed.filter(|name| !at_every_start.iter().any(|part| name.contains(part))).collect();
+    machine.world.says(0, &["import"]);
+    assert_eq!((machine.world.sessions(), program.files()), (sessions, files), "a session was written");
+    left
+}
+
+#[test]
+#[ignore = "needs the real programs (scripts/real-programs)"]
+fn codex_asked_as_a_model_leaves_no_trace() {
+    let machine = Machine::new();
+    let mut codex = Codex::on(&machine);
+    // Its own settings are not read; what it is asked with is the provider it has by itself.
+    let left = traces(&machine, &mut codex, "codex", &["models_cache", "log/", ".tmp", "tmp/", "version.json"]);
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+#[ignore = "needs the real programs (scripts/real-programs)"]
+fn openclaw_asked_as_a_model_leaves_no_trace() {
+    let machine = Machine::new();
+    let mut openclaw = OpenClaw::on(&machine);
+    let left = traces(&machine, &mut openclaw, "openclaw", &["cache", "logs/"]);
+    assert!(left.is_empty(), "{left:?}");
 }
