@@ -98,7 +98,9 @@ pub const TABLE: &[Row] = &[
                 "called for a reset, a deletion and the end of the gateway, not at the end of a `--local` run: closed after ten quiet minutes",
             ),
         ],
-        side_effect_free_summaries: Some("`openclaw infer model run --local`: one completion, no agent turn, no tools"),
+        side_effect_free_summaries: Some(
+            "`openclaw infer model run --local`: one completion, no agent turn, no tools, no session; it opens its state database, whose journal changes",
+        ),
     },
     Row {
         harness: "",
