@@ -89,6 +89,7 @@ impl Unfiled {
                 session: self.session.clone(),
                 turns: self.turns.clone(),
                 node: None,
+                ..Provenance::default()
             },
         }
     }
