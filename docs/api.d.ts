@@ -80,6 +80,12 @@ export type Appended = {
   turns: LinesTaken;
 };
 
+/** What a model was asked about, and what it may still be asked about. */
+export type Asked = {
+  done: number;
+  due: number;
+};
+
 /** A point where a context was compacted, or the program started a new one. */
 export type BoundaryRow = {
   at: string | null;
@@ -139,6 +145,8 @@ export type CandidateReport = {
   evidence: EvidenceReport[];
   /** The memory or the proposal it became. */
   item: string | null;
+  /** The language model that found it, where nothing else did. */
+  model: string | null;
   sessions: number;
   state: "waiting" | "proposed" | "written" | "known" | "rejected" | "undone";
   text: string;
@@ -321,6 +329,8 @@ export type DecidedReport = {
   outcome: string;
   /** The file words were put back into. */
   path: string | null;
+  /** The files of a skill that were written. */
+  placed: string[];
   /** The value of the profile that was set: `profile:language`. */
   profile: string | null;
   /** Undone: memories that were removed. */
@@ -884,12 +894,16 @@ export type LanguageModelReport = {
   budget: Budget;
   /** How many may still be asked for. */
   due: number;
+  /** Chunks of messages it has judged. */
+  judged: Asked;
   /** Kind and model: `claude/haiku`. Null where it cannot be had. */
   model: string | null;
   /** Why it is not asked now. */
   pause: Pause | null;
   /** Why it cannot be had. */
   problem: string | null;
+  /** Sessions whose person's words it has read for what is to be remembered. */
+  read: Asked;
   /** What was used today. */
   spent: Spent;
   /** How many summaries have a model's words. */
@@ -1375,6 +1389,8 @@ export type Proposed = {
 /** Something of an agent's. */
 export type ProvenanceOfAgent = {
   agent_id: string;
+  /** The language model that found it, where nothing else did: `claude/haiku`. */
+  model: string | null;
   /** The id of a lineage node. */
   node: string | null;
   session: string | null;
@@ -2164,6 +2180,8 @@ export type WaitingReport = {
   id: string;
   /** `proposal`, `noticed`, `supersession` or `edit`. */
   kind: string;
+  /** The language model that found it, where nothing else did. */
+  model: string | null;
   path: string | null;
   /** Why a yes would be refused as it stands. */
   problem: string | null;

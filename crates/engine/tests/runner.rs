@@ -20,6 +20,7 @@ mod history;
 mod identity;
 mod index;
 mod jobs;
+mod learning;
 mod lease_model;
 mod leases;
 mod ledger;

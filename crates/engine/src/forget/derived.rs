@@ -88,6 +88,15 @@ const TABLES: &[Table] = &[
         shared: false,
     },
     Table {
+        name: "matters",
+        key: &["matter_no"],
+        columns: &["text", "turn"],
+        squeezed: false,
+        then: Then::Delete,
+        by_words: false,
+        shared: false,
+    },
+    Table {
         name: "skill_steps",
         key: &["session_no"],
         columns: &["steps"],
