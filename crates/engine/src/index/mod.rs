@@ -59,8 +59,9 @@ const READING: &str = "PRAGMA cache_size = -256";
 const WRITING: &str = "PRAGMA cache_size = -16384";
 
 /// For a process that stays: a search looks at every code of a scope, and copying their pages costs several times as much
-/// as comparing them. A disk that fails then ends the process, which is started again; nothing but the index is read so.
-const MAPPED: &str = "PRAGMA mmap_size = 2147418112";
+/// as comparing them. Mapped pages count as memory of the process, so it is no more than the 24 MiB that leave a service below
+/// its 60 MB. A disk that fails then ends the process, which is started again; nothing but the index is read so.
+const MAPPED: &str = "PRAGMA mmap_size = 25165824";
 
 /// Turns read from the ledger at once when catching up.
 const CATCH_UP_STEP: i64 = 400;

@@ -78,7 +78,7 @@ impl Writer {
     pub fn close(&mut self) -> Result<()> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let outcome = commit(&self.conn).map_err(Arc::new);
-        let said = outcome.as_ref().map(|()| ()).map_err(|e| Error::new(e.kind(), e.to_string()));
+        let said = outcome.as_ref().copied().map_err(|e| Error::new(e.kind(), e.to_string()));
         open.shared.say(outcome);
         said
     }
