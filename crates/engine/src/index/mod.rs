@@ -59,9 +59,9 @@ const READING: &str = "PRAGMA cache_size = -256";
 const WRITING: &str = "PRAGMA cache_size = -16384";
 
 /// For a process that stays: a search looks at every code of a scope, and copying their pages costs several times as much
-/// as comparing them. Mapped pages count as memory of the process, so it is no more than the 24 MiB that leave a service below
-/// its 60 MB. A disk that fails then ends the process, which is started again; nothing but the index is read so.
-const MAPPED: &str = "PRAGMA mmap_size = 25165824";
+/// as comparing them. Mapped pages count as memory of the process, for each of its few indexes: with so many a service
+/// stays below its 60 MB. A disk that fails then ends the process, which is started again; nothing but the index is read so.
+const MAPPED: &str = "PRAGMA mmap_size = 8388608";
 
 /// Turns read from the ledger at once when catching up.
 const CATCH_UP_STEP: i64 = 400;
