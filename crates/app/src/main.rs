@@ -2,6 +2,7 @@
 
 mod cli;
 mod config;
+mod confined;
 mod connection;
 mod context;
 mod demo;

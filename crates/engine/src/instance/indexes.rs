@@ -74,9 +74,10 @@ impl Instance {
     pub fn index(&self) -> Result<Lent<'_>> {
         self.settings.embeddings.check()?;
         let path = self.index_path()?;
-        while let Some(index) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+        while let Some(mut index) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop() {
             // Another process may have put a new one in its place.
             if index.is_still_at(&path) {
+                index.keep_mapped()?;
                 return Ok(Lent { instance: self, index: Some(index), rebuilt: Rebuilt::No });
             }
         }
