@@ -21,6 +21,7 @@ pub mod jobs;
 mod migrate;
 pub mod model_calls;
 mod readers;
+pub mod seal;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,7 @@ pub enum Open {
 pub struct Ledger {
     /// The one connection that writes.
     main: Mutex<Connection>,
+    seals: seal::Seals,
     readers: readers::Readers,
     path: PathBuf,
     clock: Clock,
@@ -94,6 +96,8 @@ pub struct Write<'a> {
     read: Read<'a>,
     clock: Clock,
     detail: serde_json::Map<String, serde_json::Value>,
+    /// Something was forgotten, so the seals are made under another key.
+    anew: bool,
 }
 
 impl Ledger {
@@ -159,6 +163,7 @@ impl Ledger {
         let id: String = conn.query_row("SELECT value FROM meta WHERE key = 'ledger_id'", [], |r| r.get(0))?;
         Ok(Ledger {
             main: Mutex::new(conn),
+            seals: seal::Seals::default(),
             readers: readers::Readers::default(),
             path: path.to_owned(),
             clock,
@@ -241,10 +246,15 @@ impl Ledger {
         if !self.has_written.swap(true, Ordering::Relaxed) {
             conn.execute_batch(WRITING)?;
         }
+        self.seals.listen(&conn)?;
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut write = Write { read: Read { conn: &tx }, clock: self.clock, detail: serde_json::Map::new() };
+        self.seals.begin(&tx)?;
+        let mut write =
+            Write { read: Read { conn: &tx }, clock: self.clock, detail: serde_json::Map::new(), anew: false };
         let out = f(&mut write)?;
-        let detail = std::mem::take(&mut write.detail);
+        let (mut detail, anew) = (std::mem::take(&mut write.detail), write.anew);
+        let total = self.seals.end(&tx, anew)?;
+        detail.insert("seal".into(), format!("{total:032x}").into());
         audit::append(&tx, self.clock.now(), why, detail)?;
         tx.commit()?;
         // Committed into a file that is not the home's any more is not stored.

@@ -1,0 +1,459 @@
+//! Seals: what the rows of some tables add up to, kept beside them, so that `verify` notices a row that no write of ours
+//! made (R4.6).
+//!
+//! Sealed are tables whose rows nothing else proves. Temporary triggers of the writing connection tell of every row that is
+//! inserted, changed or deleted, with its values; nobody else has them. Each row has a digest under a key of this ledger;
+//! digests are added up, so that one row costs the same however many there are. A small table has a sum for each row, a
+//! large one for a stretch of rows. The sum of everything stands in the audit row of each write, so that seals cannot be
+//! changed without the chain.
+//!
+//! Forgetting draws another key and adds everything up anew: with the old key, the difference of two sums would confirm a
+//! guess of what was forgotten. A migration has it done by the next write, since it changes rows.
+//!
+//! It notices what was changed behind our back. It is no signature: whoever has the ledger has the key.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::{Read, Write};
+
+/// The tables that are sealed.
+const SEALED: &[&str] = &[
+    "boundaries",
+    "candidates",
+    "catalogue",
+    "channel_events",
+    "compactions",
+    "dismissals",
+    "injected_items",
+    "lanes",
+    "names",
+    "node_roots",
+    "participants",
+    "pending_memory",
+    "profile",
+    "run_threads",
+    "scheduled_runs",
+    "sessions",
+    "skill_candidates",
+    "thread_links",
+    "thread_names",
+    "thread_switches",
+    "threads",
+    "tombstones",
+    "turn_results",
+    "turns",
+    "workspaces",
+];
+
+/// Those with a row for each turn or run, or more: a sum for each stretch of rows.
+const LARGE: &[&str] = &["boundaries", "injected_items", "node_roots", "run_threads", "turn_results", "turns"];
+
+/// How many numbers, as a power of two, a stretch of a large table has.
+const STRETCH: u32 = 8;
+
+const KEY: i64 = 0;
+const TOTAL: i64 = 1;
+
+/// The function the triggers call: the table's number, whether the row goes, and its values.
+const TOLD: &str = "heirloom_row";
+
+/// A table that is sealed.
+#[derive(Clone, Debug)]
+struct Sealed {
+    name: String,
+    columns: Vec<String>,
+    /// The columns of its primary key; all of them where it has none.
+    key: Vec<usize>,
+    large: bool,
+}
+
+/// The changes of the transaction at hand.
+#[derive(Default)]
+struct Tally {
+    key: Option<[u8; 32]>,
+    /// The schema for which the triggers were made.
+    schema: Option<i64>,
+    tables: Vec<Sealed>,
+    changes: BTreeMap<(usize, i64), u128>,
+}
+
+/// Listens to the rows a connection changes.
+#[derive(Clone, Default)]
+pub(super) struct Seals(Arc<Mutex<Tally>>);
+
+impl Seals {
+    /// Makes the triggers where they are missing, before a transaction begins: one that is rolled back would take them
+    /// with it.
+    pub fn listen(&self, conn: &Connection) -> Result<()> {
+        if self.tally().schema == Some(schema_of(conn)?) && listens(conn)? {
+            return Ok(());
+        }
+        let told = self.clone();
+        conn.create_scalar_function(TOLD, -1, FunctionFlags::SQLITE_UTF8, move |row| {
+            told.tally().hear(row)?;
+            Ok(true)
+        })?;
+        // Rows that others replace are told of, too.
+        conn.execute_batch("PRAGMA recursive_triggers = ON")?;
+        let (schema, tables) = (schema_of(conn)?, sealed_tables(conn)?);
+        let mut sql = String::from("BEGIN;");
+        for (no, table) in tables.iter().enumerate() {
+            let row = |leaves: bool| {
+                let from = if leaves { "OLD" } else { "NEW" };
+                let columns: Vec<String> = table.columns.iter().map(|column| format!("{from}.{column}")).collect();
+                format!("{TOLD}({no}, {}, {})", i32::from(leaves), columns.join(", "))
+            };
+            for (when, tells) in
+                [("INSERT", row(false)), ("DELETE", row(true)), ("UPDATE", format!("{}, {}", row(true), row(false)))]
+            {
+                let trigger = format!("seal_{}_{when}", table.name);
+                sql += &format!(
+                    "DROP TRIGGER IF EXISTS temp.{trigger};
+                     CREATE TEMP TRIGGER {trigger} AFTER {when} ON main.{} BEGIN SELECT {tells}; END;",
+                    table.name
+                );
+            }
+        }
+        conn.execute_batch(&(sql + "COMMIT;"))?;
+        let mut tally = self.tally();
+        (tally.schema, tally.tables) = (Some(schema), tables);
+        Ok(())
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a transaction. `Busy`: another process has brought the ledger to another schema meanwhile.
+    pub fn begin(&self, tx: &Connection) -> Result<()> {
+        let (key, schema) = (key(tx)?, schema_of(tx)?);
+        let mut tally = self.tally();
+        if tally.schema != Some(schema) {
+            return Err(Error::new(ErrorKind::Busy, "the ledger was just changed by another version of heirloom"));
+        }
+        tally.key = key;
+        tally.changes.clear();
+        Ok(())
+    }
+
+    /// Ends a transaction: stores the new sums and returns that of everything. `anew`: under another key.
+    pub fn end(&self, tx: &Connection, anew: bool) -> Result<u128> {
+        let (key, tables, changes) = {
+            let mut tally = self.tally();
+            (tally.key.take(), tally.tables.clone(), std::mem::take(&mut tally.changes))
+        };
+        if key.is_none() || anew {
+            return all_anew(tx, &tables);
+        }
+        let before = sum_of(tx, "", TOTAL)?;
+        let mut total = before;
+        for ((table, part), change) in changes.into_iter().filter(|(_, change)| *change != 0) {
+            let name = &tables[table].name;
+            put(tx, name, part, sum_of(tx, name, part)?.wrapping_add(change))?;
+            total = total.wrapping_add(change);
+        }
+        if total != before {
+            put_total(tx, total)?;
+        }
+        Ok(total)
+    }
+}
+
+impl Tally {
+    fn hear(&mut self, row: &Context) -> rusqlite::Result<()> {
+        let Some(key) = self.key else { return Ok(()) };
+        let (table, leaves): (i64, bool) = (row.get(0)?, row.get(1)?);
+        let table = table as usize;
+        let Some(sealed) = self.tables.get(table) else { return Ok(()) };
+        let (part, digest) = row_of(sealed, &key, sealed.columns.len(), |i| Ok(row.get_raw(i as usize + 2)))?;
+        let sum = self.changes.entry((table, part)).or_default();
+        *sum = if leaves { sum.wrapping_sub(digest) } else { sum.wrapping_add(digest) };
+        Ok(())
+    }
+}
+
+fn schema_of(conn: &Connection) -> Result<i64> {
+    Ok(conn.prepare_cached("PRAGMA main.schema_version")?.query_row([], |r| r.get(0))?)
+}
+
+/// Whether the triggers are there: setting where temporary files are kept takes them away.
+fn listens(conn: &Connection) -> Result<bool> {
+    Ok(conn.prepare_cached("SELECT 1 FROM temp.sqlite_schema WHERE type = 'trigger'")?.exists([])?)
+}
+
+/// The part a row belongs to, and its digest.
+fn row_of<'v>(
+    sealed: &Sealed,
+    key: &[u8; 32],
+    columns: usize,
+    value: impl Fn(i32) -> rusqlite::Result<ValueRef<'v>>,
+) -> rusqlite::Result<(i64, u128)> {
+    let mut row = blake3::Hasher::new_keyed(key);
+    row.update(sealed.name.as_bytes());
+    for column in 0..columns {
+        hash(&mut row, value(column as i32)?);
+    }
+    let first = match sealed.key.as_slice() {
+        [first] => Some(*first),
+        [first, ..] if sealed.large => Some(*first),
+        _ => None,
+    };
+    let number = match first {
+        Some(first) => value(first as i32)?.as_i64().ok(),
+        None => None,
+    };
+    let part = match number {
+        Some(number) if sealed.large => number >> STRETCH,
+        Some(number) => number,
+        None => {
+            let mut part = blake3::Hasher::new_keyed(key);
+            for column in &sealed.key {
+                hash(&mut part, value(*column as i32)?);
+            }
+            let bytes = *part.finalize().as_bytes();
+            i64::from_le_bytes(bytes[..8].try_into().unwrap_or_default())
+        }
+    };
+    Ok((part, half(row.finalize().as_bytes())))
+}
+
+fn half(digest: &[u8; 32]) -> u128 {
+    u128::from_le_bytes(digest[..16].try_into().unwrap_or_default())
+}
+
+/// Each value with its kind and length, so that no two rows read the same.
+fn hash(hasher: &mut blake3::Hasher, value: ValueRef) {
+    let (kind, number);
+    let bytes: &[u8] = match value {
+        ValueRef::Null => {
+            kind = 0u8;
+            &[]
+        }
+        ValueRef::Integer(n) => {
+            (kind, number) = (1, n.to_le_bytes());
+            &number
+        }
+        // A whole number in a column of fractions is told as one or the other.
+        ValueRef::Real(f) if f.fract() == 0.0 && f.abs() < 9e15 => {
+            (kind, number) = (1, (f as i64).to_le_bytes());
+            &number
+        }
+        ValueRef::Real(f) => {
+            (kind, number) = (2, f.to_le_bytes());
+            &number
+        }
+        ValueRef::Text(text) => {
+            kind = 3;
+            text
+        }
+        ValueRef::Blob(bytes) => {
+            kind = 4;
+            bytes
+        }
+    };
+    hasher.update(&[kind]).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+}
+
+fn sealed_tables(conn: &Connection) -> Result<Vec<Sealed>> {
+    let mut all = Vec::new();
+    for name in SEALED {
+        let mut statement = conn.prepare_cached("SELECT name, pk FROM pragma_table_info(?1) ORDER BY cid")?;
+        let columns: Vec<(String, i64)> =
+            statement.query_map([name], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
+        let mut key: Vec<usize> = (0..columns.len()).filter(|i| columns[*i].1 > 0).collect();
+        key.sort_by_key(|i| columns[*i].1);
+        if key.is_empty() {
+            key = (0..columns.len()).collect();
+        }
+        let columns = columns.into_iter().map(|(name, _)| name).collect();
+        all.push(Sealed { name: (*name).to_owned(), columns, key, large: LARGE.contains(name) });
+    }
+    Ok(all)
+}
+
+fn key(conn: &Connection) -> Result<Option<[u8; 32]>> {
+    let mut statement = conn.prepare_cached("SELECT sum FROM seals WHERE name = '' AND part = ?1")?;
+    let key: Option<Vec<u8>> = statement.query_row([KEY], |r| r.get(0)).optional()?;
+    Ok(key.and_then(|key| key.try_into().ok()))
+}
+
+fn sum_of(conn: &Connection, name: &str, part: i64) -> Result<u128> {
+    let mut statement = conn.prepare_cached("SELECT sum FROM seals WHERE name = ?1 AND part = ?2")?;
+    let sum: Option<Vec<u8>> = statement.query_row(params![name, part], |r| r.get(0)).optional()?;
+    Ok(sum.and_then(|sum| Some(u128::from_le_bytes(sum.try_into().ok()?))).unwrap_or_default())
+}
+
+fn put(conn: &Connection, name: &str, part: i64, sum: u128) -> Result<()> {
+    match sum {
+        0 => conn.prepare_cached("DELETE FROM seals WHERE name = ?1 AND part = ?2")?.execute(params![name, part])?,
+        _ => conn
+            .prepare_cached("INSERT OR REPLACE INTO seals (name, part, sum) VALUES (?1, ?2, ?3)")?
+            .execute(params![name, part, sum.to_le_bytes().as_slice()])?,
+    };
+    Ok(())
+}
+
+fn put_total(conn: &Connection, total: u128) -> Result<()> {
+    conn.prepare_cached("INSERT OR REPLACE INTO seals (name, part, sum) VALUES ('', ?1, ?2)")?
+        .execute(params![TOTAL, total.to_le_bytes().as_slice()])?;
+    Ok(())
+}
+
+/// Takes all seals away: rows are about to be, or were, changed by a migration. The next write makes them anew.
+pub(super) fn remove(conn: &Connection) -> Result<()> {
+    let there: bool =
+        conn.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'seals')", [], |r| r.get(0))?;
+    if there {
+        conn.execute("DELETE FROM seals", [])?;
+    }
+    Ok(())
+}
+
+/// Adds everything up under a new key.
+fn all_anew(tx: &Connection, tables: &[Sealed]) -> Result<u128> {
+    let mut key = [0u8; 32];
+    getrandom::fill(&mut key).map_err(|e| Error::new(ErrorKind::Machine, "no randomness").because(e))?;
+    tx.execute("DELETE FROM seals", [])?;
+    tx.execute("INSERT INTO seals (name, part, sum) VALUES ('', ?1, ?2)", params![KEY, key.as_slice()])?;
+    let mut total = 0u128;
+    for sealed in tables {
+        for (part, sum) in added_up(tx, sealed, &key, |_, _| Ok(()))? {
+            put(tx, &sealed.name, part, sum)?;
+            total = total.wrapping_add(sum);
+        }
+    }
+    put_total(tx, total)?;
+    Ok(total)
+}
+
+fn added_up(
+    conn: &Connection,
+    sealed: &Sealed,
+    key: &[u8; 32],
+    mut each: impl FnMut(i64, &rusqlite::Row) -> Result<()>,
+) -> Result<BTreeMap<i64, u128>> {
+    let mut sums: BTreeMap<i64, u128> = BTreeMap::new();
+    let mut statement = conn.prepare(&format!("SELECT {} FROM {}", sealed.columns.join(", "), sealed.name))?;
+    let mut rows = statement.query([])?;
+    while let Some(r) = rows.next()? {
+        let (part, digest) = row_of(sealed, key, sealed.columns.len(), |i| r.get_ref(i as usize))?;
+        let sum = sums.entry(part).or_default();
+        *sum = sum.wrapping_add(digest);
+        each(part, r)?;
+    }
+    Ok(sums)
+}
+
+/// A place in a table, and what is wrong there.
+pub type Broken = (String, String);
+
+/// Rows that are not as they were written, those that are gone, and those nobody of ours added; seals that are not those
+/// the newest audit row noted.
+pub fn broken(tx: &Read) -> Result<Vec<Broken>> {
+    let noted: Option<(i64, Option<String>)> = tx
+        .query_row("SELECT audit_no, detail ->> 'seal' FROM audit ORDER BY audit_no DESC LIMIT 1", [], |r| {
+            Ok((r.get(0)?, r.get(1)?))
+        })
+        .optional()?;
+    let Some(key) = key(tx)? else {
+        // Nothing was written since the schema that has seals, or the migration to a newer one.
+        let gone = noted.is_some_and(|(_, seal)| seal.is_some());
+        return Ok(gone.then(|| ("seals".into(), "they are gone".into())).into_iter().collect());
+    };
+    let mut out = Vec::new();
+    let mut total = 0u128;
+    for sealed in &sealed_tables(tx)? {
+        let mut statement = tx.prepare_cached("SELECT part, sum FROM seals WHERE name = ?1")?;
+        let stored: rusqlite::Result<BTreeMap<i64, u128>> = statement
+            .query_map([&sealed.name], |r| {
+                let sum: [u8; 16] = r.get::<_, Vec<u8>>(1)?.try_into().unwrap_or_default();
+                Ok((r.get(0)?, u128::from_le_bytes(sum)))
+            })?
+            .collect();
+        let stored = stored?;
+        total = stored.values().fold(total, |total, sum| total.wrapping_add(*sum));
+        let now = added_up(tx, sealed, &key, |_, _| Ok(()))?;
+        if now != stored {
+            rows_that_differ(tx, sealed, &key, &stored, &now, &mut out)?;
+        }
+    }
+    if total != sum_of(tx, "", TOTAL)? {
+        out.push(("seals".into(), "they do not add up".into()));
+    } else if let Some((no, noted)) = noted
+        && noted.is_none_or(|noted| noted != format!("{total:032x}"))
+    {
+        out.push(("seals".into(), format!("they are not those audit row {no} noted")));
+    }
+    Ok(out)
+}
+
+fn rows_that_differ(
+    tx: &Read,
+    sealed: &Sealed,
+    key: &[u8; 32],
+    stored: &BTreeMap<i64, u128>,
+    now: &BTreeMap<i64, u128>,
+    out: &mut Vec<Broken>,
+) -> Result<()> {
+    let numbered = sealed.key.len() == 1;
+    for part in stored.keys().filter(|part| !now.contains_key(part)) {
+        out.push(match (sealed.large, numbered) {
+            (true, _) => (stretch(sealed, *part), "all of these rows are gone".into()),
+            (false, true) if part.unsigned_abs() < 1 << 53 => {
+                (format!("{} {part}", sealed.name), "the row is gone".into())
+            }
+            (false, _) => (sealed.name.clone(), "a row is gone".into()),
+        });
+    }
+    let named = RefCell::new(BTreeMap::<i64, String>::new());
+    added_up(tx, sealed, key, |part, r| {
+        if stored.get(&part) != now.get(&part) && !named.borrow().contains_key(&part) {
+            named.borrow_mut().insert(part, if sealed.large { stretch(sealed, part) } else { row_name(sealed, r)? });
+        }
+        Ok(())
+    })?;
+    for (part, name) in named.into_inner() {
+        out.push(match (sealed.large, stored.contains_key(&part)) {
+            (true, _) => (name, "a row is not as it was written, is gone, or is none of ours".into()),
+            (false, true) => (name, "the row is not as it was written".into()),
+            (false, false) => (name, "the row is none of ours".into()),
+        });
+    }
+    Ok(())
+}
+
+fn stretch(sealed: &Sealed, part: i64) -> String {
+    if sealed.key.len() > 1 {
+        return sealed.name.clone();
+    }
+    let column = &sealed.columns[sealed.key[0]];
+    format!("{}, {column} {} to {}", sealed.name, part << STRETCH, ((part + 1) << STRETCH) - 1)
+}
+
+/// `profile timezone`: the table and what names the row in it.
+fn row_name(sealed: &Sealed, r: &rusqlite::Row) -> Result<String> {
+    let mut name = sealed.name.clone();
+    for column in sealed.key.iter().filter(|i| sealed.key.len() == 1 || sealed.columns[**i] != "agent_no") {
+        let shown = match r.get_ref(*column)? {
+            ValueRef::Integer(n) => n.to_string(),
+            ValueRef::Text(text) => String::from_utf8_lossy(text).chars().take(60).collect(),
+            _ => continue,
+        };
+        name = format!("{name} {shown}");
+    }
+    Ok(name)
+}
+
+impl Write<'_> {
+    /// Adds everything up anew under another key when this write ends, because it takes out what was forgotten.
+    pub fn seal_anew(&mut self) {
+        self.anew = true;
+    }
+}
