@@ -161,11 +161,7 @@ const DAMAGES: &[(&str, Where, &str)] = &[
         ),
         "compactions",
     ),
-    (
-        "an edge",
-        Ledger("DELETE FROM node_edges WHERE rowid IS NULL OR parent_no = (SELECT max(parent_no) FROM node_edges)"),
-        "node",
-    ),
+    ("an edge", Ledger("DELETE FROM node_edges WHERE parent_no = (SELECT max(parent_no) FROM node_edges)"), "node"),
     ("compactions emptied", Ledger("DELETE FROM compactions"), "compactions"),
     ("a compaction", Ledger("UPDATE compactions SET cause = 'other' WHERE compaction_no = 1"), "compactions 1"),
     (
@@ -269,7 +265,7 @@ const DAMAGES: &[(&str, Where, &str)] = &[
     ),
     (
         "a file that cannot be read",
-        File(|home| heirloom_testkit::named_pipe(&home.join("workspaces/main/memory/notes/pipe.md"))),
+        File(|home| heirloom_testkit::named_pipe(&home.join("workspaces/main/memory/preference/pipe.md"))),
         "pipe.md",
     ),
     ("a copy that is kept", Ledger("UPDATE file_revisions SET data = x'00'"), "a kept copy of it"),
@@ -350,8 +346,9 @@ fn every_damage_is_caught_and_named_with_its_place() {
                 let db = Connection::open(copy.join(name)).unwrap();
                 let audit = if sql.contains("audit SET") || sql.contains("FROM audit WHERE") { AUDIT } else { "" };
                 let before = db.total_changes();
-                db.execute_batch(&format!("PRAGMA foreign_keys = OFF; {audit} {sql}"))
-                    .unwrap_or_else(|e| panic!("{what}: {e}"));
+                if let Err(e) = db.execute_batch(&format!("PRAGMA foreign_keys = OFF; {audit} {sql}")) {
+                    missed.push(format!("{what} could not be done: {e}"));
+                }
                 if db.total_changes() == before {
                     missed.push(format!("{what}: nothing was changed"));
                 }
@@ -400,7 +397,9 @@ fn looking_changes_no_byte_of_the_home() {
     let home = world.test.home();
     // A file that was edited, one that is new, one that is gone: taken in by the next command, and not by this one.
     remove_first(&home.join("workspaces/main/memory/preference"));
-    fs::write(home.join("workspaces/main/memory/notes/new.md"), "# New\n").unwrap();
+    let notes = home.join("workspaces/main/memory/notes");
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(notes.join("new.md"), "# New\n").unwrap();
     let bytes = || -> Vec<_> {
         let log = |path: &Path| path.to_string_lossy().ends_with("-wal");
         let all = listing(&home).into_iter().filter(|(path, _)| !is_shared_memory(path));

@@ -242,13 +242,17 @@ impl Ledger {
     /// audit row, rolls everything back.
     pub fn write<T>(&self, why: Audit, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
         self.check_place()?;
-        let mut conn = self.main();
+        let conn = self.main();
         if !self.has_written.swap(true, Ordering::Relaxed) {
             conn.execute_batch(WRITING)?;
         }
-        self.seals.listen(&conn)?;
-        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        self.seals.begin(&tx)?;
+        let tx = loop {
+            self.seals.listen(&conn)?;
+            let tx = rusqlite::Transaction::new_unchecked(&conn, TransactionBehavior::Immediate)?;
+            if self.seals.begin(&tx)? {
+                break tx;
+            }
+        };
         let mut write =
             Write { read: Read { conn: &tx }, clock: self.clock, detail: serde_json::Map::new(), anew: false };
         let out = f(&mut write)?;

@@ -131,16 +131,16 @@ impl Seals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a transaction. `Busy`: another process has brought the ledger to another schema meanwhile.
-    pub fn begin(&self, tx: &Connection) -> Result<()> {
+    /// Begins a transaction. `false`: another process has changed the schema since, and [`Seals::listen`] comes first.
+    pub fn begin(&self, tx: &Connection) -> Result<bool> {
         let (key, schema) = (key(tx)?, schema_of(tx)?);
         let mut tally = self.tally();
         if tally.schema != Some(schema) {
-            return Err(Error::new(ErrorKind::Busy, "the ledger was just changed by another version of heirloom"));
+            return Ok(false);
         }
         tally.key = key;
         tally.changes.clear();
-        Ok(())
+        Ok(true)
     }
 
     /// Ends a transaction: stores the new sums and returns that of everything. `anew`: under another key.
@@ -230,35 +230,35 @@ fn half(digest: &[u8; 32]) -> u128 {
 
 /// Each value with its kind and length, so that no two rows read the same.
 fn hash(hasher: &mut blake3::Hasher, value: ValueRef) {
-    let (kind, number);
+    let (tag, number);
     let bytes: &[u8] = match value {
         ValueRef::Null => {
-            kind = 0u8;
+            tag = 0u8;
             &[]
         }
         ValueRef::Integer(n) => {
-            (kind, number) = (1, n.to_le_bytes());
+            (tag, number) = (1, n.to_le_bytes());
             &number
         }
         // A whole number in a column of fractions is told as one or the other.
         ValueRef::Real(f) if f.fract() == 0.0 && f.abs() < 9e15 => {
-            (kind, number) = (1, (f as i64).to_le_bytes());
+            (tag, number) = (1, (f as i64).to_le_bytes());
             &number
         }
         ValueRef::Real(f) => {
-            (kind, number) = (2, f.to_le_bytes());
+            (tag, number) = (2, f.to_le_bytes());
             &number
         }
         ValueRef::Text(text) => {
-            kind = 3;
+            tag = 3;
             text
         }
         ValueRef::Blob(bytes) => {
-            kind = 4;
+            tag = 4;
             bytes
         }
     };
-    hasher.update(&[kind]).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+    hasher.update(&[tag]).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
 }
 
 fn sealed_tables(conn: &Connection) -> Result<Vec<Sealed>> {
