@@ -161,7 +161,7 @@ const COMMANDS: &[(&str, &[&str], &str)] = &[
     ("what a peer is called", &["channel", "ask", "mail", "b", "--name", WORD, "--detail", "wants Quuxfrobnitz"], ""),
     ("a memory", &["remember", "--class", "preference", "Quuxfrobnitz comes first"], ""),
     ("a memory that waits", &["remember", "--propose", "Quuxfrobnitz comes second"], ""),
-    ("a proposal", &["proposal", "add", "--entry", "Quuxfrobnitz is there", "About it"], ""),
+    ("a proposal", &["proposal", "add", "--class", "preference", "--entry", "Quuxfrobnitz is there", "About it"], ""),
     ("an open loop", &["loop", "add", "Ask Quuxfrobnitz"], ""),
     ("an artifact", &["artifact", "add", "The Quuxfrobnitz report"], "Words of Quuxfrobnitz.\n"),
     ("a thread's name", &["thread", "name", "Roof", WORD], ""),
