@@ -167,11 +167,6 @@ const COMMANDS: &[(&str, &[&str], &str)] = &[
     ("a thread's name", &["thread", "name", "Roof", WORD], ""),
     ("why threads are linked", &["thread", "link", "Roof", "Tax", "--why", "for Quuxfrobnitz"], ""),
     ("an owner of a head", &["head", "acquire", "active", "--owner", WORD], ""),
-    (
-        "a prompt that was answered",
-        &["context", "--session", "codex:new", "--prompt", "what of Quuxfrobnitz and the roof?"],
-        "",
-    ),
     ("a session that was given something", &["context", "--session", "codex:quuxfrobnitz", "--thread", "Roof"], ""),
 ];
 
