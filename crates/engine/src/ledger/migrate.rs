@@ -21,7 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008_models.sql"),
     include_str!("migrations/0009_evolve.sql"),
     include_str!("migrations/0010_forgotten_names.sql"),
-    include_str!("migrations/0013_seals.sql"),
+    include_str!("migrations/0012_seals.sql"),
 ];
 
 /// The schema this build reads and writes.
