@@ -167,7 +167,11 @@ const COMMANDS: &[(&str, &[&str], &str)] = &[
     ("a thread's name", &["thread", "name", "Roof", WORD], ""),
     ("why threads are linked", &["thread", "link", "Roof", "Tax", "--why", "for Quuxfrobnitz"], ""),
     ("an owner of a head", &["head", "acquire", "active", "--owner", WORD], ""),
-    ("the prompt a context was asked with", &["context", "--session", "codex:s", "--prompt", "the roof, asks Quuxfrobnitz"], ""),
+    (
+        "the prompt a context was asked with",
+        &["context", "--session", "codex:s", "--prompt", "the roof, asks Quuxfrobnitz"],
+        "",
+    ),
     ("a session that was given something", &["context", "--session", "codex:quuxfrobnitz", "--thread", "Roof"], ""),
 ];
 

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row, Statement, TransactionBehavior};
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, ErrorKind, Result};
@@ -96,6 +96,7 @@ pub struct Write<'a> {
     read: Read<'a>,
     clock: Clock,
     detail: serde_json::Map<String, serde_json::Value>,
+    seals: &'a seal::Seals,
     /// Something was forgotten, so the seals are made under another key.
     anew: bool,
 }
@@ -242,25 +243,27 @@ impl Ledger {
     /// audit row, rolls everything back.
     pub fn write<T>(&self, why: Audit, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
         self.check_place()?;
-        let conn = self.main();
+        let mut conn = self.main();
         if !self.has_written.swap(true, Ordering::Relaxed) {
             conn.execute_batch(WRITING)?;
+            self.seals.listen(&mut conn)?;
         }
-        let tx = loop {
-            self.seals.listen(&conn)?;
-            let tx = rusqlite::Transaction::new_unchecked(&conn, TransactionBehavior::Immediate)?;
-            if self.seals.begin(&tx)? {
-                break tx;
-            }
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        self.seals.begin(&tx)?;
+        let mut write = Write {
+            read: Read { conn: &tx },
+            clock: self.clock,
+            detail: serde_json::Map::new(),
+            seals: &self.seals,
+            anew: false,
         };
-        let mut write =
-            Write { read: Read { conn: &tx }, clock: self.clock, detail: serde_json::Map::new(), anew: false };
         let out = f(&mut write)?;
         let (mut detail, anew) = (std::mem::take(&mut write.detail), write.anew);
         let total = self.seals.end(&tx, anew)?;
         detail.insert("seal".into(), format!("{total:032x}").into());
         audit::append(&tx, self.clock.now(), why, detail)?;
         tx.commit()?;
+        self.seals.committed();
         // Committed into a file that is not the home's any more is not stored.
         self.check_place()?;
         Ok(out)
@@ -277,7 +280,9 @@ impl Ledger {
     /// but those moved from one page to another are not. `scratch`: folder for the temporary copy. `Busy` while the
     /// ledger is being read or written.
     pub fn rewrite(&self, scratch: &Path) -> Result<()> {
-        crate::sqlite::rewrite(&self.main(), scratch)?;
+        let done = crate::sqlite::rewrite(&self.main(), scratch);
+        self.seals.lost();
+        done?;
         if self.empty_log()? {
             return Ok(());
         }
@@ -354,6 +359,38 @@ impl<'a> Deref for Write<'a> {
 impl Write<'_> {
     pub fn now(&self) -> Millis {
         self.clock.now()
+    }
+
+    // The ways a statement comes in, so that the rows it changes are told of ([`seal`]).
+
+    pub fn prepare(&self, sql: &str) -> rusqlite::Result<Statement<'_>> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.prepare(sql)
+    }
+
+    pub fn prepare_cached(&self, sql: &str) -> rusqlite::Result<CachedStatement<'_>> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.prepare_cached(sql)
+    }
+
+    pub fn execute(&self, sql: &str, with: impl Params) -> rusqlite::Result<usize> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.execute(sql, with)
+    }
+
+    pub fn execute_batch(&self, sql: &str) -> rusqlite::Result<()> {
+        sql.split(';').try_for_each(|one| self.seals.hear(self.read.conn, one))?;
+        self.read.conn.execute_batch(sql)
+    }
+
+    pub fn query_row<T>(
+        &self,
+        sql: &str,
+        with: impl Params,
+        f: impl FnOnce(&Row) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.query_row(sql, with, f)
     }
 
     /// Adds a detail to the audit row of this transaction.

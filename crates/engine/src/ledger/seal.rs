@@ -2,7 +2,8 @@
 //! made (R4.6).
 //!
 //! Sealed are tables whose rows nothing else proves. Temporary triggers of the writing connection tell of every row that is
-//! inserted, changed or deleted, with its values; nobody else has them. Each row has a digest under a key of this ledger;
+//! inserted, changed or deleted, with its values; nobody else has them. They are made when the first statement needs them,
+//! since a command or hook changes a few tables and making all takes longer than what it does. Each row has a digest under a key of this ledger;
 //! digests are added up, so that one row costs the same however many there are. A small table has a sum for each row, a
 //! large one for a stretch of rows. The sum of everything stands in the audit row of each write, so that seals cannot be
 //! changed without the chain.
@@ -23,7 +24,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
 
-/// The tables that are sealed.
+/// The tables that are sealed, in the order of their names.
 const SEALED: &[&str] = &[
     "boundaries",
     "candidates",
@@ -74,14 +75,29 @@ struct Sealed {
     large: bool,
 }
 
+/// The triggers that are there: a bit for each of [`WHEN`], for each of [`SEALED`].
+type Heard = [u8; SEALED.len()];
+
+/// When a trigger tells.
+const WHEN: [&str; 3] = ["INSERT", "DELETE", "UPDATE"];
+const INSERT: u8 = 1;
+const DELETE: u8 = 2;
+const UPDATE: u8 = 4;
+
 /// The changes of the transaction at hand.
 #[derive(Default)]
 struct Tally {
     key: Option<[u8; 32]>,
-    /// The schema for which the triggers were made.
-    schema: Option<i64>,
-    tables: Vec<Sealed>,
+    /// The schema for which the triggers were made, and that of this transaction.
+    schema: (i64, i64),
+    /// The triggers that were there when the last transaction was committed, and those of this one, too: when it is rolled
+    /// back, they go with it.
+    heard: (Heard, Heard),
+    tables: BTreeMap<usize, Sealed>,
     changes: BTreeMap<(usize, i64), u128>,
+    /// Rows that were changed and not told of.
+    #[cfg(debug_assertions)]
+    missed: Option<String>,
 }
 
 /// Listens to the rows a connection changes.
@@ -89,12 +105,8 @@ struct Tally {
 pub(super) struct Seals(Arc<Mutex<Tally>>);
 
 impl Seals {
-    /// Makes the triggers where they are missing, before a transaction begins: one that is rolled back would take them
-    /// with it.
-    pub fn listen(&self, conn: &Connection) -> Result<()> {
-        if self.tally().schema == Some(schema_of(conn)?) && listens(conn)? {
-            return Ok(());
-        }
+    /// Prepares the connection that writes.
+    pub fn listen(&self, conn: &mut Connection) -> Result<()> {
         let told = self.clone();
         conn.create_scalar_function(TOLD, -1, FunctionFlags::SQLITE_UTF8, move |row| {
             told.tally().hear(row)?;
@@ -102,28 +114,23 @@ impl Seals {
         })?;
         // Rows that others replace are told of, too.
         conn.execute_batch("PRAGMA recursive_triggers = ON")?;
-        let (schema, tables) = (schema_of(conn)?, sealed_tables(conn)?);
-        let mut sql = String::from("BEGIN;");
-        for (no, table) in tables.iter().enumerate() {
-            let row = |leaves: bool| {
-                let from = if leaves { "OLD" } else { "NEW" };
-                let columns: Vec<String> = table.columns.iter().map(|column| format!("{from}.{column}")).collect();
-                format!("{TOLD}({no}, {}, {})", i32::from(leaves), columns.join(", "))
-            };
-            for (when, tells) in
-                [("INSERT", row(false)), ("DELETE", row(true)), ("UPDATE", format!("{}, {}", row(true), row(false)))]
-            {
-                let trigger = format!("seal_{}_{when}", table.name);
-                sql += &format!(
-                    "DROP TRIGGER IF EXISTS temp.{trigger};
-                     CREATE TEMP TRIGGER {trigger} AFTER {when} ON main.{} BEGIN SELECT {tells}; END;",
-                    table.name
-                );
-            }
+        #[cfg(debug_assertions)]
+        {
+            let told = self.clone();
+            conn.update_hook(Some(move |action: rusqlite::hooks::Action, schema: &str, table: &str, _: i64| {
+                if let (Ok(no), "main") = (SEALED.binary_search(&table), schema) {
+                    let when = match action {
+                        rusqlite::hooks::Action::SQLITE_INSERT => INSERT,
+                        rusqlite::hooks::Action::SQLITE_DELETE => DELETE,
+                        _ => UPDATE,
+                    };
+                    let mut tally = told.tally();
+                    if tally.heard.1[no] & when == 0 {
+                        tally.missed = Some(table.to_owned());
+                    }
+                }
+            }))?;
         }
-        conn.execute_batch(&(sql + "COMMIT;"))?;
-        let mut tally = self.tally();
-        (tally.schema, tally.tables) = (Some(schema), tables);
         Ok(())
     }
 
@@ -131,31 +138,98 @@ impl Seals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a transaction. `false`: another process has changed the schema since, and [`Seals::listen`] comes first.
-    pub fn begin(&self, tx: &Connection) -> Result<bool> {
+    /// Begins a transaction.
+    pub fn begin(&self, tx: &Connection) -> Result<()> {
         let (key, schema) = (key(tx)?, schema_of(tx)?);
-        let mut tally = self.tally();
-        if tally.schema != Some(schema) {
-            return Ok(false);
+        let there = {
+            let mut tally = self.tally();
+            tally.key = key;
+            tally.changes.clear();
+            #[cfg(debug_assertions)]
+            {
+                tally.missed = None;
+            }
+            tally.heard.1 = tally.heard.0;
+            tally.schema.1 = schema;
+            if tally.schema.0 == schema {
+                return Ok(());
+            }
+            // A migration by another process may have changed the columns.
+            tally.tables.clear();
+            tally.heard.1 = Heard::default();
+            tally.heard.0 != Heard::default()
+        };
+        if there {
+            forget_triggers(tx)?;
         }
-        tally.key = key;
-        tally.changes.clear();
-        Ok(true)
+        Ok(())
+    }
+
+    /// Makes the triggers a statement needs, where it changes a sealed table and they are missing. Making them costs more
+    /// than what they tell of, and a command changes few of the tables.
+    pub fn hear(&self, conn: &Connection, sql: &str) -> rusqlite::Result<()> {
+        let Some((no, when)) = changed_by(sql) else { return Ok(()) };
+        let missing = when & !self.tally().heard.1[no];
+        if missing == 0 {
+            return Ok(());
+        }
+        let there = self.tally().tables.contains_key(&no);
+        if !there {
+            let table = sealed(conn, SEALED[no])?;
+            self.tally().tables.insert(no, table);
+        }
+        let Some(table) = self.tally().tables.get(&no).cloned() else { return Ok(()) };
+        let row = |leaves: bool| {
+            let from = if leaves { "OLD" } else { "NEW" };
+            let mut tells = format!("{TOLD}({no}, {}", i32::from(leaves));
+            for column in &table.columns {
+                tells += &format!(", {from}.{column}");
+            }
+            tells + ")"
+        };
+        for (bit, word) in WHEN.iter().enumerate().filter(|(bit, _)| missing & (1 << bit) != 0) {
+            let tells = match 1u8 << bit {
+                INSERT => row(false),
+                DELETE => row(true),
+                _ => format!("{}, {}", row(true), row(false)),
+            };
+            let name = &table.name;
+            conn.execute_batch(&format!(
+                "CREATE TEMP TRIGGER IF NOT EXISTS seal_{name}_{word} AFTER {word} ON main.{name} BEGIN SELECT {tells}; END"
+            ))?;
+        }
+        self.tally().heard.1[no] |= missing;
+        Ok(())
+    }
+
+    /// The transaction was committed: its triggers stay.
+    pub fn committed(&self) {
+        let mut tally = self.tally();
+        (tally.heard.0, tally.schema.0) = (tally.heard.1, tally.schema.1);
+    }
+
+    /// The triggers are gone: SQLite drops what is temporary when it is told to keep it elsewhere.
+    pub fn lost(&self) {
+        self.tally().heard = Default::default();
     }
 
     /// Ends a transaction: stores the new sums and returns that of everything. `anew`: under another key.
     pub fn end(&self, tx: &Connection, anew: bool) -> Result<u128> {
-        let (key, tables, changes) = {
+        let (key, changes) = {
             let mut tally = self.tally();
-            (tally.key.take(), tally.tables.clone(), std::mem::take(&mut tally.changes))
+            #[cfg(debug_assertions)]
+            if let Some(table) = tally.missed.take() {
+                return Err(Error::damaged(format!("a row of {table} was changed past its seal")));
+            }
+            (tally.key.take(), std::mem::take(&mut tally.changes))
         };
         if key.is_none() || anew {
-            return all_anew(tx, &tables);
+            return all_anew(tx, &sealed_tables(tx)?);
         }
         let before = sum_of(tx, "", TOTAL)?;
         let mut total = before;
         for ((table, part), change) in changes.into_iter().filter(|(_, change)| *change != 0) {
-            let name = &tables[table].name;
+            let name = SEALED[table];
             put(tx, name, part, sum_of(tx, name, part)?.wrapping_add(change))?;
             total = total.wrapping_add(change);
         }
@@ -166,12 +240,50 @@ impl Seals {
     }
 }
 
+/// The sealed table a statement changes, and how. Statements of ours have their words in capitals, one space between them.
+fn changed_by(sql: &str) -> Option<(usize, u8)> {
+    let sql = sql.trim_start();
+    let mut words = sql.split_ascii_whitespace();
+    let (table, mut when) = match words.next()? {
+        "INSERT" | "REPLACE" => {
+            let table = words.by_ref().take(5).skip_while(|word| *word != "INTO").nth(1)?;
+            (table, if sql.contains("DO UPDATE") { INSERT | UPDATE } else { INSERT })
+        }
+        "UPDATE" => match words.next()? {
+            "OR" => (words.nth(1)?, UPDATE),
+            table => (table, UPDATE),
+        },
+        "DELETE" => (words.nth(1)?, DELETE),
+        "WITH" => {
+            let at = [" INSERT ", " UPDATE ", " DELETE ", "\nINSERT ", "\nUPDATE ", "\nDELETE "];
+            return at.iter().find_map(|verb| changed_by(&sql[sql.find(verb)? + 1..]));
+        }
+        _ => return None,
+    };
+    if sql.starts_with("REPLACE") || sql[..sql.len().min(20)].contains("OR REPLACE") {
+        when |= DELETE;
+    }
+    let table = table.split('(').next().unwrap_or_default().trim_start_matches("main.");
+    SEALED.binary_search(&table).ok().map(|no| (no, when))
+}
+
+/// Takes away the triggers of this connection.
+fn forget_triggers(conn: &Connection) -> Result<()> {
+    let mut statement = conn.prepare("SELECT name FROM temp.sqlite_schema WHERE type = 'trigger'")?;
+    let names: Vec<String> = statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    drop(statement);
+    for name in names {
+        conn.execute_batch(&format!("DROP TRIGGER temp.{name}"))?;
+    }
+    Ok(())
+}
+
 impl Tally {
     fn hear(&mut self, row: &Context) -> rusqlite::Result<()> {
         let Some(key) = self.key else { return Ok(()) };
         let (table, leaves): (i64, bool) = (row.get(0)?, row.get(1)?);
         let table = table as usize;
-        let Some(sealed) = self.tables.get(table) else { return Ok(()) };
+        let Some(sealed) = self.tables.get(&table) else { return Ok(()) };
         let (part, digest) = row_of(sealed, &key, sealed.columns.len(), |i| Ok(row.get_raw(i as usize + 2)))?;
         let sum = self.changes.entry((table, part)).or_default();
         *sum = if leaves { sum.wrapping_sub(digest) } else { sum.wrapping_add(digest) };
@@ -181,11 +293,6 @@ impl Tally {
 
 fn schema_of(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached("PRAGMA main.schema_version")?.query_row([], |r| r.get(0))?)
-}
-
-/// Whether the triggers are there: setting where temporary files are kept takes them away.
-fn listens(conn: &Connection) -> Result<bool> {
-    Ok(conn.prepare_cached("SELECT 1 FROM temp.sqlite_schema WHERE type = 'trigger'")?.exists([])?)
 }
 
 /// The part a row belongs to, and its digest.
@@ -262,20 +369,20 @@ fn hash(hasher: &mut blake3::Hasher, value: ValueRef) {
 }
 
 fn sealed_tables(conn: &Connection) -> Result<Vec<Sealed>> {
-    let mut all = Vec::new();
-    for name in SEALED {
-        let mut statement = conn.prepare_cached("SELECT name, pk FROM pragma_table_info(?1) ORDER BY cid")?;
-        let columns: Vec<(String, i64)> =
-            statement.query_map([name], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
-        let mut key: Vec<usize> = (0..columns.len()).filter(|i| columns[*i].1 > 0).collect();
-        key.sort_by_key(|i| columns[*i].1);
-        if key.is_empty() {
-            key = (0..columns.len()).collect();
-        }
-        let columns = columns.into_iter().map(|(name, _)| name).collect();
-        all.push(Sealed { name: (*name).to_owned(), columns, key, large: LARGE.contains(name) });
+    Ok(SEALED.iter().map(|name| sealed(conn, name)).collect::<rusqlite::Result<_>>()?)
+}
+
+fn sealed(conn: &Connection, name: &str) -> rusqlite::Result<Sealed> {
+    let mut statement = conn.prepare_cached("SELECT name, pk FROM pragma_table_info(?1) ORDER BY cid")?;
+    let columns: Vec<(String, i64)> =
+        statement.query_map([name], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
+    let mut key: Vec<usize> = (0..columns.len()).filter(|i| columns[*i].1 > 0).collect();
+    key.sort_by_key(|i| columns[*i].1);
+    if key.is_empty() {
+        key = (0..columns.len()).collect();
     }
-    Ok(all)
+    let columns = columns.into_iter().map(|(name, _)| name).collect();
+    Ok(Sealed { name: name.to_owned(), columns, key, large: LARGE.contains(&name) })
 }
 
 fn key(conn: &Connection) -> Result<Option<[u8; 32]>> {
@@ -455,5 +562,33 @@ impl Write<'_> {
     /// Adds everything up anew under another key when this write ends, because it takes out what was forgotten.
     pub fn seal_anew(&mut self) {
         self.anew = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_statement_changes_is_read_from_it() {
+        assert!(SEALED.is_sorted());
+        let told = |sql| changed_by(sql).map(|(no, when)| (SEALED[no], when));
+        assert_eq!(told("INSERT INTO turns (a) VALUES (1)"), Some(("turns", INSERT)));
+        assert_eq!(told(" INSERT INTO turns(a) VALUES (1) RETURNING a"), Some(("turns", INSERT)));
+        assert_eq!(told("INSERT OR IGNORE INTO names (name) VALUES (1)"), Some(("names", INSERT)));
+        assert_eq!(told("INSERT OR REPLACE INTO profile VALUES (1)"), Some(("profile", INSERT | DELETE)));
+        assert_eq!(told("REPLACE INTO profile VALUES (1)"), Some(("profile", INSERT | DELETE)));
+        assert_eq!(
+            told("INSERT INTO profile VALUES (1)\n ON CONFLICT (a) DO UPDATE SET a = 1"),
+            Some(("profile", INSERT | UPDATE))
+        );
+        assert_eq!(told("UPDATE\n  main.sessions SET a = 1"), Some(("sessions", UPDATE)));
+        assert_eq!(told("UPDATE OR IGNORE turns SET a = 1"), Some(("turns", UPDATE)));
+        assert_eq!(told("DELETE FROM threads"), Some(("threads", DELETE)));
+        assert_eq!(told("WITH x AS (SELECT 1) UPDATE turns SET a = 1"), Some(("turns", UPDATE)));
+        for sql in ["SELECT * FROM turns", "INSERT INTO meta VALUES (1)", "WITH x AS (SELECT 1) SELECT 1", "", "DELETE"]
+        {
+            assert_eq!(told(sql), None, "{sql}");
+        }
     }
 }
