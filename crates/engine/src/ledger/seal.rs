@@ -240,31 +240,37 @@ impl Seals {
     }
 }
 
-/// The sealed table a statement changes, and how. Statements of ours have their words in capitals, one space between them.
+/// The sealed table a statement changes, and how. Statements of ours have their words in capitals, and this is asked of each:
+/// a write has a dozen of them for every turn.
 fn changed_by(sql: &str) -> Option<(usize, u8)> {
-    let sql = sql.trim_start();
-    let mut words = sql.split_ascii_whitespace();
-    let (table, mut when) = match words.next()? {
-        "INSERT" | "REPLACE" => {
-            let table = words.by_ref().take(5).skip_while(|word| *word != "INTO").nth(1)?;
-            (table, if sql.contains("DO UPDATE") { INSERT | UPDATE } else { INSERT })
+    let sql = sql.trim_ascii_start();
+    let (verb, rest) = word(sql);
+    let (next, more) = word(rest);
+    let (table, when) = match (verb, next) {
+        ("INSERT" | "REPLACE", "INTO") => (word(more).0, if verb == "REPLACE" { INSERT | DELETE } else { INSERT }),
+        ("INSERT", "OR") => {
+            let (how, into) = word(more);
+            (word(word(into).1).0, if how == "REPLACE" { INSERT | DELETE } else { INSERT })
         }
-        "UPDATE" => match words.next()? {
-            "OR" => (words.nth(1)?, UPDATE),
-            table => (table, UPDATE),
-        },
-        "DELETE" => (words.nth(1)?, DELETE),
-        "WITH" => {
+        ("UPDATE", "OR") => (word(word(more).1).0, UPDATE),
+        ("UPDATE", table) => (table, UPDATE),
+        ("DELETE", _) => (word(more).0, DELETE),
+        ("WITH", _) => {
             let at = [" INSERT ", " UPDATE ", " DELETE ", "\nINSERT ", "\nUPDATE ", "\nDELETE "];
             return at.iter().find_map(|verb| changed_by(&sql[sql.find(verb)? + 1..]));
         }
         _ => return None,
     };
-    if sql.starts_with("REPLACE") || sql[..sql.len().min(20)].contains("OR REPLACE") {
-        when |= DELETE;
-    }
-    let table = table.split('(').next().unwrap_or_default().trim_start_matches("main.");
-    SEALED.binary_search(&table).ok().map(|no| (no, when))
+    let no = SEALED.binary_search(&table.strip_prefix("main.").unwrap_or(table)).ok()?;
+    let updates = verb == "INSERT" && memchr::memmem::find(sql.as_bytes(), b"DO UPDATE").is_some();
+    Some((no, if updates { when | UPDATE } else { when }))
+}
+
+/// The first word, and what follows it.
+fn word(text: &str) -> (&str, &str) {
+    let bytes = text.as_bytes();
+    let end = bytes.iter().position(|b| b" \n(".contains(b)).unwrap_or(bytes.len());
+    (&text[..end], text[end..].trim_ascii_start())
 }
 
 /// Takes away the triggers of this connection.
@@ -583,9 +589,9 @@ mod tests {
             Some(("profile", INSERT | UPDATE))
         );
         assert_eq!(told("UPDATE\n  main.sessions SET a = 1"), Some(("sessions", UPDATE)));
-        assert_eq!(told("UPDATE OR IGNORE turns SET a = 1"), Some(("turns", UPDATE)));
+        assert_eq!(told("UPDATE OR IGNORE threads SET a = 1"), Some(("threads", UPDATE)));
         assert_eq!(told("DELETE FROM threads"), Some(("threads", DELETE)));
-        assert_eq!(told("WITH x AS (SELECT 1) UPDATE turns SET a = 1"), Some(("turns", UPDATE)));
+        assert_eq!(told("WITH x AS (SELECT 1) UPDATE threads SET a = 1"), Some(("threads", UPDATE)));
         for sql in ["SELECT * FROM turns", "INSERT INTO meta VALUES (1)", "WITH x AS (SELECT 1) SELECT 1", "", "DELETE"]
         {
             assert_eq!(told(sql), None, "{sql}");
