@@ -14,6 +14,7 @@ mod connect_mcp;
 mod connect_places;
 mod continuity;
 mod cut;
+mod damages;
 mod days;
 mod display;
 mod docs;

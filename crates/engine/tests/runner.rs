@@ -39,6 +39,7 @@ mod rewritten;
 mod rollups;
 mod runs;
 mod runtime;
+mod seals;
 mod search;
 mod storeys;
 mod story;

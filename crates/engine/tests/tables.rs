@@ -55,6 +55,7 @@ const LEDGER: &[(&str, &str)] = &[
     ("records", "transcript"),
     ("run_threads", "thread"),
     ("scheduled_runs", "continuity"),
+    ("seals", "ledger"),
     ("sessions", "transcript"),
     ("skill_candidates", "skill"),
     ("skill_steps", "skill"),

@@ -188,6 +188,16 @@ const TABLES: &[Table] = &[
         shared: false,
     },
     Table {
+        // What was asked with stands here alone. The contexts of every other forget go without being searched.
+        name: "contexts",
+        key: &["context_no"],
+        columns: &["content"],
+        squeezed: false,
+        then: Then::Set("content = zeroblob(0), key = zeroblob(0), digest = zeroblob(0), fingerprint = zeroblob(0)"),
+        by_words: true,
+        shared: false,
+    },
+    Table {
         name: "profile",
         key: &["key"],
         columns: &["value"],

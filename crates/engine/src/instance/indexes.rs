@@ -94,11 +94,16 @@ impl Instance {
         self.lent(index, rebuilt)
     }
 
+    /// An index with the model its vectors are compared with.
+    pub(super) fn with_model(&self, index: Index) -> Result<Index> {
+        match self.model_for(&index)? {
+            Some(model) => index.with_embedder(model),
+            None => Ok(index),
+        }
+    }
+
     fn lent(&self, index: Index, rebuilt: Rebuilt) -> Result<Lent<'_>> {
-        let index = match self.model_for(&index)? {
-            Some(model) => index.with_embedder(model)?,
-            None => index,
-        };
+        let index = self.with_model(index)?;
         Ok(Lent { instance: self, index: Some(index), rebuilt })
     }
 

@@ -21,6 +21,7 @@ pub mod jobs;
 mod migrate;
 pub mod model_calls;
 mod readers;
+pub mod seal;
 mod together;
 
 use std::ops::Deref;
@@ -29,7 +30,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row, Statement, TransactionBehavior};
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, ErrorKind, Result};
@@ -73,6 +74,7 @@ pub struct Ledger {
     main: Mutex<together::Writer>,
     /// How many threads want it to write.
     waiting: AtomicUsize,
+    seals: seal::Seals,
     readers: readers::Readers,
     path: PathBuf,
     clock: Clock,
@@ -97,6 +99,9 @@ pub struct Write<'a> {
     read: Read<'a>,
     clock: Clock,
     detail: serde_json::Map<String, serde_json::Value>,
+    seals: &'a seal::Seals,
+    /// Something was forgotten, so the seals are made under another key.
+    anew: bool,
 }
 
 impl Ledger {
@@ -160,9 +165,12 @@ impl Ledger {
             }
         }
         let id: String = conn.query_row("SELECT value FROM meta WHERE key = 'ledger_id'", [], |r| r.get(0))?;
+        let seals = seal::Seals::default();
+        let taken_back = seals.clone();
         Ok(Ledger {
-            main: together::Writer::new(conn),
+            main: together::Writer::new(conn, move || taken_back.lost()),
             waiting: AtomicUsize::new(0),
+            seals,
             readers: readers::Readers::default(),
             path: path.to_owned(),
             clock,
@@ -245,19 +253,40 @@ impl Ledger {
     /// audit row, takes all of it back. Threads that write at the same moment share a commit ([`together`]).
     pub fn write<T>(&self, why: Audit, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
         self.check_place()?;
-        if !self.has_written.swap(true, Ordering::Relaxed) {
-            self.main()?.conn.execute_batch(WRITING)?;
+        if !self.has_written.load(Ordering::Acquire) {
+            self.begin_to_write()?;
         }
         let out = together::write(&self.main, &self.waiting, |conn| {
-            let mut write = Write { read: Read { conn }, clock: self.clock, detail: serde_json::Map::new() };
+            self.seals.begin(conn)?;
+            let mut write = Write {
+                read: Read { conn },
+                clock: self.clock,
+                detail: serde_json::Map::new(),
+                seals: &self.seals,
+                anew: false,
+            };
             let out = f(&mut write)?;
-            let detail = std::mem::take(&mut write.detail);
+            let (mut detail, anew) = (std::mem::take(&mut write.detail), write.anew);
+            let total = self.seals.end(conn, anew)?;
+            detail.insert("seal".into(), format!("{total:032x}").into());
             audit::append(conn, self.clock.now(), why, detail)?;
+            self.seals.kept();
             Ok(out)
         })?;
         // Committed into a file that is not the home's any more is not stored.
         self.check_place()?;
         Ok(out)
+    }
+
+    /// Prepares the connection for its first write, before anybody writes on it: from then on seals are told of every row.
+    fn begin_to_write(&self) -> Result<()> {
+        let mut main = self.main()?;
+        if !self.has_written.load(Ordering::Acquire) {
+            main.conn.execute_batch(WRITING)?;
+            self.seals.listen(&mut main.conn)?;
+            self.has_written.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// Moves the write-ahead log into the main file and empties it: its older pages contain what was forgotten. `false`:
@@ -271,7 +300,11 @@ impl Ledger {
     /// but those moved from one page to another are not. `scratch`: folder for the temporary copy. `Busy` while the
     /// ledger is being read or written.
     pub fn rewrite(&self, scratch: &Path) -> Result<()> {
-        crate::sqlite::rewrite(&self.main()?.conn, scratch)?;
+        let main = self.main()?;
+        let done = crate::sqlite::rewrite(&main.conn, scratch);
+        self.seals.lost();
+        drop(main);
+        done?;
         if self.empty_log()? {
             return Ok(());
         }
@@ -353,6 +386,38 @@ impl<'a> Deref for Write<'a> {
 impl Write<'_> {
     pub fn now(&self) -> Millis {
         self.clock.now()
+    }
+
+    // The ways a statement comes in, so that the rows it changes are told of ([`seal`]).
+
+    pub fn prepare(&self, sql: &str) -> rusqlite::Result<Statement<'_>> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.prepare(sql)
+    }
+
+    pub fn prepare_cached(&self, sql: &str) -> rusqlite::Result<CachedStatement<'_>> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.prepare_cached(sql)
+    }
+
+    pub fn execute(&self, sql: &str, with: impl Params) -> rusqlite::Result<usize> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.execute(sql, with)
+    }
+
+    pub fn execute_batch(&self, sql: &str) -> rusqlite::Result<()> {
+        sql.split(';').try_for_each(|one| self.seals.hear(self.read.conn, one))?;
+        self.read.conn.execute_batch(sql)
+    }
+
+    pub fn query_row<T>(
+        &self,
+        sql: &str,
+        with: impl Params,
+        f: impl FnOnce(&Row) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.query_row(sql, with, f)
     }
 
     /// Adds a detail to the audit row of this transaction.

@@ -20,6 +20,8 @@ const LONGEST: Duration = Duration::from_millis(40);
 pub(super) struct Writer {
     pub conn: Connection,
     open: Option<Open>,
+    /// Told when a whole transaction was taken back, with writes that had ended well.
+    taken_back: Box<dyn Fn() + Send>,
 }
 
 struct Open {
@@ -60,8 +62,9 @@ impl Shared {
 }
 
 impl Writer {
-    pub fn new(conn: Connection) -> Mutex<Writer> {
-        Mutex::new(Writer { conn, open: None })
+    /// `taken_back` is called when a commit fails: writes that had ended well are not stored after all.
+    pub fn new(conn: Connection, taken_back: impl Fn() + Send + 'static) -> Mutex<Writer> {
+        Mutex::new(Writer { conn, open: None, taken_back: Box::new(taken_back) })
     }
 
     /// Whether others wait for a commit of what stands in it. Nobody but a writer may use the connection then.
@@ -74,10 +77,21 @@ impl Writer {
         waiting.load(Ordering::SeqCst) == 0 || self.open.as_ref().is_some_and(|open| open.since.elapsed() > LONGEST)
     }
 
+    /// Commits. What cannot be committed is taken back.
+    fn commit(&self) -> Result<()> {
+        self.conn.execute_batch("COMMIT").map_err(|e| {
+            if !self.conn.is_autocommit() {
+                let _ = self.conn.execute_batch("ROLLBACK");
+            }
+            (self.taken_back)();
+            Error::from(e)
+        })
+    }
+
     /// Commits what was left open.
     pub fn close(&mut self) -> Result<()> {
         let Some(open) = self.open.take() else { return Ok(()) };
-        let outcome = commit(&self.conn).map_err(Arc::new);
+        let outcome = self.commit().map_err(Arc::new);
         let said = outcome.as_ref().copied().map_err(|e| Error::new(e.kind(), e.to_string()));
         open.shared.say(outcome);
         said
@@ -146,7 +160,7 @@ pub(super) fn write<T>(
     let is_due = at.writer.is_due(waiting);
     if !at.in_others {
         if is_due {
-            commit(&at.writer.conn)?;
+            at.writer.commit()?;
             return Ok(done);
         }
         at.writer.open = Some(Open { shared: Arc::default(), since: Instant::now() });
@@ -171,16 +185,6 @@ fn still_open(conn: &Connection) -> Result<()> {
     }
 }
 
-/// Commits. What cannot be committed is taken back.
-fn commit(conn: &Connection) -> Result<()> {
-    conn.execute_batch("COMMIT").map_err(|e| {
-        if !conn.is_autocommit() {
-            let _ = conn.execute_batch("ROLLBACK");
-        }
-        Error::from(e)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Barrier;
@@ -191,7 +195,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let conn = Connection::open(folder.path().join("rows.db")).unwrap();
         conn.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE rows (n INTEGER PRIMARY KEY)").unwrap();
-        (folder, Writer::new(conn))
+        (folder, Writer::new(conn, || ()))
     }
 
     fn insert(conn: &Connection, n: i64) -> Result<()> {

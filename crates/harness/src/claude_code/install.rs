@@ -42,6 +42,7 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
         policies: policies.collect(),
         forbids,
         obstacle,
+        remark: |_| None,
         otherwise,
     }
 }

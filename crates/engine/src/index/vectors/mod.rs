@@ -5,6 +5,7 @@
 //! vectors are made in the transaction that stores the words; with a remote model, one that does not answer, or a new
 //! one, they lag behind with a watermark of their own and are made later.
 
+mod check;
 mod code;
 mod fill;
 mod first;
