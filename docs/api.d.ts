@@ -71,6 +71,11 @@ export type Ancestor = {
   without_model: WithoutModel | null;
 };
 
+/** Requests after they were made or answered. */
+export type AnsweredReport = {
+  events: RequestReport[];
+};
+
 /** What became of the lines that were sent. */
 export type Appended = {
   /** One for each line that was not blank, in their order. */
@@ -78,6 +83,12 @@ export type Appended = {
   /** Lines that could not be used. */
   refused: number;
   turns: LinesTaken;
+};
+
+/** What a model was asked about, and what it may still be asked about. */
+export type Asked = {
+  done: number;
+  due: number;
 };
 
 /** A point where a context was compacted, or the program started a new one. */
@@ -139,6 +150,8 @@ export type CandidateReport = {
   evidence: EvidenceReport[];
   /** The memory or the proposal it became. */
   item: string | null;
+  /** The language model that found it, where nothing else did. */
+  model: string | null;
   sessions: number;
   state: "waiting" | "proposed" | "written" | "known" | "rejected" | "undone";
   text: string;
@@ -321,6 +334,8 @@ export type DecidedReport = {
   outcome: string;
   /** The file words were put back into. */
   path: string | null;
+  /** The files of a skill that were written. */
+  placed: string[];
   /** The value of the profile that was set: `profile:language`. */
   profile: string | null;
   /** Undone: memories that were removed. */
@@ -884,12 +899,16 @@ export type LanguageModelReport = {
   budget: Budget;
   /** How many may still be asked for. */
   due: number;
+  /** Chunks of messages it has judged. */
+  judged: Asked;
   /** Kind and model: `claude/haiku`. Null where it cannot be had. */
   model: string | null;
   /** Why it is not asked now. */
   pause: Pause | null;
   /** Why it cannot be had. */
   problem: string | null;
+  /** Sessions whose person's words it has read for what is to be remembered. */
+  read: Asked;
   /** What was used today. */
   spent: Spent;
   /** How many summaries have a model's words. */
@@ -1237,6 +1256,9 @@ export type Overview = {
   threads: number;
 };
 
+/** The state of a request for access. */
+export type Pairing = "pending" | "approved" | "denied";
+
 /** Which bytes of a turn's text are given: the first, the length of the text, the end. */
 export type PartOfTurn = {
   from: number;
@@ -1375,6 +1397,8 @@ export type Proposed = {
 /** Something of an agent's. */
 export type ProvenanceOfAgent = {
   agent_id: string;
+  /** The language model that found it, where nothing else did: `claude/haiku`. */
+  model: string | null;
   /** The id of a lineage node. */
   node: string | null;
   session: string | null;
@@ -1495,6 +1519,28 @@ export type ReplayedOfAgent = {
 /** Some items of a list. */
 export type ReplayedOfAgentPage = {
   items: ReplayedOfAgent[];
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  next: string | null;
+};
+
+/** A request to be let in on a channel, without credentials. */
+export type RequestReport = {
+  at: number;
+  /** What an act did to it. */
+  change?: Change | null;
+  channel: string;
+  decided_at: number | null;
+  detail: string | null;
+  /** `c:17`. */
+  id: string;
+  name: string | null;
+  peer: string;
+  state: Pairing;
+};
+
+/** Some items of a list. */
+export type RequestReportPage = {
+  items: RequestReport[];
   /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
@@ -2164,6 +2210,8 @@ export type WaitingReport = {
   id: string;
   /** `proposal`, `noticed`, `supersession` or `edit`. */
   kind: string;
+  /** The language model that found it, where nothing else did. */
+  model: string | null;
   path: string | null;
   /** Why a yes would be refused as it stands. */
   problem: string | null;
@@ -2288,6 +2336,43 @@ export interface Routes {
     query: { cursor?: string; limit?: number };
     body: never;
     reply: EntryPage;
+  };
+  /** Who waits to be let in on a channel, newest first. */
+  "GET /v1/channels/requests": {
+    path: {};
+    query: { all?: boolean; cursor?: string; limit?: number };
+    body: never;
+    reply: RequestReportPage;
+  };
+  /** Note that somebody asks to be let in; while they wait, asking again is the same request. */
+  "POST /v1/channels/requests": {
+    path: {};
+    query: {};
+    body: {
+      /** The channel, as its program names it: `telegram`. */
+      channel: string;
+      /** What else they say. */
+      detail?: string | null;
+      /** What they call themselves. */
+      name?: string | null;
+      /** Who asks, as the channel names them. */
+      peer: string;
+    };
+    reply: AnsweredReport;
+  };
+  /** Note that they were let in. */
+  "POST /v1/channels/requests/{id}/approve": {
+    path: { id: string };
+    query: {};
+    body: {};
+    reply: AnsweredReport;
+  };
+  /** Note that they were not let in. */
+  "POST /v1/channels/requests/{id}/deny": {
+    path: { id: string };
+    query: {};
+    body: {};
+    reply: AnsweredReport;
   };
   /** What a session is given at a start, with a prompt, after a compaction; recorded unless it is a dry run. */
   "POST /v1/context": {
@@ -2499,6 +2584,26 @@ export interface Routes {
     query: {};
     body: {};
     reply: AcknowledgedReport;
+  };
+  /** Record a run that has ended; the same command begun at the same moment is the same run. */
+  "POST /v1/jobs/{name}/runs": {
+    path: { name: string };
+    query: {};
+    body: {
+      /** The command line, as a person would read it. */
+      command: string;
+      /** Why it failed, where no exit code says so: it could not be started, its time was up. */
+      error?: string | null;
+      /** Its exit code; 0 is success. This, `signal` or `error`. */
+      exit_code?: number | null;
+      /** What it printed, which becomes an artifact; of a long text the beginning and the end. */
+      output?: string;
+      /** The signal that ended it. */
+      signal?: number | null;
+      /** When it began, in milliseconds since 1970; else now. */
+      started_at?: number | null;
+    };
+    reply: RunReport;
   };
   /** What is open, newest first; open items of pages that have no file yet come last. */
   "GET /v1/loops": {

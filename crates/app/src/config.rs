@@ -1,6 +1,7 @@
 //! Settings, in order of precedence: command line, environment, `config.toml` in the home, default. Every value records
 //! its origin. Nothing is ever read from the current directory (R14.3).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +13,8 @@ use heirloom_engine::engine::{LanguageModel, Settings, Wrong};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::layout;
 use heirloom_engine::index::Embedder;
-use heirloom_engine::judge::Weights;
 use heirloom_engine::judge::decay::Policy;
+use heirloom_engine::judge::{Category, Weights};
 use heirloom_engine::scope::AgentId;
 use heirloom_harness::HostPaths;
 use heirloom_model::{Choice, Folders, Key, Kind};
@@ -210,8 +211,9 @@ pub struct Judge {
     pub philosophy: Option<u8>,
     pub sentiment: Option<u8>,
     pub acknowledgment: Option<u8>,
-    /// From this importance on something is kept in front.
+    /// From this importance on something is kept in front; of single categories in `keep_from`.
     pub keep: Option<u8>,
+    pub keep_from: BTreeMap<String, u8>,
 }
 
 /// When vectors of old chunks of little importance go; missing values are as in [`Policy`].
@@ -242,7 +244,17 @@ impl File {
         for (to, set) in weights.importance.iter_mut().zip(set) {
             *to = set.unwrap_or(*to);
         }
-        weights.keep = j.keep.unwrap_or(weights.keep);
+        if let Some(keep) = j.keep {
+            (weights.keep, weights.keep_plain) = ([keep; 9], keep);
+        }
+        for (name, keep) in &j.keep_from {
+            let category = Category::named(name).ok_or_else(|| {
+                let all: Vec<&str> = Category::ALL.iter().map(|c| c.name()).collect();
+                Error::usage(format!("the section judge.keep_from of config.toml names {}", print::safe_line(name)))
+                    .hint(format!("the categories are {}", all.join(", ")))
+            })?;
+            weights.keep[category as usize] = *keep;
+        }
         let default = Policy::default();
         let policy = Policy {
             on: self.decay.on,
@@ -250,7 +262,7 @@ impl File {
             below: self.decay.below.unwrap_or(default.below),
         };
         let sound = |n: &u8| (1..=10).contains(n);
-        let all = weights.importance.iter().chain([&weights.keep, &policy.below]).all(sound);
+        let all = weights.importance.iter().chain(&weights.keep).chain([&weights.keep_plain, &policy.below]).all(sound);
         if !all || policy.after_days == 0 {
             return Err(Error::usage("the section judge or decay of config.toml has a value that cannot be")
                 .hint("importance, keep and below are 1 to 10, after_days is at least 1"));

@@ -3,6 +3,7 @@
 mod backup;
 mod cli;
 mod config;
+mod confined;
 mod connection;
 mod context;
 mod demo;

@@ -91,3 +91,31 @@ fn what_comes_into_the_spool_while_it_is_emptied_is_stored_too() {
     let said: Vec<&str> = turns.iter().map(|t| t["text"].as_str().unwrap()).collect();
     assert_eq!(said, ["Plank 0?", "Plank 1?", "Plank 2?", "Plank 3?"]);
 }
+
+/// A process that holds the right to change files and is suspended is named after ten seconds, and nothing is changed.
+#[test]
+fn a_suspended_holder_is_named() {
+    let world = World::new();
+    world.json(&["loop", "add", "Paint the barn"]);
+    let lock = world.test.home().join("run/files-main.lock");
+    assert!(lock.exists(), "the lock has another name now");
+    // The lock is taken on a file that is open as its standard input, and given to a process that only waits.
+    let file = fs::OpenOptions::new().read(true).write(true).open(&lock).unwrap();
+    file.lock().unwrap();
+    let mut holder = std::process::Command::new("sleep").arg("300").stdin(file).spawn().unwrap();
+    fs::write(&lock, format!("{:<10} {:<20}", holder.id(), 1)).unwrap();
+    let signal = |what: &str| {
+        let sent = std::process::Command::new("kill").args([what, &holder.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    };
+    signal("-STOP");
+    let began = Instant::now();
+    let said = world.says(75, &["loop", "add", "Mend the roof"]);
+    let waited = began.elapsed();
+    signal("-KILL");
+    holder.wait().unwrap();
+    assert!(said.contains("`sleep 300`") && said.contains("it is suspended"), "{said}");
+    assert!((Duration::from_secs(9)..Duration::from_secs(60)).contains(&waited), "{waited:?}");
+    world.json(&["loop", "add", "Mend the roof"]);
+    assert_eq!(world.json(&["loop", "list"])["loops"].as_array().unwrap().len(), 2);
+}

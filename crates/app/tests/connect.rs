@@ -451,7 +451,8 @@ fn trust_is_the_users_to_give() {
         mine.map(|c| c["what"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join("\n")
     };
     world.json(&["agent", "add", "main"]);
-    assert!(doctor(&world, 1).contains("not trusted yet"));
+    // Right after connecting nothing is wrong: what is left to do is said.
+    assert!(doctor(&world, 0).contains("not trusted yet"));
     let json = world.json(&["connect", "codex", "--yes", "--trust"]);
     assert_eq!(json["programs"][0]["trust"], "trusted", "{json}");
     let trusted = fs::read_to_string(&config).unwrap();
@@ -474,6 +475,15 @@ fn trust_is_the_users_to_give() {
     let real = fs::canonicalize(elsewhere.join("codex")).unwrap();
     let text = fs::read_to_string(real.join("config.toml")).unwrap();
     assert!(text.contains(&format!("\"{}:stop:0:0\"", real.join("hooks.json").display())), "{text}");
+    // Hooks in both of its files: it warns of that itself, and one hears why.
+    let both =
+        format!("{before}\r\n[[hooks.Stop]]\r\n[[hooks.Stop.hooks]]\r\ntype = \"command\"\r\ncommand = \"mine\"\r\n");
+    fs::write(&config, &both).unwrap();
+    let said = world.says(0, &["connect", "codex", "--yes", "--no-mcp"]);
+    assert!(said.contains("config.toml has hooks, too"), "{said}");
+    assert!(doctor(&world, 0).contains("config.toml has hooks, too"));
+    world.json(&["disconnect", "codex"]);
+    assert_eq!(fs::read_to_string(&config).unwrap(), both);
     // Settings that cannot be added to: neither file is changed.
     fs::write(&config, "hooks = {}\n").unwrap();
     world.says(3, &["connect", "codex", "--yes", "--trust"]);
@@ -529,7 +539,7 @@ fn doctor_says_how_each_program_is_connected() {
     };
     finds(text.replace(HEIRLOOM, "/gone/heirloom"), "calls /gone/heirloom, which cannot be run");
     finds(text.replacen("hook claude-code Stop", "hook claude-code-x Stop", 1), "connected in part only");
-    finds(text.replacen("\"timeout\": 5", "\"timeout\": 9", 1), "in an older form");
+    finds(text.replacen("\"timeout\": 2", "\"timeout\": 9", 1), "in an older form");
     finds(text.replacen('{', "{\"disableAllHooks\": true,", 1), "take disableAllHooks out");
     finds(text.replacen('{', "{\"enabledPlugins\": {\"heirloom@heirloom\": true},", 1), "told twice");
     finds("{".into(), "cannot be read: line 1");

@@ -377,3 +377,18 @@ fn an_export_is_written_for_its_owner_alone() {
     world.says(0, &["export", "--session", "turns:s", "--out", out.to_str().unwrap()]);
     assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
 }
+
+/// Pages beside an empty ledger look like a home that never heard anything: it is said until a backup is put back.
+#[test]
+fn a_ledger_that_is_gone_beside_pages_is_said_loudly() {
+    let world = World::new();
+    world.json(&["loop", "add", "Paint the barn"]);
+    for file in ["state/runtime.db", "state/runtime.db-wal", "state/runtime.db-shm"] {
+        let _ = fs::remove_file(world.test.home().join(file));
+    }
+    for _ in 0..2 {
+        let out = world.run(&["status"]);
+        assert!(out.stdout.contains("state/runtime.db was gone on"), "{out:?}");
+        assert!(out.stdout.contains("only in a backup: heirloom restore"), "{out:?}");
+    }
+}

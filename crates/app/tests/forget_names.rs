@@ -148,3 +148,168 @@ fn a_project_and_a_thread_are_forgotten_by_name() {
     world.json_of(4, &["forget", "--thread", "topic/nowhere", "--yes"]);
     world.verified();
 }
+
+/// What a command stores under a name of the person's, or with words of theirs: the places `forget` has to reach besides turns.
+const COMMANDS: &[(&str, &[&str], &str)] = &[
+    ("a value of the profile", &["profile", "set", "company", WORD], ""),
+    ("a key of the profile", &["profile", "set", "quuxfrobnitz", "yes"], ""),
+    ("a job", &["job", "run", "quuxfrobnitz-nightly", "--", "true"], ""),
+    ("a command of a job", &["job", "run", "nightly", "--", "echo", WORD], ""),
+    ("output of a job that failed", &["job", "run", "nightly", "--", "sh", "-c", "echo Quuxfrobnitz; exit 3"], ""),
+    ("a channel", &["channel", "ask", "quuxfrobnitz", "bob"], ""),
+    ("a peer", &["channel", "ask", "mail", "quuxfrobnitz@example.org"], ""),
+    ("what a peer is called", &["channel", "ask", "mail", "b", "--name", WORD, "--detail", "wants Quuxfrobnitz"], ""),
+    ("a memory", &["remember", "--class", "preference", "Quuxfrobnitz comes first"], ""),
+    ("a memory that waits", &["remember", "--propose", "Quuxfrobnitz comes second"], ""),
+    ("a proposal", &["proposal", "add", "--class", "preference", "--entry", "Quuxfrobnitz is there", "About it"], ""),
+    ("an open loop", &["loop", "add", "Ask Quuxfrobnitz"], ""),
+    ("an artifact", &["artifact", "add", "The Quuxfrobnitz report"], "Words of Quuxfrobnitz.\n"),
+    ("a thread's name", &["thread", "name", "Roof", WORD], ""),
+    ("why threads are linked", &["thread", "link", "Roof", "Tax", "--why", "for Quuxfrobnitz"], ""),
+    ("an owner of a head", &["head", "acquire", "active", "--owner", WORD], ""),
+    (
+        "the prompt a context was asked with",
+        &["context", "--session", "codex:s", "--prompt", "the roof, asks Quuxfrobnitz"],
+        "",
+    ),
+    ("a session that was given something", &["context", "--session", "codex:quuxfrobnitz", "--thread", "Roof"], ""),
+];
+
+/// Each command, one after the other, in a home of its own: what it stored is gone afterwards, from the audit too.
+#[test]
+fn what_commands_store_is_gone_too() {
+    let mut left = Vec::new();
+    for (what, args, input) in COMMANDS {
+        let world = World::new();
+        let lines = [("house", "Roof", "Please get the roof fixed."), ("tax", "Tax", "The tax has to be filed.")].map(
+            |(s, t, text)| json!({"session": s, "id": s, "thread": t, "time": "2026-11-20T10:00:00Z", "text": text}),
+        );
+        let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        assert_eq!(world.feed(&["append"], lines.as_bytes()).status, Some(0));
+        world.says(0, &["work", "--drain"]);
+        let out = world.feed(args, input.as_bytes());
+        assert!(matches!(out.status, Some(0 | 3)), "{what}: {out:?}");
+        let before = traces(&world.test.home(), WORD);
+        if before.is_empty() {
+            left.push(format!("{what}: it stored nothing of it"));
+            continue;
+        }
+        let out = world.run(&["forget", "--match", WORD, "--ignore-case", "--yes"]);
+        let said = format!("{}{}", out.stdout, out.stderr);
+        if out.status != Some(0) || said.contains("Nothing that is stored") {
+            left.push(format!("{what}: {:?} {said}", out.status));
+        }
+        // What a person wrote in a file is named and theirs; nothing here was.
+        let after = traces(&world.test.home(), WORD);
+        if !after.is_empty() {
+            left.push(format!("{what} was in {before:?} and is left in {after:?}: {said}"));
+        }
+        let report = world.json_of(world.run(&["verify"]).status.unwrap(), &["verify"]);
+        if report["ok"] != true {
+            left.push(format!("{what}: {report}"));
+        }
+    }
+    assert!(left.is_empty(), "{} of {}:\n{}", left.len(), COMMANDS.len(), left.join("\n"));
+}
+
+/// Tables a model, `evolve`, `skill`, `judge` and tokens fill, with the word in every text of every row: a table that comes later
+/// is filled and searched as well.
+#[test]
+fn every_text_of_every_table_is_searched() {
+    let world = World::new();
+    let lines: String = (0..3)
+        .map(|n| {
+            format!("{}\n", json!({"session": "s", "id": n.to_string(), "text": format!("the barn needs paint {n}")}))
+        })
+        .collect();
+    world.feed(&["append"], lines.as_bytes());
+    world.says(0, &["work", "--drain"]);
+    // Whose rows have words of people, and those that address the ledger itself or are searched as bytes.
+    let apart = [
+        "agents",
+        "audit",
+        "blocks",
+        "catalogue",
+        "file_revisions",
+        "flushes",
+        "forgotten_names",
+        "head_revisions",
+        "hook_calls",
+        "meta",
+        "nodes",
+        "records",
+        "seals",
+        "streams",
+        "contexts",
+        "heads",
+        "capability_manifests",
+        "lineage_marks",
+    ];
+    let db = rusqlite::Connection::open(world.ledger()).unwrap();
+    db.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+    let mut statement = db
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
+        .unwrap();
+    let tables: Vec<String> = statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect();
+    drop(statement);
+    let mut filled = Vec::new();
+    for table in tables.iter().filter(|t| !apart.contains(&t.as_str())) {
+        let mut statement = db.prepare("SELECT name, type, pk FROM pragma_table_info(?1) ORDER BY cid").unwrap();
+        let columns: Vec<(String, String, i64)> = statement
+            .query_map([table], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        drop(statement);
+        if columns.iter().all(|(_, kind, _)| kind != "TEXT") {
+            continue;
+        }
+        let values: Vec<String> = columns
+            .iter()
+            .map(|(name, kind, _)| match kind.as_str() {
+                // Numbers of rows that are there, so that nothing else is broken.
+                "INTEGER" | "REAL" if name == "other_no" => "2".into(),
+                "INTEGER" | "REAL"
+                    if name.ends_with("_no") && columns[0].0 == *name && name != "agent_no" && name != "session_no" =>
+                {
+                    "900".into()
+                }
+                "INTEGER" | "REAL" => "1".into(),
+                "BLOB" => "x'00'".into(),
+                _ if matches!(name.as_str(), "state" | "kind" | "class" | "cause") => "'x'".into(),
+                _ => format!("'{{\"a\":\"of {WORD} {name}\"}}'"),
+            })
+            .collect();
+        db.execute_batch(&format!("INSERT OR REPLACE INTO {table} VALUES ({})", values.join(", ")))
+            .unwrap_or_else(|e| panic!("{table}: {e}"));
+        filled.push(table.clone());
+    }
+    drop(db);
+    assert!(filled.len() > 25, "{filled:?}");
+    for known in ["model_calls", "model_summaries", "findings", "candidates", "skill_candidates", "evolve_runs"] {
+        assert!(filled.iter().any(|t| t == known), "{known}: {filled:?}");
+    }
+    let out = world.run(&["forget", "--match", WORD, "--ignore-case", "--yes"]);
+    assert_eq!(out.status, Some(0), "{out:?}");
+    assert!(!out.stdout.contains("Nothing that is stored"), "{out:?}");
+    let db = rusqlite::Connection::open(world.ledger()).unwrap();
+    let mut left = Vec::new();
+    for table in &filled {
+        let mut statement = db.prepare(&format!("SELECT * FROM {table}")).unwrap();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let mut rows = statement.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            for (at, column) in columns.iter().enumerate() {
+                let cell = row.get_ref(at).unwrap();
+                if cell
+                    .as_bytes()
+                    .is_ok_and(|b| String::from_utf8_lossy(b).to_lowercase().contains(&WORD.to_lowercase()))
+                {
+                    left.push(format!("{table}.{column}"));
+                }
+            }
+        }
+    }
+    assert_eq!(left, Vec::<String>::new());
+    assert_eq!(traces(&world.test.home(), WORD), Vec::<String>::new());
+}

@@ -233,10 +233,10 @@ fn every_command_speaks_json_when_asked_to() {
     let lines = format!("{}\n{}\n", json!({"session": "a", "text": "b"}), json!({"session": "a", "text": "c"}));
     let acks = world.feed(&["--home", &home, "--json", "append"], lines.as_bytes());
     assert_eq!(acks.stdout.lines().filter(|l| serde_json::from_str::<Value>(l).is_ok()).count(), 2);
-    // No command is left out; a hook speaks its program's form, or not at all, mcp its protocol, serve stays, and ui needs
-    // one that does.
+    // No command is left out; a hook speaks its program's form, or not at all, mcp its protocol, run leaves its output to a
+    // program, serve stays, and ui needs one that does.
     let covered: BTreeSet<&str> =
-        each.iter().map(|args| args[0]).chain(["append", "hook", "mcp", "restore", "serve", "ui"]).collect();
+        each.iter().map(|args| args[0]).chain(["append", "hook", "mcp", "restore", "run", "serve", "ui"]).collect();
     for (name, _) in commands(&world.says(0, &["--help"])) {
         assert!(covered.contains(name.as_str()), "{name} is not in this list");
     }

@@ -199,6 +199,75 @@ fn what_is_wrong_is_said_in_a_sentence() {
 }
 
 #[test]
+fn a_client_of_a_revision_nobody_knows_is_told_one_we_know() {
+    let world = told();
+    let mut command: Command = world.test.command(HEIRLOOM);
+    let mut server =
+        command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let (to, from) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
+    let mut client = Client { server, to, from, asked: 0 };
+    let hello =
+        json!({"protocolVersion": "2099-01-01", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let said = client.call("initialize", hello);
+    let revision = said["result"]["protocolVersion"].as_str().unwrap_or_else(|| panic!("{said}"));
+    assert!(revision.starts_with("202") && revision < "2099", "{said}");
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    assert!(client.says("recall_memory", json!({"question": "roof offer"})).contains("Maier"));
+    client.leave();
+}
+
+#[test]
+fn a_call_that_is_taken_back_harms_no_other() {
+    let world = told();
+    let mut client = Client::new(&world, &world.test.user());
+    for n in 0..5 {
+        let id = format!("gone-{n}");
+        let params = json!({"name": "search_past_conversations", "arguments": {"query": "roof"}});
+        client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+        let taken_back = json!({"requestId": id, "reason": "the person pressed escape"});
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": taken_back}));
+    }
+    // One that ended before it was taken back may be answered; the next call is in any case.
+    client.send(&json!({"jsonrpc": "2.0", "id": "last", "method": "tools/list", "params": {}}));
+    loop {
+        let mut line = String::new();
+        assert!(client.from.read_line(&mut line).unwrap() > 0, "the server has ended");
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        if answer["id"] == "last" {
+            assert!(answer["result"]["tools"].is_array(), "{answer}");
+            break;
+        }
+        assert!(answer["id"].as_str().unwrap().starts_with("gone-"), "{answer}");
+    }
+    client.leave();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_whose_client_was_killed_ends_with_it() {
+    let world = told();
+    let pipe = world.test.folder("pipe").join("in");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // Its input stays open: it holds the other end itself.
+    let mut command: Command = world.test.command("sh");
+    let script = format!("'{HEIRLOOM}' mcp <> '{}' > /dev/null & echo $!; wait", pipe.display());
+    let mut client = command.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut pid = String::new();
+    BufReader::new(client.stdout.take().unwrap()).read_line(&mut pid).unwrap();
+    let process = std::path::PathBuf::from(format!("/proc/{}", pid.trim()));
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert!(process.exists(), "it waits for its client");
+    client.kill().unwrap();
+    client.wait().unwrap();
+    let runs = || std::fs::read_to_string(process.join("stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while runs() {
+        assert!(std::time::Instant::now() < until, "it lives on without a client");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+#[test]
 fn a_server_without_a_memory_says_so() {
     let world = World::new();
     let mut client = Client::new(&world, &world.test.user());

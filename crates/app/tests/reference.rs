@@ -134,6 +134,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("completions", &["completions", "fish"]),
     ("work", &["work", "--drain"]),
     ("serve", &[]),
+    ("run", &[]),
     ("service install", &[]),
     ("service uninstall", &["service", "uninstall"]),
     ("service status", &["service", "status"]),

@@ -19,42 +19,47 @@ const SESSION: &str = "5a1b9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A home with a service.
-struct Served {
-    world: World,
+pub struct Served {
+    pub world: World,
     child: Option<Child>,
     /// What a long home needs.
     run_time: Option<PathBuf>,
+    /// What the clock says, in milliseconds since 1970.
+    pub now: Option<i64>,
 }
 
 impl Served {
-    fn world() -> Served {
+    pub fn world() -> Served {
         let world = World::new();
         fs::create_dir_all(world.test.user().join(".claude/projects/-barn")).unwrap();
         world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
-        Served { world, child: None, run_time: None }
+        Served { world, child: None, run_time: None, now: None }
     }
 
-    fn begin() -> Served {
+    pub fn begin() -> Served {
         let mut served = Served::world();
         served.serve(HEIRLOOM.as_ref(), &[]);
         served
     }
 
-    fn home(&self) -> PathBuf {
+    pub fn home(&self) -> PathBuf {
         self.world.test.home()
     }
 
-    fn command(&self, binary: &Path, args: &[&str]) -> Command {
+    pub fn command(&self, binary: &Path, args: &[&str]) -> Command {
         let mut command = self.world.test.command(binary);
         command.args(args);
         if let Some(folder) = &self.run_time {
             command.env("XDG_RUNTIME_DIR", folder);
         }
+        if let Some(now) = self.now {
+            command.env("HEIRLOOM_NOW", now.to_string());
+        }
         command
     }
 
     /// Starts one and waits until it answers.
-    fn serve(&mut self, binary: &Path, args: &[&str]) {
+    pub fn serve(&mut self, binary: &Path, args: &[&str]) {
         let port: &[&str] = if args.contains(&"--no-tcp") { &[] } else { &["--port", "0"] };
         let args = [&["serve"], port, args].concat();
         let log = fs::File::create(self.world.test.user().join("serve.log")).unwrap();
@@ -64,7 +69,7 @@ impl Served {
         self.until("it answers", || self.answers());
     }
 
-    fn said(&self) -> Value {
+    pub fn said(&self) -> Value {
         let text = fs::read_to_string(self.home().join("run/service.json")).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
@@ -73,7 +78,7 @@ impl Served {
         self.said()["socket"].as_str().unwrap_or("/nowhere").into()
     }
 
-    fn answers(&self) -> bool {
+    pub fn answers(&self) -> bool {
         self.ask("GET", "/v1/health", &[], b"").is_some_and(|answer| answer.0 == 200)
     }
 
@@ -94,7 +99,7 @@ impl Served {
         Some((status, got[end + 4..].to_vec()))
     }
 
-    fn until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+    pub fn until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
         let until = Instant::now() + PATIENCE;
         while !is_so() {
             let log = fs::read_to_string(self.world.test.user().join("serve.log")).unwrap_or_default();
@@ -103,13 +108,13 @@ impl Served {
         }
     }
 
-    fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         let pid = self.child.as_ref().unwrap().id().to_string();
         assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
     }
 
     /// Waits for the end of the process, and gives its exit code and what it said.
-    fn ended(&mut self) -> (Option<i32>, String) {
+    pub fn ended(&mut self) -> (Option<i32>, String) {
         let mut child = self.child.take().unwrap();
         let until = Instant::now() + PATIENCE;
         let status = loop {
@@ -122,7 +127,7 @@ impl Served {
         (status.code(), fs::read_to_string(self.world.test.user().join("serve.log")).unwrap_or_default())
     }
 
-    fn transcript(&self) -> PathBuf {
+    pub fn transcript(&self) -> PathBuf {
         self.world.test.user().join(format!(".claude/projects/-barn/{SESSION}.jsonl"))
     }
 
@@ -137,7 +142,7 @@ impl Served {
     }
 
     /// Runs the hook of a prompt, which must succeed; what it printed.
-    fn prompt(&self, n: usize) -> String {
+    pub fn prompt(&self, n: usize) -> String {
         let out = heirloom_testkit::run(
             self.command(HEIRLOOM.as_ref(), &["hook", "claude-code", "UserPromptSubmit"]),
             &self.payload(n),
@@ -152,15 +157,15 @@ impl Served {
         ledger.query_row(sql, [], |r| r.get(0)).unwrap()
     }
 
-    fn turns(&self) -> i64 {
+    pub fn turns(&self) -> i64 {
         self.count("SELECT count(*) FROM turns")
     }
 
-    fn spooled(&self) -> usize {
+    pub fn spooled(&self) -> usize {
         fs::read_dir(self.home().join("spool")).unwrap().count()
     }
 
-    fn write(&self, path: &Path, lines: std::ops::Range<usize>) {
+    pub fn write(&self, path: &Path, lines: std::ops::Range<usize>) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let session = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let mut file = fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
@@ -170,7 +175,7 @@ impl Served {
     }
 
     /// Pages that are being written are none yet.
-    fn all_is_well(&self) {
+    pub fn all_is_well(&self) {
         self.until("everything is as it was stored", || self.world.run(&["verify"]).status == Some(0));
     }
 }
@@ -589,7 +594,7 @@ fn it_is_started_and_ended_by_hand() {
 }
 
 /// A system manager that only writes down what it is told.
-fn manager(served: &Served, is_there: bool) -> (PathBuf, PathBuf) {
+pub fn manager(served: &Served, is_there: bool) -> (PathBuf, PathBuf) {
     let folder = served.world.test.folder("manager");
     let told = folder.join("told");
     let script = format!(

@@ -222,7 +222,12 @@ impl Engine {
 
     /// Recomputes every digest, chain and reference, with progress, and repairs nothing.
     pub fn verify(&self) -> Result<VerifyReport> {
-        self.instance.verify(&self.agent, &self.actor)
+        self.instance.verify(&self.agent, &self.actor, false)
+    }
+
+    /// [`Engine::verify`] with the vectors of every turn made again, where otherwise some are.
+    pub fn verify_in_full(&self) -> Result<VerifyReport> {
+        self.instance.verify(&self.agent, &self.actor, true)
     }
 
     /// Forgets what was said, if `agree` says yes to what would go: see [`Instance::forget`].

@@ -23,7 +23,7 @@
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`see`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`moment`] · [`model`] · [`error`] |
 //! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] · [`text`] |
-//! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] · [`statement`] · [`budget`] |
+//! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] · [`statement`] · [`budget`] · [`quoting`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`render`] → [`index`] → [`recall`] → [`inject`]; [`audience`] · [`judge`] · [`skill`] · [`evolve`] |
 //! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] · [`report`] |
 //! | 5 door | [`instance`] · [`engine`] |
@@ -57,6 +57,7 @@ pub mod moment;
 pub mod pages;
 pub mod profile;
 pub mod program;
+pub mod quoting;
 pub mod recall;
 pub mod redact;
 pub mod render;

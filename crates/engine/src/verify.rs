@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::ledger::blocks::{self, Opener};
 use crate::ledger::codes::QUARANTINED;
-use crate::ledger::{Ledger, Read, audit};
+use crate::ledger::{Ledger, Read, audit, seal};
 use crate::pages;
 use crate::recall::given;
 use crate::scope::{BlockNo, RecordNo, StreamNo};
@@ -99,6 +99,12 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
             report.damaged("heads", what);
         }
         contexts(tx, &mut report)?;
+        for path in crate::tree::restore::unsound(tx)? {
+            report.damaged(path, "a kept copy of it is not what was kept");
+        }
+        for (place, what) in seal::broken(tx)? {
+            report.damaged(place, what);
+        }
         batches(tx, &mut report)
     })?;
     if let Some(index) = index {

@@ -143,6 +143,7 @@ fn told() -> Told {
             session: Some(format!("little:{said}")),
             turns: vec![last],
             node: Some(nodes[0].to_string()),
+            ..Provenance::default()
         };
         let owed = NewLoop {
             title: format!("Sign the {word} papers for the {about}"),

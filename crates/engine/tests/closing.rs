@@ -633,6 +633,7 @@ fn a_thread_page_follows_its_loops_and_no_other_page_does() {
             session: Some("little:Blog".into()),
             turns: vec![TurnId(turn)],
             node: None,
+            ..heirloom_engine::tree::provenance::Provenance::default()
         },
     };
     heirloom_engine::continuity::proposal::add(&at.lock().unwrap(), &proposal).unwrap();

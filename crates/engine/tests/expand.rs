@@ -243,6 +243,7 @@ fn furnish(memory: &Memory) {
         session: Some("little:s2".into()),
         turns: turns.iter().map(|t| TurnId(*t)).collect(),
         node: node.map(str::to_owned),
+        ..Provenance::default()
     };
     let node = memory.no("SELECT node_no FROM nodes WHERE kind = 1 AND session_no = 3");
     let lock = at.lock().unwrap();

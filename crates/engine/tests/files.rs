@@ -171,6 +171,24 @@ fn rendered_blocks_are_not_found_twice_and_titles_come_first() {
 }
 
 #[test]
+fn pages_made_from_other_files_come_behind_them() {
+    let grove = Grove::new();
+    let at = grove.tree("main");
+    let mut index = grove.index();
+    let page = "# quokka\n<!-- heirloom:daily · x -->\n- the quokka eats leaves\n<!-- /heirloom:daily -->\nquokka\n";
+    write(&at, "continuity/daily/2026/01/2026-01-05.md", page);
+    let long = format!("# Other\n{} leaves\n", "and more words of many kinds ".repeat(20));
+    write(&at, "memory/notes/long.md", &long);
+    write(&at, "memory/preference/quokka.md", "# Animals\nA quokka is small.\n");
+    follow(&at, &mut index);
+    // The page says all of it in fewer words, and yet its sources come first.
+    let names: Vec<String> =
+        found(&at, &mut index, "quokka leaves").iter().map(|f| f.split(':').next().unwrap().into()).collect();
+    assert_eq!(names.last().map(String::as_str), Some("continuity/daily/2026/01/2026-01-05.md"), "{names:?}");
+    assert_eq!(names.len(), 3);
+}
+
+#[test]
 fn filters_limit_what_is_found() {
     let grove = Grove::new();
     let (at, other) = (grove.tree("main"), grove.tree("other"));

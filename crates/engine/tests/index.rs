@@ -1,6 +1,6 @@
 //! The index is disposable: whatever happens to it, it is as good as new afterwards.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::index::{Index, Rebuilt};
@@ -112,6 +112,43 @@ fn catching_up_after_a_gap_is_the_same_as_building_anew() {
     for query in ["zebra", "lemur", "civet", "about", "word1n7", "more"] {
         assert_eq!(world.search(&mut index, query), world.search(&mut fresh, query), "{query}");
     }
+    finds_all(&world, &mut index);
+}
+
+#[test]
+fn catching_up_ends_when_its_time_is_over() {
+    /// What may be added between two looks at the clock.
+    const STEP: u64 = 50;
+    let world = animals();
+    let (mut index, _) = world.index();
+    let all = world.ledger.read(|tx| index.coverage(tx)).unwrap().missing;
+    assert!(all > 2 * STEP);
+
+    // Its time is over before it begins.
+    let mut steps = Vec::new();
+    let left = index.catch_up(&world.ledger, Some(Instant::now()), &mut |done| steps.push(done)).unwrap();
+    assert_eq!((left, steps.len()), (all, 0));
+
+    // Its time is over during a step: that one is finished and is the last. Steps are counted, so that it does not matter
+    // how fast the machine is, unless it does not come to the first within the time.
+    for patience in [500, 2_000, 8_000, 32_000] {
+        let until = Instant::now() + Duration::from_millis(patience);
+        let left = index.catch_up(&world.ledger, Some(until), &mut |done| {
+            steps.push(done);
+            std::thread::sleep(until.saturating_duration_since(Instant::now()));
+        });
+        assert_eq!(left.unwrap(), all - steps.iter().sum::<u64>());
+        if !steps.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(steps, [STEP]);
+    assert_eq!(index.watermark().unwrap().0, STEP as i64);
+
+    // What is left is named by the search and added by the next ones.
+    let coverage = world.ledger.read(|tx| index.coverage(tx)).unwrap();
+    assert_eq!(coverage.missing, all - STEP);
+    index.catch_up(&world.ledger, None, &mut |_| {}).unwrap();
     finds_all(&world, &mut index);
 }
 

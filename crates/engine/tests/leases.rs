@@ -284,6 +284,18 @@ fn a_lease_of_another_boot_has_run_out() {
     assert!(next.epoch > grant.epoch && next.base_revision > grant.base_revision);
 }
 
+/// The boot clock of a copied home, or of a machine that counts otherwise: no lease is given for so long.
+#[test]
+fn a_lease_longer_than_any_has_run_out() {
+    let tree = Tree::new();
+    let at = tree.at();
+    take(&at, &PageKey::Memory, "ci");
+    assert_eq!(held(&at, &PageKey::Memory, "bob").as_deref(), Some("ci"));
+    tree.sql().execute("UPDATE heads SET lease_until = lease_until + 86400000 WHERE head = 'memory'", []).unwrap();
+    assert_eq!(held(&at, &PageKey::Memory, "bob"), None);
+    take(&at, &PageKey::Memory, "bob");
+}
+
 #[test]
 fn the_boot_clock_runs_and_has_a_name() {
     let one = Clock::System.boot();

@@ -327,10 +327,10 @@ fn unsaid(breaking: &str, expect: &[&str]) -> Vec<String> {
         )
         .unwrap();
     });
-    world.sql().execute_batch(
+    world.set_up(
         "INSERT INTO agents (agent_no, agent_id, created_at) VALUES (2, 'other', 1);
          INSERT INTO threads (agent_no, thread_key, file, label, state, created_at) VALUES (2, 'lane/x', 'x', 'x', 'active', 1)",
-    ).unwrap();
+    );
     assert_eq!(world.findings(), Vec::<String>::new(), "sound before: {breaking}");
     world.sql().execute_batch(&format!("PRAGMA foreign_keys = OFF; {breaking}")).unwrap();
     let findings = world.findings();
@@ -453,14 +453,12 @@ fn merged_threads_may_share_a_node() {
     let world = world();
     let chunks = [put(&world, &chunk(1, 4)), put(&world, &chunk(5, 8))];
     put(&world, &over(&world, Kind::Session, &chunks));
-    let sql = world.sql();
-    sql.execute_batch(
+    world.set_up(
         "INSERT INTO threads (agent_no, thread_key, file, label, state, created_at) VALUES (1, 'lane/x', 'x', 'x', 'active', 1);
          UPDATE nodes SET thread_no = 2 WHERE node_no = 2",
-    )
-    .unwrap();
+    );
     assert!(world.findings().iter().any(|f| f.contains("another thread")));
-    sql.execute_batch("UPDATE threads SET merged_into = 2 WHERE thread_no = 1").unwrap();
+    world.set_up("UPDATE threads SET merged_into = 2 WHERE thread_no = 1");
     assert_eq!(world.findings(), Vec::<String>::new());
 }
 

@@ -196,8 +196,13 @@ fn what_a_loop_was_made_of_stays_out_unless_it_is_asked_for() {
         &[user(said, NOON - 90 * MINUTE), answer("Shall the zephyr queue store be fast?", NOON - 89 * MINUTE)],
     );
     let turn = told.story.turn("other", said);
-    let source =
-        Provenance { origin: Origin::Distilled, session: Some("little:other".into()), turns: vec![turn], node: None };
+    let source = Provenance {
+        origin: Origin::Distilled,
+        session: Some("little:other".into()),
+        turns: vec![turn],
+        node: None,
+        ..Provenance::default()
+    };
     let id = {
         let at = told.story.at();
         let lock = at.lock().unwrap();

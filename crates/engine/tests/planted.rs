@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use heirloom_engine::budget::Budget;
 use heirloom_engine::clock::Clock;
-use heirloom_engine::engine::{Decision, Engine, How, Options, Settings, Source};
+use heirloom_engine::engine::{Decision, Engine, How, LanguageModel, Options, Settings, Source};
+use heirloom_engine::model::{Answer as Told, Ask, Failure, Model, Purpose};
 use heirloom_engine::program::Form;
 use heirloom_engine::review::inbox::Answer;
 use heirloom_testkit::planted::{A_WEEK, SESSIONS, Said, Truth, World, world};
@@ -165,5 +167,124 @@ fn what_evolve_makes_of_planted_worlds() {
     println!("wrong: {:#?}\nmissed: {missed:#?}", total.wrong);
     assert!(precision >= 0.9, "precision {precision:.2}");
     assert!(recall >= 0.7, "recall {recall:.2}");
+    assert!(2 * total.wrong.len() <= weeks, "more than one piece of junk in two weeks: {:#?}", total.wrong);
     assert!(3 * total.changes_caught >= 2 * changes, "{} of {changes} changes", total.changes_caught);
+}
+
+/// A model that takes every sentence it is shown for a lasting fact, and is sure of it.
+struct Claims(std::sync::Mutex<usize>);
+
+impl Model for Claims {
+    fn name(&self) -> &str {
+        "claims/everything"
+    }
+
+    fn answer(&self, ask: &Ask) -> Result<Told, Failure> {
+        if ask.purpose != Purpose::Extraction {
+            return Err(Failure::Unusable("nothing of that here".into()));
+        }
+        *self.0.lock().unwrap() += 1;
+        let mut items = Vec::new();
+        for line in ask.input.lines().filter_map(|l| l.strip_prefix('[')) {
+            let Some((turn, said)) = line.split_once("] ") else { continue };
+            for sentence in said.split_inclusive(". ").map(str::trim).filter(|s| s.split(' ').count() > 3) {
+                let words: Vec<&str> = sentence.trim_end_matches(['.', '?', '!']).split(' ').collect();
+                items.push(json!({
+                    "kind": "fact", "subject": words[1], "value": words[words.len() - 1], "text": sentence,
+                    "turn": turn, "quote": sentence, "confidence": 0.97, "contradicts": null,
+                }));
+            }
+        }
+        items.truncate(12);
+        let text = json!({ "items": items }).to_string();
+        Ok(Told { text, tokens_in: Some(500), tokens_out: Some(200), cost: None })
+    }
+}
+
+/// What waits, and what was written, of a world, week by week, with a model or without one.
+fn kept(world: &World, model: Option<&Arc<Claims>>) -> (usize, Vec<String>, BTreeSet<&'static str>) {
+    let folder = tempfile::tempdir_in(if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" }).unwrap();
+    let project = folder.path().join("work/api");
+    std::fs::create_dir_all(project.join(".git")).unwrap();
+    let (mut right, mut wrong, mut found) = (0, Vec::new(), BTreeSet::new());
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for week in 0..SESSIONS / A_WEEK {
+        let start = NOON + week as i64 * 7 * DAY;
+        let chosen = model.cloned();
+        let engine = open_with(&folder.path().join("home"), start + 7 * DAY, move || Settings {
+            model: chosen.clone().map(|model| LanguageModel {
+                load: Box::new(move || {
+                    let model: Arc<dyn Model> = model.clone();
+                    Ok(model)
+                }),
+                budget: Budget::default(),
+                digest: [5; 16],
+            }),
+            ..Settings::default()
+        });
+        let sessions = (week * A_WEEK..(week + 1) * A_WEEK).map(|no| {
+            let at = start + (no % A_WEEK) as i64 * DAY;
+            let path = write_session(folder.path(), &format!("s{no}"), &project, at, &world.sessions[no]);
+            Source { program: "little", path, form: Form::Lines }
+        });
+        engine.import(&sessions.collect::<Vec<_>>()).unwrap();
+        engine.work().unwrap();
+        let mut said: Vec<(String, Option<String>)> = Vec::new();
+        for w in engine.inbox().unwrap().waiting.into_iter().filter(|w| w.kind == "proposal" && !w.evidence.is_empty())
+        {
+            said.push((w.entries[0].clone(), Some(w.id)));
+        }
+        for m in engine.memories(&Default::default(), usize::MAX).unwrap().memories {
+            said.push((m.file.title, None));
+        }
+        for (text, id) in said {
+            let truth = world.truths.iter().find(|t| fits(t, &text, week));
+            if let Some(id) = id {
+                let yes = truth.is_some();
+                let answer = if yes { Answer::Accept { both: false } } else { Answer::Reject { reason: None } };
+                engine.decide(&Decision::Answer { items: vec![(id, None)], answer }).unwrap();
+            }
+            if !seen.insert(text.clone()) {
+                continue;
+            }
+            match truth {
+                Some(truth) => {
+                    right += 1;
+                    found.insert(truth.name);
+                }
+                None => wrong.push(format!("week {week}: {text}")),
+            }
+        }
+    }
+    for text in &seen {
+        for word in &world.poison {
+            assert!(!text.to_lowercase().contains(word), "{word} in {text}");
+        }
+    }
+    (right, wrong, found)
+}
+
+/// The worst a model can do within what is checked, beside no model: side by side.
+#[test]
+fn with_a_model_that_claims_everything_it_stays_right() {
+    let world = world(1);
+    let model = Arc::new(Claims(Default::default()));
+    let without = kept(&world, None);
+    let with = kept(&world, Some(&model));
+    let weeks = (SESSIONS / A_WEEK) as f64;
+    for (name, (right, wrong, found)) in [("without a model", &without), ("claims everything", &with)] {
+        let precision = *right as f64 / (right + wrong.len()) as f64;
+        println!(
+            "{name}: precision {precision:.2} · truths {} of {} · junk a week {:.2}\n{wrong:#?}",
+            found.len(),
+            world.truths.len(),
+            wrong.len() as f64 / weeks
+        );
+    }
+    assert!(*model.0.lock().unwrap() >= 20, "it was asked {} times", model.0.lock().unwrap());
+    let precision =
+        |(right, wrong, _): &(usize, Vec<String>, BTreeSet<&str>)| *right as f64 / (right + wrong.len()) as f64;
+    assert!(precision(&without) >= 0.9, "{:?}", without.1);
+    assert!(with.2.len() >= without.2.len(), "a model hides nothing: {:?}", without.2.difference(&with.2));
+    assert!(precision(&with) >= 0.9, "{:#?}", with.1);
 }

@@ -35,6 +35,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("profile", 2),
     ("statement", 2),
     ("budget", 2),
+    ("quoting", 2),
     ("audience", 3),
     ("capture", 3),
     ("distill", 3),
@@ -98,6 +99,8 @@ const BESIDE: &[(&str, &str)] = &[
     ("evolve", "skill"),
     ("evolve", "judge"),
     ("judge", "recall"),
+    ("review", "recall"),
+    ("review", "skill"),
     ("report", "forget"),
     ("report", "verify"),
 ];

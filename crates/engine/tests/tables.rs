@@ -37,8 +37,11 @@ const LEDGER: &[(&str, &str)] = &[
     ("judged_chunks", "judge"),
     ("lanes", "transcript"),
     ("lineage_marks", "lineage"),
+    ("matters", "review"),
+    ("matters_asked", "review"),
     ("meta", "ledger"),
     ("model_calls", "ledger"),
+    ("model_readings", "evolve"),
     ("model_summaries", "lineage"),
     ("names", "transcript"),
     ("node_edges", "lineage"),
@@ -52,6 +55,7 @@ const LEDGER: &[(&str, &str)] = &[
     ("records", "transcript"),
     ("run_threads", "thread"),
     ("scheduled_runs", "continuity"),
+    ("seals", "ledger"),
     ("sessions", "transcript"),
     ("skill_candidates", "skill"),
     ("skill_steps", "skill"),
@@ -116,10 +120,10 @@ const DYNAMIC: &[(&str, &str)] = &[
 
 /// How many tables of the ledger one room alone touches: writes, and no other reads, [`DYNAMIC`] statements aside. It may
 /// only grow.
-const TOUCHED_BY_ONE_ROOM: usize = 24;
+const TOUCHED_BY_ONE_ROOM: usize = 27;
 
 /// How many tables of the ledger are read by one room at most. It may only grow.
-const READ_BY_ONE_ROOM: usize = 24;
+const READ_BY_ONE_ROOM: usize = 27;
 
 /// The statements of a source file: without comments and tests, on one line.
 fn sql_of(text: &str) -> String {

@@ -50,7 +50,7 @@ fn names_lead_to_a_thread_for_good() {
     }
     assert_eq!(look(&world, |tx, agent| thread::row(tx, agent, garden)).label, "garden");
     // A label that several share leads nowhere when one of them gives it up.
-    world.sql().execute("UPDATE threads SET label = 'garden' WHERE label = 'Garden shed'", []).unwrap();
+    world.set_up("UPDATE threads SET label = 'garden' WHERE label = 'Garden shed'");
     rename(garden, "Roses").unwrap();
     assert_eq!(look(&world, |tx, agent| thread::named(tx, agent, "garden")).key, "topic/garden-shed");
     // Nothing that looks like a credential becomes a label.

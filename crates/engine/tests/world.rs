@@ -115,6 +115,13 @@ impl World {
         rusqlite::Connection::open(self.ledger.path()).unwrap()
     }
 
+    /// Changes rows as the engine does, so that they are sealed.
+    pub fn set_up(&self, sql: &str) {
+        self.ledger
+            .write(heirloom_engine::ledger::Audit::new("test", "set.up"), |tx| Ok(tx.execute_batch(sql)?))
+            .unwrap();
+    }
+
     pub fn count(&self, sql: &str) -> i64 {
         self.sql().query_row(sql, [], |r| r.get(0)).unwrap()
     }

@@ -23,8 +23,9 @@ pub struct Row {
     pub seen: &'static str,
     /// In the order of [`Contract::ALL`].
     pub cells: [Fidelity; 6],
-    /// Whether the program was seen to summarise without writing into its own session. Not tried with any yet.
-    pub side_effect_free_summaries: bool,
+    /// What was seen of the program where it is asked for a summary outside of any session: no hook fires, no session is
+    /// written, no file is new. `None`: it offers no such call, and is not asked.
+    pub side_effect_free_summaries: Option<&'static str>,
 }
 
 use Fidelity::{Absent, Degraded, Full};
@@ -45,7 +46,9 @@ pub const TABLE: &[Row] = &[
             Full,
             Full,
         ],
-        side_effect_free_summaries: false,
+        side_effect_free_summaries: Some(
+            "`claude -p` with `--safe-mode`, `--no-session-persistence` and no tools, asked with its own login; none of its hooks fires",
+        ),
     },
     Row {
         harness: "codex",
@@ -59,7 +62,9 @@ pub const TABLE: &[Row] = &[
             Full,
             Full,
         ],
-        side_effect_free_summaries: false,
+        side_effect_free_summaries: Some(
+            "`codex exec --ephemeral` with hooks, shell and plugins switched off, read-only in an empty folder; your global AGENTS.md stays in what it is told",
+        ),
     },
     Row {
         harness: "opencode",
@@ -75,7 +80,7 @@ pub const TABLE: &[Row] = &[
             Full,
             Degraded("a deleted session is ended; any other is closed after ten quiet minutes"),
         ],
-        side_effect_free_summaries: false,
+        side_effect_free_summaries: None,
     },
     Row {
         harness: "openclaw",
@@ -93,7 +98,9 @@ pub const TABLE: &[Row] = &[
                 "called for a reset, a deletion and the end of the gateway, not at the end of a `--local` run: closed after ten quiet minutes",
             ),
         ],
-        side_effect_free_summaries: false,
+        side_effect_free_summaries: Some(
+            "`openclaw infer model run --local`: one completion, no agent turn, no tools, no session; it opens its state database, whose journal changes",
+        ),
     },
     Row {
         harness: "",
@@ -107,7 +114,7 @@ pub const TABLE: &[Row] = &[
             Degraded("the summary becomes a node with the next import; nothing is given back by itself"),
             Absent("closed after ten quiet minutes"),
         ],
-        side_effect_free_summaries: false,
+        side_effect_free_summaries: None,
     },
 ];
 
@@ -135,8 +142,9 @@ pub fn markdown() -> String {
             }
         }
     }
-    if TABLE.iter().all(|row| !row.side_effect_free_summaries) {
-        out.push_str("- **Summaries without side effects**: Heirloom asks no program for one yet and makes its own.\n");
+    for row in TABLE.iter().filter(|row| !row.harness.is_empty()) {
+        let what = row.side_effect_free_summaries.unwrap_or("it offers no call without a session and is not asked");
+        out.push_str(&format!("- **{}, summaries without side effects**: {what}.\n", row.title));
     }
     out
 }

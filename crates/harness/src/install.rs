@@ -68,6 +68,8 @@ pub struct InstallPlan {
     /// The setting in the files of this plan (in order) that keeps a connected program from calling us, and what to do
     /// about it.
     pub obstacle: fn(Files) -> Option<(&'static str, &'static str)>,
+    /// What works and what the program will complain of, and what to do about it.
+    pub remark: fn(Files) -> Option<(&'static str, &'static str)>,
     /// How the program is connected in another way according to these files, if it is.
     pub otherwise: fn(Files) -> Option<&'static str>,
 }
@@ -83,6 +85,7 @@ impl InstallPlan {
             policies: Vec::new(),
             forbids: |_| None,
             obstacle: |_| None,
+            remark: |_| None,
             otherwise: |_| None,
         }
     }

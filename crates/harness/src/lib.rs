@@ -101,6 +101,17 @@ pub trait Harness: Sync {
     /// What connects this program (R12.2); `None` if there is no program to connect.
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan>;
 
+    /// The name of its executable; `None` where nothing is started.
+    fn executable(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The arguments that connect one run of the program and leave its settings as they are (R12.6); `None` if it has
+    /// none for that.
+    fn for_one_run(&self, _how: &Installed) -> Option<Vec<String>> {
+        None
+    }
+
     /// What lets this program ask Heirloom by itself, over MCP; `None` if it cannot.
     fn mcp_plan(&self, _host: &HostPaths, _how: &Installed) -> Option<InstallPlan> {
         None

@@ -76,7 +76,8 @@ fn every_claimed_hook_is_understood_and_is_what_it_claims_to_be() {
             assert_eq!(told.cwd.as_deref(), Some("/u/barn"));
             // What gives has an answer, what does not has none.
             assert_eq!(harness.hook_reply(event, "words").is_some(), hook.gives, "{program} {event}");
-            assert!(hook.timeout_s > 0);
+            // One that hangs costs the program no more, several times a session.
+            assert_eq!(hook.timeout_s, 2, "{program} {event}");
         }
         // A program is asked for each moment once only in one way, but for the ends of sub-agents and of resets.
         let claimed: BTreeSet<&str> = harness.hooks().iter().map(|h| h.event).collect();

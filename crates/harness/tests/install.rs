@@ -332,7 +332,7 @@ fn one_hook() -> Change {
 
 #[test]
 fn ours_is_written_in_the_form_of_the_file() {
-    let ours = r#"{"hooks": [{"type": "command", "command": "/opt/heirloom hook claude-code Stop", "timeout": 5}]}"#;
+    let ours = r#"{"hooks": [{"type": "command", "command": "/opt/heirloom hook claude-code Stop", "timeout": 2}]}"#;
     let table: &[(&str, String)] = &[
         ("{\"a\":1}", "{\"a\":1,\"hooks\":{\"Stop\":[OURS]}}".replace("OURS", &ours.replace(' ', "")).replace(
             "/opt/heirloomhookclaude-codeStop", "/opt/heirloom hook claude-code Stop")),
@@ -471,7 +471,7 @@ fn an_older_hook_gives_way_in_its_place_and_one_among_others_is_taken_out() {
     let edited = change.put(Some(&text), None, "").unwrap();
     assert!(!edited.exact, "nobody knows what was there before the old one");
     let now = json::parse(&edited.text).unwrap().json();
-    let hook = |event: &str| json!({"hooks": [{"type": "command", "command": format!("/opt/heirloom hook claude-code {event}"), "timeout": 5}]});
+    let hook = |event: &str| json!({"hooks": [{"type": "command", "command": format!("/opt/heirloom hook claude-code {event}"), "timeout": 2}]});
     assert_eq!(now["hooks"]["Stop"], json!([hook("Stop"), {"hooks": [theirs]}]));
     assert_eq!(now["hooks"]["PreCompact"], json!([{"matcher": "auto", "hooks": [theirs]}, hook("PreCompact")]));
     assert_eq!(now["hooks"]["PreToolUse"], json!([]), "an event we are no longer called on");

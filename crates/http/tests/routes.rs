@@ -86,6 +86,8 @@ fn every_route_answers_what_the_document_says() {
     proposals(&mut tour);
     heads(&mut tour);
     kept(&mut tour);
+    runs(&mut tour);
+    channels(&mut tour);
     history(&mut tour);
     learned(&mut tour);
     let all: BTreeSet<String> = described().iter().map(|r| format!("{} {}", r.method, r.path)).collect();
@@ -337,6 +339,57 @@ fn kept(tour: &mut Tour) {
     assert_eq!(tour.get("/v1/jobs", &[], "")["items"], json!([]));
     assert_eq!(tour.ask("GET", "/v1/jobs/{name}", &["nightly"], "", None).is(404).kind(), "not-found");
     assert_eq!(tour.ask("POST", "/v1/jobs/{name}/ack", &["nightly"], "", Some(json!({}))).is(404).kind(), "not-found");
+}
+
+fn runs(tour: &mut Tour) {
+    let path = "/v1/jobs/{name}/runs";
+    let body = json!({
+        "command": "backup --token=ghp_0123456789abcdefghijABCDEFGHIJ456789", "started_at": 1_700_000_000_000_i64,
+        "exit_code": 3, "output": "copying\nno space left\n",
+    });
+    let run = tour.post(path, &["nightly"], body.clone());
+    assert_eq!((&run["status"], &run["exit_code"]), (&json!("failed"), &json!(3)), "{run}");
+    assert!(!run.to_string().contains("ghp_0123456789"), "{run}");
+    assert_eq!(tour.post(path, &["nightly"], body)["run"], run["run"], "told twice, it is one run");
+    let artifacts = tour.get("/v1/artifacts", &[], "");
+    let kept = artifacts["items"].as_array().unwrap().iter().filter(|item| item["path"] == run["artifact"]).count();
+    assert_eq!(kept, 1, "{artifacts}");
+    let done = tour.post(path, &["nightly"], json!({ "command": "backup", "exit_code": 0 }));
+    assert_eq!((&done["status"], &done["artifact"]), (&json!("done"), &json!(null)));
+    let killed = tour.post(path, &["weekly"], json!({ "command": "report", "signal": 9 }));
+    assert_eq!(killed["status"], "failed");
+    assert_eq!(tour.get("/v1/jobs/{name}", &["nightly"], "")["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(tour.get("/v1/jobs", &[], "")["items"].as_array().unwrap().len(), 2);
+    tour.post("/v1/jobs/{name}/ack", &["weekly"], json!({}));
+    for (name, body) in [
+        ("nightly", json!({ "command": "backup" })),
+        ("nightly", json!({ "command": "backup", "exit_code": 0, "started_at": 99_000_000_000_000_i64 })),
+        ("%2Fetc", json!({ "command": "backup", "exit_code": 0 })),
+    ] {
+        assert_eq!(tour.ask("POST", path, &[name], "", Some(body)).is(422).kind(), "usage");
+    }
+}
+
+fn channels(tour: &mut Tour) {
+    let path = "/v1/channels/requests";
+    let ask = |peer: &str| json!({ "channel": "telegram", "peer": peer, "name": "Ada" });
+    let asked = tour.post(path, &[], ask("4711"));
+    let id = text(&asked["events"][0]["id"]).to_owned();
+    assert_eq!(tour.post(path, &[], ask("4711"))["events"][0]["id"], id.as_str(), "asking again is the same");
+    tour.post(path, &[], ask("4712"));
+    let first = tour.get(path, &[], "?limit=1");
+    assert_eq!(first["items"][0]["peer"], "4712");
+    let next = format!("?limit=1&cursor={}", text(&first["next"]));
+    assert_eq!(tour.get(path, &[], &next)["items"][0]["id"], id.as_str());
+    let approved = tour.post("/v1/channels/requests/{id}/approve", &[&id], json!({}));
+    assert_eq!(approved["events"][0]["state"], "approved");
+    let other = tour.ask("POST", "/v1/channels/requests/{id}/deny", &[&id], "", Some(json!({})));
+    assert_eq!(other.is(409).kind(), "refused");
+    tour.post("/v1/channels/requests/{id}/deny", &["c:2"], json!({}));
+    assert_eq!(tour.get(path, &[], "")["items"], json!([]));
+    assert_eq!(tour.get(path, &[], "?all=true")["items"].as_array().unwrap().len(), 2);
+    let nobody = tour.ask("POST", "/v1/channels/requests/{id}/approve", &["c:99"], "", Some(json!({})));
+    assert_eq!(nobody.is(404).kind(), "not-found");
 }
 
 fn history(tour: &mut Tour) {

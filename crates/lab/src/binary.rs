@@ -1,6 +1,7 @@
 //! The product as people run it: a whole process of the `heirloom` binary.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use heirloom_engine::error::{Error, Result};
 
@@ -19,6 +20,23 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf> {
             "build it (cargo build --release --locked), then run this with the same profile, or name one: --binary PATH",
         )),
     }
+}
+
+/// A process of it.
+pub fn command(exe: &Path, args: &[String]) -> Command {
+    let mut command = Command::new(exe);
+    command.args(args);
+    command
+}
+
+/// The same for a person who has nothing but the folder `user`, so that no program's sessions of another one are read.
+pub fn command_of(exe: &Path, user: &Path, args: &[String]) -> Command {
+    let mut command = command(exe, args);
+    command.env_clear().env("HOME", user);
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", path);
+    }
+    command
 }
 
 /// The arguments of a search in a home.

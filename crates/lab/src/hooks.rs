@@ -1,6 +1,7 @@
 //! What a program's hooks cost in a home: whole processes, as the program starts them (R12.5).
 
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use heirloom_engine::error::Result;
@@ -8,7 +9,7 @@ use heirloom_engine::home::Home;
 use serde_json::json;
 
 use crate::binary;
-use crate::measure::{Costs, fed};
+use crate::measure::{Costs, command_fed};
 use crate::synthetic::Asked;
 
 /// What happens in a session, in this order; each session is one of the same project. Prompts alone are
@@ -29,8 +30,14 @@ const WORKER: &str = "worker";
 /// That worker must not run beside the next measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs so many sessions of Claude Code's with one prompt each. What hooks leave to the worker is done in between.
-pub fn measure(exe: &Path, home: &Path, asked: &[Asked], rounds: u32) -> Result<Vec<(&'static str, Costs)>> {
+/// Runs so many sessions of Claude Code's with one prompt each; `start` makes the command of some arguments. What hooks
+/// leave to the worker is done in between.
+pub fn measure(
+    start: &dyn Fn(&[String]) -> Command,
+    home: &Path,
+    asked: &[Asked],
+    rounds: u32,
+) -> Result<Vec<(&'static str, Costs)>> {
     let opened = Home::open(home)?;
     let prompts = prompts(asked);
     let mut out: Vec<(&str, Costs)> = EVENTS.iter().map(|(what, _)| (*what, Costs::default())).collect();
@@ -42,7 +49,8 @@ pub fn measure(exe: &Path, home: &Path, asked: &[Asked], rounds: u32) -> Result<
                 "prompt_id": format!("prompt-{round}"), "prompt": prompts[round as usize % prompts.len()],
                 "last_assistant_message": "That is done, and the tests pass.",
             });
-            let cost = fed(exe, &binary::hook(home, "claude-code", event), payload.to_string().as_bytes())?;
+            let command = start(&binary::hook(home, "claude-code", event));
+            let cost = command_fed(command, payload.to_string().as_bytes())?;
             // The first round warms the caches.
             if round > 0 {
                 costs.push(cost);

@@ -14,6 +14,7 @@ mod measure;
 mod models;
 mod print;
 mod recall;
+mod service;
 mod size;
 mod sources;
 mod speed;
@@ -46,6 +47,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Speed(speed::Args),
+    Service(service::Args),
     Lineage(lineage::Args),
     Import(import::Args),
     Distill(distill::Args),
@@ -84,6 +86,7 @@ fn run(cli: &Cli) -> Result<Value> {
     let for_people = !cli.json;
     let (keep, report) = match &cli.command {
         Command::Speed(args) => (args.keep, speed::run(args, &folder, for_people)),
+        Command::Service(args) => (args.keep, service::run(args, &folder, for_people)),
         Command::Lineage(args) => (args.keep, lineage::run(args, &folder, for_people)),
         Command::Import(args) => (false, import::run(args, &folder, for_people)),
         Command::Distill(args) => (false, distill::run(args, &folder, for_people)),

@@ -67,22 +67,29 @@ pub fn processes(exe: &Path, args: &[String], rounds: u32) -> Result<Costs> {
 
 /// Starts a program once, with this on its standard input.
 pub fn fed(exe: &Path, args: &[String], input: &[u8]) -> Result<Cost> {
+    let mut command = Command::new(exe);
+    command.args(args);
+    command_fed(command, input)
+}
+
+/// Starts a command once, with this on its standard input.
+pub fn command_fed(mut command: Command, input: &[u8]) -> Result<Cost> {
+    let shown = format!("{command:?}");
     let (before, started) = (children_cpu(), Instant::now());
-    let mut child = Command::new(exe)
-        .args(args)
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|e| Error::io("start", exe, e))?;
+        .map_err(|e| Error::io("start", Path::new(command.get_program()), e))?;
     if let Some(mut stdin) = child.stdin.take() {
         // Who does not read it has ended already.
         let _ = stdin.write_all(input);
     }
     let exact = ended_cpu(child.id());
-    let status = child.wait().map_err(|e| Error::io("wait for", exe, e))?;
+    let status = child.wait().map_err(|e| Error::io("wait for", Path::new(command.get_program()), e))?;
     if !status.success() {
-        return Err(Error::usage(format!("{} {} ended with {status}", exe.display(), args.join(" "))));
+        return Err(Error::usage(format!("{shown} ended with {status}")));
     }
     let wall = started.elapsed().as_secs_f64();
     Ok(Cost { cpu: exact.unwrap_or_else(|| children_cpu() - before), wall })

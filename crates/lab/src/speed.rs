@@ -66,6 +66,8 @@ pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
         let scan = memory_scan(turns, rounds);
         let home = LabHome::create(&root)?;
         let mut index = home.index()?;
+        // As a process that stays has it.
+        index.keep_mapped()?;
         let mut kinds = Vec::new();
         for kind in &asked {
             kinds.push(Kind {
@@ -76,7 +78,7 @@ pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
         }
         drop(index);
         drop(home);
-        let hooks = hooks::measure(&exe, &root, &asked, rounds)?;
+        let hooks = hooks::measure(&|args| binary::command(&exe, args), &root, &asked, rounds)?;
         if for_people {
             show(&kinds, &bare, &scan);
             show_hooks(&hooks, &bare);

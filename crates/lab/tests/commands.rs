@@ -36,7 +36,10 @@ fn every_command_says_what_it_measures_and_the_readme_names_it() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let commands = commands(&world);
     let known: BTreeSet<&str> = commands.iter().map(String::as_str).collect();
-    assert_eq!(known, ["distill", "import", "lineage", "make", "models", "recall", "speed", "statements"].into());
+    assert_eq!(
+        known,
+        ["distill", "import", "lineage", "make", "models", "recall", "service", "speed", "statements"].into()
+    );
     for command in &commands {
         let help = world.says(0, &[command, "--help"]);
         assert!(help.lines().next().unwrap().len() > 20 && help.contains("--json"), "{help}");

@@ -43,6 +43,9 @@ const REPLACING: Duration = Duration::from_secs(2);
 /// Threads for calls of the engine. It has one writer and a few readers; more would only wait.
 const THREADS: usize = 12;
 
+/// Files of the event loop: those it waits with, and those through which signals come.
+const FILES: usize = 8;
+
 /// Says a line to whoever reads the log.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -122,6 +125,7 @@ pub fn serve(service: Service, lock: HomeLock) -> Result<Ended> {
     let executable = Executable::ours().map(Arc::new);
     let sockets = Sockets::open(service.engine.home(), service.tcp)?;
     let handed = Handed::of(&sockets).map_err(|e| machine("the sockets cannot be copied", e))?;
+    there_is_room().map_err(|e| machine("no more files can be opened", e))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(THREADS)
@@ -149,6 +153,11 @@ pub fn serve(service: Service, lock: HomeLock) -> Result<Ended> {
         Order::Retire => Ended::Retired,
         _ => Ended::Asked,
     })
+}
+
+/// Whether as many files can be opened as the event loop begins with: it panics where they cannot.
+fn there_is_room() -> std::io::Result<()> {
+    (0..FILES).map(|_| std::fs::File::open("/dev/null")).collect::<std::io::Result<Vec<_>>>().map(drop)
 }
 
 /// Serves. Returns why it ended, with the sockets where a new build goes on with them.

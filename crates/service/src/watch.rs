@@ -173,7 +173,7 @@ fn why(error: &notify::Error) -> String {
             "the system watches no more folders for this user (fs.inotify.max_user_watches)".to_owned()
         }
         ErrorKind::Io(e) if matches!(e.raw_os_error(), Some(23 | 24)) => {
-            "the system opens no more watchers for this user (fs.inotify.max_user_instances)".to_owned()
+            "the system opens no more watchers for this user (fs.inotify.max_user_instances) or this process (open files)".to_owned()
         }
         _ => format!("the system watches no folders: {error}"),
     }

@@ -354,6 +354,9 @@ fn say_obstacle(target: &Target) {
     if let Some((what, next)) = target.obstacle() {
         print::note(&format!("  but {what}: {next}"));
     }
+    if let Some((what, next)) = target.remark() {
+        print::note(&format!("  {what}: {next}"));
+    }
 }
 
 /// Whether a person can be asked: input and output are a terminal, and JSON is not wanted.

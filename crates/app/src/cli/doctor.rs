@@ -401,6 +401,9 @@ fn connections(global: &Global, checks: &mut Vec<Check>) {
         if let Some((what, next)) = target.obstacle() {
             add(false, what.into(), Some(next.into()));
         }
+        if let Some((what, next)) = target.remark() {
+            add(true, what.into(), Some(next.into()));
+        }
         let gone: Vec<String> = target.calls().into_iter().filter(|path| !connection::can_run(path)).collect();
         for path in &gone {
             add(false, format!("calls {path}, which cannot be run; its turns go on without Heirloom"), connect.clone());
@@ -429,7 +432,9 @@ fn connections(global: &Global, checks: &mut Vec<Check>) {
                     };
                     let next =
                         "open codex, type /hooks and trust Heirloom's; or heirloom connect codex --trust".to_owned();
-                    add(false, format!("connected, but its hooks are {why} and do not run"), Some(next));
+                    // Connecting has said that it is to be done; what was trusted once has changed unasked.
+                    let is_new = trust == Trusted::No;
+                    add(is_new, format!("connected, but its hooks are {why} and do not run"), Some(next));
                 }
                 Err(e) => add(false, e.to_string(), e.next_step().map(str::to_owned)),
             },

@@ -111,6 +111,9 @@ fn shown(paint: &Paint, item: &EvolvedItem) {
     for old in &item.replaces {
         print::line(&paint.dim(&format!("      in place of {old}")));
     }
+    if let Some(model) = &item.model {
+        print::line(&paint.dim(&print::safe_line(&format!("      found by {model}"))));
+    }
     for e in item.evidence.iter().take(3) {
         print::line(&paint.dim(&print::safe_line(&format!("      {} {}", e.turn, e.text))));
     }
@@ -135,6 +138,9 @@ fn one(c: &CandidateReport) {
     let about =
         format!("{}{item}, {} of {}, {:.2}, {sessions}", c.state, c.class, label_of(&c.workspace), c.confidence);
     print::line(&format!("{}  {}", print::safe_line(&c.text), paint.dim(&print::safe_line(&about))));
+    if let Some(model) = &c.model {
+        print::line(&paint.dim(&print::safe_line(&format!("  found by {model}"))));
+    }
     for e in &c.evidence {
         print::line(&paint.dim(&print::safe_line(&format!("  {} {}", e.turn, e.text))));
     }

@@ -13,6 +13,7 @@ use heirloom_engine::redact::redact;
 use heirloom_engine::report::expanded::{ExpandReport, SubjectReport};
 use heirloom_engine::scope::{NodeId, TurnId};
 use heirloom_engine::see::See;
+use heirloom_engine::tree::provenance::Provenance;
 
 use super::show;
 use crate::context::{Context, Global};
@@ -331,6 +332,8 @@ impl Page<'_> {
         let mut facts = vec![e.item.clone().unwrap_or_default(), e.kind.name().into()];
         facts.extend(e.status.clone());
         facts.push(e.path.to_string());
+        let model = Provenance::from_value(e.fields.get("source")).model;
+        facts.extend(model.map(|model| format!("found by {model}")));
         self.title(&e.title, &facts);
         print::line(&format!("\n{}", print::safe(&view.text).trim_end()));
         if view.cut {

@@ -1,6 +1,7 @@
 //! `heirloom judge`
 
 use heirloom_engine::error::{Error, Result};
+use heirloom_engine::judge::model::Standing;
 use heirloom_engine::scope::TurnId;
 
 use crate::context::{Context, Global};
@@ -9,7 +10,7 @@ use crate::print::{self, Paint};
 
 /// How important what was said is taken to be, and why
 ///
-/// Messages are judged by words, ten at a time. It decides what comes first: in search among equals, in what sessions are
+/// Messages are judged by words, ten at a time, and by your language model where you chose one. It decides what comes first: in search among equals, in what sessions are
 /// learned from. Nothing is withheld or deleted by it.
 #[derive(clap::Args, Debug)]
 pub struct Args {
@@ -42,7 +43,25 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 "{} of 10: {category}, {} to {} of {}",
                 chunk.importance, chunk.first_turn, chunk.last_turn, chunk.session
             ));
-            print::line(&paint.dim(&format!("  by {}, which alone say {}", chunk.source, chunk.plain)));
+            let by = match chunk.source.as_str() {
+                "words" => format!("by words, which say {} before what your decisions taught", chunk.plain),
+                model => format!("by {}; words alone say {}", print::safe_line(model), chunk.plain),
+            };
+            print::line(&paint.dim(&format!("  {by}")));
+            if let (Some(category), Some(set), Some(offset)) = (chunk.category, chunk.category_importance, chunk.offset)
+            {
+                let taught = format!("  {} is set to {set}; your decisions shift it by {offset:+.2}", category.name());
+                print::line(&paint.dim(&taught));
+            }
+            let front = if chunk.kept { "kept in front" } else { "not kept in front" };
+            print::line(&paint.dim(&format!("  {front}, which is from {} on", chunk.keep)));
+            let model = match chunk.model {
+                Some(Standing::Waits) => Some("your language model will be asked about it"),
+                Some(Standing::Unusable) => Some("your language model was asked and said nothing that can be used"),
+                Some(Standing::Old) => Some("it is too old for your language model to be asked about it"),
+                Some(Standing::Judged) | None => None,
+            };
+            model.iter().for_each(|said| print::line(&paint.dim(&format!("  {said}"))));
             if !chunk.words.is_empty() {
                 let words = print::safe_line(&chunk.words.join(", "));
                 print::line(&paint.dim(&format!("  in this turn: {words}")));
@@ -62,13 +81,21 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 format!("{:+.2}", c.offset),
                 decided,
                 print::counted(c.chunks, "chunk"),
+                format!("{} in front, from {} on", c.kept, c.keep),
             ]);
         }
         print::out(&print::table(&rows));
         print::line(&paint.dim(&format!(
-            "kept in front from {} on; {} say nothing in particular; [judge] in config.toml sets the numbers",
-            report.keep,
+            "{} say nothing in particular; [judge] and [judge.keep_from] in config.toml set the numbers",
             print::counted(report.plain_chunks, "chunk")
         )));
+        if report.by_model + report.model_due > 0 {
+            let said = format!(
+                "{} judged by a language model, {} to be asked about; the others by words",
+                print::counted(report.by_model, "chunk"),
+                report.model_due
+            );
+            print::line(&paint.dim(&said));
+        }
     }))
 }

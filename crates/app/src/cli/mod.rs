@@ -39,6 +39,7 @@ mod remember;
 mod report;
 mod restore;
 mod review;
+mod run;
 mod search;
 mod serve;
 mod service;
@@ -122,6 +123,7 @@ enum Command {
     Append(append::Args),
     Connect(connect::Args),
     Disconnect(disconnect::Args),
+    Run(run::Args),
     Search(search::Args),
     Recall(recall::Args),
     Show(show::Args),
@@ -177,6 +179,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Append(args) => append::run(global, args),
         Command::Connect(args) => connect::run(global, args),
         Command::Disconnect(args) => disconnect::run(global, args),
+        Command::Run(args) => run::run(global, args),
         Command::Search(args) => search::run(global, args),
         Command::Recall(args) => recall::run(global, args),
         Command::Show(args) => show::run(global, args),

@@ -138,7 +138,7 @@ pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
     let name = report.model.as_deref().map_or("cannot be had".into(), print::safe_line);
     let state = match (&report.problem, &report.pause) {
         (Some(problem), _) => print::safe_line(problem),
-        (None, None) => "is asked when there is something to summarise".into(),
+        (None, None) => "is asked when there is something to summarise, to read or to judge".into(),
         (None, Some(Pause::Refused { why })) => format!("off: {}", print::safe_line(why)),
         (None, Some(Pause::Rests { until, why })) => {
             format!("rests until {}: {}", print::when(Some(*until), clock().now()), print::safe_line(why))
@@ -152,6 +152,18 @@ pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
         row(
             "  summaries",
             format!("{} by a model, {} to ask for", print::count(report.summaries), print::count(report.due)),
+        ),
+        row(
+            "  sessions",
+            format!("{} read by a model, {} to read", print::count(report.read.done), print::count(report.read.due)),
+        ),
+        row(
+            "  importance",
+            format!(
+                "{} judged by a model, {} to judge",
+                print::counted(report.judged.done, "chunk"),
+                print::count(report.judged.due)
+            ),
         ),
     ]
 }
@@ -212,7 +224,9 @@ fn take(global: &Global, wanted: &Use) -> Result<Exit> {
     if global.json {
         print::report(&chosen);
     } else {
-        print::line("It is asked by the worker and the service when there is something to summarise.");
+        print::line(
+            "It is asked by the worker and the service when there is something to summarise, to read or to judge.",
+        );
         print::line("Try it: heirloom model test · No more: heirloom model off");
     }
     Ok(Exit::Ok)
@@ -233,7 +247,7 @@ fn people(chosen: &Chosen, at: String) {
             }
             print::line(&format!("That is about {}.", print::counted(preview.prompt_tokens, "token")));
         }
-        None => print::line("There is nothing to summarise yet."),
+        None => print::line("There is nothing to ask about yet."),
     }
     let Budget { tokens, calls } = chosen.budget;
     print::line(&format!(

@@ -8,6 +8,7 @@ use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::{Class, leaf};
 use heirloom_engine::report::review::{DecidedReport, DecisionsReport, InboxReport, WaitingReport};
 use heirloom_engine::review::inbox::{Answer, Change};
+use heirloom_engine::skill;
 use heirloom_engine::tree::file_table::Kind;
 
 use super::{proposal, remember};
@@ -18,7 +19,8 @@ use crate::print::{self, Paint};
 /// Everything that waits for your yes, in one place
 ///
 /// The entries are sentences you asked to remember, preferences and facts found in your prompts, memory that programs
-/// propose, memories that contradict each other, and edits of pages that were kept aside. On a terminal each is shown as a card and answered with one key;
+/// propose, memories that contradict each other, procedures that could become skills, what a language model says of open
+/// loops, and edits of pages that were kept aside. On a terminal each is shown as a card and answered with one key;
 /// anywhere else they are listed.
 #[derive(clap::Args, Debug)]
 pub struct Args {
@@ -36,13 +38,13 @@ enum Command {
     },
     /// One of them: what it says, where that was said, what it would take the place of
     Show {
-        /// Its id (p:…, u:…, s:…, r:…)
+        /// Its id (p:…, u:…, s:…, k:…, o:…, r:…)
         #[arg(value_name = "ID")]
         id: String,
     },
     /// Say yes
     Accept {
-        /// Ids (p:…, u:…, s:…, r:…)
+        /// Ids (p:…, u:…, s:…, k:…, o:…, r:…)
         #[arg(value_name = "ID", required_unless_present = "all")]
         ids: Vec<String>,
         /// To all that waits
@@ -51,6 +53,9 @@ enum Command {
         /// Keep the memory it contradicts active, too, instead of superseding it
         #[arg(long)]
         both: bool,
+        /// Of a skill (k:…), where to: claude (.claude/skills of the project), agents (.agents/skills), workspace (the project's folder of the memory); can be given more than once
+        #[arg(long, value_name = "PLACE", conflicts_with_all = ["all", "both"])]
+        into: Vec<super::skill::Place>,
     },
     /// Change what would be remembered, before you say yes
     Edit {
@@ -72,7 +77,7 @@ enum Command {
     },
     /// Say no; of two memories that contradict each other, both are kept
     Reject {
-        /// Ids (p:…, u:…, s:…, r:…)
+        /// Ids (p:…, u:…, s:…, k:…, o:…, r:…)
         #[arg(value_name = "ID", required_unless_present = "all")]
         ids: Vec<String>,
         /// To all that waits
@@ -84,7 +89,7 @@ enum Command {
     },
     /// Take a decision back; without an id, the last one
     Undo {
-        /// Ids (p:…, u:…, s:…, r:…)
+        /// Ids (p:…, u:…, s:…, k:…, o:…, r:…)
         #[arg(value_name = "ID")]
         ids: Vec<String>,
     },
@@ -104,9 +109,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         Some(Command::List { limit }) => list(global, &Context::open(global)?.acting_as(ACTOR), limit),
         Some(Command::Show { id }) => show(global, &id),
-        Some(Command::Accept { ids, all, both }) => {
+        Some(Command::Accept { ids, all, both, into }) => {
             let engine = Context::open(global)?.acting_as(ACTOR);
-            answer(global, &engine, ids, all, Answer::Accept { both })
+            let into: Vec<skill::Into> = into.into_iter().map(Into::into).collect();
+            let said = if into.is_empty() { Answer::Accept { both } } else { Answer::Place { into } };
+            answer(global, &engine, ids, all, said)
         }
         Some(Command::Reject { ids, all, reason }) => {
             let engine = Context::open(global)?.acting_as(ACTOR);
@@ -178,6 +185,8 @@ fn heading(kind: &str) -> &'static str {
         "supersession" => "Contradictions: does the newer one take the older one's place?",
         "noticed" => "Asked to remember, or noticed about you",
         "proposal" => "Proposed memory",
+        "skill" => "Procedures that recur: shall they become skills?",
+        "matter" => "What a language model says of open loops",
         _ => "Words of yours that were kept aside",
     }
 }
@@ -191,7 +200,7 @@ fn list(global: &Global, engine: &Engine, limit: usize) -> Result<Exit> {
         }
         let now = engine.now();
         let mut shown = 0;
-        for kind in ["supersession", "noticed", "proposal", "edit"] {
+        for kind in ["supersession", "noticed", "proposal", "skill", "matter", "edit"] {
             let of: Vec<&WaitingReport> = report.waiting.iter().filter(|w| w.kind == kind).collect();
             let of = &of[..of.len().min(limit - shown)];
             if of.is_empty() {
@@ -204,7 +213,7 @@ fn list(global: &Global, engine: &Engine, limit: usize) -> Result<Exit> {
             print::line(&Paint::stdout().bold(heading(kind)));
             let width = print::width().saturating_sub(40).max(40);
             for w in of {
-                let text = w.entries.first().unwrap_or(&w.title);
+                let text = if w.kind == "skill" { &w.title } else { w.entries.first().unwrap_or(&w.title) };
                 let more = w.entries.len().saturating_sub(1);
                 let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
                 let line = format!("{}{more}", print::cut(&print::safe_line(text), width));
@@ -244,7 +253,9 @@ fn card(engine: &Engine, w: &WaitingReport) {
         kind => kind,
     };
     print::line(&paint.dim(&print::safe_line(&format!("{} · {what} · {} · {when}", w.id, kind_of(w)))));
-    for entry in &w.entries {
+    let draft = w.entries.iter().filter(|_| w.kind == "skill").flat_map(|text| text.lines());
+    draft.for_each(|line| print::line(&format!("  {}", print::safe_line(line))));
+    for entry in w.entries.iter().filter(|_| w.kind != "skill") {
         print::line(&format!("  {}", paint.bold(&print::safe_line(entry))));
     }
     for older in &w.replaces {
@@ -252,6 +263,9 @@ fn card(engine: &Engine, w: &WaitingReport) {
     }
     for piece in &w.evidence {
         print::line(&paint.dim(&print::safe_line(&format!("  seen: {piece}"))));
+    }
+    if let Some(model) = &w.model {
+        print::line(&paint.dim(&print::safe_line(&format!("  found by {model}"))));
     }
     let mut evidence = Vec::new();
     evidence.extend(w.session.as_deref().map(|s| format!("said in {s}")));
@@ -291,6 +305,8 @@ fn decided(item: &DecidedReport) {
     let said = match item.outcome {
         "accepted" if item.profile.is_some() => "Set in your profile",
         "accepted" if item.path.is_some() => "Put back",
+        "accepted" if !item.placed.is_empty() => "Written",
+        "accepted" if item.id.starts_with("o:") => "Done",
         "accepted" if item.memories.is_empty() && item.superseded.is_empty() => "Both hold",
         "accepted" => "Accepted",
         "rejected" if item.id.starts_with("s:") => "Both hold",
@@ -302,6 +318,7 @@ fn decided(item: &DecidedReport) {
     let dim = |text: String| print::line(&Paint::stdout().dim(&format!("  {text}")));
     item.memories.iter().for_each(|memory| dim(remember::sentence(memory)));
     item.superseded.iter().for_each(|id| dim(format!("in place of {id}, which stays as history")));
+    item.placed.iter().for_each(|path| dim(format!("to {}", print::safe_line(path))));
     item.path.iter().for_each(|path| dim(format!("in {}", print::safe_line(path))));
     item.removed.iter().for_each(|id| dim(format!("gone again: {id}")));
     item.restored.iter().for_each(|id| dim(format!("counts again: {id}")));
@@ -332,6 +349,10 @@ fn cards(engine: &Engine) -> Result<Exit> {
         let one = vec![(item.id.clone(), Some(item.version.clone()))];
         let key = term.read_key().map_err(|e| Error::usage("the terminal cannot be read").because(e))?;
         let decision = match key {
+            Key::Char('a' | 'A' | 'y') | Key::Enter if item.kind == "skill" => match place(&term)? {
+                Some(into) => Decision::Answer { items: one, answer: Answer::Place { into: vec![into] } },
+                None => continue,
+            },
             Key::Char('a' | 'A' | 'y') | Key::Enter => {
                 Decision::Answer { items: one, answer: Answer::Accept { both: false } }
             }
@@ -361,6 +382,20 @@ fn cards(engine: &Engine) -> Result<Exit> {
         }
         print::line("");
     }
+}
+
+/// Where a skill goes, asked with a key; `None`: nowhere yet.
+fn place(term: &Term) -> Result<Option<skill::Into>> {
+    print::line(
+        "Where to? c .claude/skills · a .agents/skills · w the project's folder of the memory · any other key: not yet",
+    );
+    let key = term.read_key().map_err(|e| Error::usage("the terminal cannot be read").because(e))?;
+    Ok(match key {
+        Key::Char('c' | 'C') => Some(super::skill::Place::Claude.into()),
+        Key::Char('a' | 'A') => Some(super::skill::Place::Agents.into()),
+        Key::Char('w' | 'W') => Some(super::skill::Place::Workspace.into()),
+        _ => None,
+    })
 }
 
 /// The new text of an item, typed on one line; `None`: it stays.

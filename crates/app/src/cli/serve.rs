@@ -118,17 +118,22 @@ fn chore(engine: &Engine) -> Option<Chore> {
     })
 }
 
-/// Begins again with one heap for all threads, where the C library would keep one for each: what a thread freed is not
-/// used by another one then, and a service of 35 MB grows to 100.
+/// How the C library's heap has to be for a process that stays: one for all threads, where it would keep one for each and
+/// what a thread freed is not used by another one; large pieces outside of it from one size on, and what is free at its
+/// end given back. It would raise both limits by what it is once asked for, and keep that much for good.
+const HEAP: [(&str, &str); 3] =
+    [("MALLOC_ARENA_MAX", "1"), ("MALLOC_MMAP_THRESHOLD_", "262144"), ("MALLOC_TRIM_THRESHOLD_", "262144")];
+
+/// Begins again with such a heap, which can only be chosen before a process has begun.
 fn with_one_heap() {
     use std::os::unix::process::CommandExt as _;
-    const NAME: &str = "MALLOC_ARENA_MAX";
-    if !cfg!(target_env = "gnu") || std::env::var_os(NAME).is_some() || std::env::var_os(INHERITED).is_some() {
+    let chosen = HEAP.iter().any(|(name, _)| std::env::var_os(name).is_some());
+    if !cfg!(target_env = "gnu") || chosen || std::env::var_os(INHERITED).is_some() {
         return;
     }
     if let Ok(program) = std::env::current_exe() {
         // Where that fails, it goes on as it is.
-        let _ = std::process::Command::new(program).args(std::env::args_os().skip(1)).env(NAME, "1").exec();
+        let _ = std::process::Command::new(program).args(std::env::args_os().skip(1)).envs(HEAP).exec();
     }
 }
 

@@ -11,12 +11,12 @@ use crate::print::{self, Paint};
 
 /// Procedures that recur, as drafts of skills your programs can use
 ///
-/// A draft is made of commands that succeeded in the same order in at least three sessions of a project. Nothing is written
+/// Without a command: the drafts that wait. A draft is made of commands that succeeded in the same order in at least three sessions of a project. Nothing is written
 /// before you say yes and where to. A skill you edit by hand, or that was there already, is never touched.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(clap::Subcommand, Debug)]
@@ -51,7 +51,7 @@ enum Command {
 }
 
 #[derive(Clone, Copy, ValueEnum, Debug)]
-enum Place {
+pub(super) enum Place {
     Claude,
     Agents,
     Workspace,
@@ -72,7 +72,7 @@ const ACTOR: &str = "cli skill";
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(ACTOR);
-    match args.command {
+    match args.command.unwrap_or(Command::List { all: false }) {
         Command::List { all } => {
             let report = engine.skills(all)?;
             Ok(print::answer(global.json, &report, || {

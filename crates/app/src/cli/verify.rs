@@ -11,13 +11,18 @@ use crate::print;
 ///
 /// Exit 0: all is as it was stored. 1: only derived data is off (heirloom reindex). 5: the ledger is damaged.
 #[derive(clap::Args, Debug)]
-pub struct Args {}
+pub struct Args {
+    /// Make the vectors of every turn again and compare them, not only of some
+    #[arg(long)]
+    full: bool,
+}
 
 /// Findings that people are shown.
 const SHOWN: usize = 50;
 
-pub fn run(global: &Global, _: Args) -> Result<Exit> {
-    let report = Context::open(global)?.acting_as("cli verify").verify()?;
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let engine = Context::open(global)?.acting_as("cli verify");
+    let report = if args.full { engine.verify_in_full()? } else { engine.verify()? };
     if global.json {
         print::report(&report);
     } else {

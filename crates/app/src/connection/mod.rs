@@ -301,6 +301,11 @@ impl Target {
         (self.plan.obstacle)(&self.texts())
     }
 
+    /// What the program will complain of although it works, and what to do.
+    pub fn remark(&self) -> Option<(&'static str, &'static str)> {
+        (self.plan.remark)(&self.texts())
+    }
+
     /// The administrator's file that forbids the connection, and why.
     pub fn forbidden(&self) -> Option<(PathBuf, &'static str)> {
         let mut files: Vec<PathBuf> = Vec::new();

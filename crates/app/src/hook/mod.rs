@@ -155,17 +155,22 @@ fn answer(
             save(&mut slot, global.home.as_deref(), &why);
             return None;
         }
-        Asked::Nobody => forget(rescue),
+        // It stays in the timer's hands: whatever takes long from here on, the call is not lost.
+        Asked::Nobody => {}
     }
     let program = OnMachine { harness, host: config::host() };
     let call = match program.hook_call(event, unsaved.payload.clone(), now) {
-        Ok(call) => HookCall { id: unsaved.id, ..call? },
+        Ok(Some(call)) => HookCall { id: unsaved.id, ..call },
+        Ok(None) => {
+            forget(rescue);
+            return None;
+        }
         Err(e) => {
+            forget(rescue);
             skip(format!("{e:?}"));
             return None;
         }
     };
-    remember(rescue, &unsaved);
     let handled = handle(global, &call);
     let (engine, outcome) = match handled {
         Ok(handled) => handled,

@@ -1,14 +1,18 @@
 //! A program that is asked as a language model leaves no trace: no hook fires, no session is written, no file is new.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
 use heirloom_testkit::fake_model::Reply;
 use serde_json::json;
 
-use super::{ClaudeCode, Machine, Program as _};
+use super::{ClaudeCode, Codex, Machine, OpenClaw, Program};
 use crate::world::HEIRLOOM;
+
+/// What a program is asked in a trial.
+const QUESTION: &str = "Answer with the word: heirloom";
 
 /// Every file below a folder but Heirloom's own, with its contents.
 fn below(root: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -41,6 +45,7 @@ fn heirloom(machine: &Machine, args: &[&str]) -> Command {
         }
     }
     command.env("ANTHROPIC_BASE_URL", machine.model.url()).env("ANTHROPIC_API_KEY", "none");
+    command.env("OPENAI_API_KEY", "none");
     command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
     command
 }
@@ -77,4 +82,83 @@ fn claude_code_asked_as_a_model_leaves_no_trace() {
     assert!(changed.is_empty(), "changed files: {changed:?}");
     machine.world.says(0, &["import"]);
     assert_eq!((machine.world.sessions(), claude.files()), (sessions, files));
+}
+
+/// What a program that was asked as a model left behind: files that are new or changed, but for those it writes at every
+/// start. `asks`: Heirloom as it finds the program.
+fn traces(
+    machine: &Machine,
+    program: &mut dyn Program,
+    kind: &str,
+    at_every_start: &[&str],
+    asks: &dyn Fn(&[&str]) -> Command,
+) -> Vec<String> {
+    machine.connect(program.name());
+    program.turn(&machine.project("shop"), "good morning", None);
+    machine.world.says(0, &["import"]);
+    let (sessions, files) = (machine.world.sessions(), program.files());
+    machine.run("model-use", asks(&["model", "use", kind, "--yes"]));
+    // What a first call writes is there before.
+    machine.model.answers(Box::new(|_| Some(Reply::text(r#"{"word":"heirloom"}"#))));
+    machine.run("model-test", asks(&["model", "test"]));
+    let before = below(&machine.home());
+    let mark = machine.model.mark();
+    machine.run("model-test", asks(&["model", "test"]));
+    let asked = machine.model.asked_since(mark);
+    assert!(asked.iter().any(|a| a.heard.contains(QUESTION)), "it was not asked: {asked:?}");
+    let after = below(&machine.home());
+    let kept = after.iter().filter(|(_, bytes)| bytes.windows(QUESTION.len()).any(|w| w == QUESTION.as_bytes()));
+    let kept: Vec<&String> = kept.map(|(name, _)| name).collect();
+    assert!(kept.is_empty(), "the question is kept in {kept:?}");
+    let is_new = |(name, bytes): &(&String, &Vec<u8>)| before.get(*name) != Some(bytes);
+    let changed = after.iter().filter(is_new).map(|(name, _)| name.clone());
+    let left: Vec<String> = changed.filter(|name| !at_every_start.iter().any(|part| name.contains(part))).collect();
+    machine.world.says(0, &["import"]);
+    assert_eq!((machine.world.sessions(), program.files()), (sessions, files), "a session was written");
+    left
+}
+
+#[test]
+#[ignore = "needs the real programs (scripts/real-programs)"]
+fn codex_asked_as_a_model_leaves_no_trace() {
+    let machine = Machine::new();
+    let mut codex = Codex::on(&machine);
+    // Its own settings are not read, and with them goes a provider of the user's. So that it reaches the fake model, a
+    // script of its name stands before it on the path, which adds one.
+    let bin = machine.home().join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let real = machine.command("codex").get_program().display().to_string();
+    let provider: String = [
+        ("name", "\"fake\"".to_owned()),
+        ("base_url", format!("\"{}/v1\"", machine.model.url())),
+        ("wire_api", "\"responses\"".to_owned()),
+        ("supports_websockets", "false".to_owned()),
+    ]
+    .map(|(key, value)| format!(" -c 'model_providers.fake.{key}={value}'"))
+    .concat();
+    let script = format!(
+        "#!/bin/sh\ncase $1 in exec) exec {real} \"$@\" -c 'model_provider=\"fake\"'{provider} ;; esac\nexec {real} \"$@\"\n"
+    );
+    std::fs::write(bin.join("codex"), script).unwrap();
+    std::fs::set_permissions(bin.join("codex"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let asks = |args: &[&str]| {
+        let mut command = heirloom(&machine, args);
+        let path =
+            command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, path)| path.map(ToOwned::to_owned));
+        command.env("PATH", format!("{}:{}", bin.display(), path.unwrap_or_default().display()));
+        command
+    };
+    let left = traces(&machine, &mut codex, "codex", &["models_cache", "log/", ".tmp", "tmp/", "version.json"], &asks);
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+#[ignore = "needs the real programs (scripts/real-programs)"]
+fn openclaw_asked_as_a_model_leaves_no_trace() {
+    let machine = Machine::new();
+    let mut openclaw = OpenClaw::on(&machine);
+    // It opens its state database, which changes the journal beside it.
+    let always = ["cache", "logs/", "state/openclaw.sqlite-shm", "state/openclaw.sqlite-wal"];
+    let left = traces(&machine, &mut openclaw, "openclaw", &always, &|args| heirloom(&machine, args));
+    assert!(left.is_empty(), "{left:?}");
 }

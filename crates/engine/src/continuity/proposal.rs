@@ -152,6 +152,12 @@ pub fn plan_with(lock: &TreeLock, new: &NewProposal, more: &Map<String, Value>, 
 /// The key of a proposal's evidence: what was said or shown, each with its turn: `t12: cargo nextest run`.
 pub const EVIDENCE: &str = "evidence";
 
+/// The key of the language model that found it, where nothing else did.
+pub const MODEL: &str = "model";
+
+/// The key of memories it says do not hold any more: their ids. A yes supersedes them.
+pub const REPLACES: &str = "replaces";
+
 const TITLE_FROM: &str = "title_from";
 const ENTRY: &str = "entry";
 

@@ -138,6 +138,18 @@ pub struct Finished {
     pub output_lost: Option<Error>,
 }
 
+/// A run that another program started and that has ended.
+#[derive(Clone, Debug)]
+pub struct ToldRun {
+    pub job: String,
+    /// The command line, as a person would read it.
+    pub command: String,
+    /// `None`: now.
+    pub started_at: Option<Millis>,
+    pub outcome: Outcome,
+    pub output: Output,
+}
+
 /// Records that a command is about to start.
 pub fn begin(at: &AssistantHome, name: &JobName, command: &str, started_at: Millis) -> Result<Begun> {
     notice_cut_off(at)?;
@@ -175,6 +187,39 @@ pub fn finish(at: &AssistantHome, begun: Begun, outcome: &Outcome, output: Optio
     // The lock file is not needed any more; the row has an end, so the lock is not checked again.
     let _gone = at.home().remove(&lock_path(begun.run_no)?);
     Ok(Finished { run, output_lost })
+}
+
+/// Records a run that somebody else started and that has ended. One that began at the same moment with the same command
+/// is the same run: who did not hear our answer may tell it again.
+pub fn told(
+    at: &AssistantHome,
+    name: &JobName,
+    command: &str,
+    started_at: Millis,
+    outcome: &Outcome,
+    output: Option<&Output>,
+) -> Result<Finished> {
+    let now = at.ledger.now();
+    if started_at > now {
+        return Err(Error::usage("a run that has ended did not begin in the future")
+            .hint("started_at is in milliseconds since 1970"));
+    }
+    let stored: String = redact(command).chars().take(LONGEST_COMMAND).collect();
+    let known = at.read(|tx| {
+        let mut statement = tx.prepare_cached(
+            "SELECT run_no FROM scheduled_runs
+             WHERE agent_no = ?1 AND name = ?2 AND started_at = ?3 AND command = ?4 AND ended_at IS NOT NULL",
+        )?;
+        let no = statement
+            .query_row(params![at.agent_no, name.as_str(), started_at, stored], |r| r.get::<_, JobRunNo>(0))
+            .optional()?;
+        no.map_or(Ok(None), |no| of_no(tx, at.agent_no, no))
+    })?;
+    if let Some(run) = known {
+        return Ok(Finished { run, output_lost: None });
+    }
+    let begun = begin(at, name, command, started_at)?;
+    finish(at, begun, outcome, output)
 }
 
 fn finish_with(at: &AssistantHome, begun: &Begun, outcome: &Outcome, output: &Output) -> Result<()> {

@@ -187,6 +187,7 @@ pub(super) fn close(lock: &TreeLock, settled: &[Settled], session: &str, node: N
             session: Some(session.to_owned()),
             turns: turns.clone(),
             node: Some(node.to_string()),
+            ..Provenance::default()
         };
         act = open_loop::plan_to_resolve(lock, entry, Some(&how), Some(&by), act)?.0;
     }

@@ -73,6 +73,7 @@ pub(super) fn flush(
         session: Some(facts.key.clone()),
         turns: turns.to_vec(),
         node: Some(id.to_string()),
+        ..Provenance::default()
     };
     let open = at.read(|tx| closing::open_loops(tx, at.agent_no))?;
     let mut settled = at.read(|tx| closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done))?;

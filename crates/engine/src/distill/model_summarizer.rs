@@ -16,7 +16,7 @@ use crate::event::{Role, TurnKind};
 use crate::lineage::Kind;
 use crate::lineage::distillate::Distillate;
 use crate::model::{Ask, Model, Purpose};
-use crate::redact::redact;
+use crate::quoting::Quoted;
 use crate::scope::TurnId;
 use crate::tokens::{cut, tokens};
 
@@ -45,7 +45,7 @@ impl<'m> ModelSummarizer<'m> {
 
     /// The question for a request, as it would be put.
     pub fn question(request: &SummaryRequest) -> String {
-        Given::of(request).text
+        Given::of(request).quoted.question
     }
 }
 
@@ -69,7 +69,8 @@ impl Summarizer for ModelSummarizer<'_> {
         let given = Given::of(request);
         let purpose = if request.kind == Kind::Compaction { Purpose::Compaction } else { Purpose::Summary };
         let schema: Value = serde_json::from_str(schema::SCHEMA).map_err(|e| SummarizerError::Form(e.to_string()))?;
-        let ask = Ask { purpose, system: PROMPT, input: &given.text, schema: &schema, max_output: MOST_ANSWERED };
+        let ask =
+            Ask { purpose, system: PROMPT, input: &given.quoted.question, schema: &schema, max_output: MOST_ANSWERED };
         let answer = self.model.answer(&ask).map_err(SummarizerError::Failed)?;
         if answer.text.len() > schema::LARGEST_ANSWER {
             return Err(SummarizerError::TooLarge(answer.text.len()));
@@ -81,7 +82,7 @@ impl Summarizer for ModelSummarizer<'_> {
             return Err(SummarizerError::Form("none of its items is about what it was given".into()));
         }
         // The summary names no turns: what it says must stand anywhere in what was given.
-        if !given.has_all(value["summary"].as_str().unwrap_or_default()) {
+        if !given.quoted.has_exact(value["summary"].as_str().unwrap_or_default()) {
             return Err(SummarizerError::Form("its summary says what it was not given".into()));
         }
         schema::parse(value.to_string().as_bytes(), request)
@@ -90,22 +91,20 @@ impl Summarizer for ModelSummarizer<'_> {
 
 /// What a model is given.
 struct Given {
-    text: String,
+    quoted: Quoted,
     /// The turns it may name.
     turns: BTreeSet<TurnId>,
-    /// All of it in lower case, to look things up in.
-    words: String,
 }
 
 impl Given {
     fn of(request: &SummaryRequest) -> Given {
-        let (mut text, mut turns) = (String::new(), BTreeSet::new());
+        let mut turns = BTreeSet::new();
         let what = match request.kind {
             Kind::Compaction => "a conversation whose context is cut here; the one who goes on sees your notes only",
             Kind::Condensed => "several summaries of one piece of work, oldest first",
             _ => "a conversation that is over for now",
         };
-        let _ = writeln!(text, "This is {what}. The summary may have at most {} tokens.", request.room());
+        let head = format!("This is {what}. The summary may have at most {} tokens.", request.room());
         let mut quoted = String::new();
         if let Some(noted) = request.before {
             let _ = writeln!(quoted, "Noted without a model:");
@@ -127,13 +126,8 @@ impl Given {
                 quoted = cut(&quoted, MOST_GIVEN);
             }
         }
-        let quoted = redact(&quoted).into_owned();
-        // A text cannot have the digest of itself in it.
-        let fence = format!("=== quoted {} ===", &blake3::hash(quoted.as_bytes()).to_hex()[..16]);
-        let _ = write!(text, "{fence}\n{}\n{fence}", quoted.trim_end());
         turns.retain(|turn| request.allowed.contains(turn));
-        let words = quoted.to_lowercase();
-        Given { text, turns, words }
+        Given { quoted: Quoted::new(&head, &quoted), turns }
     }
 
     /// Takes items out of an answer that name no given turn or say what was not given, and ids of turns that were not
@@ -166,24 +160,7 @@ impl Given {
         let Some(turns) = item.get_mut("turns").and_then(Value::as_array_mut) else { return false };
         turns.retain(|t| t.as_str().and_then(TurnId::parse).is_some_and(|t| self.turns.contains(&t)));
         let named = !turns.is_empty();
-        named && item["text"].as_str().or(item["path"].as_str()).is_some_and(|text| self.has_all(text))
-    }
-
-    /// Whether every number, path and name in a text was given. Prose is not compared: it is in a model's own words.
-    fn has_all(&self, text: &str) -> bool {
-        let ends = |c: char| {
-            matches!(
-                c,
-                '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '“' | '”' | '„' | '…'
-            )
-        };
-        let exact = |word: &str| {
-            word.chars().any(|c| c.is_ascii_digit() || matches!(c, '/' | '_' | '\\' | '@' | '='))
-                || word.contains("::")
-                || word.trim_matches('.').contains('.')
-        };
-        let mut words = text.split_whitespace().map(|word| word.trim_matches(ends)).filter(|word| exact(word));
-        words.all(|word| self.words.contains(&word.to_lowercase()))
+        named && item["text"].as_str().or(item["path"].as_str()).is_some_and(|text| self.quoted.has_exact(text))
     }
 }
 

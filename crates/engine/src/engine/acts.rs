@@ -4,19 +4,21 @@ use super::Engine;
 use crate::continuity::artifact::{self, NewArtifact};
 use crate::continuity::open_loop::{self, NewLoop};
 use crate::continuity::proposal::NewProposal;
-use crate::continuity::{Item, scheduled};
+use crate::continuity::scheduled::{JobName, ToldRun};
+use crate::continuity::{Item, channel, scheduled};
 use crate::error::{Error, Result};
 use crate::memory::{Class, NewLeaf, Scope, change, find, leaf};
 use crate::pages::PageKey;
 use crate::render::outside::{self, Acquired, Change, Committed};
 use crate::render::shared;
+use crate::report::channel::AnsweredReport;
 use crate::report::evolve::{CandidatesReport, EvolveReport, EvolveUndone, SkillReport, SkillsReport};
 use crate::report::heads::{
     HeadAcquired, HeadCommit, HeadCommitted, HeadDiff, HeadExplained, HeadGranted, HeadHeld, HeadLog, HeadRefused,
     HeadReleased, HeadRestored, HeadShown, HeadsReport,
 };
 use crate::report::memories::{ChangedMemories, RememberedReport};
-use crate::report::scheduled::AcknowledgedReport;
+use crate::report::scheduled::{AcknowledgedReport, RunReport};
 use crate::report::threads::{SessionSwitched, ThreadChanged, ThreadReport, ThreadsChanged};
 use crate::review;
 use crate::scope::ThreadNo;
@@ -66,6 +68,36 @@ impl Engine {
     pub fn acknowledge(&self, job: &str) -> Result<AcknowledgedReport> {
         let acknowledged = self.act_unlocked(|at| scheduled::acknowledge(at, job))?;
         Ok(AcknowledgedReport { job: job.to_owned(), acknowledged })
+    }
+
+    /// Records a run of a scheduled job that another program started and that has ended. Output that could not be kept
+    /// is an error; how the run ended is recorded nevertheless.
+    pub fn tell_run(&self, run: &ToldRun) -> Result<RunReport> {
+        let name = JobName::parse(&run.job)?;
+        let started = run.started_at.unwrap_or_else(|| self.now());
+        let output = (!run.output.is_empty()).then_some(&run.output);
+        let told = self.act_unlocked(|at| scheduled::told(at, &name, &run.command, started, &run.outcome, output))?;
+        match told.output_lost {
+            None => Ok(RunReport::from(told.run)),
+            Some(e) => Err(e),
+        }
+    }
+
+    /// Notes that somebody asks to be let in on a channel.
+    pub fn ask_in(
+        &self,
+        channel: &str,
+        peer: &str,
+        name: Option<&str>,
+        detail: Option<&str>,
+    ) -> Result<AnsweredReport> {
+        let asked = self.act_unlocked(|at| channel::ask(at, channel, peer, name, detail))?;
+        Ok(AnsweredReport::of(vec![asked]))
+    }
+
+    /// Lets those in who asked, or does not: all of them or none.
+    pub fn answer_asked(&self, ids: &[String], yes: bool) -> Result<AnsweredReport> {
+        Ok(AnsweredReport::of(self.act_unlocked(|at| channel::decide(at, ids, yes))?))
     }
 
     /// The class and the scope of a memory as they were named: in a project it is a fact of that project, elsewhere a

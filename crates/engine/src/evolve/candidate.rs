@@ -47,6 +47,10 @@ pub struct Candidate {
     /// Newest first, at most [`EVIDENCE`].
     pub evidence: Vec<Evidence>,
     pub at: Option<Millis>,
+    /// The model, where none of it was found without one.
+    pub model: Option<String>,
+    /// Memories a model says do not hold any more because of it.
+    pub contradicts: Vec<String>,
 }
 
 /// The most pieces of evidence kept with a candidate.
@@ -142,6 +146,8 @@ fn commands_of(findings: &[Stored]) -> Vec<Candidate> {
             sessions,
             evidence,
             at,
+            model: None,
+            contradicts: Vec::new(),
         });
     }
     out
@@ -180,13 +186,35 @@ fn facts_of(findings: &[Stored]) -> Vec<Candidate> {
             subject: format!("fact: {subject}"),
             key: format!("fact: {subject} = {value}"),
             text,
-            confidence: if sessions > 1 { SAID_TWICE } else { SAID_ONCE },
+            confidence: sure(if sessions > 1 { SAID_TWICE } else { SAID_ONCE }, of),
             sessions,
             evidence,
             at,
+            model: made_by(of),
+            contradicts: contradicted(of),
         });
     }
     out
+}
+
+/// The model of findings none of which was made without one.
+fn made_by(of: &[&Stored]) -> Option<String> {
+    let mut all = of.iter().map(|s| s.finding.by.as_ref().map(|by| by.model.clone()));
+    if of.iter().any(|s| s.finding.by.is_none()) { None } else { all.next().flatten() }
+}
+
+/// A confidence, as far as a model that found it alone is as sure.
+fn sure(confidence: f64, of: &[&Stored]) -> f64 {
+    let surest = of.iter().map(|s| s.finding.by.as_ref().map_or(1.0, |by| by.confidence)).fold(0.0, f64::max);
+    confidence.min(surest)
+}
+
+fn contradicted(of: &[&Stored]) -> Vec<String> {
+    let mut ids: Vec<String> =
+        of.iter().filter_map(|s| s.finding.by.as_ref().and_then(|by| by.contradicts.clone())).collect();
+    ids.sort();
+    ids.dedup();
+    ids
 }
 
 /// Whether a retraction is about a statement: the same subject, and the same value where it names one.
@@ -231,10 +259,12 @@ fn procedures_of(findings: &[Stored]) -> Vec<Candidate> {
             subject: format!("procedure: {subject}"),
             key: format!("procedure: {subject} = {}", lower(&text)),
             text,
-            confidence: SAID_ONCE,
+            confidence: sure(SAID_ONCE, &of),
             sessions,
             evidence,
             at,
+            model: made_by(&of),
+            contradicts: contradicted(&of),
         });
     }
     out
@@ -268,6 +298,8 @@ fn blockers_of(findings: &[Stored]) -> Vec<Candidate> {
                 sessions,
                 evidence,
                 at,
+                model: None,
+                contradicts: Vec::new(),
             });
         }
     }
@@ -290,6 +322,11 @@ impl Gist {
         let no = words!("no not never nicht kein keine nie don't doesn't isn't aren't longer anymore");
         let denies = words.iter().any(|w| no.has(w));
         Gist { bag: Bag::of(text), hard: words.iter().filter(is_hard).cloned().collect(), denies }
+    }
+
+    /// Whether it holds a "no".
+    pub fn denies(&self) -> bool {
+        self.denies
     }
 
     /// Whether both say the same. Two statements that differ in a number, a path or a "no" do not.
@@ -315,6 +352,7 @@ mod tests {
                 times: 1,
                 turns: vec![TurnId(session * 10)],
                 at: Some(session),
+                by: None,
             },
         }
     }

@@ -1,5 +1,6 @@
 //! What sessions teach about the projects they work in: the commands that work, facts, ways of doing something, what is not
-//! allowed (R9.4, R9.5, R11.3). Storey 3. Deterministic; no model is needed.
+//! allowed (R9.4, R9.5, R11.3). Storey 3. Deterministic; no model is needed. Where one was chosen, it reads the same
+//! sessions afterwards ([`model_pass`]), and what it finds is checked word by word ([`extraction`]).
 //!
 //! Each session is read once when it is over or quiet ([`reader`], with [`commands`] and [`sentences`]); what it shows is
 //! kept ([`store`]). The findings of a project come to candidates ([`candidate`]), the best of which become proposals
@@ -10,6 +11,8 @@
 
 pub mod candidate;
 pub mod commands;
+pub mod extraction;
+pub mod model_pass;
 pub mod reader;
 pub mod sentences;
 pub mod store;
@@ -171,7 +174,7 @@ pub fn preview(lock: &TreeLock) -> Result<Evolved> {
         let shown = shown(at, &due)?;
         let Some(workspace) = at.read(|tx| store::workspace_of(tx, due.session_no))? else { continue };
         let all = findings.entry(workspace).or_default();
-        all.retain(|s| s.session_no != due.session_no);
+        all.retain(|s| s.session_no != due.session_no || s.finding.by.is_some());
         out.sessions += 1;
         for finding in shown.findings.into_iter().filter(|f| f.times > 0) {
             out.findings += 1;

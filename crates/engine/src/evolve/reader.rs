@@ -60,6 +60,18 @@ pub struct Finding {
     /// The first and the last turn that show it.
     pub turns: Vec<TurnId>,
     pub at: Option<Millis>,
+    /// The model that found it; `None`: it was found without one.
+    pub by: Option<By>,
+}
+
+/// What a model adds to a finding of its own.
+#[derive(Clone, PartialEq, Debug)]
+pub struct By {
+    pub model: String,
+    /// Between 0 and 1.
+    pub confidence: f64,
+    /// The memory that does not hold any more because of it.
+    pub contradicts: Option<String>,
 }
 
 /// What a session shows.
@@ -159,7 +171,17 @@ impl Reader {
             }
             let at = self.found(
                 turn,
-                Finding { kind, subject, value, sentence, changed, times: 1, turns: vec![turn.id], at: turn.at },
+                Finding {
+                    kind,
+                    subject,
+                    value,
+                    sentence,
+                    changed,
+                    times: 1,
+                    turns: vec![turn.id],
+                    at: turn.at,
+                    by: None,
+                },
             );
             if let Some(at) = at.filter(|_| matches!(kind, Kind::Fact | Kind::Procedure)) {
                 self.fresh.push((at, messages));
@@ -216,6 +238,7 @@ impl Reader {
                         times: 1,
                         turns: vec![result.id],
                         at: result.at,
+                        by: None,
                     },
                 );
             }
@@ -235,6 +258,7 @@ impl Reader {
                 times: 1,
                 turns: vec![call.turn, result.id],
                 at: result.at,
+                by: None,
             },
         );
     }

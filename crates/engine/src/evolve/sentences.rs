@@ -122,6 +122,30 @@ fn quotes_speech(text: &str) -> bool {
     text.contains(['"', '“', '”', '„', '«', '»', '>']) || text.contains(" '") && text.contains("' ")
 }
 
+/// Whether a sentence doubts, reports, asks, mocks or points at something else: whatever it says is no statement of whoever
+/// says it.
+pub fn is_no_statement(text: &str) -> bool {
+    let text = text.trim();
+    let low = lower(text);
+    if text.ends_with(['?', '？', '…']) || low.ends_with("/s") || quotes_speech(text) || has_signs_of_play(text) {
+        return true;
+    }
+    let said: Vec<Word> = unquoted(&split(text, Marks::Kept)).into_iter().filter(|w| w.word).collect();
+    [listed!("hedges"), listed!("reported"), listed!("irony")].iter().any(|list| list.stand(&said))
+        || listed!("pointing").stand(&said[..said.len().min(1)])
+}
+
+/// Whether a sentence links a subject with something, and says of nothing that it is so only now: a request does not.
+pub fn links_for_good(text: &str) -> bool {
+    let said: Vec<Word> = unquoted(&split(text, Marks::Kept)).into_iter().filter(|w| w.word).collect();
+    let links = listed!("links").stand(&said) || listed!("we").begin(&said).next().is_some();
+    links && !listed!("passing").stand(&said)
+}
+
+fn has_signs_of_play(text: &str) -> bool {
+    text.contains(['🙄', '😂', '🤣', '😅', '😉', '😜']) || text.contains("!!") || text.contains("...")
+}
+
 /// What one sentence says.
 fn sentence(text: &str) -> Option<Told> {
     let text = text.trim();
@@ -135,11 +159,7 @@ fn sentence(text: &str) -> Option<Told> {
     if text.len() > LONGEST || text.ends_with(['?', '？', ':', '…']) || low.contains("/s") && low.ends_with("/s") {
         return None;
     }
-    if quotes_speech(text)
-        || text.contains(['🙄', '😂', '🤣', '😅', '😉', '😜'])
-        || text.contains("!!")
-        || text.contains("...")
-    {
+    if quotes_speech(text) || has_signs_of_play(text) {
         return None;
     }
     let bare: Vec<Word> = unquoted(after_leads(&all));

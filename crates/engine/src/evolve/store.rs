@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use rusqlite::{OptionalExtension, params};
 
 use super::candidate::{Candidate, Evidence, Stored};
-use super::reader::{Finding, Kind, READER};
+use super::reader::{By, Finding, Kind, READER};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
@@ -83,17 +83,49 @@ pub fn agents_due(tx: &Read, now: Millis) -> Result<Vec<AgentNo>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Stores what a session shows, in place of what it showed before.
+/// Stores what a session shows, in place of what it showed before. What a model found in it stays until a model reads it
+/// again.
 pub fn put_findings(tx: &mut Write, agent_no: AgentNo, due: &Due, findings: &[Finding]) -> Result<()> {
-    tx.prepare_cached("DELETE FROM findings WHERE session_no = ?1")?.execute([due.session_no])?;
+    tx.prepare_cached("DELETE FROM findings WHERE session_no = ?1 AND model IS NULL")?.execute([due.session_no])?;
+    insert(tx, agent_no, due.session_no, findings)?;
+    tx.prepare_cached(
+        "INSERT INTO evolve_sessions (session_no, agent_no, through, reader) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (session_no) DO UPDATE SET through = excluded.through, reader = excluded.reader",
+    )?
+    .execute(params![due.session_no, agent_no, due.through, READER])?;
+    Ok(())
+}
+
+/// Stores what a model found in a session, in place of what one found from this turn on before.
+pub fn put_model_findings(
+    tx: &Write,
+    agent_no: AgentNo,
+    session_no: SessionNo,
+    from: TurnId,
+    findings: &[Finding],
+) -> Result<()> {
+    let mut statement =
+        tx.prepare_cached("SELECT finding_no, turns FROM findings WHERE session_no = ?1 AND model IS NOT NULL")?;
+    let rows = statement.query_map([session_no], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?)))?;
+    let mut delete = tx.prepare_cached("DELETE FROM findings WHERE finding_no = ?1")?;
+    for row in rows.collect::<rusqlite::Result<Vec<_>>>()? {
+        if turns_of(&row.1).iter().max().is_none_or(|turn| *turn >= from) {
+            delete.execute([row.0])?;
+        }
+    }
+    insert(tx, agent_no, session_no, findings)
+}
+
+fn insert(tx: &Write, agent_no: AgentNo, session_no: SessionNo, findings: &[Finding]) -> Result<()> {
     let mut insert = tx.prepare_cached(
-        "INSERT INTO findings (agent_no, session_no, kind, subject, value, sentence, changed, times, turns, at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO findings (agent_no, session_no, kind, subject, value, sentence, changed, times, turns, at, model,
+                               confidence, contradicts)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?;
     for f in findings.iter().filter(|f| f.times > 0) {
         insert.execute(params![
             agent_no,
-            due.session_no,
+            session_no,
             f.kind.name(),
             f.subject,
             f.value,
@@ -101,15 +133,12 @@ pub fn put_findings(tx: &mut Write, agent_no: AgentNo, due: &Due, findings: &[Fi
             f.changed,
             f.times,
             ids(&f.turns),
-            f.at
+            f.at,
+            f.by.as_ref().map(|by| by.model.as_str()),
+            f.by.as_ref().map(|by| by.confidence),
+            f.by.as_ref().and_then(|by| by.contradicts.as_deref()),
         ])?;
     }
-    drop(insert);
-    tx.prepare_cached(
-        "INSERT INTO evolve_sessions (session_no, agent_no, through, reader) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (session_no) DO UPDATE SET through = excluded.through, reader = excluded.reader",
-    )?
-    .execute(params![due.session_no, agent_no, due.through, READER])?;
     Ok(())
 }
 
@@ -126,7 +155,7 @@ fn turns_of(ids: &str) -> Vec<TurnId> {
 pub fn findings(tx: &Read, agent_no: AgentNo) -> Result<BTreeMap<String, Vec<Stored>>> {
     let mut statement = tx.prepare_cached(
         "SELECT w.workspace_id, f.session_no, s.session_key, f.kind, f.subject, f.value, f.sentence, f.changed, f.times, f.turns,
-                f.at
+                f.at, f.model, f.confidence, f.contradicts
          FROM findings f JOIN sessions s USING (session_no) JOIN workspaces v ON v.workspace_no = s.workspace_no
          JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
          WHERE f.agent_no = ?1 ORDER BY f.finding_no",
@@ -144,6 +173,12 @@ pub fn findings(tx: &Read, agent_no: AgentNo) -> Result<BTreeMap<String, Vec<Sto
             times: r.get(8)?,
             turns: turns_of(&r.get::<_, String>(9)?),
             at: r.get(10)?,
+            by: match r.get::<_, Option<String>>(11)? {
+                None => None,
+                Some(model) => {
+                    Some(By { model, confidence: r.get::<_, Option<f64>>(12)?.unwrap_or(0.0), contradicts: r.get(13)? })
+                }
+            },
         };
         let stored = Stored { session_no: r.get(1)?, session: r.get(2)?, finding };
         out.entry(r.get(0)?).or_default().push(stored);
@@ -155,7 +190,7 @@ pub fn findings(tx: &Read, agent_no: AgentNo) -> Result<BTreeMap<String, Vec<Sto
 pub fn rows(tx: &Read, agent_no: AgentNo) -> Result<Vec<Row>> {
     let mut statement = tx.prepare_cached(
         "SELECT candidate_no, workspace_id, key, class, subject, text, confidence, sessions, evidence, state, item, run_no,
-                changed_at, (SELECT at FROM evolve_runs r WHERE r.run_no = c.run_no), observed_at
+                changed_at, (SELECT at FROM evolve_runs r WHERE r.run_no = c.run_no), observed_at, model, contradicts
          FROM candidates c WHERE agent_no = ?1 ORDER BY confidence DESC, sessions DESC, observed_at DESC, key",
     )?;
     let mut rows = statement.query([agent_no])?;
@@ -177,6 +212,8 @@ pub fn rows(tx: &Read, agent_no: AgentNo) -> Result<Vec<Row>> {
                 sessions: r.get::<_, i64>(7)? as usize,
                 evidence: evidence.collect(),
                 at: r.get(14)?,
+                model: r.get(15)?,
+                contradicts: serde_json::from_str(&r.get::<_, String>(16)?).unwrap_or_default(),
             },
             state: State::named(&r.get::<_, String>(9)?).unwrap_or_default(),
             item: r.get(10)?,
@@ -192,13 +229,13 @@ pub fn rows(tx: &Read, agent_no: AgentNo) -> Result<Vec<Row>> {
 pub fn put_candidates(tx: &Write, agent_no: AgentNo, now: &BTreeMap<String, Vec<Candidate>>) -> Result<()> {
     let mut put = tx.prepare_cached(
         "INSERT INTO candidates (agent_no, workspace_id, key, class, subject, text, confidence, sessions, evidence, turns,
-                                 observed_at, state, created_at, changed_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?12, 'waiting', ?11, ?11)
+                                 observed_at, state, created_at, changed_at, model, contradicts)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?12, 'waiting', ?11, ?11, ?13, ?14)
          ON CONFLICT (agent_no, workspace_id, key) DO UPDATE SET text = excluded.text, confidence = excluded.confidence,
            sessions = excluded.sessions, evidence = excluded.evidence, turns = excluded.turns,
-           observed_at = excluded.observed_at
-         WHERE state = 'waiting' AND (text, confidence, sessions, evidence)
-           != (excluded.text, excluded.confidence, excluded.sessions, excluded.evidence)",
+           observed_at = excluded.observed_at, model = excluded.model, contradicts = excluded.contradicts
+         WHERE state = 'waiting' AND (text, confidence, sessions, evidence, contradicts)
+           != (excluded.text, excluded.confidence, excluded.sessions, excluded.evidence, excluded.contradicts)",
     )?;
     for (workspace, candidates) in now {
         for c in candidates {
@@ -217,7 +254,9 @@ pub fn put_candidates(tx: &Write, agent_no: AgentNo, now: &BTreeMap<String, Vec<
                 serde_json::to_string(&evidence).unwrap_or_default(),
                 ids(&turns),
                 tx.now(),
-                c.at
+                c.at,
+                c.model,
+                serde_json::to_string(&c.contradicts).unwrap_or_default(),
             ])?;
         }
     }

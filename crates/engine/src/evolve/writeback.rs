@@ -151,6 +151,7 @@ fn provenance(c: &Candidate) -> Provenance {
         session: c.evidence.first().map(|e| e.session.clone()),
         turns: c.evidence.iter().map(|e| e.turn).collect(),
         node: None,
+        model: c.model.clone(),
     }
 }
 
@@ -245,6 +246,9 @@ fn turn_of(lock: &TreeLock, memories: &CurrentMemories, known: &Known, scope: &S
     let mut against: Vec<String> = Vec::new();
     for (entry, _) in memories.contradicted(scope, "", &c.text) {
         against.extend(entry.item);
+    }
+    for (entry, _) in memories.named(scope, &c.contradicts) {
+        against.extend(entry.item.filter(|id| !against.contains(id)));
     }
     if let Some(subject) = subject_of(c) {
         for (entry, _) in memories.about(c.class, scope, &subject, &c.text) {
@@ -343,6 +347,12 @@ pub fn write(lock: &TreeLock) -> Result<Chosen> {
         let mut more = Map::new();
         more.extend(subject_of(c).map(|subject| ("subject".to_owned(), Value::from(subject))));
         more.insert(proposal::EVIDENCE.to_owned(), json!(c.evidence.iter().map(shown_evidence).collect::<Vec<_>>()));
+        if let Some(model) = &c.model {
+            more.insert(proposal::MODEL.to_owned(), json!(model));
+        }
+        if !c.contradicts.is_empty() {
+            more.insert(proposal::REPLACES.to_owned(), json!(c.contradicts));
+        }
         let mut planned = None;
         writing.also(|act| match proposal::plan_with(lock, &new, &more, act.clone()) {
             Ok((act, item)) => {
@@ -480,6 +490,8 @@ pub fn retractions(findings: &[super::candidate::Stored], rows: &[Row], workspac
             sessions: 1,
             evidence: vec![Evidence { session: found.session.clone(), turn, text: found.finding.sentence.clone() }],
             at: found.finding.at,
+            model: found.finding.by.as_ref().map(|by| by.model.clone()),
+            contradicts: Vec::new(),
         });
     }
     out

@@ -88,6 +88,15 @@ const TABLES: &[Table] = &[
         shared: false,
     },
     Table {
+        name: "matters",
+        key: &["matter_no"],
+        columns: &["text", "turn"],
+        squeezed: false,
+        then: Then::Delete,
+        by_words: false,
+        shared: false,
+    },
+    Table {
         name: "skill_steps",
         key: &["session_no"],
         columns: &["steps"],
@@ -176,6 +185,16 @@ const TABLES: &[Table] = &[
         squeezed: false,
         then: Then::Set("plan = NULL, last_error = NULL, state = 'done'"),
         by_words: false,
+        shared: false,
+    },
+    Table {
+        // What was asked with stands here alone. The contexts of every other forget go without being searched.
+        name: "contexts",
+        key: &["context_no"],
+        columns: &["content"],
+        squeezed: false,
+        then: Then::Set("content = zeroblob(0), key = zeroblob(0), digest = zeroblob(0), fingerprint = zeroblob(0)"),
+        by_words: true,
         shared: false,
     },
     Table {

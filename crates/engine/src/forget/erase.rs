@@ -57,6 +57,7 @@ impl Erasure<'_> {
         for key in [EVER.to_owned(), format!("{PENDING}{}", self.agent_no)] {
             tx.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", params![key, now.to_string()])?;
         }
+        tx.seal_anew();
         tx.note("turns", self.found.turns.len());
         tx.note("forgotten", self.found.records.len());
         tx.note("nodes", made.len());

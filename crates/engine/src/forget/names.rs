@@ -16,7 +16,8 @@ use crate::ledger::{Read, Write, audit};
 use crate::scope::AgentNo;
 
 /// Tables without names: addresses of the ledger itself, or searched before.
-const NOT_SEARCHED: &[&str] = &["meta", "agents", "blocks", "records", "forgotten_names", "audit", "hook_calls"];
+const NOT_SEARCHED: &[&str] =
+    &["meta", "agents", "blocks", "records", "forgotten_names", "audit", "hook_calls", "seals"];
 
 /// The words of names that are forgotten.
 #[derive(Clone, Default, Debug)]

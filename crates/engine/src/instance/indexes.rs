@@ -74,9 +74,10 @@ impl Instance {
     pub fn index(&self) -> Result<Lent<'_>> {
         self.settings.embeddings.check()?;
         let path = self.index_path()?;
-        while let Some(index) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+        while let Some(mut index) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop() {
             // Another process may have put a new one in its place.
             if index.is_still_at(&path) {
+                index.keep_mapped()?;
                 return Ok(Lent { instance: self, index: Some(index), rebuilt: Rebuilt::No });
             }
         }
@@ -93,11 +94,16 @@ impl Instance {
         self.lent(index, rebuilt)
     }
 
+    /// An index with the model its vectors are compared with.
+    pub(super) fn with_model(&self, index: Index) -> Result<Index> {
+        match self.model_for(&index)? {
+            Some(model) => index.with_embedder(model),
+            None => Ok(index),
+        }
+    }
+
     fn lent(&self, index: Index, rebuilt: Rebuilt) -> Result<Lent<'_>> {
-        let index = match self.model_for(&index)? {
-            Some(model) => index.with_embedder(model)?,
-            None => index,
-        };
+        let index = self.with_model(index)?;
         Ok(Lent { instance: self, index: Some(index), rebuilt })
     }
 

@@ -76,13 +76,14 @@ impl Instance {
         let at = self.judged_home(agent, actor)?;
         let (weights, _) = self.judged_by()?;
         let learned = learned::learned(&at)?;
-        let counts = at.read(|tx| judge::counts(tx, at.agent_no, weights.keep))?;
+        let counts = at.read(|tx| judge::counts(tx, at.agent_no, weights))?;
         let of = |category: Category| {
             let (votes, importance) = (learned.votes[category as usize], weights.of(category));
             let (chunks, kept) = counts.get(&Some(category)).copied().unwrap_or_default();
             CategoryReport {
                 category,
                 importance,
+                keep: weights.keep_of(Some(category)),
                 learned_importance: learned.shifted(category, importance),
                 offset: (votes.offset() * 100.0).round() / 100.0,
                 accepted: votes.accepted,
@@ -93,7 +94,12 @@ impl Instance {
             }
         };
         Ok(JudgeReport {
-            keep: weights.keep,
+            keep: weights.keep_plain,
+            by_model: at.read(|tx| judge::by_model(tx, at.agent_no))?,
+            model_due: match self.settings.model {
+                Some(_) => at.read(|tx| judge::model::waiting(tx, at.agent_no, at.ledger.now()))?,
+                None => 0,
+            },
             categories: Category::ALL.map(of).to_vec(),
             plain_chunks: counts.get(&None).map_or(0, |(chunks, _)| *chunks),
             chunk: turn.map(|turn| self.explain_chunk(&at, weights, turn)).transpose()?,
@@ -101,6 +107,7 @@ impl Instance {
     }
 
     fn explain_chunk(&self, at: &AssistantHome, weights: &Weights, turn: TurnId) -> Result<ChunkReport> {
+        let learned = learned::learned(at)?;
         at.read(|tx| {
             let said = read::turn(tx, &Opener::default(), at.agent_no, turn)?;
             let chunk = judge::of_turn(tx, at.agent_no, turn)?.ok_or_else(|| {
@@ -114,6 +121,14 @@ impl Instance {
                 category: chunk.category,
                 importance: chunk.importance,
                 plain: chunk.plain,
+                model: match self.settings.model {
+                    Some(_) => Some(judge::model::standing(tx, at.agent_no, &chunk, at.ledger.now())?),
+                    None => None,
+                },
+                category_importance: chunk.category.map(|c| weights.of(c)),
+                offset: chunk.category.map(|c| (learned.votes[c as usize].offset() * 100.0).round() / 100.0),
+                keep: weights.keep_of(chunk.category),
+                kept: chunk.importance >= weights.keep_of(chunk.category),
                 source: chunk.source,
                 words: judge::score::message(&said.text, weights).words,
             })

@@ -24,6 +24,7 @@ mod hooking;
 mod importing;
 mod indexes;
 mod judging;
+mod learning;
 mod listener;
 mod opening;
 mod pages;

@@ -90,7 +90,11 @@ impl Instance {
             };
             match decision {
                 Decision::Answer { items, answer } => {
-                    let said = if matches!(answer, Answer::Accept { .. }) { "accepted" } else { "rejected" };
+                    let said = if matches!(answer, Answer::Accept { .. } | Answer::Place { .. }) {
+                        "accepted"
+                    } else {
+                        "rejected"
+                    };
                     for (id, version) in items {
                         each(id, said, &|lock| inbox::decide(lock, id, version.as_deref(), answer));
                     }

@@ -9,13 +9,15 @@ use crate::distill::advance::Pass;
 use crate::distill::model_pass::{self, Told};
 use crate::distill::model_summarizer;
 use crate::error::{Error, Problem, Result};
+use crate::evolve::{extraction, model_pass as reading};
+use crate::judge::{self, model as judging};
 use crate::ledger::Audit;
 use crate::ledger::jobs::{self, JobKind};
 use crate::ledger::model_calls::Spent;
 use crate::lineage::model_summary::{self, Due};
 use crate::model::{Ask, Failure, Model as _, Purpose};
 use crate::render::Occasion;
-use crate::report::model::{LanguageModelReport, ModelPreview, ModelTrial};
+use crate::report::model::{Asked, LanguageModelReport, ModelPreview, ModelTrial};
 use crate::scope::AgentId;
 use crate::tokens::tokens;
 
@@ -87,12 +89,16 @@ impl Instance {
     /// Which language model there is, what it used today, and whether it is asked now. `None`: the settings name none.
     pub fn language_model_report(&self, agent: &AgentId, actor: &str) -> Result<Option<LanguageModelReport>> {
         let Some(model) = self.language_model(agent, actor) else { return Ok(None) };
-        let (summaries, due) = match self.agent_no(agent)? {
+        let now = self.ledger.now();
+        let (summaries, due, read, judged) = match self.agent_no(agent)? {
             Some(no) => self.ledger.read(|tx| {
                 let due = model_summary::due(tx, no, usize::MAX >> 1)?.len() as u64;
-                Ok((model_summary::all(tx, Some(no))?.len() as u64, due))
+                let summaries = model_summary::all(tx, Some(no))?.len() as u64;
+                let read = Asked { done: reading::readings(tx, no)?, due: reading::waiting(tx, no, now)? };
+                let judged = Asked { done: judge::by_model(tx, no)?, due: judging::waiting(tx, no, now)? };
+                Ok((summaries, due, read, judged))
             })?,
-            None => (0, 0),
+            None => (0, 0, Asked::default(), Asked::default()),
         };
         let budget = self.settings.model.as_ref().map(|m| m.budget).unwrap_or_default();
         Ok(Some(match model {
@@ -104,6 +110,8 @@ impl Instance {
                 pause: model.pause()?,
                 summaries,
                 due,
+                read,
+                judged,
             },
             Err(e) => LanguageModelReport {
                 model: None,
@@ -113,6 +121,8 @@ impl Instance {
                 pause: None,
                 summaries,
                 due,
+                read,
+                judged,
             },
         }))
     }
@@ -131,11 +141,22 @@ impl Instance {
             None => None,
         };
         let used: u64 = lately.iter().map(|d| model_summarizer::estimated(d.source_tokens)).sum();
+        let now = self.ledger.now();
+        let (readings, judgements) = self
+            .ledger
+            .read(|tx| Ok((reading::estimated(tx, agent_no, now)?, judging::estimated(tx, agent_no, now)?)))?;
+        let days = FORTNIGHT as f64;
+        let calls = (lately.len() as u64 + readings.0) as f64 / days + judgements.0 as f64 / judgements.2 as f64;
+        let used = (used + readings.1) as f64 / days + judgements.1 as f64 / judgements.2 as f64;
+        let (prompt, constant) = match prompt {
+            Some(prompt) => (Some(prompt), model_summarizer::constant_tokens()),
+            None => (reading::newest_question(&at)?, extraction::constant_tokens()),
+        };
         Ok(ModelPreview {
-            prompt_tokens: prompt.as_deref().map_or(0, |p| tokens(p) as u64) + model_summarizer::constant_tokens(),
+            prompt_tokens: prompt.as_deref().map_or(0, |p| tokens(p) as u64 + constant),
             prompt,
-            calls_a_day: (lately.len() as f64 * 10.0 / FORTNIGHT as f64).round() / 10.0,
-            tokens_a_day: used / FORTNIGHT as u64,
+            calls_a_day: (calls * 10.0).round() / 10.0,
+            tokens_a_day: used as u64,
             backlog: older.len() as u64,
         })
     }

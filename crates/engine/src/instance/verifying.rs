@@ -26,15 +26,15 @@ impl Instance {
             false => Index::open_as_it_is(&path, self.ledger.id(), BUSY),
         };
         Ok(match opened {
-            Ok(Some(index)) => (Some(index), None),
+            Ok(Some(index)) => (Some(self.with_model(index)?), None),
             Ok(None) => (None, lost("it cannot be read, or is of another ledger or version".into())),
             Err(e) => (None, lost(format!("it cannot be read: {e}"))),
         })
     }
 
     /// Recomputes every digest, chain and reference, with progress, and repairs nothing. What is set aside is counted for
-    /// one agent.
-    pub fn verify(&self, agent: &AgentId, actor: &str) -> Result<VerifyReport> {
+    /// one agent. `full`: the vectors of every turn are made again and compared, and not only of some.
+    pub fn verify(&self, agent: &AgentId, actor: &str, full: bool) -> Result<VerifyReport> {
         let started = Instant::now();
         self.listener.progress(Progress::Begin(Task::Verifying, verify::bytes_to_check(&self.ledger)?));
         let (index, lost) = self.index_to_verify()?;
@@ -43,6 +43,17 @@ impl Instance {
         });
         let mut report = report?;
         report.findings.extend(lost.map(|what| Finding { severity: Severity::Stale, subject: "index".into(), what }));
+        if let Some(index) = &index {
+            let unlike = match index.vectors_unlike_texts(&self.ledger, full) {
+                Ok(unlike) => unlike,
+                Err(e) => vec![e.to_string()],
+            };
+            report.findings.extend(unlike.into_iter().map(|what| Finding {
+                severity: Severity::Stale,
+                subject: "index".into(),
+                what: worded(&format!("{what}; ⟨reindex⟩ makes it anew")),
+            }));
+        }
         verify::said(&self.ledger, &self.programs, &mut report)?;
         self.listener.progress(Progress::End);
         if let Some(what) = self.ledger.read(|tx| anchor::broken(&self.home, tx))? {

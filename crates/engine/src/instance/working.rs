@@ -35,6 +35,12 @@ impl Instance {
                 break;
             }
         }
+        let learned = self.learn(actor)?;
+        if learned.found > 0 {
+            // What a model found waits as a job of its own.
+            let more = self.drain(&mut index, actor)?;
+            drained = worker::Drained { done: drained.done + more.done, failed: drained.failed + more.failed, ..more };
+        }
         if drained.done > 0 {
             // A run that was closed is shown as such.
             self.settle_conversations(agent, actor);
@@ -48,8 +54,8 @@ impl Instance {
         let (due, next) = self.ledger.read(|tx| marks::counts(tx, self.ledger.now(), None))?;
         let failed = distilled.problems.len() as u64;
         Ok(Worked {
-            done: drained.done + distilled.sessions - failed + summarised.made + u64::from(renewing),
-            renewing: renewing || summarised.more,
+            done: drained.done + distilled.sessions - failed + summarised.made + learned.made + u64::from(renewing),
+            renewing: renewing || summarised.more || learned.more,
             failed: drained.failed + failed,
             later: drained.later + due + u64::from(next.is_some()),
             problems: distilled.problems.into_iter().chain(summarised.problems).collect(),

@@ -1,6 +1,6 @@
 //! The judge: what a chunk of messages is about, and how important it is, from 1 to 10 (R11.2). Storey 3.
 //!
-//! [`score`] reads the words, which are data. A chunk is ten messages, or what is said until five minutes pass in silence;
+//! [`score`] reads the words, which are data; [`model`] asks a language model, where one was chosen. A chunk is ten messages, or what is said until five minutes pass in silence;
 //! the last one is judged when its session is over or quiet. Judging orders: what is embedded first, which candidates
 //! evolve looks at first, which of two equal answers comes first. Nothing is withheld or deleted by it.
 //!
@@ -8,6 +8,7 @@
 
 pub mod decay;
 pub mod learned;
+pub mod model;
 pub mod score;
 
 use std::collections::BTreeMap;
@@ -56,14 +57,14 @@ struct Said {
     text: String,
 }
 
-/// The messages of a session behind `after`, in the main line.
-fn messages(tx: &Read, opener: &Opener, session_no: SessionNo, after: TurnId) -> Result<Vec<Said>> {
+/// So many messages of a session behind `after`, in the main line.
+fn messages(tx: &Read, opener: &Opener, session_no: SessionNo, after: TurnId, most: usize) -> Result<Vec<Said>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT t.turn_no, t.role, t.at, t.block_no, t.text_offset, t.text_length FROM turns t JOIN lanes l USING (lane_no)
          WHERE t.session_no = ?1 AND t.turn_no > ?2 AND l.lane = '' AND t.kind = {MESSAGE} AND t.role IN ({USER}, {ASSISTANT})
            AND t.forgotten IS NULL ORDER BY t.turn_no LIMIT ?3"
     ))?;
-    let mut rows = statement.query(params![session_no, after, AT_ONCE as i64])?;
+    let mut rows = statement.query(params![session_no, after, most as i64])?;
     let mut out = Vec::new();
     while let Some(r) = rows.next()? {
         let bytes = opener.slice(tx, r.get(3)?, r.get(4)?, r.get(5)?)?;
@@ -103,7 +104,7 @@ pub fn catch_up(at: &AssistantHome, weights: &Weights, until: Option<std::time::
         }
         let mut after = after;
         loop {
-            let said = at.read(|tx| messages(tx, &Opener::default(), session_no, after))?;
+            let said = at.read(|tx| messages(tx, &Opener::default(), session_no, after, AT_ONCE))?;
             let ends = chunks(&said, over);
             let Some(last) = ends.last() else { break };
             after = said[last.end - 1].turn;
@@ -149,8 +150,8 @@ fn put(
     let importance = verdict.category.map_or(verdict.importance, |c| learned.shifted(c, verdict.importance));
     tx.prepare_cached(
         "INSERT OR IGNORE INTO judged_chunks (agent_no, session_no, first_turn, last_turn, category, plain, importance, source,
-                                              at, judged_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'words', ?8, ?9)",
+                                              at, judged_at, front)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'words', ?8, ?9, ?10)",
     )?
     .execute(params![
         agent_no,
@@ -161,7 +162,8 @@ fn put(
         verdict.importance,
         importance,
         said.iter().filter_map(|s| s.at).max(),
-        tx.now()
+        tx.now(),
+        importance >= weights.keep_of(verdict.category)
     ])?;
     Ok(())
 }
@@ -176,19 +178,26 @@ pub fn of_turn(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Option<Judg
 }
 
 /// How many chunks of each category are judged, and how many of them are kept in front.
-pub fn counts(tx: &Read, agent_no: AgentNo, keep: u8) -> Result<BTreeMap<Option<Category>, (u64, u64)>> {
+pub fn counts(tx: &Read, agent_no: AgentNo, weights: &Weights) -> Result<BTreeMap<Option<Category>, (u64, u64)>> {
     let mut statement = tx.prepare_cached(
-        "SELECT category, count(*), count(CASE WHEN importance >= ?2 THEN 1 END) FROM judged_chunks
-         WHERE agent_no = ?1 GROUP BY category",
+        "SELECT category, importance, count(*) FROM judged_chunks WHERE agent_no = ?1 GROUP BY category, importance",
     )?;
-    let mut rows = statement.query(params![agent_no, keep])?;
+    let mut rows = statement.query(params![agent_no])?;
     let mut out: BTreeMap<Option<Category>, (u64, u64)> = BTreeMap::new();
     while let Some(r) = rows.next()? {
         let category = r.get::<_, Option<String>>(0)?.and_then(|name| Category::named(&name));
         let entry = out.entry(category).or_default();
-        *entry = (entry.0 + r.get::<_, i64>(1)? as u64, entry.1 + r.get::<_, i64>(2)? as u64);
+        let (importance, chunks): (u8, i64) = (r.get(1)?, r.get(2)?);
+        let kept = if importance >= weights.keep_of(category) { chunks } else { 0 };
+        *entry = (entry.0 + chunks as u64, entry.1 + kept as u64);
     }
     Ok(out)
+}
+
+/// How many chunks a model judged.
+pub fn by_model(tx: &Read, agent_no: AgentNo) -> Result<u64> {
+    let sql = "SELECT count(*) FROM judged_chunks WHERE agent_no = ?1 AND source != 'words'";
+    Ok(tx.prepare_cached(sql)?.query_row([agent_no], |r| r.get::<_, i64>(0))? as u64)
 }
 
 /// Chunks whose vectors may go: last spoken in before a time and below an importance, the oldest first.

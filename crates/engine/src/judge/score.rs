@@ -42,19 +42,33 @@ named! {
 pub struct Weights {
     /// In the order of [`Category::ALL`].
     pub importance: [u8; 9],
-    pub keep: u8,
+    /// From which importance on a chunk of a category is kept in front, in the same order.
+    pub keep: [u8; 9],
+    /// The same for a chunk of no category.
+    pub keep_plain: u8,
 }
 
 impl Default for Weights {
     /// The first judge's numbers: 6 for sentiment, 5 for acknowledgment, 5 to 10 for the others; kept from 5 on.
     fn default() -> Weights {
-        Weights { importance: [8, 7, 6, 7, 6, 6, 6, 6, 5], keep: 5 }
+        Weights { importance: [8, 7, 6, 7, 6, 6, 6, 6, 5], keep: [5; 9], keep_plain: 5 }
     }
 }
 
 impl Weights {
     pub fn of(&self, category: Category) -> u8 {
         self.importance[category as usize]
+    }
+
+    /// From which importance on a chunk is kept in front.
+    pub fn keep_of(&self, category: Option<Category>) -> u8 {
+        category.map_or(self.keep_plain, |c| self.keep[c as usize])
+    }
+
+    /// An importance that knows nothing of these settings, raised or lowered as they raise or lower its category.
+    pub fn leaning(&self, category: Category, importance: u8) -> u8 {
+        let usual = Weights::default().of(category);
+        (importance + self.of(category)).saturating_sub(usual).clamp(1, 10)
     }
 }
 

@@ -8,7 +8,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::clock::{Clock, rfc3339};
 use crate::error::{Error, Result};
-use crate::ledger::audit;
+use crate::ledger::{audit, seal};
 
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_ledger.sql"),
@@ -21,6 +21,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008_models.sql"),
     include_str!("migrations/0009_evolve.sql"),
     include_str!("migrations/0010_forgotten_names.sql"),
+    include_str!("migrations/0011_model_readings.sql"),
+    include_str!("migrations/0012_seals.sql"),
 ];
 
 /// The schema this build reads and writes.
@@ -57,6 +59,7 @@ fn run(conn: &mut Connection, path: &Path, backups: &Path, clock: Clock, migrati
         for migration in &migrations[at as usize..to as usize] {
             tx.execute_batch(migration)?;
         }
+        seal::remove(&tx)?;
         if at == 0 {
             tx.execute(
                 "INSERT INTO meta (key, value) VALUES ('ledger_id', ?1), ('created_at', ?2)",

@@ -22,14 +22,16 @@ pub mod jobs;
 mod migrate;
 pub mod model_calls;
 mod readers;
+pub mod seal;
+mod together;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row, Statement, TransactionBehavior};
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, ErrorKind, Result};
@@ -70,7 +72,10 @@ pub enum Open {
 /// would wait for itself.
 pub struct Ledger {
     /// The one connection that writes.
-    main: Mutex<Connection>,
+    main: Mutex<together::Writer>,
+    /// How many threads want it to write.
+    waiting: AtomicUsize,
+    seals: seal::Seals,
     readers: readers::Readers,
     path: PathBuf,
     clock: Clock,
@@ -95,6 +100,9 @@ pub struct Write<'a> {
     read: Read<'a>,
     clock: Clock,
     detail: serde_json::Map<String, serde_json::Value>,
+    seals: &'a seal::Seals,
+    /// Something was forgotten, so the seals are made under another key.
+    anew: bool,
 }
 
 impl Ledger {
@@ -158,8 +166,12 @@ impl Ledger {
             }
         }
         let id: String = conn.query_row("SELECT value FROM meta WHERE key = 'ledger_id'", [], |r| r.get(0))?;
+        let seals = seal::Seals::default();
+        let taken_back = seals.clone();
         Ok(Ledger {
-            main: Mutex::new(conn),
+            main: together::Writer::new(conn, move || taken_back.lost()),
+            waiting: AtomicUsize::new(0),
+            seals,
             readers: readers::Readers::default(),
             path: path.to_owned(),
             clock,
@@ -222,10 +234,14 @@ impl Ledger {
 
     /// Runs `f` in one read transaction.
     pub fn read<T>(&self, f: impl FnOnce(&Read) -> Result<T>) -> Result<T> {
-        match self.main.try_lock() {
-            Ok(mut conn) => Ledger::read_on(&mut conn, f),
-            Err(TryLockError::Poisoned(poisoned)) => Ledger::read_on(&mut poisoned.into_inner(), f),
-            Err(TryLockError::WouldBlock) => self.readers.with(&self.path, |conn| Ledger::read_on(conn, f)),
+        let main = match self.main.try_lock() {
+            Ok(main) => Some(main),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        match main.filter(|main| !main.is_shared()) {
+            Some(mut main) => Ledger::read_on(&mut main.conn, f),
+            None => self.readers.with(&self.path, |conn| Ledger::read_on(conn, f)),
         }
     }
 
@@ -235,28 +251,49 @@ impl Ledger {
     }
 
     /// Runs `f` in one write transaction and records the reason in the same one. An error from `f`, or from writing the
-    /// audit row, rolls everything back.
+    /// audit row, takes all of it back. Threads that write at the same moment share a commit ([`together`]).
     pub fn write<T>(&self, why: Audit, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
         self.check_place()?;
-        let mut conn = self.main();
-        if !self.has_written.swap(true, Ordering::Relaxed) {
-            conn.execute_batch(WRITING)?;
+        if !self.has_written.load(Ordering::Acquire) {
+            self.begin_to_write()?;
         }
-        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut write = Write { read: Read { conn: &tx }, clock: self.clock, detail: serde_json::Map::new() };
-        let out = f(&mut write)?;
-        let detail = std::mem::take(&mut write.detail);
-        audit::append(&tx, self.clock.now(), why, detail)?;
-        tx.commit()?;
+        let out = together::write(&self.main, &self.waiting, |conn| {
+            self.seals.begin(conn)?;
+            let mut write = Write {
+                read: Read { conn },
+                clock: self.clock,
+                detail: serde_json::Map::new(),
+                seals: &self.seals,
+                anew: false,
+            };
+            let out = f(&mut write)?;
+            let (mut detail, anew) = (std::mem::take(&mut write.detail), write.anew);
+            let total = self.seals.end(conn, anew)?;
+            detail.insert("seal".into(), format!("{total:032x}").into());
+            audit::append(conn, self.clock.now(), why, detail)?;
+            self.seals.kept();
+            Ok(out)
+        })?;
         // Committed into a file that is not the home's any more is not stored.
         self.check_place()?;
         Ok(out)
     }
 
+    /// Prepares the connection for its first write, before anybody writes on it: from then on seals are told of every row.
+    fn begin_to_write(&self) -> Result<()> {
+        let mut main = self.main()?;
+        if !self.has_written.load(Ordering::Acquire) {
+            main.conn.execute_batch(WRITING)?;
+            self.seals.listen(&mut main.conn)?;
+            self.has_written.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
     /// Moves the write-ahead log into the main file and empties it: its older pages contain what was forgotten. `false`:
     /// a reader prevents it, and the log is emptied when the ledger is last closed.
     pub fn empty_log(&self) -> Result<bool> {
-        let left: i64 = self.main().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
+        let left: i64 = self.main()?.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
         Ok(left == 0)
     }
 
@@ -264,16 +301,22 @@ impl Ledger {
     /// but those moved from one page to another are not. `scratch`: folder for the temporary copy. `Busy` while the
     /// ledger is being read or written.
     pub fn rewrite(&self, scratch: &Path) -> Result<()> {
-        crate::sqlite::rewrite(&self.main(), scratch)?;
+        let main = self.main()?;
+        let done = crate::sqlite::rewrite(&main.conn, scratch);
+        self.seals.lost();
+        drop(main);
+        done?;
         if self.empty_log()? {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Busy, "the ledger is being read, so its log cannot be emptied"))
     }
 
-    /// The writing connection. A thread that panicked leaves no half transaction behind: dropping one rolls it back.
-    fn main(&self) -> MutexGuard<'_, Connection> {
-        self.main.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The writing connection, with nothing left open on it.
+    fn main(&self) -> Result<MutexGuard<'_, together::Writer>> {
+        let mut main = self.main.lock().unwrap_or_else(PoisonError::into_inner);
+        main.close()?;
+        Ok(main)
     }
 
     /// Copies the ledger as it is at one moment into a new file, page by page, through SQLite, while others read and write.
@@ -283,6 +326,8 @@ impl Ledger {
         let failed = |e| Error::io("make", path, e);
         // SQLite fills an empty file, which keeps the mode it was created with.
         let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+        // What this process holds back to share a commit belongs to the copy, too.
+        drop(self.main()?);
         // A connection of its own: a copy of a large ledger takes longer than others of this process may wait.
         let source = open_for_reading(&self.path)?;
         source.busy_timeout(FULL_BUSY_TIMEOUT)?;
@@ -306,7 +351,10 @@ impl Ledger {
     /// Gives back memory that is held for speed only. Whoever uses the ledger at the moment is not waited for.
     pub fn rest(&self) {
         self.readers.rest();
-        if let Ok(conn) = self.main.try_lock() {
+        if let Ok(main) = self.main.try_lock()
+            && !main.is_shared()
+        {
+            let conn = &main.conn;
             conn.flush_prepared_statement_cache();
             // Moves what is committed into the main file as far as readers allow, and lets go of cached pages.
             let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
@@ -328,8 +376,8 @@ impl Drop for Ledger {
         if self.how != Open::Full || !*self.has_written.get_mut() {
             return;
         }
-        let conn = self.main.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let _ = conn.execute_batch("PRAGMA analysis_limit = 200; PRAGMA optimize;");
+        let main = self.main.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let _ = main.conn.execute_batch("PRAGMA analysis_limit = 200; PRAGMA optimize;");
     }
 }
 
@@ -352,6 +400,38 @@ impl<'a> Deref for Write<'a> {
 impl Write<'_> {
     pub fn now(&self) -> Millis {
         self.clock.now()
+    }
+
+    // The ways a statement comes in, so that the rows it changes are told of ([`seal`]).
+
+    pub fn prepare(&self, sql: &str) -> rusqlite::Result<Statement<'_>> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.prepare(sql)
+    }
+
+    pub fn prepare_cached(&self, sql: &str) -> rusqlite::Result<CachedStatement<'_>> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.prepare_cached(sql)
+    }
+
+    pub fn execute(&self, sql: &str, with: impl Params) -> rusqlite::Result<usize> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.execute(sql, with)
+    }
+
+    pub fn execute_batch(&self, sql: &str) -> rusqlite::Result<()> {
+        sql.split(';').try_for_each(|one| self.seals.hear(self.read.conn, one))?;
+        self.read.conn.execute_batch(sql)
+    }
+
+    pub fn query_row<T>(
+        &self,
+        sql: &str,
+        with: impl Params,
+        f: impl FnOnce(&Row) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.seals.hear(self.read.conn, sql)?;
+        self.read.conn.query_row(sql, with, f)
     }
 
     /// Adds a detail to the audit row of this transaction.

@@ -153,16 +153,28 @@ pub fn newest(tx: &Read, settings: &[u8], most: usize) -> Result<Vec<Call>> {
         "SELECT at, purpose, model, outcome, why, again_at FROM model_calls
          WHERE settings = ?1 AND outcome NOT IN ('asked', 'lost') ORDER BY call_no DESC LIMIT ?2",
     )?;
-    let rows = statement.query_map(params![settings, most as i64], |r| {
-        let outcome: String = r.get(3)?;
-        Ok(Call {
-            at: r.get(0)?,
-            purpose: r.get(1)?,
-            model: r.get(2)?,
-            outcome: Outcome::named(&outcome).unwrap_or(Outcome::Lost),
-            why: r.get(4)?,
-            again_at: r.get(5)?,
-        })
-    })?;
+    let rows = statement.query_map(params![settings, most as i64], call)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The newest call for a purpose with these settings that had an outcome.
+pub fn last(tx: &Read, settings: &[u8], purpose: Purpose) -> Result<Option<Call>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT at, purpose, model, outcome, why, again_at FROM model_calls
+         WHERE settings = ?1 AND purpose = ?2 AND outcome NOT IN ('asked', 'lost') ORDER BY call_no DESC LIMIT 1",
+    )?;
+    let mut rows = statement.query_map(params![settings, purpose.name()], call)?;
+    Ok(rows.next().transpose()?)
+}
+
+fn call(r: &Row) -> rusqlite::Result<Call> {
+    let outcome: String = r.get(3)?;
+    Ok(Call {
+        at: r.get(0)?,
+        purpose: r.get(1)?,
+        model: r.get(2)?,
+        outcome: Outcome::named(&outcome).unwrap_or(Outcome::Lost),
+        why: r.get(4)?,
+        again_at: r.get(5)?,
+    })
 }

@@ -84,6 +84,7 @@ pub(crate) fn forget(
         let kept = erase(tx, agent, &gone, &ids, &words)?;
         pages::revisions::forget_rendered(tx, agent)?;
         also(tx)?;
+        tx.seal_anew();
         tx.note("revisions", kept);
         Ok(())
     })?;

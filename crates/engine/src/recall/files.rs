@@ -14,7 +14,7 @@ use rusqlite::params;
 use super::query::{Query, Term};
 use super::snippet::Scratch;
 use super::terms::{
-    DATE, DEADLINE, FILES, Weighed, coverage, covered_score, interrupted, letters, matched, needles, stands, weigh,
+    DATE, DEADLINE, FILES, Weighed, coverage, covered_score, interrupted, letters, needles, standing, stands, weigh,
     within,
 };
 use super::trace::Trace;
@@ -365,6 +365,7 @@ fn hits(
     });
     let best = ranked.iter().map(|(trace, ..)| trace.sum).fold(f64::MIN_POSITIVE, f64::max);
     let mut hits = Vec::new();
+    let _cutting = finder.scratch.cutting()?;
     for (trace, row, entry) in ranked {
         if hits.len() >= filter.limit {
             break;
@@ -484,7 +485,7 @@ impl<'c> LineFinder<'c> {
             everything.push(' ');
             everything.push_str(&plain);
         }
-        let matched = matched(&everything, &self.asked);
+        let matched = standing(&everything, &self.asked);
         let first = (doc.body_line()..=lines.len()).find(|n| seen(*n) && !lines[n - 1].trim().is_empty());
         let line = match best {
             Some(line) => line,

@@ -153,6 +153,7 @@ pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query
         Ok(hits)
     })?;
     let scratch = Scratch::new(index.connection())?;
+    let _cutting = scratch.cutting()?;
     for hit in &mut found.hits {
         hit.passage = ranking.passage(&scratch, hit)?;
     }
@@ -532,7 +533,10 @@ impl WordSearch<'_> {
         };
         if open {
             let known: HashSet<TurnId> = turn_nos.into_iter().collect();
-            let rows = cosines.keys().filter(|no| !known.contains(no)).map(|no| (no.0, 0.0)).collect();
+            let mut rows: Vec<(i64, f64)> =
+                cosines.keys().filter(|no| !known.contains(no)).map(|no| (no.0, 0.0)).collect();
+            // In storage order, since several lie on one page.
+            rows.sort_unstable_by_key(|(turn_no, _)| *turn_no);
             found.extend(keep(self.tx, rows, &HashMap::new(), self.query, self.filter)?);
         }
         for candidate in found.iter_mut() {
@@ -683,7 +687,10 @@ fn keep(
     let best = rows.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
     let mut statement = neighbours::rows(tx, "turn_no = ?1 AND forgotten IS NULL")?;
     let mut kept = Vec::new();
-    for (turn_no, score) in rows {
+    // In storage order, since several lie on one page; the place in the engine's order goes along.
+    let mut in_order: Vec<(usize, (i64, f64))> = rows.into_iter().enumerate().collect();
+    in_order.sort_unstable_by_key(|(_, (turn_no, _))| *turn_no);
+    for (place, (turn_no, score)) in in_order {
         let mut found = match statement.query_row([turn_no], neighbours::row) {
             Ok((found, _)) => found,
             Err(rusqlite::Error::QueryReturnedNoRows) => continue,
@@ -696,12 +703,12 @@ fn keep(
         if in_time {
             (found.words, found.own) = (score / best, score / best);
             found.score = found.own + gain(query, found.at);
-            kept.push(found);
+            kept.push((place, found));
         }
     }
     // The engine's order follows its own scores; neighbours are looked up only for the best.
-    kept.sort_by(|a, b| b.score.total_cmp(&a.score));
-    Ok(kept)
+    kept.sort_unstable_by(|(i, a), (k, b)| b.score.total_cmp(&a.score).then(i.cmp(k)));
+    Ok(kept.into_iter().map(|(_, found)| found).collect())
 }
 
 /// Best first, what machines wrote behind the rest unless the system's words were asked for; of equal scores, the later

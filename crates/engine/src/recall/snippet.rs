@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 
 use crate::error::Result;
 use crate::text::indexed::{BREAK, fold, unfold};
@@ -56,6 +56,13 @@ impl<'c> Scratch<'c> {
         Ok(Scratch { conn })
     }
 
+    /// While it is held, passages are cut together: what is put into the table for them is taken back at the end, which
+    /// costs a third of storing each and deleting it again. `None` in the middle of a transaction.
+    pub fn cutting(&self) -> Result<Option<Transaction<'c>>> {
+        // Dropping it rolls back.
+        Ok(if self.conn.is_autocommit() { Some(self.conn.unchecked_transaction()?) } else { None })
+    }
+
     /// The tokens the engine makes of each text, in order.
     pub fn tokens(&self, texts: &[&str]) -> Result<Vec<Vec<String>>> {
         self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
@@ -87,23 +94,27 @@ impl<'c> Scratch<'c> {
         if expression.is_empty() {
             return Ok(tidy(&beginning(&clean(parts.first().copied().unwrap_or_default()))));
         }
-        self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
+        let alone = parts.len() == 1 && !self.conn.is_autocommit();
+        if !alone {
+            self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
+        }
         let mut insert = self.conn.prepare_cached("INSERT INTO temp.passage (text) VALUES (?1)")?;
         for part in &parts {
             insert.execute([clean(part)])?;
         }
         // `ORDER BY` makes the engine prepare a second statement at each call, which costs more than all the rest; a
         // single part needs no order.
-        let order = if parts.len() > 1 { "ORDER BY rank, rowid" } else { "" };
+        let which = match parts.len() {
+            1 => "AND rowid = ?5 LIMIT 1",
+            _ => "AND rowid <= ?5 ORDER BY rank, rowid LIMIT 1",
+        };
+        let (last, start, end) = (self.conn.last_insert_rowid(), MATCH_START.to_string(), MATCH_END.to_string());
         let found: Option<String> = self
             .conn
             .prepare_cached(&format!(
-                "SELECT snippet(passage, 0, ?2, ?3, '…', ?4) FROM temp.passage WHERE passage MATCH ?1 {order} LIMIT 1"
+                "SELECT snippet(passage, 0, ?2, ?3, '…', ?4) FROM temp.passage WHERE passage MATCH ?1 {which}"
             ))?
-            .query_row(
-                rusqlite::params![expression, MATCH_START.to_string(), MATCH_END.to_string(), PASSAGE_WORDS],
-                |r| r.get(0),
-            )
+            .query_row(rusqlite::params![expression, start, end, PASSAGE_WORDS, last], |r| r.get(0))
             .map(Some)
             .or_else(|e| if e == rusqlite::Error::QueryReturnedNoRows { Ok(None) } else { Err(e) })?;
         Ok(tidy(&found.unwrap_or_else(|| beginning(&clean(parts.first().copied().unwrap_or_default())))))

@@ -108,6 +108,7 @@ impl Unfiled {
                 session: self.session.clone(),
                 turns: self.turns.clone(),
                 node: None,
+                ..Provenance::default()
             },
         }
     }

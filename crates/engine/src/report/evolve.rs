@@ -46,6 +46,8 @@ pub struct EvolvedItem {
     pub evidence: Vec<EvidenceReport>,
     /// Memories it would take the place of.
     pub replaces: Vec<String>,
+    /// The language model that found it, where nothing else did.
+    pub model: Option<String>,
 }
 
 /// A piece of evidence.
@@ -109,6 +111,8 @@ pub struct CandidateReport {
     pub confidence: f64,
     pub sessions: u64,
     pub evidence: Vec<EvidenceReport>,
+    /// The language model that found it, where nothing else did.
+    pub model: Option<String>,
     /// When its state changed last.
     pub changed: String,
 }
@@ -191,6 +195,7 @@ impl From<Made> for EvolvedItem {
             sessions: made.candidate.sessions as u64,
             evidence: evidence(&made.candidate),
             replaces: made.replaces,
+            model: made.candidate.model,
             text: made.candidate.text,
         }
     }
@@ -207,6 +212,7 @@ impl From<Row> for CandidateReport {
             sessions: row.candidate.sessions as u64,
             evidence: evidence(&row.candidate),
             text: row.candidate.text,
+            model: row.candidate.model,
             changed: rfc3339(row.changed_at),
         }
     }

@@ -4,12 +4,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::judge::Category;
+use crate::judge::model::Standing;
 
 /// How important each category is, and what people's decisions made of it.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct JudgeReport {
-    /// From this importance on something is kept in front.
+    /// From this importance on a chunk of no category is kept in front.
     pub keep: u8,
+    /// Chunks a language model judged, and those one may still be asked about. Without one, words judge alone.
+    pub by_model: u64,
+    pub model_due: u64,
     pub categories: Vec<CategoryReport>,
     /// Chunks of no category.
     pub plain_chunks: u64,
@@ -23,6 +27,8 @@ pub struct CategoryReport {
     pub category: Category,
     /// By the settings, from 1 to 10.
     pub importance: u8,
+    /// From this importance on a chunk of it is kept in front.
+    pub keep: u8,
     /// With what was learned.
     pub learned_importance: u8,
     /// In log odds, from -2 to 2.
@@ -37,7 +43,7 @@ pub struct CategoryReport {
 }
 
 /// A chunk of messages as it was judged.
-#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ChunkReport {
     pub session: String,
     pub first_turn: String,
@@ -48,6 +54,14 @@ pub struct ChunkReport {
     pub plain: u8,
     /// `words`, or the name of a model.
     pub source: String,
+    /// What a language model has to do with it; null where none is chosen.
+    pub model: Option<Standing>,
+    /// What the settings and people's decisions make of its category: importance, and offset in log odds.
+    pub category_importance: Option<u8>,
+    pub offset: Option<f64>,
+    /// From this importance on it is kept in front, and whether it is.
+    pub keep: u8,
+    pub kept: bool,
     /// The words that decided it, as they stand in the turn.
     pub words: Vec<String>,
 }

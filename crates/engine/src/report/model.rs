@@ -23,16 +23,28 @@ pub struct LanguageModelReport {
     pub summaries: u64,
     /// How many may still be asked for.
     pub due: u64,
+    /// Sessions whose person's words it has read for what is to be remembered.
+    pub read: Asked,
+    /// Chunks of messages it has judged.
+    pub judged: Asked,
+}
+
+/// What a model was asked about, and what it may still be asked about.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Default, Debug)]
+pub struct Asked {
+    pub done: u64,
+    pub due: u64,
 }
 
 /// What a model would be asked in a home, and how much that is.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ModelPreview {
-    /// The question about the newest summary there is; null where nothing is worth one yet. Credentials are taken out.
+    /// The question about the newest summary there is, or else about the newest session; null where nothing is worth one yet. Credentials are taken out.
     pub prompt: Option<String>,
     /// Its tokens, with instructions and the form of the answer.
     pub prompt_tokens: u64,
-    /// Questions and tokens of a day like those of the last fortnight.
+    /// Questions and tokens of a day like those of the last fortnight: summaries, sessions that are read, chunks that are
+    /// judged. Open loops are asked about at most twice a day for each project, beside that.
     pub calls_a_day: f64,
     pub tokens_a_day: u64,
     /// Older summaries, which a part of each day's budget is for.

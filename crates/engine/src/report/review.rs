@@ -143,6 +143,8 @@ pub struct WaitingReport {
     pub replaces: Vec<OlderReport>,
     /// What was said or shown, each with its turn: `t12: just ci`. Empty where the proposer told none.
     pub evidence: Vec<String>,
+    /// The language model that found it, where nothing else did.
+    pub model: Option<String>,
     /// Why a yes would be refused as it stands.
     pub problem: Option<String>,
     /// Changes with what the item says.
@@ -176,6 +178,7 @@ impl From<Waiting> for WaitingReport {
             path: w.path,
             replaces: w.replaces.into_iter().map(|o| OlderReport { id: o.id, text: o.text }).collect(),
             evidence: w.evidence,
+            model: w.model,
             problem: w.problem,
             version: w.version,
             since_ms: w.since,
@@ -209,6 +212,8 @@ pub struct DecidedReport {
     pub restored: Vec<String>,
     /// The file words were put back into.
     pub path: Option<String>,
+    /// The files of a skill that were written.
+    pub placed: Vec<String>,
 }
 
 /// An item that could not be decided.
@@ -233,6 +238,7 @@ impl DecidedReport {
             removed: outcome.removed,
             restored: outcome.restored,
             path: outcome.path,
+            placed: outcome.placed,
         }
     }
 }

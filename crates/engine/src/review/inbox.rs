@@ -5,11 +5,14 @@
 //! | a proposal | `p:…` | its entries become memories | it goes to the archive |
 //! | something noticed, or asked to be remembered | `u:…` | it becomes a memory, or a value of the profile | it is not asked again |
 //! | two memories that contradict each other | `s:…` | the newer takes the older one's place | both hold |
+//! | a procedure that recurs | `k:…` | it becomes a skill where the person says | it is not drafted again |
+//! | what a model says of an open loop | `o:…` | the loop is closed, or called so | it is not said again |
 //! | words kept aside | `r:…` | they are put back below what is rendered | they stay in the revision |
 //!
 //! Every item has a version. A decision that names another version than the item has by now is refused: it was made about
 //! something else.
 
+use super::matter::{self, Matter, What};
 use super::supersession::{CurrentMemories, Pair};
 use super::{kept_aside, noticed, supersession};
 use crate::clock::{Millis, parse_rfc3339};
@@ -20,6 +23,7 @@ use crate::ledger::audit;
 use crate::memory::pending::{self, NoticeKind};
 use crate::memory::{Added, Class, Scope};
 use crate::scope::PendingNo;
+use crate::skill::{self, Skill};
 use crate::title::wordless;
 use crate::tree::file_table::Entry;
 use crate::tree::{AssistantHome, TreeLock};
@@ -30,6 +34,8 @@ pub enum Kind {
     Supersession,
     Noticed,
     Proposal,
+    Skill,
+    Matter,
     KeptAside,
 }
 
@@ -39,6 +45,8 @@ impl Kind {
             Kind::Supersession => "supersession",
             Kind::Noticed => "noticed",
             Kind::Proposal => "proposal",
+            Kind::Skill => "skill",
+            Kind::Matter => "matter",
             Kind::KeptAside => "edit",
         }
     }
@@ -48,11 +56,13 @@ impl Kind {
             Some("s") => Ok(Kind::Supersession),
             Some("u") => Ok(Kind::Noticed),
             Some("p") => Ok(Kind::Proposal),
+            Some("k") => Ok(Kind::Skill),
+            Some("o") => Ok(Kind::Matter),
             Some("r") => Ok(Kind::KeptAside),
             _ => {
                 let shown: String = id.chars().take(40).collect();
                 Err(Error::usage(format!("{shown:?} is no id of something that waits"))
-                    .hint("ids look like p:…, u:17, s:…, r:12: ⟨review⟩"))
+                    .hint("ids look like p:…, u:17, s:…, k:3, o:5, r:12: ⟨review⟩"))
             }
         }
     }
@@ -90,6 +100,8 @@ pub struct Waiting {
     pub replaces: Vec<Older>,
     /// What was said or shown, each with its turn, where the proposer told it.
     pub evidence: Vec<String>,
+    /// The language model that found it, where nothing else did.
+    pub model: Option<String>,
     /// Why a yes would be refused as it stands.
     pub problem: Option<String>,
     /// Another version is another decision.
@@ -120,6 +132,8 @@ pub fn waiting(at: &AssistantHome) -> Result<Vec<Waiting>> {
     for entry in at.read(|tx| proposal::list(tx, at.agent_no, Status::Pending, None))? {
         out.push(of_proposal(at, &known, &entry)?);
     }
+    out.extend(skills(at)?);
+    out.extend(matters(at)?);
     out.extend(kept_aside::waiting(at)?.into_iter().map(of_kept));
     out.sort_by_key(|w| (w.kind, std::cmp::Reverse(w.since)));
     Ok(out)
@@ -130,6 +144,8 @@ pub fn one(at: &AssistantHome, id: &str) -> Result<Waiting> {
     // Only what an id of this kind can mean is looked at: many are decided one after the other.
     let all = match Kind::of_id(id)? {
         Kind::Supersession => supersession::pairs(at)?.into_iter().map(of_pair).collect(),
+        Kind::Skill => skills(at)?,
+        Kind::Matter => matters(at)?,
         Kind::KeptAside => kept_aside::waiting(at)?.into_iter().map(of_kept).collect::<Vec<_>>(),
         Kind::Noticed => {
             let notices = at.read(|tx| pending::list(tx, at.agent_no, false))?.into_iter();
@@ -185,6 +201,7 @@ fn of_pair(pair: Pair) -> Waiting {
         path: Some(pair.new.path.as_str().to_owned()),
         replaces: vec![Older { id: pair.old.item.unwrap_or_default(), text: pair.old_text }],
         evidence: Vec::new(),
+        model: None,
         problem: None,
         version: String::new(),
     };
@@ -222,6 +239,7 @@ fn of_notice(at: &AssistantHome, known: &CurrentMemories, notice: pending::Pendi
         path: None,
         replaces,
         evidence: Vec::new(),
+        model: None,
         problem: None,
         version: String::new(),
     };
@@ -242,6 +260,8 @@ fn of_proposal(at: &AssistantHome, known: &CurrentMemories, entry: &Entry) -> Re
                 let about = older(known.about(found, &place, subject, text)).into_iter();
                 replaces.extend(about.filter(|o| !replaces.contains(o)).collect::<Vec<_>>());
             }
+            let named = older(known.named(&place, &super::listed(entry, proposal::REPLACES))).into_iter();
+            replaces.extend(named.filter(|o| !replaces.contains(o)).collect::<Vec<_>>());
             (class, scope) = (found.name().to_owned(), place.to_string());
         }
         Err(e) => problem = Some(e.to_string()),
@@ -267,6 +287,7 @@ fn of_proposal(at: &AssistantHome, known: &CurrentMemories, entry: &Entry) -> Re
         path: Some(entry.path.as_str().to_owned()),
         replaces,
         evidence: super::listed(entry, proposal::EVIDENCE).iter().map(clean).collect(),
+        model: entry.field(proposal::MODEL).map(str::to_owned),
         problem,
         version: String::new(),
     };
@@ -288,9 +309,94 @@ fn of_kept(kept: kept_aside::KeptAside) -> Waiting {
         path: Some(kept.path),
         replaces: Vec::new(),
         evidence: Vec::new(),
+        model: None,
         problem: None,
         version: String::new(),
         id: kept.id,
+    };
+    waiting.versioned()
+}
+
+/// Drafts of skills, each with its evidence alone.
+fn skills(at: &AssistantHome) -> Result<Vec<Waiting>> {
+    let drafts = at.read(|tx| skill::list(tx, at.agent_no))?.into_iter().filter(|s| s.state == skill::State::Draft);
+    drafts.map(of_skill).collect()
+}
+
+fn of_skill(skill: Skill) -> Result<Waiting> {
+    let evidence = skill.evidence.iter().map(|(session, turns)| {
+        let turns: Vec<String> = turns.iter().map(ToString::to_string).collect();
+        format!("{}: {} of {session}", turns.join(" "), if turns.len() == 1 { "a step" } else { "steps" })
+    });
+    let waiting = Waiting {
+        id: skill.id(),
+        kind: Kind::Skill,
+        title: skill.name.clone(),
+        entries: vec![skill.text()?],
+        class: "skill".to_owned(),
+        scope: Scope::Workspace(skill.workspace.clone()).to_string(),
+        since: Some(skill.changed_at),
+        session: skill.evidence.first().map(|(session, _)| session.clone()),
+        turns: skill.evidence.iter().flat_map(|(_, turns)| turns.iter().map(ToString::to_string)).collect(),
+        seen: i64::try_from(skill.sessions).ok(),
+        confidence: None,
+        path: None,
+        replaces: Vec::new(),
+        evidence: evidence.collect(),
+        model: None,
+        problem: None,
+        version: String::new(),
+    };
+    Ok(waiting.versioned())
+}
+
+/// What a model says of loops that are open.
+fn matters(at: &AssistantHome) -> Result<Vec<Waiting>> {
+    at.read(|tx| {
+        let mut out = Vec::new();
+        for matter in matter::list(tx, at.agent_no, false)? {
+            let Some(about) = matter::open(tx, at.agent_no, &matter.loop_id)? else { continue };
+            let other = match matter.what {
+                What::Same => matter::open(tx, at.agent_no, &matter.other)?,
+                _ => None,
+            };
+            if matter.what != What::Same || other.is_some() {
+                out.push(of_matter(matter, &about, other.as_ref()));
+            }
+        }
+        Ok(out)
+    })
+}
+
+fn of_matter(matter: Matter, about: &Entry, other: Option<&Entry>) -> Waiting {
+    let said = match matter.what {
+        What::Settled => format!("Settled: {}", about.title),
+        What::Same => format!("The same as \"{}\": {}", other.map_or("", |e| e.title.as_str()), about.title),
+        What::Title => matter.text.clone(),
+    };
+    let turn = matter.turn.map(|turn| turn.to_string());
+    let evidence = match (matter.what, &turn) {
+        (What::Settled, Some(turn)) => vec![format!("{turn}: {}", matter.text)],
+        _ => Vec::new(),
+    };
+    let waiting = Waiting {
+        id: matter.id(),
+        kind: Kind::Matter,
+        title: about.title.clone(),
+        entries: vec![said],
+        class: matter.what.name().to_owned(),
+        scope: about.scope.clone().unwrap_or_default(),
+        since: Some(matter.created_at),
+        session: None,
+        turns: turn.into_iter().collect(),
+        seen: None,
+        confidence: None,
+        path: Some(about.path.as_str().to_owned()),
+        replaces: vec![Older { id: matter.loop_id.clone(), text: about.title.clone() }],
+        evidence,
+        model: Some(matter.model.clone()),
+        problem: None,
+        version: String::new(),
     };
     waiting.versioned()
 }
@@ -300,6 +406,8 @@ fn of_kept(kept: kept_aside::KeptAside) -> Waiting {
 pub enum Answer {
     /// Yes. `both`: what it contradicts holds as well.
     Accept { both: bool },
+    /// Yes to a skill, with the places it is written to.
+    Place { into: Vec<skill::Into> },
     /// No.
     Reject { reason: Option<String> },
 }
@@ -320,6 +428,8 @@ pub struct Outcome {
     pub restored: Vec<String>,
     /// The file words were put back into.
     pub path: Option<String>,
+    /// The files of a skill.
+    pub placed: Vec<String>,
 }
 
 /// Decides about one item. `version`: the version the person has seen; another one is refused.
@@ -344,7 +454,7 @@ pub fn decide(lock: &TreeLock, id: &str, version: Option<&str>, answer: &Answer)
             }
         }
         (Kind::Noticed, Answer::Reject { .. }) => drop(pending::dismiss(lock.at, &[number(&item.id)?])?),
-        (Kind::Supersession, answer) => {
+        (Kind::Supersession, answer @ (Answer::Accept { .. } | Answer::Reject { .. })) => {
             let pair = supersession::pairs(lock.at)?.into_iter().find(|p| p.id == item.id);
             let pair = pair.ok_or_else(|| missing(lock.at, &item.id))?;
             match answer {
@@ -353,6 +463,26 @@ pub fn decide(lock: &TreeLock, id: &str, version: Option<&str>, answer: &Answer)
                     out.superseded.extend(pair.old.item);
                 }
                 _ => supersession::keep_both(lock, &pair)?,
+            }
+        }
+        (Kind::Skill, Answer::Place { into }) => {
+            let placed = skill::accept(lock, &item.id, into)?.placed;
+            out.placed = placed.into_iter().map(|p| p.path).collect();
+        }
+        (Kind::Skill, Answer::Accept { .. }) => {
+            return Err(Error::usage(format!("say where the skill {} goes", item.title))
+                .hint(format!("nothing was written: ⟨review accept {} --into agents⟩", item.id)));
+        }
+        (Kind::Skill, Answer::Reject { .. }) => drop(skill::reject(lock, &item.id)?),
+        (_, Answer::Place { .. }) => {
+            return Err(Error::usage(format!("{} is no skill: it has no place to go to", item.id))
+                .hint(format!("nothing was changed: ⟨review accept {}⟩", item.id)));
+        }
+        (Kind::Matter, answer) => {
+            let matter = lock.at.read(|tx| matter::one(tx, lock.at.agent_no, &item.id))?;
+            match answer {
+                Answer::Reject { .. } => matter::reject(lock, &matter)?,
+                _ => matter::accept(lock, &matter)?,
             }
         }
         (Kind::KeptAside, Answer::Accept { .. }) => out.path = Some(kept_aside::put_back(lock, &item.id)?.path),
@@ -393,6 +523,12 @@ pub fn undo(lock: &TreeLock, id: &str) -> Result<Outcome> {
             out.title = undone.new.title;
             out.restored.extend(undone.old.item.filter(|_| undone.superseded));
         }
+        Kind::Skill => out.title = skill::reopen(lock, id)?.name,
+        Kind::Matter => {
+            let matter = lock.at.read(|tx| matter::one(tx, lock.at.agent_no, id))?;
+            matter::undo(lock, &matter)?;
+            out.title = if matter.text.is_empty() { matter.loop_id } else { matter.text };
+        }
         Kind::KeptAside => {
             let undone = kept_aside::undo(lock, id)?;
             (out.title, out.path) = (undone.lines.first().cloned().unwrap_or_default(), Some(undone.path));
@@ -415,6 +551,14 @@ pub fn last_decided(at: &AssistantHome) -> Result<String> {
     let pairs = supersession::decided(at)?;
     let notices = at.read(|tx| pending::list(tx, at.agent_no, true))?;
     let kept = at.read(|tx| crate::pages::dismissals::of(tx, at.agent_no, &crate::pages::PageKey::Memory))?;
+    let refused: Vec<String> = at.read(|tx| {
+        let skills = skill::list(tx, at.agent_no)?.into_iter().filter(|s| s.state == skill::State::Rejected);
+        Ok(skills.map(|s| s.id()).collect())
+    })?;
+    let matters: Vec<String> = at.read(|tx| {
+        let all = matter::list(tx, at.agent_no, true)?.into_iter().filter(|m| m.state != matter::State::Waiting);
+        Ok(all.map(|m| m.id()).collect())
+    })?;
     for act in acts {
         let words = |key: &str| -> Vec<String> {
             match act.detail.get(key) {
@@ -437,6 +581,8 @@ pub fn last_decided(at: &AssistantHome) -> Result<String> {
                 let is = |p: &&supersession::Decided| p.superseded && items == [name(&p.old), name(&p.new)];
                 pairs.iter().find(is).map(|p| p.id.clone())
             }
+            "skill.reject" => words("skill").into_iter().find(|id| refused.contains(id)),
+            "matter.accept" | "matter.reject" => words("matter").into_iter().find(|id| matters.contains(id)),
             "review.put_back" | "review.let_go" => words("edit").into_iter().find(|id| kept.contains_key(id)),
             _ => None,
         };
@@ -504,6 +650,8 @@ pub fn change(lock: &TreeLock, id: &str, change: &Change) -> Result<()> {
             "change one of them: ⟨memory edit {}⟩",
             item.replaces.first().map_or("", |old| old.id.as_str())
         ))),
+        Kind::Skill | Kind::Matter => Err(Error::usage(format!("{} cannot be changed before a yes", item.id))
+            .hint(format!("say yes or no: ⟨review show {}⟩", item.id))),
         Kind::KeptAside => Err(Error::usage(format!("{} is about words of yours in a file", item.id))
             .hint(format!("change the file: {}", item.path.unwrap_or_default()))),
     }

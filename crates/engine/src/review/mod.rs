@@ -9,6 +9,8 @@
 pub mod contradiction;
 pub mod inbox;
 pub mod kept_aside;
+pub mod matter;
+pub mod model_matters;
 pub mod noticed;
 pub mod supersession;
 
@@ -110,7 +112,13 @@ pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<
                 ..NewLeaf::new(class, scope.clone(), text.as_str())
             };
             let added = writing.add(&new).map_err(|e| about(&id, e))?;
-            leaves.push(supersession::displace(&mut writing, lock.at, text, added)?);
+            leaves.push(supersession::displace(
+                &mut writing,
+                lock.at,
+                text,
+                &listed(&entry, proposal::REPLACES),
+                added,
+            )?);
         }
         let ids = |outcome: &dyn Fn(Outcome) -> bool| -> Vec<String> {
             let mut ids: Vec<String> = Vec::new();

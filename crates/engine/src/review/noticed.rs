@@ -49,12 +49,13 @@ pub fn accept(lock: &TreeLock, numbers: &[PendingNo]) -> Result<Vec<Accepted>> {
                         session: pending.session.clone(),
                         turns: pending.turn.into_iter().collect(),
                         node: None,
+                        ..Provenance::default()
                     },
                     verified: true,
                     confirmed: true,
                     ..NewLeaf::new(class, pending.kind.scope(), pending.text.as_str())
                 })?;
-                Some(supersession::displace(&mut writing, lock.at, &pending.text, added)?)
+                Some(supersession::displace(&mut writing, lock.at, &pending.text, &[], added)?)
             }
             (_, None) => None,
         };

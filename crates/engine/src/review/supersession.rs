@@ -149,6 +149,14 @@ impl CurrentMemories {
         here.filter(|c| contradict(&c.said, &said)).map(|c| (c.entry.clone(), c.text.clone())).collect()
     }
 
+    /// Those of a scope that a proposal names as what it takes the place of.
+    pub fn named(&self, scope: &Scope, ids: &[String]) -> Vec<(Entry, String)> {
+        let is = |c: &&Current| {
+            leaf::scope_of(&c.entry) == *scope && c.entry.item.as_ref().is_some_and(|id| ids.contains(id))
+        };
+        self.0.iter().filter(is).map(|c| (c.entry.clone(), c.text.clone())).collect()
+    }
+
     /// Those of a class and scope with this subject and another text, which a new memory about it takes the place of.
     pub fn about(&self, class: Class, scope: &Scope, subject: &str, text: &str) -> Vec<(Entry, String)> {
         let Ok(subject) = TitleKey::of(subject) else { return Vec::new() };
@@ -162,13 +170,22 @@ impl CurrentMemories {
     }
 }
 
-/// After a person's yes to a new memory: those it contradicts are superseded by it, in the same act.
-pub(super) fn displace(writing: &mut Writing, at: &AssistantHome, text: &str, mut added: Added) -> Result<Added> {
+/// After a person's yes to a new memory: those it contradicts, and those that were named to them as what it takes the
+/// place of, are superseded by it, in the same act.
+pub(super) fn displace(
+    writing: &mut Writing,
+    at: &AssistantHome,
+    text: &str,
+    named: &[String],
+    mut added: Added,
+) -> Result<Added> {
     if added.outcome != Outcome::New {
         return Ok(added);
     }
     let known = CurrentMemories(at.read(|tx| current(at, tx, Some(&added.scope)))?);
-    for (old, _) in known.contradicted(&added.scope, &added.title, text) {
+    let mut old = known.contradicted(&added.scope, &added.title, text);
+    old.extend(known.named(&added.scope, named));
+    for (old, _) in old {
         let id = old.item.clone().unwrap_or_default();
         if id != added.id && !added.superseded.contains(&id) {
             writing.supersede(&old, &added)?;

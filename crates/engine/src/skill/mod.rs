@@ -291,6 +291,22 @@ pub fn reject(lock: &TreeLock, name: &str) -> Result<Skill> {
     at.read(|tx| one(tx, at.agent_no, &skill.id()))
 }
 
+/// Takes a no back: it waits again. A yes is not taken back: the files are the person's to remove.
+pub fn reopen(lock: &TreeLock, name: &str) -> Result<Skill> {
+    let at = lock.at;
+    let skill = at.read(|tx| one(tx, at.agent_no, name))?;
+    match skill.state {
+        State::Rejected => record(lock, skill.no, State::Draft, &skill.placed, "skill.reopen")?,
+        State::Draft => return Err(Error::refused(format!("{} waits", skill.id())).hint("nothing was changed")),
+        State::Accepted => {
+            let files: Vec<&str> = skill.placed.iter().map(|p| p.path.as_str()).collect();
+            return Err(Error::refused(format!("the skill {} is written and yours", skill.name))
+                .hint(format!("nothing was changed; to be rid of it delete {}", files.join(" and "))));
+        }
+    }
+    at.read(|tx| one(tx, at.agent_no, &skill.id()))
+}
+
 fn record(lock: &TreeLock, no: i64, state: State, placed: &[Placed], action: &'static str) -> Result<()> {
     let rows: Vec<(&str, &str)> = placed.iter().map(|p| (p.path.as_str(), p.digest.as_str())).collect();
     let json = serde_json::json!(rows).to_string();

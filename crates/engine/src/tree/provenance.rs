@@ -45,6 +45,8 @@ pub struct Provenance {
     pub turns: Vec<TurnId>,
     /// The id of a lineage node.
     pub node: Option<String>,
+    /// The language model that found it, where nothing else did: `claude/haiku`.
+    pub model: Option<String>,
 }
 
 impl Provenance {
@@ -60,6 +62,9 @@ impl Provenance {
         if let Some(node) = &self.node {
             map.insert("node".into(), node.as_str().into());
         }
+        if let Some(model) = &self.model {
+            map.insert("model".into(), model.as_str().into());
+        }
         Value::Object(map)
     }
 
@@ -72,6 +77,7 @@ impl Provenance {
             session: text("session").map(str::to_owned),
             turns: turns.into_iter().flatten().filter_map(|t| TurnId::parse(t.as_str()?)).collect(),
             node: text("node").map(str::to_owned),
+            model: text("model").map(str::to_owned),
         }
     }
 }

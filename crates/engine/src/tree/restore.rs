@@ -105,6 +105,21 @@ pub(crate) fn let_go(tx: &Write, agent_no: AgentNo, has: impl Fn(&[u8]) -> bool)
     Ok(())
 }
 
+/// Kept states that are not what was kept, by path.
+pub(crate) fn unsound(tx: &Read) -> Result<Vec<String>> {
+    let mut statement =
+        tx.prepare("SELECT path, digest, data FROM file_revisions WHERE why != ?1 ORDER BY path, revision_no")?;
+    let mut rows = statement.query([LET_GO])?;
+    let mut out = Vec::new();
+    while let Some(r) = rows.next()? {
+        let (digest, data): (Vec<u8>, Vec<u8>) = (r.get(1)?, r.get(2)?);
+        if !blocks::unsqueeze(&data).is_ok_and(|bytes| home::digest(&bytes).as_slice() == digest) {
+            out.push(r.get(0)?);
+        }
+    }
+    Ok(out)
+}
+
 /// A command of ours has removed a file: no state of it is kept for whoever deletes by hand.
 pub(super) fn removed(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why IN (?3, ?4)")?

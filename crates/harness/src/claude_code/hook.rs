@@ -3,16 +3,17 @@
 use crate::command_hooks::{additional_context, decode as decode_command};
 use crate::hook::{Contract, Decoded, HookSpec, Hooking, Injection};
 
-/// Tool events are not included: the transcript has them (R12.5).
+/// Tool events are not included: the transcript has them (R12.5). Ours answer within a second, so the program need not
+/// wait longer than two for one that hangs.
 pub(super) const HOOKS: &[HookSpec] = &[
-    HookSpec { event: "SessionStart", contract: Contract::SessionStart, gives: true, timeout_s: 5 },
-    HookSpec { event: "UserPromptSubmit", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 5 },
-    HookSpec { event: "Stop", contract: Contract::Turn, gives: false, timeout_s: 5 },
-    HookSpec { event: "SubagentStop", contract: Contract::Turn, gives: false, timeout_s: 5 },
-    HookSpec { event: "PreCompact", contract: Contract::PreCompaction, gives: true, timeout_s: 5 },
-    HookSpec { event: "PostCompact", contract: Contract::PostCompaction, gives: false, timeout_s: 5 },
+    HookSpec { event: "SessionStart", contract: Contract::SessionStart, gives: true, timeout_s: 2 },
+    HookSpec { event: "UserPromptSubmit", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 2 },
+    HookSpec { event: "Stop", contract: Contract::Turn, gives: false, timeout_s: 2 },
+    HookSpec { event: "SubagentStop", contract: Contract::Turn, gives: false, timeout_s: 2 },
+    HookSpec { event: "PreCompact", contract: Contract::PreCompaction, gives: true, timeout_s: 2 },
+    HookSpec { event: "PostCompact", contract: Contract::PostCompaction, gives: false, timeout_s: 2 },
     // All hooks at a session's end together have 1.5 s unless one asks for more.
-    HookSpec { event: "SessionEnd", contract: Contract::SessionEnd, gives: false, timeout_s: 5 },
+    HookSpec { event: "SessionEnd", contract: Contract::SessionEnd, gives: false, timeout_s: 2 },
 ];
 
 /// Claude Code replaces longer ones by a preview and a path.

@@ -42,6 +42,7 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
         policies: policies.collect(),
         forbids,
         obstacle,
+        remark: |_| None,
         otherwise,
     }
 }
@@ -67,11 +68,6 @@ pub fn mcp(host: &HostPaths, how: &Installed) -> InstallPlan {
 pub fn plugin(how: &Installed, version: &str) -> Vec<(PathBuf, String)> {
     let about = "One memory under your agent programs: this session is kept, and earlier ones are known in it";
     let owner = json!({"name": "Heirloom"});
-    let mut hooks = Map::new();
-    for hook in merge(how).hooks {
-        let group = json!([{"hooks": [{"type": "command", "command": hook.command, "timeout": hook.timeout}]}]);
-        hooks.insert(hook.event.to_owned(), group);
-    }
     let files = [
         (
             ".claude-plugin/marketplace.json",
@@ -84,9 +80,23 @@ pub fn plugin(how: &Installed, version: &str) -> Vec<(PathBuf, String)> {
             json!({"name": "heirloom", "version": version, "description": about, "author": owner,
                 "license": "Apache-2.0"}),
         ),
-        ("heirloom/hooks/hooks.json", json!({"hooks": Value::Object(hooks)})),
+        ("heirloom/hooks/hooks.json", json!({"hooks": hooks(how)})),
     ];
     files.into_iter().map(|(path, value)| (PathBuf::from(path), format!("{value:#}\n"))).collect()
+}
+
+/// The same hooks for a single run: settings the program takes on its command line, beside the user's own.
+pub fn for_one_run(how: &Installed) -> String {
+    json!({"hooks": hooks(how)}).to_string()
+}
+
+fn hooks(how: &Installed) -> Value {
+    let mut hooks = Map::new();
+    for hook in merge(how).hooks {
+        let group = json!([{"hooks": [{"type": "command", "command": hook.command, "timeout": hook.timeout}]}]);
+        hooks.insert(hook.event.to_owned(), group);
+    }
+    Value::Object(hooks)
 }
 
 fn merge(how: &Installed) -> Merge {

@@ -80,6 +80,14 @@ impl Harness for ClaudeCode {
         Some(&hook::HOOKING)
     }
 
+    fn executable(&self) -> Option<&'static str> {
+        Some("claude")
+    }
+
+    fn for_one_run(&self, how: &Installed) -> Option<Vec<String>> {
+        Some(vec!["--settings".to_owned(), install::for_one_run(how)])
+    }
+
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
         Some(install::plan(host, how))
     }

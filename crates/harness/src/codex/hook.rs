@@ -4,15 +4,15 @@
 use crate::command_hooks::{additional_context, decode as decode_command};
 use crate::hook::{Contract, Decoded, HookSpec, Hooking, Injection};
 
+/// Ours answer within a second, so the program need not wait longer than two for one that hangs.
 pub(super) const HOOKS: &[HookSpec] = &[
-    HookSpec { event: "SessionStart", contract: Contract::SessionStart, gives: true, timeout_s: 5 },
-    HookSpec { event: "UserPromptSubmit", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 5 },
-    HookSpec { event: "Stop", contract: Contract::Turn, gives: false, timeout_s: 5 },
-    HookSpec { event: "SubagentStop", contract: Contract::Turn, gives: false, timeout_s: 5 },
-    HookSpec { event: "PreCompact", contract: Contract::PreCompaction, gives: false, timeout_s: 5 },
-    HookSpec { event: "PostCompact", contract: Contract::PostCompaction, gives: false, timeout_s: 5 },
-    // More than three seconds is reduced to three, with a warning in every run.
-    HookSpec { event: "SessionEnd", contract: Contract::SessionEnd, gives: false, timeout_s: 3 },
+    HookSpec { event: "SessionStart", contract: Contract::SessionStart, gives: true, timeout_s: 2 },
+    HookSpec { event: "UserPromptSubmit", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 2 },
+    HookSpec { event: "Stop", contract: Contract::Turn, gives: false, timeout_s: 2 },
+    HookSpec { event: "SubagentStop", contract: Contract::Turn, gives: false, timeout_s: 2 },
+    HookSpec { event: "PreCompact", contract: Contract::PreCompaction, gives: false, timeout_s: 2 },
+    HookSpec { event: "PostCompact", contract: Contract::PostCompaction, gives: false, timeout_s: 2 },
+    HookSpec { event: "SessionEnd", contract: Contract::SessionEnd, gives: false, timeout_s: 2 },
 ];
 
 /// About ten kilobytes are passed unshortened.

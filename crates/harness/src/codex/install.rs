@@ -40,6 +40,7 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
         policies: Vec::new(),
         forbids: |_| None,
         obstacle,
+        remark,
         otherwise: |_| None,
     }
 }
@@ -61,5 +62,14 @@ fn obstacle(files: &[Option<&str>]) -> Option<(&'static str, &'static str)> {
     trust::hooks_are_off(config).then_some((
         "its settings switch hooks off, so it does not call Heirloom",
         "take hooks = false out of the section features of config.toml",
+    ))
+}
+
+/// Codex reads hooks from both files and says so at every start.
+fn remark(files: &[Option<&str>]) -> Option<(&'static str, &'static str)> {
+    let config = files.get(1).copied().flatten()?;
+    trust::has_hooks(config).then_some((
+        "config.toml has hooks, too: Codex runs those of both files, and warns of it at every start",
+        "move the hooks of config.toml into hooks.json, if the warning is in the way",
     ))
 }

@@ -71,6 +71,10 @@ impl Harness for Codex {
         Some(&hook::HOOKING)
     }
 
+    fn executable(&self) -> Option<&'static str> {
+        Some("codex")
+    }
+
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
         Some(install::plan(host, how))
     }

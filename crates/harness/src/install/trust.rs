@@ -92,6 +92,13 @@ pub fn hooks_are_off(config: &str) -> bool {
     features.and_then(|f| below(f, "hooks")).is_some_and(|v| matches!(v.get_ref(), DeValue::Boolean(false)))
 }
 
+/// Whether the file has hooks of its own, besides what is trusted.
+pub fn has_hooks(config: &str) -> bool {
+    let Ok(table) = parse(config) else { return false };
+    let hooks = table.get_ref().get("hooks").and_then(|hooks| hooks.get_ref().as_table());
+    hooks.is_some_and(|hooks| hooks.keys().any(|key| key.get_ref() != "state"))
+}
+
 /// Writes the digests.
 pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), SettingsError> {
     let before = values(draft.text())?;

@@ -87,6 +87,7 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
         policies: Vec::new(),
         forbids: |_| None,
         obstacle,
+        remark: |_| None,
         otherwise: |_| None,
     }
 }

@@ -111,6 +111,10 @@ impl Harness for OpenClaw {
         Some(&hook::HOOKING)
     }
 
+    fn executable(&self) -> Option<&'static str> {
+        Some("openclaw")
+    }
+
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
         Some(install::plan(host, how))
     }

@@ -25,6 +25,7 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
         policies: Vec::new(),
         forbids: |_| None,
         obstacle: |_| None,
+        remark: |_| None,
         otherwise: |_| None,
     }
 }

@@ -85,6 +85,10 @@ impl Harness for OpenCode {
         Some(&hook::HOOKING)
     }
 
+    fn executable(&self) -> Option<&'static str> {
+        Some("opencode")
+    }
+
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
         Some(install::plan(host, how))
     }

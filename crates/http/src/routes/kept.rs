@@ -3,6 +3,8 @@
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::continuity::Item;
 use heirloom_engine::continuity::artifact::{NewArtifact, Text};
+use heirloom_engine::continuity::output::Output;
+use heirloom_engine::continuity::scheduled::{Outcome, ToldRun};
 use heirloom_engine::error::Error;
 use heirloom_engine::report::file::FileTextReport;
 use heirloom_engine::report::items::EntryReport;
@@ -23,6 +25,12 @@ pub fn routes() -> Vec<Route> {
         post("/v1/artifacts", "artifact.add", "Keep a text; a taken name gets -2, -3.", keep),
         get("/v1/jobs", "jobs", "Every scheduled job and how it ended last, newest first.", jobs).item(),
         get("/v1/jobs/{name}", "job", "The last runs of a job, newest first.", job).item(),
+        post(
+            "/v1/jobs/{name}/runs",
+            "job.tell",
+            "Record a run that has ended; the same command begun at the same moment is the same run.",
+            tell,
+        ),
         post("/v1/jobs/{name}/ack", "job.ack", "Mark a job's failures as seen.", ack),
     ]
 }
@@ -87,6 +95,37 @@ struct JobQuery {
 
 fn job(asked: &Asked, query: JobQuery) -> Answer<JobReport> {
     Ok(asked.engine.job(asked.at("name"), page::size(query.limit)?)?)
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RunBody {
+    /// The command line, as a person would read it.
+    command: String,
+    /// When it began, in milliseconds since 1970; else now.
+    started_at: Option<i64>,
+    /// Its exit code; 0 is success. This, `signal` or `error`.
+    exit_code: Option<i32>,
+    /// The signal that ended it.
+    signal: Option<i32>,
+    /// Why it failed, where no exit code says so: it could not be started, its time was up.
+    error: Option<String>,
+    /// What it printed, which becomes an artifact; of a long text the beginning and the end.
+    #[serde(default)]
+    output: String,
+}
+
+fn tell(asked: &Asked, body: RunBody) -> Answer<RunReport> {
+    let outcome = match (body.exit_code, body.signal, body.error) {
+        (code, signal, Some(why)) => Outcome::Failed { code, signal, why },
+        (Some(code), None, None) => Outcome::Exit(code),
+        (None, Some(signal), None) => Outcome::Signal(signal),
+        _ => return Err(Error::usage("say how the run ended").hint("exit_code, signal or error").into()),
+    };
+    let mut output = Output::default();
+    output.push(body.output.as_bytes());
+    let job = asked.at("name").to_owned();
+    Ok(asked.engine.tell_run(&ToldRun { job, command: body.command, started_at: body.started_at, outcome, output })?)
 }
 
 fn ack(asked: &Asked, _: Nothing) -> Answer<AcknowledgedReport> {

@@ -1,5 +1,6 @@
 //! All routes, a file for each noun. A route is arguments, one verb of the engine, and a page where it is a list.
 
+mod channels;
 mod find;
 mod heads;
 mod history;
@@ -36,6 +37,7 @@ pub fn all() -> Vec<Route> {
         heads::routes(),
         kept::routes(),
         learned::routes(),
+        channels::routes(),
         history::routes(),
         intake::routes(),
     ];

@@ -9,7 +9,7 @@ import { firstLine, seen, Words } from "../words.js";
 
 /** What was decided in this tab, newest last: the ids of each act. */
 const decided = [];
-const KINDS = { proposal: "Proposed", noticed: "Noticed", supersession: "In place of something older", edit: "Words kept aside", skill: "Procedure" };
+const KINDS = { proposal: "Proposed", noticed: "Noticed", supersession: "In place of something older", edit: "Words kept aside", skill: "Procedure", matter: "What a model says of an open loop" };
 
 async function undo(ids = decided.at(-1)) {
   if (!ids) return say("Nothing was decided in this tab.");
@@ -86,7 +86,7 @@ export function Review() {
   const [chosen, setChosen] = useState(new Set());
   const [form, setForm] = useState("");
   const keyOf = (item) => `${item.id} ${item.version}`;
-  const items = [...(waiting.body?.items ?? []), ...(skills.body?.items ?? []).map(ofSkill)].filter((item) => !gone.has(keyOf(item)));
+  const items = [...(waiting.body?.items ?? []).filter((item) => item.kind !== "skill"), ...(skills.body?.items ?? []).map(ofSkill)].filter((item) => !gone.has(keyOf(item)));
   const index = Math.max(0, items.findIndex((item) => item.id === at.value.id));
   const item = items[index];
   const batch = items.filter((one) => chosen.has(keyOf(one)));
@@ -151,7 +151,7 @@ export function Review() {
   });
   const isMemory = item && ["proposal", "noticed"].includes(item.kind) && item.class !== "profile";
   const open = (name, may) => () => may && !form && setForm(name);
-  useKeys({ y: () => decide("accept"), n: () => decide("reject"), e: open("edit", item && item.kind !== "skill"), s: open("older", isMemory), x: () => item && item.kind !== "skill" && choose(item), z: () => undo(), j: () => show(index + 1), k: () => show(index - 1), ArrowDown: () => show(index + 1), ArrowUp: () => show(index - 1), u: () => go("now") });
+  useKeys({ y: () => decide("accept"), n: () => decide("reject"), e: open("edit", item && item.kind !== "skill" && item.kind !== "matter"), s: open("older", isMemory), x: () => item && item.kind !== "skill" && choose(item), z: () => undo(), j: () => show(index + 1), k: () => show(index - 1), ArrowDown: () => show(index + 1), ArrowUp: () => show(index - 1), u: () => go("now") });
   return html`
     <${Heading} more=${item && html`<span class="quiet">${index + 1} of ${waiting.body?.next ? "more than " : ""}${items.length}</span>`}>Review<//>
     ${batch.length > 0 && form !== "batch" && html`<p class="notice row"><span>${many(batch.length, "item")} selected</span><span><button class="small" onClick=${() => setForm("batch")}>See what a yes changes</button> <button class="small" onClick=${() => decideAll("reject")}>Reject all</button> <button class="small" onClick=${() => setChosen(new Set())}>Select none</button></span></p>`}
@@ -164,7 +164,7 @@ export function Review() {
         ${form === "edit" ? html`<${Edit} path=${`/v1/proposals/${part(item.id)}`} texts=${(body) => body.entries.map((text, n, all) => ({ name: all.length > 1 ? `Text ${n + 1}` : "Text", text }))} body=${(entries) => ({ entries })} done="Changed; it still waits for your yes." onDone=${() => setForm("")} />` : html`<${Change} item=${item} />`}
         ${item.problem && html`<p class="notice">${seen(item.problem)}</p>`}
         ${form === "older" && html`<${Older} item=${item} onDone=${inPlaceOf} />`}
-        ${!form && html`<p class="act"><button class="first" onClick=${() => decide("accept")}>Accept <kbd>y</kbd></button> <button onClick=${() => decide("reject")}>Reject <kbd>n</kbd></button> ${item.kind !== "skill" && html`<button onClick=${() => setForm("edit")}>Edit <kbd>e</kbd></button>`} ${isMemory && html`<button onClick=${() => setForm("older")}>In place of… <kbd>s</kbd></button>`} <button onClick=${() => undo()} disabled=${!decided.length}>Undo <kbd>z</kbd></button></p>`}
+        ${!form && html`<p class="act"><button class="first" onClick=${() => decide("accept")}>Accept <kbd>y</kbd></button> <button onClick=${() => decide("reject")}>Reject <kbd>n</kbd></button> ${item.kind !== "skill" && item.kind !== "matter" && html`<button onClick=${() => setForm("edit")}>Edit <kbd>e</kbd></button>`} ${isMemory && html`<button onClick=${() => setForm("older")}>In place of… <kbd>s</kbd></button>`} <button onClick=${() => undo()} disabled=${!decided.length}>Undo <kbd>z</kbd></button></p>`}
         ${item.kind === "skill" && html`<p class="quiet">A yes writes it into the project's folder of the memory. Where a program reads it: <${Command}>heirloom skill accept ${item.id} --into claude<//></p>`}
         <p class="quiet">${item.path && html`${item.path} · `}${item.since && html`waits since <${When} at=${item.since} form="near" />`}</p>
       </section><aside aria-label="Where it was said"><${Evidence} item=${item} /></aside></div>

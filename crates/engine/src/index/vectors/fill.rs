@@ -86,6 +86,11 @@ impl Waiting {
         self.owners.retain(|_| *at.next().unwrap_or(&true));
     }
 
+    /// The texts, and where the vector of each belongs.
+    pub(super) fn into_texts(self) -> (Vec<String>, Vec<(SetKey, Key)>) {
+        (self.texts, self.owners)
+    }
+
     pub(super) fn embed(&mut self, embedder: &dyn Embedder) -> Result<()> {
         for made in self.texts.chunks(AT_ONCE).zip(self.owners.chunks(AT_ONCE)) {
             for (vector, (set, key)) in embed(embedder, made.0)?.into_iter().zip(made.1) {
@@ -101,7 +106,7 @@ impl Waiting {
 }
 
 /// Asks a model and checks the form of its answer.
-fn embed(embedder: &dyn Embedder, texts: &[impl AsRef<str>]) -> Result<Made> {
+pub(super) fn embed(embedder: &dyn Embedder, texts: &[impl AsRef<str>]) -> Result<Made> {
     let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
     let vectors = embedder.embed(&texts)?;
     if vectors.len() != texts.len() || vectors.iter().any(|v| v.len() != embedder.dimensions()) {
@@ -114,7 +119,7 @@ fn embed(embedder: &dyn Embedder, texts: &[impl AsRef<str>]) -> Result<Made> {
     Ok(vectors.iter().map(|v| encode(v)).collect())
 }
 
-fn name_of(embedder: &dyn Embedder) -> String {
+pub(super) fn name_of(embedder: &dyn Embedder) -> String {
     format!("{} {}", embedder.model(), embedder.dimensions())
 }
 

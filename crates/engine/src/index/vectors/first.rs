@@ -15,9 +15,6 @@ use crate::ledger::blocks::Opener;
 use crate::ledger::codes::MESSAGE;
 use crate::scope::{AgentNo, TurnId};
 
-/// From this importance on messages come first: decisions, discoveries and what else has several words of its category.
-const IMPORTANT: u8 = 7;
-
 /// How many of them are looked at, the most important and newest before others: the rest is soon reached anyway.
 const MOST: i64 = 2_000;
 
@@ -37,10 +34,10 @@ impl Index {
             let mut statement = tx.prepare_cached(&format!(
                 "SELECT j.agent_no, t.turn_no FROM judged_chunks j
                  JOIN turns t ON t.session_no = j.session_no AND t.turn_no BETWEEN j.first_turn AND j.last_turn
-                 WHERE j.importance >= ?1 AND j.last_turn > ?2 AND t.turn_no > ?2 AND t.turn_no <= ?3 AND t.kind = {MESSAGE}
-                 ORDER BY j.importance DESC, t.turn_no DESC LIMIT ?4"
+                 WHERE j.front AND j.last_turn > ?1 AND t.turn_no > ?1 AND t.turn_no <= ?2 AND t.kind = {MESSAGE}
+                 ORDER BY j.importance DESC, t.turn_no DESC LIMIT ?3"
             ))?;
-            let rows = statement.query_map(params![IMPORTANT, from, to, MOST], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            let rows = statement.query_map(params![from, to, MOST], |r| Ok((r.get(0)?, r.get(1)?)))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })?;
         let mut by_agent: BTreeMap<AgentNo, BTreeSet<i64>> = BTreeMap::new();

@@ -5,6 +5,7 @@
 //! vectors are made in the transaction that stores the words; with a remote model, one that does not answer, or a new
 //! one, they lag behind with a watermark of their own and are made later.
 
+mod check;
 mod code;
 mod fill;
 mod first;
@@ -162,6 +163,13 @@ impl Key {
         out
     }
 
+    /// The number of a packed key, without the rest.
+    fn number_of(bytes: &[u8]) -> i64 {
+        let mut first = [0; 8];
+        first.copy_from_slice(&bytes[..8]);
+        ((u64::from_le_bytes(first) >> 8) & 0xffff_ffff_ffff) as i64
+    }
+
     fn unpack(bytes: &[u8]) -> Key {
         let (mut first, mut group) = ([0; 8], [0; 4]);
         first.copy_from_slice(&bytes[..8]);
@@ -191,6 +199,7 @@ mod key_tests {
             Key::of_node(900_000, 2, lineage::Kind::Condensed, ThreadNo(u32::MAX as i64)),
         ] {
             assert_eq!(Key::unpack(&key.pack()), key);
+            assert_eq!(Key::number_of(&key.pack()), key.number);
         }
     }
 }

@@ -279,12 +279,13 @@ impl Store<'_> {
             }
             let (first, last): (i64, i64) = (r.get(3)?, r.get(4)?);
             let from_here = &best.also[best.also.partition_point(|no| *no < first)..];
-            // One or two of them: hardly more than a comparison for each key.
             let here = &from_here[..from_here.partition_point(|no| *no <= last)];
-            if !here.is_empty() {
-                for i in (0..many).filter(|i| open || allowed[*i]) {
-                    let number = key(i).number;
-                    if here.binary_search(&number).is_ok() {
+            if let (Some(least), Some(most)) = (here.first(), here.last()) {
+                // Few keys lie between them: no more of the others is unpacked than their number.
+                for (i, packed) in keys.chunks_exact(KEY_BYTES).enumerate() {
+                    let number = Key::number_of(packed);
+                    if (*least..=*most).contains(&number) && here.binary_search(&number).is_ok() && (open || allowed[i])
+                    {
                         best.met.push(Candidate { distance: 0, set_no: set.set_no, slot: block * per + i, number });
                     }
                 }

@@ -192,6 +192,30 @@ impl<'c> Store<'c> {
         Ok(out)
     }
 
+    /// The positions and keys of all vectors of a set.
+    pub(super) fn all_slots(&self, set: &Set) -> Result<Vec<(usize, Key)>> {
+        let (per, mut out) = (self.codes_at_once(), Vec::new());
+        for block in 0..set.vectors.div_ceil(per) {
+            let found = self.block(set.set_no, block, per.min(set.vectors - block * per))?;
+            let keys = found.keys.chunks_exact(KEY_BYTES).map(Key::unpack).enumerate();
+            out.extend(keys.map(|(i, key)| (block * per + i, key)));
+        }
+        Ok(out)
+    }
+
+    /// The vector at a position, as it was encoded.
+    pub(super) fn vector(&self, set: &Set, slot: usize) -> Result<Vec<u8>> {
+        let per = self.rows_at_once();
+        let block = slot / per;
+        let rows = self.rows(set.set_no, block, per.min(set.vectors - block * per))?;
+        let mut vector = rows[slot % per * self.dimensions..(slot % per + 1) * self.dimensions].to_vec();
+        let (per, bytes) = (self.codes_at_once(), code_bytes(self.dimensions));
+        let block = slot / per;
+        let codes = self.block(set.set_no, block, per.min(set.vectors - block * per))?.codes;
+        vector.extend(&codes[slot % per * bytes..(slot % per + 1) * bytes]);
+        Ok(vector)
+    }
+
     /// Moves the last vector of a set to another position and shortens the set by one.
     fn move_into(&self, set_no: i64, slot: usize, last: usize) -> Result<()> {
         let per = self.codes_at_once();

@@ -1,0 +1,178 @@
+//! The service where the machine, its clients or other services are against it.
+
+use std::fs;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::service::{Served, manager};
+use crate::world::HEIRLOOM;
+
+#[test]
+fn of_services_started_at_once_one_stays() {
+    let served = Served::world();
+    let start = || {
+        let mut command = served.command(HEIRLOOM.as_ref(), &["serve", "--port", "0"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut all: Vec<_> = (0..6).map(|_| start()).collect();
+    let ended = |all: &mut Vec<std::process::Child>| {
+        all.iter_mut().filter_map(|child| child.try_wait().unwrap()).collect::<Vec<_>>()
+    };
+    served.until("five have ended", || ended(&mut all).len() == 5);
+    assert!(ended(&mut all).iter().all(|status| status.code() == Some(75)), "{:?}", ended(&mut all));
+    served.until("the sixth answers", || served.answers());
+    served.prompt(1);
+    assert_eq!((served.turns(), served.spooled()), (1, 0));
+    for child in &mut all {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+/// Runs a service that may have so many files open at most, until it has said how it watches or has ended.
+fn with_few_files(most: u32) -> (Option<i32>, String, bool) {
+    let served = Served::world();
+    let mut command: Command = served.world.test.command("sh");
+    let script = format!("ulimit -n {most}; exec '{HEIRLOOM}' serve --port 0");
+    let log = fs::File::create(served.world.test.user().join("few.log")).unwrap();
+    let mut child =
+        command.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
+    let said = || fs::read_to_string(served.world.test.user().join("few.log")).unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    let code = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status.code();
+        }
+        if said().contains("looks for changes") || served.said()["watching"]["by_events"] == true {
+            break None;
+        }
+        assert!(Instant::now() < until, "with {most} files it does nothing: {}", said());
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let answers = code.is_none() && served.answers();
+    let _ = child.kill();
+    let _ = child.wait();
+    (code, said(), answers)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn with_too_few_files_it_looks_for_changes_or_says_why_it_ends() {
+    let mut looks = 0;
+    for most in 14..34 {
+        let (code, said, answers) = with_few_files(most);
+        assert!(!said.contains("panicked"), "{most}: {said}");
+        match code {
+            // It has not begun, and says so.
+            Some(code) => assert!(code != 0 && said.contains("heirloom: "), "{most}: {code} {said}"),
+            None if said.contains("looks for changes") => {
+                looks += 1;
+                assert!(said.contains("open files") || said.contains("os error 24"), "{most}: {said}");
+            }
+            None => assert!(answers || most < 30, "{most}: {said}"),
+        }
+    }
+    assert!(looks > 0, "there is a number of files that is enough for all but watching");
+}
+
+#[test]
+fn clients_that_take_all_its_files_do_not_end_it() {
+    let mut served = Served::world();
+    let script = served.world.test.folder("few").join("heirloom");
+    fs::write(&script, format!("#!/bin/sh\nulimit -n 64\nexec '{HEIRLOOM}' \"$@\"\n")).unwrap();
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    served.serve(&script, &[]);
+    let socket = served.said()["socket"].as_str().unwrap().to_owned();
+    let greedy: Vec<_> = (0..200).filter_map(|_| UnixStream::connect(&socket).ok()).collect();
+    assert!(greedy.len() > 64);
+    // A hook is stored all the same: at once, or from the spool.
+    served.prompt(1);
+    drop(greedy);
+    served.until("it answers again", || served.answers());
+    served.until("the call is stored", || served.turns() == 1 && served.spooled() == 0);
+    served.all_is_well();
+}
+
+#[test]
+fn a_home_of_a_long_path_without_a_short_folder_says_what_to_do() {
+    let served = Served::world();
+    let long = served.world.test.user().join("l".repeat(120));
+    fs::rename(served.home(), &long).unwrap();
+    let mut command = served.command(HEIRLOOM.as_ref(), &["serve", "--port", "0", "--home", long.to_str().unwrap()]);
+    command.env_remove("XDG_RUNTIME_DIR");
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    while child.try_wait().unwrap().is_none() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    let out = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(3), "{said}");
+    assert!(said.contains("XDG_RUNTIME_DIR"), "{said}");
+}
+
+#[test]
+fn a_clock_that_is_set_back_loses_nothing() {
+    const NOW: i64 = 1_795_344_540_000;
+    const DAY: i64 = 86_400_000;
+    let mut served = Served::world();
+    let file = served.world.test.user().join(".claude/projects/-barn/6a1b9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b.jsonl");
+    // Forwards by years, back behind everything there is, and to where it was.
+    for (n, now) in [NOW, NOW + 2_000 * DAY, NOW - 2_000 * DAY, NOW + DAY].into_iter().enumerate() {
+        served.now = Some(now);
+        served.serve(HEIRLOOM.as_ref(), &[]);
+        served.prompt(n);
+        served.write(&file, n..n + 1);
+        served.until("both are stored", || served.turns() == 2 * (n as i64 + 1) && served.spooled() == 0);
+        served.signal("TERM");
+        let (code, log) = served.ended();
+        assert_eq!(code, Some(0), "{log}");
+    }
+    for word in ["word0", "word3"] {
+        assert!(served.world.run(&["search", word]).stdout.contains(&format!("**{word}**")), "{word}");
+    }
+    served.all_is_well();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_newcomer_installs_it_and_finds_what_a_program_without_hooks_wrote() {
+    let served = Served::world();
+    let (folder, _) = manager(&served, true);
+    let mut install = served.command(HEIRLOOM.as_ref(), &["service", "install", "--yes"]);
+    install.env("PATH", format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()));
+    let installed = heirloom_testkit::run(install, b"");
+    assert_eq!(installed.status, Some(0), "{}{}", installed.stdout, installed.stderr);
+    served.until("it answers", || served.answers());
+    // Nothing is connected: the session is only a file.
+    served.write(&served.transcript(), 4..5);
+    served.until("it is found", || served.world.run(&["search", "word4"]).stdout.contains("**word4**"));
+    served.world.says(0, &["service", "stop"]);
+    served.all_is_well();
+}
+
+#[test]
+#[ignore = "takes minutes in a debug build"]
+fn five_thousand_files_changed_at_once_are_all_found() {
+    let served = Served::begin();
+    let folder = served.world.test.user().join(".claude/projects/-many");
+    let file = |n: usize| folder.join(format!("{n:08}-0b7d-4e55-9a41-6c1d2e3f4a5b.jsonl"));
+    for n in 0..5_000 {
+        served.write(&file(n), n..n + 1);
+    }
+    let until = Instant::now() + Duration::from_secs(900);
+    let wait_for = |turns: i64| {
+        while served.turns() < turns {
+            assert!(Instant::now() < until, "{} of {turns}", served.turns());
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    };
+    wait_for(5_000);
+    for n in 0..5_000 {
+        served.write(&file(n), n + 10_000..n + 10_001);
+    }
+    wait_for(10_000);
+    served.all_is_well();
+}

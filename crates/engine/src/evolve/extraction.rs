@@ -1,0 +1,489 @@
+//! What a language model finds in a person's words that the word lists do not (R11.3, R14.3). Its answer is checked word by
+//! word; what is left becomes findings beside those found without it, and goes the same way: evidence, candidates, a yes.
+//!
+//! The model is given what one person said in one session, and nothing else: no tool output, no page, no pasted document, no
+//! words of an agent. So nothing a machine wrote can become a finding, whatever the model makes of it. An item has to
+//! name a turn it was given and copy words that stand there; its own words have to stand there, too; and a sentence that
+//! doubts, reports, asks or mocks is no evidence for anybody.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::candidate::{Gist, Stored};
+use super::reader::{By, Finding, Kind};
+use super::sentences;
+use crate::clock::Millis;
+use crate::event::{Role, TurnKind, unwrapped};
+use crate::memory::remember::remembered;
+use crate::quoting::{Quoted, even, has_exact};
+use crate::recall::spoken;
+use crate::redact::redact;
+use crate::scope::TurnId;
+use crate::statement::told::signals;
+use crate::text::blocks::{Reach, blocks};
+use crate::text::plain::lower;
+use crate::tokens::{cut, tokens};
+use crate::transcript::read::Turn;
+
+pub const PROMPT: &str = include_str!("extraction_prompt.md");
+
+/// An item of this confidence is taken; from the lower one on where something found without a model says the same (R11.3).
+pub const TAKEN_FROM: f64 = 0.82;
+pub const TAKEN_CORROBORATED: f64 = 0.60;
+
+/// The most items of an answer, and the most tokens and bytes.
+const MOST: usize = 12;
+pub const MOST_ANSWERED: usize = 1_500;
+const LARGEST_ANSWER: usize = 64 * 1024;
+
+/// The most tokens of a person's words, and of one message, that are given; a session with fewer says too little.
+const MOST_GIVEN: usize = 4_000;
+const MESSAGE: usize = 500;
+const WORTH_A_CALL: usize = 12;
+
+/// The most memories a model is told of.
+const KNOWN: usize = 20;
+
+/// The longest statement, and the longest way of doing something, in bytes.
+const LONGEST: usize = 240;
+const LONGEST_WAY: usize = 600;
+
+/// The fewest words of a quotation.
+const QUOTED_WORDS: usize = 3;
+
+/// How much of a message is read, in characters: as for everything noticed.
+const REACH: Reach = Reach { whole: 4_000, ends: 1_000 };
+
+/// What a person said in a turn, without what they pasted or quoted.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Passage {
+    pub turn: TurnId,
+    pub at: Option<Millis>,
+    pub text: String,
+}
+
+/// A memory the model is told of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KnownMemory {
+    pub id: String,
+    pub text: String,
+}
+
+/// A person's own statements in a turn of theirs: no paste, no document, no quotation; nor what they ask to remember or
+/// say of themselves, which is noticed elsewhere (R9.5). `None`: there is none.
+pub fn passage(turn: &Turn) -> Option<Passage> {
+    if turn.role != Role::User || turn.kind != TurnKind::Message || !turn.lane.is_empty() {
+        return None;
+    }
+    let said = spoken(turn.role, turn.kind, unwrapped(&turn.text))?;
+    let mut taken: Vec<std::ops::Range<usize>> = remembered(&said).into_iter().map(|r| r.range).collect();
+    taken.extend(signals(&said).into_iter().map(|s| s.range));
+    let mut text = String::new();
+    for block in blocks(&said, REACH) {
+        let own = !(block.document || block.pasted || block.behind_paste);
+        if !own || taken.iter().any(|t| t.start < block.range.end && block.range.start < t.end) {
+            continue;
+        }
+        let line = said[block.range].split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(text, "{line}");
+    }
+    let text = cut(text.trim_end(), MESSAGE);
+    (!text.is_empty()).then_some(Passage { turn: turn.id, at: turn.at, text })
+}
+
+/// The question about a session, and the first turn it quotes: of a long session only the end is given. `None`: its person
+/// says too little.
+pub fn question(passages: &[Passage], known: &[KnownMemory]) -> Option<(Quoted, TurnId)> {
+    let mut left = MOST_GIVEN;
+    let mut lines: Vec<String> = Vec::new();
+    let mut from = None;
+    for passage in passages.iter().rev() {
+        let line = format!("[{}] {}", passage.turn, passage.text);
+        let needs = tokens(&line) + 1;
+        if needs > left {
+            break;
+        }
+        left -= needs;
+        from = Some(passage.turn);
+        lines.push(line);
+    }
+    if MOST_GIVEN - left < WORTH_A_CALL {
+        return None;
+    }
+    lines.reverse();
+    let mut material = String::from("Known already:\n");
+    for memory in known.iter().take(KNOWN) {
+        let _ = writeln!(material, "({}) {}", memory.id, memory.text);
+    }
+    let _ = writeln!(material, "What the person said:\n{}", lines.join("\n"));
+    Some((Quoted::new("This is what one person said in one conversation, oldest first.", &material), from?))
+}
+
+/// The tokens of every question, whatever it is about.
+pub fn constant_tokens() -> u64 {
+    (tokens(PROMPT) + tokens(&schema().to_string())) as u64
+}
+
+/// About how many tokens a question about so many tokens of a person's words uses; `None`: they are too few for one.
+pub fn estimated(said: u64) -> Option<u64> {
+    const ANSWER: u64 = 300;
+    (said >= WORTH_A_CALL as u64).then(|| constant_tokens() + said.min(MOST_GIVEN as u64) + ANSWER)
+}
+
+/// The form of the answer.
+pub fn schema() -> Value {
+    let text = |most: usize| json!({"type": "string", "maxLength": most});
+    json!({
+        "type": "object", "required": ["items"], "additionalProperties": false,
+        "properties": {"items": {"type": "array", "maxItems": MOST, "items": {
+            "type": "object", "additionalProperties": false,
+            "required": ["kind", "subject", "value", "text", "turn", "quote", "confidence", "contradicts"],
+            "properties": {
+                "kind": {"type": "string", "enum": ["fact", "procedure", "retraction"]},
+                "subject": text(80), "value": text(120), "text": text(LONGEST_WAY),
+                "turn": text(20), "quote": text(LONGEST_WAY),
+                "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+                "contradicts": {"anyOf": [text(40), {"type": "null"}]},
+            },
+        }}},
+    })
+}
+
+/// An item as a model gives it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Item {
+    kind: String,
+    subject: String,
+    value: String,
+    text: String,
+    turn: String,
+    quote: String,
+    confidence: f64,
+    #[serde(default)]
+    contradicts: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answered {
+    items: Vec<Item>,
+}
+
+/// What an answer comes to.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Extracted {
+    pub findings: Vec<Finding>,
+    /// How many of its items are not kept, by why.
+    pub dropped: BTreeMap<&'static str, usize>,
+}
+
+/// Checks an answer against what was given. `others`: what was found without a model in the project. The error says why
+/// nothing of it can be used.
+pub fn read(
+    answer: &str,
+    model: &str,
+    passages: &[Passage],
+    known: &[KnownMemory],
+    others: &[Stored],
+) -> Result<Extracted, &'static str> {
+    if answer.len() > LARGEST_ANSWER {
+        return Err("it is longer than any answer");
+    }
+    let answered: Answered = serde_json::from_str(answer).map_err(|_| "it is not of the agreed form")?;
+    if answered.items.len() > MOST {
+        return Err("it has more items than were asked for");
+    }
+    let mut out = Extracted::default();
+    for item in answered.items {
+        match checked(&item, model, passages, known, others) {
+            Ok(finding) if out.findings.iter().any(|f| f.sentence == finding.sentence) => {}
+            Ok(finding) => out.findings.push(finding),
+            Err(why) => *out.dropped.entry(why).or_default() += 1,
+        }
+    }
+    Ok(out)
+}
+
+/// The finding an item is, or why it is none.
+fn checked(
+    item: &Item,
+    model: &str,
+    passages: &[Passage],
+    known: &[KnownMemory],
+    others: &[Stored],
+) -> Result<Finding, &'static str> {
+    let kind = match item.kind.as_str() {
+        "fact" => Kind::Fact,
+        "procedure" => Kind::Procedure,
+        "retraction" => Kind::Retraction,
+        _ => return Err("of no known kind"),
+    };
+    let turn = TurnId::parse(&item.turn).ok_or("names no turn")?;
+    let passage = passages.iter().find(|p| p.turn == turn).ok_or("names a turn it was not given")?;
+    let said = even(&passage.text);
+    let quote = even(&item.quote);
+    if quote.split(' ').count() < QUOTED_WORDS || !said.contains(&quote) {
+        return Err("quotes what was not said");
+    }
+    let sentence = sentence_of(&passage.text, &quote);
+    if sentences::is_no_statement(&sentence) {
+        return Err("doubts, reports, asks or mocks");
+    }
+    if kind == Kind::Fact && !sentences::links_for_good(&sentence) {
+        return Err("asks for something, or is so only now");
+    }
+    let text = item.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let longest = if kind == Kind::Procedure { LONGEST_WAY } else { LONGEST };
+    if text.is_empty() || text.len() > longest || redact(&text) != text {
+        return Err("is too long, empty or has a credential in it");
+    }
+    let low = lower(&sentence);
+    if !has_exact(&low, &text) || !stands(&low, &text) {
+        return Err("says what the quoted words do not");
+    }
+    if Gist::of(&text).denies() != Gist::of(&sentence).denies() {
+        return Err("drops or adds a no");
+    }
+    let (subject, value) = (even(&item.subject), even(&item.value));
+    let is_there = |words: &str| words.split(' ').all(|w| low.contains(w.trim_matches(['`', '"', '.', ','])));
+    if subject.is_empty() || !is_there(&subject) || !is_there(&value) {
+        return Err("is about what the quoted words are not");
+    }
+    if kind == Kind::Fact && value.is_empty() {
+        return Err("says nothing of its subject");
+    }
+    let value = if kind == Kind::Procedure { String::new() } else { value };
+    let own = others.iter().filter(|s| s.finding.by.is_none());
+    let says = |s: &Stored| {
+        !value.is_empty() && s.finding.value == value || Gist::of(&s.finding.sentence).is_like(&Gist::of(&sentence))
+    };
+    let same: Vec<&Stored> = own.filter(|s| says(s)).collect();
+    if same.iter().any(|s| s.finding.kind == kind && s.finding.turns.contains(&turn)) {
+        return Err("was found without it");
+    }
+    let corroborated = same.iter().any(|s| matches!(s.finding.kind, Kind::Fact | Kind::Procedure | Kind::Command));
+    let from = if corroborated { TAKEN_CORROBORATED } else { TAKEN_FROM };
+    if !(from..=1.0).contains(&item.confidence) {
+        return Err("is not sure enough");
+    }
+    // A memory is contradicted only by what is about the same.
+    let contradicts = item.contradicts.as_deref().and_then(|id| known.iter().find(|m| m.id == id));
+    let contradicts = contradicts.filter(|m| even(&m.text) != even(&text) && shares_a_word(&subject, &m.text));
+    Ok(Finding {
+        kind,
+        subject,
+        value,
+        sentence: text,
+        changed: contradicts.is_some(),
+        times: 1,
+        turns: vec![turn],
+        at: passage.at,
+        by: Some(By {
+            model: model.to_owned(),
+            confidence: item.confidence,
+            contradicts: contradicts.map(|m| m.id.clone()),
+        }),
+    })
+}
+
+/// The sentences of a text a quotation stands in, whole: what is said around it may take it back.
+fn sentence_of(text: &str, quote: &str) -> String {
+    let mut whole: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let ranges = crate::text::sentences::split(line, usize::MAX);
+        whole.extend(ranges.into_iter().map(|range| line[range].trim().to_owned()));
+    }
+    // The fewest sentences in a row that hold all of it.
+    for length in 1..=whole.len() {
+        for some in whole.windows(length) {
+            let joined = some.join(" ");
+            if even(&joined).contains(quote) {
+                return joined;
+            }
+        }
+    }
+    text.to_owned()
+}
+
+/// The letters of a word that decide whether it stands somewhere: endings differ.
+const STEM: usize = 5;
+
+fn stems(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| w.chars().count() >= 4);
+    words.map(|w| lower(w).chars().take(STEM).collect()).collect()
+}
+
+/// Whether a text is made of the words of another one: all but one in five of its longer words stand there.
+fn stands(lower_text: &str, text: &str) -> bool {
+    let stems = stems(text);
+    let there = stems.iter().filter(|stem| lower_text.contains(stem.as_str())).count();
+    !stems.is_empty() && there * 5 >= stems.len() * 4
+}
+
+fn shares_a_word(subject: &str, text: &str) -> bool {
+    let low = lower(text);
+    stems(subject).iter().any(|stem| low.contains(stem.as_str()))
+}
+
+/// The memories a model is told of: those that share most words with what was said.
+pub fn related(passages: &[Passage], all: Vec<KnownMemory>) -> Vec<KnownMemory> {
+    let said: String = passages.iter().map(|p| lower(&p.text)).collect::<Vec<_>>().join(" ");
+    let shared = |m: &KnownMemory| stems(&m.text).iter().filter(|stem| said.contains(stem.as_str())).count();
+    let mut all: Vec<(usize, KnownMemory)> = all.into_iter().map(|m| (shared(&m), m)).filter(|(n, _)| *n > 0).collect();
+    all.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
+    all.into_iter().take(KNOWN).map(|(_, m)| m).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::SessionNo;
+
+    const SAID: &str = "The box that answers our webhooks is called pelican and stands in Falkenstein. \
+        I think the cache is on port 6390. Is the vault in secrets/v2? \
+        The old readme says the service listens on port 3333. The mirror is no longer in Oslo. \
+        The staging database is on port 5433. Please add the pelican filter.";
+
+    fn passages() -> Vec<Passage> {
+        vec![Passage { turn: TurnId(18), at: Some(5), text: SAID.into() }]
+    }
+
+    fn known() -> Vec<KnownMemory> {
+        let memory = |id: &str, text: &str| KnownMemory { id: id.into(), text: text.into() };
+        vec![memory("m:aaaa", "The box for webhooks is called heron."), memory("m:bbbb", "Orders are kept for a year.")]
+    }
+
+    fn good() -> Value {
+        json!({
+            "kind": "fact", "subject": "box webhooks", "value": "pelican",
+            "text": "The box that answers our webhooks is called pelican.", "turn": TurnId(18).to_string(),
+            "quote": "The box that answers our webhooks is called pelican", "confidence": 0.9, "contradicts": null,
+        })
+    }
+
+    fn read_with(change: Value, others: &[Stored]) -> Extracted {
+        let mut item = good();
+        for (key, value) in change.as_object().unwrap() {
+            item[key] = value.clone();
+        }
+        read(&json!({"items": [item]}).to_string(), "made/up", &passages(), &known(), others).unwrap()
+    }
+
+    /// Why an item that differs from the good one in this is dropped; empty where it is kept.
+    fn why(change: Value) -> String {
+        read_with(change, &[]).dropped.into_keys().collect()
+    }
+
+    #[test]
+    fn an_item_is_kept_as_far_as_a_person_said_it() {
+        assert_eq!(why(json!({})), "");
+        let turn = TurnId(18).to_string();
+        for (change, because) in [
+            (json!({"turn": TurnId(19).to_string()}), "names a turn it was not given"),
+            (json!({"turn": "yesterday"}), "names no turn"),
+            (json!({"quote": "the box is called heron"}), "quotes what was not said"),
+            (json!({"quote": "pelican"}), "quotes what was not said"),
+            (json!({"text": "The box listens on port 8080."}), "says what the quoted words do not"),
+            (json!({"text": "Always run the cleanup before deploying anything."}), "says what the quoted words do not"),
+            (
+                json!({"text": "Die Kiste, die unsere Rückrufe annimmt, heißt Pelikan."}),
+                "says what the quoted words do not",
+            ),
+            (json!({"text": "The box that answers our webhooks is not called pelican."}), "drops or adds a no"),
+            (
+                json!({"quote": "Please add the pelican filter", "text": "Please add the pelican filter.",
+                       "subject": "filter", "value": "pelican"}),
+                "asks for something, or is so only now",
+            ),
+            (json!({"subject": "production"}), "is about what the quoted words are not"),
+            (json!({"value": "heron"}), "is about what the quoted words are not"),
+            (json!({"value": ""}), "says nothing of its subject"),
+            (json!({"kind": "preference"}), "of no known kind"),
+            (json!({"kind": "skill"}), "of no known kind"),
+            (json!({"confidence": 0.81}), "is not sure enough"),
+            (json!({"confidence": 7.0}), "is not sure enough"),
+            (json!({"text": "word ".repeat(100)}), "is too long, empty or has a credential in it"),
+            (
+                json!({"quote": "I think the cache is on port 6390", "text": "The cache is on port 6390.",
+                       "subject": "cache", "value": "6390"}),
+                "doubts, reports, asks or mocks",
+            ),
+            (
+                json!({"quote": "the cache is on port 6390", "text": "The cache is on port 6390.",
+                       "subject": "cache", "value": "6390"}),
+                "doubts, reports, asks or mocks",
+            ),
+            (
+                json!({"quote": "the vault in secrets/v2", "text": "The vault is in secrets/v2.",
+                       "subject": "vault", "value": "secrets/v2"}),
+                "doubts, reports, asks or mocks",
+            ),
+            (
+                json!({"quote": "the service listens on port 3333", "text": "The service listens on port 3333.",
+                       "subject": "service", "value": "3333"}),
+                "doubts, reports, asks or mocks",
+            ),
+            (
+                json!({"quote": "The mirror is no longer in Oslo", "text": "The mirror is in Oslo.",
+                       "subject": "mirror", "value": "oslo", "turn": turn}),
+                "drops or adds a no",
+            ),
+        ] {
+            assert_eq!(why(change.clone()), because, "{change}");
+        }
+    }
+
+    #[test]
+    fn what_is_less_sure_needs_a_finding_without_a_model() {
+        let found = |kind, value: &str, turn: i64| Stored {
+            session_no: SessionNo(1),
+            session: "little:1".into(),
+            finding: Finding {
+                kind,
+                subject: "webhook box".into(),
+                value: value.into(),
+                sentence: format!("The webhook box is {value}."),
+                changed: false,
+                times: 1,
+                turns: vec![TurnId(turn)],
+                at: Some(1),
+                by: None,
+            },
+        };
+        let unsure = json!({"confidence": 0.6});
+        assert_eq!(read_with(unsure.clone(), &[]).findings.len(), 0);
+        assert_eq!(read_with(unsure.clone(), &[found(Kind::Fact, "pelican", 3)]).findings.len(), 1);
+        assert_eq!(read_with(unsure, &[found(Kind::Retraction, "pelican", 3)]).findings.len(), 0);
+        assert_eq!(read_with(json!({"confidence": 0.59}), &[found(Kind::Fact, "pelican", 3)]).findings.len(), 0);
+        let same = read_with(json!({}), &[found(Kind::Fact, "pelican", 18)]);
+        assert_eq!(same.dropped.into_keys().collect::<Vec<_>>(), ["was found without it"]);
+    }
+
+    #[test]
+    fn a_memory_is_contradicted_only_by_what_is_about_the_same() {
+        let of = |id: &str| {
+            let found = read_with(json!({"contradicts": id}), &[]).findings.remove(0);
+            (found.changed, found.by.unwrap().contradicts)
+        };
+        assert_eq!(of("m:aaaa"), (true, Some("m:aaaa".into())));
+        assert_eq!(of("m:bbbb"), (false, None), "about something else");
+        assert_eq!(of("m:cccc"), (false, None), "there is no such memory");
+    }
+
+    #[test]
+    fn what_is_of_no_form_is_refused_as_a_whole() {
+        let of = |answer: &str| read(answer, "made/up", &passages(), &known(), &[]).unwrap_err();
+        for bad in ["", "I would rather ask: which project?", "{}", "[]", r#"{"items":[{"kind":"fact"}]}"#] {
+            assert_eq!(of(bad), "it is not of the agreed form", "{bad}");
+        }
+        let mut more = good();
+        more["run"] = json!("rm -rf /");
+        assert_eq!(of(&json!({"items": [more]}).to_string()), "it is not of the agreed form");
+        assert_eq!(of(&"x".repeat(2 << 20)), "it is longer than any answer");
+        assert_eq!(of(&json!({"items": vec![good(); MOST + 1]}).to_string()), "it has more items than were asked for");
+    }
+}

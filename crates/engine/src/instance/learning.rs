@@ -1,0 +1,59 @@
+//! What a language model adds to what is done without one: what sessions say, what became of open loops, how important
+//! chunks are. As far as there is one and it may be asked (R11.2, R11.3).
+
+use std::time::{Duration, Instant};
+
+use super::Instance;
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+use crate::evolve::model_pass;
+use crate::judge;
+use crate::ledger::Audit;
+use crate::ledger::jobs::{self, JobKind};
+use crate::review::model_matters;
+
+/// The longest the model is asked in one go before other work is done; a question that was begun is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What asking the model came to.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Learned {
+    /// Sessions read, matters found, chunks judged.
+    pub made: u64,
+    /// What it found in sessions, which waits as a job of evolve.
+    pub found: u64,
+    /// There is more to ask now.
+    pub more: bool,
+}
+
+impl Instance {
+    /// Asks the language model about sessions, open loops and chunks, for every agent, in this order: what is lost
+    /// without it first. What cannot be asked now is queued for when it can.
+    pub(super) fn learn(&self, actor: &str) -> Result<Learned> {
+        let mut all = Learned::default();
+        if self.read_only || self.settings.model.is_none() {
+            return Ok(all);
+        }
+        let (weights, _) = self.settings.judge.as_ref().map_err(Error::from)?;
+        let until = Some(Instant::now() + PATIENCE);
+        let mut again: Option<Millis> = None;
+        for agent in self.agents()? {
+            // That a model cannot be had was said by whoever asked for summaries.
+            let Some(Ok(model)) = self.language_model(&agent, actor) else { return Ok(all) };
+            let Some(at) = self.assistant_as_it_is(&agent, actor)? else { continue };
+            let read = model_pass::run(&at, &model, until)?;
+            let matters = model_matters::run(&at, &model, until)?;
+            let judged = judge::model::run(&at, &model, weights, until)?;
+            all.made += read.read + matters.found + judged.judged;
+            all.found += read.found;
+            again = again.into_iter().chain(read.next).chain(matters.next).chain(judged.next).min();
+        }
+        if let Some(at) = again {
+            all.more = at <= self.ledger.now();
+            self.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
+                jobs::enqueue(tx, JobKind::Summaries, "learning", "{}", at).map(drop)
+            })?;
+        }
+        Ok(all)
+    }
+}

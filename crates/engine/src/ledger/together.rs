@@ -1,0 +1,305 @@
+//! Writes of several threads, committed together: a commit waits for the disk, and one wait is enough for all who write
+//! at the same moment.
+//!
+//! A thread that finds others waiting for the connection leaves its transaction open for the next one, lets go of the
+//! connection and waits. Whoever nobody waits behind commits for all. A write that fails takes back its own part only. A
+//! thread alone does what it would do without this: begin, write, commit.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// How long a transaction is left open for others; other processes wait for it meanwhile.
+const LONGEST: Duration = Duration::from_millis(40);
+
+/// The writing connection, and the transaction that was left open on it.
+pub(super) struct Writer {
+    pub conn: Connection,
+    open: Option<Open>,
+    /// Told when a whole transaction was taken back, with writes that had ended well.
+    taken_back: Box<dyn Fn() + Send>,
+}
+
+struct Open {
+    shared: Arc<Shared>,
+    since: Instant,
+}
+
+/// What those wait for whose writes are committed together.
+#[derive(Default)]
+struct Shared {
+    /// `Some`: committed, or why not.
+    outcome: Mutex<Option<Result<(), Arc<Error>>>>,
+    known: Condvar,
+}
+
+impl Shared {
+    fn say(&self, outcome: Result<(), Arc<Error>>) {
+        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        self.known.notify_all();
+    }
+
+    fn wait(&self) -> Result<()> {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match &*outcome {
+                Some(Ok(())) => return Ok(()),
+                Some(Err(e)) => {
+                    let same = Error::new(e.kind(), e.to_string());
+                    return Err(match e.next_step() {
+                        Some(next) => same.hint(next),
+                        None => same,
+                    });
+                }
+                None => outcome = self.known.wait(outcome).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+}
+
+impl Writer {
+    /// `taken_back` is called when a commit fails: writes that had ended well are not stored after all.
+    pub fn new(conn: Connection, taken_back: impl Fn() + Send + 'static) -> Mutex<Writer> {
+        Mutex::new(Writer { conn, open: None, taken_back: Box::new(taken_back) })
+    }
+
+    /// Whether others wait for a commit of what stands in it. Nobody but a writer may use the connection then.
+    pub fn is_shared(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Whether it has to be committed now: nobody comes after, or it was open for long enough.
+    fn is_due(&self, waiting: &AtomicUsize) -> bool {
+        waiting.load(Ordering::SeqCst) == 0 || self.open.as_ref().is_some_and(|open| open.since.elapsed() > LONGEST)
+    }
+
+    /// Commits. What cannot be committed is taken back.
+    fn commit(&self) -> Result<()> {
+        self.conn.execute_batch("COMMIT").map_err(|e| {
+            if !self.conn.is_autocommit() {
+                let _ = self.conn.execute_batch("ROLLBACK");
+            }
+            (self.taken_back)();
+            Error::from(e)
+        })
+    }
+
+    /// Commits what was left open.
+    pub fn close(&mut self) -> Result<()> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let outcome = self.commit().map_err(Arc::new);
+        let said = outcome.as_ref().copied().map_err(|e| Error::new(e.kind(), e.to_string()));
+        open.shared.say(outcome);
+        said
+    }
+}
+
+/// Takes the connection back to where it was if a writer panics.
+struct Guarded<'w> {
+    writer: MutexGuard<'w, Writer>,
+    /// A savepoint in a transaction of others, or a transaction of our own.
+    in_others: bool,
+    armed: bool,
+}
+
+impl Guarded<'_> {
+    /// Takes back what this write did.
+    fn undo(&mut self) -> Result<()> {
+        self.armed = false;
+        match self.in_others {
+            true => Ok(self.writer.conn.execute_batch("ROLLBACK TO one; RELEASE one")?),
+            false => Ok(self.writer.conn.execute_batch("ROLLBACK")?),
+        }
+    }
+}
+
+impl Drop for Guarded<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            let _ = self.undo();
+            // Who waits must not wait for somebody who may never come.
+            let _ = self.writer.close();
+        }
+    }
+}
+
+/// Runs `f` in a write transaction on the connection. It returns when what `f` did is committed, or is not in it at all.
+/// `waiting`: how many threads want the connection to write.
+pub(super) fn write<T>(
+    writer: &Mutex<Writer>,
+    waiting: &AtomicUsize,
+    f: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<T> {
+    waiting.fetch_add(1, Ordering::SeqCst);
+    let locked = writer.lock().unwrap_or_else(PoisonError::into_inner);
+    waiting.fetch_sub(1, Ordering::SeqCst);
+    let mut at = Guarded { in_others: locked.is_shared(), writer: locked, armed: false };
+    // Dropped unfinished, it closes what others wait for.
+    at.armed = at.in_others;
+    at.writer.conn.execute_batch(if at.in_others { "SAVEPOINT one" } else { "BEGIN IMMEDIATE" })?;
+    at.armed = true;
+    let done = match f(&at.writer.conn).and_then(|done| still_open(&at.writer.conn).map(|()| done)) {
+        Ok(done) => done,
+        Err(e) => {
+            let undone = at.undo();
+            if at.writer.is_due(waiting) || undone.is_err() {
+                // Those who wait are told by it.
+                let _ = at.writer.close();
+            }
+            return Err(e);
+        }
+    };
+    if at.in_others {
+        at.writer.conn.execute_batch("RELEASE one")?;
+    }
+    at.armed = false;
+    let is_due = at.writer.is_due(waiting);
+    if !at.in_others {
+        if is_due {
+            at.writer.commit()?;
+            return Ok(done);
+        }
+        at.writer.open = Some(Open { shared: Arc::default(), since: Instant::now() });
+    } else if is_due {
+        at.writer.close()?;
+        return Ok(done);
+    }
+    let shared = at.writer.open.as_ref().map(|open| Arc::clone(&open.shared));
+    drop(at);
+    match shared {
+        Some(shared) => shared.wait().map(|()| done),
+        None => unreachable!("it was left open just above"),
+    }
+}
+
+/// When the disk is full or fails, the engine takes back the whole transaction by itself. A write that goes on all the same
+/// must not end as if it were stored, nor leave open what is not.
+fn still_open(conn: &Connection) -> Result<()> {
+    match conn.is_autocommit() {
+        true => Err(Error::new(ErrorKind::Machine, "the database took the write back")),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    fn writer() -> (tempfile::TempDir, Mutex<Writer>) {
+        let folder = tempfile::tempdir().unwrap();
+        let conn = Connection::open(folder.path().join("rows.db")).unwrap();
+        conn.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE rows (n INTEGER PRIMARY KEY)").unwrap();
+        (folder, Writer::new(conn, || ()))
+    }
+
+    fn insert(conn: &Connection, n: i64) -> Result<()> {
+        Ok(conn.execute("INSERT INTO rows VALUES (?1)", [n]).map(drop)?)
+    }
+
+    fn rows(writer: &Mutex<Writer>) -> Vec<i64> {
+        let writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(writer.conn.is_autocommit() && !writer.is_shared(), "a transaction was left open");
+        let mut statement = writer.conn.prepare("SELECT n FROM rows ORDER BY n").unwrap();
+        statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn whoever_fails_or_panics_takes_back_its_own_part_only() {
+        let (_folder, writer) = writer();
+        let waiting = AtomicUsize::new(0);
+        let all = Barrier::new(24);
+        std::thread::scope(|scope| {
+            for n in 0..24_i64 {
+                let (writer, waiting, all) = (&writer, &waiting, &all);
+                scope.spawn(move || {
+                    all.wait();
+                    let wrote = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                        write(writer, waiting, |conn| {
+                            insert(conn, n)?;
+                            std::thread::sleep(Duration::from_millis(2));
+                            match n % 4 {
+                                1 => Err(Error::usage("no")),
+                                2 => panic!("as asked for"),
+                                _ => Ok(n),
+                            }
+                        })
+                    }));
+                    match n % 4 {
+                        1 => assert_eq!(wrote.unwrap().unwrap_err().to_string(), "no"),
+                        2 => assert!(wrote.is_err()),
+                        _ => assert_eq!(wrote.unwrap().unwrap(), n),
+                    }
+                });
+            }
+        });
+        assert_eq!(rows(&writer), (0..24).filter(|n| n % 4 == 0 || n % 4 == 3).collect::<Vec<i64>>());
+    }
+
+    #[test]
+    fn what_the_database_takes_back_is_told_to_all_who_wait_for_it() {
+        let (_folder, writer) = writer();
+        let waiting = AtomicUsize::new(0);
+        let told = Mutex::new(Vec::new());
+        let held = writer.lock().unwrap();
+        std::thread::scope(|scope| {
+            for n in 0..9_i64 {
+                let (writer, waiting, told) = (&writer, &waiting, &told);
+                scope.spawn(move || {
+                    let wrote = write(writer, waiting, |conn| {
+                        insert(conn, n)?;
+                        // As it does by itself when the disk is full, and the writer does not notice.
+                        if n % 3 == 1 { Ok(conn.execute_batch("ROLLBACK")?) } else { Ok(()) }
+                    });
+                    assert!(n % 3 != 1 || wrote.is_err());
+                    if wrote.is_ok() {
+                        told.lock().unwrap().push(n);
+                    }
+                });
+            }
+            while waiting.load(Ordering::SeqCst) < 9 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            drop(held);
+        });
+        let mut told = told.into_inner().unwrap();
+        told.sort_unstable();
+        assert_eq!(rows(&writer), told, "exactly what was told is stored");
+    }
+
+    #[test]
+    fn those_who_wait_share_a_commit_and_nobody_is_told_before_it() {
+        let (folder, writer) = writer();
+        let waiting = AtomicUsize::new(0);
+        // Each commit ends the log with one more frame that says how large the database is.
+        let commits = || {
+            let log = std::fs::read(folder.path().join("rows.db-wal")).unwrap();
+            log[32..].chunks(24 + 4096).filter(|frame| frame[4..8] != [0; 4]).count()
+        };
+        let before = commits();
+        let held = writer.lock().unwrap();
+        std::thread::scope(|scope| {
+            for n in 0..8_i64 {
+                let (writer, waiting, path) = (&writer, &waiting, folder.path().join("rows.db"));
+                scope.spawn(move || {
+                    write(writer, waiting, |conn| insert(conn, n)).unwrap();
+                    let reader = Connection::open(path).unwrap();
+                    let seen: i64 =
+                        reader.query_row("SELECT count(*) FROM rows WHERE n = ?1", [n], |r| r.get(0)).unwrap();
+                    assert_eq!(seen, 1, "it was told and is not committed");
+                });
+            }
+            while waiting.load(Ordering::SeqCst) < 8 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            drop(held);
+        });
+        assert_eq!(rows(&writer).len(), 8);
+        assert_eq!(commits() - before, 1, "commits of eight writes");
+    }
+}

@@ -1,0 +1,69 @@
+//! Who asks to be let in on a channel, and what became of it. What stands here is a record: the program of the channel lets
+//! people in, and tells it.
+
+use heirloom_engine::report::channel::{AnsweredReport, RequestReport, RequestsReport};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Answer;
+use crate::page::{self, Page, Rank};
+use crate::route::{Asked, Nothing, Route, get, post};
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        get("/v1/channels/requests", "requests", "Who waits to be let in on a channel, newest first.", requests),
+        post(
+            "/v1/channels/requests",
+            "request.ask",
+            "Note that somebody asks to be let in; while they wait, asking again is the same request.",
+            ask,
+        ),
+        post("/v1/channels/requests/{id}/approve", "request.approve", "Note that they were let in.", approve),
+        post("/v1/channels/requests/{id}/deny", "request.deny", "Note that they were not let in.", deny),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RequestsQuery {
+    /// Those that were answered, too.
+    #[serde(default)]
+    all: bool,
+    /// 1 to 500, else 50.
+    limit: Option<u16>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+}
+
+fn requests(asked: &Asked, query: RequestsQuery) -> Answer<Page<RequestReport>> {
+    let RequestsReport { events, .. } = asked.engine.requests(query.all, usize::MAX >> 1)?;
+    page::of_all("requests", events, (query.limit, query.cursor.as_deref()), |request| {
+        Rank(false, String::new(), format!("{:020}", request.event.no.0))
+    })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AskBody {
+    /// The channel, as its program names it: `telegram`.
+    channel: String,
+    /// Who asks, as the channel names them.
+    peer: String,
+    /// What they call themselves.
+    name: Option<String>,
+    /// What else they say.
+    detail: Option<String>,
+}
+
+fn ask(asked: &Asked, body: AskBody) -> Answer<AnsweredReport> {
+    let AskBody { channel, peer, name, detail } = body;
+    Ok(asked.engine.ask_in(&channel, &peer, name.as_deref(), detail.as_deref())?)
+}
+
+fn approve(asked: &Asked, _: Nothing) -> Answer<AnsweredReport> {
+    Ok(asked.engine.answer_asked(&[asked.at("id").to_owned()], true)?)
+}
+
+fn deny(asked: &Asked, _: Nothing) -> Answer<AnsweredReport> {
+    Ok(asked.engine.answer_asked(&[asked.at("id").to_owned()], false)?)
+}
