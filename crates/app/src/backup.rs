@@ -76,7 +76,8 @@ impl Settings {
         })?;
         let keep = self.keep.unwrap_or(KEEP);
         if !(1..=1000).contains(&keep) {
-            return Err(Error::usage("section backup of config.toml: keep is 1 to 1000"));
+            return Err(Error::usage("section backup of config.toml: keep is no number of backups")
+                .hint("from 1 to 1000: keep = 7"));
         }
         let lock = match (&self.passphrase_file, self.recipients.as_slice()) {
             (Some(_), [_, ..]) => {
@@ -105,8 +106,10 @@ impl Plan {
             Locked::Recipients(lock) => lock.clone(),
             Locked::PassphraseIn(file) => Lock::passphrase(&passphrase_of_file(file)?)?,
         };
-        let pack = |folder: &Path, file: &Path| heirloom_archive::write(folder, file, &lock);
-        engine.backup_again(&self.rotation, Some(&pack))
+        engine.backup_again(
+            &self.rotation,
+            Some(&|folder, file, progress| heirloom_archive::write(folder, file, &lock, progress)),
+        )
     }
 }
 

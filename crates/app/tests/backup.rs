@@ -360,7 +360,7 @@ fn everything_in_plain_files_becomes_a_memory_that_is_the_same() {
     let home = user.join("again");
     let import = ["--home", text(&home), "import", text(&first)];
     let said = world.says(0, &import);
-    assert!(said.contains("verified"), "{said}");
+    assert!(said.contains("Verified: everything is as it was stored"), "{said}");
     let second = user.join("second");
     world.json(&["--home", text(&home), "export", "--all", text(&second)]);
     let (a, b) = (below(&first), below(&second));

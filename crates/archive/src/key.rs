@@ -29,7 +29,8 @@ impl Lock {
     pub fn passphrase(text: &str) -> Result<Lock> {
         let text = text.trim_end_matches(['\n', '\r']);
         if text.chars().count() < SHORTEST {
-            return Err(Error::usage(format!("a passphrase has at least {SHORTEST} characters")));
+            return Err(Error::usage(format!("a passphrase has at least {SHORTEST} characters"))
+                .hint("choose a longer one; nothing was written"));
         }
         Ok(Lock::Passphrase(SecretString::from(text.to_owned())))
     }
@@ -123,7 +124,8 @@ pub fn recipients_of(words: &[String]) -> Result<Lock> {
         let word = word.trim();
         Recipient::from_str(word).map_err(|_| {
             if word.to_ascii_uppercase().starts_with("AGE-SECRET-KEY-") {
-                Error::usage("a recipient is the public half, age1…, and this is the secret one")
+                Error::usage("a recipient is the public half, and this is the secret one")
+                    .hint("age-keygen -y FILE prints the public half, age1…")
             } else {
                 let shown: String = word.chars().filter(|c| !c.is_control()).take(20).collect();
                 Error::usage(format!("{shown} is no recipient of age")).hint("it begins with age1")

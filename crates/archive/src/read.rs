@@ -15,6 +15,9 @@ use crate::{LIST, List};
 /// What a file of age begins with.
 const AGE: &[u8] = b"age-encryption.org/v1";
 
+/// What to do about one that is damaged.
+const ANOTHER: &str = "take another backup; nothing was put back";
+
 /// The longest list that is read.
 const LONGEST_LIST: u64 = 256 << 20;
 
@@ -23,7 +26,8 @@ pub fn is_encrypted(file: &Path) -> Result<bool> {
     let mut begin = Vec::new();
     let opened = File::open(file).and_then(|f| f.take(AGE.len() as u64).read_to_end(&mut begin));
     opened.map_err(|e| match e.kind() {
-        io::ErrorKind::NotFound => Error::not_found(format!("there is no {}", file.display())),
+        io::ErrorKind::NotFound => Error::not_found(format!("there is no {}", file.display()))
+            .hint("name the folder or file that ⟨backup⟩ wrote"),
         _ => Error::io("read", file, e),
     })?;
     Ok(begin == AGE)
@@ -44,11 +48,8 @@ fn read(file: &Path, key: &Key, into: Option<&Path>) -> Result<()> {
     let encrypted = is_encrypted(file)?;
     let opened = File::open(file).map_err(|e| Error::io("read", file, e))?;
     let opened = BufReader::with_capacity(1 << 20, opened);
-    let broken = |e: io::Error| {
-        Error::damaged(format!("{} is not a whole backup", file.display()))
-            .because(e)
-            .hint("take another one; nothing was put back")
-    };
+    let broken =
+        |e: io::Error| Error::damaged(format!("{} is not a whole backup", file.display())).because(e).hint(ANOTHER);
     if !encrypted {
         return entries(opened, into, file, &broken);
     }
@@ -80,14 +81,14 @@ fn refused(file: &Path, by_passphrase: bool, error: DecryptError) -> Error {
         DecryptError::NoMatchingKeys => Error::refused(format!("{} is encrypted for another key", file.display()))
             .hint("nothing was put back; name the right one: --identity FILE"),
         DecryptError::ExcessiveWork { .. } => {
-            Error::refused(format!("{} asks for more work than a passphrase may", file.display()))
+            Error::refused(format!("{} asks for more work than a passphrase may", file.display())).hint(ANOTHER)
         }
-        other => Error::damaged(format!("{} is not a whole backup", file.display())).because(other),
+        other => Error::damaged(format!("{} is not a whole backup", file.display())).because(other).hint(ANOTHER),
     }
 }
 
 fn entries(packed: impl Read, into: Option<&Path>, file: &Path, broken: &dyn Fn(io::Error) -> Error) -> Result<()> {
-    let unlike = |what: String| Error::damaged(format!("{} is no backup: {what}", file.display()));
+    let unlike = |what: String| Error::damaged(format!("{} is no backup: {what}", file.display())).hint(ANOTHER);
     let mut begin = Vec::new();
     let mut packed = packed;
     Read::by_ref(&mut packed).take(4).read_to_end(&mut begin).map_err(broken)?;
@@ -130,12 +131,12 @@ fn entries(packed: impl Read, into: Option<&Path>, file: &Path, broken: &dyn Fn(
             }
         })?;
         if hashed.hasher.finalize().to_hex().as_str() != listed.digest {
-            return Err(Error::damaged(format!("{name} in {} is not what was backed up", file.display())));
+            return Err(Error::damaged(format!("{name} in {} is not what was backed up", file.display())).hint(ANOTHER));
         }
     }
     let missing = list.ok_or_else(|| unlike("it is empty".into()))?.files.into_keys().find(|name| !seen.contains(name));
     if let Some(name) = missing {
-        return Err(Error::damaged(format!("{name} is missing in {}", file.display())));
+        return Err(Error::damaged(format!("{name} is missing in {}", file.display())).hint(ANOTHER));
     }
     // Behind the last file there is the end of the packing, and of the encryption: both say that nothing was cut off.
     io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(broken).map(drop)

@@ -15,16 +15,16 @@ use crate::{LIST, List};
 const EFFORT: i32 = 6;
 
 /// Makes `file`, which is not there, of a backup in a folder, and reads it back: all of it, as [`check`] does, where what
-/// encrypts also opens; else its bytes. Returns how many there are.
-pub fn write(folder: &Path, file: &Path, lock: &Lock) -> Result<u64> {
+/// encrypts also opens; else its bytes. `progress` is told how many bytes more of the folder are packed. Returns how many the file has.
+pub fn write(folder: &Path, file: &Path, lock: &Lock, progress: &mut dyn FnMut(u64)) -> Result<u64> {
     let failed = |e: io::Error| Error::io("write", file, e);
     let made = File::options().write(true).create_new(true).mode(0o600).open(file).map_err(failed)?;
     let mut out = Hashing { out: BufWriter::with_capacity(1 << 20, made), hasher: blake3::Hasher::new(), bytes: 0 };
     match lock.encryptor()? {
-        None => pack(folder, &mut out).map_err(failed)?,
+        None => pack(folder, &mut out, progress).map_err(failed)?,
         Some(encryptor) => {
             let mut sealed = encryptor.wrap_output(&mut out).map_err(failed)?;
-            pack(folder, &mut sealed).map_err(failed)?;
+            pack(folder, &mut sealed, progress).map_err(failed)?;
             sealed.finish().map_err(failed)?;
         }
     }
@@ -44,26 +44,44 @@ pub fn write(folder: &Path, file: &Path, lock: &Lock) -> Result<u64> {
     Ok(bytes)
 }
 
-fn pack(folder: &Path, out: &mut dyn Write) -> io::Result<()> {
+fn pack(folder: &Path, out: &mut dyn Write, progress: &mut dyn FnMut(u64)) -> io::Result<()> {
     let mut packer = zstd::Encoder::new(out, EFFORT)?;
     packer.include_checksum(true)?;
     let mut tar = tar::Builder::new(packer);
     tar.mode(tar::HeaderMode::Deterministic);
-    add(&mut tar, folder, LIST)?;
+    add(&mut tar, folder, LIST, &mut |_| {})?;
     let list: List = serde_json::from_slice(&fs::read(folder.join(LIST))?)?;
     for path in list.files.keys() {
-        add(&mut tar, folder, path)?;
+        add(&mut tar, folder, path, progress)?;
     }
     tar.into_inner()?.finish()?.flush()
 }
 
-fn add<W: Write>(tar: &mut tar::Builder<W>, folder: &Path, path: &str) -> io::Result<()> {
-    let mut file = File::open(folder.join(path))?;
+fn add<W: Write>(
+    tar: &mut tar::Builder<W>,
+    folder: &Path,
+    path: &str,
+    progress: &mut dyn FnMut(u64),
+) -> io::Result<()> {
+    let file = File::open(folder.join(path))?;
     let mut header = tar::Header::new_gnu();
     header.set_size(file.metadata()?.len());
     header.set_mode(0o600);
     header.set_entry_type(tar::EntryType::Regular);
-    tar.append_data(&mut header, path, Read::by_ref(&mut file))
+    tar.append_data(&mut header, path, Counted { file, progress })
+}
+
+struct Counted<'a> {
+    file: File,
+    progress: &'a mut dyn FnMut(u64),
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        (self.progress)(n as u64);
+        Ok(n)
+    }
 }
 
 struct Hashing<W> {

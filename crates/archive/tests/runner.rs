@@ -50,7 +50,7 @@ fn what_is_packed_comes_back_and_only_with_its_key() {
     ];
     for (name, lock, right, wrong) in cases {
         let file = dir.path().join(name);
-        let bytes = write(&from, &file, &lock).unwrap();
+        let bytes = write(&from, &file, &lock, &mut |_| {}).unwrap();
         assert_eq!(bytes, fs::metadata(&file).unwrap().len());
         assert_eq!(is_encrypted(&file).unwrap(), name != "plain");
         let into = dir.path().join(format!("{name}-out"));
@@ -84,7 +84,7 @@ fn what_was_cut_or_changed_is_damaged_and_never_whole() {
     };
     for (name, lock, key) in [("plain", Lock::None, Key::None), ("sealed", sealed, key)] {
         let file = dir.path().join(name);
-        write(&from, &file, &lock).unwrap();
+        write(&from, &file, &lock, &mut |_| {}).unwrap();
         let whole = fs::read(&file).unwrap();
         let broken = dir.path().join("broken");
         let mut tried = 0;

@@ -51,7 +51,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     };
     let lock = lock(&args, to)?;
     let report = match is_file(to) {
-        true => engine.backup_packed(to, &|folder: &Path, file: &Path| heirloom_archive::write(folder, file, &lock))?,
+        true => engine
+            .backup_packed(to, &|folder, file, progress| heirloom_archive::write(folder, file, &lock, progress))?,
         false => engine.backup(to)?,
     };
     Ok(said(global, &report))
@@ -82,7 +83,7 @@ fn lock(args: &Args, to: &Path) -> Result<Lock> {
             let lock = Lock::passphrase(&first)?;
             match crate::backup::ask("The same again: ")? {
                 Some(second) if second == first => Ok(lock),
-                _ => Err(Error::usage("the two are not the same; nothing was written")),
+                _ => Err(Error::usage("the two are not the same; nothing was written").hint("run it again")),
             }
         }
         _ => Ok(Lock::None),

@@ -99,6 +99,9 @@ fn whole(global: &Global, context: &Context, to: &Path) -> Result<Exit> {
             print::counted(report.sessions, "session"),
             print::counted(report.turns, "turn")
         ));
+        for left in &report.left_out {
+            print::note(&format!("not in it: {}", print::safe_line(left)));
+        }
     }))
 }
 

@@ -8,9 +8,10 @@ use heirloom_engine::report::import::Imported;
 use heirloom_engine::source::file::find;
 use heirloom_harness::{Form, Harness};
 
-use super::report;
+use super::{report, restore};
 use crate::context::{Context, Global, home_options};
 use crate::error::Exit;
+use crate::terminal::Terminal;
 use crate::{config, print, programs};
 
 /// Import sessions: those of all programs found here, or the files named
@@ -19,7 +20,8 @@ use crate::{config, print, programs};
 /// never changed. What cannot be decoded is kept and set aside; the rest is imported (exit code 1).
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Files or folders, or what heirloom export --all wrote, into a home without a memory; `-` reads plain turns from standard input [default: all programs' usual places]
+    /// Files or folders; what heirloom export --all wrote, into a home without a memory; `-` reads plain turns from standard
+    /// input [default: all programs' usual places]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
@@ -81,23 +83,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 /// Makes a home of an export of everything.
 fn whole(global: &Global, folder: &Path) -> Result<Exit> {
     let root = config::home(global.home.as_deref())?.value;
-    let report = import_export(folder, &root, &home_options())?;
-    let verified = Context::open(global)?.acting_as("cli import").verify()?;
-    let exit = if verified.is_damaged() { Exit::Damaged } else { Exit::Ok };
-    print::answer(global.json, &report, || {
-        print::line(&format!(
-            "In {}: {}, {}, as of {}",
-            print::safe_line(&report.home),
-            print::counted(report.files, "file"),
-            print::bytes(report.bytes),
-            print::safe_line(&report.of)
-        ));
-        match verified.is_damaged() {
-            true => print::note("It is what was exported, and something in it is damaged: heirloom verify says what."),
-            false => print::line("verified: everything is as it was stored"),
-        }
-    });
-    Ok(exit)
+    let report = import_export(folder, &root, &home_options(), &Terminal::new(global.json))?;
+    restore::said(global, "cli import", "A memory of the export in", &report)
 }
 
 /// The exit code of a command that imports.

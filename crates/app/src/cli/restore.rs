@@ -5,14 +5,20 @@ use std::path::{Path, PathBuf};
 use heirloom_archive::Key;
 use heirloom_engine::engine::put_back;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::home::HomeOptions;
 use heirloom_engine::report::home::Restored;
+use heirloom_engine::report::upkeep::PutBack;
 use heirloom_engine::tree::restore;
+use heirloom_engine::verify::{Finding, Severity};
+use serde::Serialize;
 
 use crate::backup::{ask, passphrase_of_file, passphrase_of_stdin, text_of};
-use crate::context::{Context, Global};
+use crate::context::{Context, Global, home_options};
 use crate::error::Exit;
+use crate::terminal::Terminal;
 use crate::{config, print};
+
+/// Findings that people are shown.
+const SHOWN: usize = 20;
 
 /// Bring back a page, memory or open loop that was deleted by hand, or a whole backup
 ///
@@ -58,27 +64,56 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 fn whole(global: &Global, from: &Path, args: &Args) -> Result<Exit> {
     let root = config::home(global.home.as_deref())?.value;
-    let options = HomeOptions { allow_network_fs: config::allow_network_fs() };
+    let (options, terminal) = (home_options(), Terminal::new(global.json));
     let report = match from.is_file() {
         true => {
             let unpacked = Unpacked::beside(&root)?;
             heirloom_archive::unpack(from, &key(from, args)?, &unpacked.0)?;
-            put_back(&unpacked.0, &root, &options)?
+            put_back(&unpacked.0, &root, &options, &terminal)?
         }
-        false => put_back(from, &root, &options)?,
+        false => put_back(from, &root, &options, &terminal)?,
     };
-    let verified = Context::open(global)?.acting_as("cli restore").verify()?;
-    let exit = if verified.is_damaged() { Exit::Damaged } else { Exit::Ok };
-    print::answer(global.json, &report, || {
-        let files = print::counted(report.files, "file");
+    said(global, "cli restore", "Back again in", &report)
+}
+
+/// A memory that was made in an empty home, and what verifying it found.
+#[derive(Serialize)]
+struct Made<'a> {
+    #[serde(flatten)]
+    made: &'a PutBack,
+    /// Everything is as it was stored.
+    ok: bool,
+    findings: &'a [Finding],
+}
+
+/// Verifies a memory that was put back or made of an export, and says what was found.
+pub fn said(global: &Global, actor: &str, begin: &str, made: &PutBack) -> Result<Exit> {
+    let verified = Context::open(global)?.acting_as(actor).verify()?;
+    // The index is made again when it is needed: that it is not there is no finding here.
+    let findings: Vec<Finding> = match verified.is_damaged() {
+        true => verified.findings.iter().filter(|f| f.severity == Severity::Damaged).cloned().collect(),
+        false => Vec::new(),
+    };
+    let exit = if findings.is_empty() { Exit::Ok } else { Exit::Damaged };
+    print::answer(global.json, &Made { made, ok: findings.is_empty(), findings: &findings }, || {
         print::line(&format!(
-            "Back again in {}: {files}, {}, as of {}",
-            print::safe_line(&report.home),
-            print::bytes(report.bytes),
-            print::safe_line(&report.of)
+            "{begin} {}: {}, {}, as of {}",
+            print::safe_line(&made.home),
+            print::counted(made.files, "file"),
+            print::bytes(made.bytes),
+            print::safe_line(&made.of)
         ));
-        let found = verified.findings.iter().filter(|_| verified.is_damaged());
-        found.for_each(|f| print::note(&format!("{}: {}", print::safe_line(&f.subject), print::safe_line(&f.what))));
+        if findings.is_empty() {
+            print::line("Verified: everything is as it was stored.");
+            return;
+        }
+        for f in findings.iter().take(SHOWN) {
+            print::note(&format!("{}: {}", print::safe_line(&f.subject), print::safe_line(&f.what)));
+        }
+        print::note(&format!(
+            "It is what was written, and that was damaged: {}. All of them: heirloom verify",
+            print::counted(findings.len() as u64, "finding")
+        ));
     });
     Ok(exit)
 }

@@ -1,6 +1,6 @@
 //! The ledger as lines of JSON, a file for each table, and a ledger made of them again.
 //!
-//! Knows no table by name but the file table, whose columns about one disk mean nothing on another.
+//! Knows no table by name. Every value is as it is in the ledger, so that its seals hold for the rows that come back.
 
 use std::fmt::Write as _;
 use std::io::BufRead;
@@ -15,9 +15,6 @@ use serde_json::{Map, Value as Json};
 use super::Read;
 use super::migrate::{APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION};
 use crate::error::{Error, Result};
-
-/// Of the file table: where a file lies on its disk. The next look at the files fills them in.
-const OF_THE_DISK: [&str; 4] = ["modified_ns", "changed_ns", "inode", "seen_ns"];
 
 /// The longest line that is read: a block of records, in base64.
 const LONGEST: u64 = 1 << 30;
@@ -48,8 +45,7 @@ pub fn write(tx: &Read, table: &str, out: &mut dyn std::io::Write) -> Result<u64
         // By hand: a map keeps the order of its names only where some crate of the build asks for that.
         let mut line = String::from("{");
         for (n, name) in names.iter().enumerate() {
-            let is_of_the_disk = table == "catalogue" && OF_THE_DISK.contains(&name.as_str());
-            let value = if is_of_the_disk { Json::from(0) } else { json_of(row.get_ref(n)?) };
+            let value = json_of(row.get_ref(n)?);
             let comma = if n == 0 { "" } else { "," };
             let _ = write!(line, "{comma}{}:{value}", Json::from(name.as_str()));
         }
@@ -58,6 +54,13 @@ pub fn write(tx: &Read, table: &str, out: &mut dyn std::io::Write) -> Result<u64
         count += 1;
     }
     Ok(count)
+}
+
+/// Runs `f` on a ledger that nobody has open yet.
+pub fn reading<T>(path: &Path, f: impl FnOnce(&Read) -> Result<T>) -> Result<T> {
+    let mut conn = crate::sqlite::open_for_reading(path)?;
+    let tx = conn.transaction()?;
+    f(&Read { conn: &tx })
 }
 
 /// The columns of a table, in their order; none where there is no such table.
@@ -111,8 +114,8 @@ pub fn make(
     lines: &mut dyn FnMut(&str) -> Result<Box<dyn BufRead>>,
 ) -> Result<()> {
     if !(1..=SCHEMA_VERSION).contains(&schema) {
-        return Err(Error::refused(format!("it has schema {schema}; this build knows up to {SCHEMA_VERSION}"))
-            .hint("install the newer release; nothing was changed"));
+        return Err(Error::refused(format!("the export has schema {schema}; this build knows 1 to {SCHEMA_VERSION}"))
+            .hint("update heirloom; nothing was changed"));
     }
     let mut conn = Connection::open(path)?;
     conn.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA synchronous = FULL;")?;
@@ -120,9 +123,10 @@ pub fn make(
     for migration in &MIGRATIONS[..schema as usize] {
         tx.execute_batch(migration)?;
     }
+    let known = self::tables(&Read { conn: &tx })?;
     for table in tables {
         let has = columns(&tx, table)?;
-        if has.is_empty() {
+        if !known.contains(table) {
             return Err(Error::damaged(format!("there is no table {table} in a ledger")));
         }
         // What making the tables has put in, and the numbers that the rows above have taken.

@@ -56,6 +56,8 @@ pub struct Exported {
     pub bytes: u64,
     pub sessions: u64,
     pub turns: u64,
+    /// What could not be copied: links, pages in another program's folder.
+    pub left_out: Vec<String>,
 }
 
 /// What is remembered of the last backups, in `state/backup.json`.

@@ -16,6 +16,9 @@ pub const VERSION: u64 = 2;
 /// The list of what is in the copy.
 pub const MANIFEST: &str = "backup.json";
 
+/// What to do about a backup that is damaged.
+pub const ANOTHER: &str = "take another backup; nothing was put back";
+
 /// The length of a piece. A multiple of every page size, so that pages that stay make pieces that stay.
 const PIECE: usize = 1 << 20;
 
@@ -62,13 +65,15 @@ impl Manifest {
         let text = fs::read(&list).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => {
                 Error::not_found(format!("{} is no backup: it has no {MANIFEST}", folder.display()))
+                    .hint("name the folder or file that ⟨backup⟩ wrote")
             }
             _ => Error::io("read", &list, e),
         })?;
         let manifest: Manifest = serde_json::from_slice(&text)
-            .map_err(|e| Error::damaged(format!("{} cannot be read", list.display())).because(e))?;
+            .map_err(|e| Error::damaged(format!("{} cannot be read", list.display())).because(e).hint(ANOTHER))?;
         if manifest.v > VERSION {
-            return Err(Error::refused("the backup is of a newer version of heirloom").hint("update heirloom"));
+            return Err(Error::refused("the backup is of a newer version of heirloom")
+                .hint("update heirloom; nothing was put back"));
         }
         Ok(manifest)
     }
@@ -83,19 +88,17 @@ impl Manifest {
         self.files.values().map(|part| part.bytes).sum()
     }
 
-    /// Reads every file of the copy, and compares it with the list.
-    pub fn compare(&self, folder: &Path) -> Result<()> {
+    /// Reads every file of the copy, and compares it with the list; tells how many bytes it has read.
+    pub fn compare(&self, folder: &Path, progress: &mut dyn FnMut(u64)) -> Result<()> {
         for (path, part) in &self.files {
             let mut whole = blake3::Hasher::new();
             let mut bytes = 0;
             for (n, stored) in part.stored(path).iter().enumerate() {
                 let at = folder.join(stored);
-                let changed = || {
-                    Error::damaged(format!("{} is not what was backed up", at.display()))
-                        .hint("take another backup; nothing was put back")
-                };
+                let changed = || Error::damaged(format!("{} is not what was backed up", at.display())).hint(ANOTHER);
                 let found = part_of(&at, &mut whole)?;
                 bytes += found.bytes;
+                progress(found.bytes);
                 if part.pieces.get(n).is_some_and(|digest| *digest != found.digest) {
                     return Err(changed());
                 }
@@ -120,7 +123,7 @@ fn piece_name(path: &str, n: usize) -> String {
 /// Length and digest of a file; `whole` takes its bytes, too.
 pub fn part_of(path: &Path, whole: &mut blake3::Hasher) -> Result<Part> {
     let failed = |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::NotFound => Error::damaged(format!("{} is missing", path.display())),
+        std::io::ErrorKind::NotFound => Error::damaged(format!("{} is missing", path.display())).hint(ANOTHER),
         _ => Error::io("read", path, e),
     };
     let mut file = File::open(path).map_err(failed)?;
@@ -186,8 +189,8 @@ impl Copying<'_> {
         is_plain && fs::read(&at).is_ok_and(|found| found == bytes) && fs::hard_link(&at, target).is_ok()
     }
 
-    /// Writes a large file in pieces.
-    pub fn put_in_pieces(&mut self, name: &str, from: &Path) -> Result<Part> {
+    /// Writes a large file in pieces; tells how many bytes are written.
+    pub fn put_in_pieces(&mut self, name: &str, from: &Path, progress: &mut dyn FnMut(u64)) -> Result<Part> {
         let failed = |e: std::io::Error| Error::io("read", from, e);
         let mut file = File::open(from).map_err(failed)?;
         let mut part = Part { bytes: 0, digest: String::new(), pieces: Vec::new() };
@@ -202,6 +205,7 @@ impl Copying<'_> {
             whole.update(&piece);
             self.put(&piece_name(name, part.pieces.len()), &piece)?;
             part.bytes += piece.len() as u64;
+            progress(piece.len() as u64);
             part.pieces.push(hex(&piece));
         }
     }

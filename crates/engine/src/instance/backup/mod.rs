@@ -18,13 +18,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Instance;
+use super::listener::{Progress, Task};
 use crate::clock::rfc3339;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{Kind, RelPath, layout};
 use crate::ledger::Audit;
 use crate::report::upkeep::BackedUp;
+use crate::tree::AssistantHome;
 use crate::verify::anchor;
-use manifest::{Copying, Earlier, Manifest, VERSION, sync_folders};
+use manifest::{ANOTHER, Copying, Earlier, Manifest, VERSION, sync_folders};
 
 pub(super) use manifest::{Part, hex, make_folder, part_of, sync_folder, write_file};
 pub(super) use restoring::{has_only, take_back};
@@ -39,10 +41,10 @@ const FOLDERS: [RelPath; 3] = [layout::WORKSPACES, layout::RUNTIME, layout::SPOO
 const FILES: [RelPath; 3] = [layout::CONFIG, layout::CONNECTED, layout::AUDIT_HEAD];
 
 /// The largest file that is copied beside the ledger, in bytes.
-const LARGEST: u64 = 256 << 20;
+pub(super) const LARGEST: u64 = 256 << 20;
 
 /// The deepest folder that is copied.
-const DEEPEST: usize = 16;
+pub(super) const DEEPEST: usize = 16;
 
 /// The lock of who makes a copy: two at once would only wait for the same disk.
 const LOCK: &str = "backup";
@@ -50,8 +52,9 @@ const LOCK: &str = "backup";
 /// Leftovers of copies that did not end, older than this, are removed.
 const LEFT_ALONE: std::time::Duration = std::time::Duration::from_secs(3600);
 
-/// Makes one file of a whole copy: from the folder, to this path, which is not there. Returns how many bytes it has.
-pub type Pack<'a> = &'a dyn Fn(&Path, &Path) -> Result<u64>;
+/// Makes one file of a whole copy: from the folder, to this path, which is not there. Tells how many bytes of the folder
+/// it has packed. Returns how many bytes the file has.
+pub type Pack<'a> = &'a dyn Fn(&Path, &Path, &mut dyn FnMut(u64)) -> Result<u64>;
 
 impl Instance {
     /// Copies the memory into the folder `to`: one that is not there, is empty, or has an earlier copy of this memory,
@@ -76,13 +79,18 @@ impl Instance {
         self.noted(&to, || self.packed_beside(actor, &to, pack))
     }
 
+    /// So many bytes more are copied or compared.
+    fn copied(&self, bytes: u64) {
+        self.listener.progress(Progress::More(bytes));
+    }
+
     fn packed_beside(&self, actor: &str, to: &Path, pack: Pack) -> Result<BackedUp> {
         let _lock = self.one_at_a_time()?;
         let begun = begun_beside(to)?;
         let staged = Staged::new(self)?;
         let (manifest, left_out, _) = self.copy_to(&staged, None, false)?;
-        manifest.compare(&staged.folder)?;
-        let done = pack(&staged.folder, &begun).and_then(|bytes| {
+        manifest.compare(&staged.folder, &mut |bytes| self.copied(bytes))?;
+        let done = pack(&staged.folder, &begun, &mut |bytes| self.copied(bytes)).and_then(|bytes| {
             // Never over a file that came meanwhile.
             fs::hard_link(&begun, to).or_else(|_| rename_new(&begun, to)).map_err(|e| Error::io("name", to, e))?;
             Ok(bytes)
@@ -120,7 +128,7 @@ impl Instance {
         let done = Staged::new(self).and_then(|staged| {
             let (manifest, left_out, reused) =
                 self.copy_to(&Staged { folder: begun.clone(), ..staged }, earlier, true)?;
-            manifest.compare(&begun)?;
+            manifest.compare(&begun, &mut |bytes| self.copied(bytes))?;
             sync_folders(&begun)?;
             take_name(&begun, to)?;
             Ok((manifest, left_out, reused))
@@ -162,17 +170,8 @@ impl Instance {
     /// Copies everything into a folder. The list comes last. Returns how many bytes an earlier copy had, too.
     fn copy_to(&self, to: &Staged, earlier: Option<&Earlier>, in_pieces: bool) -> Result<(Manifest, Vec<String>, u64)> {
         let folder = &to.folder;
-        let mut trees = Vec::new();
         let mut left_out = Vec::new();
-        for agent in self.agents()? {
-            if let Some(at) = self.assistant_as_it_is(&agent, "backup")? {
-                if at.is_adopted() {
-                    left_out
-                        .push(format!("{} (pages of {agent} in another program's folder)", at.files.shown().display()));
-                }
-                trees.push(at);
-            }
-        }
+        let trees = self.trees("backup", &mut left_out)?;
         let locks = match self.read_only {
             true => Vec::new(),
             false => trees.iter().map(|at| at.lock_unscanned()).collect::<Result<Vec<_>>>()?,
@@ -182,21 +181,31 @@ impl Instance {
         let mut copying = Copying { to: folder, earlier, reused: 0 };
         let (path, copy) = (layout::RUNTIME_DB, &to.ledger);
         let name = path.as_str();
-        self.ledger.copy_to(copy)?;
         let mut files = BTreeMap::new();
+        // Before the ledger: what is stored of the spool meanwhile is in both then and never in neither, and the end of the
+        // chain that was noted is in the copy.
         for path in FILES {
             self.copy_file(&path, &mut copying, &mut files, &mut left_out)?;
         }
-        for path in FOLDERS {
-            self.copy_folder(&path, 0, &mut copying, &mut files, &mut left_out)?;
+        self.copy_folder(&layout::SPOOL, 0, &mut copying, &mut files, &mut left_out)?;
+        self.ledger.copy_to(copy)?;
+        for path in FOLDERS.iter().filter(|path| **path != layout::SPOOL) {
+            self.copy_folder(path, 0, &mut copying, &mut files, &mut left_out)?;
         }
         drop(locks);
+        // Into its pieces, and each file read once to compare it; or compared twice and packed.
+        let of_ledger = fs::metadata(copy).map_err(|e| Error::io("read", copy, e))?.len();
+        let all = of_ledger + files.values().map(|part: &Part| part.bytes).sum::<u64>();
+        let steps = of_ledger + if in_pieces { all } else { 2 * all };
+        self.listener.progress(Progress::Begin(Task::BackingUp, steps));
         let audit_row = crate::ledger::last_row_of(copy)?;
         let ledger = match in_pieces {
-            true => copying.put_in_pieces(name, copy)?,
+            true => copying.put_in_pieces(name, copy, &mut |bytes| self.copied(bytes))?,
             false => {
                 fs::rename(copy, folder.join(name)).map_err(|e| Error::io("name", copy, e))?;
-                part_of(&folder.join(name), &mut blake3::Hasher::new())?
+                let part = part_of(&folder.join(name), &mut blake3::Hasher::new())?;
+                self.copied(part.bytes);
+                part
             }
         };
         files.insert(name.to_owned(), ledger);
@@ -205,6 +214,19 @@ impl Instance {
         let manifest = Manifest { v: VERSION, at, ledger: self.ledger.id().to_owned(), audit_row, files };
         manifest.write(folder)?;
         Ok((manifest, left_out, reused))
+    }
+
+    /// Every agent's visible files. Those in another program's folder are only named.
+    pub(super) fn trees(&self, what_for: &'static str, left_out: &mut Vec<String>) -> Result<Vec<AssistantHome<'_>>> {
+        let mut trees = Vec::new();
+        for agent in self.agents()? {
+            let Some(at) = self.assistant_as_it_is(&agent, what_for)? else { continue };
+            if at.is_adopted() {
+                left_out.push(format!("{} (pages of {agent} in another program's folder)", at.files.shown().display()));
+            }
+            trees.push(at);
+        }
+        Ok(trees)
     }
 
     fn copy_folder(

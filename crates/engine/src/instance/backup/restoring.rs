@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use super::super::listener::{Listener, Progress, Task};
 use super::manifest::{Manifest, Part, hex};
-use super::{DEEPEST, FILES, FOLDERS, LARGEST};
+use super::{ANOTHER, DEEPEST, FILES, FOLDERS, LARGEST};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{Home, HomeOptions, Kind, NewFile, RelPath, layout};
 use crate::report::upkeep::PutBack;
@@ -14,23 +15,38 @@ use crate::sqlite::wal_path;
 /// Puts a backup into the home at `root`, which must have no memory; nothing is written before every file of the backup
 /// is what its list says. What an attempt left that did not come to its end is no memory. `Damaged` where a file of the
 /// backup is not what it was, `Refused` where the home has a ledger or pages of its own.
-pub fn put_back(from: &Path, root: &Path, options: &HomeOptions) -> Result<PutBack> {
+pub fn put_back(from: &Path, root: &Path, options: &HomeOptions, listener: &dyn Listener) -> Result<PutBack> {
     let manifest = Manifest::read(from)?;
+    // Everything is read to compare it, and then once more.
+    listener.progress(Progress::Begin(Task::PuttingBack, 2 * manifest.bytes()));
+    let put_back = put_back_listed(from, root, options, manifest, listener);
+    listener.progress(Progress::End);
+    put_back
+}
+
+fn put_back_listed(
+    from: &Path,
+    root: &Path,
+    options: &HomeOptions,
+    manifest: Manifest,
+    listener: &dyn Listener,
+) -> Result<PutBack> {
     let mut paths = Vec::new();
     for path in manifest.files.keys() {
-        let path = RelPath::parse(path).map_err(|e| Error::damaged("the list of the backup").because(e))?;
+        let path = RelPath::parse(path)
+            .map_err(|e| Error::damaged("the list of the backup is not what it was").because(e).hint(ANOTHER))?;
         let known = path == layout::RUNTIME_DB
             || FILES.contains(&path)
             || FOLDERS.iter().any(|folder| path.as_str().starts_with(&format!("{folder}/")));
         if !known {
-            return Err(Error::damaged(format!("the backup names {path}, which no backup has")));
+            return Err(Error::damaged(format!("the backup names {path}, which no backup has")).hint(ANOTHER));
         }
         paths.push(path);
     }
     if !paths.contains(&layout::RUNTIME_DB) {
-        return Err(Error::damaged(format!("{} has no ledger", from.display())));
+        return Err(Error::damaged(format!("the backup {} has no ledger", from.display())).hint(ANOTHER));
     }
-    manifest.compare(from)?;
+    manifest.compare(from, &mut |bytes| listener.progress(Progress::More(bytes)))?;
     let home = Home::create_with(root, options)?;
     let ledger = home.root().join(layout::RUNTIME_DB.as_str());
     if home.stat(&layout::RUNTIME_DB)?.is_some()
@@ -48,7 +64,7 @@ pub fn put_back(from: &Path, root: &Path, options: &HomeOptions) -> Result<PutBa
     // The ledger last: without it this is no memory, and the command can be run again.
     paths.sort_by_key(|path| *path == layout::RUNTIME_DB);
     let mut written = Vec::new();
-    if let Err(e) = put_files(from, &home, &manifest, &paths, &mut written) {
+    if let Err(e) = put_files(from, &home, &manifest, &paths, &mut written, listener) {
         take_back(&home, &written);
         return Err(e);
     }
@@ -73,6 +89,7 @@ fn put_files(
     manifest: &Manifest,
     paths: &[RelPath],
     written: &mut Vec<RelPath>,
+    listener: &dyn Listener,
 ) -> Result<()> {
     let ledger = home.root().join(layout::RUNTIME_DB.as_str());
     for path in paths {
@@ -88,12 +105,14 @@ fn put_files(
             let _ = fs::remove_file(&begun);
             done?;
             super::sync_folder(ledger.parent().unwrap_or(home.root()))?;
+            listener.progress(Progress::More(part.bytes));
             continue;
         }
         let source = from.join(path.as_str());
         let bytes = fs::read(&source).map_err(|e| Error::io("read", &source, e))?;
         if hex(&bytes) != part.digest {
-            return Err(Error::damaged(format!("{} has just been changed", source.display())));
+            return Err(Error::damaged(format!("{} has just been changed", source.display()))
+                .hint("nothing was put back; run it again"));
         }
         if let Some(folder) = path.parent() {
             home.create_dir_all(&folder)?;
@@ -103,6 +122,7 @@ fn put_files(
             // The settings of a home without a memory are the person's; the same bytes are left by an earlier attempt.
             NewFile::Exists => {}
         }
+        listener.progress(Progress::More(part.bytes));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::super::listener::Progress;
 use super::manifest::{Earlier, Manifest};
 use super::{Instance, Pack};
 use crate::clock::{Millis, rfc3339};
@@ -119,6 +120,7 @@ impl Instance {
     /// Makes a copy and remembers how that ended.
     pub(super) fn noted(&self, to: &Path, copy: impl FnOnce() -> Result<BackedUp>) -> Result<BackedUp> {
         let done = copy();
+        self.listener.progress(Progress::End);
         if !self.read_only {
             let now = self.ledger.now();
             let seen = match &done {
