@@ -6,8 +6,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use age::secrecy::ExposeSecret as _;
+use heirloom_testkit::Rng;
 
 use crate::world::{HEIRLOOM, World, claude_line, let_it_settle, listing};
 
@@ -157,7 +159,7 @@ fn a_backup_in_one_file_is_put_back_with_its_key_only() {
     let user = world.test.user();
     let before = {
         world.json(&["export", "--all", text(&user.join("before"))]);
-        below(&user.join("before/files"))
+        below(&user.join("before"))
     };
     let phrase = user.join("phrase");
     fs::write(&phrase, "correct horse battery\n").unwrap();
@@ -181,6 +183,8 @@ fn a_backup_in_one_file_is_put_back_with_its_key_only() {
     world.json(&["backup", text(&for_me), "--recipient", &identity.to_public().to_string()]);
     let plain = user.join("plain.tar.zst");
     world.json(&["backup", text(&plain)]);
+    let in_folder = user.join("in-folder");
+    world.json(&["backup", text(&in_folder)]);
     let wrong_phrase = user.join("wrong-phrase");
     fs::write(&wrong_phrase, "correct horse bakery").unwrap();
     fs::set_permissions(&wrong_phrase, fs::Permissions::from_mode(0o600)).unwrap();
@@ -224,17 +228,157 @@ fn a_backup_in_one_file_is_put_back_with_its_key_only() {
         vec![text(&sealed), "--passphrase-file", text(&phrase)],
         vec![text(&for_me), "--identity", text(&mine)],
         vec![text(&plain)],
+        vec![text(&in_folder)],
     ]
     .iter()
     .enumerate()
     {
         let home = user.join(format!("again{n}"));
-        world.says(0, &[&["--home", text(&home), "restore", "--from"], from.as_slice()].concat());
-        assert_eq!(world.json(&["--home", text(&home), "verify"])["ok"], true);
+        let restored = world.json(&[&["--home", text(&home), "restore", "--from"], from.as_slice()].concat());
+        assert_eq!((&restored["ok"], restored["findings"].as_array().unwrap().len()), (&true.into(), 0));
+        // Each row of each table and each file: but for the rows that say that there were backups.
         let out = user.join(format!("out{n}"));
         world.json(&["--home", text(&home), "export", "--all", text(&out)]);
-        assert_eq!(below(&out.join("files")), before);
+        let after = below(&out);
+        for (path, bytes) in &before {
+            let of_the_backups =
+                ["ledger/audit.jsonl", "ledger/seals.jsonl", "ledger/sqlite_sequence.jsonl", "export.json"];
+            match of_the_backups.iter().any(|name| path == Path::new(name)) {
+                true => assert!(after[path].as_ref().unwrap().len() >= bytes.as_ref().unwrap().len() - 1),
+                false => assert!(after.get(path) == Some(bytes), "{n}: {} came back as another", path.display()),
+            }
+        }
+        assert_eq!(after.len(), before.len());
+        let audit = |all: &BTreeMap<PathBuf, Option<Vec<u8>>>| all[Path::new("ledger/audit.jsonl")].clone().unwrap();
+        assert!(audit(&after).starts_with(&audit(&before)), "{n}: the chain is another");
+        assert_eq!(world.json(&["--home", text(&home), "verify", "--full"])["ok"], true);
     }
+}
+
+/// Hooks and commands write while one backup after another is made: each is of one moment.
+#[test]
+fn every_backup_taken_while_others_write_is_of_one_moment() {
+    let world = lived_in(6);
+    let user = world.test.user();
+    let sessions = world.test.folder("sessions");
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let copies: Vec<PathBuf> = (0..6).map(|n| user.join(format!("copy{n}{}", [".tar.zst", ""][n % 2]))).collect();
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..3)
+            .map(|writer| {
+                let (world, sessions, done) = (&world, &sessions, &done);
+                scope.spawn(move || {
+                    let mut wrote = 0;
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        let word = format!("writer {writer} line {wrote}");
+                        let session = format!("{writer:08}-0000-4000-8000-000000000000");
+                        let path = sessions.join(format!("{session}.jsonl"));
+                        let mut file = fs::File::options().append(true).open(&path).unwrap();
+                        std::io::Write::write_all(
+                            &mut file,
+                            (claude_line(&session, 100 + wrote, "user", &word) + "\n").as_bytes(),
+                        )
+                        .unwrap();
+                        match wrote % 3 {
+                            0 => world.run(&["loop", "add", &word]),
+                            1 => world.run(&["import", text(&path)]),
+                            _ => world.run(&["remember", "--class", "preference", &word]),
+                        };
+                        wrote += 1;
+                    }
+                    wrote
+                })
+            })
+            .collect();
+        for copy in &copies {
+            // Whoever holds the pages' lock too long is asked again.
+            while world.run(&["backup", text(copy)]).status == Some(75) {}
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        let wrote: usize = writers.into_iter().map(|writer| writer.join().unwrap()).sum();
+        assert!(wrote > 10, "{wrote}");
+    });
+    let mut rows = Vec::new();
+    for (n, copy) in copies.iter().enumerate() {
+        let home = user.join(format!("again{n}"));
+        let restored = world.json(&["--home", text(&home), "restore", "--from", text(copy)]);
+        assert_eq!(restored["ok"], true, "{n}: {restored}");
+        let verified = world.json(&["--home", text(&home), "verify", "--full"]);
+        assert_eq!(verified["ok"], true, "{n}: {verified}");
+        rows.push(verified["checked"]["audit_rows"].as_i64().unwrap());
+    }
+    assert!(rows.is_sorted() && rows[0] < rows[5], "others wrote between them: {rows:?}");
+}
+
+/// Kills a command at a chance moment of the time it takes; says whether it was killed before its end.
+fn killed(world: &World, args: &[&str], took: Duration, rng: &mut Rng) -> bool {
+    let mut command = world.test.command(HEIRLOOM);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    std::thread::sleep(took.mul_f64(rng.below(1000) as f64 / 1000.0));
+    let killed = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    killed
+}
+
+#[test]
+fn what_is_killed_leaves_nothing_half_under_its_name() {
+    let world = lived_in(60);
+    let user = world.test.user();
+    let mut rng = Rng::new(5);
+    let timed = |args: &[&str]| {
+        let began = Instant::now();
+        world.says(0, args);
+        began.elapsed()
+    };
+    let (folder, packed, all) = (user.join("folder"), user.join("packed.tar.zst"), user.join("all"));
+    let took = [
+        timed(&["backup", text(&folder)]),
+        timed(&["backup", text(&packed)]),
+        timed(&["export", "--all", text(&all)]),
+        timed(&["--home", text(&user.join("one")), "restore", "--from", text(&folder)]),
+        timed(&["--home", text(&user.join("two")), "restore", "--from", text(&packed)]),
+        timed(&["--home", text(&user.join("three")), "import", text(&all)]),
+    ];
+    let mut interrupted = [0; 6];
+    for trial in 0..8 {
+        // A backup into a folder that has one: the old or the new, whole.
+        world.says(0, &["loop", "add", &format!("Mend the gate, the {trial}th time")]);
+        let (p, e) = (user.join(format!("p{trial}.tar.zst")), user.join(format!("e{trial}")));
+        let writes = [vec!["backup", text(&folder)], vec!["backup", text(&p)], vec!["export", "--all", text(&e)]];
+        for (n, args) in writes.iter().enumerate() {
+            let to = Path::new(args[args.len() - 1]);
+            interrupted[n] += usize::from(killed(&world, args, took[n], &mut rng));
+            if !to.exists() {
+                assert!(n > 0, "the earlier backup is gone");
+                world.says(0, args);
+            }
+            let home = user.join(format!("from{n}-{trial}"));
+            let home_of = ["--home", text(&home)];
+            let back = if n == 2 { ["import", text(to)].to_vec() } else { ["restore", "--from", text(to)].to_vec() };
+            world.says(0, &[home_of.as_slice(), &back].concat());
+            fs::remove_dir_all(&home).unwrap();
+        }
+        // A way back: no memory, or a whole one; and the same command again makes it.
+        let backs = [
+            vec!["restore", "--from", text(&folder)],
+            vec!["restore", "--from", text(&packed)],
+            vec!["import", text(&all)],
+        ];
+        for (n, back) in backs.iter().enumerate() {
+            let home = user.join(format!("back{n}-{trial}"));
+            let args = [["--home", text(&home)].as_slice(), back].concat();
+            interrupted[n + 3] += usize::from(killed(&world, &args, took[n + 3], &mut rng));
+            if !home.join("state/runtime.db").exists() {
+                world.says(0, &args);
+            }
+            assert_eq!(world.json(&["--home", text(&home), "verify"])["ok"], true, "{n} in trial {trial}");
+            fs::remove_dir_all(&home).unwrap();
+        }
+    }
+    println!("{interrupted:?} of 8 each were killed; undisturbed: {took:?}");
+    assert!(interrupted.iter().all(|n| *n > 0), "{interrupted:?} of 8 each ({took:?})");
 }
 
 /// Runs it where no file may become longer than so many blocks of 512 bytes: the next write fails as on a full disk.
@@ -371,7 +515,67 @@ fn everything_in_plain_files_becomes_a_memory_that_is_the_same() {
     assert!(world.says(3, &import).contains("has a memory already"));
     // It goes on: what a program wrote since is added, what it had written before is known.
     let again = world.json(&["--home", text(&home), "import", text(&sessions)]);
-    assert_eq!(again["turns"].as_u64(), Some(0), "{again}");
+    assert_eq!((again["turns"]["new"].as_u64(), &again["sources"]["unchanged"]), (Some(0), &12.into()), "{again}");
+}
+
+/// Sub-agents, a file with two sessions, one that was rewritten, what was forgotten, a memory with a history, threads.
+#[test]
+fn whatever_a_memory_has_seen_comes_back_from_an_export() {
+    let world = lived_in(3);
+    let folder = world.test.folder("sessions");
+    let (one, two) = ("aaaaaaaa-0000-4000-8000-000000000000", "bbbbbbbb-0000-4000-8000-000000000000");
+    let mixed: String = (0..8)
+        .map(|n| {
+            claude_line([one, two][n / 4], n, ["user", "assistant"][n % 2], &format!("mixed {n} äöü \u{1f600}")) + "\n"
+        })
+        .collect();
+    let path = folder.join(format!("{one}.jsonl"));
+    fs::write(&path, &mixed).unwrap();
+    let lane = folder.join(one).join("subagents");
+    fs::create_dir_all(&lane).unwrap();
+    let aside =
+        claude_line(one, 20, "user", "look at the barn aside").replace("\"isSidechain\":false", "\"isSidechain\":true");
+    fs::write(lane.join("agent-a1b2c3d4e5f6a7b8c.jsonl"), aside + "\n").unwrap();
+    let_it_settle();
+    world.run(&["import", text(&folder)]);
+    fs::write(&path, mixed.replace("mixed 2", "other 2") + "{unfinished").unwrap();
+    let_it_settle();
+    world.run(&["import", text(&folder)]);
+    world.run(&["forget", "--match", "1 says 3", "--yes"]);
+    world.json(&["remember", "--class", "preference", "Answer in long sentences"]);
+    world.feed(&["import", "-"], br#"{"session":"by-hand","role":"user","text":"told by hand"}"#);
+    world.says(0, &["session", "list"]);
+
+    let user = world.test.user();
+    let (first, second, home) = (user.join("first"), user.join("second"), user.join("again"));
+    let report = world.json(&["export", "--all", text(&first)]);
+    assert_eq!(report["left_out"].as_array().map(Vec::len), Some(0), "{report}");
+    let made = world.json(&["--home", text(&home), "import", text(&first)]);
+    assert_eq!((&made["ok"], made["files"].as_u64()), (&true.into(), report["files"].as_u64()), "{made}");
+    world.json(&["--home", text(&home), "export", "--all", text(&second)]);
+    assert!(below(&first) == below(&second), "what came back is another memory");
+    // As commands tell it.
+    for args in [
+        ["session", "list"].as_slice(),
+        &["loop", "list"],
+        &["memory", "list"],
+        &["thread", "list"],
+        &["search", "mixed"],
+    ] {
+        let there = world.says(0, &[&["--home", text(&home)], args].concat());
+        assert_eq!(world.says(0, args), there, "{args:?}");
+    }
+    for key in world.sessions() {
+        let there = world.json(&["--home", text(&home), "show", "--session", &key]);
+        assert_eq!(world.json(&["show", "--session", &key])["turns"], there["turns"], "{key}");
+        let there = world.run(&["--home", text(&home), "export", "--session", &key]);
+        let here = world.run(&["export", "--session", &key]);
+        assert_eq!((here.status, here.stdout), (there.status, there.stdout), "{key}");
+    }
+    assert_eq!(world.json(&["--home", text(&home), "verify", "--full"])["ok"], true);
+    let all = fs::read_to_string(first.join("turns.jsonl")).unwrap();
+    assert!(all.contains("told by hand") && all.contains("aside") && all.contains("\u{1f600}"));
+    assert!(!all.contains("1 says 3"), "what was forgotten is in no export");
 }
 
 #[test]
@@ -402,6 +606,30 @@ fn an_export_that_was_changed_becomes_no_memory() {
     fs::write(&at, list.replace(&of(&whole), &of(&odd))).unwrap();
     assert!(world.says(5, &import).contains("no row of it"));
     fs::write(&turns, &whole).unwrap();
+    // What its tables say and what it says they say: rows and list fit, and the text beside them is another.
+    let readable = all.join("turns.jsonl");
+    let told = fs::read(&readable).unwrap();
+    let lie = String::from_utf8(told.clone()).unwrap().replacen("0 says 2", "0 says 9", 1).into_bytes();
+    assert!(lie != told && list.contains(&of(&told)));
+    fs::write(&readable, &lie).unwrap();
+    fs::write(&at, list.replace(&of(&told), &of(&lie))).unwrap();
+    let said = world.says(5, &import);
+    assert!(said.contains("turns.jsonl, from line 3 on") && said.contains("take another export"), "{said}");
+    fs::write(&readable, &told).unwrap();
+    // A row that is another than the seals say.
+    let sessions = all.join("ledger/sessions.jsonl");
+    let rows = fs::read(&sessions).unwrap();
+    let other = String::from_utf8(rows.clone()).unwrap().replacen(
+        "\"session_key\":\"claude-code:",
+        "\"session_key\":\"claude-kode:",
+        1,
+    );
+    assert!(other.as_bytes() != rows);
+    fs::write(&sessions, &other).unwrap();
+    fs::write(&at, list.replace(&of(&rows), &of(other.as_bytes()))).unwrap();
+    world.says(5, &import);
+    let _ = fs::remove_dir_all(&home);
+    fs::write(&sessions, &rows).unwrap();
     for (from, to) in [("files/workspaces/main/MEMORY.md", "files/../MEMORY.md"), ("\"turns\",", "\"turnips\",")] {
         assert!(list.contains(from));
         fs::write(&at, list.replace(from, to)).unwrap();

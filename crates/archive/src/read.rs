@@ -7,13 +7,16 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Component, Path};
 
 use age::DecryptError;
-use heirloom_engine::error::{Error, Result};
+use heirloom_engine::error::{Error, ErrorKind, Result};
 
 use crate::key::Key;
 use crate::{LIST, List};
 
 /// What a file of age begins with.
 const AGE: &[u8] = b"age-encryption.org/v1";
+
+/// The longest name of a file in an archive.
+const LONGEST_NAME: u64 = 4096;
 
 /// What to do about one that is damaged.
 const ANOTHER: &str = "take another backup; nothing was put back";
@@ -99,11 +102,21 @@ fn entries(packed: impl Read, into: Option<&Path>, file: &Path, broken: &dyn Fn(
     let mut tar = tar::Archive::new(unpacked);
     let mut list: Option<List> = None;
     let mut seen = BTreeSet::new();
-    for entry in tar.entries().map_err(broken)? {
+    let mut long_name = None;
+    // As they are: what tar would do of itself for links, sparse files and long names is not wanted of an archive from
+    // anywhere.
+    for entry in tar.entries().map_err(broken)?.raw(true) {
         let mut entry = entry.map_err(broken)?;
-        let path = entry.path().map_err(broken)?.into_owned();
-        let name = path.to_str().unwrap_or_default().to_owned();
-        let is_plain = !name.is_empty() && path.components().all(|c| matches!(c, Component::Normal(_)));
+        if entry.header().entry_type() == tar::EntryType::GNULongName && entry.size() <= LONGEST_NAME {
+            let mut name = Vec::new();
+            entry.read_to_end(&mut name).map_err(broken)?;
+            while name.pop_if(|last| *last == 0).is_some() {}
+            long_name = Some(name);
+            continue;
+        }
+        let name = long_name.take().unwrap_or_else(|| entry.path_bytes().into_owned());
+        let name = String::from_utf8(name).unwrap_or_default();
+        let is_plain = !name.is_empty() && Path::new(&name).components().all(|c| matches!(c, Component::Normal(_)));
         if !is_plain || entry.header().entry_type() != tar::EntryType::Regular || !seen.insert(name.clone()) {
             return Err(unlike("it has something that no backup has".into()));
         }
@@ -113,8 +126,12 @@ fn entries(packed: impl Read, into: Option<&Path>, file: &Path, broken: &dyn Fn(
             }
             let mut text = Vec::new();
             entry.read_to_end(&mut text).map_err(broken)?;
-            list =
-                Some(serde_json::from_slice(&text).map_err(|e| unlike("its list cannot be read".into()).because(e))?);
+            let of: List =
+                serde_json::from_slice(&text).map_err(|e| unlike("its list cannot be read".into()).because(e))?;
+            if let Some(folder) = into {
+                has_room(folder, &of)?;
+            }
+            list = Some(of);
             put(into, &name, &mut text.as_slice())?;
             continue;
         };
@@ -123,13 +140,8 @@ fn entries(packed: impl Read, into: Option<&Path>, file: &Path, broken: &dyn Fn(
             return Err(unlike(format!("{name} is not as long as its list says")));
         }
         let mut hashed = Hashed { from: &mut entry, hasher: blake3::Hasher::new() };
-        put(into, &name, &mut hashed).map_err(|e| {
-            if e.kind() == heirloom_engine::error::ErrorKind::Damaged {
-                broken(io::Error::other(e.to_string()))
-            } else {
-                e
-            }
-        })?;
+        put(into, &name, &mut hashed)
+            .map_err(|e| if e.kind() == ErrorKind::Damaged { broken(io::Error::other(e.to_string())) } else { e })?;
         if hashed.hasher.finalize().to_hex().as_str() != listed.digest {
             return Err(Error::damaged(format!("{name} in {} is not what was backed up", file.display())).hint(ANOTHER));
         }
@@ -140,6 +152,21 @@ fn entries(packed: impl Read, into: Option<&Path>, file: &Path, broken: &dyn Fn(
     }
     // Behind the last file there is the end of the packing, and of the encryption: both say that nothing was cut off.
     io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(broken).map(drop)
+}
+
+/// Whether the disk has room for what the list names. `Machine` where it has not: nothing is written then.
+fn has_room(folder: &Path, list: &List) -> Result<()> {
+    let disk = rustix::fs::statvfs(folder).map_err(|e| Error::io("look at", folder, e))?;
+    let there = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let needed = list.files.values().fold(0u64, |sum, file| sum.saturating_add(file.bytes));
+    if needed <= there {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Machine,
+        format!("it needs {needed} bytes, and there are {there} in {}", folder.display()),
+    )
+    .hint("make room, or put it on another disk: --home DIR; nothing was put back"))
 }
 
 /// Writes a file, or only reads it. What cannot be read is `Damaged`.

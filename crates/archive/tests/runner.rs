@@ -6,25 +6,32 @@ use std::path::{Path, PathBuf};
 use heirloom_archive::{Key, Lock, check, is_encrypted, recipients_of, unpack, write};
 use heirloom_engine::error::ErrorKind;
 
+/// A path of more than a hundred characters.
+const LONG: &str = "workspaces/main/memory/preference/a-sentence-that-became-the-name-of-a-file-because-it-was-what-somebody-once-said.md";
+
 fn folder(at: &Path) -> PathBuf {
     let folder = at.join("folder");
     fs::create_dir_all(folder.join("state")).unwrap();
     let ledger: Vec<u8> = (0..60_000u32).flat_map(|n| n.wrapping_mul(n).to_le_bytes()).collect();
     fs::write(folder.join("state/runtime.db"), &ledger).unwrap();
     fs::write(folder.join("config.toml"), "").unwrap();
+    // Longer than a name that tar has room for.
+    fs::create_dir_all(folder.join(LONG).parent().unwrap()).unwrap();
+    fs::write(folder.join(LONG), "page").unwrap();
     let digest = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
     let list = format!(
-        r#"{{"v":2,"files":{{"state/runtime.db":{{"bytes":{},"digest":"{}"}},"config.toml":{{"bytes":0,"digest":"{}"}}}}}}"#,
+        r#"{{"v":2,"files":{{"state/runtime.db":{{"bytes":{},"digest":"{}"}},"config.toml":{{"bytes":0,"digest":"{}"}},"{LONG}":{{"bytes":4,"digest":"{}"}}}}}}"#,
         ledger.len(),
         digest(&ledger),
-        digest(b"")
+        digest(b""),
+        digest(b"page")
     );
     fs::write(folder.join("backup.json"), list).unwrap();
     folder
 }
 
 fn same(a: &Path, b: &Path) -> bool {
-    ["state/runtime.db", "config.toml", "backup.json"]
+    ["state/runtime.db", "config.toml", "backup.json", LONG]
         .iter()
         .all(|f| fs::read(a.join(f)).unwrap() == fs::read(b.join(f)).unwrap())
 }
@@ -119,7 +126,7 @@ fn hostile_archives_write_nothing_elsewhere() {
         header.set_cksum();
         (header, bytes.to_vec())
     };
-    let plain = tar::EntryType::Regular;
+    let (plain, long) = (tar::EntryType::Regular, tar::EntryType::GNULongName);
     let cases = vec![
         vec![entry("../x", b"1", plain)],
         vec![entry("a", b"1", plain)],
@@ -131,6 +138,14 @@ fn hostile_archives_write_nothing_elsewhere() {
         vec![entry("backup.json", list.as_bytes(), plain), entry("b", b"1", plain)],
         vec![entry("backup.json", list.as_bytes(), plain), entry("backup.json", list.as_bytes(), plain)],
         vec![entry("backup.json", list.as_bytes(), plain)],
+        // A name of its own kind that is longer than any, one that leads out, and one that says a name twice.
+        vec![entry("x", &[b'x'; 9000], long), entry("backup.json", list.as_bytes(), plain)],
+        vec![entry("backup.json", list.as_bytes(), plain), entry("x", b"../../a\0", long), entry("a", b"1", plain)],
+        vec![entry("backup.json", list.as_bytes(), plain), entry("x", b"/tmp/a\0", long), entry("a", b"1", plain)],
+        vec![entry("backup.json", list.as_bytes(), plain), entry("a", b"", tar::EntryType::GNUSparse)],
+        vec![entry("backup.json", list.as_bytes(), plain), entry("a", b"path=b\n", tar::EntryType::XHeader)],
+        vec![entry("backup.json", list.as_bytes(), plain), entry("a", b"", tar::EntryType::Fifo)],
+        vec![entry("backup.json", list.as_bytes(), plain), entry("a", b"", tar::EntryType::Directory)],
         vec![],
     ];
     for (n, entries) in cases.into_iter().enumerate() {
@@ -144,6 +159,20 @@ fn hostile_archives_write_nothing_elsewhere() {
         fs::create_dir(&into).unwrap();
         let error = unpack(&file, &Key::None, &into).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Damaged, "{n}: {error}");
+        assert!(error.next_step().is_some(), "{n}: {error}");
+        let left: Vec<_> = fs::read_dir(&into).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert!(left.iter().all(|name| name == "backup.json" || name == "a"), "{n}: {left:?}");
     }
+    // More than the disk has: said before anything is written.
+    let list = r#"{"files":{"a":{"bytes":9000000000000000000,"digest":"x"}}}"#;
+    let mut tar = tar::Builder::new(zstd::Encoder::new(Vec::new(), 1).unwrap());
+    let (header, bytes) = entry("backup.json", list.as_bytes(), plain);
+    tar.append(&header, bytes.as_slice()).unwrap();
+    let file = dir.path().join("huge.tar.zst");
+    fs::write(&file, tar.into_inner().unwrap().finish().unwrap()).unwrap();
+    let into = dir.path().join("huge");
+    fs::create_dir(&into).unwrap();
+    let error = unpack(&file, &Key::None, &into).unwrap_err();
+    assert_eq!((error.kind(), fs::read_dir(&into).unwrap().count()), (ErrorKind::Machine, 0), "{error}");
     assert!(!dir.path().join("x").exists() && !dir.path().join("a").exists());
 }
