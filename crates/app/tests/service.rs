@@ -552,8 +552,9 @@ fn backups_are_made_by_themselves_and_a_disk_that_is_gone_is_said() {
     let mut served = Served::world();
     let disk = served.world.test.user().join("disk");
     let config = served.home().join("config.toml");
-    fs::write(&config, format!("[backup]\nto = \"{}\"\nevery = \"1h\"\nkeep = 2\n", disk.display())).unwrap();
     served.serve(HEIRLOOM.as_ref(), &[]);
+    // Settings are read when they are needed, and not once when it begins.
+    fs::write(&config, format!("[backup]\nto = \"{}\"\nevery = \"1h\"\nkeep = 2\n", disk.display())).unwrap();
     let seen = |served: &Served| -> Value {
         let text = fs::read(served.home().join("state/backup.json")).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use heirloom_engine::clock::Millis;
 use heirloom_engine::engine::{Engine, Source};
 use heirloom_engine::error::Result;
 use heirloom_engine::home::layout;
@@ -370,16 +371,16 @@ impl Keeper {
         if round.doing.as_ref().is_some_and(|doing| !doing.is_finished()) {
             return;
         }
-        let pause = (chore.due)(&self.engine).saturating_sub(self.engine.now());
+        let pause = (chore.due)(&self.engine).map_or(Millis::MAX, |due| due.saturating_sub(self.engine.now()));
         if pause > 0 {
             let pause = Duration::from_millis(u64::try_from(pause).unwrap_or(0) + 50);
-            // The clock may be set meanwhile.
+            // The clock may be set meanwhile, or the settings changed.
             round.chore = Some(Instant::now() + pause.min(TICK));
             return;
         }
         let (chore, engine, say) = (chore.clone(), self.engine.clone(), Arc::clone(&self.say));
         let doing = std::thread::Builder::new().name("chore".into()).spawn(move || match (chore.run)(&engine) {
-            Ok(what) => say(&what),
+            Ok(what) => what.iter().for_each(|what| say(what)),
             Err(e) => say(&e.to_string()),
         });
         round.doing = doing.ok();

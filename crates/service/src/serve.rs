@@ -74,10 +74,10 @@ pub struct Service {
 /// own; where the service ends meanwhile, it is begun again by the next one.
 #[derive(Clone)]
 pub struct Chore {
-    /// When it is due.
-    pub due: Arc<dyn Fn(&Engine) -> Millis + Send + Sync>,
+    /// When it is due; `None`: not for now.
+    pub due: Arc<dyn Fn(&Engine) -> Option<Millis> + Send + Sync>,
     /// Does it. Returns what there is to say.
-    pub run: Arc<dyn Fn(&Engine) -> Result<String> + Send + Sync>,
+    pub run: Arc<dyn Fn(&Engine) -> Result<Option<String>> + Send + Sync>,
 }
 
 /// What the router is connected to.

@@ -1,7 +1,7 @@
 //! `heirloom serve`
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use heirloom_engine::engine::{Engine, How};
 use heirloom_engine::error::{Error, ErrorKind, Result};
@@ -66,7 +66,6 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     drop(home);
     let engine = Engine::open(&at.value, How::Existing, options(global))?.acting_as("service");
     let root = engine.home().root().to_owned();
-    let chore = chore(&engine);
     let build = build();
     let (for_router, said) = (engine.clone(), build.clone());
     let looks = Global { home: Some(root.clone()), ..global.clone() };
@@ -85,7 +84,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             });
         },
         say: Arc::new(|what| print::note(&format!("heirloom: {what}"))),
-        chore,
+        chore: Some(chore()),
     };
     match heirloom_service::serve(service, lock)? {
         Ended::Asked => Ok(Exit::Ok),
@@ -100,22 +99,32 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
 }
 
-/// Backups, where the settings ask for them. Settings that make no sense are said, and everything else is done.
-fn chore(engine: &Engine) -> Option<Chore> {
-    let plan = config::file(engine.home()).and_then(|file| file.backup.plan());
-    let plan = plan.unwrap_or_else(|e| {
-        print::note(&format!("heirloom: no backups are made: {e}"));
-        None
-    });
-    let plan = Arc::new(plan?);
-    let for_due = Arc::clone(&plan);
-    Some(Chore {
-        due: Arc::new(move |engine| for_due.next(engine)),
+/// Backups, where the settings ask for them, as they are then: nobody starts the service again for a line in config.toml.
+/// Settings that make no sense are said once, and everything else is done.
+fn chore() -> Chore {
+    let said = Mutex::new(String::new());
+    let plan = move |engine: &Engine| {
+        let plan = config::file(engine.home()).and_then(|file| file.backup.plan());
+        let wrong = plan.as_ref().err().map_or_else(String::new, ToString::to_string);
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        if *said != wrong && !wrong.is_empty() {
+            print::note(&format!("heirloom: no backups are made: {wrong}"));
+        }
+        *said = wrong;
+        plan.ok().flatten()
+    };
+    let (plan, for_due) = {
+        let plan = Arc::new(plan);
+        (Arc::clone(&plan), plan)
+    };
+    Chore {
+        due: Arc::new(move |engine| for_due(engine).map(|plan| plan.next(engine))),
         run: Arc::new(move |engine| {
+            let Some(plan) = plan(engine) else { return Ok(None) };
             let report = plan.run(engine).map_err(|e| Error::new(e.kind(), format!("the backup failed: {e}")))?;
-            Ok(format!("backed up to {}", print::safe_line(&report.backup)))
+            Ok(Some(format!("backed up to {}", print::safe_line(&report.backup))))
         }),
-    })
+    }
 }
 
 /// How the C library's heap has to be for a process that stays: one for all threads, where it would keep one for each and
