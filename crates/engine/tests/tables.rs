@@ -120,10 +120,10 @@ const DYNAMIC: &[(&str, &str)] = &[
 
 /// How many tables of the ledger one room alone touches: writes, and no other reads, [`DYNAMIC`] statements aside. It may
 /// only grow.
-const TOUCHED_BY_ONE_ROOM: usize = 27;
+const TOUCHED_BY_ONE_ROOM: usize = 28;
 
 /// How many tables of the ledger are read by one room at most. It may only grow.
-const READ_BY_ONE_ROOM: usize = 27;
+const READ_BY_ONE_ROOM: usize = 28;
 
 /// The statements of a source file: without comments and tests, on one line.
 fn sql_of(text: &str) -> String {
