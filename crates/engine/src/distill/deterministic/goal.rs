@@ -112,8 +112,14 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
     let shares = |ask: &[u64], other: &[u64]| {
         ask.iter().filter(|w| other.binary_search(w).is_ok()).take(2).count() >= 2.min(ask.len())
     };
-    // Score, number of exchanges that share words, the last of them, request.
-    let scored: Vec<(usize, usize, Option<usize>, &(&Prompt, String))> = asks
+    struct Scored<'a, 'e> {
+        score: usize,
+        /// How many exchanges share words with the request, and the last of them.
+        shared: usize,
+        last: Option<usize>,
+        ask: &'a (&'e Prompt, String),
+    }
+    let scored: Vec<Scored> = asks
         .iter()
         .filter(|(p, _)| p.accepted.is_empty())
         .take(MOST_ASKS)
@@ -124,11 +130,11 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
             let score = if ask.0.commands() { 2 * shared } else { shared };
             // The first request usually opens the matter.
             let first = std::ptr::eq(ask.0, asks[0].0) && ask.0.commands() && weight(&ask.1) >= 5;
-            (if first { 2 * score } else { score }, shared, last, ask)
+            Scored { score: if first { 2 * score } else { score }, shared, last, ask }
         })
         .collect();
-    let most = scored.iter().map(|(score, ..)| *score).max()?;
-    let (_, shared, last, opening) = scored.into_iter().find(|(score, ..)| 2 * score >= most)?;
+    let most = scored.iter().map(|s| s.score).max()?;
+    let Scored { shared, last, ask: opening, .. } = scored.into_iter().find(|s| 2 * s.score >= most)?;
     // Several errands have no common matter, and one that nobody spoke of any more for longer than it lasted is over:
     // then the newest request is all there is.
     let over = shared < 2 || last.is_some_and(|last| 2 * (last + 1) <= exchanges.len());
