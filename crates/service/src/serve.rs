@@ -70,14 +70,17 @@ pub struct Service {
     pub chore: Option<Chore>,
 }
 
+type Due = dyn Fn(&Engine) -> Option<Millis> + Send + Sync;
+type Run = dyn Fn(&Engine) -> Result<Option<String>> + Send + Sync;
+
 /// Something of the application's that falls due from time to time and may take long: a backup. It has a thread of its
 /// own; where the service ends meanwhile, it is begun again by the next one.
 #[derive(Clone)]
 pub struct Chore {
     /// When it is due; `None`: not for now.
-    pub due: Arc<dyn Fn(&Engine) -> Option<Millis> + Send + Sync>,
+    pub due: Arc<Due>,
     /// Does it. Returns what there is to say.
-    pub run: Arc<dyn Fn(&Engine) -> Result<Option<String>> + Send + Sync>,
+    pub run: Arc<Run>,
 }
 
 /// What the router is connected to.
