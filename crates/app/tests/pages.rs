@@ -118,7 +118,7 @@ impl Pages {
     /// Marks everything that could be a page, and has it rendered by a command that changes nothing.
     fn anew(&self) {
         let sql = self.sql();
-        sql.execute_batch("UPDATE heads SET dirty = dirty + 1 WHERE head NOT IN ('days', 'nodes')").unwrap();
+        sql.execute_batch("UPDATE heads SET dirty = dirty + 1 WHERE head NOT IN ('days', 'nodes', 'owed')").unwrap();
         let name: Option<String> =
             sql.query_row("SELECT max(value) FROM profile WHERE key = 'role'", [], |r| r.get(0)).unwrap();
         assert_eq!(name.as_deref(), Some("tester"));

@@ -343,7 +343,7 @@ fn ours_is_written_in_the_form_of_the_file() {
         ),
         (
             "{\r\n    \"hooks\": {} // none yet\r\n}",
-            "{\r\n    \"hooks\": {\r\n        \"Stop\": [\r\n            {\r\n                \"hooks\": [\r\n                    {\r\n                        \"type\": \"command\",\r\n                        \"command\": \"/opt/heirloom hook claude-code Stop\",\r\n                        \"timeout\": 5\r\n                    }\r\n                ]\r\n            }\r\n        ]\r\n    } // none yet\r\n}".to_owned(),
+            "{\r\n    \"hooks\": {\r\n        \"Stop\": [\r\n            {\r\n                \"hooks\": [\r\n                    {\r\n                        \"type\": \"command\",\r\n                        \"command\": \"/opt/heirloom hook claude-code Stop\",\r\n                        \"timeout\": 2\r\n                    }\r\n                ]\r\n            }\r\n        ]\r\n    } // none yet\r\n}".to_owned(),
         ),
     ];
     for (before, expected) in table {
