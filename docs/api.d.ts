@@ -91,6 +91,17 @@ export type Asked = {
   due: number;
 };
 
+/** What is remembered of the last backups, in `state/backup.json`. */
+export type BackupsSeen = {
+  /** When the last one was made, in milliseconds; null: never. */
+  at: number | null;
+  /** When an attempt failed since, and why; null: none has. */
+  failed_at: number | null;
+  /** Where it is. */
+  to: string | null;
+  why: string | null;
+};
+
 /** A point where a context was compacted, or the program started a new one. */
 export type BoundaryRow = {
   at: string | null;
@@ -1885,6 +1896,8 @@ export type StatusReport = {
   agent: string;
   /** The visible files; null where there are none yet, or where they are out of reach. */
   assistant: VisibleReport | null;
+  /** The last backup, and whether one failed since. */
+  backup: BackupsSeen;
   embeddings: ModelReport;
   /** Changed files that are not in the search index yet. Null where it does not fit the files. */
   files_not_indexed: number | null;

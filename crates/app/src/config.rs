@@ -59,6 +59,7 @@ pub struct File {
     pub model: Model,
     pub judge: Judge,
     pub decay: Decay,
+    pub backup: crate::backup::Settings,
 }
 
 /// The language model (D5). Without a kind: none is asked.

@@ -1,5 +1,6 @@
 //! Heirloom's command line: parses arguments, runs the command, prints the result, exits.
 
+mod backup;
 mod cli;
 mod config;
 mod confined;

@@ -79,11 +79,18 @@ fn on_the_next_line(error: &Error) -> String {
     error.next_step().map(|next| format!("\n  {next}")).unwrap_or_default()
 }
 
+/// The layout of a bar that counts files.
+const FILES: &str = "{prefix:9}  {bar:32.cyan/dim}  {human_pos}/{human_len} files";
+
 fn drawn(task: Task, steps: u64, json: bool) -> ProgressBar {
     let (name, template) = match task {
         Task::Importing => ("Importing", print::BYTES),
         Task::Verifying => ("Verifying", print::BYTES),
         Task::Looking => ("Looking", print::BYTES),
+        Task::BackingUp => ("Backing up", print::BYTES),
+        Task::PuttingBack => ("Putting back", print::BYTES),
+        Task::Exporting => ("Exporting", FILES),
+        Task::TakingIn => ("Taking in", FILES),
         Task::Indexing => ("Indexing", "{prefix:9}  {bar:32.cyan/dim}  {human_pos}/{human_len} turns"),
         Task::Distilling => ("Distilling", "{prefix:10} {bar:32.cyan/dim}  {human_pos}/{human_len} sessions"),
     };

@@ -548,6 +548,41 @@ fn many_hooks_at_once_are_all_stored() {
 }
 
 #[test]
+fn backups_are_made_by_themselves_and_a_disk_that_is_gone_is_said() {
+    let mut served = Served::world();
+    let disk = served.world.test.user().join("disk");
+    let config = served.home().join("config.toml");
+    served.serve(HEIRLOOM.as_ref(), &[]);
+    // Settings are read when they are needed, and not once when it begins.
+    fs::write(&config, format!("[backup]\nto = \"{}\"\nevery = \"1h\"\nkeep = 2\n", disk.display())).unwrap();
+    let seen = |served: &Served| -> Value {
+        let text = fs::read(served.home().join("state/backup.json")).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    };
+    served.until("a backup failed", || seen(&served)["failed_at"].is_i64());
+    assert!(served.world.says(1, &["status"]).contains("the folder for backups is not there"));
+    served.signal("TERM");
+    served.ended();
+    // The next attempt would be in an hour; by hand it is made at once, and the next one is due an hour later.
+    fs::create_dir(&disk).unwrap();
+    served.world.says(0, &["backup"]);
+    assert!(seen(&served)["failed_at"].is_null());
+    let copies = || fs::read_dir(&disk).unwrap().count();
+    assert_eq!(copies(), 1);
+    let mut last = seen(&served);
+    last["at"] = (last["at"].as_i64().unwrap() - 2 * 3_600_000).into();
+    fs::write(served.home().join("state/backup.json"), last.to_string()).unwrap();
+    served.serve(HEIRLOOM.as_ref(), &[]);
+    served.until("the one that is due is made", || copies() == 2);
+    served.until("it is noted", || seen(&served)["at"].as_i64() > last["at"].as_i64());
+    let to = seen(&served)["to"].as_str().unwrap().to_owned();
+    served.signal("TERM");
+    assert!(served.ended().1.contains("backed up to"));
+    let other = served.world.test.user().join("other");
+    served.world.says(0, &["--home", other.to_str().unwrap(), "restore", "--from", &to]);
+}
+
+#[test]
 fn it_is_started_and_ended_by_hand() {
     let served = Served::world();
     let started = served.world.json(&["service", "start"]);

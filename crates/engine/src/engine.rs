@@ -66,8 +66,9 @@ use crate::tree::{AssistantHome, TreeLock};
 pub use acts::MemoryAct;
 
 pub use crate::instance::{
-    ContextRequest, Decision, Embeddings, How, LanguageModel, Listener, Notice, Options, Progress, RecallRequest,
-    SearchRequest, Settings, Silent, Source, Task, Verdict, Wrong, put_back, unknown_agent,
+    ContextRequest, Decision, Embeddings, How, LanguageModel, Listener, Notice, Options, Pack, Progress, RecallRequest,
+    Rotation, SearchRequest, Settings, Silent, Source, Task, Verdict, Wrong, import_export, is_export, put_back,
+    unknown_agent,
 };
 
 /// A memory, opened, acting for one agent.

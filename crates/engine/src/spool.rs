@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 /// The form of the file.
 const VERSION: u64 = 1;
 
+/// How many calls may wait. Some weeks of work; when so many could not be stored, no more will help.
+const MOST: usize = 20_000;
+
 /// The largest file that is read back: a payload and its line.
 const LARGEST: u64 = 17 << 20;
 
@@ -51,6 +54,14 @@ struct Header {
 
 /// Puts a payload into the spool: whole and synced, or not at all; without what is marked private.
 pub fn put(home: &Home, spooled: &Spooled) -> Result<()> {
+    put_beside(home, spooled, MOST)
+}
+
+fn put_beside(home: &Home, spooled: &Spooled, most: usize) -> Result<()> {
+    if home.list(&layout::SPOOL).is_ok_and(|there| there.len() >= most) {
+        return Err(Error::refused("the spool is full: nothing has been stored for long")
+            .hint("see why: ⟨doctor⟩; the programs' own files still have it: ⟨import⟩"));
+    }
     let mut random = [0u8; 8];
     getrandom::fill(&mut random).map_err(|e| Error::new(ErrorKind::Machine, "no randomness").because(e))?;
     let name = format!("{:013}-{:016x}.hook", spooled.at.max(0), u64::from_le_bytes(random));
@@ -99,7 +110,8 @@ pub fn adopt(home: &Home) -> Result<()> {
         if let Parsed::Spooled(spooled) = parse(&bytes)
             && spooled.id.is_some()
         {
-            put(home, &spooled)?;
+            // It takes the place of its own file: the spool grows by nothing.
+            put_beside(home, &spooled, usize::MAX)?;
             home.remove(&name)?;
         }
     }
@@ -168,4 +180,26 @@ pub fn set_aside(home: &Home, name: &RelPath) -> Result<()> {
 /// Removes one that was stored.
 pub fn remove(home: &Home, name: &RelPath) -> Result<()> {
     home.remove(name).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::home::HomeOptions;
+
+    #[test]
+    fn a_full_spool_takes_no_more_and_keeps_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::create_with(&folder.path().join("home"), &HomeOptions { allow_network_fs: true }).unwrap();
+        let call =
+            Spooled { harness: "little".into(), event: "prompt".into(), at: 1, id: None, payload: b"{}".to_vec() };
+        put_beside(&home, &call, 2).unwrap();
+        put_beside(&home, &call, 2).unwrap();
+        let full = put_beside(&home, &call, 2).unwrap_err();
+        assert_eq!(full.kind(), ErrorKind::Refused);
+        let there = names(&home).unwrap();
+        assert_eq!(there.len(), 2);
+        home.remove(&there[0]).unwrap();
+        put_beside(&home, &call, 2).unwrap();
+    }
 }

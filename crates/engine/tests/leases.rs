@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::ErrorKind;
+use heirloom_engine::home::RelPath;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::pages::{self, PageKey, shared};
 use heirloom_engine::render::outside::{self, Acquired, Change, Committed, Granted, NotNow};
@@ -603,4 +604,42 @@ fn a_lease_runs_on_the_boot_clock() {
     take(&tree.at(), &PageKey::Memory, "ann");
     let until = tree.count("SELECT lease_until FROM heads WHERE owner = 'ann'");
     assert!((before..=Clock::System.boot().ms + 10_000).contains(&until), "{until} is no time of this boot");
+}
+
+/// Who asks again and again until a head is free would fill the audit with nothing new.
+#[test]
+fn the_audit_says_once_that_a_lease_kept_others_out() {
+    let tree = Tree::new();
+    let at = tree.at();
+    let head = PageKey::Memory;
+    let rows = || -> i64 {
+        let sql = "SELECT count(*) FROM audit WHERE action = 'head.acquire'";
+        tree.ledger.read(|tx| Ok(tx.query_row(sql, [], |r| r.get(0))?)).unwrap()
+    };
+    let grant = take(&at, &head, "a");
+    assert_eq!(rows(), 1);
+    for _ in 0..20 {
+        assert_eq!(held(&at, &head, "b").as_deref(), Some("a"));
+    }
+    assert_eq!(rows(), 2);
+    assert!(outside::release(&at, &head, "a", grant.epoch).unwrap());
+    take(&at, &head, "b");
+    assert_eq!(held(&at, &head, "a").as_deref(), Some("b"), "another lease");
+    assert_eq!(rows(), 4);
+}
+
+#[test]
+fn of_a_file_the_newest_hundred_versions_are_kept() {
+    let tree = Tree::new();
+    let at = tree.at();
+    let path = RelPath::parse("memory/preference/short.md").unwrap();
+    let all: Vec<String> = (0..120).map(|n| format!("version {n}")).collect();
+    for version in &all {
+        at.keep_revision(&path, version.as_bytes(), "test").unwrap();
+    }
+    at.keep_revision(&RelPath::parse("memory/preference/other.md").unwrap(), b"other", "test").unwrap();
+    let revisions = tree.ledger.read(|tx| revise::revisions(tx, tree.agent_no, Some(path.as_str()), 999)).unwrap();
+    let mut kept: Vec<_> = revisions.into_iter().map(|r| (r.no, String::from_utf8(r.bytes).unwrap())).collect();
+    kept.sort();
+    assert_eq!(kept.into_iter().map(|(_, text)| text).collect::<Vec<_>>(), all[20..]);
 }

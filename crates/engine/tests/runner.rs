@@ -2,6 +2,7 @@
 
 mod any_pages;
 mod assistant;
+mod backup;
 mod canary;
 mod closing;
 mod concurrent;

@@ -6,8 +6,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use heirloom_engine::clock::Millis;
 use heirloom_engine::engine::{Engine, Source};
 use heirloom_engine::error::Result;
 use heirloom_engine::home::layout;
@@ -20,7 +22,7 @@ use tokio::sync::{mpsc, watch as tokio_watch};
 use crate::hints::{Hints, Seen};
 use crate::looks::Looks;
 use crate::running::{Running, Watching};
-use crate::serve::{Order, Say};
+use crate::serve::{Chore, Order, Say};
 use crate::upgrade::Executable;
 use crate::watch::{Root, Watch, roots};
 
@@ -39,6 +41,12 @@ const VAIN: Duration = Duration::from_secs(60);
 /// A spool that could not be emptied is looked at again after this time; one with nothing that can be stored now later.
 const SPOOL_AGAIN: Duration = Duration::from_secs(5);
 const SPOOL_LATER: Duration = Duration::from_secs(300);
+
+/// A chore waits until what came while no service ran has been read.
+const BEFORE_CHORES: Duration = Duration::from_secs(5);
+
+/// Whether a chore has come to its end, and when the next is due, is looked at again after this time.
+const CHORES_AGAIN: Duration = Duration::from_secs(60);
 
 /// Between two passes over what is due.
 const WORK_PAUSE: Duration = Duration::from_secs(1);
@@ -59,6 +67,7 @@ pub struct Keeper {
     pub poll: bool,
     pub executable: Option<Arc<Executable>>,
     pub say: Say,
+    pub chore: Option<Chore>,
 }
 
 /// What it remembers between two rounds.
@@ -71,6 +80,9 @@ struct Round {
     work: Option<Instant>,
     /// When the spool is looked at again.
     spool: Option<Instant>,
+    /// When the chore is looked at again, and the thread that does it.
+    chore: Option<Instant>,
+    doing: Option<JoinHandle<()>>,
     /// No work before.
     not_before: Instant,
     rest: Option<Instant>,
@@ -92,6 +104,8 @@ impl Keeper {
             tick: now + TICK,
             work: Some(now),
             spool: None,
+            chore: self.chore.is_some().then_some(now + BEFORE_CHORES),
+            doing: None,
             not_before: now,
             rest: Some(now + REST),
             requests: 0,
@@ -102,7 +116,14 @@ impl Keeper {
         self.begin_watching(&mut round);
         self.hints.leave(|seen| (seen.all, seen.spool) = (true, true));
         loop {
-            let times = [Some(round.tick), round.work, round.spool, round.rest, round.looks.as_ref().map(Looks::next)];
+            let times = [
+                Some(round.tick),
+                round.work,
+                round.spool,
+                round.chore,
+                round.rest,
+                round.looks.as_ref().map(Looks::next),
+            ];
             let until = times.into_iter().flatten().min().unwrap_or(round.tick);
             let mut seen = self.hints.wait(until);
             if !seen.is_empty() && !seen.stop {
@@ -162,6 +183,9 @@ impl Keeper {
         if did || is_due || seen.ledger || seen.spool {
             did |= self.work(round);
             self.tell();
+        }
+        if round.chore.is_some_and(|at| at <= now) {
+            self.chore(round);
         }
         self.rest(round, did || seen.ledger || seen.asked);
         did
@@ -338,6 +362,28 @@ impl Keeper {
             Instant::now() + Duration::from_millis(pause).min(TICK)
         });
         did
+    }
+
+    /// Begins the chore if it is due, on a thread of its own, and finds out when to look at it again.
+    fn chore(&self, round: &mut Round) {
+        let Some(chore) = &self.chore else { return };
+        round.chore = Some(Instant::now() + CHORES_AGAIN);
+        if round.doing.as_ref().is_some_and(|doing| !doing.is_finished()) {
+            return;
+        }
+        let pause = (chore.due)(&self.engine).map_or(Millis::MAX, |due| due.saturating_sub(self.engine.now()));
+        if pause > 0 {
+            let pause = Duration::from_millis(u64::try_from(pause).unwrap_or(0) + 50);
+            // The clock may be set meanwhile, or the settings changed.
+            round.chore = Some(Instant::now() + pause.min(TICK));
+            return;
+        }
+        let (chore, engine, say) = (chore.clone(), self.engine.clone(), Arc::clone(&self.say));
+        let doing = std::thread::Builder::new().name("chore".into()).spawn(move || match (chore.run)(&engine) {
+            Ok(what) => what.iter().for_each(|what| say(what)),
+            Err(e) => say(&e.to_string()),
+        });
+        round.doing = doing.ok();
     }
 
     /// Gives back what is held for speed, a minute after the last thing happened.

@@ -24,5 +24,5 @@ mod upgrade;
 mod watch;
 
 pub use running::Running;
-pub use serve::{Ended, Service, Via, Wires, serve};
+pub use serve::{Chore, Ended, Service, Via, Wires, serve};
 pub use sockets::{INHERITED, Tcp};

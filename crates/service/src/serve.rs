@@ -16,6 +16,7 @@ use axum::extract::Extension;
 use axum::http::{Extensions, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use heirloom_engine::clock::Millis;
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::home::HomeLock;
@@ -65,6 +66,21 @@ pub struct Service {
     /// Marks a request with the way it came.
     pub mark: fn(Via, &mut Extensions),
     pub say: Say,
+    /// What the application does from time to time.
+    pub chore: Option<Chore>,
+}
+
+type Due = dyn Fn(&Engine) -> Option<Millis> + Send + Sync;
+type Run = dyn Fn(&Engine) -> Result<Option<String>> + Send + Sync;
+
+/// Something of the application's that falls due from time to time and may take long: a backup. It has a thread of its
+/// own; where the service ends meanwhile, it is begun again by the next one.
+#[derive(Clone)]
+pub struct Chore {
+    /// When it is due; `None`: not for now.
+    pub due: Arc<Due>,
+    /// Does it. Returns what there is to say.
+    pub run: Arc<Run>,
 }
 
 /// What the router is connected to.
@@ -208,6 +224,7 @@ async fn run(
         poll: service.poll,
         executable: executable.clone(),
         say: Arc::clone(&say),
+        chore: service.chore,
     };
     let keeping = std::thread::Builder::new().name("keeper".into()).spawn(move || keeper.keep());
     let keeping = keeping.map_err(|e| machine("no thread for the keeper", e))?;

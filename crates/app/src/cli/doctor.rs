@@ -83,6 +83,7 @@ pub fn look_at_all(global: &Global) -> Result<Vec<Check>> {
     if let Some(context) = &context {
         home(context, &mut checks);
         store(context, &mut checks)?;
+        backup(context, &mut checks);
         files(context, &mut checks)?;
         service(context, global, &mut checks);
     }
@@ -117,6 +118,36 @@ fn home(context: &Context, checks: &mut Vec<Check>) {
             what: format!("{}: {}", f.path.display(), f.what),
             next: Some(f.fix),
         });
+    }
+}
+
+/// When the last backup was made, whether one failed since, and whether the settings ask for one that did not come.
+fn backup(context: &Context, checks: &mut Vec<Check>) {
+    let mut add = |ok: bool, what: String, next: Option<String>| {
+        checks.push(Check { subject: "Backup", ok, what, next });
+    };
+    let (seen, now) = (context.backups_seen(), context.now());
+    let plan = match config::file(context.home()).and_then(|file| file.backup.plan()) {
+        Ok(plan) => plan,
+        Err(e) => return add(false, e.to_string(), e.next_step().map(str::to_owned)),
+    };
+    if let (Some(at), Some(why)) = (seen.failed_at, &seen.why) {
+        let next = "once that is mended: heirloom backup".to_owned();
+        add(false, format!("failed {}: {why}", print::when(Some(at), now)), Some(next));
+    }
+    let last = match (seen.at, &seen.to) {
+        (Some(at), Some(to)) => format!("the last {} in {to}", print::when(Some(at), now)),
+        _ => "none yet".to_owned(),
+    };
+    match plan {
+        // Twice as long as it should take: a machine may have been off.
+        Some(plan) if seen.at.is_none_or(|at| now - at > 2 * plan.rotation.every) && seen.failed_at.is_none() => {
+            let next = "heirloom backup makes it; by itself the service does: heirloom service install".to_owned();
+            add(false, format!("{last}; the settings ask for one more often"), Some(next));
+        }
+        Some(plan) => add(true, format!("{last}; {} are kept", print::count(plan.rotation.keep as u64)), None),
+        None if seen.at.is_none() => add(true, last, Some("heirloom backup DIR".into())),
+        None => add(true, last, None),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Write a session back, byte for byte as its program wrote it
+/// Write a session back, byte for byte as its program wrote it; or the whole memory in plain files
 ///
 /// For programs that keep sessions in a database: its rows, one canonical JSON line each (docs/FORMAT.md). A session
 /// with sub-agents: the main line, or one with --lane, or all files with --all --out DIR. What was forgotten is left out
@@ -20,7 +20,7 @@ use crate::print;
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The session
-    #[arg(long, value_name = "KEY", required_unless_present = "source")]
+    #[arg(long, value_name = "KEY", required_unless_present_any = ["source", "all"])]
     session: Option<String>,
 
     /// The session file with this path, whatever sessions are in it
@@ -35,9 +35,14 @@ pub struct Args {
     #[arg(long, value_name = "LANE")]
     lane: Option<String>,
 
-    /// Every file of the session, into the folder --out
-    #[arg(long, requires = "out", conflicts_with = "lane")]
+    /// With --session: every file of it, into the folder --out. Alone: the whole memory in plain files, into a folder that
+    /// is not there yet (docs/FORMAT.md); heirloom import of it makes a home of it again
+    #[arg(long, conflicts_with = "lane")]
     all: bool,
+
+    /// Where the whole memory goes
+    #[arg(value_name = "DIR", requires = "all", conflicts_with_all = ["session", "source", "out"])]
+    folder: Option<PathBuf>,
 
     /// An older generation of a file that was rewritten; 0 is the oldest
     #[arg(long, value_name = "N")]
@@ -50,6 +55,15 @@ pub struct Args {
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::open(global)?;
+    if let (true, None, None) = (args.all, &args.session, &args.source) {
+        let to = args.folder.as_ref().or(args.out.as_ref());
+        let to =
+            to.ok_or_else(|| Error::usage("the whole memory goes into a folder").hint("heirloom export --all DIR"))?;
+        return whole(global, &context, to);
+    }
+    if args.all && args.out.is_none() {
+        return Err(Error::usage("--all writes files").hint("say where to: --out DIR"));
+    }
     let agent_no = context.agent_no()?;
     let name = args.session.as_deref().unwrap_or_default();
     if args.all {
@@ -72,6 +86,23 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     };
     beside.iter().for_each(say);
     write(&context, &args, vec![(args.out.clone(), part)])
+}
+
+fn whole(global: &Global, context: &Context, to: &Path) -> Result<Exit> {
+    let report = context.acting_as("cli export").export_all(to)?;
+    Ok(print::answer(global.json, &report, || {
+        print::line(&format!(
+            "{}  {}, {}: {}, {}",
+            print::safe_line(&report.exported),
+            print::counted(report.files, "file"),
+            print::bytes(report.bytes),
+            print::counted(report.sessions, "session"),
+            print::counted(report.turns, "turn")
+        ));
+        for left in &report.left_out {
+            print::note(&format!("not in it: {}", print::safe_line(left)));
+        }
+    }))
 }
 
 fn say(beside: &Beside) {

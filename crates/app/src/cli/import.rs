@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::engine::{Engine, Source};
+use heirloom_engine::engine::{Engine, Source, import_export, is_export};
 use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
 use heirloom_engine::report::import::Imported;
 use heirloom_engine::source::file::find;
 use heirloom_harness::{Form, Harness};
 
-use super::report;
-use crate::context::{Context, Global};
+use super::{report, restore};
+use crate::context::{Context, Global, home_options};
 use crate::error::Exit;
+use crate::terminal::Terminal;
 use crate::{config, print, programs};
 
 /// Import sessions: those of all programs found here, or the files named
@@ -19,7 +20,8 @@ use crate::{config, print, programs};
 /// never changed. What cannot be decoded is kept and set aside; the rest is imported (exit code 1).
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Files or folders; `-` reads plain turns from standard input [default: all programs' usual places]
+    /// Files or folders; what heirloom export --all wrote, into a home without a memory; `-` reads plain turns from standard
+    /// input [default: all programs' usual places]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
@@ -33,6 +35,11 @@ pub struct Args {
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    if let [folder] = args.paths.as_slice()
+        && is_export(folder)
+    {
+        return whole(global, folder);
+    }
     let context = Context::create(global)?;
     let named = args.harness.as_deref().or(args.format.as_deref()).and_then(heirloom_harness::by_name);
     if args.paths.iter().any(|p| p == Path::new("-")) {
@@ -71,6 +78,13 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         print::line(&report::summary(&done));
     }
     Ok(exit(&done))
+}
+
+/// Makes a home of an export of everything.
+fn whole(global: &Global, folder: &Path) -> Result<Exit> {
+    let root = config::home(global.home.as_deref())?.value;
+    let report = import_export(folder, &root, &home_options(), &Terminal::new(global.json))?;
+    restore::said(global, "cli import", "A memory of the export in", &report)
 }
 
 /// The exit code of a command that imports.

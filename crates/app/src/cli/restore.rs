@@ -2,35 +2,56 @@
 
 use std::path::{Path, PathBuf};
 
+use heirloom_archive::Key;
 use heirloom_engine::engine::put_back;
-use heirloom_engine::error::Result;
-use heirloom_engine::home::HomeOptions;
+use heirloom_engine::error::{Error, Result};
 use heirloom_engine::report::home::Restored;
+use heirloom_engine::report::upkeep::PutBack;
 use heirloom_engine::tree::restore;
+use heirloom_engine::verify::{Finding, Severity};
+use serde::Serialize;
 
-use crate::context::{Context, Global};
+use crate::backup::{ask, passphrase_of_file, passphrase_of_stdin, text_of};
+use crate::context::{Context, Global, home_options};
 use crate::error::Exit;
+use crate::terminal::Terminal;
 use crate::{config, print};
+
+/// Findings that people are shown.
+const SHOWN: usize = 20;
 
 /// Bring back a page, memory or open loop that was deleted by hand, or a whole backup
 ///
 /// When you delete a page, memory or open loop by hand, heirloom no longer uses it, but keeps its last version for 30 days.
 /// This command writes that version back, byte for byte. It never overwrites a file. It cannot bring back what heirloom
-/// forget removed. --from DIR writes a backup into a home that has no memory yet, and verifies it.
+/// forget removed. --from writes a backup into a home that has no memory yet, and verifies it; the passphrase of an
+/// encrypted one is asked for.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The path it had in the visible files, or its id (m:…, l:…)
     #[arg(value_name = "PATH", required_unless_present = "from")]
     name: Option<String>,
 
-    /// A whole memory, from this folder made by heirloom backup
-    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    /// A whole memory, from this folder or file made by heirloom backup
+    #[arg(long, value_name = "DIR|FILE", conflicts_with = "name")]
     from: Option<PathBuf>,
+
+    /// The backup's passphrase is in this file, which only you may read
+    #[arg(long, value_name = "FILE", requires = "from", conflicts_with_all = ["passphrase_stdin", "identity"])]
+    passphrase_file: Option<PathBuf>,
+
+    /// The backup's passphrase is on standard input
+    #[arg(long, requires = "from", conflicts_with = "identity")]
+    passphrase_stdin: bool,
+
+    /// The file with the key (age-keygen's) the backup was encrypted for
+    #[arg(long, value_name = "FILE", requires = "from")]
+    identity: Option<PathBuf>,
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if let Some(from) = &args.from {
-        return whole(global, from);
+        return whole(global, from, &args);
     }
     let name = args.name.unwrap_or_default();
     let engine = Context::open(global)?.acting_as("cli restore");
@@ -41,21 +62,108 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }))
 }
 
-fn whole(global: &Global, from: &Path) -> Result<Exit> {
+fn whole(global: &Global, from: &Path, args: &Args) -> Result<Exit> {
     let root = config::home(global.home.as_deref())?.value;
-    let report = put_back(from, &root, &HomeOptions { allow_network_fs: config::allow_network_fs() })?;
-    let verified = Context::open(global)?.acting_as("cli restore").verify()?;
-    let exit = if verified.is_damaged() { Exit::Damaged } else { Exit::Ok };
-    print::answer(global.json, &report, || {
-        let files = print::counted(report.files, "file");
+    let (options, terminal) = (home_options(), Terminal::new(global.json));
+    let report = match from.is_file() {
+        true => {
+            let unpacked = Unpacked::beside(&root)?;
+            heirloom_archive::unpack(from, &key(from, args)?, &unpacked.0)?;
+            put_back(&unpacked.0, &root, &options, &terminal)?
+        }
+        false => put_back(from, &root, &options, &terminal)?,
+    };
+    said(global, "cli restore", "Back again in", &report)
+}
+
+/// A memory that was made in an empty home, and what verifying it found.
+#[derive(Serialize)]
+struct Made<'a> {
+    #[serde(flatten)]
+    made: &'a PutBack,
+    /// Everything is as it was stored.
+    ok: bool,
+    findings: &'a [Finding],
+}
+
+/// Verifies a memory that was put back or made of an export, and says what was found.
+pub fn said(global: &Global, actor: &str, begin: &str, made: &PutBack) -> Result<Exit> {
+    let verified = Context::open(global)?.acting_as(actor).verify()?;
+    // The index is made again when it is needed: that it is not there is no finding here.
+    let findings: Vec<Finding> = match verified.is_damaged() {
+        true => verified.findings.iter().filter(|f| f.severity == Severity::Damaged).cloned().collect(),
+        false => Vec::new(),
+    };
+    let exit = if findings.is_empty() { Exit::Ok } else { Exit::Damaged };
+    print::answer(global.json, &Made { made, ok: findings.is_empty(), findings: &findings }, || {
         print::line(&format!(
-            "Back again in {}: {files}, {}, as of {}",
-            print::safe_line(&report.home),
-            print::bytes(report.bytes),
-            print::safe_line(&report.of)
+            "{begin} {}: {}, {}, as of {}",
+            print::safe_line(&made.home),
+            print::counted(made.files, "file"),
+            print::bytes(made.bytes),
+            print::safe_line(&made.of)
         ));
-        let found = verified.findings.iter().filter(|_| verified.is_damaged());
-        found.for_each(|f| print::note(&format!("{}: {}", print::safe_line(&f.subject), print::safe_line(&f.what))));
+        if findings.is_empty() {
+            print::line("Verified: everything is as it was stored.");
+            return;
+        }
+        for f in findings.iter().take(SHOWN) {
+            print::note(&format!("{}: {}", print::safe_line(&f.subject), print::safe_line(&f.what)));
+        }
+        print::note(&format!(
+            "It is what was written, and that was damaged: {}. All of them: heirloom verify",
+            print::counted(findings.len() as u64, "finding")
+        ));
     });
     Ok(exit)
+}
+
+/// What opens the backup.
+fn key(from: &Path, args: &Args) -> Result<Key> {
+    if let Some(file) = &args.identity {
+        return Key::identities(&text_of(file)?);
+    }
+    if let Some(file) = &args.passphrase_file {
+        return passphrase_of_file(file).map(|text| Key::passphrase(&text));
+    }
+    if args.passphrase_stdin {
+        return passphrase_of_stdin().map(|text| Key::passphrase(&text));
+    }
+    match heirloom_archive::is_encrypted(from)? {
+        true => Ok(ask("Passphrase: ")?.map_or(Key::None, |text| Key::passphrase(&text))),
+        false => Ok(Key::None),
+    }
+}
+
+/// A folder beside the home, on its disk, where a file is unpacked. It is removed in the end.
+struct Unpacked(PathBuf);
+
+impl Unpacked {
+    fn beside(root: &Path) -> Result<Unpacked> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let root = std::path::absolute(root).map_err(|e| Error::io("find", root, e))?;
+        let name = root.file_name().map_or_else(Default::default, |name| name.to_string_lossy().into_owned());
+        let begin = format!(".{name}.restoring-");
+        let parent = root.parent().unwrap_or(Path::new("/"));
+        // What was left by one that was killed.
+        for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+            let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+            let is_old = age.is_some_and(|age| age > std::time::Duration::from_secs(3600));
+            if entry.file_name().to_string_lossy().starts_with(&begin) && is_old {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let folder = parent.join(format!("{begin}{}-{}", std::process::id(), now.as_nanos()));
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent);
+        made.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(&folder))
+            .map_err(|e| Error::io("make", &folder, e))?;
+        Ok(Unpacked(folder))
+    }
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

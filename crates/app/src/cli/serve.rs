@@ -1,7 +1,7 @@
 //! `heirloom serve`
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use heirloom_engine::engine::{Engine, How};
 use heirloom_engine::error::{Error, ErrorKind, Result};
@@ -9,7 +9,7 @@ use heirloom_engine::home::Home;
 use heirloom_engine::ledger::SCHEMA_VERSION;
 use heirloom_engine::report::import::Imported;
 use heirloom_http::{Api, Caller, Check, ChecksReport, ImportRequest, Parts, Tokens};
-use heirloom_service::{Ended, INHERITED, Service, Tcp, Via, Wires, running};
+use heirloom_service::{Chore, Ended, INHERITED, Service, Tcp, Via, Wires, running};
 
 use super::import::Plan;
 use crate::context::{Global, home_options, options};
@@ -84,6 +84,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             });
         },
         say: Arc::new(|what| print::note(&format!("heirloom: {what}"))),
+        chore: Some(chore()),
     };
     match heirloom_service::serve(service, lock)? {
         Ended::Asked => Ok(Exit::Ok),
@@ -95,6 +96,34 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             Err(Error::not_found(format!("{} was moved or deleted; the service has ended", root.display()))
                 .hint("start it again where the home is now: heirloom serve --home DIR"))
         }
+    }
+}
+
+/// Backups, where the settings ask for them, as they are then: nobody starts the service again for a line in config.toml.
+/// Settings that make no sense are said once, and everything else is done.
+fn chore() -> Chore {
+    let said = Mutex::new(String::new());
+    let plan = move |engine: &Engine| {
+        let plan = config::file(engine.home()).and_then(|file| file.backup.plan());
+        let wrong = plan.as_ref().err().map_or_else(String::new, ToString::to_string);
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        if *said != wrong && !wrong.is_empty() {
+            print::note(&format!("heirloom: no backups are made: {wrong}"));
+        }
+        *said = wrong;
+        plan.ok().flatten()
+    };
+    let (plan, for_due) = {
+        let plan = Arc::new(plan);
+        (Arc::clone(&plan), plan)
+    };
+    Chore {
+        due: Arc::new(move |engine| for_due(engine).map(|plan| plan.next(engine))),
+        run: Arc::new(move |engine| {
+            let Some(plan) = plan(engine) else { return Ok(None) };
+            let report = plan.run(engine).map_err(|e| Error::new(e.kind(), format!("the backup failed: {e}")))?;
+            Ok(Some(format!("backed up to {}", print::safe_line(&report.backup))))
+        }),
     }
 }
 

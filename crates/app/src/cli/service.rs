@@ -387,9 +387,19 @@ fn begin(global: &Global, home: &Home) -> Result<()> {
     await_it(home)
 }
 
+/// From this size on the log of earlier services is put aside, in the place of the one before it.
+const LARGEST_LOG: u64 = 256 << 10;
+
+fn keep_small(log: &Path) {
+    if std::fs::symlink_metadata(log).is_ok_and(|meta| meta.len() > LARGEST_LOG) {
+        let _ = std::fs::rename(log, log.with_extension("log.1"));
+    }
+}
+
 /// Starts one that stays when the terminal goes.
 fn detached(global: &Global, home: &Home) -> Result<()> {
     let log = home.root().join(layout::LOGS.as_str()).join("service.log");
+    keep_small(&log);
     let opened = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(&log);
     let opened = opened.map_err(|e| Error::io("open", &log, e))?;
     let program = std::env::current_exe().map_err(|e| Error::io("find", Path::new("this binary"), e))?;

@@ -59,6 +59,7 @@ fn people(report: &StatusReport, home_from: &str, agent_from: &str, service: Opt
             row(&name, what);
         }
     }
+    row("Backup", backup(report));
     row("Pending", pending(report));
     if let Some(running) = service {
         row("Service", format!("runs since {}", print::when(Some(running.since), crate::context::clock().now())));
@@ -80,6 +81,15 @@ fn people(report: &StatusReport, home_from: &str, agent_from: &str, service: Opt
     }
     for wrong in &report.wrong {
         print::line(&format!("{} {}", paint.warn("!"), print::safe_line(wrong)));
+    }
+}
+
+/// When the last backup was made.
+fn backup(report: &StatusReport) -> String {
+    let seen = &report.backup;
+    match (seen.at, &seen.to) {
+        (Some(at), Some(to)) => format!("{}  ({to})", print::when(Some(at), crate::context::clock().now())),
+        _ => "none yet (heirloom backup DIR)".to_owned(),
     }
 }
 

@@ -6,12 +6,12 @@ use super::Engine;
 use crate::capture::Totals;
 use crate::clock::Millis;
 use crate::error::{Error, Problem, Result};
-use crate::instance::{Lent, Source};
+use crate::instance::{Lent, Pack, Rotation, Source};
 use crate::program::Program;
 use crate::report::home::{Adopted, AgentAdded, ProjectJoined};
 use crate::report::sessions::SessionEnded;
 use crate::report::status::Overview;
-use crate::report::upkeep::{BackedUp, Reindexed};
+use crate::report::upkeep::{BackedUp, BackupsSeen, Exported, Reindexed};
 use crate::scope::{AgentId, WorkspaceNo};
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Entry;
@@ -27,6 +27,26 @@ impl Engine {
     /// Copies the whole memory into a folder: see [`Instance::backup`](crate::instance::Instance::backup).
     pub fn backup(&self, to: &Path) -> Result<BackedUp> {
         self.instance.backup(&self.actor, to)
+    }
+
+    /// The same as one file, which `pack` makes: see [`Instance::backup_packed`](crate::instance::Instance::backup_packed).
+    pub fn backup_packed(&self, to: &Path, pack: Pack) -> Result<BackedUp> {
+        self.instance.backup_packed(&self.actor, to, pack)
+    }
+
+    /// Makes the next of several copies: see [`Instance::backup_again`](crate::instance::Instance::backup_again).
+    pub fn backup_again(&self, rotation: &Rotation, pack: Option<Pack>) -> Result<BackedUp> {
+        self.instance.backup_again(&self.actor, rotation, pack)
+    }
+
+    /// Writes everything into plain files: see [`Instance::export_all`](crate::instance::Instance::export_all).
+    pub fn export_all(&self, to: &Path) -> Result<Exported> {
+        self.instance.export_all(to)
+    }
+
+    /// When the last backup was made, and whether one failed since.
+    pub fn backups_seen(&self) -> BackupsSeen {
+        self.instance.backups_seen()
     }
 
     /// Lets the agent's pages be those in another program's folder: see [`Instance::adopt`](crate::instance::Instance::adopt).

@@ -17,6 +17,8 @@ pub const AUDIT_HEAD: RelPath = RelPath::literal("state/audit.head");
 /// What `connect` changed in the settings of other programs, so that it can be undone. If this file is lost,
 /// `disconnect` still works but may not restore the settings byte for byte.
 pub const CONNECTED: RelPath = RelPath::literal("state/connected.json");
+/// When the last backup was made, and why one failed.
+pub const BACKUP_STATE: RelPath = RelPath::literal("state/backup.json");
 /// Derived data: full text, vectors, term statistics. Can be deleted without losing anything.
 pub const INDEX_DB: RelPath = RelPath::literal("state/index.db");
 /// The index that takes its place when another embedding model has gone through everything.

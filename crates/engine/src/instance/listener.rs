@@ -71,4 +71,12 @@ pub enum Task {
     Verifying,
     /// For what is to be forgotten; in bytes of source, twice.
     Looking,
+    /// A backup is written, compared and packed, once the ledger is copied; in bytes, as often as they are read.
+    BackingUp,
+    /// A backup is read, compared and put back; in bytes, as often as they are read.
+    PuttingBack,
+    /// Everything into plain files; in files.
+    Exporting,
+    /// A home is made of an export; in files, read and compared.
+    TakingIn,
 }

@@ -13,11 +13,12 @@
 //! of all this is [`Engine`](crate::engine::Engine).
 
 mod appending;
-mod backing_up;
+mod backup;
 mod compacting;
 mod contexts;
 mod distilling;
 mod evolving;
+mod exporting;
 mod forgetting;
 mod hooking;
 mod importing;
@@ -58,8 +59,9 @@ use crate::verify::anchor;
 use crate::zone;
 
 pub use appending::{Appending, LONGEST_LINE};
-pub use backing_up::put_back;
+pub use backup::{Pack, Rotation, put_back};
 pub use contexts::ContextRequest;
+pub use exporting::{import_export, is_export};
 pub use importing::Source;
 pub use indexes::{Lent, unknown_agent};
 pub use listener::{Listener, Notice, Progress, Silent, Task};

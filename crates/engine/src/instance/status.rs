@@ -89,6 +89,10 @@ impl Instance {
                 See::new("restore")
             ));
         }
+        let backup = self.backups_seen();
+        if let (Some(at), Some(why)) = (backup.failed_at, &backup.why) {
+            wrong.push(format!("the backup of {} failed: {why}: {}", &rfc3339(at)[..10], See::new("backup")));
+        }
         let findings = self.home.findings_at_a_glance();
         wrong.extend(findings.iter().map(|f| format!("{}: {} ({})", f.path.display(), f.what, f.fix)));
         let (model, model_at) = self.model();
@@ -113,6 +117,7 @@ impl Instance {
             not_indexed,
             files_not_indexed,
             jobs,
+            backup,
             assistant: files,
             wrong,
         })

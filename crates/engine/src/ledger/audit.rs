@@ -104,6 +104,24 @@ pub fn newest(tx: &Read) -> Result<u64> {
     Ok(no.unwrap_or(0) as u64)
 }
 
+/// How far back [`said_lately`] looks.
+const LATELY: i64 = 200;
+
+/// Whether one of the newest rows says this action, with a detail for which `is_it` returns true.
+pub fn said_lately(tx: &Read, action: &str, is_it: impl Fn(&serde_json::Value) -> bool) -> Result<bool> {
+    let mut statement = tx.prepare_cached(
+        "SELECT detail FROM audit WHERE audit_no > (SELECT max(audit_no) FROM audit) - ?1 AND action = ?2",
+    )?;
+    let mut rows = statement.query(rusqlite::params![LATELY, action])?;
+    while let Some(row) = rows.next()? {
+        let detail: String = row.get(0)?;
+        if serde_json::from_str(&detail).is_ok_and(|detail| is_it(&detail)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Verifies the whole chain. Returns the number of rows and a description of each that does not fit.
 pub fn broken_links(tx: &Read) -> Result<(u64, Vec<String>)> {
     let mut statement =

@@ -10,7 +10,7 @@ use crate::clock::{Clock, rfc3339};
 use crate::error::{Error, Result};
 use crate::ledger::{audit, seal};
 
-const MIGRATIONS: &[&str] = &[
+pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_ledger.sql"),
     include_str!("migrations/0002_visible_home.sql"),
     include_str!("migrations/0003_lineage.sql"),
@@ -28,8 +28,11 @@ const MIGRATIONS: &[&str] = &[
 /// The schema this build reads and writes.
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
+/// How many backups made before migrations are kept.
+const KEPT_BACKUPS: usize = 3;
+
 /// Marks the file as a Heirloom ledger ("HLdg"), so that another SQLite file is never mistaken for one.
-const APPLICATION_ID: i64 = 0x484c_6467;
+pub(super) const APPLICATION_ID: i64 = 0x484c_6467;
 
 pub(super) fn migrate(conn: &mut Connection, path: &Path, backups: &Path, clock: Clock) -> Result<()> {
     run(conn, path, backups, clock, MIGRATIONS)
@@ -88,7 +91,22 @@ fn back_up(conn: &Connection, schema: i64, backups: &Path, clock: Clock) -> Resu
         .open(&backup)
         .map_err(|e| Error::io("make", &backup, e).hint(failed))?;
     conn.execute("VACUUM INTO ?1", [backup.to_string_lossy().as_ref()]).map_err(|e| Error::from(e).hint(failed))?;
+    remove_oldest(backups);
     Ok(())
+}
+
+/// Removes what was kept before earlier migrations, but for the newest. What cannot be removed is left.
+fn remove_oldest(backups: &Path) {
+    let entries = std::fs::read_dir(backups).into_iter().flatten().flatten();
+    let mut ours: Vec<_> = entries
+        .filter(|e| e.file_name().to_str().is_some_and(|n| n.starts_with("runtime-schema") && n.ends_with(".db")))
+        .filter_map(|e| Some((e.metadata().ok()?.modified().ok()?, e.path())))
+        .collect();
+    ours.sort();
+    let too_many = ours.len().saturating_sub(KEPT_BACKUPS);
+    for (_, path) in &ours[..too_many] {
+        let _ = std::fs::remove_file(path);
+    }
 }
 
 /// Refuses a file that is not a ledger, or a newer one, before anything in it is changed.
@@ -195,6 +213,23 @@ mod tests {
         let old = Connection::open(backup).unwrap();
         assert_eq!(version(&old).unwrap(), 1);
         assert_eq!(old.query_row("SELECT name FROM names", [], |r| r.get::<_, String>(0)).unwrap(), "kept");
+    }
+
+    #[test]
+    fn of_the_backups_before_migrations_the_newest_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut conn = first(folder.path());
+        let path = folder.path().join("runtime.db");
+        let mut migrations = vec![MIGRATIONS[0]];
+        for n in 2..8 {
+            migrations.push(Box::leak(format!("CREATE TABLE next{n} (x INTEGER) STRICT;").into_boxed_str()));
+            run(&mut conn, &path, folder.path(), Clock::Fixed(n), &migrations).unwrap();
+        }
+        let entries = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        let mut kept: Vec<_> = entries.filter(|n| n.starts_with("runtime-schema")).collect();
+        kept.sort();
+        assert_eq!(kept.len(), KEPT_BACKUPS);
+        assert!(kept.last().unwrap().starts_with("runtime-schema6-"), "{kept:?}");
     }
 
     #[test]

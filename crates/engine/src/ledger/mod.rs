@@ -15,6 +15,7 @@ pub mod agents;
 pub mod audit;
 pub mod blocks;
 pub mod codes;
+pub mod dump;
 pub mod forgotten_names;
 pub mod hook_calls;
 pub mod jobs;
@@ -318,14 +319,27 @@ impl Ledger {
         Ok(main)
     }
 
-    /// Copies the ledger as it is at one moment into a new file, through SQLite, while others read and write. Free space,
-    /// with what was deleted, is not copied.
+    /// Copies the ledger as it is at one moment into a new file, page by page, through SQLite, while others read and write.
+    /// Pages keep their places, so that two copies differ only where the ledger has changed.
     pub fn copy_to(&self, path: &Path) -> Result<()> {
         use std::os::unix::fs::OpenOptionsExt;
         let failed = |e| Error::io("make", path, e);
         // SQLite fills an empty file, which keeps the mode it was created with.
         let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
-        self.main()?.conn.execute("VACUUM INTO ?1", [path.to_string_lossy().as_ref()])?;
+        // What this process holds back to share a commit belongs to the copy, too.
+        drop(self.main()?);
+        // A connection of its own: a copy of a large ledger takes longer than others of this process may wait.
+        let source = open_for_reading(&self.path)?;
+        source.busy_timeout(FULL_BUSY_TIMEOUT)?;
+        let mut copy =
+            Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW)?;
+        let step = rusqlite::backup::Backup::new(&source, &mut copy)?.step(-1)?;
+        if step != rusqlite::backup::StepResult::Done {
+            return Err(Error::new(ErrorKind::Busy, "the ledger is being written by another process"));
+        }
+        drop((source, copy));
+        // What was copied from a file that is not the home's any more is no copy of this memory.
+        self.check_place()?;
         file.sync_all().map_err(failed)
     }
 

@@ -8,7 +8,7 @@
 use super::Occasion;
 use crate::clock::{Boot, Millis};
 use crate::error::{Error, Result};
-use crate::ledger::Write;
+use crate::ledger::{Write, audit};
 use crate::pages::lease::{self, HeadState, Held, Refused};
 use crate::pages::shared::{self, LARGEST_SECTION, MOST_SECTIONS, NoRoom, OWNER, Page, Sections};
 use crate::pages::{self, Happened, PageKey};
@@ -94,6 +94,9 @@ pub fn acquire(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) -> 
         })?;
     }
     super::refresh(at, Occasion::Look)?;
+    if let Some(held) = refused_before(at, head, owner, ttl)? {
+        return Ok(Acquired::Held(held));
+    }
     let (acquired, landed) = at.write("head.acquire", |tx| {
         let (mut state, mut page) = shared::newest(tx, at.agent_no, head)?;
         let now = at.ledger.clock().boot();
@@ -119,6 +122,21 @@ pub fn acquire(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) -> 
         publish(at, head)?;
     }
     Ok(acquired)
+}
+
+/// How long a head is held yet, where the audit has said already that this lease kept somebody out: who asks again and
+/// again until a head is free would fill the audit with nothing new.
+fn refused_before(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) -> Result<Option<Busy>> {
+    let now = at.ledger.clock().boot();
+    at.read(|tx| {
+        let mut state = shared::state(tx, at.agent_no, head)?;
+        let epoch = state.epoch;
+        let Err(held) = lease::acquire(&mut state, owner, &now, ttl) else { return Ok(None) };
+        let said = audit::said_lately(tx, "head.acquire", |detail| {
+            detail["head"] == head.to_string() && detail["epoch"] == epoch && detail["granted"] == false
+        })?;
+        Ok(said.then(|| busy(held, &now)))
+    })
 }
 
 /// Commits a section. `Refused` if it belongs to another owner or the head has the most sections allowed; `Usage` if a

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::model::LanguageModelReport;
+use super::upkeep::BackupsSeen;
 use super::visible::VisibleReport;
 use crate::clock::Millis;
 use crate::ledger::jobs;
@@ -33,6 +34,8 @@ pub struct StatusReport {
     /// Changed files that are not in the search index yet. Null where it does not fit the files.
     pub files_not_indexed: Option<u64>,
     pub jobs: jobs::Counts,
+    /// The last backup, and whether one failed since.
+    pub backup: BackupsSeen,
     /// The visible files; null where there are none yet, or where they are out of reach.
     pub assistant: Option<VisibleReport>,
     /// What is wrong, each with what to do about it.

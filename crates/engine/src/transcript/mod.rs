@@ -7,7 +7,7 @@
 //! Does not know programs, files or search.
 
 pub mod append;
-mod codes;
+pub mod codes;
 pub mod export;
 pub mod prepare;
 pub mod read;

@@ -119,6 +119,9 @@ fn is_symlink(at: &AssistantHome, path: &RelPath) -> bool {
     matches!(at.files.stat(path), Ok(Some(entry)) if entry.kind == home::Kind::Symlink)
 }
 
+/// How many earlier versions of a file are kept.
+const KEPT_REVISIONS: i64 = 100;
+
 /// A kept earlier version of a file.
 #[derive(Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema, Debug)]
 pub struct Revision {
@@ -156,6 +159,13 @@ impl AssistantHome<'_> {
             blocks::squeeze(bytes)?,
             PRESENT
         ])?;
+        // The oldest go. Those that say what is there, and what was deleted, have rules of their own.
+        tx.prepare_cached(
+            "DELETE FROM file_revisions WHERE revision_no IN (
+               SELECT revision_no FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why NOT IN (?3, ?4, ?5)
+               ORDER BY at DESC, revision_no DESC LIMIT -1 OFFSET ?6)",
+        )?
+        .execute(params![self.agent_no, path.as_str(), PRESENT, DELETED, LET_GO, KEPT_REVISIONS])?;
         let item = matches!(
             file_table::classify(path),
             Some((Kind::Leaf | Kind::Proposal | Kind::OpenLoop | Kind::Artifact | Kind::Note, _))

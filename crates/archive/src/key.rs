@@ -1,0 +1,136 @@
+//! What an archive is encrypted with, and what opens it. A key is never shown, not even by `Debug`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use age::secrecy::{ExposeSecret, SecretString};
+use age::x25519::{Identity, Recipient};
+use heirloom_engine::error::{Error, Result};
+
+/// The largest work a passphrase may ask for, as a power of two: about a minute and 4 GiB.
+const MOST_WORK: u8 = 22;
+
+/// The shortest passphrase that is taken.
+const SHORTEST: usize = 8;
+
+/// How an archive is encrypted.
+#[derive(Clone, Default)]
+pub enum Lock {
+    /// Not at all.
+    #[default]
+    None,
+    Passphrase(SecretString),
+    /// For whoever has the key of one of these.
+    Recipients(Vec<Recipient>),
+}
+
+impl Lock {
+    /// `Usage` where it is too short to protect anything.
+    pub fn passphrase(text: &str) -> Result<Lock> {
+        let text = text.trim_end_matches(['\n', '\r']);
+        if text.chars().count() < SHORTEST {
+            return Err(Error::usage(format!("a passphrase has at least {SHORTEST} characters"))
+                .hint("choose a longer one; nothing was written"));
+        }
+        Ok(Lock::Passphrase(SecretString::from(text.to_owned())))
+    }
+
+    pub(crate) fn encryptor(&self) -> Result<Option<age::Encryptor>> {
+        let failed = |e: age::EncryptError| Error::usage("it cannot be encrypted for these recipients").because(e);
+        match self {
+            Lock::None => Ok(None),
+            Lock::Passphrase(passphrase) => Ok(Some(age::Encryptor::with_user_passphrase(SecretString::from(
+                passphrase.expose_secret().to_owned(),
+            )))),
+            Lock::Recipients(all) => {
+                age::Encryptor::with_recipients(all.iter().map(|r| r as &dyn age::Recipient)).map(Some).map_err(failed)
+            }
+        }
+    }
+
+    /// The key that opens what this encrypts, where it is one and the same.
+    pub fn key(&self) -> Option<Key> {
+        match self {
+            Lock::None => Some(Key::None),
+            Lock::Passphrase(passphrase) => Some(Key::Passphrase(passphrase.clone())),
+            Lock::Recipients(_) => None,
+        }
+    }
+}
+
+/// What opens an archive.
+#[derive(Clone, Default)]
+pub enum Key {
+    #[default]
+    None,
+    Passphrase(SecretString),
+    Identities(Vec<Identity>),
+}
+
+impl Key {
+    pub fn passphrase(text: &str) -> Key {
+        Key::Passphrase(SecretString::from(text.trim_end_matches(['\n', '\r']).to_owned()))
+    }
+
+    /// The keys in the text of a file that age-keygen wrote. `Usage` where there is none.
+    pub fn identities(text: &str) -> Result<Key> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let keys: std::result::Result<Vec<_>, _> = lines.map(Identity::from_str).collect();
+        match keys {
+            Ok(keys) if !keys.is_empty() => Ok(Key::Identities(keys)),
+            // What is wrong with a line is not said: it may be most of a key.
+            _ => Err(Error::usage("the file has no age key")
+                .hint("it has a line AGE-SECRET-KEY-1…, as age-keygen writes it")),
+        }
+    }
+
+    pub(crate) fn with<T>(&self, f: impl FnOnce(&mut dyn Iterator<Item = &dyn age::Identity>) -> T) -> T {
+        match self {
+            Key::None => f(&mut std::iter::empty()),
+            Key::Passphrase(passphrase) => {
+                let mut identity =
+                    age::scrypt::Identity::new(SecretString::from(passphrase.expose_secret().to_owned()));
+                identity.set_max_work_factor(MOST_WORK);
+                f(&mut std::iter::once(&identity as &dyn age::Identity))
+            }
+            Key::Identities(all) => f(&mut all.iter().map(|i| i as &dyn age::Identity)),
+        }
+    }
+}
+
+impl fmt::Debug for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Lock::None => "Lock::None",
+            Lock::Passphrase(_) => "Lock::Passphrase",
+            Lock::Recipients(_) => "Lock::Recipients",
+        })
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Key::None => "Key::None",
+            Key::Passphrase(_) => "Key::Passphrase",
+            Key::Identities(_) => "Key::Identities",
+        })
+    }
+}
+
+/// The recipients `age1…` of these words. `Usage` for one that is none, and for a key in its place.
+pub fn recipients_of(words: &[String]) -> Result<Lock> {
+    let parsed = words.iter().map(|word| {
+        let word = word.trim();
+        Recipient::from_str(word).map_err(|_| {
+            if word.to_ascii_uppercase().starts_with("AGE-SECRET-KEY-") {
+                Error::usage("a recipient is the public half, and this is the secret one")
+                    .hint("age-keygen -y FILE prints the public half, age1…")
+            } else {
+                let shown: String = word.chars().filter(|c| !c.is_control()).take(20).collect();
+                Error::usage(format!("{shown} is no recipient of age")).hint("it begins with age1")
+            }
+        })
+    });
+    Ok(Lock::Recipients(parsed.collect::<Result<_>>()?))
+}

@@ -1,0 +1,174 @@
+//! The way back: a copy in a folder becomes a home.
+
+use std::fs::{self, File};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use super::super::listener::{Listener, Progress, Task};
+use super::manifest::{Manifest, Part, hex};
+use super::{ANOTHER, DEEPEST, FILES, FOLDERS, LARGEST};
+use crate::error::{Error, ErrorKind, Result};
+use crate::home::{Home, HomeOptions, Kind, NewFile, RelPath, layout};
+use crate::report::upkeep::PutBack;
+use crate::sqlite::wal_path;
+
+/// Puts a backup into the home at `root`, which must have no memory; nothing is written before every file of the backup
+/// is what its list says. What an attempt left that did not come to its end is no memory. `Damaged` where a file of the
+/// backup is not what it was, `Refused` where the home has a ledger or pages of its own.
+pub fn put_back(from: &Path, root: &Path, options: &HomeOptions, listener: &dyn Listener) -> Result<PutBack> {
+    let manifest = Manifest::read(from)?;
+    // Everything is read to compare it, and then once more.
+    listener.progress(Progress::Begin(Task::PuttingBack, 2 * manifest.bytes()));
+    let put_back = put_back_listed(from, root, options, manifest, listener);
+    listener.progress(Progress::End);
+    put_back
+}
+
+fn put_back_listed(
+    from: &Path,
+    root: &Path,
+    options: &HomeOptions,
+    manifest: Manifest,
+    listener: &dyn Listener,
+) -> Result<PutBack> {
+    let mut paths = Vec::new();
+    for path in manifest.files.keys() {
+        let path = RelPath::parse(path)
+            .map_err(|e| Error::damaged("the list of the backup is not what it was").because(e).hint(ANOTHER))?;
+        let known = path == layout::RUNTIME_DB
+            || FILES.contains(&path)
+            || FOLDERS.iter().any(|folder| path.as_str().starts_with(&format!("{folder}/")));
+        if !known {
+            return Err(Error::damaged(format!("the backup names {path}, which no backup has")).hint(ANOTHER));
+        }
+        paths.push(path);
+    }
+    if !paths.contains(&layout::RUNTIME_DB) {
+        return Err(Error::damaged(format!("the backup {} has no ledger", from.display())).hint(ANOTHER));
+    }
+    manifest.compare(from, &mut |bytes| listener.progress(Progress::More(bytes)))?;
+    let home = Home::create_with(root, options)?;
+    let ledger = home.root().join(layout::RUNTIME_DB.as_str());
+    if home.stat(&layout::RUNTIME_DB)?.is_some()
+        || !has_only(&home, &layout::WORKSPACES, &|path| manifest.files.get(path))?
+    {
+        return Err(Error::refused(format!("{} has a memory already", home.root().display()))
+            .hint("move it away first, or put the backup elsewhere: --home DIR"));
+    }
+    // SQLite would take what another ledger left for changes of this one.
+    let log = wal_path(&ledger);
+    if log.symlink_metadata().is_ok() {
+        return Err(Error::refused(format!("{} is left of a ledger that is gone", log.display()))
+            .hint("move it away: it may have its last changes"));
+    }
+    // The ledger last: without it this is no memory, and the command can be run again.
+    paths.sort_by_key(|path| *path == layout::RUNTIME_DB);
+    let mut written = Vec::new();
+    if let Err(e) = put_files(from, &home, &manifest, &paths, &mut written, listener) {
+        take_back(&home, &written);
+        return Err(e);
+    }
+    Ok(PutBack {
+        home: home.root().display().to_string(),
+        files: paths.len() as u64,
+        bytes: manifest.bytes(),
+        of: manifest.at,
+    })
+}
+
+/// Removes what an attempt wrote that failed: pages without their memory would look like one.
+pub fn take_back(home: &Home, written: &[RelPath]) {
+    for path in written {
+        let _ = home.remove(path);
+    }
+}
+
+fn put_files(
+    from: &Path,
+    home: &Home,
+    manifest: &Manifest,
+    paths: &[RelPath],
+    written: &mut Vec<RelPath>,
+    listener: &dyn Listener,
+) -> Result<()> {
+    let ledger = home.root().join(layout::RUNTIME_DB.as_str());
+    for path in paths {
+        let part = &manifest.files[path.as_str()];
+        let stored = part.stored(path.as_str());
+        if *path == layout::RUNTIME_DB {
+            let begun = ledger.with_file_name(crate::home::temporary_name()?);
+            let done = join(from, &stored, &begun).and_then(|()| {
+                fs::hard_link(&begun, &ledger)
+                    .or_else(|_| super::rename_new(&begun, &ledger))
+                    .map_err(|e| Error::io("name", &ledger, e))
+            });
+            let _ = fs::remove_file(&begun);
+            done?;
+            super::sync_folder(ledger.parent().unwrap_or(home.root()))?;
+            listener.progress(Progress::More(part.bytes));
+            continue;
+        }
+        let source = from.join(path.as_str());
+        let bytes = fs::read(&source).map_err(|e| Error::io("read", &source, e))?;
+        if hex(&bytes) != part.digest {
+            return Err(Error::damaged(format!("{} has just been changed", source.display()))
+                .hint("nothing was put back; run it again"));
+        }
+        if let Some(folder) = path.parent() {
+            home.create_dir_all(&folder)?;
+        }
+        match home.write_new(path, &bytes)? {
+            NewFile::Written => written.push(path.clone()),
+            // The settings of a home without a memory are the person's; the same bytes are left by an earlier attempt.
+            NewFile::Exists => {}
+        }
+        listener.progress(Progress::More(part.bytes));
+    }
+    Ok(())
+}
+
+/// Whether all files in this folder of the home are those of the copy, which `listed` finds by their paths.
+pub fn has_only<'a>(home: &Home, path: &RelPath, listed: &dyn Fn(&str) -> Option<&'a Part>) -> Result<bool> {
+    has_only_below(home, path, 0, listed)
+}
+
+fn has_only_below<'a>(
+    home: &Home,
+    path: &RelPath,
+    depth: usize,
+    listed: &dyn Fn(&str) -> Option<&'a Part>,
+) -> Result<bool> {
+    let entries = match home.list(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
+        listed => listed?,
+    };
+    for entry in entries {
+        let Some(below) = entry.name.to_str().and_then(|name| path.join(name).ok()) else { return Ok(false) };
+        let is_of_the_copy = match entry.kind {
+            Kind::Directory if depth < DEEPEST => has_only_below(home, &below, depth + 1, listed)?,
+            // Not named yet when the attempt ended.
+            Kind::File if entry.name.to_str().is_some_and(|n| n.starts_with(".hl-") && n.ends_with(".tmp")) => true,
+            Kind::File => match (listed(below.as_str()), home.read(&below, LARGEST)?) {
+                (Some(part), Some(bytes)) => hex(&bytes) == part.digest,
+                _ => false,
+            },
+            _ => false,
+        };
+        if !is_of_the_copy {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Makes one file of its pieces, in order.
+fn join(from: &Path, pieces: &[String], to: &Path) -> Result<()> {
+    let failed = |e: std::io::Error| Error::io("write", to, e);
+    let mut target = File::options().write(true).create_new(true).mode(0o600).open(to).map_err(failed)?;
+    for piece in pieces {
+        let at = from.join(piece);
+        let mut source = File::open(&at).map_err(|e| Error::io("read", &at, e))?;
+        std::io::copy(&mut source, &mut target).map_err(failed)?;
+    }
+    target.sync_all().map_err(failed)
+}
