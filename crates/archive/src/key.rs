@@ -7,6 +7,10 @@ use age::secrecy::{ExposeSecret, SecretString};
 use age::x25519::{Identity, Recipient};
 use heirloom_engine::error::{Error, Result};
 
+/// The work a passphrase asks for, as a power of two: that of the program `age`, about a second and 256 MiB. Left alone, the
+/// library measures the machine, and a fast one asks for more memory than others may have.
+const WORK: u8 = 18;
+
 /// The largest work a passphrase may ask for, as a power of two: about a minute and 4 GiB.
 const MOST_WORK: u8 = 22;
 
@@ -39,9 +43,13 @@ impl Lock {
         let failed = |e: age::EncryptError| Error::usage("it cannot be encrypted for these recipients").because(e);
         match self {
             Lock::None => Ok(None),
-            Lock::Passphrase(passphrase) => Ok(Some(age::Encryptor::with_user_passphrase(SecretString::from(
-                passphrase.expose_secret().to_owned(),
-            )))),
+            Lock::Passphrase(passphrase) => {
+                let mut recipient =
+                    age::scrypt::Recipient::new(SecretString::from(passphrase.expose_secret().to_owned()));
+                recipient.set_work_factor(WORK);
+                let all = std::iter::once(&recipient as &dyn age::Recipient);
+                age::Encryptor::with_recipients(all).map(Some).map_err(failed)
+            }
             Lock::Recipients(all) => {
                 age::Encryptor::with_recipients(all.iter().map(|r| r as &dyn age::Recipient)).map(Some).map_err(failed)
             }
