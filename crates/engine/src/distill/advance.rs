@@ -5,8 +5,10 @@
 //! checks that the plan is still valid. An invalid plan is made again; repeating a step makes nothing twice. The work
 //! can stop between any two steps and be continued later, in another process.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::time::{Duration, Instant};
 
 use rusqlite::{OptionalExtension, params};
 
@@ -25,7 +27,7 @@ use crate::scope::{LaneNo, NodeId, RunNo, SessionNo, ThreadNo, TurnId};
 use crate::thread::{self, Membership};
 use crate::tokens::tokens;
 use crate::transcript::{self, IDLE_MS};
-use crate::tree::AssistantHome;
+use crate::tree::{AssistantHome, TreeLock};
 
 /// When the lineage is cut; configurable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +62,8 @@ pub struct Pass<'p> {
     pub opener: Opener,
     /// The preferred summariser; without one, or if its answer is not valid, summaries are made without a model (D5).
     pub summarizer: Option<&'p dyn Summarizer>,
+    /// When this pass last scanned the files.
+    scanned: Cell<Option<Instant>>,
 }
 
 /// The nodes a pass made.
@@ -92,6 +96,9 @@ const CHUNKS_AT_ONCE: usize = 64;
 /// A program writes its summary a moment after it marks the compaction.
 const SUMMARY_COMES_MS: Millis = 10_000;
 
+/// How long a scan of the files holds for one pass.
+const SCAN_HOLDS: Duration = Duration::from_secs(2);
+
 /// A time this far ahead of our clock says nothing about when a session became idle.
 const DAY_MS: Millis = 86_400_000;
 
@@ -121,7 +128,19 @@ struct ChunkPlan {
 
 impl<'p> Pass<'p> {
     pub fn new(at: &'p AssistantHome<'p>, limits: Limits) -> Pass<'p> {
-        Pass { at, limits, opener: Opener::default(), summarizer: None }
+        Pass { at, limits, opener: Opener::default(), summarizer: None, scanned: Cell::new(None) }
+    }
+
+    /// The tree lock. The files are scanned unless this pass has just done so: a scan looks at every file, and a pass over
+    /// thousands of sessions with one for each takes minutes. What is edited meanwhile is safe, because an act compares what
+    /// it changes with what is on disk; a line a person resolves by hand is seen by the next scan.
+    pub(super) fn lock(&self) -> Result<TreeLock<'p>> {
+        if self.scanned.get().is_some_and(|at| at.elapsed() < SCAN_HOLDS) {
+            return self.at.lock_unscanned();
+        }
+        let lock = self.at.lock()?;
+        self.scanned.set(Some(Instant::now()));
+        Ok(lock)
     }
 
     /// The same pass with a preferred summariser. No lock is held while it makes summaries.

@@ -367,7 +367,7 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> R
     if !(flushes && (wanted || resolved)) {
         return at.write("lineage.compact", |tx| insert(pass, tx, what, &plan, None));
     }
-    let lock = at.lock()?;
+    let lock = pass.lock()?;
     let first = at.read(next_node)?;
     let mut act = Act::new("compaction.flush");
     let mut made = Made::default();

@@ -120,7 +120,7 @@ fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Pl
     if !(opens || closes) {
         return at.write("lineage.session", |tx| insert(pass, tx, session_no, facts, &plan, None));
     }
-    let lock = at.lock()?;
+    let lock = pass.lock()?;
     let first = at.read(next_node)?;
     let (mut act, mut made) = (Act::new("session.close"), Made::default());
     for (i, node) in plan.nodes.iter_mut().enumerate() {
