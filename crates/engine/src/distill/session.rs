@@ -109,6 +109,9 @@ fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Pl
     let opens = is_recent && plan.nodes.iter().any(|n| !n.distillate.open_loops.is_empty());
     // Many sessions open nothing and settle nothing: then the tree lock is not needed.
     let closes = at.read(|tx| {
+        if plan.nodes.iter().all(|n| n.distillate.done.is_empty()) {
+            return Ok(false);
+        }
         let open = closing::open_loops(tx, at.agent_no)?;
         for node in &plan.nodes {
             if !closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done)?.is_empty() {
