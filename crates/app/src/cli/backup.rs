@@ -58,7 +58,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(said(global, &report))
 }
 
-/// Whether the name is that of one file.
+/// Returns whether the name has the ending of a packed backup, so that one file is asked for.
 fn is_file(to: &Path) -> bool {
     let name = to.to_string_lossy();
     (name.ends_with(PACKED) || name.ends_with(".age")) && !to.is_dir()

@@ -17,7 +17,7 @@ use crate::error::Exit;
 use crate::terminal::Terminal;
 use crate::{config, print};
 
-/// Findings that people are shown.
+/// Number of findings printed at most.
 const SHOWN: usize = 20;
 
 /// Bring back a page, memory or open loop that was deleted by hand, or a whole backup
@@ -76,20 +76,20 @@ fn whole(global: &Global, from: &Path, args: &Args) -> Result<Exit> {
     said(global, "cli restore", "Back again in", &report)
 }
 
-/// A memory that was made in an empty home, and what verifying it found.
+/// Report of a whole memory restored or imported into an empty home, with the findings of `verify`.
 #[derive(Serialize)]
 struct Made<'a> {
     #[serde(flatten)]
     made: &'a PutBack,
-    /// Everything is as it was stored.
+    /// True where `verify` found no damage.
     ok: bool,
     findings: &'a [Finding],
 }
 
-/// Verifies a memory that was put back or made of an export, and says what was found.
+/// Verifies a memory that was just restored or imported, and prints the report with the findings.
 pub fn said(global: &Global, actor: &str, begin: &str, made: &PutBack) -> Result<Exit> {
     let verified = Context::open(global)?.acting_as(actor).verify()?;
-    // The index is made again when it is needed: that it is not there is no finding here.
+    // A backup has no search index, because the next search builds it. So findings that are no damage are left out here.
     let findings: Vec<Finding> = match verified.is_damaged() {
         true => verified.findings.iter().filter(|f| f.severity == Severity::Damaged).cloned().collect(),
         false => Vec::new(),
@@ -118,7 +118,7 @@ pub fn said(global: &Global, actor: &str, begin: &str, made: &PutBack) -> Result
     Ok(exit)
 }
 
-/// What opens the backup.
+/// Returns the key that decrypts the backup: from the flags, or, where it is encrypted, from a prompt.
 fn key(from: &Path, args: &Args) -> Result<Key> {
     if let Some(file) = &args.identity {
         return Key::identities(&text_of(file)?);
@@ -135,7 +135,7 @@ fn key(from: &Path, args: &Args) -> Result<Key> {
     }
 }
 
-/// A folder beside the home, on its disk, where a file is unpacked. It is removed in the end.
+/// A temporary folder beside the home, on the same disk, into which a packed backup is unpacked. Dropping it removes it.
 struct Unpacked(PathBuf);
 
 impl Unpacked {
@@ -145,7 +145,7 @@ impl Unpacked {
         let name = root.file_name().map_or_else(Default::default, |name| name.to_string_lossy().into_owned());
         let begin = format!(".{name}.restoring-");
         let parent = root.parent().unwrap_or(Path::new("/"));
-        // What was left by one that was killed.
+        // A restore that was killed leaves its folder behind: remove those older than an hour.
         for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
             let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
             let is_old = age.is_some_and(|age| age > std::time::Duration::from_secs(3600));
