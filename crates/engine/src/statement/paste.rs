@@ -1,7 +1,7 @@
 //! The shape of what was pasted: terminal prompts, logs, code without fences, documents.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::text::blocks::Block;
@@ -18,8 +18,10 @@ pub struct Shape {
     /// It is a terminal prompt, or somewhere after one.
     pub terminal: bool,
     pub behind_terminal: bool,
-    /// In what a terminal or a program printed: see [`recorded`].
+    /// A terminal or a program printed it: see [`recorded`].
     pub recorded: bool,
+    /// It stands in a pasted page: see [`recorded`].
+    pub page: bool,
     /// In a mail, after the first of two lines of its head.
     pub mail: bool,
     /// After a line that announces pasted text: "The error is:".
@@ -70,6 +72,7 @@ impl Scan {
             terminal,
             behind_terminal: self.terminal,
             recorded: false,
+            page: false,
             announced: block.pasted,
             may_be_announced: block.behind_paste,
             document: block.document,
@@ -100,40 +103,105 @@ impl Shape {
     }
 }
 
-/// The fewest lines that begin alike before they count as printed.
+/// Fewest lines that begin alike, or are equal, before they count as printed by a program.
 const ALIKE: usize = 3;
 
-/// The parts of a person's message that a terminal or a program printed, by their form, as ranges of bytes in order: what
-/// stands between two prompts of a terminal, what follows the last one up to a blank line, and lines of which several
-/// begin alike (`Update - …`).
-pub fn recorded(text: &str) -> Vec<Range<usize>> {
+/// Most lines between two equal lines of one pasted page.
+const APART: usize = 8;
+
+/// What a person pasted into a message, as ranges of bytes in order.
+#[derive(Default)]
+pub struct Recorded {
+    printed: Vec<Range<usize>>,
+    page: Vec<Range<usize>>,
+}
+
+impl Recorded {
+    /// Whether a terminal or a program printed the text at this byte.
+    pub fn is_printed(&self, at: usize) -> bool {
+        has(&self.printed, at)
+    }
+
+    /// Whether the text at this byte stands in a pasted page.
+    pub fn is_page(&self, at: usize) -> bool {
+        has(&self.page, at)
+    }
+}
+
+fn has(ranges: &[Range<usize>], at: usize) -> bool {
+    let next = ranges.partition_point(|range| range.end <= at);
+    ranges.get(next).is_some_and(|range| range.start <= at)
+}
+
+/// Finds the parts of a person's message that a terminal, a program or a page printed. Four forms show it: lines between two
+/// prompts of a terminal, lines after the last prompt up to a blank line, lines of which several begin alike (`Add - …`),
+/// and lines that recur, as the rows of a page do (`Today`, `Normal`). A page has no prompt to mark its ends, so the rest of
+/// its paragraph belongs to it, except the first line of the message: people write a sentence and paste below it.
+pub fn recorded(text: &str) -> Recorded {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let prompts: Vec<usize> = (0..lines.len()).filter(|i| is_terminal(lines[*i].trim())).collect();
+    let printed = terminal_lines(&lines);
+    let page = paragraphs_of(&lines, &page_lines(&lines));
     let mut heads: HashMap<(&str, &str), usize> = HashMap::new();
     for head in lines.iter().filter_map(|line| head(line)) {
         *heads.entry(head).or_default() += 1;
     }
-    // The page of a service tells its states in words that recur: `Update - …`, `Investigating - …`, `Update - …`.
-    let states: Vec<(&str, usize)> = heads.iter().filter(|(h, _)| h.1 == "-").map(|(h, n)| (h.0, *n)).collect();
-    let recur = states.iter().any(|(_, n)| *n > 1) && states.iter().map(|(_, n)| n).sum::<usize>() >= ALIKE;
-    let stated = |head: (&str, &str)| recur && head.1 == "-";
-    let ends = prompts.first().zip(prompts.last());
-    let (mut at, mut printed) = (0, false);
-    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    let mut found = Recorded::default();
     for (i, line) in lines.iter().enumerate() {
         let range = at..at + line.len();
         at = range.end;
-        let between = ends.is_some_and(|(first, last)| (*first..*last).contains(&i));
-        printed = ends.is_some_and(|(_, last)| i == *last) || printed && !line.trim().is_empty();
-        let alike = || head(line).is_some_and(|head| heads.get(&head).is_some_and(|n| *n >= ALIKE) || stated(head));
-        if between || printed || alike() {
-            match found.last_mut() {
-                Some(before) if before.end == range.start => before.end = range.end,
-                _ => found.push(range),
-            }
+        let alike = || head(line).and_then(|head| heads.get(&head)).is_some_and(|n| *n >= ALIKE);
+        if page[i] {
+            found.page.push(range);
+        } else if printed[i] || alike() {
+            found.printed.push(range);
         }
     }
     found
+}
+
+/// Extends the rows of a page to their paragraph, except to the first line of the message.
+fn paragraphs_of(lines: &[&str], rows: &[bool]) -> Vec<bool> {
+    let mut page = rows.to_vec();
+    let blank = |i: &usize| lines[*i].trim().is_empty();
+    for i in (0..lines.len()).filter(|i| rows[*i]) {
+        (1..i).rev().take_while(|k| !blank(k)).for_each(|k| page[k] = true);
+        (i..lines.len()).take_while(|k| !blank(k)).for_each(|k| page[k] = true);
+    }
+    page
+}
+
+/// For each line, whether it stands between two prompts of a terminal, or after the last one with no blank line between.
+fn terminal_lines(lines: &[&str]) -> Vec<bool> {
+    let prompts: Vec<usize> = (0..lines.len()).filter(|i| is_terminal(lines[*i].trim())).collect();
+    let mut printed = vec![false; lines.len()];
+    if let (Some(first), Some(last)) = (prompts.first(), prompts.last()) {
+        let end = (*last..lines.len()).take_while(|i| i == last || !lines[*i].trim().is_empty()).last();
+        (*first..=end.unwrap_or(*last)).for_each(|i| printed[i] = true);
+    }
+    printed
+}
+
+/// For each line, whether it is a row of a page: it, or lines a few rows above and below it, recur. Lines of states recur
+/// by their first word: `Update - …`, `Investigating - …`, `Update - …`.
+fn page_lines(lines: &[&str]) -> Vec<bool> {
+    let mut page = vec![false; lines.len()];
+    let states: Vec<(usize, &str)> =
+        (0..lines.len()).filter_map(|i| head(lines[i]).filter(|h| h.1 == "-").map(|h| (i, h.0))).collect();
+    let words: HashSet<&str> = states.iter().map(|(_, word)| *word).collect();
+    if states.len() >= ALIKE && words.len() < states.len() {
+        states.iter().for_each(|(i, _)| page[*i] = true);
+    }
+    let mut rows: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.contains(char::is_alphabetic)) {
+        rows.entry(line.trim()).or_default().push(i);
+    }
+    for rows in rows.values().filter(|rows| rows.len() >= ALIKE) {
+        for pair in rows.windows(2).filter(|pair| pair[1] - pair[0] <= APART) {
+            (pair[0]..=pair[1]).for_each(|i| page[i] = true);
+        }
+    }
+    page
 }
 
 /// The first two words of a line, if the second one is a sign or a number.

@@ -34,8 +34,10 @@ pub struct Sentence {
     pub ticked: Option<bool>,
     pub level: usize,
     pub heading: Option<Rc<str>>,
-    /// The lists the heading has words of.
+    /// Lists the heading has words of.
     pub under: Set,
+    /// Lists the heading begins with.
+    pub opens: Set,
     pub paragraph: usize,
     pub last_paragraph: bool,
     /// The first sentence of the message; the first of its line.
@@ -62,7 +64,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
     let mut found: Vec<Sentence> = Vec::new();
     let (mut heading, mut lead_in): (Option<Rc<str>>, Option<Rc<str>>) = (None, None);
     let mut scan = paste::Scan::default();
-    let recorded = if speaker == Speaker::Person { paste::recorded(text) } else { Vec::new() };
+    let recorded = if speaker == Speaker::Person { paste::recorded(text) } else { paste::Recorded::default() };
     let mut end = 0;
     for (number, block) in blocks.iter().enumerate() {
         let gap = &text[end.min(block.range.start)..block.range.start];
@@ -82,8 +84,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
             lead_in = None;
         }
         let machine_after = blocks.get(number + 1).map_or(text.len(), |next| next.range.start);
-        let mut shape = scan.shape(said, &line, block, &text[end..machine_after.max(end)]);
-        shape.recorded = recorded.iter().any(|r| r.contains(&block.range.start));
+        let shape = scan.shape(said, &line, block, &text[end..machine_after.max(end)]);
         let under = lead_in.clone().or_else(|| heading.clone());
         let mut begins_line = true;
         for (range, sentence) in parts(said, &line) {
@@ -106,13 +107,18 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
                 ticked: block.ticked,
                 level,
                 under: 0,
+                opens: 0,
                 heading: under.clone(),
                 paragraph: block.paragraph,
                 last_paragraph: false,
                 first: found.is_empty(),
                 begins_line,
                 alone: false,
-                shape: shape.of(&sentence, &words, length),
+                shape: Shape {
+                    recorded: recorded.is_printed(block.range.start + range.start),
+                    page: recorded.is_page(block.range.start + range.start),
+                    ..shape.of(&sentence, &words, length)
+                },
                 length,
                 before: found.last().map_or(0, |s| s.signs.has),
                 text: sentence,
@@ -135,20 +141,20 @@ fn finish(found: &mut [Sentence]) {
     let last = found.last().map(|s| s.paragraph);
     let alone = found.len() == 1;
     let codes: Vec<u8> = found.iter().map(|s| s.shape.code).collect();
-    let mut known: Option<(Rc<str>, Set)> = None;
+    let mut known: Option<(Rc<str>, Set, Set)> = None;
     for (n, s) in found.iter_mut().enumerate() {
         let before = n.checked_sub(1).map_or(0, |b| codes[b]);
         s.shape.near = before.max(codes.get(n + 1).copied().unwrap_or(0));
         s.last_paragraph = Some(s.paragraph) == last;
         s.alone = alone;
         let Some(heading) = &s.heading else { continue };
-        s.under = match &known {
-            Some((text, set)) if Rc::ptr_eq(text, heading) => *set,
+        (s.under, s.opens) = match &known {
+            Some((text, under, opens)) if Rc::ptr_eq(text, heading) => (*under, *opens),
             _ => {
                 let low = lower(heading);
-                let set = signs(&low, &split_words(&low, Marks::Dropped)).has;
-                known = Some((heading.clone(), set));
-                set
+                let signs = signs(&low, &split_words(&low, Marks::Dropped));
+                known = Some((heading.clone(), signs.has, signs.starts));
+                (signs.has, signs.starts)
             }
         };
     }

@@ -22,6 +22,7 @@ enum Test {
     Clause(Set),
     Ends(Set),
     Under(Set),
+    Opens(Set),
     Before(Set),
     Fewer(usize),
     More(usize),
@@ -45,6 +46,7 @@ enum Fact {
     Terminal,
     BehindTerminal,
     Recorded,
+    Page,
     Mail,
     Announced,
     MayBeAnnounced,
@@ -59,7 +61,7 @@ enum Fact {
     Dated,
 }
 
-const FACTS: [(&str, Fact); 26] = [
+const FACTS: [(&str, Fact); 27] = [
     ("last", Fact::Last),
     ("asks", Fact::Asks),
     ("bullet", Fact::Bullet),
@@ -74,6 +76,7 @@ const FACTS: [(&str, Fact); 26] = [
     ("terminal", Fact::Terminal),
     ("behind-terminal", Fact::BehindTerminal),
     ("recorded", Fact::Recorded),
+    ("page", Fact::Page),
     ("mail", Fact::Mail),
     ("announced", Fact::Announced),
     ("may-be-announced", Fact::MayBeAnnounced),
@@ -152,6 +155,7 @@ fn guard(word: &str) -> Option<Guard> {
             "clause" => Test::Clause(set),
             "ends" => Test::Ends(set),
             "under" => Test::Under(set),
+            "opens" => Test::Opens(set),
             "before" => Test::Before(set),
             _ => return None,
         }
@@ -179,6 +183,7 @@ impl Test {
             Test::Clause(set) => s.signs.clause & set != 0,
             Test::Ends(set) => s.signs.ends & set != 0,
             Test::Under(set) => s.under & set != 0,
+            Test::Opens(set) => s.opens & set != 0,
             Test::Before(set) => s.before & set != 0,
             Test::Fewer(n) => s.length < *n,
             Test::More(n) => s.length > *n,
@@ -204,6 +209,7 @@ impl Fact {
             Fact::Terminal => s.shape.terminal,
             Fact::BehindTerminal => s.shape.behind_terminal,
             Fact::Recorded => s.shape.recorded,
+            Fact::Page => s.shape.page,
             Fact::Mail => s.shape.mail,
             Fact::Announced => s.shape.announced,
             Fact::MayBeAnnounced => s.shape.may_be_announced,

@@ -60,6 +60,40 @@ fn what_a_terminal_printed_is_not_the_person() {
 }
 
 #[test]
+fn a_pasted_page_is_not_the_person() {
+    let own = |text: &str| -> Vec<String> {
+        let all = read(text, Speaker::Person, true);
+        all.into_iter().filter(|s| !(s.sure && s.label == Label::Pasted)).map(|s| s.text).collect()
+    };
+    // The page of a service below a sentence of the person: states, then rows that recur.
+    let text = "the status page still shows this\nIncident with queues\nUpdate - We look into slow queues. Please avoid \
+                new jobs.\n11:53 UTC\nUpdate - Queues are slow.\nInvestigating - Reports of slow queues\n\nshould I wait?";
+    assert_eq!(own(text), ["the status page still shows this", "should I wait?"]);
+    let rows = "Queues\nAlways on\n99.8 % uptime\nToday\nNormal\nHooks\nNever late\n99.7 % uptime\nToday\nNormal\nPages\n\
+                Please use it\n99.9 % uptime\nToday\nDegraded";
+    assert_eq!(own(&format!("what does that mean?\n{rows}")), ["what does that mean?"]);
+    // A person's own list, and a line said twice, stay.
+    let list =
+        "Please do this:\n- Add a banner\n- Add a link\n- Add a note\n\nNo banner on mobile.\nNo banner on mobile.";
+    assert_eq!(own(list).len(), 6, "{:?}", own(list));
+}
+
+#[test]
+fn what_a_list_of_steps_says_is_not_done() {
+    for text in [
+        "How you'd demo it when done:\n\n- `just run`: the volume persists data across restarts\n- the suite runs against the database",
+        "## Dopo il ripristino\n\nVerifica che:\n\n- i secrets `HOST` e `KEY` ci siano ancora\n- il workflow completi la build",
+        "Quando è risolto:\n\n- oppure `git push origin main`\n- il deploy è completato",
+    ] {
+        let items = read(text, Speaker::Model, true).into_iter().filter(|s| s.bullet);
+        let done: Vec<_> = items.filter(|s| s.label == Label::Done).collect();
+        assert!(done.is_empty(), "{done:#?}");
+    }
+    let done = labels("What I did:\n\n- Added the volume\n- Fixed the suite", Speaker::Model);
+    assert!(done[1..].iter().all(|(label, _)| *label == Label::Done), "{done:?}");
+}
+
+#[test]
 fn a_promise_keeps_its_date_and_its_person() {
     let cases = [
         ("I promised Marta the benchmark table by Friday, 27 November.", Some("by Friday, 27 November"), Some("Marta")),

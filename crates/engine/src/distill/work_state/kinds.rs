@@ -153,6 +153,8 @@ pub fn check(simple: &Simple) -> Option<Check> {
         _ => (Kind::Minor, "", 0),
     };
     let text = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    // `docker build -f - .` builds what is typed into it: an experiment, whose outcome says nothing about the files.
+    let kind = if rest.contains(&"-") { Kind::Minor } else { kind };
     if !kind.is_check() {
         // `docker compose run api npm test` differs from `docker compose up`.
         let deep = matches!(first, "compose" | "run" | "exec" | "stack" | "buildx" | "task");
