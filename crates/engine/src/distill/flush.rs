@@ -114,7 +114,7 @@ pub(super) fn flush(
         }
         let mut title = headline(&item.text);
         let text = (title != item.text).then(|| item.text.clone());
-        // A loop of another thread may have the same title; a title names one file.
+        // A loop of another thread may have the same title; the title gives the file's name, so this one needs another.
         if open.iter().any(|e| !is_here(e) && e.title.trim().eq_ignore_ascii_case(title.trim())) {
             title = format!("{title} ({})", row.label);
         }
