@@ -17,7 +17,7 @@ const KEPT: usize = 4 * 1024;
 /// A check that fails.
 #[derive(Debug)]
 struct Failure {
-    /// What has not passed since.
+    /// The checks that have not passed since the failure.
     open: Vec<Check>,
     text: String,
     error: String,
