@@ -82,7 +82,7 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
             out.proposals.push(proposal.clone());
         }
     }
-    // Items in progress or blocked now are not also listed as done.
+    // Only the newest proposals are kept.
     let keep = out.proposals.len().saturating_sub(MOST);
     out.proposals.drain(..keep);
     out

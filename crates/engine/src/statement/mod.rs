@@ -120,7 +120,7 @@ impl Label {
 /// The reach of a directive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
-    /// About the person, everywhere.
+    /// Everywhere: it is about the person.
     Person,
     Project,
     /// While this task lasts.

@@ -13,9 +13,10 @@ struct Part<S> {
     said: S,
 }
 
-/// The statements of a clause, in order; empty if the clause cannot be divided.
+/// Returns the statements of a clause, in order; empty if the clause cannot be divided.
 ///
-/// `open` removes the lead-ins of the text after a joint and returns what they state; `None` if no wish begins there.
+/// `open` removes the lead-ins of the text after a joint, and also returns the frame they give; `None` if no wish begins
+/// there.
 /// `read` reads one wish.
 pub fn wishes<'t, S: Copy>(
     clause: &'t [Token],
