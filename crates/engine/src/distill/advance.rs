@@ -91,7 +91,7 @@ impl Advanced {
 const WINDOW_TURNS: usize = 2_000;
 const WINDOW_BYTES: usize = 4 << 20;
 
-/// Chunks stored in one transaction (R4.1: 50 ms).
+/// Maximum number of chunks stored in one transaction (R4.1: 50 ms).
 const CHUNKS_AT_ONCE: usize = 64;
 
 /// Time to wait for a program's own summary, which programs write a moment after they mark the compaction.
@@ -150,7 +150,7 @@ impl<'p> Pass<'p> {
         Pass { summarizer: Some(summarizer), ..self }
     }
 
-    /// Does everything that is due for a session.
+    /// Does all steps that are due for a session.
     pub fn session(&self, session_no: SessionNo) -> Result<Advanced> {
         let mut out = Advanced::default();
         loop {
@@ -346,7 +346,8 @@ impl<'p> Pass<'p> {
         }
         plan.ends = cuts(&pieces, self.limits.chunk, ends, !more);
         if plan.ends.is_empty() && more {
-            // No chunk is larger than what is read at once, even a single turn: otherwise it would wait for ever.
+            // A single run may exceed what is read at once. It is cut here, because the chunk would never close
+            // otherwise.
             plan.ends.push(plan.turns.len());
         }
         plan.ends.truncate(CHUNKS_AT_ONCE);

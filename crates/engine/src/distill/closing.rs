@@ -29,7 +29,7 @@ pub(super) struct Settled<'e> {
     turns: Vec<TurnId>,
 }
 
-/// The open loops of an agent.
+/// Returns the open loops of an agent.
 pub(super) fn open_loops(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     file_table::list(tx, agent_no, Kind::OpenLoop, State::Active)
 }
@@ -143,7 +143,7 @@ impl Moments<'_> {
 /// Maximum number of tickets looked for in one title.
 const TICKETS: usize = 12;
 
-/// Names of tickets: `gqc.4`, `API-17`, `#230`.
+/// Returns the tickets that a title names: `gqc.4`, `API-17`, `#230`.
 fn tickets(title: &str) -> BTreeSet<String> {
     words(title).filter(|w| is_ticket(w)).take(TICKETS).collect()
 }

@@ -244,7 +244,7 @@ fn speaks(tx: &Read, chunks: &[Node]) -> Result<bool> {
 struct Planned {
     nodes: Vec<NewNode>,
     until: TurnId,
-    /// How many summaries fell back to the deterministic summariser.
+    /// Number of summaries that fell back to the deterministic summariser.
     fell_back: usize,
 }
 

@@ -18,7 +18,7 @@ pub const ROOTS: usize = 8;
 /// Maximum tokens of a condensed node's summary.
 const CONDENSED_TOKENS: usize = 240;
 
-/// Condenses what is due in the threads of a session.
+/// Condenses the threads of a session as far as they are due.
 pub(super) fn after(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     let threads: Vec<ThreadNo> = pass.at.read(|tx| {
         let mut statement = tx.prepare_cached(&format!(
@@ -34,7 +34,7 @@ pub(super) fn after(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     Ok(made)
 }
 
-/// Condenses a thread until no depth is due.
+/// Condenses a thread until no depth has eight roots.
 pub fn of_thread(pass: &Pass, thread_no: ThreadNo) -> Result<u64> {
     let at = pass.at;
     let mut made = 0;

@@ -158,7 +158,7 @@ fn date_at(words: &[String], at: usize, said: Date) -> Option<Date> {
     if let Ok(date) = word.parse::<Date>() {
         return (word.len() == 10).then_some(date);
     }
-    // 27.11.2026 and 27.11
+    // The forms 27.11.2026 and 27.11
     let mut parts = word.split('.').map(str::parse::<i16>);
     if let (Some(Ok(day)), Some(Ok(month))) = (parts.next(), parts.next()) {
         return match parts.next() {

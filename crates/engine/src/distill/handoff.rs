@@ -117,7 +117,8 @@ fn refs(turns: &[crate::scope::TurnId]) -> String {
     }
 }
 
-/// Changed files by kind of change, many paths per line. Files only read are left out: reading changes nothing.
+/// Returns the changed files by kind of change, many paths per line. Files only read are left out, because reading
+/// changes nothing.
 fn files(d: &Distillate) -> Vec<String> {
     let mut out = Vec::new();
     for (touch, word) in [(Touch::Deleted, "deleted"), (Touch::Created, "created"), (Touch::Changed, "changed")] {

@@ -30,7 +30,7 @@ const FROM: &str = "turns t JOIN lanes l ON l.lane_no = t.lane_no JOIN turn_resu
 
 fn loaded(tx: &Read, opener: &Opener, r: &Row) -> Result<Loaded> {
     let text = match r.get(17)? {
-        // Forgotten: the turn remains without its text.
+        // The text of this turn was forgotten; the turn remains.
         true => Vec::new(),
         false => opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?)?,
     };

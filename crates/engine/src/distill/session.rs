@@ -24,8 +24,8 @@ const SESSION_TOKENS: usize = 160;
 
 /// Makes the session nodes that are due. Returns their number.
 ///
-/// Also writes the open items as loop files and closes the loops these turns settle, in the phases of an act: the nodes
-/// are inserted once the files are there.
+/// Also writes the open items as loop files and closes the loops these turns settle. All of this is one act: the nodes
+/// are inserted after the files were written.
 pub(super) fn close(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     for _ in 0..TRIES {
         let Some((facts, plan)) = planned(pass, session_no)? else { return Ok(0) };
@@ -41,7 +41,7 @@ pub(super) fn close(pass: &Pass, session_no: SessionNo) -> Result<u64> {
 /// The nodes that are due, before they are inserted.
 struct Planned {
     nodes: Vec<NewNode>,
-    /// How many summaries fell back to the deterministic summariser.
+    /// Number of summaries that fell back to the deterministic summariser.
     fell_back: usize,
 }
 

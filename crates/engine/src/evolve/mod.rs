@@ -47,7 +47,7 @@ const TIDY_HOUR: i8 = 3;
 /// Result of a pass: the numbers of sessions, findings and drafts, and the candidates chosen.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Evolved {
-    /// Sessions read.
+    /// Number of sessions read.
     pub sessions: u64,
     /// Number of findings in these sessions.
     pub findings: u64,

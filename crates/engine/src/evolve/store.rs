@@ -23,7 +23,7 @@ named! {
         Waiting = "waiting",
         /// It is a proposal waiting for a yes.
         Proposed = "proposed",
-        /// It was written as a memory.
+        /// It was written as a memory by evolve.
         Written = "written",
         /// A person accepted it, or it was known already.
         Known = "known",

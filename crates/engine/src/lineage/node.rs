@@ -1,4 +1,4 @@
-//! Nodes as rows: inserting and reading them, and the most frequent queries.
+//! Inserts and reads nodes, with the most frequent queries about them.
 
 use rusqlite::{OptionalExtension, Row, params};
 use schemars::JsonSchema;
@@ -124,7 +124,7 @@ pub struct Node {
     #[serde(skip)]
     pub lane_no: Option<LaneNo>,
     pub lane: Option<String>,
-    /// The first and the last turn it covers, and when those were said.
+    /// The first and the last turn it covers, and the times at which these were said.
     pub turns: (TurnId, TurnId),
     #[schemars(with = "(Option<String>, Option<String>)")]
     #[serde(rename = "time", serialize_with = "as_times")]

@@ -45,7 +45,7 @@ pub struct Statement {
 #[derive(Clone, PartialEq, Debug)]
 struct Said {
     word: Word,
-    /// In lower case.
+    /// The word in lower case.
     low: String,
     raw: String,
 }

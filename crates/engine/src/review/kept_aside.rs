@@ -21,7 +21,7 @@ const LINES: usize = 50;
 /// Reason stored with a version whose added lines have already become proposals and open loops.
 const IN_BLOCK: &str = "edited inside the rendered block";
 
-/// Words kept aside.
+/// A person's words kept aside from one version of a page.
 #[derive(Clone, Debug)]
 pub struct KeptAside {
     /// Id, such as `r:12`.

@@ -28,7 +28,7 @@ pub use self::rules::Trust;
 use crate::text::similarity::Bag;
 use crate::text::words::Word;
 
-/// Who speaks.
+/// The speaker of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Speaker {
     Person,
@@ -123,7 +123,7 @@ pub enum Reach {
     /// Everywhere: it is about the person.
     Person,
     Project,
-    /// While this task lasts.
+    /// Only while this task lasts.
     Task,
 }
 

@@ -4,7 +4,7 @@ use super::lists::{LISTS, Set};
 use crate::text::scripts::is_unspaced;
 use crate::text::words::Word;
 
-/// The lists a sentence has words of.
+/// The word lists that a sentence has words of, by place.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Signs {
     /// Lists with words anywhere outside quotations.

@@ -26,11 +26,11 @@ pub struct Message {
 /// A prompt and everything up to the next one, in the main lane.
 #[derive(Debug)]
 pub struct Exchange {
-    /// `None`: the range begins in the middle of a run.
+    /// The prompt; `None` if the range begins in the middle of a run.
     pub prompt: Option<Prompt>,
     /// Messages of the model before its answer.
     pub remarks: Vec<Message>,
-    /// The last message, if nothing was called after it or the person spoke next.
+    /// The last message, if no tool was called after it or the person spoke next.
     pub answer: Option<Message>,
     /// The model ended its run: no tool was running when the exchange ended.
     pub finished: bool,
@@ -55,7 +55,7 @@ impl Exchange {
         }
     }
 
-    /// All messages of the model, oldest first.
+    /// Returns all messages of the model, oldest first.
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.remarks.iter().chain(&self.answer)
     }
@@ -153,7 +153,7 @@ fn accept(exchanges: &mut [Exchange]) {
     }
 }
 
-/// The offers and questions at the end of a message.
+/// Returns the offers and questions at the end of a message.
 fn offers(statements: &[Statement]) -> Vec<&Statement> {
     let asks = |s: &Statement| s.asks || s.label == Label::Offer;
     let Some(last) = statements.iter().rposition(asks) else { return Vec::new() };

@@ -24,7 +24,7 @@ pub struct Noted {
 }
 
 impl Noted {
-    /// `None` if no text is left.
+    /// Makes an item; `None` if no text is left.
     pub fn new(text: &str, turn: TurnId, weight: u8) -> Option<Noted> {
         let text = line(text);
         let bag = Bag::of(&text);

@@ -112,7 +112,7 @@ fn marks(low: &str, words: &[Word]) -> Marks {
             }
         }
     }
-    // "Once the import is through, I'll drop the old table."
+    // A promise may wait for something: "Once the import is through, I'll drop the old table."
     if found & Mark::Awaits.bit() != 0 && found & Mark::Mine.bit() != 0 {
         found |= Mark::Promise.bit() | Mark::Later.bit();
     }

@@ -46,7 +46,7 @@ pub struct Prompt {
     pub purpose: Purpose,
     /// The person's own statements.
     pub own: Vec<Statement>,
-    /// The request or question in their words.
+    /// The request or question in the person's words.
     pub ask: String,
     /// Only the sentence that asks, with the sentences that lead up to it.
     pub core: String,
@@ -233,7 +233,7 @@ pub fn is_wide(c: char) -> bool {
     matches!(c as u32, 0x2E80..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF)
 }
 
-/// [`weight`] of a statement.
+/// Returns the [`weight`] of a statement.
 pub fn weight_of(s: &Statement) -> usize {
     if s.text.is_ascii() || !s.text.chars().any(is_wide) { s.bag().len() } else { weight(&s.text) }
 }
@@ -399,7 +399,7 @@ fn asked(own: &[Statement]) -> (usize, usize) {
         .or_else(|| own.iter().position(is))
         .or_else(|| own.iter().position(|s| s.label != Label::Assent))
         .unwrap_or(0);
-    // "For the current day, events are truncated. Is there a way around that?"
+    // A remark may introduce the question: "For the current day, events are truncated. Is there a way around that?"
     let leads = |s: &Statement| {
         matches!(s.label, Label::Remark | Label::Finding | Label::Remaining | Label::Blocked)
             && weight_of(s) >= 3

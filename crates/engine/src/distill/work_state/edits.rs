@@ -190,7 +190,7 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
             rest.into_iter().skip(skip).filter(|a| plain(a) && is_file(a)).for_each(|a| did(&a.text, Touch::Changed));
         }
         "perl" | "ruby" if in_place(simple) => {
-            // `-pi -e script file …`, `-pe script -i file`
+            // In `-pi -e script file …` and `-pe script -i file`, the first operand is the script.
             files(1).filter(|a| is_file(a)).for_each(|a| did(&a.text, Touch::Changed));
         }
         "patch" => unified(&simple.here).iter().for_each(|d| did(&d.path, d.touch)),
@@ -309,7 +309,7 @@ fn written(code: &str) -> Vec<String> {
     }
     let mut names: HashMap<&str, &str> = HashMap::new();
     for line in code.lines().take(2000) {
-        // `p = "src/a.py"`, `const p = 'a.ts'`, `p = Path("src/a.py")`
+        // A variable may hold a path: `p = "src/a.py"`, `const p = 'a.ts'`, `p = Path("src/a.py")`
         if let Some((name, value)) = line.split_once('=') {
             let name = name.trim().rsplit(' ').next().unwrap_or("");
             let value = value.trim();

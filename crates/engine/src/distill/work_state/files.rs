@@ -405,7 +405,7 @@ pub fn by_commit(result: &[&str]) -> Vec<Deed> {
         if let Some((_, path)) = line.strip_prefix("delete mode ").and_then(|rest| rest.split_once(' ')) {
             deeds.push(Deed { path: path.to_owned(), touch: Touch::Deleted });
         }
-        // `rename src/{old.rs => new.rs} (98%)`
+        // The form `rename src/{old.rs => new.rs} (98%)`
         if let Some((from, to)) = line.strip_prefix("rename ").and_then(renamed) {
             deeds.push(Deed { path: from, touch: Touch::Deleted });
             deeds.push(Deed { path: to, touch: Touch::Created });

@@ -293,7 +293,7 @@ pub fn commits(parts: &[&str], simples: &[Simple]) -> Vec<String> {
         let takes = |a: &str| a == "--message" || a.starts_with('-') && !a.starts_with("--") && a.ends_with('m');
         let at = s.args.iter().position(|a| takes(&a.text))?;
         let text = s.args.get(at + 1)?.text.as_str();
-        // `-m "$(cat <<'EOF' …)"`: the subject is the line after the marker.
+        // In `-m "$(cat <<'EOF' …)"`, the subject is the line after the marker.
         let line = text.lines().find(|l| !l.trim().is_empty() && !l.contains("<<"))?;
         Some(line.trim().to_owned())
     });

@@ -89,7 +89,7 @@ const HEADINGS: &[(&str, Section)] = &[
     ("analysis", Section::Other),
 ];
 
-/// Parses a summary; `None` if it has no section we know.
+/// Parses a summary; `None` if it has no known section.
 pub fn parse(text: &str, turn: TurnId) -> Option<Summary> {
     let text = &text[..text.floor_char_boundary(LARGEST)];
     let text = text.rsplit_once("<summary>").map_or(text, |(_, rest)| rest);

@@ -19,7 +19,7 @@ pub struct Ticket {
     pub status: Status,
     /// Whether this range began, closed or made the ticket, and did not only look at it.
     pub ours: bool,
-    /// The reason given when it was closed.
+    /// The reason given when the ticket was closed.
     pub reason: Option<String>,
     pub turns: Vec<TurnId>,
 }

@@ -119,7 +119,7 @@ impl<'r> Tracker<'r> {
 
     /// Reads the next turn; `at` is its position in the range. Returns the turn's effects.
     pub fn read(&mut self, at: usize, said: &'r Said) -> Event {
-        // Numbers below 100 are for items carried over.
+        // Positions below 100 are reserved for items carried over.
         let seq = at + 100;
         let mut event = Event::default();
         match (said.role, said.kind) {

@@ -1,5 +1,5 @@
-//! Strong signals in Japanese and Chinese: a few plain forms, recognised by how a sentence begins and ends, because
-//! there are no spaces between words.
+//! Reads strong signals in Japanese and Chinese: a few plain forms, recognised by how a sentence begins and ends,
+//! because there are no spaces between words.
 
 use super::prose::Sentence;
 use super::{Found, SignalKind};

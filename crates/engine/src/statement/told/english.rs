@@ -1,4 +1,4 @@
-//! Strong signals in English.
+//! Reads strong signals in English.
 
 mod directives;
 

@@ -1,4 +1,4 @@
-//! Strong signals in German, French and Spanish: the plain forms, one table per language.
+//! Reads strong signals in German, French and Spanish: the plain forms, one table per language.
 
 use std::sync::LazyLock;
 
