@@ -3,7 +3,7 @@
 //! | item | id | a yes | a no |
 //! |---|---|---|---|
 //! | a proposal | `p:…` | its entries become memories | the proposal moves to the archive |
-//! | a notice: noticed in, or to be remembered from a prompt | `u:…` | becomes a memory or a profile value | not asked again |
+//! | a notice made from a person's words | `u:…` | it becomes a memory or a profile value | it is not asked again |
 //! | two memories that contradict each other | `s:…` | the newer supersedes the older | both stay current |
 //! | a procedure that recurs | `k:…` | becomes a skill where the person says | it is not drafted again |
 //! | a matter: a model's remark on an open loop | `o:…` | the loop is closed or renamed | the remark is not repeated |
