@@ -20,7 +20,8 @@ pub enum Status {
     Dropped,
 }
 
-/// An entry of a list. Its text names its id in the program's list, if it has one, so that a later range knows it again.
+/// An entry of a list. Its text names its id in the program's list, if it has one, so that a later range recognises
+/// the entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Task {
     pub item: Item,

@@ -15,8 +15,8 @@ struct Part<S> {
 
 /// Returns the statements of a clause, in order; empty if the clause cannot be divided.
 ///
-/// `open` removes the lead-ins of the text after a joint, and also returns the frame they give; `None` if no wish begins
-/// there.
+/// `open` removes the lead-ins of the text after a joint, and also returns the frame they give; `None` if no wish
+/// begins there.
 /// `read` reads one wish.
 pub fn wishes<'t, S: Copy>(
     clause: &'t [Token],
