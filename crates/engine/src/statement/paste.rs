@@ -1,4 +1,4 @@
-//! The shape of what was pasted: terminal prompts, logs, code without fences, documents.
+//! Recognises pasted text by its shape: terminal prompts, logs, code without fences, documents.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -7,15 +7,15 @@ use std::ops::Range;
 use crate::text::blocks::Block;
 use crate::text::words::Word;
 
-/// What the form of a sentence and of the lines around it says.
+/// Signs of pasted text in the form of a sentence and of the lines around it.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Shape {
-    /// A line left out as code, log or table stands directly before it, directly after it.
+    /// Whether a line that was left out as code, log or table is directly before the sentence, or directly after it.
     pub after_machine: bool,
     pub before_machine: bool,
-    /// The share of lines so far that were machine text, in quarters.
+    /// The share of lines so far that were machine output, in quarters.
     pub machine: u8,
-    /// It is a terminal prompt, or somewhere after one.
+    /// Whether the sentence is a terminal prompt, or comes anywhere after one.
     pub terminal: bool,
     pub behind_terminal: bool,
     /// A terminal or a program printed it: see [`recorded`].
@@ -24,18 +24,18 @@ pub struct Shape {
     pub page: bool,
     /// In a mail, after the first of two lines of its head.
     pub mail: bool,
-    /// After a line that announces pasted text: "The error is:".
+    /// Whether the sentence follows a line that announces pasted text: "The error is:".
     pub announced: bool,
     pub may_be_announced: bool,
-    /// In a document of several headings.
+    /// Whether the sentence is in a document with several headings.
     pub document: bool,
-    /// How much of it are signs and names of code, in eighths.
+    /// The share of signs and names of code in the sentence, in eighths.
     pub code: u8,
-    /// `key: value`, `NAME=value`, a path or an address alone.
+    /// Whether the line is a setting: `key: value`, `NAME=value`, a path or an address alone.
     pub setting: bool,
-    /// A stamp of time anywhere in it.
+    /// Whether the line contains a time stamp.
     pub stamp: bool,
-    /// The larger `code` of the sentences before and after it.
+    /// The larger `code` of the sentences before and after this one.
     pub near: u8,
 }
 
@@ -46,12 +46,12 @@ pub struct Scan {
     lines: usize,
     after_machine: bool,
     terminal: bool,
-    /// How many lines of the head of a mail there were.
+    /// Number of lines so far that look like the head of a mail.
     heads: usize,
 }
 
 impl Scan {
-    /// The text between two blocks: what was left out.
+    /// Counts the lines between two blocks, which were left out.
     pub fn pass(&mut self, gap: &str) {
         let left_out = machine_lines(gap);
         self.machine += left_out;
@@ -60,7 +60,7 @@ impl Scan {
         self.terminal |= left_out > 0 && gap.lines().any(|line| is_terminal(line.trim()));
     }
 
-    /// The shape of a block; `after` is the text between it and the next.
+    /// Returns the shape of a block; `after` is the text between the block and the next.
     pub fn shape(&mut self, said: &str, line: &str, block: &Block, after: &str) -> Shape {
         let terminal = is_terminal(line);
         self.heads += said.lines().filter(|line| heads_mail(line)).count();
@@ -91,7 +91,7 @@ impl Scan {
 }
 
 impl Shape {
-    /// The shape of one sentence of the block.
+    /// Returns the shape of one sentence of the block.
     pub fn of(self, text: &str, words: &[Word], length: usize) -> Shape {
         let odd = words.iter().filter(|w| is_code(text.get(w.start..w.end).unwrap_or(""))).count();
         let signs = text
@@ -204,7 +204,7 @@ fn page_lines(lines: &[&str]) -> Vec<bool> {
     page
 }
 
-/// The first two words of a line, if the second one is a sign or a number.
+/// Returns the first two words of a line, if the second one is a sign or a number.
 fn head(line: &str) -> Option<(&str, &str)> {
     let mut words = line.split_ascii_whitespace();
     let head = words.next().zip(words.next())?;
@@ -244,7 +244,7 @@ fn machine_lines(gap: &str) -> usize {
     gap.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#') && !bullet(line)).count()
 }
 
-/// `user@host:~$ ls`, `PS C:\>`, `C:\work> dir`, `host:dir user$`.
+/// Whether a line begins with a terminal's prompt: `user@host:~$ ls`, `PS C:\>`, `C:\work> dir`, `host:dir user$`.
 pub fn is_terminal(line: &str) -> bool {
     let first = line.split_ascii_whitespace().next().unwrap_or("");
     let drive = line.as_bytes().get(..3).is_some_and(|b| b[0].is_ascii_uppercase() && b[1] == b':' && b[2] == b'\\');
@@ -261,7 +261,7 @@ fn is_terminal_start(rest: &str) -> bool {
     rest.starts_with(['$', '%']) || rest.contains('@') && rest.contains(['$', '%', '#'])
 }
 
-/// `key: value`, `NAME=value`, a path or an address alone.
+/// Whether a line is a setting: `key: value`, `NAME=value`, a path or an address alone.
 fn is_setting(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
     let (first, second, third) = (words.next().unwrap_or(""), words.next(), words.next());
@@ -274,7 +274,7 @@ fn is_setting(line: &str) -> bool {
         || second.is_none() && (first.contains("://") || first.matches('/').count() > 1 || first.contains('\\'))
 }
 
-/// `From: …`, `Betreff: …`.
+/// Whether a line belongs to the head of a mail: `From: …`, `Betreff: …`.
 fn heads_mail(line: &str) -> bool {
     const HEADS: [&str; 14] = [
         "From", "To", "Cc", "Sent", "Date", "Subject", "Von", "An", "Gesendet", "Betreff", "Objet", "Asunto",
@@ -284,7 +284,7 @@ fn heads_mail(line: &str) -> bool {
     head.is_some_and(|(head, spaced)| spaced && HEADS.contains(&head))
 }
 
-/// `12:57:03`, `2025-06-13 13:25`.
+/// Whether a line contains a time of day with seconds: `12:57:03`.
 fn has_stamp(line: &str) -> bool {
     line.as_bytes().windows(6).any(|w| {
         w[0].is_ascii_digit()
@@ -296,9 +296,9 @@ fn has_stamp(line: &str) -> bool {
     })
 }
 
-/// A word of code: a path, a name with signs or capitals inside.
+/// Whether a word is code: a path, a name with signs or with capitals inside.
 fn is_code(word: &str) -> bool {
-    // A file somebody attached by name.
+    // A word with `@` names a file that the person attached.
     if word.starts_with('@') {
         return false;
     }
@@ -311,21 +311,21 @@ fn is_code(word: &str) -> bool {
         || word.len() > 12 && word.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// `camelCase`.
+/// Whether a word has a capital after a small letter: `camelCase`.
 fn has_hump(word: &str) -> bool {
     let bytes = word.as_bytes();
     bytes.windows(2).any(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase())
 }
 
-/// Characters that nothing shows, as many bytes: blanks would be the indentation of code.
+/// Returns invisible characters of this many bytes. Blanks would look like the indentation of code.
 fn blank(bytes: usize) -> String {
     let wide = if bytes.is_multiple_of(3) { bytes / 3 } else { (bytes / 3).saturating_sub(1) };
     let narrow = bytes - 3 * wide;
     "\u{200b}".repeat(wide) + &"\u{ad}".repeat(narrow / 2) + if narrow % 2 == 1 { " " } else { "" }
 }
 
-/// The text without what programs put around a person's words, with nothing visible in its place so that ranges hold: the
-/// prefix of a mode ("/ask "), the mark of an image.
+/// Removes what programs put around a person's words: the prefix of a mode ("/ask "), the mark of an image. Invisible
+/// characters of the same length take its place, so that ranges stay valid.
 pub fn unwrapped(text: &str) -> Cow<'_, str> {
     if let Some(apart) = items_apart(text) {
         return Cow::Owned(apart);
@@ -337,11 +337,11 @@ pub fn unwrapped(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The fewest items that show that the line breaks between them were lost.
+/// Minimum number of items that show that the line breaks between them were lost.
 const GLUED: usize = 3;
 
-/// A list whose line breaks were lost on the way, each item on a line of its own: "GOALS :1. Read the page.2. Find the
-/// dead link.RULES :- No styles.- No forms." What is in place of a break has the same length, so that ranges stay true.
+/// Puts each item on a line of its own, if a list lost its line breaks: "GOALS :1. Read the page.2. Find the dead
+/// link.RULES :- No styles.- No forms." Each break replaces one byte, so that ranges stay valid.
 fn items_apart(text: &str) -> Option<String> {
     if text.len() < 120 || text.contains('\n') {
         return None;
@@ -358,7 +358,7 @@ fn items_apart(text: &str) -> Option<String> {
         let numbered = (1..=2).contains(&digits) && bytes[at + digits..].starts_with(b". ");
         if bytes[at..].starts_with(b"- ") || numbered {
             items += 1;
-            // The full stop before a number, the hyphen of a bullet.
+            // Replace the full stop before a number, or the hyphen of a bullet.
             breaks.push(if numbered { at - 1 } else { at });
         } else if bytes[at - 1] == b'.' && at > 1 && matches!(bytes[at - 2], b')' | b'a'..=b'z') {
             let mut next = text.get(at..).into_iter().flat_map(str::chars);
@@ -375,12 +375,13 @@ fn items_apart(text: &str) -> Option<String> {
     String::from_utf8(apart).ok()
 }
 
-/// A terminal's prompt in the middle of a line, as where something was pasted behind a sentence, begins a line of its own.
+/// Puts a terminal's prompt in the middle of a line on a line of its own: people paste output directly after a
+/// sentence.
 fn prompts_apart(text: &str) -> Cow<'_, str> {
     let mut apart: Option<String> = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        // The sign of a host, or of a drive, costs one look.
+        // A quick check first: only lines with the sign of a host or of a drive are searched.
         if line.contains(['@', '\\']) && !is_terminal(line.trim()) {
             let blanks = line.match_indices(' ').map(|(i, _)| i).filter(|i| *i > 0).take(LOOKED_AT);
             if let Some(blank) = blanks.into_iter().find(|i| is_host(&line[i + 1..])) {
@@ -392,10 +393,10 @@ fn prompts_apart(text: &str) -> Cow<'_, str> {
     apart.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// How many words of a line are looked at for a prompt in its middle.
+/// Maximum number of words of a line at which a prompt is looked for.
 const LOOKED_AT: usize = 80;
 
-/// Whether a text begins with the prompt of a terminal that names a host, or a drive.
+/// Whether a text begins with a terminal's prompt that names a host or a drive.
 fn is_host(text: &str) -> bool {
     let mut words = text.split_ascii_whitespace();
     let (first, next) = (words.next().unwrap_or(""), words.take(2));

@@ -1,4 +1,4 @@
-//! The sentences of a message, each with its place: heading, list, paragraph, pasted text around it.
+//! Divides a message into sentences, each with its place: heading, list, paragraph, pasted text around it.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -13,17 +13,17 @@ use crate::text::scripts::is_unspaced;
 use crate::text::sentences::split;
 use crate::text::words::{Marks, Word, split as split_words};
 
-/// Of a longer text only both ends are read, in characters.
+/// Maximum size of a text that is read whole, and size of either end that is read of a longer one, in characters.
 const REACH: Reach = Reach { whole: 24 * 1024, ends: 12 * 1024 };
 
-/// The most bytes of a sentence; a longer one is cut into several.
+/// Maximum bytes of a sentence; a longer one is cut into several.
 const LONGEST: usize = 1000;
 
-/// A sentence in its place.
+/// A sentence with its place.
 #[derive(Debug)]
 pub struct Sentence {
     pub speaker: Speaker,
-    /// It is in the final message before the next prompt.
+    /// Whether the sentence is in the model's last message before the next prompt.
     pub last: bool,
     pub text: String,
     pub low: String,
@@ -40,23 +40,23 @@ pub struct Sentence {
     pub opens: Set,
     pub paragraph: usize,
     pub last_paragraph: bool,
-    /// The first sentence of the message; the first of its line.
+    /// Whether the sentence is the first of the message; whether it is the first of its line.
     pub first: bool,
     pub begins_line: bool,
-    /// The only sentence of the message.
+    /// Whether the sentence is the only one of the message.
     pub alone: bool,
     pub asks: bool,
     pub colon: bool,
-    /// Its length in words; of text without blanks, two characters count as one.
+    /// Length in words; in text without blanks, two characters count as one word.
     pub length: usize,
-    /// Mostly within quotation marks.
+    /// Whether most of the sentence is in quotation marks.
     pub quoted: bool,
     pub shape: Shape,
-    /// What the sentence before it says.
+    /// The word lists that the sentence before has words of.
     pub before: Set,
 }
 
-/// The sentences of a message, in order.
+/// Returns the sentences of a message, in order.
 pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
     let text = paste::unwrapped(text);
     let text = &*text;
@@ -136,7 +136,8 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
     found
 }
 
-/// What is known only at the end: the last paragraph, and what each heading says, looked up once.
+/// Fills in the values known only at the end: the last paragraph, the neighbours' shapes, and the lists of each
+/// heading, looked up once.
 fn finish(found: &mut [Sentence]) {
     let last = found.last().map(|s| s.paragraph);
     let alone = found.len() == 1;
@@ -165,7 +166,7 @@ fn length(low: &str, words: &[Word]) -> usize {
     words.len().max(unspaced / 2)
 }
 
-/// The words of a heading line.
+/// Returns the words of a heading line.
 fn title(line: &str) -> Option<&str> {
     let line = line.trim();
     let bare = line.trim_start_matches('#');
@@ -173,14 +174,14 @@ fn title(line: &str) -> Option<&str> {
     ((1..=6).contains(&level) && bare.starts_with(' ')).then(|| bare.trim().trim_end_matches(':'))
 }
 
-/// The indentation of the line at an offset.
+/// Returns the indentation of the line at an offset.
 fn level(text: &str, at: usize) -> usize {
     let line = text[..at].rfind('\n').map_or(0, |n| n + 1);
     let indent = text[line..].bytes().take_while(|b| matches!(b, b' ' | b'\t'));
     indent.map(|b| if b == b'\t' { 4 } else { 1 }).sum::<usize>().min(40)
 }
 
-/// The sentences of a block, plain, each with its range in the block.
+/// Returns the sentences of a block as plain text, each with its range in the block.
 fn parts(said: &str, line: &str) -> Vec<(Range<usize>, String)> {
     if said == line {
         return split(line, LONGEST).into_iter().map(|range| (range.clone(), line[range].to_owned())).collect();

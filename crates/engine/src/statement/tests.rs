@@ -43,7 +43,7 @@ fn what_a_terminal_printed_is_not_the_person() {
         let texts = |all: Vec<Statement>| all.into_iter().map(|s| s.text).collect();
         (texts(pasted), texts(own))
     };
-    // The prompt stands behind a sentence of the person.
+    // The prompt comes directly after a sentence of the person, on the same line.
     let text = "seed twenty products ilse@Box shop % npm run seed\n\nUse pools instead of single clients.\n\nRemove \
                 old drivers first.\nilse@Box shop % \n\nwhy does it warn?";
     let (printed, own) = pasted(text);
@@ -119,7 +119,7 @@ fn each_case_is_what_it_is() {
             continue;
         };
         let speaker = if who == "person" { Speaker::Person } else { Speaker::Model };
-        // What is left out was pasted.
+        // If the sentence was left out, it counts as pasted.
         let last = read(&text.replace("\\n", "\n"), speaker, who == "final").pop();
         let (label, second) = last.map_or((Label::Pasted, None), |s| (s.label, s.second));
         let is = |name: &str| label.name() == name || second.is_some_and(|l| l.name() == name);
