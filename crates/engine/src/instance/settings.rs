@@ -117,7 +117,7 @@ impl Embeddings {
         self
     }
 
-    /// Returns settings that contradict themselves, for [`Embeddings::check`] to report.
+    /// Returns settings that contradict themselves; verbs that need the index report that.
     pub fn wrong(wrong: Wrong) -> Embeddings {
         Embeddings { wrong: Some(wrong), ..Embeddings::none() }
     }

@@ -7,11 +7,11 @@
 //!
 //! - It reads the table `fts` with the columns `text` and `scope`, as the index makes it, and writes nothing.
 //! - It reads an internal format of FTS5 (`fts5_index.c`, "Segment leaf pages"). SQLite keeps it stable, but promises
-//! nothing, so the format is always checked: [`check`] trusts the versions of SQLite that the tests ran with, the
-//! bundled one among them, at no cost; with any other version the reader must first read a small table in memory
-//! exactly as FTS5 itself reports it, once per process.
+//!   nothing, so the format is always checked: [`check`] trusts the versions of SQLite that the tests ran with, the
+//!   bundled one among them, at no cost; with any other version the reader must first read a small table in memory
+//!   exactly as FTS5 itself reports it, once per process.
 //! - Anything unexpected gives `None`, and the caller asks FTS5 through SQL. An unknown format costs time, but never
-//! gives a wrong answer.
+//!   gives a wrong answer.
 //! - Rows that were deleted and not merged away yet may still be among the rows: callers look turns up in the ledger,
 //!   which knows what was forgotten.
 //!
