@@ -4,10 +4,10 @@
 //! the rows, so it always knows how far behind it is. With another version, another ledger or a damaged file it is
 //! discarded and built again. Deleting it loses nothing.
 //!
-//! It holds words and vectors, no text: snippets come from the ledger and from the files. [`files`] keeps the rows of
-//! files, [`nodes`] those of lineage nodes. `postings` reads the lists of the full-text engine from its pages,
-//! [`lengths`] keeps what scoring needs besides. Vectors ([`vectors`]) are stored beside the words and belong to the
-//! model plugged in. The index does not rank.
+//! The index holds words and vectors, no text: snippets come from the ledger and from the files. [`files`] keeps the
+//! rows of files, [`nodes`] those of lineage nodes. `postings` reads the lists of the full-text engine from its pages,
+//! [`lengths`] keeps the row lengths that scoring needs. Vectors ([`vectors`]) are stored beside the words and belong
+//! to the plugged-in model. The index does not rank.
 
 mod embedder;
 mod files;
@@ -342,7 +342,7 @@ impl Index {
             return Ok(());
         }
         if self.watermark()?.0 + 1 != first.turn_no.0 {
-            // Nothing to write now: release the lock, so that others can catch up.
+            // There is nothing to write now, so the lock is released and others can catch up.
             return if self.uncommitted == 0 { self.flush() } else { Ok(()) };
         }
         let mut added = BTreeMap::new();

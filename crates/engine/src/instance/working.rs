@@ -38,7 +38,7 @@ impl Instance {
         }
         let learned = self.learn(actor)?;
         if learned.found > 0 {
-            // What the model found in sessions waits as an evolve job.
+            // Findings of the model in sessions wait as an evolve job.
             let more = self.drain(&mut index, actor)?;
             drained = worker::Drained { done: drained.done + more.done, failed: drained.failed + more.failed, ..more };
         }

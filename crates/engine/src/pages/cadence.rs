@@ -1,6 +1,6 @@
 //! Decides when each page is marked for rendering (R7.3): one function from an event to the pages that show it.
 //!
-//! | what happened | `MEMORY.md` | `ACTIVE.md` | thread page | index of threads | index of memory | day | week, month | project, session |
+//! | event | `MEMORY.md` | `ACTIVE.md` | thread page | thread index | memory index | day | week, month | project, session |
 //! |---|---|---|---|---|---|---|---|---|
 //! | turns are stored | yes | yes | those of their sessions | yes | | yes | | yes |
 //! | a result is stored, a run is closed | | | | | | | | yes |
@@ -140,7 +140,7 @@ impl SessionPlace {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Rendered {
     None,
-    /// Those of these pages that were ever marked: they show the change, but none is made because of it.
+    /// The pages of this set that were ever marked: they show the change, but no page is made because of it.
     These(BTreeSet<PageKey>),
     /// The pages that show what belongs to a day.
     OfDays,

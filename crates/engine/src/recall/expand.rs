@@ -31,7 +31,7 @@ use crate::tree::provenance::Provenance;
 use crate::tree::{AssistantHome, LARGEST_FILE, address};
 use words::Words;
 
-/// How far to expand.
+/// Limits of an expansion.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reach {
     /// Levels below a node.

@@ -436,7 +436,7 @@ fn time_of(entry: &Entry, zone: &TimeZone) -> (Millis, Millis) {
     })
 }
 
-/// What is searched for inside a file.
+/// The words that are searched for inside a file.
 struct LineFinder<'c> {
     /// The plain words of each term of the query.
     asked: Vec<Vec<String>>,

@@ -473,7 +473,8 @@ fn jobs(at: &AssistantHome, tx: &Read, from: Millis, to: Millis, lines: &mut Vec
             (_, _, Some(code), _) => format!("failed: exit {code}"),
             _ => "still running, or cut off".into(),
         };
-        // The note lies three folders below `continuity/daily`.
+        // The note is in `continuity/daily/YYYY/MM/`, three folders below `continuity/`, so the link goes up three
+        // folders.
         let output = r
             .get::<_, Option<String>>(5)?
             .map(|a| format!("[output](../../../{})", a.strip_prefix("continuity/").unwrap_or(&a)));

@@ -126,7 +126,7 @@ pub struct Tier1Line {
     pub text: String,
     /// The reference `heirloom expand` accepts for more detail.
     pub reference: Option<String>,
-    /// Which sessions may be given its text.
+    /// Scope that decides which sessions may be given its text.
     pub scope: Scope,
     pub score: f64,
     pub reasons: Vec<String>,

@@ -4,7 +4,6 @@
 //! pages marked dirty and puts each between its markers. Everything outside the markers belongs to the person. Changes
 //! a person made *inside* are kept too ([`edits`]): the edited file as a revision, and in MEMORY.md added lines become
 //! a proposal and removed lines stay out.
-//! proposal and removed lines stay out.
 //!
 //! Pages that other programs may write ([`PageKey::is_shared`]) have revisions: the rendered block is committed to the
 //! ledger first, and the file is updated from the newest revision ([`shared`], [`outside`], [`revisions`]).

@@ -23,7 +23,8 @@ use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::provenance::{Origin, Provenance};
 
-/// Where an item applies. A reader of a page with items of several threads is given the text of its own threads only.
+/// The part of the agent's work that an item applies to. A reader of a page with items of several threads is given the
+/// text of its own threads only.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Scope {
     /// Everywhere the agent works.

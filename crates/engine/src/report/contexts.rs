@@ -1,4 +1,4 @@
-//! What programs are given, as reports: a context just assembled, a recorded one read again, and the list of recorded
+//! Contexts given to programs, as reports: one just assembled, a recorded one read again, and the list of recorded
 //! ones.
 
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What sessions teach about their projects, as reports: the result of a pass, open candidates, and the result of an
+//! Lessons from sessions about their projects, as reports: the result of a pass, open candidates, and the result of an
 //! undo.
 
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct EvolveReport {
 pub struct EvolvedItem {
     /// Id of the memory or proposal, `m:…` or `p:…`; `None` in a dry run.
     pub id: Option<String>,
-    /// What evolve made: `written` for a memory, `proposed` for a proposal.
+    /// Kind of result: `written` for a memory, `proposed` for a proposal.
     pub change: &'static str,
     pub class: Class,
     /// Workspace id of the project.

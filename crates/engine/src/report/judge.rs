@@ -9,7 +9,8 @@ use crate::judge::model::Standing;
 /// The importance of each category, and how people's decisions changed it.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct JudgeReport {
-    /// Lowest importance at which a chunk of no category is kept in front.
+    /// Lowest importance at which a chunk of no category is kept in front: a slow embedding model makes its vectors
+    /// first.
     pub keep: u8,
     /// Number of chunks that a language model judged, and of chunks it may still be asked about. Without a language
     /// model, the words alone are judged.

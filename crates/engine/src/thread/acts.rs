@@ -1,7 +1,7 @@
 //! Acts of people on threads: rename, merge, close and link them, and assign a session to one.
 //!
 //! Each function runs in the transaction of its audit row, marks the pages that show the thread, and refuses threads of
-//! another agent. A merged thread stands for the one it was merged into, except when merging itself.
+//! another agent. A merged thread counts as the one it was merged into, except in [`merge`] and [`unmerge`].
 
 use rusqlite::{OptionalExtension, params};
 

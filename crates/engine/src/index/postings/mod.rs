@@ -56,7 +56,7 @@ pub(crate) struct Postings<'c> {
 /// One entry of a list: a row that contains the token.
 pub(crate) struct Posting<'p> {
     pub row: i64,
-    /// How often the token occurs in the column `text`.
+    /// Number of times the token occurs in the column `text`.
     pub times: u32,
     /// Whether the token occurs in the column `scope`.
     pub limits: bool,

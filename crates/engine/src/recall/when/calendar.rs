@@ -147,7 +147,7 @@ pub(super) fn beside(base: DateTime, unit: Unit, count: Option<(f64, f64)>, befo
     let (near, far) = match count {
         Some((least, most)) => {
             let slack = if unit == Unit::Day { 0.0 } else { (least / 2.0).min(0.5) };
-            // With a count of days, the day that begins there.
+            // With a count of days, the range includes the day that begins there.
             let whole = if unit == Unit::Day { 1.0 } else { 0.0 };
             (least - slack - whole, most + slack)
         }
@@ -183,7 +183,7 @@ pub(super) fn calendar(now: DateTime, unit: Unit, which: Which) -> Option<Period
             (first, on(first, 7)?, Precision::Week)
         }
         Unit::Weekend => {
-            // On a working day "this weekend" may be the one to come: only what has begun has turns.
+            // On a working day "this weekend" may be the coming one, but only a weekend that has begun has turns.
             let begun = i64::from(today.weekday().to_monday_zero_offset() >= 5);
             let weeks = match which {
                 Which::This => 1 - begun,
@@ -245,7 +245,7 @@ pub(super) fn ago(now: DateTime, unit: Unit, (least, most): (f64, f64)) -> Optio
             Period::between(from, until, Precision::Hour)
         }
         Unit::Day => {
-            // Up to a week people know the day.
+            // Up to a week people know the exact day, so no slack is added.
             let slack = if most <= 7.0 { 0 } else { 1 + most as i64 / 14 };
             let (from, until) = (back(today, most as i64 + slack)?, back(today, least as i64 - slack - 1)?);
             Period::days(from, until, Precision::Day)
