@@ -19,14 +19,14 @@ pub const MATCH_END: char = '\u{3}';
 /// Bytes of a long text that are given to the full-text engine: enough for one passage.
 const WINDOW_BYTES: usize = 3000;
 
-/// The most pieces of a long text the engine is asked about if no needle occurs in it; the engine folds endings and
-/// accents.
+/// Largest number of pieces of a long text passed to the engine if no needle occurs in the text; the engine folds
+/// endings and accents.
 const MOST_PIECES: usize = 256;
 
-/// Words in a passage; the most the engine gives is 64.
+/// Words in a passage; the engine allows at most 64.
 const PASSAGE_WORDS: i64 = 28;
 
-/// Without the numbers that programs put before the lines of a file they read: `  12→fn main() {`.
+/// Returns the text without the numbers that programs put before the lines of a file they read: `  12→fn main() {`.
 pub fn unnumbered(text: &str) -> Cow<'_, str> {
     let bare = |line: &str| -> Option<usize> {
         let start = line.len() - line.trim_start_matches(' ').len();
@@ -56,14 +56,14 @@ impl<'c> Scratch<'c> {
         Ok(Scratch { conn })
     }
 
-    /// While it is held, passages are cut together: what is put into the table for them is taken back at the end, which
-    /// costs a third of storing each and deleting it again. `None` in the middle of a transaction.
+    /// Returns a transaction for cutting several passages: at its end the rows put into the table are rolled back,
+    /// which costs a third of storing and deleting each one. `None` in the middle of a transaction.
     pub fn cutting(&self) -> Result<Option<Transaction<'c>>> {
         // Dropping it rolls back.
         Ok(if self.conn.is_autocommit() { Some(self.conn.unchecked_transaction()?) } else { None })
     }
 
-    /// The tokens the engine makes of each text, in order.
+    /// Returns the tokens the engine makes of each text, in order.
     pub fn tokens(&self, texts: &[&str]) -> Result<Vec<Vec<String>>> {
         self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
         let mut insert = self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (?1, ?2)")?;
@@ -85,8 +85,8 @@ impl<'c> Scratch<'c> {
         Ok(out)
     }
 
-    /// The best passage for a full-text expression, matches between [`MATCH_START`] and [`MATCH_END`]; without a match
-    /// or an expression, the beginning. White space is folded into single spaces.
+    /// Returns the best passage for a full-text expression, with matches between [`MATCH_START`] and [`MATCH_END`];
+    /// without a match or an expression, the beginning. White space is folded into single spaces.
     pub fn passage(&self, text: &str, expression: &str, needles: &[String]) -> Result<String> {
         let clean =
             |part: &str| -> String { fold(part).chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
@@ -120,7 +120,7 @@ impl<'c> Scratch<'c> {
         Ok(tidy(&found.unwrap_or_else(|| beginning(&clean(parts.first().copied().unwrap_or_default())))))
     }
 
-    /// The number of the line that matches an expression best, according to the engine.
+    /// Returns the number of the line that matches an expression best, according to the engine.
     pub fn best_line<'l>(
         &self,
         lines: impl Iterator<Item = (usize, &'l str)>,
@@ -157,7 +157,7 @@ fn pieces(text: &str) -> Vec<&str> {
     out
 }
 
-/// The part of a long text with the most different needles close together; `None` if it contains none.
+/// Returns the part of a long text with the most different needles close together; `None` if it contains none.
 fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
     if text.len() <= WINDOW_BYTES {
         return Some(text);
@@ -195,29 +195,29 @@ fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
     Some(&text[from..to])
 }
 
-/// The most tokens of a plain passage: long enough to answer, with what stands around the words that were asked for.
+/// Largest number of tokens of a plain passage: enough to answer, with the text around the words that were asked for.
 pub(super) const PLAIN_TOKENS: usize = 160;
 
-/// The longest sentence that is kept whole, in bytes; a longer one is cut at blanks.
+/// Largest number of bytes of a sentence that is kept whole; a longer one is cut at blanks.
 const SENTENCE: usize = 300;
 
-/// The best passage for some words, unmarked and without the engine: whole sentences around the one with the most
-/// different needles, as many as fit; without a match, the first sentences. For passages that are not shown to people
-/// but given to programs: it ends where a sentence ends, unless that sentence is longer than the passage.
+/// Returns the best passage for some words, unmarked and without the engine: whole sentences around the one with the
+/// most different needles, as many as fit; without a match, the first sentences. For passages given to programs, not
+/// shown to people: it ends where a sentence ends, unless that sentence is longer than the passage.
 pub(super) fn plain(text: &str, needles: &[String]) -> String {
     let part = window(text, needles).unwrap_or_else(|| &text[..text.floor_char_boundary(WINDOW_BYTES)]);
     let clean = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
     let lines: String = part.chars().filter(|c| *c != BREAK).map(clean).collect();
     let all = sentences_of(&lines, needles);
-    // The window may begin and end within a sentence, which then says nothing.
+    // The window may begin and end inside a sentence; such a partial sentence is left out.
     let first = usize::from(all.len() > 2 && part.as_ptr() > text.as_ptr());
     let last = all.len()
         - usize::from(all.len() > first + 1 && part.as_bytes().as_ptr_range().end < text.as_bytes().as_ptr_range().end);
     let Some(all) = all.get(first..last).filter(|all| !all.is_empty()) else { return String::new() };
     let (mut from, mut to) = best(all);
     let mut room = PLAIN_TOKENS.saturating_sub(all[from..to].iter().map(|s| s.tokens).sum());
-    // What stands before the words that were asked for says more often what they are about than what stands behind them
-    // (+.04 of the answers' words on questions about programs' sessions).
+    // Sentences before the matching words explain more often what they are about than sentences after them (+.04 of the
+    // answers' words on questions about programs' sessions), so they are added first.
     while let Some(before) = from.checked_sub(1).map(|n| &all[n]).filter(|before| before.tokens <= room) {
         room -= before.tokens;
         from -= 1;
@@ -238,7 +238,7 @@ struct Sentence<'t> {
     tokens: usize,
 }
 
-/// The sentences of each line.
+/// Returns the sentences of each line.
 fn sentences_of<'t>(lines: &'t str, needles: &[String]) -> Vec<Sentence<'t>> {
     let mut out = Vec::new();
     for line in lines.lines() {
@@ -253,7 +253,7 @@ fn sentences_of<'t>(lines: &'t str, needles: &[String]) -> Vec<Sentence<'t>> {
     out
 }
 
-/// The shortest run of sentences with the most different needles that fits: of equal ones the first.
+/// Returns the shortest run of sentences with the most different needles that fits; of equal ones, the first.
 fn best(all: &[Sentence]) -> (usize, usize) {
     let (mut best, mut most, mut least) = ((0, 1), 0, 0);
     for from in 0..all.len() {
@@ -308,7 +308,7 @@ mod tests {
         let found = of(&text, &["queue", "postgres"]);
         assert!(found.contains("nine ten. It is kept in Postgres, as the queue of mail was."), "{found}");
         assert!(found.starts_with("One two") && found.ends_with('.') && tokens(&found) <= PLAIN_TOKENS, "{found}");
-        // Words of one answer may stand in two sentences.
+        // Words of one answer may be in two sentences.
         let two = format!("{filler}The worker was slow. A port was missing: 6543.\n{filler}");
         let found = of(&two, &["worker", "port"]);
         assert!(found.contains("The worker was slow. A port was missing: 6543."), "{found}");
