@@ -212,8 +212,8 @@ impl Seals {
     }
 
     /// Forgets which triggers exist, because some may be gone: with a transaction that was rolled back after writes in
-    /// it had succeeded, or because SQLite drops temporary objects when `temp_store` is set. The next write removes the
-    /// remaining ones before it makes new ones.
+    /// it had succeeded, or because SQLite drops temporary objects when `temp_store` is set. Triggers that still exist
+    /// are not made twice (`IF NOT EXISTS`).
     pub fn lost(&self) {
         self.tally().heard = Default::default();
     }

@@ -13,7 +13,7 @@ const DAY_MS: Millis = 24 * 3_600_000;
 pub struct Staleness {
     pub policy: Policy,
     pub verification: Verification,
-    /// How long after `since` it becomes stale, in milliseconds; `None`: never.
+    /// Milliseconds after `since` at which the memory becomes stale; `None`: never.
     pub after: Option<Millis>,
     /// When the memory was last verified; otherwise when it was observed; otherwise when its file was written.
     pub since: Millis,
