@@ -28,7 +28,7 @@ pub enum LineAck {
     Stored { session: SessionKey, turn: Option<TurnId> },
     /// An equal line is already stored, or was forgotten; nothing was written.
     Known { session: SessionKey, turn: TurnId },
-    /// Not a line of the format; nothing was written.
+    /// The line is not of the format; nothing was written.
     Refused { reason: String },
 }
 

@@ -1,5 +1,5 @@
-//! Detects network file systems. SQLite's write-ahead log needs shared memory and working locks, which they do not
-//! provide (R3.4). Does not look at mounts, devices or free space.
+//! Detects network file systems, which lack the shared memory and working locks that SQLite's write-ahead log needs
+//! (R3.4). This module does not look at mounts, devices or free space.
 
 use super::Rooted;
 use crate::error::{Error, Result};
@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 /// A file system that must not hold a database.
 struct Unfit {
     name: String,
-    /// It may be a local disk behind an interface that hides this, so the error also names the override.
+    /// Whether the file system may be a local disk behind an interface that hides this; the error then also names the
+    /// override.
     maybe_local: bool,
 }
 
@@ -73,7 +74,8 @@ fn unfit(dir: &Rooted) -> Result<Option<Unfit>> {
     Ok(Some(Unfit { name, maybe_local }))
 }
 
-/// The name of the network file system a folder is on, where it is on one: it tells nobody of changes made elsewhere.
+/// Returns the name of the network file system a folder is on, if it is on one. Such a file system does not report
+/// changes made on other machines.
 #[cfg(target_os = "linux")]
 pub fn network_file_system(folder: &std::path::Path) -> Option<&'static str> {
     by_magic(rustix::fs::statfs(folder).ok()?.f_type as u32).map(|(name, _)| name)

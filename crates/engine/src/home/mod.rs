@@ -50,7 +50,7 @@ pub use rooted::{Entry, Kind, NewFile, Rooted, Stamp};
 pub(crate) use temporary::temporary_name;
 pub use walk::Walked;
 
-/// Longer than any command runs.
+/// Age at which files in `state/scratch` are removed, in milliseconds: longer than any command runs.
 const SCRATCH_AGE: Millis = 24 * 60 * 60 * 1000;
 
 /// Options for opening a home.
@@ -67,13 +67,13 @@ pub struct Home {
 }
 
 impl Home {
-    /// Opens the home at `root` and creates its missing directories with mode 0700 whatever the umask. What exists is
-    /// checked and never altered.
+    /// Opens the home at `root` and creates its missing directories with mode 0700 whatever the umask. Existing
+    /// directories are checked and never altered.
     pub fn create(root: &Path) -> Result<Home> {
         Home::create_with(root, &HomeOptions::default())
     }
 
-    /// [`Home::create`] with options.
+    /// Opens and creates the home like [`Home::create`], with options.
     pub fn create_with(root: &Path, options: &HomeOptions) -> Result<Home> {
         let made = make_root(root)?;
         let (dir, shown) = open_root(root)?;
@@ -93,7 +93,7 @@ impl Home {
         Home::open_with(root, &HomeOptions::default())
     }
 
-    /// [`Home::open`] with options.
+    /// Opens an existing home like [`Home::open`], with options.
     pub fn open_with(root: &Path, options: &HomeOptions) -> Result<Home> {
         let (dir, shown) = open_root(root)?;
         Home::checked(dir, shown, options)

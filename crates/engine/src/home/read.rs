@@ -13,10 +13,10 @@ use super::rooted::{self, Rooted, Stamp};
 use super::{Digest, RelPath, digest};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How often a file is read again that changed while it was read.
+/// Number of times a file is read again that changed while it was read.
 const TRIES: usize = 10;
 
-/// What was found at a path.
+/// Result of opening a path.
 pub(super) enum Found {
     Nothing,
     /// A symlink; its target is not examined.

@@ -25,14 +25,15 @@ pub(super) const DIRECTORY_MODE: Mode = Mode::RWXU;
 pub(super) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Flags for opening directories: no symlinks, not inherited by child processes.
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// Flags for opening leaves: the same, and opening a named pipe must not wait for its other end.
+/// Flags for opening leaves: no symlinks, not inherited by child processes, and no waiting for the other end of a named
+/// pipe.
 pub(super) const LEAF: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 /// A temporary file younger than this may still be in use.
 const TEMPORARY_AGE: Millis = 60 * 60 * 1000;
-/// How deep a cleanup descends; the deepest path Heirloom creates is eight folders down.
+/// Number of folder levels a cleanup descends; the deepest path Heirloom creates is eight folders down.
 const DEEPEST_CLEANUP: usize = 16;
 
-/// A directory held open, with the operations on what is below it.
+/// A directory held open, with operations on everything below it.
 #[derive(Debug)]
 pub struct Rooted {
     dir: OwnedFd,
@@ -40,7 +41,7 @@ pub struct Rooted {
     resolver: Resolver,
 }
 
-/// How the directories above a leaf are resolved.
+/// Method by which the directories above a leaf are resolved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resolver {
     /// By the kernel, with `openat2`.
@@ -248,7 +249,7 @@ impl Rooted {
         Rooted { dir, shown, resolver }
     }
 
-    /// The same directory with paths resolved by us even if the kernel could do it.
+    /// Returns a handle for this directory that resolves paths itself even if the kernel could do it.
     #[cfg(test)]
     pub(super) fn walking(&self) -> Rooted {
         let dir = self.dir.try_clone().expect("a descriptor");
@@ -282,7 +283,7 @@ impl Rooted {
         Ok(self.entries_and_stats()?.into_iter().map(|(entry, _)| entry).collect())
     }
 
-    /// The same, each with its full `stat`.
+    /// Returns the entries of this directory, temporary files included, each with its full `stat`.
     pub(super) fn entries_and_stats(&self) -> Result<Vec<(Entry, Stat)>> {
         let fault = |e| Error::io("list", &self.shown, e);
         let mut entries = Vec::new();
@@ -341,7 +342,7 @@ impl Rooted {
                     let at = self.shown.join(component);
                     Error::refused(format!("cannot {doing} {path}: {} is {}", at.display(), in_words(kind)))
                 }
-                // It was swapped back in between; refusing was right all the same.
+                // The entry was swapped back in between; refusing was right nevertheless.
                 None if matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => {
                     Error::refused(format!("cannot {doing} {}: a folder above it is changing", at.display()))
                 }
@@ -473,13 +474,13 @@ pub(super) fn rename_without_replacing(from: (&OwnedFd, &str), to: (&OwnedFd, &s
     match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(NewFile::Written),
         Err(Errno::EXIST) => Ok(NewFile::Exists),
-        // A file system that cannot do this in one step can at least create a second name without replacing one.
+        // A file system that cannot do this in one step can at least add a second name without replacing a file.
         Err(e) if is_unsupported(e) => match rustix::fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty()) {
             Ok(()) => {
                 let of = |(dir, name): (&OwnedFd, &str)| {
                     rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| (stat.st_dev, stat.st_ino))
                 };
-                // A new file that was saved under the old name in between keeps it.
+                // If a new file was saved under the old name in between, that file keeps the name.
                 if of(from)? == of(to)? {
                     rustix::fs::unlinkat(from.0, from.1, AtFlags::empty())?;
                 }

@@ -8,7 +8,7 @@ use super::file_table::{self, Entry, Kind, State};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::RelPath;
 
-/// A file, and the line number given with it.
+/// A file, and the line number given with its path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Addressed {
     pub entry: Entry,
@@ -92,7 +92,7 @@ fn split_line(text: &str) -> (&str, Option<usize>) {
     }
 }
 
-/// The beginning of what was typed, on one line, for error messages.
+/// Returns the beginning of the text a person typed, on one line, for error messages.
 fn shown(text: &str) -> String {
     let start: String = text.chars().take(80).collect();
     format!("{start:?}")
