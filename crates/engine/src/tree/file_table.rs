@@ -177,8 +177,8 @@ const BY_ACTS: &[&str] = &[
 /// Keys of `- Key: value` lines that are metadata rather than content.
 const METADATA: &[&str] = &["id", "status", "class", "scope", "source", "confidence", "proposed", "format"];
 
-/// The `- Key: value` lines that are metadata: those of a file without front matter. They remain metadata when an act
-/// has since added its own front matter keys above them.
+/// Returns the `- Key: value` lines that are metadata. Only a file without front matter has such lines, and they stay
+/// metadata when an act has added its own front matter keys above them.
 pub(crate) fn metadata_bullets(doc: &Document) -> Vec<(String, String)> {
     let bullets = doc.bullets();
     let certain = |key: &str| METADATA.contains(&key.to_lowercase().as_str());

@@ -28,7 +28,7 @@ const DEEPEST: usize = 12;
 /// File times advance in steps of a few milliseconds, whatever their unit (Linux: up to 10).
 const CLOCK_STEP_NS: i64 = 20_000_000;
 
-/// The most files that are read again at every scan, because they changed at the moment of the last one, before their
+/// Most files that may be read again at every scan, because they changed at the moment of the last one, before their
 /// rows are rewritten: a write costs more than reading a few notes.
 const DOUBTS: usize = 50;
 
