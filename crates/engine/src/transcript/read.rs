@@ -242,7 +242,7 @@ pub struct Turn {
     /// The folder the session was started in.
     #[serde(skip)]
     pub cwd: Option<String>,
-    /// Empty if it was forgotten.
+    /// Text of the turn; empty if it was forgotten.
     pub text: String,
     /// When the text was forgotten; the turn's address stays (R14.2).
     #[serde(skip)]

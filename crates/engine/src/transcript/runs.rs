@@ -220,7 +220,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Closes the lane's open run because something else began.
+    /// Closes the lane's open run because something else began, such as the next prompt.
     pub(super) fn close(&mut self, tx: &Write, lane: LaneNo, by: &str) -> Result<()> {
         if let Some(no) = self.lane(tx, lane)?.newest
             && let Some(run) = self.open.get_mut(&no)

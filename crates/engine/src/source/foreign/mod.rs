@@ -47,9 +47,7 @@ const BUSY: Duration = Duration::from_secs(2);
 /// transaction ends within a few milliseconds.
 const CHUNK_ITEMS: usize = 64;
 
-/// Size of a chunk in bytes at which it ends early, so that a session of huge tool outputs need not fit into memory at
-/// once.
-/// once.
+/// Size of a chunk in bytes at which it ends early, so that a session of huge tool outputs need not fit into memory.
 const CHUNK_BYTES: usize = 8 << 20;
 
 /// The largest size, in bytes, of a decompressed body; OpenClaw's own limit is 4 MiB.
