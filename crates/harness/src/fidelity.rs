@@ -1,5 +1,5 @@
-//! Which events each program's hooks provide, and what happens where one is missing. docs/HARNESSES.md is made from
-//! this table (R12.1, D11). It contains only what was observed in the real program.
+//! The events each program's hooks provide, and the replacement where one is missing. docs/HARNESSES.md is made from
+//! this table (R12.1, D11). It contains only facts observed in the real program.
 
 use crate::hook::Contract;
 
@@ -7,7 +7,7 @@ use crate::hook::Contract;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fidelity {
     Full,
-    /// Something else serves in its place; the text says what, and its consequence.
+    /// A replacement serves instead; the text names it and its consequence.
     Degraded(&'static str),
     /// Not available; the text says what happens instead.
     Absent(&'static str),
@@ -23,8 +23,8 @@ pub struct Row {
     pub seen: &'static str,
     /// In the order of [`Contract::ALL`].
     pub cells: [Fidelity; 6],
-    /// What was seen of the program where it is asked for a summary outside of any session: no hook fires, no session is
-    /// written, no file is new. `None`: it offers no such call, and is not asked.
+    /// Observation of the program when it is asked for a summary outside of any session: no hook fires, no session is
+    /// written, no file is new. `None`: the program offers no such call, and is not asked.
     pub side_effect_free_summaries: Option<&'static str>,
 }
 

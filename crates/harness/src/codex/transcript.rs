@@ -28,7 +28,7 @@ const MACHINE_OPENINGS: &[&str] = &[
     "<hook_prompt",
 ];
 
-/// How many calls without an output are remembered by name: more than one message makes.
+/// Number of calls without an output whose tool names are remembered: more than one message makes.
 const OPEN_CALLS: usize = 64;
 
 /// Decodes one rollout file.
@@ -37,14 +37,14 @@ pub(super) struct Rollout {
     state: State,
 }
 
-/// What was learnt from earlier lines.
+/// Facts remembered from earlier lines.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct State {
-    /// The session was reported, or the first turn came before it was known. Forked rollouts also contain the header of
-    /// the rollout they were copied from: only the first header is used.
+    /// Whether the session was reported, or the first turn came before it was known. Forked rollouts also contain the
+    /// header of the rollout they were copied from: only the first header is used.
     settled: bool,
-    /// This thread works for another one: no person types into it.
+    /// Whether this thread works for another one, so that no person types into it.
     sub_agent: bool,
     /// The current turn, in Codex's sense.
     run: Option<String>,
@@ -63,7 +63,7 @@ struct Common {
 }
 
 impl Rollout {
-    /// A decoder that continues from `state`, or starts fresh if the state is empty or unreadable.
+    /// Makes a decoder that continues from `state`, or starts fresh if the state is empty or unreadable.
     pub fn new(_placement: &Placement, state: &[u8]) -> Rollout {
         Rollout { state: serde_json::from_slice(state).unwrap_or_default() }
     }
@@ -162,7 +162,7 @@ impl Rollout {
                         who_wrote(&item.passthrough.0, place).unwrap_or_else(|| !opens_like_machine(text))
                     });
                 }
-                // The summary is repeated in the `compacted` line that follows, where it takes effect.
+                // The `compacted` line that follows repeats the summary, and it takes effect there.
                 "assistant" if compaction_output => decoded.class = RecordClass::Compaction,
                 "assistant" => {
                     let parts = contents(item.content, "payload.content")?;
@@ -304,7 +304,7 @@ impl Rollout {
                 decoded.class = RecordClass::Meta;
                 decoded.facts.extend(event.thread_name.filled().map(|name| Fact::Title(name.to_owned())));
             }
-            // The `compacted` line reports it.
+            // The `compacted` line reports the compaction.
             "context_compacted" => decoded.class = RecordClass::Compaction,
             "token_count"
             | "session_configured"
@@ -487,7 +487,7 @@ fn is_picture_tag(text: &str) -> bool {
     text == "</image>" || (text.starts_with("<image") && text.ends_with('>') && text.matches('<').count() == 1)
 }
 
-/// The placeholder in a text for content that is not text.
+/// Returns the placeholder in a text for content that is not text.
 fn marker(kind: &str) -> String {
     match kind {
         "input_image" | "image" | "local_image" | "LocalImage" | "Image" => "[image]".into(),

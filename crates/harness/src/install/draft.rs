@@ -9,9 +9,9 @@ use std::ops::Range;
 pub struct Step {
     /// The position in the changed text.
     pub at: usize,
-    /// How many bytes there are ours.
+    /// Number of inserted bytes.
     pub len: usize,
-    /// What was there before; empty if something was only inserted.
+    /// Replaced text; empty if text was only inserted.
     pub text: String,
 }
 
@@ -36,7 +36,8 @@ impl Draft {
         Draft { base: text.to_owned(), pieces: vec![Piece::Kept(0..text.len())], text: text.to_owned() }
     }
 
-    /// Continues an earlier change: `steps` lead from `text` back to the original. `None` if they do not fit the text.
+    /// Continues an earlier change: `steps` lead from `text` back to the original. `None` if the steps do not fit the
+    /// text.
     pub fn resume(text: &str, steps: &[Step]) -> Option<Draft> {
         let (mut base, mut pieces, mut at) = (String::new(), Vec::new(), 0);
         for step in steps {

@@ -46,21 +46,21 @@ pub struct Member {
     pub value: Node,
 }
 
-/// Why a text is not JSON.
+/// Reason why a text is not JSON.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
-    /// One-based.
+    /// Line number, from 1.
     pub line: usize,
     pub what: String,
 }
 
-/// Why a valid JSON file is not changed.
+/// Reason why a valid JSON file is not changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SettingsError {
     Malformed(Malformed),
-    /// A key on the path occurs twice: which one the program uses is unknown.
+    /// A key on the path occurs twice, so it is unknown which one the program uses.
     DuplicateKey(String),
-    /// Something on the path does not have the type the program documents.
+    /// A value on the path does not have the type the program documents.
     WrongType(&'static str, String),
     /// This part of the settings is included from another file.
     Included(String),
@@ -180,8 +180,8 @@ fn wording(kind: &ParseErrorKind) -> String {
     plain.to_owned()
 }
 
-/// The first thing that jsonc-parser accepts and JSON5 does not allow, with its position. A program may read such a
-/// file differently or not at all, so it is left alone.
+/// Returns the first construct that jsonc-parser accepts and JSON5 does not allow, with its position. A program may
+/// read such a file differently or not at all, so the file is left alone.
 fn beyond_json5(text: &str, tokens: &[TokenAndRange]) -> Option<(usize, &'static str)> {
     let mut key = "";
     for TokenAndRange { token, range } in tokens {
@@ -209,7 +209,7 @@ fn has_line_end(raw: &str) -> bool {
     }
 }
 
-/// Whether a key may stand without quotes.
+/// Whether a key needs no quotes.
 fn is_name(key: &str) -> bool {
     !key.starts_with(|c: char| c.is_ascii_digit()) && key.chars().all(|c| c.is_alphanumeric() || "_$".contains(c))
 }

@@ -17,9 +17,9 @@ use crate::{Form, Harness, HarnessSpec, HostPaths};
 /// The program, for [`crate::ALL`].
 pub struct OpenClaw;
 
-/// Events are only added, so their number, position and size show whether a session has changed; its names are in the
-/// fingerprint because they are the title. The times in the other columns are not: they change whenever the session is
-/// viewed.
+/// Statements that read the store. Events are only added, so their number, position and size show whether a session has
+/// changed; its names are in the fingerprint because they are the title. The times in the other columns are left out:
+/// they change whenever the session is viewed.
 const SPEC: ForeignSpec = ForeignSpec {
     groups: "SELECT e.session_id, count(*) || '/' || max(e.seq) || '/' || max(e.created_at) || '/'
             || sum(coalesce(e.event_utf8_bytes, octet_length(e.event_json), 0)) || '/' || ifnull((
@@ -103,7 +103,7 @@ impl Harness for OpenClaw {
     }
 
     fn resume(&self, native: &str) -> Option<String> {
-        // The program takes the next message on the same command line.
+        // The user appends the next message to this command line.
         is_plain_word(native).then(|| format!("openclaw agent --session-id {native} --message"))
     }
 
