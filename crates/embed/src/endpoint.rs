@@ -50,7 +50,7 @@ impl Endpoint {
     }
 }
 
-/// More than any model's vectors have.
+/// Most dimensions accepted; more than any model's vectors have.
 const MOST_DIMENSIONS: usize = 1 << 14;
 
 /// Requests vectors from an endpoint, a batch at a time, on the calling thread.
@@ -101,7 +101,7 @@ struct Complaint {
     error: ComplaintText,
 }
 
-/// OpenAI's form, and the simpler one of some servers.
+/// Text of an error answer: in OpenAI's form, or in the simpler form of some servers.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ComplaintText {
@@ -137,8 +137,8 @@ impl HttpEmbedder {
         Ok(HttpEmbedder { endpoint, agent, origin, model })
     }
 
-    /// Asks an endpoint how many dimensions the vectors of its model have; those of the settings are not looked at.
-    /// Errors as those of [`Embedder::embed`].
+    /// Asks an endpoint how many dimensions the vectors of its model have; the dimensions in the settings are ignored.
+    /// The errors are those of [`Embedder::embed`].
     pub fn dimensions_of(endpoint: Endpoint) -> Result<usize> {
         let asked = HttpEmbedder::new(Endpoint { dimensions: MOST_DIMENSIONS, ..endpoint })?;
         match asked.answer(&["dimensions"])?.data.first().map(|row| row.embedding.len()) {
@@ -181,7 +181,7 @@ impl HttpEmbedder {
             .map_err(|e| self.malformed(&format!("is not what it should be at its byte {}", e.column())))
     }
 
-    /// One vector for each text, in the order of the texts, whatever order they came in.
+    /// Returns one vector for each text, in the order of the texts, whatever order the answer has.
     fn in_order(&self, answer: Answer, count: usize) -> Result<Vec<Vec<f32>>> {
         if answer.data.len() != count {
             return Err(self.malformed(&format!("has {} vectors for {count} texts", answer.data.len())));

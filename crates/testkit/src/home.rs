@@ -1,12 +1,12 @@
-//! A user who exists for one test only: an empty home directory, an empty Heirloom home, an empty environment. Does not
-//! know the structure of a home.
+//! A user who exists for one test only: an empty home directory, an empty Heirloom home, an empty environment. This
+//! module does not know the structure of a home.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than any command in a test takes on a slow machine; a command still running then hangs.
+/// Time after which a running command counts as hanging: longer than any command in a test takes on a slow machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Two folders with unguessable names that are deleted when this is dropped: the user's home and, inside, Heirloom's.
@@ -91,7 +91,8 @@ pub fn run(mut command: Command, stdin: &[u8]) -> Output {
     let mut input = child.stdin.take().expect("piped");
     let mut output = child.stdout.take().expect("piped");
     let mut complaints = child.stderr.take().expect("piped");
-    // All three pipes at once; otherwise a child that fills one while we fill another would block for ever.
+    // All three pipes are served at once; otherwise a child that fills one while this thread fills another would block
+    // for ever.
     std::thread::scope(|scope| {
         scope.spawn(move || drop(input.write_all(stdin)));
         let stdout = scope.spawn(move || read_all(&mut output));
@@ -102,7 +103,7 @@ pub fn run(mut command: Command, stdin: &[u8]) -> Output {
                 break status;
             }
             if began.elapsed() > TIMEOUT {
-                // Killed first: the threads above end only when its pipes close.
+                // The child is killed first: the threads above end only when its pipes close.
                 let _ = child.kill();
                 let _ = child.wait();
                 panic!("{command:?} was still running after {TIMEOUT:?}");

@@ -3,7 +3,7 @@
 
 use crate::Rng;
 
-/// Deep enough to overflow the stack of a parser that recurses.
+/// Nesting that overflows the stack of a parser that recurses.
 const DEEP: usize = 100_000;
 
 /// Every kind of damage, in the order of [`mutate_with`]'s numbers.
