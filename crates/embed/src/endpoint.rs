@@ -35,7 +35,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The default settings: 30 seconds, 64 texts a request, 8,000 bytes a text, no key, not shortened.
+    /// Makes an endpoint with the default settings: 30 seconds, 64 texts a request, 8,000 bytes a text, no key, not
+    /// shortened.
     pub fn new(url: impl Into<String>, model: impl Into<String>, dimensions: usize) -> Endpoint {
         Endpoint {
             url: url.into(),
@@ -147,7 +148,7 @@ impl HttpEmbedder {
         }
     }
 
-    /// The vectors of texts that are not blank.
+    /// Returns the vectors of texts that are not blank.
     fn ask(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.in_order(self.answer(texts)?, texts.len())
     }
@@ -237,7 +238,7 @@ impl HttpEmbedder {
         Error::new(kind, what).hint(hint)
     }
 
-    /// Some servers repeat the key they refuse, whole or with its middle starred out.
+    /// Removes the key from a text: some servers repeat the key they refuse, whole or with its middle starred out.
     fn without_key(&self, text: &str) -> String {
         let shown = |word: &str| match &self.endpoint.key {
             Some(key) => {

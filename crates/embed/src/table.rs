@@ -53,7 +53,7 @@ static FILE: &[u8] = include_bytes!("../table/static-minilm-256-v1.bin");
 static BUILT_IN: StaticTable = StaticTable::read(FILE);
 
 impl StaticTable {
-    /// The table in the binary. An invalid file would have failed the build.
+    /// Returns the table in the binary. An invalid file would have failed the build.
     pub const fn built_in() -> StaticTable {
         BUILT_IN
     }

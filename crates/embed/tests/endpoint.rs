@@ -85,7 +85,7 @@ fn embedder(address: SocketAddr) -> HttpEmbedder {
     HttpEmbedder::new(endpoint(address)).unwrap()
 }
 
-/// Everything an error shows, to people and to logs.
+/// Returns everything an error shows, to people and to logs.
 fn shown(error: &Error) -> String {
     format!("{error} {error:?} {:?}", error.next_step())
 }

@@ -40,7 +40,7 @@ pub struct Keeps {
 }
 
 impl Default for Keeps {
-    /// Most programs keep the turns and no words over a cut.
+    /// Returns the behaviour of most programs: the turns stay in the context, and no words survive a cut.
     fn default() -> Keeps {
         Keeps { turns: true, words: false }
     }

@@ -55,7 +55,7 @@ fn boot() -> Boot {
     }
 }
 
-/// On these systems the monotonic clock keeps running in sleep.
+/// Reads the monotonic clock, which keeps running in sleep on these systems.
 #[cfg(not(target_os = "linux"))]
 fn boot() -> Boot {
     let ms = ms(rustix::time::ClockId::Monotonic);

@@ -87,7 +87,7 @@ pub struct NewTurn {
 }
 
 impl NewTurn {
-    /// A turn with only these fields; the others are set with struct update syntax.
+    /// Makes a turn with only these fields; the others are set with struct update syntax.
     pub fn new(role: Role, kind: TurnKind, text: impl Into<String>) -> NewTurn {
         NewTurn {
             entry: None,
@@ -249,10 +249,10 @@ pub enum Cell {
 /// directory, model, current run); that memory must be part of [`Decoder::state`], since a stream is read in several
 /// steps. It must never panic, whatever the bytes.
 pub trait Decoder {
-    /// One line of a file, without its newline. Never called for blank lines.
+    /// Decodes one line of a file, without its newline. Never called for blank lines.
     fn line(&mut self, bytes: &[u8]) -> Decoded;
 
-    /// One row of a foreign database. Rows come in the order the store's spec asks for.
+    /// Decodes one row of a foreign database. Rows come in the order the store's spec asks for.
     fn row(&mut self, row: &Row) -> Decoded;
 
     /// Returns the state needed to continue in a later process: small, opaque to the engine.

@@ -39,7 +39,7 @@ pub struct Value {
     pub set_at: Millis,
 }
 
-/// The whole profile: predefined keys first, in their order, then the others by name.
+/// Returns the whole profile: predefined keys first, in their order, then the others by name.
 pub fn show(tx: &Read, agent_no: AgentNo) -> Result<Vec<Value>> {
     let mut statement =
         tx.prepare_cached("SELECT key, value, source, set_at FROM profile WHERE agent_no = ?1 ORDER BY key")?;
@@ -88,7 +88,7 @@ pub fn unset(at: &AssistantHome, key: &str) -> Result<()> {
     })
 }
 
-/// One value.
+/// Returns one value.
 pub fn get(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<String>> {
     Ok(tx
         .prepare_cached("SELECT value FROM profile WHERE agent_no = ?1 AND key = ?2")?

@@ -19,7 +19,7 @@ pub use numbers::*;
 pub struct AgentId(String);
 
 impl AgentId {
-    /// The agent a new home starts with.
+    /// Returns the agent a new home starts with.
     pub fn main() -> AgentId {
         AgentId("main".into())
     }
@@ -64,12 +64,12 @@ impl SessionKey {
         &self.0
     }
 
-    /// The program's name: the part before the first colon.
+    /// Returns the program's name: the part before the first colon.
     pub fn harness(&self) -> &str {
         self.0.split_once(':').map_or("", |(h, _)| h)
     }
 
-    /// The program's own session id: the part after the first colon.
+    /// Returns the program's own session id: the part after the first colon.
     pub fn native(&self) -> &str {
         self.0.split_once(':').map_or(&self.0, |(_, n)| n)
     }
@@ -125,12 +125,12 @@ impl ThreadKey {
         self.0.split_once('/').map_or("", |(kind, _)| kind)
     }
 
-    /// The part after the first slash.
+    /// Returns the part after the first slash.
     pub fn rest(&self) -> &str {
         self.0.split_once('/').map_or(&self.0, |(_, rest)| rest)
     }
 
-    /// The name of the thread's head file, without the extension (D3).
+    /// Returns the name of the thread's head file, without the extension (D3).
     pub fn file_stem(&self) -> String {
         file_key(&self.0, self.0.as_bytes())
     }

@@ -91,7 +91,7 @@ pub const ALL: &[Client] = &[
     },
 ];
 
-/// The table of these programs in docs/HARNESSES.md: file, key and form of each, and where that is documented.
+/// Returns the table of these programs in docs/HARNESSES.md: file, key and form of each, and where that is documented.
 pub fn markdown() -> String {
     let mut table = "| | name | file | entry | its documentation |\n|---|---|---|---|---|\n".to_owned();
     for client in ALL {

@@ -29,7 +29,7 @@ loosely! {
     }
 }
 
-/// The text of a field, unless it is missing or empty.
+/// Returns the text of a field, unless it is missing or empty.
 pub(crate) fn filled(field: &Option<Words>) -> Option<String> {
     field.as_ref().map(|w| w.0.clone()).filter(|text| !text.is_empty())
 }

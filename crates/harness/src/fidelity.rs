@@ -118,7 +118,7 @@ pub const TABLE: &[Row] = &[
     },
 ];
 
-/// The table as Markdown, followed by an explanation of every cell that is not full.
+/// Returns the table as Markdown, followed by an explanation of every cell that is not full.
 pub fn markdown() -> String {
     let heads: Vec<&str> = Contract::ALL.iter().map(|c| c.name()).collect();
     let mut out = format!("| | {} | seen with |\n|---|{}---|\n", heads.join(" | "), "---|".repeat(heads.len()));
@@ -149,7 +149,7 @@ pub fn markdown() -> String {
     out
 }
 
-/// The hooks that call us, by program, as Markdown.
+/// Returns the hooks that call us, by program, as Markdown.
 pub fn hooks_markdown() -> String {
     let mut out =
         "| program | hook | event of the contract | gives something back | told to wait |\n|---|---|---|---|---|\n"

@@ -66,8 +66,8 @@ pub struct Hooking {
 /// A decoded payload. `None`: it does not concern memory.
 pub type Decoded = Result<Option<HookEvent>, HookError>;
 
-/// The TypeScript types of a plugin's payload and reply, as both plugins contain them; generated from the fields read
-/// here (D9).
+/// Returns the TypeScript types of a plugin's payload and reply, as both plugins contain them; generated from the
+/// fields read here (D9).
 pub fn plugin_types() -> String {
     let fields = crate::plugin_hooks::FIELDS.iter().map(|(name, needed)| match needed {
         true => format!("{name}: string"),

@@ -76,7 +76,7 @@ pub struct InstallPlan {
 }
 
 impl InstallPlan {
-    /// A plan of one edit that asks for nothing.
+    /// Makes a plan of one edit that asks for no permission.
     pub fn of_one(folder: PathBuf, edit: Edit, then: &'static str) -> InstallPlan {
         InstallPlan {
             folder,
@@ -243,7 +243,7 @@ impl Change {
         Ok((!gone).then(|| draft.text().to_owned()))
     }
 
-    /// How much of the wanted contents a file has.
+    /// Returns how much of the wanted contents a file has.
     pub fn standing(&self, now: Option<&str>, first: &str) -> Result<Standing, Declined> {
         let Some(text) = now else { return Ok(Standing::Absent) };
         Ok(match self {
@@ -315,7 +315,7 @@ pub fn command_is_ours(command: &str, harness: &str) -> bool {
     name.starts_with("heirloom") && hook == "hook" && of == harness
 }
 
-/// The words of a simple shell command without their quotes; `None` if it is not simple.
+/// Returns the words of a simple shell command without their quotes; `None` if it is not simple.
 pub fn words(command: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), None::<String>);
     let mut chars = command.chars();
@@ -379,7 +379,7 @@ pub fn is_our_script(text: &str) -> bool {
     first.strip_prefix(SIGNED).is_some_and(|signed| signed == sha256(body))
 }
 
-/// The SHA-256 of a text in hexadecimal digits.
+/// Returns the SHA-256 of a text in hexadecimal digits.
 fn sha256(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -14,8 +14,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The text of one line that should be a JSON object, or the reason why it is not. A byte order mark before it and a
-/// carriage return after it are dropped.
+/// Returns the text of one line that should be a JSON object, or the reason why it is not. A byte order mark before it
+/// and a carriage return after it are dropped.
 pub(crate) fn line_text(bytes: &[u8]) -> Result<&str, String> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
@@ -177,7 +177,7 @@ impl Whole {
         self.0
     }
 
-    /// The number as a count; `None` if it is negative.
+    /// Returns the number as a count; `None` if it is negative.
     pub(crate) fn count(self) -> Option<u64> {
         self.0.and_then(|n| u64::try_from(n).ok())
     }

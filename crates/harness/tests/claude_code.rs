@@ -123,7 +123,7 @@ fn one(line: &str) -> Decoded {
     decode(&ClaudeCode, &Placement::default(), &[line.as_bytes().to_vec()], |_| false).remove(0)
 }
 
-/// A record of the queue, `second` seconds after noon.
+/// Makes a record of the queue, `second` seconds after noon.
 fn queue(operation: &str, second: usize, rest: &str) -> Vec<u8> {
     let time = format!("2026-11-20T12:00:{second:02}.000Z");
     format!(r#"{{"type":"queue-operation","operation":"{operation}","sessionId":"s","timestamp":"{time}"{rest}}}"#)

@@ -80,7 +80,7 @@ fn fixture(name: &str) -> Vec<Row> {
     fs::read_to_string(path).unwrap().lines().map(|line| restore(spec, line.as_bytes()).unwrap()).collect()
 }
 
-/// A file of this crate's `testdata`.
+/// Returns a file of this crate's `testdata`.
 pub(crate) fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
 }

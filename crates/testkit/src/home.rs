@@ -35,17 +35,17 @@ impl TestHome {
         TestHome { dir }
     }
 
-    /// The user's home directory (`HOME`).
+    /// Returns the user's home directory (`HOME`).
     pub fn user(&self) -> PathBuf {
         self.dir.path().join("user")
     }
 
-    /// The path of Heirloom's home (`HEIRLOOM_HOME`).
+    /// Returns the path of Heirloom's home (`HEIRLOOM_HOME`).
     pub fn home(&self) -> PathBuf {
         self.dir.path().join("user/.heirloom")
     }
 
-    /// A folder outside both, for projects and canaries. The same name gives the same folder.
+    /// Makes a folder outside both, for projects and canaries. The same name gives the same folder.
     pub fn folder(&self, name: &str) -> PathBuf {
         let path = self.dir.path().join(name);
         std::fs::create_dir_all(&path).expect("a folder beside the home");
@@ -58,7 +58,7 @@ impl TestHome {
         self.dir.path().to_owned()
     }
 
-    /// A command that sees only this environment. It has no variables except `PATH`, `HOME`, `HEIRLOOM_HOME`,
+    /// Makes a command that sees only this environment. It has no variables except `PATH`, `HOME`, `HEIRLOOM_HOME`,
     /// `NO_COLOR`, `TZ` and `LANG`, so that nothing of the person who runs the tests leaks in, neither their colours
     /// nor their `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `XDG_DATA_HOME` or `OPENCLAW_STATE_DIR`.
     pub fn command(&self, binary: impl AsRef<Path>) -> Command {

@@ -96,7 +96,7 @@ fn of_project(r: &Remembered, project: Option<&str>) -> Notice {
     Notice { kind, title: r.title.clone(), text: r.text.clone(), confidence: r.confidence }
 }
 
-/// The id of the project a turn belongs to.
+/// Returns the id of the project a turn belongs to.
 fn project_of(tx: &Read, f: &Fresh) -> Result<Option<String>> {
     let Some(workspace_no) = f.workspace_no else { return Ok(None) };
     Ok(tx

@@ -247,7 +247,7 @@ fn identity(what: &str, text: &str, longest: usize) -> Result<String> {
     Err(Error::usage(format!("{shown:?} is no {what}: {fault}")).hint("give it as the channel names it, on one line"))
 }
 
-/// A text as one line without invisible characters, cut to a length.
+/// Returns a text as one line without invisible characters, cut to a length.
 fn plain(text: &str, longest: usize) -> String {
     let visible: String = text.chars().filter(|c| c.is_whitespace() || !unseen(*c)).collect();
     visible.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(longest).collect()

@@ -30,7 +30,7 @@ impl Output {
         self.tail.extend(rest);
     }
 
-    /// The number of bytes received, kept or not.
+    /// Returns the number of bytes received, kept or not.
     pub fn len(&self) -> u64 {
         self.all
     }

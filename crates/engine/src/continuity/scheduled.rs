@@ -377,7 +377,7 @@ pub fn runs(tx: &Read, agent_no: AgentNo, name: &str, limit: usize) -> Result<Ve
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// One run by its number.
+/// Returns one run by its number.
 pub fn of_no(tx: &Read, agent_no: AgentNo, run_no: JobRunNo) -> Result<Option<Run>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND run_no = ?2"))?

@@ -266,7 +266,7 @@ pub(super) fn erase(tx: &Write, agent_no: AgentNo, marks: &Marks, named: bool) -
     Ok(())
 }
 
-/// Keys of the rows of a table that contain a mark.
+/// Returns keys of the rows of a table that contain a mark.
 fn showing(tx: &Read, agent_no: AgentNo, table: &Table, marks: &Marks, named: bool) -> Result<Vec<Vec<Cell>>> {
     if table.by_words && !named {
         return Ok(Vec::new());

@@ -24,7 +24,8 @@ pub struct Finding {
 }
 
 impl Home {
-    /// Every path below the home that other users can read or write, that belongs to another user or that is a symlink.
+    /// Returns a finding for every path below the home that other users can read or write, that belongs to another user
+    /// or that is a symlink.
     ///
     /// Modes are checked for the home itself and for the folders only Heirloom writes. In `workspaces/`, where people
     /// work, and in `runtime/`, where other programs keep their state, file modes are ignored: while the home itself is

@@ -49,7 +49,7 @@ pub const RUNTIME: RelPath = RelPath::literal("runtime");
 /// The folder below `runtime/<agent>/<harness>/` for drafts, which a person keeps or deletes.
 pub const DRAFTS: &str = "drafts";
 
-/// The folder with the private states of the programs that run for an agent, one subfolder each.
+/// Returns the folder with the private states of the programs that run for an agent, one subfolder each.
 pub fn runtime(agent: &AgentId) -> RelPath {
     // An agent id is at most 64 plain characters, so this always parses (D3).
     RUNTIME.join(agent.as_str()).expect("an agent id is a plain path component")
@@ -61,7 +61,7 @@ pub const DIRECTORIES: &[RelPath] = &[STATE, BACKUPS, SCRATCH, MODEL, SPOOL, RUN
 /// The suffix of lock files under `run/`.
 pub const LOCK_SUFFIX: &str = ".lock";
 
-/// The assistant home of an agent.
+/// Returns the assistant home of an agent.
 pub fn assistant_home(agent: &AgentId) -> RelPath {
     // An agent id is at most 64 plain characters, so this always parses (D3); a test checks it.
     WORKSPACES.join(agent.as_str()).expect("an agent id is a plain path component")

@@ -88,7 +88,7 @@ impl Home {
         String::from_utf8(self.read(path, 64).ok()??).ok()
     }
 
-    /// The error that names the process which holds a lock.
+    /// Returns the error that names the process which holds a lock.
     fn held_by(&self, path: &RelPath) -> Error {
         let seconds = PATIENCE.as_secs();
         let written = self.holder(path);

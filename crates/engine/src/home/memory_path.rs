@@ -118,7 +118,7 @@ fn disguise(text: &str) -> Option<&'static str> {
     None
 }
 
-/// Invisible characters: zero-width ones, direction overrides, tags, line separators.
+/// Whether a character is invisible: zero-width ones, direction overrides, tags, line separators.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'

@@ -99,7 +99,8 @@ impl Home {
         Home::checked(dir, shown, options)
     }
 
-    /// The canonical path of the home, for messages. Files are opened through the handle, not through this path.
+    /// Returns the canonical path of the home, for messages. Files are opened through the handle, not through this
+    /// path.
     pub fn root(&self) -> &Path {
         self.files.shown()
     }
@@ -249,7 +250,7 @@ fn check_not_writable_by_others(path: &Path, stat: &Stat) -> Result<()> {
         .hint(format!("run: chmod go-w {}", quoted(path))))
 }
 
-/// A path quoted for a shell, so that the command in a hint can be pasted.
+/// Returns a path quoted for a shell, so that the command in a hint can be pasted.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);

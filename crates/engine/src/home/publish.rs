@@ -32,7 +32,7 @@ const SETTLE_ROUNDS: usize = 40;
 /// BLAKE3 of a file's bytes.
 pub type Digest = [u8; 32];
 
-/// The digest of a file with these bytes.
+/// Returns the digest of a file with these bytes.
 pub fn digest(bytes: &[u8]) -> Digest {
     *blake3::hash(bytes).as_bytes()
 }
@@ -111,7 +111,7 @@ impl Rooted {
         }
     }
 
-    /// All steps that leave the file unchanged.
+    /// Does all steps that leave the file unchanged.
     pub(super) fn prepare<'a>(&'a self, what: &Publication<'a>, now: Millis) -> Result<Prepared<'a>> {
         let path = what.path;
         refuse_temporary(path)?;

@@ -99,12 +99,12 @@ pub enum NewFile {
 }
 
 impl Rooted {
-    /// The path of the directory, for messages.
+    /// Returns the path of the directory, for messages.
     pub fn shown(&self) -> &Path {
         &self.shown
     }
 
-    /// A handle of a directory below this one.
+    /// Opens a directory below this one.
     pub fn open_dir(&self, path: &RelPath) -> Result<Rooted> {
         let dir = self.resolve(path.as_str()).map_err(|e| self.fault("open", path, e))?;
         Ok(Rooted { dir, shown: self.shown.join(path.as_str()), resolver: self.resolver })
@@ -116,18 +116,19 @@ impl Rooted {
         Ok(Rooted { dir, shown: self.shown.clone(), resolver: self.resolver })
     }
 
-    /// The entry at a path, symlinks not followed; `None` when it is missing.
+    /// Returns the entry at a path, symlinks not followed; `None` when it is missing.
     pub fn stat(&self, path: &RelPath) -> Result<Option<Entry>> {
         Ok(self.lstat(path)?.map(|stat| entry(OsString::from(path.name()), &stat)))
     }
 
-    /// The entries of a directory below this one, sorted by name. Entries that vanish meanwhile and our own temporary
-    /// files are left out. A missing directory is `NotFound`, because an empty answer would read as "all deleted".
+    /// Returns the entries of a directory below this one, sorted by name. Entries that vanish meanwhile and our own
+    /// temporary files are left out. A missing directory is `NotFound`, because an empty answer would read as "all
+    /// deleted".
     pub fn list(&self, path: &RelPath) -> Result<Vec<Entry>> {
         self.open_dir(path)?.entries()
     }
 
-    /// The entries of this directory itself, as [`Rooted::list`] gives them.
+    /// Returns the entries of this directory itself, as [`Rooted::list`] gives them.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let mut entries = self.entries_and_temporaries()?;
         entries.retain(|entry| !is_temporary(&entry.name));
@@ -208,9 +209,9 @@ impl Rooted {
         }
     }
 
-    /// The full path of a file, for SQLite, which opens by name and not by descriptor. Checks that the folders above it
-    /// are no symlinks and that the file, if it exists, is a regular one of this user. The only place where a path
-    /// leaves this module; callers must open it with "no follow" as well.
+    /// Returns the full path of a file, for SQLite, which opens by name and not by descriptor. Checks that the folders
+    /// above it are no symlinks and that the file, if it exists, is a regular one of this user. The only place where a
+    /// path leaves this module; callers must open it with "no follow" as well.
     pub fn file_path(&self, path: &RelPath) -> Result<PathBuf> {
         let (parent, leaf) = self.parent_of(path).map_err(|e| self.fault("open", path, e))?;
         match rustix::fs::statat(&parent, leaf, AtFlags::SYMLINK_NOFOLLOW) {
@@ -260,7 +261,7 @@ impl Rooted {
         self.dir.as_fd()
     }
 
-    /// The directory that contains a leaf, and the leaf's name in it.
+    /// Returns the directory that contains a leaf, and the leaf's name in it.
     pub(super) fn parent_of<'a>(&self, path: &'a RelPath) -> rustix::io::Result<(OwnedFd, &'a str)> {
         match path.as_str().rsplit_once('/') {
             Some((parent, leaf)) => Ok((self.resolve(parent)?, leaf)),
@@ -331,7 +332,7 @@ impl Rooted {
         Ok(())
     }
 
-    /// The error for a failed system call, naming the component that caused it where there is one.
+    /// Returns the error for a failed system call, naming the component that caused it where there is one.
     pub(super) fn fault(&self, doing: &str, path: &RelPath, errno: Errno) -> Error {
         let at = self.shown.join(path.as_str());
         let error = match errno {
@@ -378,7 +379,7 @@ impl Rooted {
         }
     }
 
-    /// The first component of a path that is not a directory (or, at the end, not a file), for the message.
+    /// Returns the first component of a path that is not a directory (or, at the end, not a file), for the message.
     fn offender<'a>(&self, path: &'a RelPath) -> Option<(&'a str, FileType)> {
         let mut at: Option<OwnedFd> = None;
         let mut end = 0;
@@ -493,8 +494,8 @@ pub(super) fn rename_without_replacing(from: (&OwnedFd, &str), to: (&OwnedFd, &s
     }
 }
 
-/// The error numbers by which a file system says that it cannot rename with conditions. Two of these are the same
-/// number on Linux.
+/// Whether an error number says that the file system cannot rename with conditions. Two of these are the same number on
+/// Linux.
 pub(super) fn is_unsupported(errno: Errno) -> bool {
     [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP].contains(&errno)
 }

@@ -74,12 +74,12 @@ impl Drop for Temporary {
     }
 }
 
-/// An unguessable name for a file that exists only while a command runs; cleanup recognises it after a crash.
+/// Makes an unguessable name for a file that exists only while a command runs; cleanup recognises it after a crash.
 pub(crate) fn temporary_name() -> Result<String> {
     Ok(format!("{PREFIX}{}{SUFFIX}", random_digits()?))
 }
 
-/// Sixteen hexadecimal digits.
+/// Returns sixteen random hexadecimal digits.
 pub(super) fn random_digits() -> Result<String> {
     let mut random = [0u8; 8];
     getrandom::fill(&mut random).map_err(|e| {

@@ -46,7 +46,7 @@ fn refused<T: std::fmt::Debug>(result: Result<T>, part: &str) {
     assert!(error.next_step().is_some(), "{error} has no hint");
 }
 
-/// Everything below a folder with its bytes, to check that nothing changed.
+/// Returns everything below a folder with its bytes, to check that nothing changed.
 fn snapshot(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {

@@ -76,7 +76,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The entries of one directory, sorted by name, as far as they can be examined.
+    /// Returns the entries of one directory, sorted by name, as far as they can be examined.
     fn entries(&mut self, dir: &Rooted, path: &RelPath) -> Vec<Entry> {
         let mut entries = Vec::new();
         let listing = match Dir::read_from(dir.fd()) {

@@ -66,8 +66,8 @@ pub(super) fn append(
     Ok(())
 }
 
-/// The newest `limit` rows, newest first; `before`: only those before that number. `agent_no` limits to rows of that
-/// agent and rows of no agent.
+/// Returns the newest `limit` rows, newest first; `before`: only those before that number. `agent_no` limits to rows of
+/// that agent and rows of no agent.
 pub fn list(tx: &Read, agent_no: AgentNo, before: Option<i64>, limit: usize) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare(
         "SELECT audit_no, at, agent_id, actor, action, detail FROM audit LEFT JOIN agents USING (agent_no)
@@ -98,7 +98,7 @@ fn entry(r: &rusqlite::Row) -> rusqlite::Result<Entry> {
     })
 }
 
-/// The number of the newest row; 0 where there is none.
+/// Returns the number of the newest row; 0 where there is none.
 pub fn newest(tx: &Read) -> Result<u64> {
     let no: Option<i64> = tx.prepare_cached("SELECT max(audit_no) FROM audit")?.query_row([], |r| r.get(0))?;
     Ok(no.unwrap_or(0) as u64)

@@ -133,7 +133,7 @@ impl Default for Opener {
 }
 
 impl Opener {
-    /// An opener that caches a single block, for turns far apart.
+    /// Makes an opener that caches a single block, for turns far apart.
     pub fn of_one() -> Opener {
         Opener { most: 1, ..Opener::default() }
     }

@@ -131,7 +131,7 @@ impl ForgottenNames {
     }
 }
 
-/// The runs of letters and digits of a text.
+/// Returns the runs of letters and digits of a text.
 fn words(text: &str) -> Vec<Range<usize>> {
     let mut all: Vec<Range<usize>> = Vec::new();
     for (at, c) in text.char_indices().filter(|(_, c)| c.is_alphanumeric()) {

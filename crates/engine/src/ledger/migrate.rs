@@ -163,7 +163,7 @@ fn version(conn: &Connection) -> Result<i64> {
     Ok(conn.query_row("PRAGMA user_version", [], |r| r.get(0))?)
 }
 
-/// 128 random bits as hex.
+/// Returns 128 random bits as hex.
 pub(crate) fn random_id() -> Result<String> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes)

@@ -210,7 +210,7 @@ impl Ledger {
         })
     }
 
-    /// The permanent id of this ledger; derived stores record which ledger they were made from.
+    /// Returns the permanent id of this ledger; derived stores record which ledger they were made from.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -363,7 +363,7 @@ impl Ledger {
         }
     }
 
-    /// The size of the ledger on disk, in bytes: main file and log.
+    /// Returns the size of the ledger on disk, in bytes: main file and log.
     pub fn bytes_on_disk(&self) -> u64 {
         let size = |p: &Path| std::fs::symlink_metadata(p).map_or(0, |m| m.len());
         size(&self.path) + size(&wal_path(&self.path))

@@ -10,7 +10,7 @@ macro_rules! kinds {
         pub enum Kind { $($kind),* }
 
         impl Kind {
-            /// The word used in the credential's replacement.
+            /// Returns the word used in the credential's replacement.
             pub fn name(self) -> &'static str {
                 match self { $(Kind::$kind => $name),* }
             }

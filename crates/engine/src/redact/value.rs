@@ -71,8 +71,8 @@ pub(super) fn is_secret(value: &str, trust: Trust, written: Written) -> bool {
     }
 }
 
-/// A reference to a value stored elsewhere (`${VAR}`, `process.env.X`, `<your token>`, `op://…`), or one already
-/// redacted.
+/// Whether the text is a reference to a value stored elsewhere (`${VAR}`, `process.env.X`, `<your token>`, `op://…`),
+/// or one already redacted.
 pub(super) fn is_reference(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let variable = |rest: &str| rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
@@ -100,7 +100,7 @@ pub(super) fn is_reference(value: &str) -> bool {
         || is_masked(value)
 }
 
-/// A secret masked by another program: `****`, `xxxxxx`, `....`, `…`, `abc***`.
+/// Whether the value is a secret masked by another program: `****`, `xxxxxx`, `....`, `…`, `abc***`.
 fn is_masked(value: &str) -> bool {
     value.contains("***")
         || value.contains("...")
@@ -206,7 +206,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || words.all(|w| PLACEHOLDERS.contains(&w))
 }
 
-/// A path or a URL. A secret in base64 may contain slashes too, but not between words.
+/// Whether the value is a path or a URL. A secret in base64 may contain slashes too, but not between words.
 fn is_path_or_url(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let address =
@@ -242,7 +242,7 @@ fn is_code(value: &str, literal: bool) -> bool {
     member || (ident(value) && is_name(value))
 }
 
-/// An identifier that names a secret: `db_password_2`, `access-token`.
+/// Whether the value is an identifier that names a secret: `db_password_2`, `access-token`.
 fn is_name(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
@@ -279,7 +279,7 @@ fn made_by_hand(value: &[u8]) -> bool {
     inside >= 2
 }
 
-/// The number of distinct bytes.
+/// Returns the number of distinct bytes.
 pub(super) fn variety(bytes: &[u8]) -> u32 {
     let mut seen = [0u64; 4];
     for byte in bytes.iter().take(EXAMINED) {

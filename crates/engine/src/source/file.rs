@@ -102,7 +102,7 @@ impl LineFile {
         &self.stat
     }
 
-    /// The size when opened, in bytes.
+    /// Returns the size when opened, in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -163,7 +163,7 @@ impl Unpacked {
         Ok(Some(unpacked))
     }
 
-    /// The path of the unpacked file.
+    /// Returns the path of the unpacked file.
     pub fn path(&self) -> &Path {
         &self.path
     }

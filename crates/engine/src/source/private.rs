@@ -62,7 +62,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// The message of a decoded record.
+    /// Returns the message of a decoded record.
     pub fn of(decoded: &Decoded) -> Message {
         let Some(turn) = decoded.turns.first() else { return Message::None };
         let NewTurn { role, kind, message, call, .. } = turn;

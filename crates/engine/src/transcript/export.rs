@@ -70,7 +70,7 @@ pub fn streams(tx: &Read, session_no: SessionNo) -> Result<Vec<StreamRow>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The stream of a source file, by its path.
+/// Returns the stream of a source file, by its path.
 pub fn stream_of_file(tx: &Read, agent_no: AgentNo, path: &std::path::Path) -> Result<Option<StreamRow>> {
     let bytes = std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str());
     Ok(tx

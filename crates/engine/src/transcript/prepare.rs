@@ -224,7 +224,7 @@ impl Preparer {
         self.steps.push(step);
     }
 
-    /// The number of source bytes planned so far.
+    /// Returns the number of source bytes planned so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

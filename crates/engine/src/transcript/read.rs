@@ -78,7 +78,7 @@ fn session_of(r: &Row) -> rusqlite::Result<SessionRow> {
     })
 }
 
-/// The first thing a person said in a session, which names it if the program gave no title.
+/// Returns the first thing a person said in a session, which names it if the program gave no title.
 pub fn first_prompt(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result<Option<String>> {
     let place: Option<(BlockNo, i64, i64)> = tx
         .prepare_cached(&format!(
@@ -107,7 +107,7 @@ pub struct SessionFilter {
 /// Time that sorts before any other, for sessions without a time.
 const NEVER: Millis = Millis::MIN;
 
-/// Sessions of an agent, newest first.
+/// Returns sessions of an agent, newest first.
 pub fn sessions(tx: &Read, agent_no: AgentNo, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {SESSION_COLUMNS}, s.workspace_no FROM sessions s LEFT JOIN workspaces w USING (workspace_no)
@@ -599,7 +599,7 @@ pub(super) fn run_of(r: &Row) -> rusqlite::Result<RunRow> {
     })
 }
 
-/// The number of records of each class in a session.
+/// Returns the number of records of each class in a session.
 pub fn record_classes(tx: &Read, session_no: SessionNo) -> Result<Vec<(crate::event::RecordClass, u64, u64)>> {
     let mut statement = tx.prepare(
         "SELECT class, count(*), sum(length) FROM streams JOIN records USING (stream_no) WHERE session_no = ?1 GROUP BY class",
@@ -621,7 +621,7 @@ pub struct BoundaryRow {
     pub at: Option<Millis>,
 }
 
-/// The compactions and segments of a session.
+/// Returns the compactions and segments of a session.
 pub fn boundaries(tx: &Read, session_no: SessionNo) -> Result<Vec<BoundaryRow>> {
     let mut statement =
         tx.prepare("SELECT kind, reason, at FROM boundaries WHERE session_no = ?1 ORDER BY boundary_no")?;

@@ -21,8 +21,8 @@ pub struct RecentSession {
     pub last_at: Option<Millis>,
 }
 
-/// Sessions of an agent in a project, last active first. `workspaces`: all numbers of the project; empty for sessions
-/// without a project.
+/// Returns sessions of an agent in a project, last active first. `workspaces`: all numbers of the project; empty for
+/// sessions without a project.
 pub fn sessions(tx: &Read, agent_no: AgentNo, workspaces: &[WorkspaceNo], most: usize) -> Result<Vec<RecentSession>> {
     let mut statement = tx.prepare_cached(
         "SELECT session_no, session_key, last_at FROM sessions INDEXED BY sessions_workspace
@@ -46,7 +46,7 @@ pub fn sessions(tx: &Read, agent_no: AgentNo, workspaces: &[WorkspaceNo], most: 
     Ok(out)
 }
 
-/// The last runs of a session's main line, newest first; abandoned branches are left out (R6.2).
+/// Returns the last runs of a session's main line, newest first; abandoned branches are left out (R6.2).
 pub fn runs(tx: &Read, session_no: SessionNo, most: usize) -> Result<Vec<RunRow>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {RUN_COLUMNS} FROM lanes l CROSS JOIN turn_results r INDEXED BY turn_results_newest USING (lane_no)
@@ -80,7 +80,7 @@ pub struct ToolTurn {
     pub failed: bool,
 }
 
-/// The last tool calls and results of a run, oldest first.
+/// Returns the last tool calls and results of a run, oldest first.
 pub fn tools(tx: &Read, run_no: RunNo, most: usize) -> Result<Vec<ToolTurn>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT turn_no, kind, name, call, failed FROM turns t INDEXED BY turns_run

@@ -22,7 +22,7 @@ pub struct AgentRow {
     pub created_at: Millis,
 }
 
-/// All agents of the ledger, oldest first.
+/// Returns all agents of the ledger, oldest first.
 pub fn agents(tx: &Read) -> Result<Vec<AgentRow>> {
     let mut statement = tx.prepare(
         "SELECT agent_id, (SELECT count(*) FROM sessions s WHERE s.agent_no = a.agent_no), created_at FROM agents a ORDER BY agent_no",
@@ -52,7 +52,7 @@ pub struct WorkspaceRow {
     pub last_at: Option<Millis>,
 }
 
-/// The workspaces of an agent, last used first.
+/// Returns the workspaces of an agent, last used first.
 pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<WorkspaceRow>> {
     let mut statement = tx.prepare(
         "SELECT w.workspace_no, w.workspace_id, w.label, w.root, o.workspace_id,

@@ -59,8 +59,8 @@ fn by_path(at: &AssistantHome, name: &str) -> Result<Option<Entry>> {
     at.read(|tx| file_table::at(tx, at.agent_no, &path))
 }
 
-/// The part of an absolute path that lies below the tree's root. Paths are compared as text: nothing outside the tree
-/// is looked at, not even for existence.
+/// Returns the part of an absolute path that lies below the tree's root. Paths are compared as text: nothing outside
+/// the tree is looked at, not even for existence.
 fn inside<'t>(at: &AssistantHome, name: &'t str) -> Result<&'t str> {
     if !name.starts_with('/') {
         return Ok(name);

@@ -44,7 +44,7 @@ impl Kind {
         matches!(self, Kind::Head | Kind::Daily | Kind::Rollup | Kind::Index | Kind::Runtime)
     }
 
-    /// The letter before the colon of an item id: `l:`, `p:`, `m:`, `a:`.
+    /// Returns the letter before the colon of an item id: `l:`, `p:`, `m:`, `a:`.
     pub fn prefix(self) -> Option<char> {
         match self {
             Kind::OpenLoop => Some('l'),
@@ -71,7 +71,7 @@ impl State {
     }
 }
 
-/// The kind and state of the file at a path; `None` for files that are not tracked (hidden files, anything but
+/// Returns the kind and state of the file at a path; `None` for files that are not tracked (hidden files, anything but
 /// Markdown).
 pub fn classify(path: &RelPath) -> Option<(Kind, State)> {
     let parts: Vec<&str> = path.components().collect();
@@ -319,7 +319,7 @@ pub(super) fn session_page(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Resu
     Ok(pages::known_session(tx, agent_no, id, stem)?.map(Happened::PageEdited))
 }
 
-/// The page files of the thread with this key, and of the thread it was merged into.
+/// Returns the page files of the thread with this key, and of the thread it was merged into.
 fn thread_files(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT file FROM threads WHERE agent_no = ?1 AND (thread_key = ?2 OR thread_no =
@@ -329,7 +329,7 @@ fn thread_files(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Vec<String>> 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Ids of the workspaces that have memory files.
+/// Returns ids of the workspaces that have memory files.
 pub(crate) fn workspaces_of_memory(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT scope FROM catalogue WHERE agent_no = ?1 AND kind = 'memory' AND state != 'gone'",
@@ -571,7 +571,7 @@ pub fn changes_of(
     Ok((out, looked, last))
 }
 
-/// Every file that exists, by path.
+/// Returns every file that exists, by path.
 pub fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' ORDER BY path"
@@ -580,7 +580,7 @@ pub fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Ids of the workspaces that files belong to or name.
+/// Returns ids of the workspaces that files belong to or name.
 pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT substr(scope, 11) FROM catalogue
@@ -591,7 +591,7 @@ pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The number of existing files.
+/// Returns the number of existing files.
 pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     let files: i64 = tx
         .prepare_cached("SELECT count(*) FROM catalogue WHERE agent_no = ?1 AND state != 'gone'")?
@@ -608,7 +608,7 @@ pub fn changes(tx: &Read, agent_no: AgentNo, change_no: ChangeNo, limit: usize) 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The current files of one kind, newest first by one of their date fields, and their total number.
+/// Returns the current files of one kind, newest first by one of their date fields, and their total number.
 pub fn newest(tx: &Read, agent_no: AgentNo, kind: Kind, field: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = 'active'
@@ -622,7 +622,7 @@ pub fn newest(tx: &Read, agent_no: AgentNo, kind: Kind, field: &str, limit: usiz
     Ok((rows, all as u64))
 }
 
-/// The number of current files of each kind, superseded memories excluded.
+/// Returns the number of current files of each kind, superseded memories excluded.
 pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<Vec<(Kind, u64)>> {
     let mut statement = tx.prepare_cached(
         "SELECT kind, count(*) FROM catalogue
@@ -633,7 +633,7 @@ pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<Vec<(Kind, u64)>> {
     Ok(found.into_iter().filter_map(|(kind, n)| Some((Kind::named(&kind)?, n))).collect())
 }
 
-/// Open loops due on or before a day, the longest overdue first, and their total number.
+/// Returns open loops due on or before a day, the longest overdue first, and their total number.
 pub fn due(tx: &Read, agent_no: AgentNo, by: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue
@@ -645,14 +645,14 @@ pub fn due(tx: &Read, agent_no: AgentNo, by: &str, limit: usize) -> Result<(Vec<
     Ok((rows.into_iter().take(limit).collect(), all))
 }
 
-/// The newest change number among an agent's files.
+/// Returns the newest change number among an agent's files.
 pub fn last_change(tx: &Read, agent_no: AgentNo) -> Result<ChangeNo> {
     Ok(tx
         .prepare_cached("SELECT coalesce(max(change_no), 0) FROM catalogue WHERE agent_no = ?1")?
         .query_row([agent_no], |r| r.get(0))?)
 }
 
-/// Existing files that have a problem.
+/// Returns existing files that have a problem.
 pub fn troubled(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND problem IS NOT NULL ORDER BY path"
@@ -661,7 +661,7 @@ pub fn troubled(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The file at a path, if it exists.
+/// Returns the file at a path, if it exists.
 pub fn at(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!(
@@ -671,7 +671,7 @@ pub fn at(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<Entry>>
         .optional()?)
 }
 
-/// The file with an item id: the current one, otherwise the newest archived one.
+/// Returns the file with an item id: the current one, otherwise the newest archived one.
 pub fn item(tx: &Read, agent_no: AgentNo, item: &str) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!(
@@ -682,7 +682,7 @@ pub fn item(tx: &Read, agent_no: AgentNo, item: &str) -> Result<Option<Entry>> {
         .optional()?)
 }
 
-/// The file with a number, in any state.
+/// Returns the file with a number, in any state.
 pub fn numbered(tx: &Read, agent_no: AgentNo, file_no: FileNo) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND file_no = ?2"))?
@@ -690,7 +690,7 @@ pub fn numbered(tx: &Read, agent_no: AgentNo, file_no: FileNo) -> Result<Option<
         .optional()?)
 }
 
-/// Files that carry the id of an act.
+/// Returns files that carry the id of an act.
 pub(super) fn bearing(tx: &Read, agent_no: AgentNo, flush_id: &str) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND fields ->> 'flush' = ?2"

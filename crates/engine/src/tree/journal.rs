@@ -526,7 +526,7 @@ pub fn unfinished(tx: &Read, agent_no: AgentNo) -> Result<Vec<Unfinished>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A digest in the form plans store it: hexadecimal.
+/// Returns a digest in the form plans store it: hexadecimal.
 pub fn hex(digest: &[u8]) -> String {
     digest.iter().map(|b| format!("{b:02x}")).collect()
 }

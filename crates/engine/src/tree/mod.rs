@@ -160,17 +160,17 @@ impl<'a> AssistantHome<'a> {
         }
     }
 
-    /// The home the tree belongs to.
+    /// Returns the home the tree belongs to.
     pub fn home(&self) -> &'a Home {
         self.home
     }
 
-    /// The day of a moment in the operator's time zone.
+    /// Returns the day of a moment in the operator's time zone.
     pub fn day_of(&self, moment: Millis) -> Option<Date> {
         Some(Timestamp::from_millisecond(moment).ok()?.to_zoned(self.zone.clone()).date())
     }
 
-    /// The days of these moments in the operator's time zone.
+    /// Returns the days of these moments in the operator's time zone.
     pub fn days_of(&self, moments: impl IntoIterator<Item = Millis>) -> BTreeSet<Date> {
         moments.into_iter().filter_map(|moment| self.day_of(moment)).collect()
     }

@@ -189,13 +189,13 @@ impl AssistantHome<'_> {
         restore::keep(tx, self.agent_no, path, what.0, bytes)
     }
 
-    /// A path as shown to people.
+    /// Returns a path as shown to people.
     pub fn shown(&self, path: &RelPath) -> String {
         self.files.shown().join(path.as_str()).display().to_string()
     }
 }
 
-/// The kept versions of a file, newest first; without `path`, those of all files.
+/// Returns the kept versions of a file, newest first; without `path`, those of all files.
 pub fn revisions(tx: &Read, agent_no: AgentNo, path: Option<&str>, limit: usize) -> Result<Vec<Revision>> {
     let mut statement = tx.prepare_cached(
         "SELECT revision_no, path, at, why, data FROM file_revisions
@@ -229,7 +229,7 @@ pub fn found_by_scan(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The contents of the kept versions of a file.
+/// Returns the contents of the kept versions of a file.
 pub(crate) fn revisions_of(tx: &Read, agent_no: AgentNo, path: &str) -> Result<Vec<Vec<u8>>> {
     let mut statement = tx.prepare_cached("SELECT data FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?;
     let rows = statement.query_map(params![agent_no, path], |r| r.get::<_, Vec<u8>>(0))?;

@@ -279,7 +279,7 @@ fn shortened(text: &str) -> String {
     format!("{}\n[… {} bytes …]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
-/// An upper bound of the bytes the state needs for a text.
+/// Returns an upper bound of the bytes the state needs for a text.
 fn written(text: &str) -> usize {
     text.chars().map(cost).sum()
 }

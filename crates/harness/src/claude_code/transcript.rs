@@ -467,7 +467,7 @@ impl Transcript {
         Ok(turn)
     }
 
-    /// A turn from the block at `place`; `before` are the turns already made from the same record.
+    /// Returns a turn from the block at `place`; `before` are the turns already made from the same record.
     fn turn(
         &self,
         record: &Record,
@@ -571,7 +571,7 @@ fn message<'a>(record: &Record<'a>) -> Result<Message<'a>, String> {
     parse_object(record.message.ok_or("message is missing")?, "message")
 }
 
-/// Content as blocks; a string is one block of text.
+/// Returns content as blocks; a string is one block of text.
 fn content<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Block<'a>>, String> {
     let Some(raw) = raw else { return Err(format!("{what} is missing")) };
     match raw.get().as_bytes().first() {
@@ -618,7 +618,7 @@ fn input_text(input: Option<&RawValue>) -> Result<String, String> {
     readable(input.get()).map_err(|_| "a tool's input cannot be read".into())
 }
 
-/// A tool's answer as text; content that is not text is named in brackets.
+/// Returns a tool's answer as text; content that is not text is named in brackets.
 fn result_text(raw: Option<&RawValue>) -> Result<String, String> {
     if raw.is_none() {
         return Ok(String::new());

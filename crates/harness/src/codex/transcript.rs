@@ -187,7 +187,8 @@ impl Rollout {
         Ok(decoded)
     }
 
-    /// The turns of a message of role `user`, one per piece. `by_person` tells whether a person wrote a piece.
+    /// Returns the turns of a message of role `user`, one per piece. `by_person` returns whether a person wrote a
+    /// piece.
     fn prompt(&self, common: &Common, parts: Vec<Content>, by_person: impl Fn(usize, &str) -> bool) -> Vec<NewTurn> {
         let mut turns: Vec<NewTurn> = Vec::new();
         let mut pictures = Vec::new();
@@ -226,7 +227,7 @@ impl Rollout {
         turns
     }
 
-    /// Turns of the model's messages or reasoning, one per piece.
+    /// Returns turns of the model's messages or reasoning, one per piece.
     fn turns_of_kind(&self, common: &Common, kind: TurnKind, texts: Vec<String>) -> Vec<NewTurn> {
         let pieces = texts.into_iter().enumerate().filter(|(_, text)| !text.trim().is_empty());
         pieces
@@ -438,8 +439,8 @@ impl Decoder for Rollout {
     }
 }
 
-/// An id given by the model's server, made unique by the turn (in Codex's sense) it belongs to. Copies keep that turn's
-/// id.
+/// Makes an id given by the model's server unique, by the turn (in Codex's sense) it belongs to. Copies keep that
+/// turn's id.
 fn scoped(common: &Common, id: &str) -> String {
     match &common.run {
         Some(run) => format!("{run}/{id}"),
@@ -464,7 +465,7 @@ fn opens_like_machine(text: &str) -> bool {
     MACHINE_OPENINGS.iter().any(|opening| text.starts_with(opening))
 }
 
-/// Content as pieces; a string is one piece of text.
+/// Returns content as pieces; a string is one piece of text.
 fn contents<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Content<'a>>, String> {
     let Some(raw) = raw else { return Ok(Vec::new()) };
     match raw.get().as_bytes().first() {
@@ -496,7 +497,7 @@ fn marker(kind: &str) -> String {
     }
 }
 
-/// A call's input as text. Arguments are JSON in a string; a string that is not JSON is the input itself.
+/// Returns a call's input as text. Arguments are JSON in a string; a string that is not JSON is the input itself.
 fn input_text(raw: Option<&RawValue>) -> Result<String, String> {
     let Some(raw) = raw else { return Ok(String::new()) };
     let unreadable = |_| "a tool's input cannot be read".to_owned();
@@ -512,7 +513,7 @@ fn input_text(raw: Option<&RawValue>) -> Result<String, String> {
     Ok(text)
 }
 
-/// An output as text, and whether it reports that the tool failed.
+/// Returns an output as text, and whether it reports that the tool failed.
 fn output_text(raw: Option<&RawValue>) -> Result<(String, bool), String> {
     let Some(raw) = raw else { return Ok((String::new(), false)) };
     let what = "payload.output";
@@ -543,7 +544,7 @@ fn output_text(raw: Option<&RawValue>) -> Result<(String, bool), String> {
     }
 }
 
-/// The exit code in the header that the shell tools put before a command's output.
+/// Returns the exit code in the header that the shell tools put before a command's output.
 fn exit_code(text: &str) -> Option<i64> {
     let header = text.lines().take(6).take_while(|line| *line != "Output:");
     if !(text.starts_with("Chunk ID: ") || text.starts_with("Exit code: ") || text.starts_with("Wall time: ")) {

@@ -31,7 +31,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A draft without changes.
+    /// Makes a draft without changes.
     pub fn new(text: &str) -> Draft {
         Draft { base: text.to_owned(), pieces: vec![Piece::Kept(0..text.len())], text: text.to_owned() }
     }
@@ -56,12 +56,12 @@ impl Draft {
         Some(Draft { base, pieces, text: text.to_owned() })
     }
 
-    /// The current text.
+    /// Returns the current text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The text before the first change.
+    /// Returns the text before the first change.
     pub fn base(&self) -> &str {
         &self.base
     }
@@ -99,7 +99,7 @@ impl Draft {
         self.pieces = pieces;
     }
 
-    /// The steps that lead from the current text back to the original.
+    /// Returns the steps that lead from the current text back to the original.
     pub fn steps(&self) -> Vec<Step> {
         let (mut steps, mut at, mut base, mut put) = (Vec::new(), 0, 0, 0);
         let mut close = |put: &mut usize, at: usize, missing: &str| {

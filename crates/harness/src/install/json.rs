@@ -73,7 +73,7 @@ impl From<Malformed> for SettingsError {
 }
 
 impl Node {
-    /// The spans of an object's members or an array's children, in order.
+    /// Returns the spans of an object's members or an array's children, in order.
     fn children(&self) -> Vec<Range<usize>> {
         match &self.kind {
             Kind::Object(members) => members.iter().map(|m| m.span.clone()).collect(),
@@ -86,7 +86,7 @@ impl Node {
         self.children().is_empty()
     }
 
-    /// The member with a key, which may occur at most once.
+    /// Returns the member with a key, which may occur at most once.
     pub fn get(&self, key: &str) -> Result<Option<&Member>, SettingsError> {
         let Kind::Object(members) = &self.kind else {
             return Err(SettingsError::WrongType("an object", key.to_owned()));
@@ -98,7 +98,7 @@ impl Node {
         }
     }
 
-    /// The value without positions, for comparing.
+    /// Returns the value without positions, for comparing.
     pub fn json(&self) -> Json {
         match &self.kind {
             Kind::Object(members) => members.iter().map(|m| (m.key.clone(), m.value.json())).collect(),
@@ -111,7 +111,8 @@ impl Node {
     }
 }
 
-/// The value along a path of keys; `None` where one of them is missing. Every value on the way must be an object.
+/// Returns the value along a path of keys; `None` where one of them is missing. Every value on the way must be an
+/// object.
 pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, SettingsError> {
     let mut node = root;
     for (i, key) in path.iter().enumerate() {
@@ -132,7 +133,7 @@ pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, Setting
     Ok(Some(node))
 }
 
-/// The value along a path of keys in a file; `None` also where the file is blank.
+/// Returns the value along a path of keys in a file; `None` also where the file is blank.
 pub fn find(text: &str, path: &[&str]) -> Result<Option<Node>, SettingsError> {
     match is_blank(text) {
         true => Ok(None),
@@ -163,7 +164,7 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
     }
 }
 
-/// A parser error in words for people.
+/// Returns a parser error in words for people.
 fn wording(kind: &ParseErrorKind) -> String {
     let plain = match kind {
         ParseErrorKind::ExpectedComma => "a comma or a closing bracket was expected",

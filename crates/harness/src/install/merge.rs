@@ -49,7 +49,7 @@ pub struct Entry {
 }
 
 impl Hook {
-    /// The hook group as written in the file.
+    /// Returns the hook group as written in the file.
     fn group(&self) -> Json {
         json!({"hooks": [{"type": "command", "command": self.command, "timeout": self.timeout}]})
     }

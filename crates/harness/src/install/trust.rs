@@ -39,7 +39,7 @@ const SHORT: u64 = 3;
 /// Default waiting times of Codex in seconds: at the end of a session, and otherwise.
 const DEFAULTS: (u64, u64) = (1, 600);
 
-/// The digests of our hooks in a `hooks.json`.
+/// Returns the digests of our hooks in a `hooks.json`.
 pub fn of_hooks(hooks_json: &str, path: &str, harness: &str) -> Result<Vec<Trust>, SettingsError> {
     if json::is_blank(hooks_json) {
         return Ok(Vec::new());
@@ -169,7 +169,7 @@ pub fn take(draft: &mut Draft, known: &[Trust]) -> Result<usize, SettingsError> 
     Ok(left)
 }
 
-/// The lines of a table that contains one digest: its header, the digest, and the blank line before them.
+/// Returns the lines of a table that contains one digest: its header, the digest, and the blank line before them.
 fn block(text: &str, digest: Range<usize>, key: &str) -> Option<Range<usize>> {
     let line = text[..digest.start].rfind('\n')? + 1;
     if text[line..digest.start].trim_end().strip_suffix('=')?.trim() != "trusted_hash" {
@@ -240,7 +240,7 @@ fn snake(event: &str) -> String {
     out
 }
 
-/// A TOML string.
+/// Returns a TOML string.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -127,7 +127,7 @@ impl Harness for OpenClaw {
 /// The first bytes of a zstd-compressed file.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The session whose transcript was archived under this name when it was deleted or reset:
+/// Returns the session whose transcript was archived under this name when it was deleted or reset:
 /// `<session>.jsonl.deleted.<time>.<hash>.zst`.
 fn archived(name: &str) -> Option<&str> {
     let (session, why) = name.strip_suffix(".zst")?.split_once(".jsonl.")?;
@@ -135,7 +135,7 @@ fn archived(name: &str) -> Option<&str> {
     (known && !session.is_empty() && !session.contains('.')).then_some(session)
 }
 
-/// The name of a file's folder.
+/// Returns the name of a file's folder.
 fn folder_of(path: &Path) -> Option<&str> {
     path.parent()?.file_name()?.to_str()
 }

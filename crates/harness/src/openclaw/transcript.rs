@@ -261,7 +261,7 @@ impl Decoder for Transcript {
     }
 }
 
-/// The blocks of a message's content; a string is one block of text.
+/// Returns the blocks of a message's content; a string is one block of text.
 fn blocks(content: Option<&RawValue>) -> Vec<Block> {
     let Some(content) = content else { return Vec::new() };
     if let Ok(text) = serde_json::from_str::<Words>(content.get()) {

@@ -72,7 +72,7 @@ impl Incoming {
     }
 }
 
-/// A line without its end, counted against the limit of the head.
+/// Reads a line without its end, counted against the limit of the head.
 fn line(reader: &mut impl BufRead, left: &mut u64) -> Result<String, Refusal> {
     let mut bytes = Vec::new();
     let read = reader.take(*left).read_until(b'\n', &mut bytes).map_err(|_| Refusal::Gone)?;
@@ -155,7 +155,7 @@ impl Outgoing {
     }
 }
 
-/// One server-sent event; the protocols differ in whether it has a name.
+/// Returns one server-sent event; the protocols differ in whether it has a name.
 pub fn event(name: Option<&str>, data: &str) -> String {
     match name {
         Some(name) => format!("event: {name}\ndata: {data}\n\n"),

@@ -51,7 +51,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The value of a header, by its name in lower case.
+    /// Returns the value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
@@ -133,7 +133,7 @@ enum What {
 }
 
 impl Reply {
-    /// An answer of text.
+    /// Answers with a text.
     pub fn text(text: impl Into<String>) -> Reply {
         Reply::of(What::Text(text.into()))
     }
@@ -262,17 +262,17 @@ impl FakeModel {
         *lock(&self.shared.script) = script;
     }
 
-    /// Every request so far, oldest first.
+    /// Returns every request so far, oldest first.
     pub fn requests(&self) -> Vec<Request> {
         lock(&self.shared.requests).clone()
     }
 
-    /// The number of requests so far, for [`FakeModel::asked_since`].
+    /// Returns the number of requests so far, for [`FakeModel::asked_since`].
     pub fn mark(&self) -> usize {
         lock(&self.shared.requests).len()
     }
 
-    /// The requests to the model since a mark, oldest first.
+    /// Returns the requests to the model since a mark, oldest first.
     pub fn asked_since(&self, mark: usize) -> Vec<Asked> {
         lock(&self.shared.requests).iter().skip(mark).filter_map(|r| r.asked.clone()).collect()
     }

@@ -122,7 +122,7 @@ impl Stage {
         std::fs::read(self.home.root().join(path)).ok()
     }
 
-    /// Our own temporary files with their bytes.
+    /// Returns our own temporary files with their bytes.
     fn temporaries(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = snapshot(&self.home.root().join("workspaces"));
         found.retain(|(path, _)| path.file_name().unwrap().to_string_lossy().starts_with(".hl-"));

@@ -98,7 +98,7 @@ fn each_broken_rule_is_named() {
     }
 }
 
-/// The rules of R3.3, implemented a second time in another way.
+/// Implements the rules of R3.3 a second time, in another way.
 fn is_allowed(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_ .%é:~$\u{a0}".contains(c);
     let encoded = ["%2e", "%2f", "%5c", "%00", "%25"].iter().any(|e| text.to_ascii_lowercase().contains(e));

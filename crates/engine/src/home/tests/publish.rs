@@ -17,7 +17,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// A time long after every file of a test was saved.
+/// Returns a time long after every file of a test was saved.
 fn later() -> Millis {
     crate::clock::Clock::System.now() + 60_000
 }
@@ -40,7 +40,7 @@ fn written(result: Result<Published>) -> Stamp {
     }
 }
 
-/// A publication prepared up to its last step.
+/// Returns a publication prepared up to its last step.
 #[track_caller]
 fn ready<'a>(home: &'a Rooted, path: &'a RelPath, bytes: &'a [u8], base: Option<&[u8]>) -> Box<Ready<'a>> {
     let what = Publication { path, bytes, base: base.map(digest), own: base.map(digest) };
@@ -50,7 +50,7 @@ fn ready<'a>(home: &'a Rooted, path: &'a RelPath, bytes: &'a [u8], base: Option<
     }
 }
 
-/// The names in `workspaces/`, temporary files included.
+/// Returns the names in `workspaces/`, temporary files included.
 fn names(home: &Home) -> Vec<String> {
     let listing = std::fs::read_dir(home.root().join("workspaces")).unwrap();
     let mut names: Vec<_> = listing.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -40,7 +40,7 @@ impl LongRow {
         Ok(LongRow { file, length: bytes.len() as u64 })
     }
 
-    /// The number of canonical bytes.
+    /// Returns the number of canonical bytes.
     pub fn length(&self) -> u64 {
         self.length
     }

@@ -263,7 +263,7 @@ impl fmt::Debug for ForeignStore {
     }
 }
 
-/// The canonical bytes of a row: one line of JSON in UTF-8, without a newline.
+/// Returns the canonical bytes of a row: one line of JSON in UTF-8, without a newline.
 ///
 /// An object with `"$table"` first, then every column in declaration order. INTEGER is a number without and REAL one
 /// with a point or exponent, in a form that reads back to the same 64 bits; TEXT is a string, BLOB
@@ -359,7 +359,7 @@ fn cell_from(value: ValueRef<'_>) -> Cell {
     }
 }
 
-/// The row's primary key as text.
+/// Returns the row's primary key as text.
 fn key_of(query: &RowQuery, columns: &[(String, Cell)]) -> String {
     let part = |name: &&str| match columns.iter().find(|(n, _)| n == name) {
         Some((_, Cell::Text(text))) => text.clone(),
@@ -546,7 +546,7 @@ fn helped_by_copy(cause: &rusqlite::Error) -> bool {
     )
 }
 
-/// An error of a foreign store, worded so that it names the store and not the home.
+/// Makes an error of a foreign store, worded so that it names the store and not the home.
 fn failed(path: &Path, cause: rusqlite::Error) -> Error {
     let path = path.display();
     let message = cause.to_string();
@@ -652,7 +652,7 @@ impl Marks {
     }
 }
 
-/// The file SQLite keeps beside a database under this suffix.
+/// Returns the path of the file SQLite keeps beside a database with this suffix.
 fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(suffix);

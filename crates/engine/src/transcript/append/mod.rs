@@ -344,7 +344,7 @@ impl Appender<'_> {
         })
     }
 
-    /// Before a new generation begins, the unterminated end of the old one is stored as its last record.
+    /// Stores the unterminated end of the old generation as its last record, before a new generation begins.
     fn strand(&mut self, tx: &Write, stream_no: StreamNo) -> Result<()> {
         let (generation, position, line, pending): (i64, i64, i64, Option<Vec<u8>>) = tx
             .prepare_cached(

@@ -23,7 +23,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The newest generation of a file.
+    /// Returns the newest generation of a file.
     pub fn newest(stream: StreamRow) -> Part {
         let generation = stream.generation;
         Part::File(stream, generation)

@@ -119,7 +119,7 @@ pub fn remove_member(draft: &mut Draft, path: &[&str]) -> Result<bool, SettingsE
     Ok(true)
 }
 
-/// The syntax tree of a draft; a blank text becomes an object first.
+/// Returns the syntax tree of a draft; a blank text becomes an object first.
 fn whole(draft: &mut Draft) -> Result<Node, SettingsError> {
     if is_blank(draft.text()) {
         let end = draft.text().len();
@@ -263,7 +263,7 @@ impl Style {
     }
 }
 
-/// The members in the order people write them, the one that identifies an object first.
+/// Returns the members in the order people write them, the one that identifies an object first.
 fn in_order(map: &serde_json::Map<String, Json>) -> Vec<(&String, &Json)> {
     let mut members: Vec<(&String, &Json)> = map.iter().collect();
     let rank = |key: &str| ["enabled", "type", "command"].iter().position(|k| *k == key).unwrap_or(usize::MAX);
@@ -271,7 +271,7 @@ fn in_order(map: &serde_json::Map<String, Json>) -> Vec<(&String, &Json)> {
     members
 }
 
-/// The comments from a position up to the next other token, and the position of that token.
+/// Returns the comments from a position up to the next other token, and the position of that token.
 fn comments(text: &str, from: usize) -> (Vec<Range<usize>>, usize) {
     let mut scanner = Scanner::new(&text[from..], &ScannerOptions::default());
     let mut found = Vec::new();
