@@ -6,7 +6,7 @@
 
 use crate::clock::Millis;
 
-/// Who speaks in a turn.
+/// The speaker of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
     /// A person.
@@ -113,7 +113,7 @@ impl NewTurn {
     }
 }
 
-/// How a run ended, in the program's view.
+/// The end of a run, in the program's view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunStatus {
     Completed,

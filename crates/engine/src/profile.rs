@@ -32,7 +32,7 @@ const LONGEST_VALUE: usize = 500;
 pub struct Value {
     pub key: String,
     pub value: String,
-    /// Where the value came from: `user`, `prompt`.
+    /// Origin of the value: `user`, `prompt`.
     pub source: String,
     #[schemars(with = "String")]
     #[serde(rename = "set", serialize_with = "clock::as_rfc3339")]

@@ -34,11 +34,11 @@ pub struct Client {
 /// A folder of settings, by the conventions of the platform.
 #[derive(Clone, Copy, Debug)]
 enum Folder {
-    /// In the user's home directory.
+    /// A folder in the user's home directory.
     Home(&'static str),
-    /// In the folder of applications' settings: `~/Library/Application Support` on a Mac, otherwise `~/.config`.
+    /// A folder among applications' settings: in `~/Library/Application Support` on a Mac, otherwise in `~/.config`.
     Application(&'static str),
-    /// In `~/.config` everywhere.
+    /// A folder in `~/.config` on every system.
     Config(&'static str),
 }
 

@@ -3,7 +3,7 @@
 
 use crate::hook::Contract;
 
-/// How well a program supports one event of the contract.
+/// Degree to which a program supports one event of the contract.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fidelity {
     Full,

@@ -20,7 +20,7 @@ use json::SettingsError;
 use merge::Merge;
 use server::{JsonServer, TomlServer};
 
-/// How programs call Heirloom.
+/// The command by which programs call Heirloom.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Installed {
     /// The binary by its absolute path, and the options every call needs (`--home`, `--agent`).
@@ -99,7 +99,7 @@ pub struct Edit {
     pub folder: PathBuf,
     /// The file's path below it.
     pub path: String,
-    /// What the edit means for the user, in one line.
+    /// Meaning of the edit for the user, in one line.
     pub meaning: String,
     pub change: Change,
 }
@@ -131,7 +131,7 @@ pub struct Own {
     pub is_ours: fn(&str) -> bool,
 }
 
-/// How much of the wanted contents a file has.
+/// State of a file: which of the wanted contents it has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     Absent,

@@ -441,7 +441,7 @@ for (const name of Object.keys(hooks)) await hooks[name](undefined, undefined)
     assert_eq!(told[0].1.agent.as_deref(), Some("main"));
 }
 
-/// Whatever Heirloom does, the program goes on soon, and no process of Heirloom is left.
+/// The program goes on soon and no process of Heirloom is left, whatever Heirloom does.
 #[test]
 fn a_plugin_outlives_whatever_heirloom_does() {
     let script = r#"

@@ -518,7 +518,7 @@ fn digests_of_trust_are_the_programs() {
     assert!(trust::put(&mut Draft::new(closed), &found).is_err());
 }
 
-/// Whatever form the text of others has, Heirloom's entries are added and removed again, or the file is left alone; the
+/// Heirloom's entries are added and removed again, or the file is left alone, in any form the text of others has; the
 /// settings of others keep their values.
 #[test]
 fn trust_is_written_beside_every_form_of_others_or_not_at_all() {

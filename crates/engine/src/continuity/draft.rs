@@ -18,7 +18,7 @@ use crate::tree::journal::{Act, hex};
 use crate::tree::provenance::{Origin, Provenance};
 use crate::tree::{AssistantHome, TreeLock};
 
-/// How many folder levels below a `drafts/` folder are searched.
+/// Most folder levels below a `drafts/` folder that are searched.
 const DEEPEST: usize = 8;
 
 /// The most drafts listed; programs can leave any number of files.

@@ -30,7 +30,7 @@ impl Marks<'_> {
     }
 }
 
-/// What happens to a row that contains a mark.
+/// Treatment of a row that contains a mark.
 enum Then {
     /// The row is deleted.
     Delete,
@@ -266,7 +266,7 @@ pub(super) fn erase(tx: &Write, agent_no: AgentNo, marks: &Marks, named: bool) -
     Ok(())
 }
 
-/// Returns keys of the rows of a table that contain a mark.
+/// Returns the keys of the rows of a table that contain a mark.
 fn showing(tx: &Read, agent_no: AgentNo, table: &Table, marks: &Marks, named: bool) -> Result<Vec<Vec<Cell>>> {
     if table.by_words && !named {
         return Ok(Vec::new());

@@ -59,7 +59,7 @@ const PAUSE_MS: Millis = 10 * 60 * 1000;
 const WAITS: usize = 4;
 const WAIT: std::time::Duration = std::time::Duration::from_millis(700);
 
-/// What a person asks to forget.
+/// The thing a person asks to forget.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wish {
     /// A session, by its key or the beginning of its id.

@@ -37,7 +37,7 @@ fn unfit(dir: &Rooted) -> Result<Option<Unfit>> {
     Ok(by_magic(stat.f_type as u32).map(|(name, maybe_local)| Unfit { name: name.into(), maybe_local }))
 }
 
-/// Returns name of a network file system by its `statfs` number (`linux/magic.h` and the systems' own headers), and
+/// Returns the name of a network file system by its `statfs` number (`linux/magic.h` and the systems' own headers), and
 /// whether it may hide a local disk: FUSE also serves NTFS and virtual machines' folders, 9p serves those and WSL's
 /// drives.
 #[cfg(target_os = "linux")]

@@ -44,10 +44,10 @@ pub struct Rooted {
 /// Method by which the directories above a leaf are resolved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resolver {
-    /// By the kernel, with `openat2`.
+    /// The kernel resolves them, with `openat2`.
     #[cfg(target_os = "linux")]
     Kernel,
-    /// By us, one component at a time.
+    /// This module resolves them, one component at a time.
     Walk,
 }
 
@@ -67,11 +67,11 @@ pub enum Kind {
 /// One entry of a directory at the time it was listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Its name, which need not be UTF-8; one that is not cannot be a [`RelPath`].
+    /// Name of the entry, which need not be UTF-8; a name that is not cannot be a [`RelPath`].
     pub name: OsString,
-    /// Its type.
+    /// Type of the entry.
     pub kind: Kind,
-    /// Its size and times.
+    /// Size and times of the entry.
     pub stamp: Stamp,
 }
 

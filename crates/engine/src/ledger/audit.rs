@@ -16,9 +16,9 @@ use crate::scope::AgentNo;
 #[derive(Clone, Debug)]
 pub struct Audit {
     pub agent_no: Option<AgentNo>,
-    /// Who acted: `cli import`, `hook`, `worker`.
+    /// The actor: `cli import`, `hook`, `worker`.
     pub actor: String,
-    /// What was done, as `noun.verb`.
+    /// The action, as `noun.verb`.
     pub action: &'static str,
 }
 

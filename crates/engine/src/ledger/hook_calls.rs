@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::program::HookId;
 
-/// How long the id of a call is kept. A spool that is older comes from a machine that was off, and is stored before any
-/// id is pruned.
+/// Time in milliseconds for which the id of a call is kept. A spool that is older comes from a machine that was off,
+/// and is stored before any id is pruned.
 const KNOWN_MS: Millis = 24 * 60 * 60 * 1000;
 
 /// Whether a call with this id was stored before.

@@ -37,10 +37,10 @@ pub struct Job {
     pub attempts: i64,
 }
 
-/// How many times a job is attempted before it becomes a dead letter.
+/// Most attempts of a job before it becomes a dead letter.
 const MAX_ATTEMPTS: i64 = 5;
 
-/// How long a worker may hold a job before another may take it over. Every kind takes well under a second per step.
+/// Time in milliseconds after which another worker may take over a job. Every kind takes well under a second per step.
 const LEASE_MS: i64 = 60_000;
 
 /// Queues a job unless an equal one is already waiting. Returns whether it was queued.

@@ -44,7 +44,7 @@ pub use migrate::SCHEMA_VERSION;
 /// 3.51.3.
 const OLDEST_SAFE_SQLITE: i32 = 3_051_003;
 
-/// How long a command waits for another writer: a hundred times longer than any write transaction of ours.
+/// Longest time a command waits for another writer: a hundred times longer than any write transaction of ours.
 const FULL_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A full open checkpoints once the WAL has passed this size (R4.1).
@@ -56,7 +56,7 @@ const CHECKPOINT_AFTER_BYTES: u64 = 1 << 20;
 const READING: &str = "PRAGMA cache_size = -256";
 const WRITING: &str = "PRAGMA cache_size = -2000";
 
-/// How to open a ledger.
+/// Ways to open a ledger.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Open {
     /// For commands: creates, migrates after a backup, checkpoints when the WAL is large.

@@ -19,7 +19,7 @@ pub enum Class {
     Reference,
 }
 
-/// What a reader should do before using a memory.
+/// Check that a reader should make before using a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verification {
     None,

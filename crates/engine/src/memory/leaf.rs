@@ -25,7 +25,7 @@ pub struct NewLeaf {
     pub class: Class,
     pub scope: Scope,
     pub tags: Vec<String>,
-    /// What the memory is about: another text with the same subject supersedes this one. A given title is a subject as
+    /// Subject of the memory: another text with the same subject supersedes this one. A given title is a subject as
     /// well.
     pub subject: Option<String>,
     pub confidence: Option<f64>,

@@ -38,7 +38,7 @@ pub const LARGEST_TEXT: usize = 64 << 10;
 /// Format version of memory files, written to their front matter.
 pub const FORMAT: i64 = 1;
 
-/// Where a memory applies.
+/// The area in which a memory applies.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum Scope {
     /// Everywhere this agent works.

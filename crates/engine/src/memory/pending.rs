@@ -16,7 +16,7 @@ use crate::redact::redact;
 use crate::scope::{AgentNo, PendingNo, SessionNo, TurnId};
 use crate::tree::{AssistantHome, file_table};
 
-/// What accepting a notice would store.
+/// The kind of thing that accepting a notice would store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoticeKind {
     Preference,

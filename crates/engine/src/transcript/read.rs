@@ -107,7 +107,7 @@ pub struct SessionFilter {
 /// Time that sorts before any other, for sessions without a time.
 const NEVER: Millis = Millis::MIN;
 
-/// Returns sessions of an agent, newest first.
+/// Returns the sessions of an agent, newest first.
 pub fn sessions(tx: &Read, agent_no: AgentNo, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {SESSION_COLUMNS}, s.workspace_no FROM sessions s LEFT JOIN workspaces w USING (workspace_no)

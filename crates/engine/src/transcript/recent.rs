@@ -21,7 +21,7 @@ pub struct RecentSession {
     pub last_at: Option<Millis>,
 }
 
-/// Returns sessions of an agent in a project, last active first. `workspaces`: all numbers of the project; empty for
+/// Returns the sessions of an agent in a project, last active first. `workspaces`: all numbers of the project; empty for
 /// sessions without a project.
 pub fn sessions(tx: &Read, agent_no: AgentNo, workspaces: &[WorkspaceNo], most: usize) -> Result<Vec<RecentSession>> {
     let mut statement = tx.prepare_cached(

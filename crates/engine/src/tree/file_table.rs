@@ -329,7 +329,7 @@ fn thread_files(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Vec<String>> 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Returns ids of the workspaces that have memory files.
+/// Returns the ids of the workspaces that have memory files.
 pub(crate) fn workspaces_of_memory(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT scope FROM catalogue WHERE agent_no = ?1 AND kind = 'memory' AND state != 'gone'",
@@ -580,7 +580,7 @@ pub fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Returns ids of the workspaces that files belong to or name.
+/// Returns the ids of the workspaces that files belong to or name.
 pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT substr(scope, 11) FROM catalogue
@@ -633,7 +633,7 @@ pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<Vec<(Kind, u64)>> {
     Ok(found.into_iter().filter_map(|(kind, n)| Some((Kind::named(&kind)?, n))).collect())
 }
 
-/// Returns open loops due on or before a day, the longest overdue first, and their total number.
+/// Returns the open loops due on or before a day, the longest overdue first, and their total number.
 pub fn due(tx: &Read, agent_no: AgentNo, by: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue
@@ -652,7 +652,7 @@ pub fn last_change(tx: &Read, agent_no: AgentNo) -> Result<ChangeNo> {
         .query_row([agent_no], |r| r.get(0))?)
 }
 
-/// Returns existing files that have a problem.
+/// Returns the existing files that have a problem.
 pub fn troubled(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND problem IS NOT NULL ORDER BY path"
@@ -690,7 +690,7 @@ pub fn numbered(tx: &Read, agent_no: AgentNo, file_no: FileNo) -> Result<Option<
         .optional()?)
 }
 
-/// Returns files that carry the id of an act.
+/// Returns the files that have the id of an act.
 pub(super) fn bearing(tx: &Read, agent_no: AgentNo, flush_id: &str) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND fields ->> 'flush' = ?2"

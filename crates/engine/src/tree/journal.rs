@@ -125,7 +125,7 @@ pub struct Unfinished {
     pub created_at: i64,
 }
 
-/// How an edit changes the text after the front matter.
+/// The change an edit makes to the text after the front matter.
 #[derive(Clone, Copy)]
 enum Body<'a> {
     Keep,
@@ -526,7 +526,7 @@ pub fn unfinished(tx: &Read, agent_no: AgentNo) -> Result<Vec<Unfinished>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Returns a digest in the form plans store it: hexadecimal.
+/// Writes a digest in the form in which plans store it: hexadecimal.
 pub fn hex(digest: &[u8]) -> String {
     digest.iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::scope::{TurnId, named};
 
 named! {
-    /// Where the content of an item came from.
+    /// Origin of an item's content.
     #[derive(Default)]
     pub enum Origin {
         /// A person told Heirloom directly.

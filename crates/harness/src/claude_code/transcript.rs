@@ -571,7 +571,7 @@ fn message<'a>(record: &Record<'a>) -> Result<Message<'a>, String> {
     parse_object(record.message.ok_or("message is missing")?, "message")
 }
 
-/// Returns content as blocks; a string is one block of text.
+/// Reads content as blocks; a string is one block of text.
 fn content<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Block<'a>>, String> {
     let Some(raw) = raw else { return Err(format!("{what} is missing")) };
     match raw.get().as_bytes().first() {

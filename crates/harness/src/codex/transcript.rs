@@ -227,7 +227,7 @@ impl Rollout {
         turns
     }
 
-    /// Returns turns of the model's messages or reasoning, one per piece.
+    /// Returns the turns of the model's messages or reasoning, one per piece.
     fn turns_of_kind(&self, common: &Common, kind: TurnKind, texts: Vec<String>) -> Vec<NewTurn> {
         let pieces = texts.into_iter().enumerate().filter(|(_, text)| !text.trim().is_empty());
         pieces
@@ -465,7 +465,7 @@ fn opens_like_machine(text: &str) -> bool {
     MACHINE_OPENINGS.iter().any(|opening| text.starts_with(opening))
 }
 
-/// Returns content as pieces; a string is one piece of text.
+/// Reads content as pieces; a string is one piece of text.
 fn contents<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Content<'a>>, String> {
     let Some(raw) = raw else { return Ok(Vec::new()) };
     match raw.get().as_bytes().first() {

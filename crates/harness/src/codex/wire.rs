@@ -53,7 +53,7 @@ pub(super) struct Source<'a> {
     pub subagent: Option<Loose<SubAgent<'a>>>,
 }
 
-/// How a sub-agent was started.
+/// Start of a sub-agent.
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct SubAgent<'a> {
@@ -116,7 +116,7 @@ pub(super) struct ContentMetadata<'a> {
     pub provenance: Loose<Provenance<'a>>,
 }
 
-/// Who wrote a piece of content.
+/// Author of a piece of content.
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Provenance<'a> {

@@ -23,7 +23,7 @@ pub struct Trust {
     pub digest: String,
 }
 
-/// How Codex treats a hook.
+/// State of a hook in Codex's settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trusted {
     Yes,
@@ -240,7 +240,7 @@ fn snake(event: &str) -> String {
     out
 }
 
-/// Returns a TOML string.
+/// Quotes a text as a TOML string.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -48,7 +48,7 @@ pub struct Folders {
     pub scratch: PathBuf,
 }
 
-/// How a kind of program is called, and how its output is read.
+/// A kind of program: how it is called, and how its output is read.
 pub(crate) trait Preset: Send + Sync {
     /// Returns the program's name in the list of known versions; `None`: any version is accepted.
     fn known_as(&self) -> Option<&'static str>;

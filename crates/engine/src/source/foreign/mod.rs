@@ -39,8 +39,8 @@ use crate::sqlite::uri;
 use self::bounds::Watch;
 pub use self::long_row::LongRow;
 
-/// How long SQLite waits for a lock. A program's own write transactions last milliseconds; a lock held longer than this
-/// is on the whole file (`locking_mode=EXCLUSIVE`), and waiting would not help.
+/// Longest time SQLite waits for a lock. A program's own write transactions last milliseconds; a lock held longer than
+/// this is on the whole file (`locking_mode=EXCLUSIVE`), and waiting would not help.
 const BUSY: Duration = Duration::from_secs(2);
 
 /// Number of items read in one transaction: large enough that statements are rarely prepared, small enough that the
