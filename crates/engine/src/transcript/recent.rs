@@ -21,8 +21,8 @@ pub struct RecentSession {
     pub last_at: Option<Millis>,
 }
 
-/// Returns the sessions of an agent in a project, last active first. `workspaces`: all numbers of the project; empty for
-/// sessions without a project.
+/// Returns the sessions of an agent in a project, last active first. `workspaces`: all numbers of the project; empty
+/// for sessions without a project.
 pub fn sessions(tx: &Read, agent_no: AgentNo, workspaces: &[WorkspaceNo], most: usize) -> Result<Vec<RecentSession>> {
     let mut statement = tx.prepare_cached(
         "SELECT session_no, session_key, last_at FROM sessions INDEXED BY sessions_workspace
