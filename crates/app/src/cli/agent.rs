@@ -29,7 +29,7 @@ enum Command {
     },
     /// Use another program's workspace, with its SOUL.md, MEMORY.md and so on, as the agent's own pages, where it is
     Adopt {
-        /// The folder; nothing in it is changed by this
+        /// The workspace folder; adopting changes nothing in it
         #[arg(value_name = "DIR", required_unless_present = "undo")]
         folder: Option<PathBuf>,
         /// Go back to the folder in the home

@@ -18,7 +18,7 @@ pub struct Args {
 enum Command {
     /// The newest entries
     List {
-        /// How many
+        /// Maximum number of entries
         #[arg(long, short = 'n', value_name = "N", default_value_t = 30)]
         limit: usize,
     },

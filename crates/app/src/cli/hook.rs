@@ -7,10 +7,10 @@ use heirloom_engine::error::Result;
 use crate::context::Global;
 use crate::error::Exit;
 
-/// What a program's hook runs: the payload comes on standard input, what is printed is the program's to read
+/// Handle a program's hook: reads the payload from standard input and prints the answer for the program
 ///
-/// Written into the programs' settings by heirloom connect. It always succeeds, within a fraction of a second, and prints
-/// what the program accepts or nothing; what it had to skip stands in logs/hooks.log.
+/// heirloom connect writes this command into the programs' settings. It always succeeds, within a fraction of a second,
+/// and prints what the program accepts or nothing; work it had to skip is noted in logs/hooks.log.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The program: claude-code, codex, opencode, openclaw
@@ -43,7 +43,7 @@ pub fn plainly(arguments: &[OsString]) -> Option<(Global, String, String)> {
     (command == "hook").then_some((global, program, event))
 }
 
-/// Whether the arguments are those of a hook, even of an invalid call.
+/// Returns whether the arguments are those of a hook, even of an invalid call.
 pub fn is_meant(arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().skip(1);
     while let Some(word) = words.next() {

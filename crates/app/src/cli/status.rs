@@ -9,7 +9,7 @@ use crate::print::{self, Paint};
 use crate::service::look;
 use heirloom_service::Running;
 
-/// What is stored, how big, what is pending, what is wrong
+/// Show what is stored, its size, pending work, and problems
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 
@@ -84,7 +84,7 @@ fn people(report: &StatusReport, home_from: &str, agent_from: &str, service: Opt
     }
 }
 
-/// When the last backup was made.
+/// Returns the time and place of the last backup.
 fn backup(report: &StatusReport) -> String {
     let seen = &report.backup;
     match (seen.at, &seen.to) {

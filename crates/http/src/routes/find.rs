@@ -77,7 +77,7 @@ pub fn routes() -> Vec<Route> {
 struct SearchQuery {
     /// Words, "phrases", begin*, times in words.
     q: String,
-    /// Maximum number of hits of each kind (files, turns): 1 to 500, default 50.
+    /// Maximum number of hits, counted for files and turns separately: 1 to 500, default 8.
     limit: Option<u16>,
     /// Only in this project: its id, label or whole path.
     workspace: Option<String>,
