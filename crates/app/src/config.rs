@@ -210,7 +210,7 @@ pub struct Judge {
     pub philosophy: Option<u8>,
     pub sentiment: Option<u8>,
     pub acknowledgment: Option<u8>,
-    /// From this importance on something is kept in front; of single categories in `keep_from`.
+    /// Importance from which a message is kept in front; `keep_from` sets it for single categories.
     pub keep: Option<u8>,
     pub keep_from: BTreeMap<String, u8>,
 }
@@ -459,7 +459,7 @@ pub fn file(home: &heirloom_engine::home::Home) -> Result<File> {
     })
 }
 
-/// The agent: `--agent`, `HEIRLOOM_AGENT`, `daemon.workspace` in the settings, `main`.
+/// Returns the agent: from `--agent`, `HEIRLOOM_AGENT`, `daemon.workspace` in the settings, or `main`.
 pub fn agent(option: Option<&str>, file: &File) -> Result<Set<AgentId>> {
     if let Some(name) = option {
         return Ok(Set { value: AgentId::parse(name)?, from: From::Option });
