@@ -90,7 +90,7 @@ struct Replay {
 
 #[derive(clap::Args, Debug)]
 struct List {
-    /// Only contexts given to this session
+    /// Only contexts given to that session
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
 

@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=200))]
     limit: u16,
 
-    /// Answer with what may be told in this session
+    /// Answer with what may be told in that session
     #[arg(long, value_name = "KEY", conflicts_with_all = ["workspace", "thread"])]
     session: Option<String>,
 

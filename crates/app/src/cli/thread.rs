@@ -28,7 +28,7 @@ enum Command {
         /// Include closed and merged threads
         #[arg(long)]
         all: bool,
-        /// Only threads this session has turns in
+        /// Only threads that session has turns in
         #[arg(long, value_name = "KEY")]
         session: Option<String>,
         /// Maximum number of threads
