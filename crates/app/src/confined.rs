@@ -1,6 +1,6 @@
 //! Arguments for running a program inside bubblewrap (R12.6): what it may see and change. Reads nothing but links.
 //!
-//! | what | there |
+//! | what | access inside |
 //! |---|---|
 //! | the system | readable |
 //! | the user's home, `/tmp` | empty; nothing in them is kept |

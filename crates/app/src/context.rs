@@ -20,11 +20,11 @@ pub use heirloom_engine::instance::label_of;
 /// Options every command has.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Global {
-    /// Where the memory lives [default: $HEIRLOOM_HOME, else $LIONCLAW_HOME, else ~/.heirloom]
+    /// Folder of the memory, its home [default: $HEIRLOOM_HOME, else $LIONCLAW_HOME, else ~/.heirloom]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
     pub home: Option<PathBuf>,
 
-    /// Whose memory [default: $HEIRLOOM_AGENT, else daemon.workspace in config.toml, else main]
+    /// Agent whose memory is used [default: $HEIRLOOM_AGENT, else daemon.workspace in config.toml, else main]
     #[arg(long, global = true, value_name = "ID", help_heading = "Everywhere")]
     pub agent: Option<String>,
 

@@ -52,7 +52,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The name of a kind in `--json` errors.
+/// Returns the name of a kind in `--json` errors.
 pub fn kind_name(kind: ErrorKind) -> &'static str {
     kind.told().name
 }

@@ -170,7 +170,7 @@ const DAMAGES: &[(&str, Where, &str)] = &[
         ),
         "boundaries",
     ),
-    // What a person said and decided.
+    // The profile, notices and decisions of a person.
     ("the profile", Ledger("UPDATE profile SET value = 'Eve' WHERE key = 'name'"), "profile name"),
     ("the profile emptied", Ledger("DELETE FROM profile"), "profile: a row is gone"),
     (
@@ -192,7 +192,7 @@ const DAMAGES: &[(&str, Where, &str)] = &[
     ("what is not to come back", Ledger("DELETE FROM tombstones"), "tombstones 1: the row is gone"),
     ("a run of a job", Ledger("UPDATE scheduled_runs SET exit_code = 1"), "scheduled_runs 1"),
     ("who may write", Ledger("UPDATE channel_events SET state = 'approved'"), "channel_events 1"),
-    // What programs were given.
+    // Contexts given to programs.
     (
         "a context",
         Ledger(

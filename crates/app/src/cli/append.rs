@@ -26,7 +26,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     Ok(exit(&take_lines(&context, "cli append", true)?))
 }
 
-/// `heirloom import --format turns -`
+/// Imports plain turns from standard input: `heirloom import --format turns -`.
 pub fn import_stdin(global: &Global, context: &Context) -> Result<Exit> {
     let taken = take_lines(context, "cli import", false)?;
     if global.json {

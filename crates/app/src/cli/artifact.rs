@@ -17,7 +17,7 @@ use crate::print;
 
 /// Artifacts: texts that were made and are worth keeping
 ///
-/// Each is a dated file in continuity/artifacts/. Jobs put their output there, and promoted drafts go there.
+/// Each artifact is a dated file in continuity/artifacts/. Output of jobs and promoted drafts become artifacts.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -43,7 +43,7 @@ enum Command {
     },
     /// Print an artifact's file
     Show {
-        /// Its id (a:…), title or file
+        /// Id (a:…), title or file
         #[arg(value_name = "ARTIFACT")]
         name: String,
     },

@@ -107,7 +107,7 @@ fn list(global: &Global, all: bool, limit: usize) -> Result<Exit> {
     }))
 }
 
-/// `Ada (4711) on telegram`.
+/// Describes who asks: `Ada (4711) on telegram`.
 fn who(request: &RequestReport) -> String {
     let (peer, channel) = (print::safe_line(&request.event.peer), print::safe_line(&request.event.channel));
     match &request.event.name {

@@ -102,7 +102,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The programs named by the caller, or all that are installed on this machine.
+/// Returns the programs named by the caller, or all that are installed on this machine.
 fn chosen(args: &Args, host: &HostPaths) -> Result<Vec<Program>> {
     let has_something = |program: &Program| matches!(program, Program::Hooked(_)) || !args.no_mcp;
     if !args.program.is_empty() {
@@ -283,13 +283,13 @@ pub fn show(changes: &[FileChange], diff: bool) {
     }
 }
 
-/// The changes as JSON.
+/// Returns the changes as JSON.
 pub fn files_json(changes: &[FileChange]) -> Vec<Value> {
     let one = |c: &FileChange| json!({"path": c.path.display().to_string(), "change": c.kind(), "meaning": c.meaning, "diff": c.diff()});
     changes.iter().map(one).collect()
 }
 
-/// The result for a program whose files were not changed, with the reason.
+/// Returns the result for a program whose files were not changed, with the reason.
 pub fn refused(program: Program, target: Option<&Target>, e: &Error, global: &Global) -> Outcome {
     let by_hand = target.map(Target::by_hand).unwrap_or_default();
     // A file with a syntax error, a concurrent save or a full disk: the user has to act first.

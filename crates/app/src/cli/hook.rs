@@ -16,7 +16,7 @@ pub struct Args {
     /// The program: claude-code, codex, opencode, openclaw
     program: String,
 
-    /// The program's own name of what happened, such as UserPromptSubmit
+    /// The program's own name of the event, such as UserPromptSubmit
     event: String,
 }
 
@@ -25,8 +25,8 @@ pub fn run(global: &Global, args: &Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Parses the arguments of a hook as programs pass them, without the argument parser, which takes longer than everything
-/// else a hook does. `None`: the arguments have another form, or ask for help.
+/// Parses the arguments of a hook as programs pass them, without the argument parser, which takes longer than
+/// everything else a hook does. `None` if the arguments have another form, or ask for help.
 pub fn plainly(arguments: &[OsString]) -> Option<(Global, String, String)> {
     let mut rest = arguments.get(1..)?.iter();
     let mut global = Global::default();

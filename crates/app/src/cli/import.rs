@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_parser = ["claude-code", "codex", "opencode", "openclaw"])]
     harness: Option<String>,
 
-    /// The files named hold plain turns: one JSON object per line with `session` and `text`
+    /// Read the named files as plain turns: one JSON object per line with `session` and `text`
     #[arg(long, value_name = "FORMAT", value_parser = ["turns"], conflicts_with = "harness")]
     format: Option<String>,
 }
@@ -87,7 +87,7 @@ fn whole(global: &Global, folder: &Path) -> Result<Exit> {
     restore::said(global, "cli import", "A memory of the export in", &report)
 }
 
-/// The exit code of a command that imports.
+/// Returns the exit code of a command that imports.
 pub fn exit(done: &Imported) -> Exit {
     if done.problems.is_empty() { Exit::Ok } else { Exit::Problems }
 }

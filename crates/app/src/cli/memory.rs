@@ -24,13 +24,13 @@ pub struct Args {
 
 #[derive(clap::Args, Debug)]
 struct Filter {
-    /// Only of this class: preference, identity, fact, procedure, blocker or reference
+    /// Only memories of this class: preference, identity, fact, procedure, blocker or reference
     #[arg(long, value_name = "C")]
     class: Option<String>,
-    /// Only of this project: its id, label or path (. is the current one)
+    /// Only memories of this project: its id, label or path (. is the current one)
     #[arg(long, value_name = "W")]
     workspace: Option<String>,
-    /// Only with this tag
+    /// Only memories with this tag
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
 }
@@ -56,7 +56,7 @@ enum Command {
     },
     /// Print a memory's file, and whether it is still fresh
     Show {
-        /// Its id (m:…), title, or path below memory/
+        /// Id (m:…), title, or path below memory/
         #[arg(value_name = "MEMORY")]
         name: String,
         /// Refuse a memory of another project than this one
@@ -90,7 +90,7 @@ enum Command {
     },
     /// Change a memory; without options its file is opened in your editor
     Edit {
-        /// Its id (m:…), title, or path below memory/
+        /// Id (m:…), title, or path below memory/
         #[arg(value_name = "MEMORY")]
         name: String,
         /// The new text; - reads it from standard input

@@ -30,7 +30,7 @@ enum Command {
         /// List resolved loops instead of open ones
         #[arg(long)]
         resolved: bool,
-        /// Only of this project: its id, label or path (. is the current one)
+        /// Only loops of this project: its id, label or path (. is the current one)
         #[arg(long, value_name = "W")]
         workspace: Option<String>,
         /// Maximum number of loops
@@ -54,7 +54,7 @@ enum Command {
     },
     /// Print a loop's file
     Show {
-        /// Its id (l:…), title or file
+        /// Id (l:…), title or file
         #[arg(value_name = "LOOP")]
         name: String,
     },

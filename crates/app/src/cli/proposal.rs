@@ -53,7 +53,7 @@ enum Command {
         /// Class of the memory: preference, identity, fact, procedure, blocker or reference [default: fact]
         #[arg(long, value_name = "C")]
         class: Option<String>,
-        /// Where it holds: workspace or agent [default: depends on the class]
+        /// Scope: workspace or agent [default: depends on the class]
         #[arg(long, value_name = "S")]
         scope: Option<String>,
         /// Project it belongs to: its id, label or path [default: the current one]
@@ -62,13 +62,13 @@ enum Command {
     },
     /// Print a proposal's file
     Show {
-        /// Its id (p:…), title or file
+        /// Id (p:…), title or file
         #[arg(value_name = "PROPOSAL")]
         name: String,
     },
     /// Change a proposal before the decision; without options its file is opened in your editor
     Edit {
-        /// Its id (p:…), title or file
+        /// Id (p:…), title or file
         #[arg(value_name = "PROPOSAL")]
         name: String,
         /// New entries, which replace the present ones; can be given more than once
@@ -77,7 +77,7 @@ enum Command {
         /// New class: preference, identity, fact, procedure, blocker or reference
         #[arg(long, value_name = "C")]
         class: Option<String>,
-        /// Where it holds: workspace or agent
+        /// Scope: workspace or agent
         #[arg(long, value_name = "S")]
         scope: Option<String>,
         /// Project it belongs to: its id, label or path (. is the current one)
@@ -101,7 +101,7 @@ enum Command {
     },
     /// Undo a yes or a no; refused if memories made from it were changed since
     Undo {
-        /// Its id (p:…), title or file
+        /// Id (p:…), title or file
         #[arg(value_name = "PROPOSAL")]
         name: String,
     },

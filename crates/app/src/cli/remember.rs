@@ -19,8 +19,8 @@ use crate::print::{self, Paint};
 
 /// Remember something for good
 ///
-/// In a project it becomes a fact of that project, elsewhere a preference of yours; --class says otherwise. The same
-/// words are remembered once. Programs use --propose: it waits for your yes (heirloom proposal list).
+/// In a project the text becomes a fact of that project, elsewhere a preference of yours; --class overrides this. The
+/// same words are remembered once. Programs use --propose: the text then waits for your yes (heirloom proposal list).
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Text to remember; - reads it from standard input

@@ -19,9 +19,9 @@ use crate::print::{self, Paint};
 /// Everything that waits for your yes, in one place
 ///
 /// The entries are sentences you asked to remember, preferences and facts found in your prompts, memory that programs
-/// propose, memories that contradict each other, procedures that could become skills, what a language model says of open
-/// loops, and edits of pages that were kept aside. On a terminal each is shown as a card and answered with one key;
-/// anywhere else they are listed.
+/// propose, memories that contradict each other, procedures that could become skills, a language model's findings about
+/// open loops, and edits of pages that were kept aside. On a terminal each is shown as a card and answered with one
+/// key; anywhere else they are listed.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -38,7 +38,7 @@ enum Command {
     },
     /// Show one entry: its text, where it was said, and what it would supersede
     Show {
-        /// Its id (p:…, u:…, s:…, k:…, o:…, r:…)
+        /// Id (p:…, u:…, s:…, k:…, o:…, r:…)
         #[arg(value_name = "ID")]
         id: String,
     },
@@ -60,7 +60,7 @@ enum Command {
     },
     /// Change what an entry would remember, before you say yes
     Edit {
-        /// Its id (p:… or u:…)
+        /// Id (p:… or u:…)
         #[arg(value_name = "ID")]
         id: String,
         /// New text; a proposal with several memories takes it once for each
@@ -69,7 +69,7 @@ enum Command {
         /// New class: preference, identity, fact, procedure, blocker or reference
         #[arg(long, value_name = "C")]
         class: Option<String>,
-        /// Where it holds: workspace or agent
+        /// Scope: workspace or agent
         #[arg(long, value_name = "S")]
         scope: Option<String>,
         /// Project it belongs to: its id, label or path (. is the current one)

@@ -31,8 +31,8 @@ use crate::{config, print, programs};
 /// signal n ended it. With --json a record of the run is the last line of standard error.
 ///
 /// With --confine the program runs inside bubblewrap (Linux): it can change this project (also at /workspace), its own
-/// state in the memory's runtime/ folder (also at /runtime; it is the program's home, so sign in there once) and the memory;
-/// the rest of your home is empty to it, the system is readable, the network is open.
+/// state in the memory's runtime/ folder (also at /runtime; it is the program's home, so sign in there once) and the
+/// memory. It sees the rest of your home as empty; it can read the system and use the network.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The program: claude-code, codex, opencode, openclaw

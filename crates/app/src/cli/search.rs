@@ -29,7 +29,7 @@ use crate::programs;
 /// ("in bluebird") ranks what was said there higher. No query is a syntax error.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// What to look for
+    /// Words to look for
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
 
@@ -41,8 +41,8 @@ pub struct Args {
     #[arg(long, value_name = "W")]
     workspace: Option<String>,
 
-    /// Only in this thread: its key, a name, or what was merged into it (heirloom thread list). Of turns, those said in it;
-    /// of files, its page and what is owed in it
+    /// Only in this thread: its key, a name, or a name of a thread merged into it (heirloom thread list). It finds the
+    /// turns of the thread, its page and its open loops
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
 

@@ -56,7 +56,7 @@ struct Install {
     #[arg(long, short)]
     yes: bool,
 
-    /// The port on 127.0.0.1; 0 is any that is free
+    /// The port on 127.0.0.1; 0 is any free port
     #[arg(long, value_name = "PORT", conflicts_with = "no_tcp")]
     port: Option<u16>,
 
@@ -354,7 +354,7 @@ fn people(seen: Option<&Seen>, installed: bool) {
     print::out(&print::table(&rows));
 }
 
-/// The addresses the running service listens on, as one line for people.
+/// Returns the addresses the running service listens on, as one line for people.
 pub fn listens(running: &heirloom_service::Running) -> String {
     let port = running.port.map_or(String::new(), |port| format!(" and http://127.0.0.1:{port}"));
     format!("{}{port}", running.socket.display())

@@ -30,13 +30,13 @@ enum Command {
     },
     /// Show one draft as the file it would become, and the sessions its steps come from
     Show {
-        /// Its id (k:…) or name
+        /// Id (k:…) or name
         #[arg(value_name = "SKILL")]
         name: String,
     },
     /// Accept: write the draft as a SKILL.md
     Accept {
-        /// Its id (k:…) or name
+        /// Id (k:…) or name
         #[arg(value_name = "SKILL")]
         name: String,
         /// Folder to write to: claude (.claude/skills of the project), agents (.agents/skills), workspace (the
@@ -46,7 +46,7 @@ enum Command {
     },
     /// Reject: the procedure is not drafted again. A file that was already written stays
     Reject {
-        /// Its id (k:…) or name
+        /// Id (k:…) or name
         #[arg(value_name = "SKILL")]
         name: String,
     },

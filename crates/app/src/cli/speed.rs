@@ -287,8 +287,8 @@ fn clear(scratch: &Path) {
     }
 }
 
-/// The files of a home that a copy needs, relative to its root. The working folders of `state` and links are left
-/// out.
+/// Returns the files of a home that a copy needs, relative to its root. The working folders of `state` and links are
+/// left out.
 fn files(root: &Path) -> Result<Vec<PathBuf>> {
     let skipped = [layout::SCRATCH, layout::BACKUPS, layout::SPOOL, layout::RUN, layout::LOGS];
     let (mut found, mut folders) = (Vec::new(), vec![PathBuf::new()]);

@@ -25,7 +25,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     Ok(if report.wrong.is_empty() { Exit::Ok } else { Exit::Problems })
 }
 
-/// `home_from`, `agent_from`: the setting that chose the home and the agent.
+/// Prints the report for people. `home_from` and `agent_from` name the settings that chose the home and the agent.
 fn people(report: &StatusReport, home_from: &str, agent_from: &str, service: Option<&Running>) {
     let paint = Paint::stdout();
     let stored = &report.stored;

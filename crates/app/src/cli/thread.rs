@@ -67,7 +67,7 @@ enum Command {
         #[arg(value_name = "T", help = HELP_T)]
         thread: String,
     },
-    /// Put a closed thread back on the list
+    /// Reopen a closed thread, so that it is listed again
     Reopen {
         #[arg(value_name = "T", help = HELP_T)]
         thread: String,

@@ -1,6 +1,5 @@
 //! Connects the programs on this machine: computes what a plan would change in their files, makes the change as a whole
-//! or not at all, and reports the state of a connection. What belongs in the files is defined by each program's
-//! adapter.
+//! or not at all, and reports the state of a connection. Each program's adapter defines what belongs in the files.
 
 mod binary;
 mod program;
@@ -389,7 +388,7 @@ fn reworded_for_disconnect(error: &Error) -> Error {
     }
 }
 
-/// A copy of an error.
+/// Returns a copy of an error.
 fn copy_of(error: &Error) -> Error {
     let copy = Error::new(error.kind(), error.to_string());
     match error.next_step() {

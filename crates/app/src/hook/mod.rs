@@ -1,9 +1,9 @@
 //! `heirloom hook PROGRAM EVENT`: the command that a program's hook runs (R12.5).
 //!
-//! It never harms the program. A timer started before the first byte is read ends the process with status 0; the output
-//! is a single write at the very end, valid or nothing; a payload that cannot be stored goes to the spool; skipped work
-//! is one line in `logs/hooks.log`. Nothing started here can start a hook again. The service of the home is asked first
-//! ([`asking`]) and never needed.
+//! The command never harms the program. A timer started before the first byte is read ends the process with status 0;
+//! the output is a single write at the very end, valid or nothing; a payload that cannot be stored goes to the spool;
+//! skipped work is noted as one line in `logs/hooks.log`. No process started here can start a hook again. The home's
+//! service is asked first ([`asking`]), but never needed.
 
 pub mod answering;
 mod asking;

@@ -29,9 +29,9 @@ struct RequestsQuery {
     /// Include answered requests.
     #[serde(default)]
     all: bool,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 

@@ -262,9 +262,9 @@ fn context(asked: &Asked, body: ContextBody) -> Answer<ContextReport> {
 struct InjectionsQuery {
     /// Only contexts given to this session.
     session: Option<String>,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -306,7 +306,7 @@ struct ExpandQuery {
     transcript: bool,
     /// Turns in a page of words: 1 to 1000, default 20.
     limit: Option<u16>,
-    /// The `next` of the page of words before.
+    /// Cursor: the `next` of the previous page of words.
     cursor: Option<String>,
 }
 
@@ -321,7 +321,7 @@ struct ReachQuery {
     transcript: bool,
     /// Turns in a page of words: 1 to 1000, default 20.
     limit: Option<u16>,
-    /// The `next` of the page of words before.
+    /// Cursor: the `next` of the previous page of words.
     cursor: Option<String>,
 }
 

@@ -39,9 +39,9 @@ pub fn routes() -> Vec<Route> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct HeadsQuery {
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 

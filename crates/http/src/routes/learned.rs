@@ -33,9 +33,9 @@ struct ListQuery {
     /// Include candidates and drafts that were already decided.
     #[serde(default)]
     all: bool,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 

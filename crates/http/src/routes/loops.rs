@@ -38,9 +38,9 @@ struct LoopsQuery {
     resolved: bool,
     /// Only loops of this project: its id, label or whole path.
     workspace: Option<String>,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 

@@ -59,9 +59,9 @@ struct ListQuery {
     /// Only leaves that are pinned.
     #[serde(default)]
     pinned: bool,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -96,7 +96,7 @@ struct SearchQuery {
     workspace: Option<String>,
     /// Only leaves with this tag.
     tag: Option<String>,
-    /// 1 to 500, else 50.
+    /// Maximum number of hits: 1 to 500, default 50.
     limit: Option<u16>,
 }
 

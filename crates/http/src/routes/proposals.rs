@@ -56,9 +56,9 @@ pub fn routes() -> Vec<Route> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WaitingQuery {
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -91,9 +91,9 @@ struct DecidedQuery {
     status: Option<String>,
     /// Only proposals for this project: its id, label or whole path.
     workspace: Option<String>,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -252,7 +252,7 @@ fn single(asked: &Asked, decision: &Decision) -> Answer<DecidedReport> {
 struct EditBody {
     /// New texts; a proposal with several leaves needs one for each.
     entries: Option<Vec<String>>,
-    /// preference, identity, fact, procedure, blocker or reference.
+    /// New class: preference, identity, fact, procedure, blocker or reference.
     class: Option<String>,
     /// `agent` if the leaf holds everywhere; otherwise `workspace` names the project.
     scope: Option<String>,

@@ -65,9 +65,9 @@ struct SessionsQuery {
     since: Option<String>,
     /// Not after this time.
     until: Option<String>,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -80,7 +80,7 @@ struct ListedSession {
     name: String,
 }
 
-/// What is stored of one session.
+/// Stored data of one session.
 #[derive(Serialize, JsonSchema)]
 struct StoredSession {
     #[serde(flatten)]
@@ -135,7 +135,7 @@ struct TurnsQuery {
     lane: Option<String>,
     /// 1 to 500, default 50. A page has at most 4 MiB of words, unless a single turn is longer.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 

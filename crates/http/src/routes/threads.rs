@@ -54,9 +54,9 @@ struct ThreadsQuery {
     all: bool,
     /// Only threads this session has turns in.
     session: Option<String>,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 

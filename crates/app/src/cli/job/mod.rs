@@ -15,7 +15,7 @@ use crate::print::{self, Paint};
 
 /// Scheduled work: run a command and record how it ended
 ///
-/// Put it in front of any cron or systemd command. Failures show in continuity/ACTIVE.md until the job succeeds.
+/// Put the command in front of any cron or systemd command. Failures show in continuity/ACTIVE.md until the job succeeds.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
