@@ -147,7 +147,6 @@ fn no_output_shows_any_of_sixty_kinds() {
             shown += &format!("\n=== {args:?}\n{}{}", out.stdout, out.stderr);
         }
     }
-    // Errors that repeat their argument.
     // A hook's reply, and the answers to an MCP client.
     let payload = json!({"session_id": "7f2a9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b", "cwd": "/", "hook_event_name": "UserPromptSubmit",
         "prompt_id": "p", "prompt": "what did I decide for the walrus?"});

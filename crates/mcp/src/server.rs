@@ -1,5 +1,5 @@
 //! The protocol: the server's description of itself, and the way from a call to the memory. Only this file and `http`
-//! know the SDK.
+//! know the SDK, apart from its JSON type.
 
 use std::fmt;
 use std::sync::Arc;
