@@ -87,8 +87,8 @@ fn said(path: &Path) -> HashMap<(Role, String), usize> {
     for line in lines(path) {
         let record: Value = serde_json::from_slice(&line).expect("recorded sessions are JSON");
         let (role, content) = match record["type"].as_str() {
-            // In all recordings a person's prompt is handed over before the next one is typed, and where the record has
-            // its text, so has an attachment.
+            // In all recordings a waiting prompt is handed over before the next one is typed; if the record contains
+            // its text, an attachment contains it as well.
             Some("queue-operation") if record["operation"] == "enqueue" => {
                 queued = record["content"].clone();
                 continue;

@@ -82,7 +82,7 @@ pub fn assert_splits_agree(harness: &dyn Harness, path: &Path) {
         .expect("every split gives the same");
 }
 
-/// Decodes 1,000 damaged copies of the lines and as many good lines after them.
+/// Decodes 1,000 damaged copies of the lines, with as many good lines after them.
 pub fn assert_never_panics(harness: &dyn Harness, path: &Path) {
     let lines = lines(path);
     let mut decoder = harness.decoder(&harness.place(path), b"");

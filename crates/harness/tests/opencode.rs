@@ -187,7 +187,7 @@ pub(crate) fn mutated(text: &str, at: prop::sample::Index, with: &str, drop: usi
     chars[..at].iter().copied().chain(with.chars()).chain(rest.iter().copied()).collect()
 }
 
-/// Builds a program's database from its schema and tables as JSON lines, and leaves it open as the program would.
+/// Builds a program's database from its schema and from tables as JSON lines, and leaves it open as the program would.
 pub(crate) fn build(path: &Path, samples: &Path, tables: &[&str]) -> Connection {
     let db = Connection::open(path).unwrap();
     db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF").unwrap();

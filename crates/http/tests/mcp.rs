@@ -1,4 +1,4 @@
-//! The Model Context Protocol over HTTP: the same tools, for whom the token is.
+//! The Model Context Protocol over HTTP: the same tools, for the agent of the token.
 
 use axum::http::Request;
 use heirloom_http::Caller;
@@ -38,7 +38,7 @@ fn the_tools_are_those_of_the_other_transport_and_find_the_words() {
     let found = world.tool("search_past_conversations", json!({ "query": "workshop" }), &[]);
     assert!(found["content"][0]["text"].as_str().unwrap().contains("workshop"), "{found}");
     assert!(found.get("structuredContent").is_none());
-    // A proposal says who made it.
+    // The audit names the caller that made the proposal.
     world.tool("remember", json!({ "text": "The oven is old.", "class": "preference" }), &[]);
     let rows = world.get("/v1/audit?limit=20").json();
     let actors: Vec<&str> = rows["items"].as_array().unwrap().iter().map(|r| r["actor"].as_str().unwrap()).collect();
