@@ -154,10 +154,13 @@ fn no_output_shows_any_of_sixty_kinds() {
     let asked = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "memory_search", "arguments": {"query": "walrus"}}}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "search_past_conversations", "arguments": {"query": "walrus"}}}),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "recall_memory", "arguments": {"question": "walrus"}}}),
     ];
     let asked: String = asked.iter().map(|line| format!("{line}\n")).collect();
-    shown += &world.feed(&["mcp"], asked.as_bytes()).stdout;
+    let told = world.feed(&["mcp"], asked.as_bytes()).stdout;
+    assert!(told.contains("walrus") && !told.contains("\"isError\":true"), "{told}");
+    shown += &told;
     // Files that people and programs read, and the audit.
     for (path, bytes) in listing(&world.test.home()) {
         let rest = path.strip_prefix(world.test.home()).unwrap();

@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::on_machine::quoted;
+
 use draft::Draft;
 use json::SettingsError;
 use merge::Merge;
@@ -349,15 +351,6 @@ pub fn words(command: &str) -> Option<Vec<String>> {
     }
     words.extend(word);
     Some(words)
-}
-
-/// Quotes a word for a shell if it needs it, in single quotes.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/.-_+@%,:".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Beginning of the first line of Heirloom's scripts.

@@ -40,7 +40,8 @@ async fn answer(api: Api, asker: Asker, request: Request) -> Result<Response, Pr
         }
     };
     let origins: Vec<String> = names.iter().map(|name| format!("http://{name}")).collect();
-    let place = api.0.gates.place(Kind::Reads).await?;
+    let kind = if heirloom_mcp::may_write(&body) { Kind::Writes } else { Kind::Reads };
+    let place = api.0.gates.place(kind).await?;
     let asked = answering(Memory::over(asker.engine, project), &names, &origins);
     let answered = asked.handle(Request::from_parts(parts, Body::from(body))).await;
     drop(place);

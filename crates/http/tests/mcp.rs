@@ -87,3 +87,18 @@ fn what_is_no_call_is_refused() {
     let unknown = world.call("tools/call", json!({ "name": "forget_everything" }), &[]);
     assert!(unknown.json()["error"].is_object());
 }
+
+#[test]
+fn a_call_that_may_write_is_told_from_one_that_reads() {
+    let call = |name: &str| json!({ "method": "tools/call", "params": { "name": name } }).to_string();
+    for name in ["remember", "open_loops"] {
+        assert!(heirloom_mcp::may_write(call(name).as_bytes()), "{name}");
+    }
+    for name in ["recall_memory", "search_past_conversations", "open_reference", "current_work", "recent_sessions", "x"]
+    {
+        assert!(!heirloom_mcp::may_write(call(name).as_bytes()), "{name}");
+    }
+    for body in ["", "[]", "{}", r#"{"method":"tools/list"}"#, r#"{"method":"tools/call","params":{}}"#] {
+        assert!(!heirloom_mcp::may_write(body.as_bytes()), "{body}");
+    }
+}

@@ -17,4 +17,4 @@ mod words;
 
 pub use http::{Asked, answering};
 pub use memory::{Memory, Opening};
-pub use server::{Failed, Server, serve_stdio, stated};
+pub use server::{Failed, Server, may_write, serve_stdio, stated};

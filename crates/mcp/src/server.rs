@@ -22,6 +22,25 @@ use crate::memory::Memory;
 /// The tools as every client sees them, as JSON.
 const TOOLS: &str = include_str!("tools.json");
 
+/// Returns whether a request body calls a tool that may change the memory. A body that is no call of a known tool changes
+/// nothing.
+pub fn may_write(body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Call {
+        method: String,
+        params: Option<Named>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Named {
+        name: Option<String>,
+    }
+    let Ok(call) = serde_json::from_slice::<Call>(body) else { return false };
+    let name = call.params.and_then(|params| params.name);
+    let tools = serde_json::from_str::<Vec<serde_json::Value>>(TOOLS).unwrap_or_default();
+    let tool = tools.iter().find(|tool| tool["name"].as_str() == name.as_deref());
+    call.method == "tools/call" && tool.is_some_and(|tool| tool["annotations"]["readOnlyHint"] != true)
+}
+
 /// Instructions for the model on when to use which tool: at most 600 characters.
 pub const INSTRUCTIONS: &str = "Memory of earlier conversations in every agent program on this machine, kept word for word. \
 Before you assume or ask again, call recall_memory with the question. search_past_conversations finds exact words and dates; \

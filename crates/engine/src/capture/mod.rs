@@ -131,13 +131,13 @@ impl<'l> Capture<'l> {
     /// problem.
     pub fn file(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<()> {
         self.source(path, agent, |this| file::read(this, program, agent, path))?;
-        self.settle_again(program, &|this, agent, path| file::read(this, program, agent, path))
+        self.settle_again(&|this, agent, path| file::read(this, program, agent, path))
     }
 
     /// Reads new and changed rows of a program's SQLite store.
     pub fn database(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<()> {
         self.source(path, agent, |this| database::read(this, program, agent, path))?;
-        self.settle_again(program, &|this, agent, path| database::read(this, program, agent, path))
+        self.settle_again(&|this, agent, path| database::read(this, program, agent, path))
     }
 
     /// Reads the new part of a session store of either form.
@@ -189,11 +189,7 @@ impl<'l> Capture<'l> {
     }
 
     /// Plans sources again whose earlier plan was outdated at the commit.
-    fn settle_again(
-        &mut self,
-        _program: &dyn Program,
-        read: &dyn Fn(&mut Self, &AgentId, &Path) -> Result<Outcome>,
-    ) -> Result<()> {
+    fn settle_again(&mut self, read: &dyn Fn(&mut Self, &AgentId, &Path) -> Result<Outcome>) -> Result<()> {
         for _ in 0..ATTEMPTS {
             let again = std::mem::take(&mut self.again);
             if again.is_empty() {

@@ -14,6 +14,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::chunk::{Piece, Size, cuts};
 use super::load::{self, Loaded, Mark, SessionFacts};
+use super::standing::run_of;
 use super::summarizer::Summarizer;
 use super::{Request, Said, compaction, condense, session, summary_input};
 use crate::clock::Millis;
@@ -493,12 +494,4 @@ fn last_of_run(tx: &Read, run: RunNo, upto: TurnId) -> Result<Option<TurnId>> {
     Ok(tx
         .prepare_cached("SELECT max(turn_no) FROM turns WHERE run_no = ?1 AND turn_no <= ?2")?
         .query_row((run, upto.0), |r| r.get(0))?)
-}
-
-/// Returns the run of a turn.
-fn run_of(tx: &Read, turn: TurnId) -> Result<Option<RunNo>> {
-    Ok(tx
-        .prepare_cached("SELECT run_no FROM turns WHERE turn_no = ?1")?
-        .query_row([turn.0], |r| r.get(0))
-        .optional()?)
 }

@@ -74,7 +74,7 @@ impl Home {
             if Instant::now() >= until {
                 let now = self.holder(&path);
                 if now == holder || began.elapsed() > QUEUE {
-                    return Err(self.held_by(&path));
+                    return Err(self.held_by(&path, began.elapsed()));
                 }
                 (holder, until) = (now, Instant::now() + patience);
             }
@@ -88,9 +88,9 @@ impl Home {
         String::from_utf8(self.read(path, 64).ok()??).ok()
     }
 
-    /// Returns the error that names the process which holds a lock.
-    fn held_by(&self, path: &RelPath) -> Error {
-        let seconds = PATIENCE.as_secs();
+    /// Returns the error that names the process which holds a lock and how long this one has `waited`.
+    fn held_by(&self, path: &RelPath, waited: Duration) -> Error {
+        let seconds = waited.as_secs_f64().round();
         let written = self.holder(path);
         let Some(pid) = written.and_then(|text| text.split_whitespace().next()?.parse::<u32>().ok()) else {
             return Error::new(ErrorKind::Busy, format!("another process has held {path} for {seconds} seconds"))

@@ -62,8 +62,9 @@ impl Instance {
             wrong.push(format!("the search index is missing: {}", See::new("reindex")));
         }
         match not_indexed {
-            // The next search indexes so few turns by itself; a hook that stored turns has queued the rest.
-            Some(n) if n <= A_FEW => {}
+            // The next search indexes so few turns by itself; a hook that stored turns has queued the rest. Without an index
+            // all turns are missing, and that was said.
+            Some(n) if n <= A_FEW || !has_index => {}
             Some(n) => {
                 wrong.push(format!("{} not in the search index yet: {}", counted(n, "turn"), See::new("work")));
             }

@@ -94,7 +94,7 @@ impl<'l> Withheld<'l> {
             return Err("nobody said it: it is of the program, or ours".into());
         };
         let words = self.words_in(&said);
-        let all = (1u64 << self.asked.len().min(63)) - 1;
+        let all = u64::MAX >> (64 - self.asked.len().clamp(1, 64));
         for answer in self.answers.iter().filter(|_| !self.deep) {
             let says_it = answer.sentences.iter().any(|sentence| words & !sentence == 0);
             match &answer.sources {
