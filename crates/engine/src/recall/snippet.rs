@@ -26,18 +26,28 @@ const MOST_PIECES: usize = 256;
 /// Words in a passage; the engine allows at most 64.
 const PASSAGE_WORDS: i64 = 28;
 
-/// Returns the text without the numbers that programs put before the lines of a file they read: `  12→fn main() {`.
+/// Returns the text without the numbers that programs put before the lines of a file they read: `  12→fn main() {`, or
+/// with a tab in place of the arrow. Numbers before a tab must follow each other, because a table may have a first column
+/// of numbers.
 pub fn unnumbered(text: &str) -> Cow<'_, str> {
-    let bare = |line: &str| -> Option<usize> {
+    let number = |line: &str| -> Option<(u64, usize, bool)> {
         let start = line.len() - line.trim_start_matches(' ').len();
-        let digits = line[start..].bytes().take_while(u8::is_ascii_digit).count();
-        let end = start + digits;
-        (digits > 0 && line[end..].starts_with('→')).then_some(end + '→'.len_utf8())
+        let end = start + line[start..].bytes().take_while(u8::is_ascii_digit).count();
+        let mark = line[end..].chars().next().filter(|c| matches!(c, '→' | '\t'))?;
+        Some((line[start..end].parse().ok()?, end + mark.len_utf8(), mark == '→'))
     };
-    if text.lines().filter(|line| bare(line).is_some()).take(2).count() < 2 {
+    let mut numbered = 0;
+    let mut before: Option<u64> = None;
+    for (n, _, arrow) in text.lines().filter_map(number) {
+        let follows = arrow || before.is_some_and(|before| before + 1 == n);
+        numbered += usize::from(follows);
+        before = Some(n);
+    }
+    let all = text.lines().count();
+    if numbered < 2 || !text.contains('→') && 2 * numbered < all {
         return Cow::Borrowed(text);
     }
-    let lines: Vec<&str> = text.split('\n').map(|line| &line[bare(line).unwrap_or(0)..]).collect();
+    let lines: Vec<&str> = text.split('\n').map(|line| &line[number(line).map_or(0, |n| n.1)..]).collect();
     Cow::Owned(lines.join("\n"))
 }
 
@@ -227,7 +237,21 @@ pub(super) fn plain(text: &str, needles: &[String]) -> String {
         to += 1;
     }
     let said = all[from..to].iter().map(|s| s.text).collect::<Vec<_>>().join(" ");
-    if tokens(&said) > PLAIN_TOKENS { cut(&said, PLAIN_TOKENS) } else { said }
+    let said = without_marker(&said);
+    if tokens(said) > PLAIN_TOKENS { cut(said, PLAIN_TOKENS) } else { said.to_owned() }
+}
+
+/// Returns a passage without the marker of the list or table it begins in: the marker belongs to lines that are not shown.
+fn without_marker(mut said: &str) -> &str {
+    while let Some(rest) = ["- ", "* ", "• ", "→ ", "| "].iter().find_map(|marker| said.strip_prefix(marker)) {
+        said = rest.trim_start();
+    }
+    said
+}
+
+/// Whether a line only rules off the head of a table: `|---|:--:|`.
+fn is_table_rule(line: &str) -> bool {
+    line.contains("--") && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '+'))
 }
 
 /// A sentence of a passage.
@@ -241,7 +265,7 @@ struct Sentence<'t> {
 /// Returns the sentences of each line.
 fn sentences_of<'t>(lines: &'t str, needles: &[String]) -> Vec<Sentence<'t>> {
     let mut out = Vec::new();
-    for line in lines.lines() {
+    for line in lines.lines().filter(|line| !is_table_rule(line)) {
         for range in sentences::split(line, SENTENCE) {
             let text = &line[range];
             let lower = text.to_lowercase();
@@ -293,6 +317,10 @@ mod tests {
     fn numbers_of_lines_are_left_out() {
         assert_eq!(unnumbered("  1→fn main() {\n 12→}\nend"), "fn main() {\n}\nend");
         assert_eq!(unnumbered("3→4 is a step"), "3→4 is a step");
+        assert_eq!(unnumbered("1\t# Task\n2\t\n3\tFind the reason"), "# Task\n\nFind the reason");
+        for table in ["12\tBerlin\n7\tRom\n9\tParis", "1\tone\nand\nmuch\nmore\n2\ttwo"] {
+            assert_eq!(unnumbered(table), table);
+        }
     }
 
     fn of(text: &str, needles: &[&str]) -> String {
@@ -312,6 +340,14 @@ mod tests {
         let two = format!("{filler}The worker was slow. A port was missing: 6543.\n{filler}");
         let found = of(&two, &["worker", "port"]);
         assert!(found.contains("The worker was slow. A port was missing: 6543."), "{found}");
+    }
+
+    #[test]
+    fn a_plain_passage_begins_with_words() {
+        let list = "- `rum get` -- one filter\n- `rum list` -- all filters";
+        assert_eq!(of(list, &["filters"]), "`rum get` -- one filter - `rum list` -- all filters");
+        assert_eq!(of("→ Yes, add a note.", &["note"]), "Yes, add a note.");
+        assert_eq!(of("| Key | From |\n|---|:--|\n| root | random |", &["random"]), "Key | From | | root | random |");
     }
 
     #[test]
