@@ -55,7 +55,7 @@ fn a_backup_taken_under_load_is_put_back_equal() {
     let other = world.test.user().join("other");
     let home = other.to_str().unwrap().to_owned();
     let said = world.says(0, &["--home", &home, "restore", "--from", &to]);
-    assert!(said.contains("Back again in"), "{said}");
+    assert!(said.contains("Restored into"), "{said}");
     assert_eq!(world.json(&["--home", &home, "verify"])["ok"], true);
     let sessions = world.json(&["--home", &home, "session", "list", "-n", "1000"]);
     let sessions = sessions["sessions"].as_array().unwrap();

@@ -19,7 +19,7 @@ const AGE: &[u8] = b"age-encryption.org/v1";
 const LONGEST_NAME: u64 = 4096;
 
 /// Hint of the errors about a damaged archive.
-const ANOTHER: &str = "take another backup; nothing was put back";
+const ANOTHER: &str = "take another backup; nothing was restored";
 
 /// Largest list accepted, in bytes.
 const LONGEST_LIST: u64 = 256 << 20;
@@ -80,10 +80,10 @@ fn refused(file: &Path, by_passphrase: bool, error: DecryptError) -> Error {
             if by_passphrase =>
         {
             Error::refused(format!("this is not the passphrase {} was encrypted with", file.display()))
-                .hint("nothing was put back; try again")
+                .hint("nothing was restored; try again")
         }
         DecryptError::NoMatchingKeys => Error::refused(format!("{} is encrypted for another key", file.display()))
-            .hint("nothing was put back; name the right one: --identity FILE"),
+            .hint("nothing was restored; name the right one: --identity FILE"),
         DecryptError::ExcessiveWork { .. } => {
             Error::refused(format!("{} asks for more work than a passphrase may", file.display())).hint(ANOTHER)
         }
@@ -166,7 +166,7 @@ fn has_room(folder: &Path, list: &List) -> Result<()> {
         ErrorKind::Machine,
         format!("it needs {needed} bytes, and there are {there} in {}", folder.display()),
     )
-    .hint("make room, or put it on another disk: --home DIR; nothing was put back"))
+    .hint("make room, or put it on another disk: --home DIR; nothing was restored"))
 }
 
 /// Copies one entry into a file below the folder, or only reads it where `into` is `None`. `Damaged` where the entry cannot

@@ -84,7 +84,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 fn whole(global: &Global, folder: &Path) -> Result<Exit> {
     let root = config::home(global.home.as_deref())?.value;
     let report = import_export(folder, &root, &home_options(), &Terminal::new(global.json))?;
-    restore::said(global, "cli import", "A memory of the export in", &report)
+    restore::said(global, "cli import", "Imported into", &report)
 }
 
 /// Returns the exit code of a command that imports.

@@ -24,27 +24,27 @@ const SHOWN: usize = 20;
 ///
 /// When you delete a page, memory or open loop by hand, heirloom no longer uses it, but keeps its last version for 30 days.
 /// This command writes that version back, byte for byte. It never overwrites a file. It cannot bring back what heirloom
-/// forget removed. --from writes a backup into a home that has no memory yet, and verifies it; the passphrase of an
-/// encrypted one is asked for.
+/// forget removed. --from restores a whole backup into a home without a memory and verifies it; for an encrypted backup it
+/// asks for the passphrase.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The path it had in the visible files, or its id (m:…, l:…)
     #[arg(value_name = "PATH", required_unless_present = "from")]
     name: Option<String>,
 
-    /// A whole memory, from this folder or file made by heirloom backup
+    /// Restore a whole memory from this folder or file made by heirloom backup
     #[arg(long, value_name = "DIR|FILE", conflicts_with = "name")]
     from: Option<PathBuf>,
 
-    /// The backup's passphrase is in this file, which only you may read
+    /// File with the passphrase of the backup; only you may have permission to read it
     #[arg(long, value_name = "FILE", requires = "from", conflicts_with_all = ["passphrase_stdin", "identity"])]
     passphrase_file: Option<PathBuf>,
 
-    /// The backup's passphrase is on standard input
+    /// Read the passphrase of the backup from standard input
     #[arg(long, requires = "from", conflicts_with = "identity")]
     passphrase_stdin: bool,
 
-    /// The file with the key (age-keygen's) the backup was encrypted for
+    /// File with the secret key (from age-keygen) for which the backup was encrypted
     #[arg(long, value_name = "FILE", requires = "from")]
     identity: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let path = engine.act(|lock| restore::restore(lock, &name).map(|path| lock.at.shown(&path)))?;
     let report = Restored { restored: path };
     Ok(print::answer(global.json, &report, || {
-        print::line(&format!("Back again: {}", print::safe_line(&report.restored)));
+        print::line(&format!("Restored: {}", print::safe_line(&report.restored)));
     }))
 }
 
@@ -73,7 +73,7 @@ fn whole(global: &Global, from: &Path, args: &Args) -> Result<Exit> {
         }
         false => put_back(from, &root, &options, &terminal)?,
     };
-    said(global, "cli restore", "Back again in", &report)
+    said(global, "cli restore", "Restored into", &report)
 }
 
 /// Report of a whole memory restored or imported into an empty home, with the findings of `verify`.

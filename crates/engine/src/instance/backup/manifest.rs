@@ -17,7 +17,7 @@ pub const VERSION: u64 = 2;
 pub const MANIFEST: &str = "backup.json";
 
 /// Hint of the errors about a damaged backup.
-pub const ANOTHER: &str = "take another backup; nothing was put back";
+pub const ANOTHER: &str = "take another backup; nothing was restored";
 
 /// Length of a piece in bytes. It is a multiple of every page size of SQLite, so that a piece whose pages did not change has
 /// the same bytes in the next backup.
@@ -79,7 +79,7 @@ impl Manifest {
             .map_err(|e| Error::damaged(format!("{} cannot be read", list.display())).because(e).hint(ANOTHER))?;
         if manifest.v > VERSION {
             return Err(Error::refused("the backup is of a newer version of heirloom")
-                .hint("update heirloom; nothing was put back"));
+                .hint("update heirloom; nothing was restored"));
         }
         Ok(manifest)
     }

@@ -112,7 +112,7 @@ fn put_files(
         let bytes = fs::read(&source).map_err(|e| Error::io("read", &source, e))?;
         if hex(&bytes) != part.digest {
             return Err(Error::damaged(format!("{} has just been changed", source.display()))
-                .hint("nothing was put back; run it again"));
+                .hint("nothing was restored; run it again"));
         }
         if let Some(folder) = path.parent() {
             home.create_dir_all(&folder)?;
