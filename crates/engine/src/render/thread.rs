@@ -407,7 +407,8 @@ fn doing(
 ) -> Vec<Line> {
     let sentence = |text: &str| {
         let short = short(text, 150);
-        if short.ends_with('…') { short } else { format!("{}.", short.trim_end_matches('.')) }
+        let ends = short.ends_with(['…', '?', '!', '。', '？', '！']);
+        if ends { short } else { format!("{}.", short.trim_end_matches('.')) }
     };
     let (goal, doing) = (stand.distillate.goal.as_ref(), stand.distillate.in_progress.last());
     let mut parts: Vec<String> = Vec::new();
