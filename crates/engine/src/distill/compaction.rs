@@ -5,6 +5,8 @@
 //! files, so that they outlive the context. One act does all of this: its plan contains the distillate, so that nothing
 //! is distilled again after a crash, and the transaction that finishes the act inserts the node and the boundary.
 
+use std::fmt;
+
 use rusqlite::{OptionalExtension, params};
 
 use super::advance::Pass;
@@ -516,12 +518,24 @@ pub(super) fn next_node(tx: &Read) -> Result<NodeId> {
     Ok(NodeId(last.unwrap_or(0) + 1))
 }
 
+/// A commit was refused because the lineage has changed since it was planned; the caller plans again.
+#[derive(Clone, Copy, Debug)]
+struct Overtaken;
+
+impl std::error::Error for Overtaken {}
+
+impl fmt::Display for Overtaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the plan is outdated")
+    }
+}
+
 pub(super) fn overtaken() -> Error {
-    Error::new(ErrorKind::Busy, "the lineage was written by somebody else meanwhile")
+    Error::new(ErrorKind::Busy, "the lineage was written by somebody else meanwhile").because(Overtaken)
 }
 
 pub(super) fn is_overtaken(error: &Error) -> bool {
-    error.kind() == ErrorKind::Busy && error.to_string().ends_with("somebody else meanwhile")
+    error.was_caused_by::<Overtaken>()
 }
 
 /// Returns the handoff that a session would get at a turn, without making anything.
