@@ -401,7 +401,7 @@ pub async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes
     to_bytes(body, limit).await.map_err(|e| {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&e);
         while let Some(e) = cause {
-            if e.to_string().contains("length limit") {
+            if e.is::<http_body_util::LengthLimitError>() {
                 return too_large();
             }
             cause = e.source();
