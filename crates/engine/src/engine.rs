@@ -205,6 +205,11 @@ impl Engine {
         self.instance.status(&self.agent, &self.actor)
     }
 
+    /// A person has seen this report: what is said once is not said again.
+    pub fn told(&self, report: &StatusReport) -> Result<()> {
+        self.instance.told(&self.agent, &self.actor, report)
+    }
+
     /// Which language model there is, what it used today, and whether it is asked now. `None`: the settings name none.
     pub fn language_model(&self) -> Result<Option<LanguageModelReport>> {
         self.instance.language_model_report(&self.agent, &self.actor)

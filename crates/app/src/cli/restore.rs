@@ -23,8 +23,9 @@ const SHOWN: usize = 20;
 /// Bring back a page, memory or open loop that was deleted by hand, or a whole backup
 ///
 /// When you delete a page, memory or open loop by hand, heirloom no longer uses it, but keeps its last version for 30 days.
-/// This command writes that version back, byte for byte. It never overwrites a file. It cannot bring back what heirloom
-/// forget removed. --from writes a backup into a home that has no memory yet, and verifies it; the passphrase of an
+/// This command writes that version back, byte for byte. Rendered pages that nobody has written in are made again
+/// instead; of one you have written in, it brings your words back, and keeps what stands there by then. No other file is
+/// overwritten. It cannot bring back what heirloom forget removed. --from writes a backup into a home that has no memory yet, and verifies it; the passphrase of an
 /// encrypted one is asked for.
 #[derive(clap::Args, Debug)]
 pub struct Args {
