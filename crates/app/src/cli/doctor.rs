@@ -369,8 +369,8 @@ fn is_any_connected(global: &Global) -> bool {
     let by_hand = |how| {
         let hooked =
             connection::connectable().filter(|program| matches!(program, Program::Hooked(_)) && program.is_here(&host));
-        let targets = hooked.filter_map(|program| Target::look(program, &host, &how).ok());
-        targets.map(|target| target.has_ours()).any(|ours| ours)
+        let mut targets = hooked.filter_map(|program| Target::look(program, &host, &how).ok());
+        targets.any(|target| target.has_ours())
     };
     !super::connect::record(global).is_empty() || connection::installed(global).is_ok_and(by_hand)
 }
