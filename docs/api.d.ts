@@ -2202,7 +2202,7 @@ export type VerifyFinding = {
 export type VisibleReport = {
   /** How many there are of each kind. */
   files: Record<string, number>;
-  /** What should be known and is not wrong. */
+  /** What should be known and is not wrong. That a file was deleted by hand is among it until a person was told. */
   notes: string[];
   /** How many notices about the user wait for their yes. */
   pending_memory: number;
