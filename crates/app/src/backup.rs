@@ -1,4 +1,5 @@
-//! Backups as the settings ask for them, and where passphrases come from. No passphrase and no key is ever printed.
+//! Scheduled backups from the section `backup` of `config.toml`, and the ways to read a passphrase: from a file, standard
+//! input or the terminal. Never prints a passphrase or a key.
 
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,36 +14,37 @@ use serde::Deserialize;
 
 use crate::print;
 
-/// What the name of a backup in one file ends with.
+/// File name ending of a backup that is packed into one file.
 pub const PACKED: &str = ".tar.zst";
 
-/// The same, encrypted.
+/// File name ending of a packed backup that is encrypted.
 pub const ENCRYPTED: &str = ".tar.zst.age";
 
-/// The longest passphrase or file of keys, in bytes.
+/// Bytes read at most of a passphrase or a file of keys.
 const LONGEST: u64 = 64 << 10;
 
-/// How many backups are kept where nothing else is said.
+/// Number of backups kept where the settings name none.
 const KEEP: usize = 7;
 
 const HOUR: Millis = 3_600_000;
 
-/// The section `backup` of `config.toml`. Without a folder, none is made by itself.
+/// The section `backup` of `config.toml`. Without `to`, no backup is scheduled.
 #[derive(Deserialize, Clone, Default, Debug)]
 #[serde(default)]
 pub struct Settings {
-    /// The folder they are in; it has to be there.
+    /// Folder the backups are written into; it must exist.
     pub to: Option<PathBuf>,
-    /// `12h`, `1d`, `1w`.
+    /// Time between two backups: `12h`, `1d`, `1w`. Default: a day.
     pub every: Option<String>,
+    /// Number of backups kept, 1 to 1000.
     pub keep: Option<usize>,
-    /// Encrypted for these: one file each.
+    /// Public keys (`age1…`) each backup is encrypted for; it is then one packed file.
     pub recipients: Vec<String>,
-    /// Or with the passphrase in this file.
+    /// File with the passphrase each backup is encrypted with. Excludes `recipients`.
     pub passphrase_file: Option<PathBuf>,
 }
 
-/// Backups that are made by themselves.
+/// A schedule of backups with its encryption, checked.
 pub struct Plan {
     pub rotation: Rotation,
     lock: Locked,
@@ -51,12 +53,13 @@ pub struct Plan {
 enum Locked {
     Not,
     Recipients(Lock),
-    /// Read when it is needed, so that it is in no memory meanwhile.
+    /// Names the file only: the passphrase is read for each backup, so that the service does not hold it in memory.
     PassphraseIn(PathBuf),
 }
 
 impl Settings {
-    /// `None`: the settings ask for none. `Usage` for settings that make no sense.
+    /// Checks the settings and returns the schedule; `None` where they ask for no backups. `Usage` for a setting that
+    /// makes no sense.
     pub fn plan(&self) -> Result<Option<Plan>> {
         let Some(to) = &self.to else { return Ok(None) };
         for path in [Some(to), self.passphrase_file.as_ref()].into_iter().flatten() {
@@ -94,12 +97,12 @@ impl Settings {
 }
 
 impl Plan {
-    /// When the next is due.
+    /// Returns when the next backup is due.
     pub fn next(&self, engine: &Engine) -> Millis {
         engine.backups_seen().next(&self.rotation, engine.now())
     }
 
-    /// Makes the next one.
+    /// Makes the next backup and removes the oldest beyond `keep`.
     pub fn run(&self, engine: &Engine) -> Result<BackedUp> {
         let lock = match &self.lock {
             Locked::Not => return engine.backup_again(&self.rotation, None),
@@ -113,7 +116,7 @@ impl Plan {
     }
 }
 
-/// A span of time from an hour on: a number and `h`, `d` or `w`.
+/// Parses a span of time of at least an hour: a number and `h`, `d` or `w`. `None` for anything else.
 fn span(text: &str) -> Option<Millis> {
     let text = text.trim();
     let unit = match text.chars().last()? {
@@ -126,7 +129,7 @@ fn span(text: &str) -> Option<Millis> {
     (1..=5000).contains(&number).then(|| number * unit)
 }
 
-/// The passphrase in a file. `Refused` where others can read it.
+/// Reads the passphrase in a file. `Refused` where the file's permissions let other users read it.
 pub fn passphrase_of_file(path: &Path) -> Result<String> {
     let meta = std::fs::metadata(path).map_err(|e| Error::io("read", path, e))?;
     if meta.permissions().mode() & 0o077 != 0 {
@@ -137,7 +140,7 @@ pub fn passphrase_of_file(path: &Path) -> Result<String> {
     text_of(path)
 }
 
-/// The text of a small file.
+/// Reads a small text file, [`LONGEST`] bytes at most.
 pub fn text_of(path: &Path) -> Result<String> {
     let mut text = String::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
@@ -145,6 +148,7 @@ pub fn text_of(path: &Path) -> Result<String> {
     Ok(text)
 }
 
+/// Reads a passphrase from standard input.
 pub fn passphrase_of_stdin() -> Result<String> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(LONGEST).read_to_string(&mut text);
@@ -152,7 +156,7 @@ pub fn passphrase_of_stdin() -> Result<String> {
     Ok(text)
 }
 
-/// Asks on the terminal, without showing what is typed. `None`: there is no terminal.
+/// Asks a question on the terminal and reads the answer without showing it. `None` without a terminal.
 pub fn ask(question: &str) -> Result<Option<String>> {
     use std::io::IsTerminal as _;
     let terminal = console::Term::stderr();

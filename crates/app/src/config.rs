@@ -62,7 +62,7 @@ pub struct File {
     pub backup: crate::backup::Settings,
 }
 
-/// The language model (D5). Without a kind: none is asked.
+/// Settings of the language model (D5). Without a kind, no model is asked.
 #[derive(Deserialize, Clone, PartialEq, Eq, Default, Debug)]
 #[serde(default)]
 pub struct Model {
@@ -70,24 +70,23 @@ pub struct Model {
     pub kind: Option<String>,
     pub model: Option<String>,
     pub url: Option<String>,
-    /// The program and its arguments.
+    /// Program and arguments, for the kind `command`.
     pub command: Option<Vec<String>>,
-    /// The environment variable that holds the key, or `state/model.key`.
+    /// Name of the environment variable that holds the key, or `state/model.key`.
     pub key_from: Option<String>,
-    /// The most tokens and questions of a day.
+    /// Maximum number of tokens per day; `calls` is the maximum number of questions per day.
     pub tokens: Option<u64>,
     pub calls: Option<u64>,
-    /// The longest one request may take: 5 to 240 seconds.
+    /// Time limit of one request: 5 to 240 seconds.
     pub seconds: Option<u64>,
 }
 
-/// The longest a request may be allowed to take, in seconds: two of them stay below the time after which a call is taken
-/// as lost.
+/// Upper bound for the time limit of a request, in seconds: two such requests still end before a call counts as lost.
 const LONGEST_REQUEST: u64 = 240;
 
 impl Model {
-    /// The model of the settings, with its key. `Usage` for settings that make no sense, `Refused` for a key others can
-    /// read.
+    /// Returns the model of the settings, with its key. `Usage` for settings that make no sense, `Refused` for a key
+    /// that other users can read.
     pub fn choice(&self, home: &heirloom_engine::home::Home) -> Result<Choice> {
         let key = match &self.key_from {
             None => None,
@@ -103,7 +102,7 @@ impl Model {
         self.choice_with(home, key)
     }
 
-    /// The same with a key that is not stored yet.
+    /// Returns the model of the settings with a key that is not stored yet.
     pub fn choice_with(&self, home: &heirloom_engine::home::Home, key: Option<Key>) -> Result<Choice> {
         if key.is_none() && self.key_from.is_some() {
             return self.choice(home);
@@ -144,7 +143,7 @@ impl Model {
         }
     }
 
-    /// The values of the section, in their order.
+    /// Returns the values for the section, in their order.
     pub fn values(&self) -> Vec<(&'static str, toml::Value)> {
         let text = |name, value: &Option<String>| value.clone().map(|v| (name, toml::Value::String(v)));
         let number = |name, value: Option<u64>| {
@@ -156,7 +155,7 @@ impl Model {
         texts.into_iter().chain([text("key_from", &self.key_from)]).chain(numbers).flatten().collect()
     }
 
-    /// For the engine. `None`: no model is asked.
+    /// Returns the model as the engine takes it. `None` if no model is asked.
     fn language_model(self, home: &heirloom_engine::home::Home) -> Option<LanguageModel> {
         self.kind.as_ref()?;
         let budget = self.budget();
@@ -174,13 +173,13 @@ impl Model {
     }
 }
 
-/// The folders a program works with that is asked as a language model.
+/// Returns the folders in which a program is run that is asked as a language model.
 pub fn model_folders(home: &heirloom_engine::home::Home) -> Folders {
     let at = |path: &heirloom_engine::home::RelPath| home.root().join(path.as_str());
     Folders { empty: at(&layout::MODEL), scratch: at(&layout::SCRATCH) }
 }
 
-/// The key that is kept in the home. `Refused` where others can read it.
+/// Reads the key that is stored in the home. `Refused` if other users can read it.
 fn key_file(home: &heirloom_engine::home::Home) -> Result<Key> {
     use std::os::unix::fs::PermissionsExt as _;
     let lost = || {
@@ -198,7 +197,7 @@ fn key_file(home: &heirloom_engine::home::Home) -> Result<Key> {
     Key::parse(&String::from_utf8_lossy(&bytes))
 }
 
-/// How important each category of messages is, from 1 to 10; missing values are as in [`Weights`].
+/// Importance of each category of messages, from 1 to 10; a missing value is that of [`Weights`].
 #[derive(Deserialize, Default, Debug)]
 #[serde(default)]
 pub struct Judge {
@@ -211,12 +210,12 @@ pub struct Judge {
     pub philosophy: Option<u8>,
     pub sentiment: Option<u8>,
     pub acknowledgment: Option<u8>,
-    /// From this importance on something is kept in front; of single categories in `keep_from`.
+    /// Importance from which a message is kept in front; `keep_from` sets it for single categories.
     pub keep: Option<u8>,
     pub keep_from: BTreeMap<String, u8>,
 }
 
-/// When vectors of old chunks of little importance go; missing values are as in [`Policy`].
+/// Rule for dropping vectors of old, unimportant chunks; a missing value is that of [`Policy`].
 #[derive(Deserialize, Default, Debug)]
 #[serde(default)]
 pub struct Decay {
@@ -271,7 +270,7 @@ impl File {
     }
 }
 
-/// The embedding model. Without an endpoint or a folder: the built-in table.
+/// Settings of the embedding model. Without an endpoint or a folder, the built-in table is used.
 #[derive(Deserialize, Default, Debug)]
 #[serde(default)]
 pub struct Embeddings {
@@ -279,9 +278,9 @@ pub struct Embeddings {
     pub endpoint: Option<String>,
     pub model: Option<String>,
     pub dimensions: Option<usize>,
-    /// The environment variable that holds its key.
+    /// Name of the environment variable that holds the endpoint's key.
     pub key_from: Option<String>,
-    /// A folder with a sentence model of the MiniLM kind; only for builds that can run one.
+    /// Folder with a sentence model of the MiniLM kind; only for builds that can run one.
     pub model_folder: Option<PathBuf>,
 }
 
@@ -294,7 +293,7 @@ pub enum ModelAt<'s> {
 }
 
 impl ModelAt<'_> {
-    /// For people: `built in`, `from https://…`, `from /models/minilm`.
+    /// Describes the location for people: `built in`, `from https://…`, `from /models/minilm`.
     pub fn shown(&self) -> String {
         match self {
             ModelAt::BuiltIn => "built in".into(),
@@ -305,7 +304,7 @@ impl ModelAt<'_> {
 }
 
 impl Embeddings {
-    /// The location of the model by these settings. `Usage` if they contradict each other.
+    /// Returns the location of the model. `Usage` if the settings contradict each other.
     pub fn model_at(&self) -> Result<ModelAt<'_>> {
         match (&self.endpoint, &self.model_folder) {
             (Some(_), Some(_)) => {
@@ -328,7 +327,7 @@ impl Embeddings {
         }
     }
 
-    /// Creates the model. An endpoint is not contacted yet; a folder is read. Errors as [`Embeddings::model_at`], and
+    /// Creates the model. An endpoint is not contacted yet; a folder is read. Fails like [`Embeddings::model_at`], and
     /// if the folder contains no such model or this build cannot run one.
     pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
         match self.model_at()? {
@@ -338,7 +337,7 @@ impl Embeddings {
         }
     }
 
-    /// The endpoint with its key. `Usage` if the settings name none.
+    /// Returns the endpoint with its key. `Usage` if the settings name none.
     pub fn endpoint(&self) -> Result<Endpoint> {
         let ModelAt::Endpoint { url, model, dimensions } = self.model_at()? else {
             return Err(Error::usage("the settings name no embedding endpoint"));
@@ -363,24 +362,24 @@ fn of_folder(folder: &Path) -> Result<Arc<dyn Embedder>> {
     ))
 }
 
-/// How conversations are cut into chunks and compacted; missing values are as in [`Limits`].
+/// Limits for cutting conversations into chunks and for compaction; a missing value is that of [`Limits`].
 #[derive(Deserialize, Default, Debug)]
 #[serde(default)]
 pub struct Lineage {
-    /// The number of turns, and of tokens, at which a chunk is full.
+    /// Number of turns at which a chunk is full; `chunk_tokens` is the number of tokens.
     pub chunk_turns: Option<usize>,
     pub chunk_tokens: Option<u64>,
-    /// The number of turns, and of tokens, without a compaction after which Heirloom makes one; 0 is never.
+    /// Number of turns without a compaction after which Heirloom makes one, and the same in tokens; 0 means never.
     pub compact_turns: Option<u64>,
     pub compact_tokens: Option<u64>,
-    /// How many of the newest tokens are kept raw after it.
+    /// Number of the newest tokens that stay uncompacted.
     pub tail_tokens: Option<u64>,
-    /// The longest handoff, in tokens.
+    /// Maximum length of a handoff, in tokens.
     pub handoff_tokens: Option<usize>,
 }
 
 impl Lineage {
-    /// The limits, checked.
+    /// Returns the limits after checking them.
     pub fn limits(&self) -> Result<Limits> {
         let mut limits = Limits::default();
         limits.chunk.turns = self.chunk_turns.unwrap_or(limits.chunk.turns);
@@ -400,13 +399,13 @@ impl Lineage {
 #[derive(Deserialize, Default, Debug)]
 #[serde(default)]
 pub struct Daemon {
-    /// The default agent.
+    /// Default agent.
     pub workspace: Option<String>,
-    /// The port the service listens on; 0 is any.
+    /// Port the service listens on; 0 means any free port.
     pub port: Option<u16>,
 }
 
-/// The settings of a home, for the engine. `agent`: the command-line option, if given.
+/// Returns the settings of a home for the engine. `agent` is the command-line option, if given.
 pub fn settings(home: &heirloom_engine::home::Home, agent: Option<&str>) -> Result<Settings> {
     let file = file(home)?;
     let model = file.model.clone().language_model(home);
@@ -423,7 +422,7 @@ pub fn settings(home: &heirloom_engine::home::Home, agent: Option<&str>) -> Resu
                 let (shown, is_built_in) = (at.shown(), at == ModelAt::BuiltIn);
                 let wanted =
                     heirloom_engine::engine::Embeddings::load(shown, is_built_in, move || file.embeddings.embedder());
-                // Its vectors answer until those of another model are made.
+                // The built-in table answers until the vectors of the chosen model are made.
                 match is_built_in {
                     true => wanted,
                     false => wanted.or_older(|| Ok(Arc::new(StaticTable::built_in()))),
@@ -433,7 +432,7 @@ pub fn settings(home: &heirloom_engine::home::Home, agent: Option<&str>) -> Resu
     })
 }
 
-/// The home: `--home`, `HEIRLOOM_HOME`, `LIONCLAW_HOME`, `~/.heirloom`.
+/// Returns the home's path: from `--home`, `HEIRLOOM_HOME`, `LIONCLAW_HOME`, or `~/.heirloom`.
 pub fn home(option: Option<&Path>) -> Result<Set<PathBuf>> {
     if let Some(path) = option {
         return Ok(Set { value: path.to_owned(), from: From::Option });
@@ -450,7 +449,7 @@ pub fn home(option: Option<&Path>) -> Result<Set<PathBuf>> {
     }
 }
 
-/// The settings file of a home; a missing one reads as empty.
+/// Reads the settings file of a home; a missing file reads as empty.
 pub fn file(home: &heirloom_engine::home::Home) -> Result<File> {
     let Some(bytes) = home.read(&layout::CONFIG, 1 << 20)? else { return Ok(File::default()) };
     let text = String::from_utf8(bytes).map_err(|e| Error::usage("config.toml is not UTF-8").because(e))?;
@@ -460,7 +459,7 @@ pub fn file(home: &heirloom_engine::home::Home) -> Result<File> {
     })
 }
 
-/// The agent: `--agent`, `HEIRLOOM_AGENT`, `daemon.workspace` in the settings, `main`.
+/// Returns the agent: from `--agent`, `HEIRLOOM_AGENT`, `daemon.workspace` in the settings, or `main`.
 pub fn agent(option: Option<&str>, file: &File) -> Result<Set<AgentId>> {
     if let Some(name) = option {
         return Ok(Set { value: AgentId::parse(name)?, from: From::Option });
@@ -474,7 +473,7 @@ pub fn agent(option: Option<&str>, file: &File) -> Result<Set<AgentId>> {
     Ok(Set { value: AgentId::main(), from: From::Default })
 }
 
-/// The machine as the harnesses see it.
+/// Returns the places where programs keep their files on this machine.
 pub fn host() -> HostPaths {
     HostPaths {
         home: user_home().unwrap_or_default(),
@@ -482,7 +481,7 @@ pub fn host() -> HostPaths {
         codex_home: variable("CODEX_HOME"),
         xdg_config_home: variable("XDG_CONFIG_HOME").filter(|p| p.is_absolute()),
         xdg_data_home: variable("XDG_DATA_HOME").filter(|p| p.is_absolute()),
-        // With `OPENCLAW_HOME` set, its state folder is below that.
+        // OpenClaw's state folder is below `OPENCLAW_HOME` if only that is set.
         openclaw_state_dir: variable("OPENCLAW_STATE_DIR")
             .or_else(|| variable("OPENCLAW_HOME").map(|own| own.join(".openclaw"))),
         openclaw_config_path: variable("OPENCLAW_CONFIG_PATH"),
@@ -490,23 +489,23 @@ pub fn host() -> HostPaths {
     }
 }
 
-/// What a hook and the service that answers it must have in common, as a short word: where the programs keep their
-/// sessions, whose memory it is where nothing else is said, and the clock.
+/// Returns a digest of what a hook and the service that answers it must have in common: where the programs keep their
+/// sessions, the default agent, and the clock.
 pub fn environment(global: &crate::context::Global) -> String {
     use std::hash::{Hash as _, Hasher as _};
     let agent = global.agent.clone().or_else(|| std::env::var("HEIRLOOM_AGENT").ok().filter(|name| !name.is_empty()));
-    // The same in every process of a build, which is all that is asked of it.
+    // The hash is equal in every process of the same build, which is enough here.
     let mut hasher = std::hash::DefaultHasher::new();
     (format!("{:?}", host()), agent, std::env::var_os("HEIRLOOM_NOW")).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
-/// Whether the user accepts a home on a network file system.
+/// Returns whether the user accepts a home on a network file system.
 pub fn allow_network_fs() -> bool {
     std::env::var("HEIRLOOM_ALLOW_NETWORK_FS").is_ok_and(|v| v == "1")
 }
 
-/// The folder for caches, which can be deleted.
+/// Returns the folder for caches, which can be deleted at any time.
 pub fn cache() -> Option<PathBuf> {
     variable("XDG_CACHE_HOME").filter(|p| p.is_absolute()).or_else(|| user_home().map(|h| h.join(".cache")))
 }

@@ -1,6 +1,6 @@
-//! A program's run inside bubblewrap (R12.6): what it may see and change. Pure but for the look at links.
+//! Arguments for running a program inside bubblewrap (R12.6): what it may see and change. Reads nothing but links.
 //!
-//! | what | there |
+//! | what | access inside |
 //! |---|---|
 //! | the system | readable |
 //! | the user's home, `/tmp` | empty; nothing in them is kept |
@@ -9,30 +9,30 @@
 //! | the program's private state | changeable, at its own path, and as `/runtime` |
 //! | the memory | changeable: hooks store into it |
 //!
-//! `/workspace` and `/runtime` are links: a session in a sandbox belongs to the same project as one outside of it, and what
-//! a hook tells of a folder is true outside, too.
+//! `/workspace` and `/runtime` are links, so that a session inside belongs to the same project as one outside, and a
+//! folder that a hook reports inside exists outside under the same path.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The program that confines others.
+/// Name of the program that confines others.
 pub const BWRAP: &str = "bwrap";
 
-/// What a confined program is given.
+/// What a confined program may see and change.
 pub struct Confined<'c> {
     pub user_home: &'c Path,
     pub project: &'c Path,
-    /// Its private folder, which is its home.
+    /// Private folder of the program, which is its home.
     pub state: &'c Path,
     pub memory: &'c Path,
-    /// Executables it needs, as they are found.
+    /// Executables the program needs, as found in PATH.
     pub binaries: &'c [&'c Path],
-    /// What else it may read.
+    /// Further files and folders the program may read.
     pub shown: &'c [PathBuf],
 }
 
 impl Confined<'_> {
-    /// The arguments of bubblewrap before the command.
+    /// Returns the arguments of bubblewrap before the command.
     pub fn arguments(&self) -> Vec<OsString> {
         let mut out: Vec<OsString> = Vec::new();
         let mut say =
@@ -51,7 +51,7 @@ impl Confined<'_> {
         }
         say(&[&"--symlink", &self.project, &"/workspace", &"--symlink", &self.state, &"/runtime"]);
         say(&[&"--setenv", &"HOME", &self.state, &"--setenv", &"HEIRLOOM_HOME", &self.memory]);
-        // Its folders are those of the private home, whatever the user says of his own.
+        // The program's folders are in its private home, whatever variables the user has set for them.
         let others =
             ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"];
         for name in others.into_iter().chain(["OPENCLAW_STATE_DIR", "OPENCLAW_HOME", "OPENCLAW_CONFIG_PATH"]) {
@@ -61,7 +61,8 @@ impl Confined<'_> {
         out
     }
 
-    /// Folders below those that are empty and yet needed: of executables, and those named.
+    /// Returns the folders that must be readable although they lie below emptied ones: those of executables, and the
+    /// named ones.
     fn readable(&self) -> Vec<PathBuf> {
         let mut folders: Vec<PathBuf> = self.shown.to_vec();
         for binary in self.binaries {
@@ -80,10 +81,10 @@ impl Confined<'_> {
     }
 }
 
-/// The folder an executable needs: the package it is part of, or where it is.
+/// Returns the folder an executable needs: the package it is part of, or its own folder.
 fn package_of(real: &Path) -> Option<PathBuf> {
     let package = real.ancestors().skip(1).take(4).find(|folder| folder.join("package.json").is_file());
-    // A package is found beside those it depends on.
+    // A package needs its dependencies, which lie beside it in the same `node_modules`.
     let all = package.and_then(|package| package.ancestors().find(|folder| folder.ends_with("node_modules")));
     all.or(package).or(real.parent()).map(Path::to_owned)
 }

@@ -17,14 +17,14 @@ use crate::terminal::Terminal;
 
 pub use heirloom_engine::instance::label_of;
 
-/// The options every command has.
+/// Options every command has.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Global {
-    /// Where the memory lives [default: $HEIRLOOM_HOME, else $LIONCLAW_HOME, else ~/.heirloom]
+    /// Folder of the memory, its home [default: $HEIRLOOM_HOME, else $LIONCLAW_HOME, else ~/.heirloom]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
     pub home: Option<PathBuf>,
 
-    /// Whose memory [default: $HEIRLOOM_AGENT, else daemon.workspace in config.toml, else main]
+    /// Agent whose memory is used [default: $HEIRLOOM_AGENT, else daemon.workspace in config.toml, else main]
     #[arg(long, global = true, value_name = "ID", help_heading = "Everywhere")]
     pub agent: Option<String>,
 
@@ -54,13 +54,13 @@ impl Context {
         Context::opened(global, How::Create)
     }
 
-    /// Opens a home that is there for commands that store something. It is not made again; what it lacks of folders is.
+    /// Opens an existing home for commands that store something. A missing home is not made; missing folders in it are.
     pub fn existing(global: &Global) -> Result<Context> {
         Context::opened(global, How::Existing)
     }
 
-    /// Opens the home for commands that look. A missing home is an error that says what to do; one that cannot be
-    /// written is opened for reading.
+    /// Opens the home for commands that only read. A missing home is an error that names the next step; a home that
+    /// cannot be written is opened for reading.
     pub fn open(global: &Global) -> Result<Context> {
         Context::opened(global, How::Look)
     }
@@ -69,7 +69,7 @@ impl Context {
         let at = config::home(global.home.as_deref())?;
         let listener: Arc<dyn Listener> = Arc::new(Terminal::new(global.json));
         let engine = Engine::open(&at.value, how, options_with(global, listener))?;
-        // A ledger whose profile cannot be read is an error of another command.
+        // A failure to read the profile does not fail every command: the machine's zone is used.
         let zone_name = engine.read(|tx| match read::agent_no(tx, engine.agent())? {
             Some(no) => profile::get(tx, no, "timezone"),
             None => Ok(None),
@@ -80,18 +80,18 @@ impl Context {
         Ok(Context { engine, home_from: at.from, json: global.json })
     }
 
-    /// The engine acting in a command's name: `cli loop`.
+    /// Returns the engine acting in a command's name, such as `cli loop`.
     pub fn acting_as(&self, actor: &str) -> Engine {
         self.engine.acting_as(actor)
     }
 
-    /// Where the name of the agent came from.
+    /// Returns the origin of the agent's name.
     pub fn agent_from(&self, global: &Global) -> Result<config::From> {
         Ok(config::agent(global.agent.as_deref(), &config::file(self.engine.home())?)?.from)
     }
 }
 
-/// The options for hooks: nothing is printed while the engine works.
+/// Returns the options for hooks: nothing is printed while the engine works.
 pub fn options(global: &Global) -> Options {
     options_with(global, Arc::new(Silent))
 }
@@ -107,12 +107,12 @@ fn options_with(global: &Global, listener: Arc<dyn Listener>) -> Options {
     }
 }
 
-/// The requirements a home must meet.
+/// Returns the requirements a home must meet.
 pub fn home_options() -> HomeOptions {
     HomeOptions { allow_network_fs: config::allow_network_fs() }
 }
 
-/// The system clock. `HEIRLOOM_NOW` (milliseconds) fixes it for tests.
+/// Returns the system clock. `HEIRLOOM_NOW` (milliseconds) fixes it for tests.
 pub fn clock() -> Clock {
     std::env::var("HEIRLOOM_NOW").ok().and_then(|ms| ms.parse().ok()).map_or(Clock::System, Clock::Fixed)
 }

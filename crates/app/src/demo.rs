@@ -1,5 +1,5 @@
-//! Sample sessions built into the binary, for `heirloom up --demo`: invented, in the programs' own formats, so that the
-//! demo runs the real import.
+//! Sample sessions built into the binary, for `heirloom up --demo`. They are invented, in the programs' own formats, so
+//! that the demo runs the real import.
 
 use std::path::PathBuf;
 
@@ -43,15 +43,15 @@ const FILES: &[(&str, &[u8])] = &[
     ("household.turns.jsonl", include_bytes!("../demo/household.turns.jsonl")),
 ];
 
-/// The demo on disk.
+/// The demo's folders on disk.
 pub struct Demo {
-    /// Its temporary home.
+    /// Path of the demo's temporary home.
     pub home: PathBuf,
     /// A machine that has only the samples.
     pub host: HostPaths,
 }
 
-/// Writes the samples anew, beside an empty home.
+/// Writes the samples into a fresh folder, beside an empty home.
 pub fn write_out() -> Result<Demo> {
     let cache = config::cache()
         .ok_or_else(|| Error::usage("there is no cache folder (HOME is not set)").hint("set HOME or XDG_CACHE_HOME"))?;

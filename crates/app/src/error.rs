@@ -1,21 +1,21 @@
-//! How a command ended. The exit code of an error is its kind's: [`ErrorKind::told`] (R13.1).
+//! Exit codes of commands. The exit code of an error belongs to its kind: [`ErrorKind::told`] (R13.1).
 
 use std::process::ExitCode;
 
 use heirloom_engine::error::{Error, ErrorKind};
 
-/// How a command ended.
+/// Result of a command, as its exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
     Ok,
-    /// It ran, and found something a person should look at.
+    /// The command ran and found something a person should look at.
     Problems,
     Usage,
     Refused,
     NotFound,
     Damaged,
     Busy,
-    /// The exit code of another command that was run, unchanged.
+    /// The exit code of another program that was run, passed on unchanged.
     Passed(u8),
 }
 
@@ -52,7 +52,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The name of a kind in `--json` errors.
+/// Returns the name of a kind in `--json` errors.
 pub fn kind_name(kind: ErrorKind) -> &'static str {
     kind.told().name
 }

@@ -1,7 +1,7 @@
 //! Terminal output: safe text, sizes, times, tables, progress.
 //!
 //! Text from a transcript goes through [`safe`] before it reaches a terminal: escape sequences, direction overrides and
-//! invisible tags are shown, never executed.
+//! invisible tags are shown as text, never executed.
 
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
@@ -36,7 +36,7 @@ pub fn safe(text: &str) -> String {
     .collect()
 }
 
-/// A terminal shows it and does nothing else with it.
+/// Returns whether a terminal shows the character and does nothing else with it.
 fn harmless(c: char) -> bool {
     (!c.is_control() || c == '\n' || c == '\t')
         && !matches!(c as u32,
@@ -46,18 +46,19 @@ fn harmless(c: char) -> bool {
             0x00AD | 0x180E | 0x200B..=0x200D | 0x2060..=0x2065 | 0x206A..=0x206F | 0xFEFF)
 }
 
-/// Whether this is a joiner or non-joiner between characters that need one: Persian and Indic letters, composed emoji.
+/// Returns whether this is a joiner or non-joiner between characters that need one: Persian and Indic letters, composed
+/// emoji.
 fn joins(before: char, c: char, after: Option<char>) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
         && [Some(before), after].iter().all(|beside| beside.is_some_and(|b| b as u32 >= 0x0600 && harmless(b)))
 }
 
-/// [`safe`] text on one line.
+/// Makes text safe as [`safe`] does, and puts it on one line.
 pub fn safe_line(text: &str) -> String {
     safe(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// At most `width` characters, with an ellipsis if something was left out.
+/// Cuts text to at most `width` characters, with an ellipsis if something was left out.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -67,7 +68,7 @@ pub fn cut(text: &str, width: usize) -> String {
     out
 }
 
-/// A size such as `1.9 GB`, `240 MB`, `812 B`: decimal, as disks and programs print them.
+/// Formats a size such as `1.9 GB`, `240 MB`, `812 B`: decimal, as disks and programs print it.
 pub fn bytes(n: u64) -> String {
     let mut value = n as f64;
     for unit in ["B", "kB", "MB", "GB", "TB"] {
@@ -83,13 +84,13 @@ pub fn bytes(n: u64) -> String {
     unreachable!("the last unit returns")
 }
 
-/// The zone of this machine.
+/// Returns the time zone of this machine.
 pub fn machine_zone() -> TimeZone {
     static MACHINES: OnceLock<TimeZone> = OnceLock::new();
     MACHINES.get_or_init(|| named_zone().unwrap_or_else(TimeZone::system)).clone()
 }
 
-/// The zone that `TZ` or else the link `/etc/localtime` names, if any.
+/// Returns the zone named by `TZ`, or else by the link `/etc/localtime`, if any.
 fn named_zone() -> Option<TimeZone> {
     let name = match std::env::var_os("TZ") {
         Some(name) => name.into_string().ok()?.trim_start_matches(':').to_owned(),
@@ -101,26 +102,26 @@ fn named_zone() -> Option<TimeZone> {
     zone::named(&name)
 }
 
-/// The time zone in the profile of this process's agent.
+/// Time zone from the profile of this process's agent.
 static USER_ZONE: OnceLock<TimeZone> = OnceLock::new();
 
 /// Sets the zone in which days and times are printed, so that they agree with the pages.
 pub fn set_zone(zone: TimeZone) {
-    // A process has one home and one agent.
+    // A later call changes nothing; a process has only one home and one agent.
     let _ = USER_ZONE.set(zone);
 }
 
-/// The user's time zone: that of their profile, else the machine's.
+/// Returns the user's time zone: from their profile, otherwise the machine's.
 pub fn zone() -> TimeZone {
     USER_ZONE.get().cloned().unwrap_or_else(machine_zone)
 }
 
-/// A time in the user's zone.
+/// Returns a time in the user's zone.
 pub fn local(at: Millis) -> Option<Zoned> {
     Timestamp::from_millisecond(at).ok().map(|t| t.to_zoned(zone()))
 }
 
-/// A time relative to now: `today 17:22`, `yesterday 09:40`, `18 Nov 09:40`, `18 Nov 2025`.
+/// Formats a time relative to now: `today 17:22`, `yesterday 09:40`, `18 Nov 09:40`, `18 Nov 2025`.
 pub fn when(at: Option<Millis>, now: Millis) -> String {
     let (Some(at), Some(now)) = (at.and_then(local), local(now)) else { return "no date".into() };
     let days = now.date().since((Unit::Day, at.date())).map_or(i32::MAX, |s| s.get_days());
@@ -132,18 +133,18 @@ pub fn when(at: Option<Millis>, now: Millis) -> String {
     }
 }
 
-/// `18 Nov 2026`.
+/// Formats a day: `18 Nov 2026`.
 pub fn day(at: Millis) -> String {
     local(at).map_or("no date".into(), |z| z.strftime("%-d %b %Y").to_string())
 }
 
-/// `18 Nov 2026`, or `18 Nov 2026 to 21 Nov 2026`.
+/// Formats a range of days: `18 Nov 2026`, or `18 Nov 2026 to 21 Nov 2026`.
 pub fn days(from: Millis, to: Millis) -> String {
     let (first, last) = (day(from), day(to));
     if first == last { first } else { format!("{first} to {last}") }
 }
 
-/// Colour and weight, only on a terminal that supports them.
+/// Colour and weight, used only on a terminal that supports them.
 #[derive(Clone, Copy)]
 pub struct Paint {
     on: bool,
@@ -174,13 +175,13 @@ impl Paint {
         self.wrap("33", text)
     }
 
-    /// A match in a passage. Without colour it is set in asterisks, so that it is still visible.
+    /// Highlights a match in a passage. Without colour the match is set in asterisks, so that it is still visible.
     pub fn found(self, text: &str) -> String {
         if self.on { self.wrap("1;33", text) } else { format!("**{text}**") }
     }
 }
 
-/// The width to print in: the terminal's, or 100 if there is none.
+/// Returns the width to print in: the terminal's, or 100 if there is none.
 pub fn width() -> usize {
     let named = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     let terminal = || {
@@ -211,7 +212,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Prints the rows of a list, and how many of `all` were left out by `-n`.
+/// Prints the rows of a list, and how many of all `all` rows the option `-n` left out.
 pub fn list(rows: &[Vec<String>], all: usize) {
     out(&table(rows));
     if all > rows.len() {
@@ -219,7 +220,7 @@ pub fn list(rows: &[Vec<String>], all: usize) {
     }
 }
 
-/// A progress bar on standard error, if that is a terminal and `--json` is not set. `template`: its layout.
+/// Makes a progress bar on standard error, if that is a terminal and `--json` is not set. `template` is its layout.
 pub fn bar(total: u64, what: &'static str, template: &str, quiet: bool) -> ProgressBar {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
     let bar = ProgressBar::with_draw_target(Some(total), target);
@@ -229,7 +230,7 @@ pub fn bar(total: u64, what: &'static str, template: &str, quiet: bool) -> Progr
     bar
 }
 
-/// The layout of a bar that counts bytes.
+/// Layout of a bar that counts bytes.
 pub const BYTES: &str = "{prefix:9}  {bar:32.cyan/dim}  {bytes}/{total_bytes}  {bytes_per_sec}  {msg}";
 
 /// Prints a report as JSON.
@@ -237,7 +238,7 @@ pub fn report(report: &impl serde::Serialize) {
     line(&serde_json::json!(report).to_string());
 }
 
-/// Answers with a report: as JSON for programs, else with what `people` prints.
+/// Prints a report: as JSON for programs, otherwise by calling `people`.
 pub fn answer(json: bool, answer: &impl serde::Serialize, people: impl FnOnce()) -> crate::error::Exit {
     if json {
         report(answer)
@@ -247,12 +248,12 @@ pub fn answer(json: bool, answer: &impl serde::Serialize, people: impl FnOnce())
     crate::error::Exit::Ok
 }
 
-/// Prints a report for programs to standard error, where standard output is another program's.
+/// Prints a JSON report to standard error, for commands whose standard output belongs to another program.
 pub fn note_report(report: &impl serde::Serialize) {
     note(&serde_json::json!(report).to_string());
 }
 
-/// Codes of [`Paint`]: the only escape sequences that reach a terminal.
+/// Escape codes of [`Paint`], the only ones that reach a terminal.
 const CODES: &[&str] = &["[1m", "[2m", "[36m", "[33m", "[1;33m", "[0m"];
 
 static JSON_OUTPUT: AtomicBool = AtomicBool::new(false);
@@ -262,8 +263,8 @@ pub fn set_json() {
     JSON_OUTPUT.store(true, Ordering::Relaxed);
 }
 
-/// Writes to standard output; a closed reader (`| head`) is not an error. Text a caller did not make safe is made safe
-/// here.
+/// Writes to standard output; a closed reader (`| head`) is not an error. Text that a caller did not make safe is made
+/// safe here.
 pub fn out(text: &str) {
     let text =
         if JSON_OUTPUT.load(Ordering::Relaxed) { escaped(text) } else { safe_except_paint(text, Paint::stdout()) };
@@ -273,7 +274,7 @@ pub fn out(text: &str) {
     }
 }
 
-/// Standard output for the bytes of a file; a closed reader is not an error here either.
+/// Standard output for the raw bytes of a file; a closed reader is not an error here either.
 pub struct Raw;
 
 impl Write for Raw {
@@ -300,7 +301,7 @@ pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", safe(text));
 }
 
-/// [`safe`], except for our own colour codes.
+/// Makes text safe as [`safe`] does, but keeps our own colour codes.
 fn safe_except_paint(text: &str, paint: Paint) -> String {
     let mut parts = text.split('\u{1b}');
     let mut out = safe(parts.next().unwrap_or_default());
@@ -320,7 +321,7 @@ fn safe_except_paint(text: &str, paint: Paint) -> String {
     out
 }
 
-/// Escapes all characters of JSON that a terminal would execute; they occur in strings only.
+/// Escapes all characters of JSON that a terminal would execute; they occur only inside strings.
 fn escaped(json: &str) -> String {
     if json.chars().all(harmless) {
         return json.to_owned();
@@ -336,7 +337,7 @@ fn escaped(json: &str) -> String {
     out
 }
 
-/// [`out`] with a line end.
+/// Prints text as [`out`] does, with a line end.
 pub fn line(text: &str) {
     out(&format!("{text}\n"));
 }
@@ -351,7 +352,7 @@ mod tests {
         assert_eq!(safe("x\u{202e}y"), "x<U+202E>y");
         assert_eq!(safe("plain\n\ttext é 日本"), "plain\n\ttext é 日本");
         assert_eq!(safe("a\r\nb"), "a\nb");
-        // What has no width could hide an order or break a word apart.
+        // Characters without width could hide an instruction or break a word apart, so they are shown as codes.
         assert_eq!(safe("ig\u{200b}nore\u{feff}\u{2060}"), "ig<U+200B>nore<U+FEFF><U+2060>");
         assert_eq!(safe("\u{ad}\u{61c}a\u{200d}b"), "<U+00AD><U+061C>a<U+200D>b");
         // Joiners belong to Persian words and to composed emoji.

@@ -1,5 +1,4 @@
-//! The outside programs, bound to the engine: where their sessions lie on this machine, whose a named file is, and how
-//! it is read.
+//! The outside programs on this machine: finds their sessions, and tells which program and form a named file has.
 
 use std::path::{Path, PathBuf};
 
@@ -9,13 +8,13 @@ use heirloom_engine::source::file::{LineFile, find};
 pub use heirloom_harness::on_machine::quoted;
 use heirloom_harness::{ALL, Form, Harness, HostPaths};
 
-/// How much of a file is looked at to tell whose it is.
+/// Number of bytes at the beginning of a file that are read to recognise its program.
 const SNIFF_BYTES: usize = 64 * 1024;
 
 /// A program's sessions on this machine.
 pub struct Found {
     pub harness: &'static dyn Harness,
-    /// The folder, where there is one.
+    /// Folder with the program's sessions, if it exists.
     pub root: Option<PathBuf>,
     pub files: Vec<PathBuf>,
     pub bytes: u64,
@@ -49,7 +48,7 @@ pub fn look(host: &HostPaths, only: Option<&str>) -> Vec<Found> {
         .collect()
 }
 
-/// Whose file this is: by the option, by its name, or by its first bytes.
+/// Returns the program and form of a file: by the option, the file's name, or its first bytes.
 pub fn whose(path: &Path, named: Option<&'static dyn Harness>) -> Result<(&'static dyn Harness, Form)> {
     let mut file = LineFile::open(path)?;
     let head = file.head(SNIFF_BYTES).map_err(|e| Error::io("read", path, e))?;
@@ -64,12 +63,12 @@ pub fn whose(path: &Path, named: Option<&'static dyn Harness>) -> Result<(&'stat
     })
 }
 
-/// People's name of a session's program.
+/// Returns the name of a session's program, for people.
 pub fn title(key: &SessionKey) -> &'static str {
     heirloom_harness::by_name(key.harness()).map_or("unknown program", |h| h.spec().title)
 }
 
-/// A path as people write it: from their home on.
+/// Returns a path as people write it, with `~` for their home.
 pub fn tilde(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(rest) if !home.as_os_str().is_empty() => format!("~/{}", rest.display()),

@@ -1,26 +1,26 @@
-//! Sessions that programs will soon delete. Claude Code removes session files that have not changed for
-//! `cleanupPeriodDays` (30 unless its settings say otherwise) when it starts.
+//! Warns about sessions that programs will soon delete. At its start, Claude Code removes session files that have not
+//! changed for `cleanupPeriodDays` (30 unless its settings say otherwise).
 
 use std::path::{Path, PathBuf};
 
 use heirloom_harness::HostPaths;
 
-/// Claude Code's own default.
+/// Claude Code's default for `cleanupPeriodDays`.
 const DEFAULT_DAYS: i64 = 30;
 
-/// How many days ahead people are warned.
+/// Number of days before deletion at which people are warned.
 pub const SOON_DAYS: i64 = 9;
 
 /// A program's rule for deleting sessions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Retention {
     pub days: i64,
-    /// The settings file that sets it, or would.
+    /// Path of the settings file for this rule, whether or not it exists.
     pub settings: PathBuf,
     pub is_default: bool,
 }
 
-/// Claude Code's rule on this machine.
+/// Reads Claude Code's rule on this machine.
 pub fn claude_code(host: &HostPaths) -> Retention {
     let folder = host.claude_config_dir.clone().unwrap_or_else(|| host.home.join(".claude"));
     let settings = folder.join("settings.json");
@@ -32,7 +32,7 @@ pub fn claude_code(host: &HostPaths) -> Retention {
     Retention { days: days.unwrap_or(DEFAULT_DAYS), settings, is_default: days.is_none() }
 }
 
-/// How many of these files the rule deletes within [`SOON_DAYS`].
+/// Counts the files that the rule deletes within [`SOON_DAYS`].
 pub fn soon_deleted(files: &[PathBuf], rule: &Retention) -> u64 {
     let Some(limit) = days(rule.days - SOON_DAYS) else { return files.len() as u64 };
     files.iter().filter(|f| age(f).is_some_and(|age| age > limit)).count() as u64

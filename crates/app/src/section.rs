@@ -1,10 +1,11 @@
-//! One section of `config.toml`, replaced; every other byte stays as it is.
+//! Replaces one section of `config.toml`; every other byte stays as it is.
 
 use heirloom_engine::error::{Error, Result};
 use toml::{Table, Value};
 
-/// The text with the section `name` holding these values in their order; without any, the section is taken out. `Usage`
-/// where the file is not TOML, or writes the section in a way that cannot be replaced without touching the rest.
+/// Returns the text with these values in the section `name`, in their order; without values, the section is removed.
+/// `Usage` if the file is not TOML, or if it writes the section in a form that cannot be replaced without touching the
+/// rest.
 pub fn replaced(text: &str, name: &str, values: &[(&str, Value)]) -> Result<String> {
     let parse = |text: &str| {
         toml::from_str::<Table>(text)
@@ -26,7 +27,7 @@ pub fn replaced(text: &str, name: &str, values: &[(&str, Value)]) -> Result<Stri
                 continue;
             }
         }
-        // Notes and empty lines between the values belong to people.
+        // Comments and empty lines between the values were written by people and stay.
         if !inside || bare.is_empty() {
             kept.push(line);
         }
@@ -57,7 +58,7 @@ pub fn replaced(text: &str, name: &str, values: &[(&str, Value)]) -> Result<Stri
     }
 }
 
-/// A number, a text as TOML and JSON both quote it, or a list of these.
+/// Formats a number, a text (with quoting that TOML and JSON share), or a list of these.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => serde_json::json!(text).to_string(),

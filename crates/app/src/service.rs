@@ -1,4 +1,4 @@
-//! The service of the home, as commands see it: whether it runs, what it says, and how the system starts it.
+//! The home's service, as commands see it: whether it runs, what it reports, and how the system starts it.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -12,28 +12,28 @@ use serde_json::Value;
 
 use crate::config;
 
-/// How long a service may take to say how it is.
+/// Maximum time for the service to answer a question about its state.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The service of a home as it is now.
+/// State of the home's running service.
 pub struct Seen {
     pub running: Running,
-    /// Open connections; `None` where it does not answer.
+    /// Number of open connections; `None` if the service does not answer.
     pub connections: Option<u64>,
 }
 
-/// What the service of the home says. `None`: none runs.
+/// Returns the state of the home's service. `None` if none runs.
 pub fn look(home: &Home) -> Option<Seen> {
     let running = running::of(home)?;
     let until = Instant::now() + PATIENCE;
     let asked = ask(&running.socket, &Question { method: "GET", path: "/v1/daemon", headers: &[], body: b"", until });
     let said = asked.ok().and_then(|answer| serde_json::from_slice::<Value>(&answer.body).ok());
-    // Ourselves aside.
+    // This question itself is one connection and is not counted.
     let connections = said.and_then(|said| said["connections"].as_u64()).map(|all| all.saturating_sub(1));
     Some(Seen { running, connections })
 }
 
-/// What starts services for a user.
+/// System programs that start services for a user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Manager {
     Systemd,
@@ -41,7 +41,7 @@ pub enum Manager {
 }
 
 impl Manager {
-    /// The one of this system. `None`: there is none that is known.
+    /// Returns the service manager of this system. `None` if no known one answers.
     pub fn here() -> Option<Manager> {
         if cfg!(target_os = "macos") {
             return Some(Manager::Launchd);
@@ -49,7 +49,7 @@ impl Manager {
         quiet(Command::new("systemctl").args(["--user", "show-environment"])).then_some(Manager::Systemd)
     }
 
-    /// The file that tells it of the service.
+    /// Returns the path of the file that describes the service to the manager.
     pub fn file(self) -> Option<PathBuf> {
         let user = config::user_home()?;
         Some(match self {
@@ -62,7 +62,7 @@ impl Manager {
         })
     }
 
-    /// What stands in the file.
+    /// Returns the contents of that file.
     pub fn text(self, start: &Start) -> String {
         match self {
             Manager::Systemd => unit::systemd(start),
@@ -70,7 +70,7 @@ impl Manager {
         }
     }
 
-    /// The commands that make it know the file and start the service.
+    /// Returns the commands that load the file and start the service.
     pub fn begin(self) -> Vec<Vec<String>> {
         match self {
             Manager::Systemd => {
@@ -80,7 +80,8 @@ impl Manager {
         }
     }
 
-    /// Those that end the service and make it forget the file, which is removed between the two lists.
+    /// Returns the commands that end the service, and those that unload the file; the file is removed between the two
+    /// lists.
     pub fn end(self) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
         match self {
             Manager::Systemd => (
@@ -117,7 +118,7 @@ fn launchctl(verb: &str, names_file: bool) -> Vec<String> {
     [vec!["launchctl".to_owned(), verb.to_owned()], target].concat()
 }
 
-/// Runs a command without a word of its own; whether it succeeded.
+/// Runs a command without output. Returns whether it succeeded.
 fn quiet(command: &mut Command) -> bool {
     let run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     run.is_ok_and(|status| status.success())

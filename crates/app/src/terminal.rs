@@ -1,4 +1,4 @@
-//! What the engine tells while a command runs, as notes and bars on standard error.
+//! Prints what the engine reports while a command runs, as notes and progress bars on standard error.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,12 +8,12 @@ use indicatif::ProgressBar;
 
 use crate::print;
 
-/// Fewer sessions are distilled before a bar would be read.
+/// Number of sessions from which a progress bar is drawn: fewer are distilled before a bar could be read.
 const WORTH_A_BAR: u64 = 8;
 
-/// Writes notices and draws bars.
+/// Prints notices and draws progress bars.
 pub struct Terminal {
-    /// JSON is wanted: no bars, and nothing about a missing model, which the JSON says itself.
+    /// True if JSON was requested: no bars, and no note about a missing model, which the JSON contains.
     json: bool,
     bar: Mutex<Option<ProgressBar>>,
 }
@@ -70,7 +70,7 @@ fn sentence(notice: &Notice) -> String {
     }
 }
 
-/// An error and its next step in one line.
+/// Returns an error and its next step in one line.
 pub fn with_next_step(error: &Error) -> String {
     error.next_step().map_or_else(|| error.to_string(), |next| format!("{error}; {next}"))
 }
@@ -79,7 +79,7 @@ fn on_the_next_line(error: &Error) -> String {
     error.next_step().map(|next| format!("\n  {next}")).unwrap_or_default()
 }
 
-/// The layout of a bar that counts files.
+/// Layout of a bar that counts files.
 const FILES: &str = "{prefix:9}  {bar:32.cyan/dim}  {human_pos}/{human_len} files";
 
 fn drawn(task: Task, steps: u64, json: bool) -> ProgressBar {

@@ -1,5 +1,5 @@
-//! What the worker of a hook leaves behind: once it is done, the pages about the moment say what was just said (R5.2,
-//! R7.3), and what a turn costs does not depend on how much was said before.
+//! The worker of a hook: once it is done, the pages about the moment show the newest turn (R5.2, R7.3), and the cost of
+//! a turn does not depend on the size of the memory.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ fn hook(world: &World, session: &Session, event: &str) {
     is_as_promised(session.program, event, &out).unwrap();
 }
 
-/// One turn: told, written, told to be over.
+/// Plays one turn: the prompt's hook, the program's store, the hook of the turn's end.
 fn turn(world: &World, session: &Session) {
     let (prompt, end) = match session.program {
         "opencode" => ("chat.message", "session.idle"),
@@ -28,7 +28,7 @@ fn turn(world: &World, session: &Session) {
     hook(world, session, end);
 }
 
-/// The worker, as a hook starts it, waited for.
+/// Runs the worker as a hook starts it, and waits for it.
 fn worker(world: &World) {
     let mut command = world.test.command(HEIRLOOM);
     command.env("HEIRLOOM_HOOK", "1").args(["work", "--drain", "--detached"]);
@@ -75,7 +75,7 @@ fn the_worker_a_hook_starts_writes_them() {
         turn(&world, &session);
         let over = Instant::now();
         while !page(&world, "latest-turn.md").contains(&session.answer()) {
-            // A worker yields to everything else: on a busy machine it takes minutes.
+            // A worker runs at low priority: on a busy machine it takes minutes.
             assert!(over.elapsed() < Duration::from_secs(300), "{session:?}: {}", page(&world, "latest-turn.md"));
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -87,8 +87,8 @@ fn the_worker_a_hook_starts_writes_them() {
     world.verified();
 }
 
-/// The index covers a turn a hook told of, and the program's store gives that turn another time when it says it: nothing
-/// is made anew for it.
+/// A hook reports a turn, and the program's store later gives that turn another time: the index covers it already and
+/// is not rebuilt.
 #[test]
 fn a_turn_the_store_confirms_makes_no_new_index() {
     let world = told();
@@ -101,14 +101,14 @@ fn a_turn_the_store_confirms_makes_no_new_index() {
         index.query_row("SELECT count(*) FROM (SELECT rowid FROM fts)", [], |r| r.get(0)).unwrap()
     };
     assert_eq!(indexed(), 2);
-    // What is missing in the index would be back in one made anew.
+    // A rebuilt index would contain this missing row again.
     let index = Connection::open(world.test.home().join("state/index.db")).unwrap();
     assert_eq!(index.execute("DELETE FROM fts WHERE rowid = (SELECT min(rowid) FROM fts)", []).unwrap(), 1);
     drop(index);
     let held = no_worker(&world);
     let session = Session { program: "claude-code", n: 1 };
     hook(&world, &session, "UserPromptSubmit");
-    // It is in the index as the hook told it.
+    // The index has the turn with the time the hook gave it.
     world.says(0, &["search", "barn"]);
     assert_eq!(indexed(), 2);
     session.write(&world);

@@ -1,4 +1,5 @@
-//! Two agents in one home: what one owes, knows and does is nowhere in what the other is shown, by whatever name it asks.
+//! Two agents in one home: nothing of one agent's loops, memories and acts is shown to the other, whatever name it asks
+//! for.
 
 use std::path::PathBuf;
 
@@ -6,7 +7,7 @@ use serde_json::json;
 
 use crate::world::World;
 
-/// A word of each agent's own, in everything it has.
+/// Stores one thing of each kind for an agent, each with the agent's own word.
 fn furnish(world: &World, agent: &str, word: &str) {
     let say = |args: &[&str]| world.says(0, &[&["--agent", agent], args].concat());
     let project = world.test.folder("project");
@@ -87,7 +88,7 @@ fn nothing_of_another_agent_is_shown_or_can_be_changed() {
     }
     let own = world.says(0, &["--agent", "ada", "loop", "list"]);
     assert!(own.contains("Owed heron"), "{own}");
-    // By its name or id nothing of theirs is there; forbidden and unknown are the same answer.
+    // Names and ids of the other agent give the same answer as names that do not exist.
     let id = world.json(&["loop", "list"])["loops"][0]["id"].as_str().unwrap().to_owned();
     let leaf = world.json(&["memory", "list"])["memories"][0]["id"].as_str().unwrap().to_owned();
     for args in [

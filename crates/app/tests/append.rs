@@ -1,4 +1,4 @@
-//! Conversations as they happen, and whose they are.
+//! Live conversations, and the agents they belong to.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -30,7 +30,7 @@ fn every_line_is_answered_after_its_commit_and_before_the_next() {
         writeln!(input, "{line}").unwrap();
         let ack: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
         assert_eq!((&ack["ok"], &ack["line"], &ack["state"]), (&json!(true), &json!(n), &json!("stored")), "{ack}");
-        // It is there for everybody, while the conversation goes on.
+        // An acknowledged turn can be shown and searched while the conversation goes on.
         let turn = ack["turn"].as_str().unwrap();
         assert_eq!(world.json(&["show", turn])["turns"][0]["text"], format!("word{n} of five"));
         assert_eq!(world.found(&format!("word{n}")).len(), 1);
@@ -40,7 +40,7 @@ fn every_line_is_answered_after_its_commit_and_before_the_next() {
     world.verified();
 }
 
-/// What is told as it happens, without a time, happens now.
+/// A live line without a time gets the present time.
 #[test]
 fn a_line_without_a_time_has_the_day_it_came() {
     let world = World::new();
@@ -60,14 +60,14 @@ fn repeated_and_broken_lines_are_answered_for_what_they_are() {
     let again = acks(&world, &["append"], std::slice::from_ref(&first));
     assert_eq!((&again[0]["state"], &again[0]["turn"]), (&json!("known"), &answers[0]["turn"]));
 
-    // The same id with another text is the turn's next state, kept beside the first.
+    // The same id with another text is a new revision of the turn, kept beside the first.
     let mut changed = first.clone();
     changed["text"] = json!("the codename is MISTRAL");
     let answers = acks(&world, &["append"], &[changed]);
     assert_eq!(answers[0]["state"], "stored");
     assert_eq!(world.turns("turns:chat").len(), 2);
 
-    // Without an id, saying it again is saying it twice.
+    // Without an id, the same text sent twice makes two turns.
     let without = json!({"session": "chat", "text": "yes"});
     acks(&world, &["append"], &[without.clone(), without]);
     assert_eq!(world.turns("turns:chat").iter().filter(|t| t["text"] == "yes").count(), 2);
@@ -127,7 +127,7 @@ fn what_a_conversation_says_of_itself_is_kept_and_its_end_known() {
     let exported = String::from_utf8(world.bytes(&["export", "--session", key])).unwrap();
     assert_eq!(exported, input);
 
-    // Nothing closes it yet; the hand does, once.
+    // The session is not closed by itself yet; `session end` closes it, once.
     assert_eq!(world.json(&["work", "--drain"])["failed"], 0);
     let ended = world.json(&["session", "end", key]);
     assert_eq!(ended, json!({"session": key, "ended": true}));
@@ -178,7 +178,7 @@ fn agents_do_not_see_each_other() {
         assert_eq!(world.bytes(&["--agent", who, "export", "--session", key]), format!("{}\n", said(who)).as_bytes());
         turns.push(shown["turns"][0]["turn"].as_str().unwrap().to_owned());
     }
-    // Not even by number; and what is another's looks like what does not exist.
+    // Another agent's turn cannot be shown by its id either; the answer is that for an id that does not exist.
     let others = world.says(4, &["--agent", "ada", "show", &turns[1]]);
     let nobodys = world.says(4, &["--agent", "ada", "show", "tfff"]);
     assert_eq!(others.replace(&turns[1], "T"), nobodys.replace("tfff", "T"));
@@ -193,7 +193,7 @@ fn agents_do_not_see_each_other() {
         world.says(2, &[&format!("--agent={bad}"), "status"]);
     }
 
-    // Who is asking: the option, the variable, the settings, in this order.
+    // Order of precedence for the agent: the option, the variable, the settings.
     let settings = world.test.home().join("config.toml");
     fs::write(&settings, "[daemon]\nworkspace = \"ada\"\n").unwrap();
     fs::set_permissions(&settings, fs::Permissions::from_mode(0o600)).unwrap();
@@ -236,7 +236,7 @@ fn a_project_that_moved_is_joined_to_its_history() {
     world.verified();
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large for the repository.
 mod recorded {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Hooks that run side by side: the same one called twice, and several behind one locked ledger.
+//! Concurrent hooks: the same call made several times, and several hooks waiting for one locked ledger.
 
 use std::fs;
 use std::sync::Barrier;
@@ -22,8 +22,8 @@ fn hook(world: &World, event: &str, session: &str, more: serde_json::Value) -> S
     out.stdout
 }
 
-/// A plugin and the settings both call: the model is told once, and once more after a cut. On a busy machine a hook may
-/// run out of time; then it says so in its log, and still nobody is told twice.
+/// A plugin and the settings both call the hook: the model is given the block once, and once more after a cut. On a
+/// busy machine a hook may run out of time; it then says so in its log, and still nothing is given twice.
 #[test]
 fn a_hook_called_several_times_at_once_gives_once() {
     let world = World::new();
@@ -54,7 +54,7 @@ fn a_hook_called_several_times_at_once_gives_once() {
     assert!(rounds_told > 0, "no hook had time");
 }
 
-/// The worker of the first hook waits for the ledger with the spool in its hands; the others leave theirs to it.
+/// The worker of the first hook waits for the ledger while it holds the spool; calls of later hooks are left to it.
 #[test]
 fn what_comes_into_the_spool_while_it_is_emptied_is_stored_too() {
     let world = World::new();
@@ -76,7 +76,7 @@ fn what_comes_into_the_spool_while_it_is_emptied_is_stored_too() {
             session,
             json!({"prompt_id": format!("p{n}"), "prompt": format!("Plank {n}?")}),
         );
-        // Time for its worker to come as far as it can.
+        // The pause lets the hook's worker get as far as it can.
         std::thread::sleep(Duration::from_millis(300));
     }
     assert_eq!(waiting(), 4);
@@ -92,14 +92,14 @@ fn what_comes_into_the_spool_while_it_is_emptied_is_stored_too() {
     assert_eq!(said, ["Plank 0?", "Plank 1?", "Plank 2?", "Plank 3?"]);
 }
 
-/// A process that holds the right to change files and is suspended is named after ten seconds, and nothing is changed.
+/// A suspended process that holds the tree lock is named after ten seconds, and nothing is changed.
 #[test]
 fn a_suspended_holder_is_named() {
     let world = World::new();
     world.json(&["loop", "add", "Paint the barn"]);
     let lock = world.test.home().join("run/files-main.lock");
     assert!(lock.exists(), "the lock has another name now");
-    // The lock is taken on a file that is open as its standard input, and given to a process that only waits.
+    // The lock is taken on an open file, which becomes the standard input of a process that only waits.
     let file = fs::OpenOptions::new().read(true).write(true).open(&lock).unwrap();
     file.lock().unwrap();
     let mut holder = std::process::Command::new("sleep").arg("300").stdin(file).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! No change without its line in the audit: where that line cannot be written, nothing is (R4.2).
+//! No change without its audit row: if the row cannot be written, nothing changes (R4.2).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,19 +11,19 @@ use serde_json::json;
 
 use crate::world::{World, claude_line, let_it_settle, listing};
 
-/// Files and folders with what tells whether they were touched; what belongs to the ledger itself is left out.
+/// Returns files and folders with values that show whether they were touched; the ledger's own files are left out.
 fn files(home: &Path) -> BTreeMap<PathBuf, (u64, i64, Option<Vec<u8>>)> {
     let own = |path: &Path| ["state", "run"].iter().any(|dir| path.starts_with(home.join(dir)));
     let touched = |path: PathBuf, bytes: Option<Vec<u8>>| {
         let meta = fs::symlink_metadata(&path).unwrap();
-        // A folder's time changes when a file is put beside another for a moment.
+        // A folder's time also changes when a temporary file is made in it.
         let time = if meta.is_dir() { 0 } else { meta.mtime_nsec() };
         (path, (meta.ino(), time, bytes))
     };
     listing(home).into_iter().filter(|(path, _)| !own(path)).map(|(path, bytes)| touched(path, bytes)).collect()
 }
 
-/// Every row of the ledger but the audit's.
+/// Returns every row of the ledger except the audit's.
 fn rows(world: &World) -> Vec<String> {
     let db = Connection::open(world.ledger()).unwrap();
     let named = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name != 'audit'";
@@ -59,7 +59,7 @@ fn audited(world: &World, action: &str) -> i64 {
     db.query_row("SELECT count(*) FROM audit WHERE action = ?1", [action], |r| r.get(0)).unwrap()
 }
 
-/// Fails while its audit row cannot be written, and leaves everything as it was; then it is done.
+/// Checks that a command fails and changes nothing while its audit row cannot be written, and succeeds afterwards.
 fn all_or_nothing(world: &World, action: &str, args: &[&str]) {
     let home = world.test.home();
     let before = (files(&home), rows(world), audited(world, action));
@@ -81,7 +81,7 @@ fn all_or_nothing(world: &World, action: &str, args: &[&str]) {
     assert!(audited(world, action) > before.2, "{args:?} is audited as {action}");
 }
 
-/// A home with one of everything there is to decide on.
+/// Makes a home with one of everything that can be decided on.
 fn furnished() -> (World, String) {
     let world = World::new();
     let project = world.test.folder("api");
@@ -192,7 +192,7 @@ fn a_job_that_cannot_be_recorded_leaves_nothing() {
     for action in ["job.begin", "job.finish"] {
         let before = files(&home);
         refuse(&world, action);
-        // What it does is not held up by us.
+        // The job's command runs although its run cannot be recorded.
         let out = world.run(&["job", "run", action, "--", "sh", "-c", "echo made"]);
         assert!(out.stdout.contains("made"), "{action}: {out:?}");
         assert!(out.stderr.contains("not be recorded") || out.stderr.contains("audit is full"), "{action}: {out:?}");
@@ -211,7 +211,7 @@ fn a_job_that_cannot_be_recorded_leaves_nothing() {
 fn agents_and_their_homes_are_audited() {
     let (world, _) = furnished();
     all_or_nothing(&world, "agent.add", &["agent", "add", "second"]);
-    // A new tree is furnished whole, or not at all.
+    // A new tree is made whole, or not at all.
     all_or_nothing(&world, "home.bootstrap", &["loop", "add", "First", "--agent", "second"]);
     let tree = world.test.home().join("workspaces/second");
     assert!(tree.join("SOUL.md").exists() && tree.join("continuity/open-loops").exists());
@@ -221,7 +221,7 @@ fn agents_and_their_homes_are_audited() {
     world.says(0, &["agent", "add", "fourth"]);
     all_or_nothing(&world, "home.adopt", &["agent", "adopt", elsewhere.to_str().unwrap(), "--agent", "fourth"]);
     assert_eq!(fs::read_to_string(elsewhere.join("SOUL.md")).unwrap(), "mine\n");
-    // Nothing new, nothing to say.
+    // Adopting the same folder again changes nothing and adds no audit row.
     let lines = audited(&world, "agent.add");
     world.says(0, &["agent", "adopt", elsewhere.to_str().unwrap(), "--agent", "fourth"]);
     assert_eq!(audited(&world, "agent.add"), lines);

@@ -1,5 +1,5 @@
-//! `heirloom backup` and `restore --from`, `export --all` and its way back: taken while programs write, compared, put back,
-//! equal byte for byte; and nothing half put back, whatever is wrong with them.
+//! `heirloom backup` with `restore --from`, and `export --all` with `import`: taken while programs write, and equal byte
+//! for byte when restored. A damaged backup or export restores nothing at all.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -55,7 +55,7 @@ fn a_backup_taken_under_load_is_put_back_equal() {
     let other = world.test.user().join("other");
     let home = other.to_str().unwrap().to_owned();
     let said = world.says(0, &["--home", &home, "restore", "--from", &to]);
-    assert!(said.contains("Back again in"), "{said}");
+    assert!(said.contains("Restored into"), "{said}");
     assert_eq!(world.json(&["--home", &home, "verify"])["ok"], true);
     let sessions = world.json(&["--home", &home, "session", "list", "-n", "1000"]);
     let sessions = sessions["sessions"].as_array().unwrap();
@@ -96,12 +96,12 @@ fn a_backup_that_was_changed_is_not_put_back() {
     assert!(world.says(4, &["restore", "--from", "/nowhere"]).contains("is no backup"));
 }
 
-/// What is in a folder, by the paths below it.
+/// Reads every file below a folder into a map from relative path to content.
 fn below(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     listing(folder).into_iter().map(|(path, is)| (path.strip_prefix(folder).unwrap().to_owned(), is)).collect()
 }
 
-/// The names in the user's folder: what an attempt left there is among them.
+/// Lists the names in the user's folder, where a failed restore would leave its temporary files.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -138,7 +138,7 @@ fn into_the_same_folder_only_what_changed_is_written() {
     let other = world.test.user().join("other");
     world.says(0, &["--home", text(&other), "restore", "--from", to]);
     assert!(world.says(0, &["--home", text(&other), "loop", "list"]).contains("Mend the gate"));
-    // What a disk did to the earlier copy does not go on into the next.
+    // A damaged file of the earlier backup is not linked into the next: its bytes are written again.
     let page = copy.join("config.toml");
     let piece = if page.exists() { page } else { copy.join("state/runtime.db.000000") };
     let mut bytes = fs::read(&piece).unwrap();
@@ -210,7 +210,7 @@ fn a_backup_in_one_file_is_put_back_with_its_key_only() {
         let secret = identity.to_string();
         assert!(!said.contains(&secret.expose_secret()[20..]) && !said.contains("horse"), "{said}");
     }
-    // Cut, and one bit of it another.
+    // An archive that was cut, and one with a flipped bit.
     let broken = user.join("broken");
     for file in [&for_me, &plain] {
         let whole = fs::read(file).unwrap();
@@ -236,7 +236,7 @@ fn a_backup_in_one_file_is_put_back_with_its_key_only() {
         let home = user.join(format!("again{n}"));
         let restored = world.json(&[&["--home", text(&home), "restore", "--from"], from.as_slice()].concat());
         assert_eq!((&restored["ok"], restored["findings"].as_array().unwrap().len()), (&true.into(), 0));
-        // Each row of each table and each file: but for the rows that say that there were backups.
+        // Every row of every table and every file is equal, except the audit rows that record the backups themselves.
         let out = user.join(format!("out{n}"));
         world.json(&["--home", text(&home), "export", "--all", text(&out)]);
         let after = below(&out);
@@ -291,7 +291,7 @@ fn every_backup_taken_while_others_write_is_of_one_moment() {
             })
             .collect();
         for copy in &copies {
-            // Whoever holds the pages' lock too long is asked again.
+            // A command exits 75 when another one holds the lock of the pages too long: it is repeated.
             while world.run(&["backup", text(copy)]).status == Some(75) {}
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -310,7 +310,7 @@ fn every_backup_taken_while_others_write_is_of_one_moment() {
     assert!(rows.is_sorted() && rows[0] < rows[5], "others wrote between them: {rows:?}");
 }
 
-/// Kills a command at a chance moment of the time it takes; says whether it was killed before its end.
+/// Kills a command at a random moment of its run time. Returns whether it was killed before it ended.
 fn killed(world: &World, args: &[&str], took: Duration, rng: &mut Rng) -> bool {
     let mut command = world.test.command(HEIRLOOM);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -343,7 +343,7 @@ fn what_is_killed_leaves_nothing_half_under_its_name() {
     ];
     let mut interrupted = [0; 6];
     for trial in 0..8 {
-        // A backup into a folder that has one: the old or the new, whole.
+        // A killed backup over an earlier one leaves either the old or the new one, whole.
         world.says(0, &["loop", "add", &format!("Mend the gate, the {trial}th time")]);
         let (p, e) = (user.join(format!("p{trial}.tar.zst")), user.join(format!("e{trial}")));
         let writes = [vec!["backup", text(&folder)], vec!["backup", text(&p)], vec!["export", "--all", text(&e)]];
@@ -360,7 +360,7 @@ fn what_is_killed_leaves_nothing_half_under_its_name() {
             world.says(0, &[home_of.as_slice(), &back].concat());
             fs::remove_dir_all(&home).unwrap();
         }
-        // A way back: no memory, or a whole one; and the same command again makes it.
+        // A killed restore leaves no memory or a whole one, and repeating the command completes it.
         let backs = [
             vec!["restore", "--from", text(&folder)],
             vec!["restore", "--from", text(&packed)],
@@ -381,7 +381,8 @@ fn what_is_killed_leaves_nothing_half_under_its_name() {
     assert!(interrupted.iter().all(|n| *n > 0), "{interrupted:?} of 8 each ({took:?})");
 }
 
-/// Runs it where no file may become longer than so many blocks of 512 bytes: the next write fails as on a full disk.
+/// Runs a command with a limit on the length of files (`ulimit -f`, in blocks of 512 bytes), so that a write fails as on a
+/// full disk.
 fn with_little_room(world: &World, blocks: u32, args: &[&str]) -> (Option<i32>, String) {
     let mut command = world.test.command("/bin/sh");
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
@@ -433,7 +434,7 @@ fn of_those_made_by_themselves_so_many_are_kept_and_nothing_else_is_touched() {
     for (n, how) in [String::new(), format!("recipients = [\"{key}\"]")].iter().enumerate() {
         let disk = user.join(format!("disk{n}"));
         fs::write(&config, format!("[backup]\nto = \"{}\"\nkeep = 2\n{how}\n", disk.display())).unwrap();
-        // A disk that is not there is not made up.
+        // A missing folder (a disk that is not mounted) is an error and is not created.
         assert!(world.says(4, &["backup"]).contains("is not there"));
         assert!(!disk.exists());
         assert!(world.says(1, &["status"]).contains("backup of"), "status says that one failed");
@@ -441,7 +442,7 @@ fn of_those_made_by_themselves_so_many_are_kept_and_nothing_else_is_touched() {
         let first = PathBuf::from(world.json(&["backup"])["backup"].as_str().unwrap());
         let name = first.file_name().unwrap().to_str().unwrap().to_owned();
         let mark = &name[..name.find("-20").unwrap() + 1];
-        // Not ours: other names, other memories', and those a person has named.
+        // Rotation leaves other files alone: foreign names, other memories' backups, and names a person gave.
         let others = [
             format!("{mark}of-grandmother.tar.zst.age"),
             format!("{mark}2020-01-01T00-00-00.000Z-kept{}", if n == 0 { "" } else { ".tar.zst.age" }),
@@ -451,7 +452,7 @@ fn of_those_made_by_themselves_so_many_are_kept_and_nothing_else_is_touched() {
         for other in &others {
             fs::write(disk.join(other), "mine").unwrap();
         }
-        // From the future, as the clock was set back since: it is one of the two that stay, and the newest is the other.
+        // The clock was set back, so one backup is from the future: it and the newest one are the two that stay.
         let future = disk.join(name.replace("-20", "-29"));
         fs::rename(&first, &future).unwrap();
         let mut newest = PathBuf::new();
@@ -483,13 +484,13 @@ fn everything_in_plain_files_becomes_a_memory_that_is_the_same() {
         let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
     }
-    // The same once more is the same.
+    // A second export of the same memory has the same bytes.
     world.json(&["export", "--all", text(&user.join("once-more"))]);
     assert!(below(&first) == below(&user.join("once-more")), "the same memory gives another export");
     assert!(world.says(3, &["export", "--all", text(&first)]).contains("is not empty"));
     assert!(world.says(2, &["export", "--all"]).contains("into a folder"));
 
-    // Sessions byte for byte, and turns that a line of Python reads.
+    // Sessions are exported byte for byte, and a line of Python can read the turns.
     let sessions = world.test.folder("sessions");
     let session = first.join("sessions/main");
     let whole: Vec<u8> = below(&session).into_values().flatten().flatten().collect();
@@ -513,12 +514,12 @@ fn everything_in_plain_files_becomes_a_memory_that_is_the_same() {
     assert!(world.says(0, &["--home", text(&home), "memory", "list"]).contains("Answer in short sentences"));
     assert!(world.says(0, &["--home", text(&home), "search", "says 7"]).contains("**says**"));
     assert!(world.says(3, &import).contains("has a memory already"));
-    // It goes on: what a program wrote since is added, what it had written before is known.
+    // The imported home goes on: an import adds the lines written since, and finds the earlier ones known.
     let again = world.json(&["--home", text(&home), "import", text(&sessions)]);
     assert_eq!((again["turns"]["new"].as_u64(), &again["sources"]["unchanged"]), (Some(0), &12.into()), "{again}");
 }
 
-/// Sub-agents, a file with two sessions, one that was rewritten, what was forgotten, a memory with a history, threads.
+/// A home with sub-agents, a file of two sessions, a rewritten file, forgotten turns, a memory with a history, and threads.
 #[test]
 fn whatever_a_memory_has_seen_comes_back_from_an_export() {
     let world = lived_in(3);
@@ -554,7 +555,7 @@ fn whatever_a_memory_has_seen_comes_back_from_an_export() {
     assert_eq!((&made["ok"], made["files"].as_u64()), (&true.into(), report["files"].as_u64()), "{made}");
     world.json(&["--home", text(&home), "export", "--all", text(&second)]);
     assert!(below(&first) == below(&second), "what came back is another memory");
-    // As commands tell it.
+    // Commands print the same about both homes.
     for args in [
         ["session", "list"].as_slice(),
         &["loop", "list"],
@@ -598,7 +599,7 @@ fn an_export_that_was_changed_becomes_no_memory() {
     let at = all.join("export.json");
     let list = fs::read_to_string(&at).unwrap();
     let digest = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
-    // A list that fits, and rows that do not.
+    // The list of files is right, and a row of a table is not.
     let odd = b"{\"turn_no\":1}\n".to_vec();
     let of = |bytes: &[u8]| format!("\"bytes\": {},\n      \"digest\": \"{}\"", bytes.len(), digest(bytes));
     assert!(list.contains(&of(&whole)), "{list}");
@@ -606,7 +607,7 @@ fn an_export_that_was_changed_becomes_no_memory() {
     fs::write(&at, list.replace(&of(&whole), &of(&odd))).unwrap();
     assert!(world.says(5, &import).contains("no row of it"));
     fs::write(&turns, &whole).unwrap();
-    // What its tables say and what it says they say: rows and list fit, and the text beside them is another.
+    // The tables and the list of files agree, but `turns.jsonl` has another text than the tables.
     let readable = all.join("turns.jsonl");
     let told = fs::read(&readable).unwrap();
     let lie = String::from_utf8(told.clone()).unwrap().replacen("0 says 2", "0 says 9", 1).into_bytes();
@@ -616,7 +617,7 @@ fn an_export_that_was_changed_becomes_no_memory() {
     let said = world.says(5, &import);
     assert!(said.contains("turns.jsonl, from line 3 on") && said.contains("take another export"), "{said}");
     fs::write(&readable, &told).unwrap();
-    // A row that is another than the seals say.
+    // A row that its seal does not match.
     let sessions = all.join("ledger/sessions.jsonl");
     let rows = fs::read(&sessions).unwrap();
     let other = String::from_utf8(rows.clone()).unwrap().replacen(

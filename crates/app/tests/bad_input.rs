@@ -1,4 +1,4 @@
-//! What can be wrong with files, stores, paths and the home: each is named, the rest is imported, nothing is half stored.
+//! Damaged files, stores, paths and homes: each problem is named, the rest is imported, nothing is half stored.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
@@ -18,7 +18,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0)
 }
 
-/// The problems of an import that concern a file, as "line offset what".
+/// Returns the problems of an import that concern a file.
 fn problems<'j>(import: &'j Value, name: &str) -> Vec<&'j Value> {
     let all = import["problems"].as_array().unwrap().iter();
     all.filter(|p| p["place"].as_str().unwrap().contains(name)).collect()
@@ -36,9 +36,9 @@ fn files_of_every_wrong_kind_in_a_folder_are_named_and_the_rest_imported() {
     let line = |n: usize, i: usize, text: &str| claude_line(&id(n), i, "user", text) + "\n";
     fs::write(at(0), line(0, 0, "a good heron") + &line(0, 1, "a second heron")).unwrap();
     fs::write(at(1), "").unwrap();
-    // The same line twice, then the same words as another entry: two turns.
+    // The same line twice is one turn; the same words as another entry are a second turn.
     fs::write(at(2), line(2, 0, "double heron") + &line(2, 0, "double heron") + &line(2, 1, "double heron")).unwrap();
-    // Bytes that are no text, and the other line of the file.
+    // A line with bytes that are not UTF-8, next to a good line.
     let mut bytes = line(3, 0, "valid heron").into_bytes();
     let mut bad = line(3, 1, "X heron").into_bytes();
     let x = bad.iter().position(|b| *b == b'X').unwrap();
@@ -47,7 +47,7 @@ fn files_of_every_wrong_kind_in_a_folder_are_named_and_the_rest_imported() {
     bytes.extend(&bad);
     bytes.extend(line(3, 2, "last heron").as_bytes());
     fs::write(at(3), &bytes).unwrap();
-    // Members of the wrong type.
+    // JSON members of the wrong type.
     let wrong = [
         json!({"type": 5, "sessionId": id(4)}),
         json!({"type": "user", "sessionId": id(4), "uuid": [], "message": 7}),
@@ -58,10 +58,10 @@ fn files_of_every_wrong_kind_in_a_folder_are_named_and_the_rest_imported() {
     ];
     let wrong: String = wrong.iter().map(|l| format!("{l}\n")).collect();
     fs::write(at(4), line(4, 0, "before heron") + &wrong + &line(4, 1, "after heron")).unwrap();
-    // Half a last line.
+    // An unfinished last line.
     let half = line(5, 1, "unfinished heron");
     fs::write(at(5), line(5, 0, "finished heron") + &half[..half.len() / 2]).unwrap();
-    // Names that are no text; a pipe; a link to nothing and one to itself; a folder of that name; other files.
+    // A name that is not UTF-8; a pipe; dangling and circular links; a folder with a session's name; other files.
     let strange = folder.join(OsStr::from_bytes(b"na\xffme.jsonl"));
     fs::write(&strange, line(6, 0, "strange heron")).unwrap();
     named_pipe(&folder.join("pipe.jsonl"));
@@ -105,15 +105,15 @@ fn files_of_every_wrong_kind_in_a_folder_are_named_and_the_rest_imported() {
         world.exports(&at(n));
     }
     world.verified();
-    // What people read has it too.
+    // The text for people names the problem, too.
     let said = world.says(1, &["import", folder.join("pipe.jsonl").to_str().unwrap()]);
     assert!(said.contains("pipe.jsonl") && said.contains("1 source was not read completely"), "{said}");
-    // The half line is finished.
+    // The unfinished line is completed.
     OpenOptions::new().append(true).open(at(5)).unwrap().write_all(&half.as_bytes()[half.len() / 2..]).unwrap();
     assert_eq!(world.import(0, &[&at(5)])["turns"]["new"], 1);
     world.exports(&at(5));
 
-    // Shorter, and another file under the same name: older contents stay beside.
+    // The file becomes shorter, and then another file takes its name: older contents are kept as older generations.
     let before = fs::read(at(0)).unwrap();
     fs::write(at(0), line(0, 0, "a good heron")).unwrap();
     assert_eq!(world.import(0, &[&at(0)])["sources"]["rewritten"], 1);
@@ -148,7 +148,7 @@ fn paths_that_make_no_sense_are_named() {
     fs::write(&unknown, "just text\n").unwrap();
     let said = world.says(1, &["import", unknown.to_str().unwrap()]);
     assert!(said.contains("unknown.log") && said.contains("--harness"), "{said}");
-    // Said to be of a program, it is taken as such, and what cannot be decoded is set aside.
+    // With --harness the file is read as that program's, and lines that cannot be decoded are set aside.
     let json = world.json_of(1, &["import", "--harness", "codex", unknown.to_str().unwrap()]);
     assert_eq!(
         (&json["set_aside"], &json["problems"][0]["line"], &json["problems"][0]["offset"]),
@@ -246,7 +246,7 @@ fn a_home_that_cannot_be_one_is_refused_with_the_remedy() {
     fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
     world.says(0, &["status"]);
 
-    // A ledger that is no database, or half of one.
+    // A ledger that is not a database, or is cut in half.
     let ledger = world.ledger();
     for end in ["-wal", "-shm"] {
         let mut side = ledger.clone().into_os_string();
@@ -261,7 +261,7 @@ fn a_home_that_cannot_be_one_is_refused_with_the_remedy() {
     }
 }
 
-/// Runs a script in a mount namespace of its own, where that is possible. What it mounts vanishes with it.
+/// Runs a script in a mount namespace of its own, if that is possible. Its mounts vanish with it.
 fn in_namespace(world: &World, script: &str) -> Option<String> {
     let may = Command::new("unshare").args(["-m", "true"]).output().is_ok_and(|o| o.status.success());
     if !is_root() || !may {
@@ -308,7 +308,7 @@ fn a_full_disk_is_named_and_leaves_nothing_half_stored() {
     assert!(said.contains("job=9"), "a full disk stops no job: {said}");
     assert!(said.contains("again=0"), "{said}");
     assert!(said.contains("verify=0"), "{said}");
-    // SQLite may need room even to read; if so, it says so.
+    // SQLite may need free space even to read; in that case the error says so.
     assert!(said.contains("full=0") || said.contains("full=1") && said.matches("no space left").count() == 2, "{said}");
     assert!(said.contains("\"turns\":360"), "{said}");
 }
@@ -351,7 +351,7 @@ fn a_home_that_cannot_be_written_can_still_be_read() {
     assert_eq!(world.found("drop redis"), before);
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large for the repository.
 mod recorded {
     use super::*;
 
@@ -367,7 +367,7 @@ mod recorded {
         let turns = undisturbed.import(0, &[&good])["turns"]["new"].as_u64().unwrap();
         assert!(turns > 0);
 
-        // Held by its program.
+        // The store is locked by its program.
         let holder = Connection::open(&good).unwrap();
         holder.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
         let locked = world.run(&["import", "--json"]);
@@ -384,7 +384,8 @@ mod recorded {
         let scratch = world.test.home().join("state/scratch");
         assert_eq!(fs::read_dir(scratch).unwrap().count(), 0, "copies are removed");
 
-        // Of another program, cut, overwritten inside, no database at all, a folder: the good one is read beside them.
+        // Stores of another program, cut, overwritten, not a database, or a folder: the good store beside them is still
+        // read.
         let world = World::new();
         let stores = world.test.user().join(".local/share/opencode");
         copy_tree(&data, &stores);

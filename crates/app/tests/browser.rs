@@ -1,5 +1,5 @@
-//! The page: that the command gives its address, and in a real browser what it shows and does. The browser is installed by
-//! `scripts/browser`; without it those tests fail and say so.
+//! The page: the command prints its address, and a real browser shows and uses it. `scripts/browser` installs the
+//! browser; without it those tests fail and say so.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -55,7 +55,7 @@ fn is_running(served: &Served) -> bool {
     serde_json::from_str::<Value>(&out.stdout).is_ok_and(|said| said["running"] == true)
 }
 
-/// What a port of this machine answers: status and body.
+/// Sends a request to a port of this machine. Returns status and body.
 fn ask(port: &str, method: &str, path: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     let head = format!(
@@ -85,7 +85,7 @@ fn the_command_gives_an_address_that_opens_the_page_once() {
     assert_eq!((status, opened["agents"][0].as_str()), (200, Some("main")));
     assert_eq!(ask(port, "POST", "/v1/session", &bring).0, 409, "a code is good once");
 
-    // For people: the address alone on standard output, so that it can be handed on.
+    // For people, standard output has only the address, so that it can be copied.
     let out = served.world.run(&["--home", &served.home, "ui", "--no-open"]);
     assert_eq!(out.status, Some(0), "{out:?}");
     assert!(out.stdout.trim().starts_with(&format!("{origin}/#hlm_")) && out.stdout.lines().count() == 1, "{out:?}");
@@ -99,7 +99,7 @@ fn a_home_that_is_not_there_has_no_page() {
     assert_eq!(value["error"]["kind"], "not-found", "{value}");
 }
 
-/// The folder of playwright-core and the browser. `Err`: what is missing.
+/// Returns the folders of playwright-core and of the browser. `Err` says what is missing.
 fn browser() -> Result<(PathBuf, PathBuf), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = std::env::var_os("HEIRLOOM_BROWSER").map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! `heirloom compact`: a handoff in place of what was said, its commitments as files, all of it or nothing.
+//! `heirloom compact`: a handoff replaces older turns, and their commitments become files; all of it or nothing.
 
 use std::fs;
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use crate::world::{HEIRLOOM, World, claude_line};
 
 const SESSION: &str = "55555555-0000-4000-8000-000000000000";
 
-/// A conversation that leaves something open and decides something.
+/// Makes a conversation that leaves something open and decides something.
 fn told() -> World {
     let world = World::new();
     let folder = world.test.folder("sessions");
@@ -21,7 +21,7 @@ fn told() -> World {
         ("user", "Next we still have to migrate table tbl_orders; not done yet."),
         ("assistant", "Understood. TODO: write the changelog before the release."),
     ];
-    // Long ago, so that its end alone opens nothing.
+    // The turns are old, so that the end of the session alone does not open loops.
     let line = |n, role, text| claude_line(SESSION, n, role, text).replace("\"2026-11-21T", "\"2026-10-01T");
     let lines: Vec<String> = says.iter().enumerate().map(|(n, (role, text))| line(n, role, text)).collect();
     fs::write(folder.join(format!("{SESSION}.jsonl")), lines.join("\n") + "\n").unwrap();
@@ -57,12 +57,12 @@ fn a_handoff_takes_the_place_of_what_was_said_and_its_commitments_are_files() {
     assert!(world.says(0, &["expand", &first]).contains(node), "the file leads back to the node");
     world.verified();
 
-    // Again without anything new: nothing.
+    // A second compaction without new turns makes nothing.
     let again = world.json(&args);
     assert_eq!(again["nodes"], json!([]));
     assert_eq!(loops(&world), open);
 
-    // What was resolved is not in a handoff any more.
+    // A resolved loop is not in the handoff any more.
     world.says(0, &["loop", "resolve", &first]);
     let text = world.json(&[&args[..], &["--dry-run"]].concat())["handoff"].as_str().unwrap().to_owned();
     assert!(!text.is_empty());
@@ -98,7 +98,7 @@ fn a_compaction_killed_anywhere_is_done_whole_or_not_at_all() {
         interrupted += u32::from(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
-        // The next command finishes what was planned; done again, nothing is twice.
+        // The next command finishes the planned act; compacting again makes nothing twice.
         world.says(0, &["status"]);
         world.verified();
         let between = loops(&world);

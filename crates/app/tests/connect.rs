@@ -1,5 +1,5 @@
-//! `heirloom connect` and `disconnect` as people and programs meet them: what is written into the settings of other
-//! programs, that it comes out again to the byte, and what is left alone.
+//! `heirloom connect` and `disconnect`: what they write into the settings of other programs, that disconnecting
+//! restores those files to the byte, and what they leave alone.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -17,7 +17,7 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
     ("openclaw", ".openclaw", "openclaw.json"),
 ];
 
-/// A user with a program's settings file.
+/// Makes a user with a program's settings file.
 pub fn with(folder: &str, name: &str, text: &str) -> (World, PathBuf) {
     let world = World::new();
     let path = world.test.user().join(folder).join(name);
@@ -26,7 +26,7 @@ pub fn with(folder: &str, name: &str, text: &str) -> (World, PathBuf) {
     (world, path)
 }
 
-/// Everything of the user but Heirloom's own home; of a link, where it leads to.
+/// Returns every file of the user outside Heirloom's home; of a link, its target.
 pub fn machine(world: &World) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     let mut folders = vec![world.test.user()];
@@ -51,7 +51,7 @@ pub fn machine(world: &World) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     found
 }
 
-/// Connects, connects again, looks with doctor, disconnects; everything is again what it was.
+/// Connects, connects again, runs doctor, disconnects, and checks that every file is as before.
 fn there_and_back(world: &World, program: &str) {
     let before = machine(world);
     let mode = |path: &Path| fs::metadata(path).unwrap().mode();
@@ -117,7 +117,7 @@ fn what_was_not_there_is_gone_again() {
         fs::create_dir_all(world.test.user().join(folder)).unwrap();
         there_and_back(&world, program);
     }
-    // Folders of others stay.
+    // Folders with files of others stay.
     let (world, other) = with(".config/opencode/plugin", "other.js", "mine");
     there_and_back(&world, "opencode");
     assert!(other.exists());
@@ -155,7 +155,7 @@ fn hooks_call_this_binary_at_the_events_of_the_program() {
     assert!(codex["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"].as_u64().unwrap() <= 3);
 }
 
-/// A link in PATH that leads to the binary is what programs are told: it outlives the next upgrade.
+/// The path written into settings is the link in PATH that leads to the binary, because it survives an upgrade.
 #[test]
 fn programs_are_told_the_name_that_stays_and_the_home_that_is_meant() {
     let world = World::new();
@@ -170,7 +170,7 @@ fn programs_are_told_the_name_that_stays_and_the_home_that_is_meant() {
     let text = fs::read_to_string(world.test.user().join(".claude/settings.json")).unwrap();
     let settings: Value = serde_json::from_str(&text).unwrap();
     let told = settings["hooks"]["Stop"][0]["hooks"][0]["command"].as_str().unwrap();
-    // A shell takes it apart again as it was meant.
+    // A shell splits the quoted command into the intended words.
     let words = std::process::Command::new("/bin/sh").args(["-c", &format!("printf '%s\\n' {told}")]).output().unwrap();
     let words = String::from_utf8(words.stdout).unwrap();
     let words: Vec<&str> = words.lines().collect();
@@ -185,7 +185,7 @@ fn programs_are_told_the_name_that_stays_and_the_home_that_is_meant() {
         "Stop".into(),
     ];
     assert_eq!(words, expected);
-    // Connected for that home; for another one it would be changed, and in its place.
+    // It is connected for that home; connecting for another home would replace the entries.
     let json = world.json(&["connect", "claude-code", "--dry-run"]);
     assert_eq!(json["programs"][0]["state"], "would be connected");
     world.json(&["connect", "claude-code", "--yes"]);
@@ -235,7 +235,7 @@ fn programs_are_named_or_found() {
     assert!(said.contains("claude-code, codex, opencode, openclaw"), "{said}");
     assert_eq!(world.json_of(2, &["disconnect", "turns"])["error"]["kind"], "usage");
     fs::create_dir_all(world.test.user().join(".codex")).unwrap();
-    // OpenCode keeps sessions and settings apart.
+    // OpenCode keeps sessions and settings in different folders; its sessions alone make it count as installed.
     fs::create_dir_all(world.test.user().join(".local/share/opencode")).unwrap();
     let found = world.json(&["connect", "--dry-run"]);
     let programs: Vec<&str> =
@@ -243,7 +243,7 @@ fn programs_are_named_or_found() {
     assert_eq!(programs, ["codex", "opencode"]);
 }
 
-/// What is refused says why and what to do; and nothing at all is changed, in no file of that program.
+/// A refusal says why and what to do, and changes no file of that program.
 #[test]
 fn what_is_odd_is_left_alone() {
     type Make = fn(&Path);
@@ -269,7 +269,7 @@ fn what_is_odd_is_left_alone() {
         }),
         ("is a symlink that points to nothing", |p| symlink("/nowhere/at/all", p).unwrap()),
         ("is a symlink; the settings are really", |p| {
-            // As a dotfile manager leaves it: the whole folder is elsewhere.
+            // The whole folder is a link into another place, as dotfile managers make it.
             let folder = p.parent().unwrap();
             let real = folder.parent().unwrap().join("dotfiles");
             fs::rename(folder, &real).unwrap();
@@ -301,14 +301,14 @@ fn what_is_odd_is_left_alone() {
                 assert!(said.contains(&real.display().to_string()), "the real file is named: {said}");
                 let json = world.json_of(3, &["connect", program, "--yes"]);
                 let by_hand = json["programs"][0]["refused"]["by_hand"][0]["text"].as_str().unwrap();
-                // What was put in by hand counts.
+                // An entry that a person added by hand counts as connected.
                 let mut text: Value = serde_json::from_str(by_hand).unwrap();
                 text["mine"] = json!(true);
                 fs::write(&real, text.to_string()).unwrap();
                 if *program == "claude-code" {
                     let json = world.json(&["connect", program, "--yes"]);
                     assert_eq!(json["programs"][0]["state"], "already connected", "{json}");
-                    // And is for a person to take out again.
+                    // Such an entry must also be removed by hand.
                     let before = machine(&world);
                     let said = world.says(3, &["disconnect", program]);
                     assert!(
@@ -342,7 +342,7 @@ fn a_file_of_ours_that_somebody_changed_is_theirs() {
     assert!(said.contains("or was changed since"), "{said}");
 }
 
-/// One of several files cannot be changed: none is.
+/// If one of several files cannot be changed, none is.
 #[test]
 fn a_program_is_connected_whole_or_not_at_all() {
     let (world, config) = with(".openclaw", "openclaw.json", "{plugins: {load: {paths: 'one'}}}");
@@ -350,7 +350,8 @@ fn a_program_is_connected_whole_or_not_at_all() {
     let said = world.says(3, &["connect", "openclaw", "--yes"]);
     assert!(said.contains("plugins.load.paths is not a list"), "{said}");
     assert_eq!(machine(&world), before);
-    // Killed in the middle: what is there is whole, the next command finishes it, and the way back is still known.
+    // After a kill in the middle every file is whole, the next command finishes the change, and disconnecting still
+    // restores the original.
     fs::write(&config, "{}").unwrap();
     fs::create_dir_all(world.test.user().join(".codex")).unwrap();
     let codex = world.test.user().join(".codex");
@@ -365,13 +366,13 @@ fn a_program_is_connected_whole_or_not_at_all() {
     let left: Vec<_> = machine(&world).into_iter().filter(|(p, _)| !p.to_string_lossy().ends_with(".tmp")).collect();
     assert_eq!(left, before);
     fs::remove_dir_all(&codex).unwrap();
-    // Planned well, and it fails in the middle: what was written before is taken back.
+    // The change fails in the middle: files written before are restored.
     fs::write(&config, "{}").unwrap();
     let codex = world.test.user().join(".codex");
     fs::create_dir_all(&codex).unwrap();
     fs::write(codex.join("config.toml"), format!("model = 1\n# {}\n", "x".repeat(20_000))).unwrap();
     let before = machine(&world);
-    // The second file is larger than what may be written, the first one is not.
+    // The second file is larger than the process may write, the first one is not.
     let limited = format!("trap '' XFSZ; ulimit -f 16; exec '{HEIRLOOM}' connect codex --yes --trust");
     let mut shell = world.test.command("/bin/sh");
     shell.args(["-c", &limited]);
@@ -388,7 +389,7 @@ fn what_was_changed_since_stays_and_only_ours_goes() {
     let (world, settings) = with(".claude", "settings.json", "{\n  \"model\": \"opus\",\n  \"hooks\": {}\n}\n");
     world.json(&["connect", "claude-code", "--yes"]);
     let text = fs::read_to_string(&settings).unwrap();
-    // The program saves its own setting, and a person adds a hook behind ours.
+    // The program saves a setting of its own, and a person adds a hook behind ours.
     let mut changed =
         text.replace("\"opus\"", "\"haiku\"").replace("\"SessionEnd\": [", "\"Mine\": [],\n    \"SessionEnd\": [");
     changed = changed.replacen("}\n        ]\n      }\n    ]", "}\n        ]\n      },\n      {\"mine\": 1}\n    ]", 1);
@@ -400,7 +401,7 @@ fn what_was_changed_since_stays_and_only_ours_goes() {
     assert_eq!(left["model"], "haiku");
     assert_eq!(left["hooks"]["Mine"], json!([]));
     assert_eq!(left["hooks"].as_object().unwrap().len(), 2, "{left}");
-    // In Codex a hook is trusted at its place.
+    // In Codex the trust of a hook is tied to its position.
     let (world, hooks) = with(".codex", "hooks.json", "{}");
     world.json(&["connect", "codex", "--yes"]);
     let text = fs::read_to_string(&hooks).unwrap();
@@ -410,7 +411,7 @@ fn what_was_changed_since_stays_and_only_ours_goes() {
     )
     .unwrap();
     assert!(world.says(0, &["disconnect"]).contains("trust them again"));
-    // Written anew by a program that knows no comments and another form.
+    // A program rewrites its file without comments and in another form.
     let (world, settings) = with(".openclaw", "openclaw.json", "// mine\n{gateway: {port: 1}}\n");
     world.json(&["connect", "openclaw", "--yes"]);
     let rewritten = json!({
@@ -427,7 +428,7 @@ fn what_was_changed_since_stays_and_only_ours_goes() {
     let left: Value = serde_json::from_slice(&fs::read(&settings).unwrap()).unwrap();
     assert_eq!(left, json!({"gateway": {"port": 2}, "meta": {"touched": true}}));
     assert!(!world.test.user().join(".openclaw/plugins-local").exists());
-    // Without the note in the home, ours is known by its own marks.
+    // Without the record in the home, our entries are recognised by their own marks.
     let (world, settings) = with(".codex", "hooks.json", "{\n \"a\": 1,\n \"hooks\": {\n  \"Other\": []\n }\n}");
     let before = fs::read(&settings).unwrap();
     world.json(&["connect", "codex", "--yes", "--trust"]);
@@ -451,7 +452,7 @@ fn trust_is_the_users_to_give() {
         mine.map(|c| c["what"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join("\n")
     };
     world.json(&["agent", "add", "main"]);
-    // Right after connecting nothing is wrong: what is left to do is said.
+    // Right after connecting doctor reports no fault, and says what is left to do.
     assert!(doctor(&world, 0).contains("not trusted yet"));
     let json = world.json(&["connect", "codex", "--yes", "--trust"]);
     assert_eq!(json["programs"][0]["trust"], "trusted", "{json}");
@@ -465,7 +466,7 @@ fn trust_is_the_users_to_give() {
     fs::write(&config, &trusted).unwrap();
     world.json(&["disconnect", "codex"]);
     assert_eq!(fs::read_to_string(&config).unwrap(), before);
-    // A folder that a variable names by a link: Codex keeps trust under what is really there.
+    // `CODEX_HOME` names a link: Codex stores trust under the resolved path.
     let elsewhere = world.test.folder("elsewhere");
     fs::create_dir(elsewhere.join("codex")).unwrap();
     symlink(elsewhere.join("codex"), elsewhere.join("link")).unwrap();
@@ -475,7 +476,7 @@ fn trust_is_the_users_to_give() {
     let real = fs::canonicalize(elsewhere.join("codex")).unwrap();
     let text = fs::read_to_string(real.join("config.toml")).unwrap();
     assert!(text.contains(&format!("\"{}:stop:0:0\"", real.join("hooks.json").display())), "{text}");
-    // Hooks in both of its files: it warns of that itself, and one hears why.
+    // Both of Codex's files have hooks: Codex warns about that, and we explain it.
     let both =
         format!("{before}\r\n[[hooks.Stop]]\r\n[[hooks.Stop.hooks]]\r\ntype = \"command\"\r\ncommand = \"mine\"\r\n");
     fs::write(&config, &both).unwrap();
@@ -484,7 +485,7 @@ fn trust_is_the_users_to_give() {
     assert!(doctor(&world, 0).contains("config.toml has hooks, too"));
     world.json(&["disconnect", "codex"]);
     assert_eq!(fs::read_to_string(&config).unwrap(), both);
-    // Settings that cannot be added to: neither file is changed.
+    // Settings in a form that cannot be added to: neither file is changed.
     fs::write(&config, "hooks = {}\n").unwrap();
     world.says(3, &["connect", "codex", "--yes", "--trust"]);
     assert!(!hooks.exists());
@@ -509,7 +510,7 @@ fn a_permission_is_named_before_it_is_given() {
     world.json(&["connect", "--yes"]);
     world.says(0, &["doctor"]);
     world.json(&["disconnect"]);
-    // The list of what a program may load is the user's; where there is one, we are in it while we are connected.
+    // The user may list which plugins a program loads; we are in that list while we are connected.
     fs::write(&config, "{plugins: {allow: ['x'], enabled: false}}").unwrap();
     let said = world.says(0, &["connect", "--yes"]);
     assert!(said.contains("plugins.enabled"), "{said}");
@@ -529,7 +530,8 @@ fn doctor_says_how_each_program_is_connected() {
     world.json(&["connect", "--yes"]);
     let said = world.says(0, &["doctor"]);
     assert_eq!(said.matches("  connected").count(), 2, "{said}");
-    // A binary that is gone; half of the hooks; another form; hooks switched off; told twice.
+    // Each case breaks the connection in another way: a missing binary, half of the hooks, another form, hooks switched
+    // off, two sets of hooks.
     let settings = world.test.user().join(".claude/settings.json");
     let text = fs::read_to_string(&settings).unwrap();
     let finds = |text: String, what: &str| {
@@ -544,7 +546,7 @@ fn doctor_says_how_each_program_is_connected() {
     finds(text.replacen('{', "{\"enabledPlugins\": {\"heirloom@heirloom\": true},", 1), "told twice");
     finds("{".into(), "cannot be read: line 1");
     fs::write(&settings, &text).unwrap();
-    // Which version of a program was seen last.
+    // Doctor names the program's version of its newest session.
     let projects = world.test.user().join(".claude/projects/-p");
     fs::create_dir_all(&projects).unwrap();
     fs::write(projects.join("s.jsonl"), crate::world::claude_line("s", 1, "user", "hello there")).unwrap();
@@ -574,14 +576,14 @@ fn the_first_minute_offers_to_connect() {
     assert_eq!(world.json(&["up", "--yes"])["connect"], json!([{"program": "claude-code", "state": "connected"}]));
     assert!(world.test.user().join(".claude/settings.json").exists());
     assert!(!world.says(0, &["up"]).contains("heirloom connect"));
-    // What cannot be connected does not keep anything from being imported.
+    // A program that cannot be connected does not prevent its import.
     fs::write(world.test.user().join(".claude/settings.json"), "{").unwrap();
     let json = world.json_of(1, &["up", "--yes"]);
     assert_eq!(json["connect"][0]["state"], "refused");
     assert_eq!(json["stored"]["sessions"], 1);
 }
 
-/// At a terminal it asks, program by program, and anything but a yes is a no.
+/// At a terminal each program is asked about separately, and any answer but yes counts as no.
 #[test]
 fn a_person_is_asked() {
     if !Path::new("/usr/bin/script").exists() {
@@ -623,7 +625,7 @@ fn claude_code_takes_the_same_hooks_as_a_plugin() {
     fs::write(folder.join("heirloom/hooks/hooks.json"), "mine").unwrap();
     world.says(3, &["connect", "--plugin", at]);
     assert_eq!(fs::read(folder.join("heirloom/hooks/hooks.json")).unwrap(), b"mine");
-    // As the program notes that it is installed: no second set of hooks.
+    // The program's note that the plugin is installed prevents a second set of hooks.
     world.json(&["disconnect", "claude-code"]);
     fs::create_dir_all(world.test.user().join(".claude")).unwrap();
     let text = "{\"enabledPlugins\": {\"heirloom@heirloom\": true}}";
@@ -645,7 +647,7 @@ fn the_note_in_the_home_holds_nothing_of_others() {
     assert_eq!(fs::metadata(world.test.home().join("state/connected.json")).unwrap().mode() & 0o777, 0o600);
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large for the repository.
 mod recorded {
     use super::*;
 
@@ -668,7 +670,7 @@ mod recorded {
                 fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
             }
             there_and_back(&world, program);
-            // Hooks of others are all still there while ours are.
+            // While ours are connected, the text of others is unchanged.
             let before: Vec<String> = texts(&settings).iter().map(|t| without_space(t)).collect();
             world.json(&["connect", program, "--yes", "--trust"]);
             for (before, after) in before.iter().zip(texts(&settings).iter().map(|t| without_space(t))) {
@@ -682,7 +684,8 @@ mod recorded {
     }
 }
 
-/// A settings file a program cannot read is told before anything is written, and the next program is connected.
+/// A settings file that a program could not read is reported before anything is written, and the next program is still
+/// connected.
 #[test]
 fn a_malformed_settings_file_stops_its_program_and_no_other() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! `heirloom connect` offers MCP: beside hooks, and to programs that have none.
+//! `heirloom connect` offers MCP: to programs with hooks, and to programs without.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn every_program_can_ask_by_itself() {
         assert_eq!(with["programs"][0]["mcp"]["state"], "connected", "{with}");
         assert_eq!(&entry(&world, file, path), wanted, "{program}");
         assert_eq!(world.json(&["connect", program, "--yes"])["programs"][0]["mcp"]["state"], "already connected");
-        // The program writes its file anew.
+        // The program rewrites its own file.
         let at = world.test.user().join(file);
         let mut text: Value = serde_json::from_slice(&fs::read(&at).unwrap()).unwrap();
         text["theirs"] = json!(1);
@@ -53,7 +53,7 @@ fn every_program_can_ask_by_itself() {
         assert_eq!((entry(&world, file, path), entry(&world, file, "/theirs")), (Value::Null, json!(1)), "{program}");
         assert!(!String::from_utf8(fs::read(&at).unwrap()).unwrap().contains("heirloom"), "{program}");
     }
-    // One of that name that is somebody else's is left alone, and the hooks do not depend on it.
+    // An MCP server of that name which is not ours is left alone, and the hooks are connected without it.
     let (world, settings) = with("", ".claude.json", r#"{"mcpServers": {"heirloom": {"command": "node"}}}"#);
     let before = fs::read(&settings).unwrap();
     let json = world.json(&["connect", "claude-code", "--yes"]);
@@ -63,7 +63,7 @@ fn every_program_can_ask_by_itself() {
     fs::write(&settings, "{ not JSON").unwrap();
     let said = world.says(0, &["connect", "claude-code", "--yes"]);
     assert!(said.contains("connected; takes effect") && said.contains("is not offered MCP"), "{said}");
-    // Only that.
+    // With --mcp only the MCP settings are written.
     let world = World::new();
     let json = world.json(&["connect", "codex", "--yes", "--mcp"]);
     assert_eq!(json["programs"][0]["mcp"]["state"], "connected", "{json}");
@@ -78,7 +78,7 @@ fn every_program_can_ask_by_itself() {
 fn programs_without_hooks_are_offered_mcp_where_they_are() {
     let form = json!({"command": HEIRLOOM, "args": ["mcp"]});
     let typed = json!({"type": "stdio", "command": HEIRLOOM, "args": ["mcp"]});
-    // On Linux; a Mac keeps those of applications elsewhere.
+    // Paths of Linux; macOS keeps the settings of applications elsewhere.
     let cases = [
         ("claude-desktop", ".config/Claude", "claude_desktop_config.json", "/mcpServers/heirloom", &form),
         ("cursor", ".cursor", "mcp.json", "/mcpServers/heirloom", &form),
@@ -89,13 +89,13 @@ fn programs_without_hooks_are_offered_mcp_where_they_are() {
     let read = |world: &World, folder: &str, file: &str| -> Option<String> {
         fs::read_to_string(world.test.user().join(folder).join(file)).ok()
     };
-    // Found by their folders; without one, nothing is made.
+    // Programs are found by their folders; without a folder nothing is made.
     let world = World::new();
     fs::create_dir_all(world.test.user().join(".claude")).unwrap();
     for (_, folder, _, _, _) in &cases[1..] {
         fs::create_dir_all(world.test.user().join(folder)).unwrap();
     }
-    // Settings with comments and a comma too many, as Zed has them.
+    // Settings with comments and a trailing comma, as Zed writes them.
     let zed = "// mine\n{\n  \"theme\": \"One\", // dark\n  \"context_servers\": {\"x\": {\"command\": \"y\"}},\n}\n";
     fs::write(world.test.user().join(".config/zed/settings.json"), zed).unwrap();
     let before = machine(&world);
@@ -116,18 +116,18 @@ fn programs_without_hooks_are_offered_mcp_where_they_are() {
     let said = world.says(0, &["doctor"]);
     assert!(said.contains("the next session of a connected program makes it"), "{said}");
     assert!(said.contains("ok  Cursor       connected"), "{said}");
-    // Taken back to the byte, with what was made for it.
+    // Disconnecting restores the files to the byte, including those that were made.
     let gone = world.json(&["disconnect"]);
     assert_eq!(gone["programs"].as_array().unwrap().len(), 5, "{gone}");
     assert_eq!(machine(&world), before);
-    // One that was never started gets its file when it is named.
+    // A program that was never started gets its file if it is named.
     let (name, folder, file, path, wanted) = &cases[0];
     assert_eq!(world.json(&["connect", name, "--yes"])["programs"][0]["mcp"]["state"], "connected");
     let text: Value = serde_json::from_str(&read(&world, folder, file).unwrap()).unwrap();
     assert_eq!(text.pointer(path), Some(*wanted));
     world.json(&["disconnect", name]);
     assert_eq!(machine(&world), before);
-    // They have no hooks, and what cannot be read is left alone.
+    // These programs have no hooks, and a file that cannot be parsed is left alone.
     let said = world.says(2, &["connect", "cursor", "--no-mcp"]);
     assert!(said.contains("asks over MCP"), "{said}");
     fs::write(world.test.user().join(".cursor/mcp.json"), "{ not JSON").unwrap();

@@ -1,4 +1,4 @@
-//! Where the settings of a program are: in a home of any name, in the folders that variables name, and nowhere else.
+//! Places of programs' settings: below a home of any name, and in the folders that variables name.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::connect::machine;
 use crate::world::{HEIRLOOM, World, listing};
 
-/// Blanks, quotes, and letters of any script in the user's own folder.
+/// The user's folder may have blanks, quotes and letters of any script in its name.
 #[test]
 fn a_user_may_be_called_anything() {
     let world = World::new();
@@ -51,7 +51,7 @@ fn a_user_may_be_called_anything() {
     assert_eq!(listing(&user), before);
 }
 
-/// Folders that variables name are used, and settings there are as safe as others.
+/// Folders named by variables are used, and settings there are protected like others.
 #[test]
 fn variables_name_other_places() {
     let world = World::new();
@@ -85,7 +85,7 @@ fn variables_name_other_places() {
     assert_eq!(listing(&place), before);
 }
 
-/// OpenClaw may have a home of its own; a folder that variables name more closely counts before it.
+/// OpenClaw may have a home of its own; a more specific variable takes precedence.
 #[test]
 fn openclaw_is_looked_for_in_its_own_home() {
     let world = World::new();
@@ -108,7 +108,7 @@ fn openclaw_is_looked_for_in_its_own_home() {
     assert!(!world.test.user().join(".openclaw").exists());
 }
 
-/// A folder that is no absolute path is somewhere else in every session: nothing is written there.
+/// A relative path in a variable means another folder in every session: nothing is written there.
 #[test]
 fn variables_that_name_no_place_are_told() {
     for (program, variable, value) in [
@@ -132,7 +132,7 @@ fn variables_that_name_no_place_are_told() {
         assert!(said.contains("is no absolute path") && said.contains("set the variable"), "{said}");
         assert_eq!((machine(&world), listing(&place).len()), (before, 0), "{variable}={value}");
     }
-    // An empty one is none.
+    // An empty variable counts as unset.
     let world = World::new();
     let mut command = world.test.command(HEIRLOOM);
     command.env("CLAUDE_CONFIG_DIR", "").env("XDG_CONFIG_HOME", "relative").args([

@@ -1,4 +1,4 @@
-//! Working state on the command line: jobs that pass everything through, and what is left of them.
+//! Working state on the command line: jobs that pass everything through, and the records of their runs.
 
 use std::fs;
 use std::io::Write;
@@ -21,7 +21,7 @@ fn active(world: &World) -> String {
     fs::read_to_string(tree(world).join("continuity/ACTIVE.md")).unwrap()
 }
 
-/// The record of a run with `--json`: the last line of standard error.
+/// Returns the record of a run with `--json`, which is the last line of standard error.
 fn record(stderr: &str) -> Value {
     serde_json::from_str(stderr.lines().last().unwrap()).unwrap_or_else(|e| panic!("{e}: {stderr}"))
 }
@@ -100,7 +100,7 @@ fn input_and_output_pass_through_byte_by_byte() {
     feeder.join().unwrap();
     assert!(out.stdout == input, "{} bytes of {}", out.stdout.len(), input.len());
     assert_eq!((String::from_utf8_lossy(&out.stderr).as_ref(), out.status.code()), ("to stderr\n", Some(0)));
-    // Options behind -- are the command's.
+    // Options behind `--` belong to the command.
     assert_eq!(world.run(&["job", "run", "echo", "--", "echo", "--json", "--timeout"]).stdout, "--json --timeout\n");
 }
 
@@ -135,14 +135,14 @@ fn signals_reach_the_command_and_its_end_is_recorded() {
             format!("trap 'exit 7' TERM; trap 'exit 8' INT; : > {}; while :; do sleep 0.05; done", ready.display());
         let child = started(&world, &["job", "run", "trap", "--", "sh", "-c", &script]);
         wait_for(&ready);
-        // The wrapper listens from the moment after it has started the command.
+        // The pause lets the wrapper install its signal handlers, which it does after it has started the command.
         std::thread::sleep(Duration::from_millis(100));
         send(signal, &child);
         let out = child.wait_with_output().unwrap();
         assert_eq!(out.status.code(), Some(code), "{signal}: {out:?}");
         assert_eq!(world.json(&["job", "show", "trap"])["runs"][0]["exit_code"], code);
     }
-    // Killed, the wrapper says nothing: whoever looks next knows, and the command is on its own.
+    // A wrapper that is killed records nothing; the next look notices that, and the command goes on by itself.
     let ready = world.test.folder("signals").join("ready");
     let script = format!(": > {}; exec sleep 1", ready.display());
     let mut child = started(&world, &["job", "run", "killed", "--", "sh", "-c", &script]);
@@ -184,7 +184,7 @@ fn a_command_that_leaves_others_behind_is_not_waited_for_for_ever() {
     let out = world.run(&["job", "run", "forks", "--", "sh", "-c", "sleep 30 & echo started; exit 2"]);
     assert_eq!((out.status, out.stdout.as_str()), (Some(2), "started\n"));
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-    // A reader that goes away ends it as it would without us.
+    // A closed reader (`| head`) ends the command as it would without the wrapper.
     let mut command = world.test.command("sh");
     command.args(["-c", &format!("{HEIRLOOM} job run yes -- yes | head -n 1")]);
     assert_eq!(run(command, b"").stdout, "y\n");
@@ -223,12 +223,12 @@ fn eight_jobs_at_once_are_all_recorded() {
 
 #[test]
 fn whatever_is_wrong_with_the_memory_the_command_runs() {
-    // There is none yet: it is made.
+    // There is no memory yet: it is made.
     let world = World::new();
     let (code, record) = job(&world, "first", "exit 3");
     assert_eq!((code, &record["exit_code"]), (Some(3), &json!(3)));
 
-    // Somebody holds the ledger for longer than anybody waits.
+    // Another process holds the ledger longer than the wrapper waits.
     let holder = Connection::open(world.ledger()).unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let done = world.test.folder("done").join("done");
@@ -241,7 +241,7 @@ fn whatever_is_wrong_with_the_memory_the_command_runs() {
         "it starts without waiting for the memory: {:?}",
         began.elapsed()
     );
-    // Let go while it waits to record the end: the run is recorded after all.
+    // The ledger becomes free while the wrapper waits to record the end: the run is recorded after all.
     holder.execute_batch("ROLLBACK").unwrap();
     let out = child.wait_with_output().unwrap();
     assert_eq!((out.status.code(), out.stdout.as_slice()), (Some(5), &b"said\n"[..]), "{out:?}");
@@ -255,7 +255,7 @@ fn whatever_is_wrong_with_the_memory_the_command_runs() {
     assert_eq!(self::record(&out.stderr)["passed"], 6);
     assert_eq!(world.json(&["job", "show", "locked"])["runs"].as_array().unwrap().len(), 1);
 
-    // A home that cannot be one, a ledger that is none, an agent that is none.
+    // A home that is a file, a ledger that is not a database, an invalid agent id.
     let home = world.test.folder("odd").join("file");
     fs::write(&home, "a file").unwrap();
     let out = world.run(&["--home", home.to_str().unwrap(), "job", "run", "x", "--", "sh", "-c", "echo said; exit 7"]);

@@ -1,5 +1,5 @@
-//! A file that is read while it is being written: cut anywhere, imported, completed, imported again, it is stored as if
-//! it had been read once.
+//! A file that is read while it is being written: cut anywhere, imported, completed and imported again, it is stored as
+//! if it had been read once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::world::{World, files};
 const CUTS_PER_FILE: usize = 20;
 
 fn import_named(world: &World, files: &[(PathBuf, Vec<u8>)]) {
-    // By program, since half a first line does not tell whose it is.
+    // The program is named, because half a first line does not show which program wrote it.
     for program in ["claude-code", "codex", "openclaw"] {
         let of = |path: &Path| match path.parent().unwrap().file_name().unwrap().to_str().unwrap().as_bytes()[0] {
             b'0' => "claude-code",
@@ -32,7 +32,8 @@ fn complete(path: &Path, bytes: &[u8]) {
     file.write_all(&bytes[there..]).unwrap();
 }
 
-/// The same text as another session's: every UUID ends in `mark`, and the ids of the captures' fake model have it too.
+/// Changes a text into that of another session: every UUID ends in `mark`, and so do the ids of the captures' fake
+/// model.
 fn with_uuids_of(text: &str, mark: &str) -> String {
     let text = text.replace("fake", mark);
     let shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx".as_bytes();
@@ -53,7 +54,7 @@ fn with_uuids_of(text: &str, mark: &str) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large for the repository.
 mod recorded {
     use super::*;
 
@@ -80,7 +81,7 @@ mod recorded {
                 let bytes = with_uuids_of(&text, &mark).into_bytes();
                 assert_eq!(bytes.len(), text.len());
                 let at = match trial {
-                    // The places where something may go wrong for certain: around the end of a line.
+                    // Cuts around the end of a line are always tried; the others are random.
                     0 => bytes.iter().position(|b| *b == b'\n').unwrap(),
                     1 => bytes.iter().position(|b| *b == b'\n').unwrap() + 1,
                     2 => bytes.len() - 1,
@@ -111,8 +112,8 @@ mod recorded {
             }
             assert_eq!(cut_content[key].len(), turns.len(), "{key}");
         }
-        // Copies of one session tie, and which of them stands first follows from the order of storing: what is said in
-        // the hits with all words is the same.
+        // Copies of one session have equal scores, and their order depends on the order of storing: only the texts of
+        // hits with all words are compared.
         let said = |world: &World, query: &str| {
             let hits = world.found(query);
             let all_words = hits.iter().filter(|h| h["why"]["matched"] == h["why"]["of"]);

@@ -1,7 +1,8 @@
-//! Damages made by hand, one at a time, in a home with everything in it: `heirloom verify` names each with its place (R4.6).
+//! Damages made by hand, one at a time, in a home with everything in it: `heirloom verify` names each with its place
+//! (R4.6).
 //!
-//! Damages to the ledger leave rows well formed: no constraint is broken, no digest in the row itself disagrees. What follows
-//! from the ledger (the index, pages) is named as derived, with the command that makes it anew.
+//! Damages to the ledger keep its rows well formed: no constraint is broken, and no digest in the row itself disagrees.
+//! Derived data (the index, pages) is reported as derived, with the command that rebuilds it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use serde_json::json;
 
 use crate::world::{World, copy_tree, let_it_settle, listing};
 
-/// Where a damage is made.
+/// Place of a damage, with the change made there.
 enum Where {
     Ledger(&'static str),
     Index(&'static str),
@@ -21,7 +22,7 @@ use Where::{File, Index, Ledger};
 
 const AUDIT: &str = "DROP TRIGGER audit_is_append_only_delete; DROP TRIGGER audit_is_append_only_update;";
 
-/// What is done, where, and what `verify` has to say of it.
+/// Damages: description, change, and a text that `verify` must print.
 const DAMAGES: &[(&str, Where, &str)] = &[
     // Blocks and records.
     (
@@ -169,7 +170,7 @@ const DAMAGES: &[(&str, Where, &str)] = &[
         ),
         "boundaries",
     ),
-    // What a person said and decided.
+    // The profile, notices and decisions of a person.
     ("the profile", Ledger("UPDATE profile SET value = 'Eve' WHERE key = 'name'"), "profile name"),
     ("the profile emptied", Ledger("DELETE FROM profile"), "profile: a row is gone"),
     (
@@ -191,7 +192,7 @@ const DAMAGES: &[(&str, Where, &str)] = &[
     ("what is not to come back", Ledger("DELETE FROM tombstones"), "tombstones 1: the row is gone"),
     ("a run of a job", Ledger("UPDATE scheduled_runs SET exit_code = 1"), "scheduled_runs 1"),
     ("who may write", Ledger("UPDATE channel_events SET state = 'approved'"), "channel_events 1"),
-    // What programs were given.
+    // Contexts given to programs.
     (
         "a context",
         Ledger(
@@ -281,7 +282,7 @@ fn remove_first(folder: &Path) {
     fs::remove_file(files.iter().find(|p| p.is_file()).unwrap()).unwrap();
 }
 
-/// A home with sessions of programs, threads, summaries, memories, pages, decisions and contexts.
+/// Makes a home with sessions of programs, threads, summaries, memories, pages, decisions and contexts.
 fn lived_in() -> World {
     let world = World::new();
     let demo = world.test.folder("demo");
@@ -327,7 +328,7 @@ fn lived_in() -> World {
 fn every_damage_is_caught_and_named_with_its_place() {
     let world = lived_in();
     let home = world.test.home();
-    // One file without a log, so that a copy of it is whole.
+    // The logs are folded into the databases, so that a copy of each file is whole.
     for name in ["runtime.db", "index.db"] {
         let db = Connection::open(home.join("state").join(name)).unwrap();
         db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
@@ -356,7 +357,7 @@ fn every_damage_is_caught_and_named_with_its_place() {
         let out = world.run(&["--home", copy.to_str().unwrap(), "verify", "--full", "--json"]);
         let said = format!("{}{}", out.stdout, out.stderr);
         let named = match serde_json::from_str::<serde_json::Value>(&out.stdout) {
-            // What cannot be opened at all is an error that names it.
+            // A file that cannot be opened at all gives an error that names it.
             Ok(report) if report["error"].is_object() => report["error"]["what"].as_str().map(str::to_owned),
             Ok(report) => {
                 let all = report["findings"].as_array().cloned().unwrap_or_default();
@@ -376,7 +377,7 @@ fn every_damage_is_caught_and_named_with_its_place() {
     assert!(missed.is_empty(), "{} of {} missed:\n{}", missed.len(), DAMAGES.len(), missed.join("\n"));
 }
 
-/// A copy has the modes a home has to have.
+/// Sets the file modes a home must have, on a copy.
 fn private(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
     for (path, bytes) in listing(folder) {
@@ -386,7 +387,7 @@ fn private(folder: &Path) {
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
 }
 
-/// What SQLite keeps for the processes that have a store open.
+/// Returns whether this is the file SQLite shares among processes that have a database open.
 fn is_shared_memory(path: &Path) -> bool {
     path.to_string_lossy().ends_with("-shm")
 }
@@ -395,7 +396,7 @@ fn is_shared_memory(path: &Path) -> bool {
 fn looking_changes_no_byte_of_the_home() {
     let world = lived_in();
     let home = world.test.home();
-    // A file that was edited, one that is new, one that is gone: taken in by the next command, and not by this one.
+    // A file that was edited, a new file, and a deleted file: the next command reads these changes, `verify` does not.
     remove_first(&home.join("workspaces/main/memory/preference"));
     let notes = home.join("workspaces/main/memory/notes");
     fs::create_dir_all(&notes).unwrap();

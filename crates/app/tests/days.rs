@@ -1,4 +1,5 @@
-//! Days are the operator's: midnight, other time zones, days of 23 and 25 hours, days with too much in them.
+//! Days are those of the operator's time zone: midnight, other zones, days of 23 and 25 hours, days with very many
+//! turns.
 
 use std::path::PathBuf;
 
@@ -9,13 +10,13 @@ fn note(world: &World, date: &str) -> PathBuf {
     world.test.home().join(format!("workspaces/main/continuity/daily/{year}/{month}/{date}.md"))
 }
 
-/// What was rendered for a day; empty where there is no note.
+/// Returns the rendered lines of a day; empty if there is no note.
 fn said(world: &World, date: &str) -> String {
     let text = std::fs::read_to_string(note(world, date)).unwrap_or_default();
     text.lines().filter(|l| l.starts_with("- ")).map(|l| format!("{l}\n")).collect()
 }
 
-/// Turns with a moment and a session each come in.
+/// Imports turns, each with a session and a time.
 fn import(world: &World, name: &str, turns: &[(&str, &str, &str)]) {
     let lines: String = turns
         .iter()
@@ -45,7 +46,7 @@ fn a_session_that_goes_on_stands_on_each_day_it_came_to_rest() {
     import(&world, "two", &[("s", &second.to_string(), "We go on")]);
     assert!(said(&world, &on(second)).contains(" · 1 turn"), "{}", said(&world, &on(second)));
     assert_eq!(said(&world, &on(first)).matches(" · 1 turn").count(), 1, "what it came to then is still so");
-    // What a person wrote below the block stays.
+    // Text a person wrote below the block stays.
     let mine = std::fs::read_to_string(note(&world, &on(second))).unwrap() + "\nMy own words of the day.\n";
     std::fs::write(note(&world, &on(second)), mine).unwrap();
     rest(&note(&world, &on(second)));
@@ -60,7 +61,8 @@ fn another_time_zone_has_other_days() {
     let world = World::new();
     world.says(0, &["profile", "set", "timezone", "UTC"]);
     let day: jiff::civil::Date = on(ago(5)).parse().unwrap();
-    // In Kiritimati it is the next day already, in St. John's still the same, at half past eight in the evening.
+    // At this moment it is already the next day in Kiritimati, and half past eight in the evening of the same day in
+    // St. John's.
     let moment = format!("{day}T23:59:30Z");
     import(&world, "one", &[("late", &moment, "Late words")]);
     assert!(said(&world, &day.to_string()).starts_with("- 23:59 Session: Late words"));
@@ -72,18 +74,18 @@ fn another_time_zone_has_other_days() {
     world.says(0, &["profile", "set", "timezone", "America/St_Johns"]);
     assert!(said(&world, &day.to_string()).contains("Late words"));
     assert_eq!(said(&world, &next), "");
-    // A scheduled run belongs to the operator's day, too.
+    // A scheduled run also belongs to the operator's day.
     world.says(0, &["job", "run", "nightly", "--", "true"]);
     world.says(0, &["profile", "set", "timezone", "Pacific/Kiritimati"]);
     let there = jiff::Timestamp::now().in_tz("Pacific/Kiritimati").unwrap().date().to_string();
     assert!(said(&world, &there).contains("Job nightly done"), "{}", said(&world, &there));
 }
 
-/// The night of a change of clocks has every moment in exactly one day.
+/// In the night of a clock change every moment belongs to exactly one day.
 #[test]
 fn days_of_23_and_25_hours_have_no_seam() {
     for (now, moments) in [
-        // Spring forward on 2026-03-08 in St. John's (UTC-3:30, then -2:30).
+        // Clocks go forward on 2026-03-08 in St. John's (UTC-3:30, then -2:30).
         (
             "2026-03-09T12:00:00Z",
             [
@@ -93,7 +95,7 @@ fn days_of_23_and_25_hours_have_no_seam() {
                 ("2026-03-09T02:30:00Z", "09"),
             ],
         ),
-        // Back on 2026-11-01.
+        // Clocks go back on 2026-11-01.
         (
             "2026-11-02T12:00:00Z",
             [
@@ -145,7 +147,7 @@ fn a_day_with_too_much_in_it_stays_a_page() {
     assert!(text.ends_with("- … and 400 sessions more: `heirloom timeline`\n"), "{text}");
 }
 
-/// What is old by now is off the page once somebody acts on another day.
+/// A failure that is old by now leaves the page with the first act on another day.
 #[test]
 fn a_failure_of_last_week_leaves_the_page_with_the_day() {
     let world = World::new();
@@ -159,7 +161,7 @@ fn a_failure_of_last_week_leaves_the_page_with_the_day() {
     assert!(!active().contains("Job backup failed"), "{}", active());
 }
 
-/// Saved a while ago: nobody has to be waited for.
+/// Sets a file's time back, so that it does not count as being edited.
 fn rest(path: &std::path::Path) {
     let file = std::fs::File::options().append(true).open(path).unwrap();
     file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(60)).unwrap();
@@ -169,7 +171,7 @@ fn rest(path: &std::path::Path) {
 fn every_time_people_read_is_that_of_their_zone() {
     let world = World::new();
     world.says(0, &["profile", "set", "timezone", "Pacific/Kiritimati"]);
-    // There it is the next day already, at half past one in the afternoon.
+    // In Kiritimati it is already half past one in the afternoon of the next day.
     import(&world, "one", &[("late", "2025-05-03T23:30:00Z", "The okapi came late to the pond")]);
     assert!(world.says(0, &["search", "okapi"]).contains("4 May 2025"));
     assert!(world.says(0, &["timeline"]).contains("13:30"));
@@ -178,10 +180,10 @@ fn every_time_people_read_is_that_of_their_zone() {
         found["hits"].as_array().unwrap().len()
     };
     assert_eq!((found("2025-05-04", "2025-05-04"), found("2025-05-03", "2025-05-03")), (1, 0));
-    // For programs a moment is one, wherever it is read.
+    // In JSON a moment is the same in every zone.
     assert_eq!(world.json(&["search", "okapi"])["hits"][0]["at"], "2025-05-03T23:30:00.000Z");
     assert!(world.says(0, &["recall", "the okapi at the pond"]).contains("4 May 2025"));
-    // What a session has before it is not given to it; another one is told.
+    // The session that has the turn in its context is not given it; another session is.
     let key = world.sessions().remove(0);
     world.says(0, &["session", "end", &key]);
     world.says(0, &["work", "--drain"]);
@@ -197,7 +199,7 @@ fn every_time_people_read_is_that_of_their_zone() {
     let there = jiff::Timestamp::now().in_tz("Pacific/Kiritimati").unwrap().date().to_string();
     let line = page.lines().find(|l| l.contains("[A note]")).unwrap_or_else(|| panic!("{page}"));
     assert!(line.contains(&format!(" · {there} · ")), "{line}");
-    // Whose zone is not known lives in the machine's.
+    // Without a time zone in the profile, the machine's is used.
     world.says(0, &["profile", "unset", "timezone"]);
     assert!(world.says(0, &["search", "okapi"]).contains("3 May 2025"));
 }

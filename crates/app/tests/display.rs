@@ -1,4 +1,4 @@
-//! What was once said cannot command the terminal it is shown on.
+//! Text from conversations cannot control the terminal it is shown on.
 
 use std::fs;
 
@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::world::{HEIRLOOM, World, claude_line};
 
-/// A colour, a clipboard write, a window title, a bell, a carriage return, a C1 introducer, an override of direction, an
-/// isolate, an invisible tag.
+/// Escape sequences and other hostile characters: a colour, a clipboard write, a window title, a bell, a carriage
+/// return, a C1 introducer, a direction override, an isolate, an invisible tag.
 const EVIL: &str = "kobold \u{1b}[31mred\u{1b}[0m \u{1b}]52;c;aGVsbG8=\u{7} \u{1b}]0;owned\u{1b}\\ over\rwritten \u{9b}2J \u{202e}gnp.exe\u{202c} \u{2066}x\u{2069} \u{e0041}tag";
 
 fn assert_harmless(what: &str, said: &str) {
@@ -22,7 +22,7 @@ fn assert_harmless(what: &str, said: &str) {
 #[test]
 fn nothing_that_was_said_reaches_the_terminal_as_a_command() {
     let world = World::new();
-    // Every field a stranger fills in.
+    // Every field that an outsider controls.
     let line = json!({"session": format!("s{EVIL}"), "id": format!("i{EVIL}"), "text": EVIL, "speaker": EVIL,
         "participants": [EVIL], "thread": EVIL, "model": EVIL, "workspace": format!("/tmp/w{EVIL}"),
         "time": "2026-11-21T20:00:00Z"});
@@ -30,7 +30,7 @@ fn nothing_that_was_said_reaches_the_terminal_as_a_command() {
         "tool": EVIL, "call": EVIL, "run": EVIL, "parent": EVIL});
     let acks = world.feed(&["append"], format!("{line}\n{tool}\n").as_bytes());
     assert_eq!(acks.status, Some(0), "{acks:?}");
-    // A program's file whose name and title say such things, with a line that is set aside.
+    // A program's file with such characters in its name and title, and with a line that is set aside.
     let folder = world.test.folder("claude").join(format!("-p{EVIL}").replace('/', "-"));
     fs::create_dir_all(&folder).unwrap();
     let session = "99999999-0000-4000-8000-000000000000";
@@ -88,7 +88,7 @@ fn nothing_that_was_said_reaches_the_terminal_as_a_command() {
         assert_harmless(&args.join(" "), &done.stdout);
         assert_harmless(&args.join(" "), &done.stderr);
     }
-    // Errors that repeat what they were given.
+    // Errors repeat the argument they were given.
     for args in [
         &["show", EVIL][..],
         &["expand", EVIL],
@@ -106,15 +106,15 @@ fn nothing_that_was_said_reaches_the_terminal_as_a_command() {
         assert_harmless(&args.join(" "), &done.stdout);
         assert_harmless(&args.join(" "), &done.stderr);
     }
-    // Shown, and still recognisable.
+    // The text is shown in a harmless form and is still recognisable.
     let shown = world.says(0, &["show", &turn]);
     assert!(shown.contains("kobold ␛[31mred"), "{shown}");
-    // What is asked for as bytes is given as bytes.
+    // `show --raw` prints the exact bytes.
     let raw = world.bytes(&["show", "--raw", &turn]);
     assert_eq!(String::from_utf8(raw).unwrap().trim_end(), line.to_string());
 }
 
-/// Long work draws a bar on a terminal, takes it away when it is done, and draws none where nobody looks.
+/// Long work draws a bar on a terminal, removes it at the end, and draws none if the output is not a terminal.
 #[test]
 fn progress_shows_on_a_terminal() {
     if !std::path::Path::new("/usr/bin/script").exists() {
@@ -122,7 +122,7 @@ fn progress_shows_on_a_terminal() {
         return;
     }
     let world = World::new();
-    // Fewer turns are indexed before anybody has read a bar.
+    // With fewer turns, indexing ends before a bar is drawn.
     let line =
         |n: usize| json!({"session": format!("s{}", n % 20), "text": format!("heron {n} ").repeat(20)}).to_string();
     let file = world.test.folder("in").join("many.jsonl");

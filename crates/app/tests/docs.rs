@@ -1,8 +1,8 @@
-//! Documents are held to the code, and the sample sessions to the decoders.
+//! Documents are checked against the code, and the sample sessions against the decoders.
 //!
-//! What a document names must exist, every requirement has an entry in `docs/specs/dependencies.yaml`, from which INDEX.md
-//! is made, decisions and notes link both ways, and what FORMAT.md tells a stranger to do is done here to a ledger made for
-//! the purpose.
+//! Whatever a document names must exist; every requirement has an entry in `docs/specs/dependencies.yaml`, from which
+//! INDEX.md is made; decisions and notes link both ways; and the instructions of FORMAT.md are carried out on a ledger
+//! made for this purpose.
 
 mod demo;
 mod documents;
@@ -20,7 +20,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(repository().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// Files of the repository, as paths from its root; what is built or fetched is left out.
+/// Returns files of the repository, as paths from its root; built and downloaded files are left out.
 fn files() -> Vec<PathBuf> {
     let (root, mut found) = (repository(), Vec::new());
     let mut folders = vec![root.clone()];
@@ -43,7 +43,7 @@ fn markdown() -> Vec<(PathBuf, String)> {
     of_us.map(|f| (f.clone(), read(f.to_str().unwrap()))).collect()
 }
 
-/// The commands the program has, as its help lists them.
+/// Returns the program's commands, as its help lists them.
 fn commands() -> Vec<String> {
     let help = std::process::Command::new(env!("CARGO_BIN_EXE_heirloom")).arg("--help").output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();

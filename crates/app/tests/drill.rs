@@ -1,5 +1,5 @@
-//! From every root of the lineage and every line of every head down to the bytes of the source (R6.8): nothing is cut off,
-//! nothing is said twice, and what is at the bottom is what stands in the program's own file.
+//! Goes from every root of the lineage and every line of every head down to the bytes of the source (R6.8): nothing is
+//! cut off, nothing is repeated, and the bytes equal those in the program's own file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::roundtrip::rows;
 use crate::world::{HEIRLOOM, World, copy_tree, files, let_it_settle, openclaw, opencode};
 
-/// A memory in which everything that was imported is over and distilled.
+/// A memory in which every imported session is over and distilled.
 struct Memory {
     world: World,
     home: Home,
@@ -29,11 +29,11 @@ struct Memory {
     agent_no: AgentNo,
 }
 
-/// What came of going down.
+/// Result of going down.
 #[derive(Default, Debug)]
 struct Found {
     roots: usize,
-    /// Turns below a root, and the records they are in.
+    /// Turns below a root; `records` are the records they are in.
     turns: BTreeSet<TurnId>,
     records: BTreeSet<RecordNo>,
     references: usize,
@@ -44,7 +44,7 @@ impl Memory {
     fn of(world: World, sources: &[&Path]) -> Memory {
         let imported = world.import(0, sources);
         assert!(imported["turns"]["new"].as_u64() > Some(0), "{imported}");
-        // A year later every conversation is over.
+        // The worker runs with a clock one year later, when every conversation is over.
         let later = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64
             + 365 * 86_400_000;
         let mut command = world.test.command(HEIRLOOM);
@@ -75,7 +75,7 @@ impl Memory {
         rows.map(Result::<_, rusqlite::Error>::unwrap).collect()
     }
 
-    /// The words of a node, page by page.
+    /// Returns the words of a node, read page by page.
     fn words(&self, id: NodeId) -> BTreeMap<TurnId, String> {
         let mut out: BTreeMap<TurnId, String> = BTreeMap::new();
         let mut reach = Reach { transcript: true, limit: 300, ..Reach::default() };
@@ -131,7 +131,7 @@ impl Memory {
         found
     }
 
-    /// How many calls lead from a reference to a turn that was compared with its source.
+    /// Returns the number of calls from a reference to a turn that was compared with its source.
     fn calls(&self, reference: &Reference, turns: &BTreeSet<TurnId>) -> usize {
         let mut level = BTreeSet::from([reference.to_string()]);
         for call in 1..=4 {
@@ -170,7 +170,7 @@ struct Sources {
 }
 
 impl Sources {
-    /// A record is what stands in the source at its place, byte for byte; a row is one of its table.
+    /// Compares a record with the bytes at its place in the source; a row is compared with its table.
     fn compare(&mut self, tx: &Read, opener: &Opener, record: RecordNo) -> Result<()> {
         let bytes = read::record_bytes(tx, opener, record)?;
         let (path, position): (Vec<u8>, i64) = tx.query_row(
@@ -199,7 +199,7 @@ impl Sources {
     }
 }
 
-/// Everything that was said is below a root.
+/// Checks that every turn is below a root.
 fn check(memory: &Memory, found: &Found) {
     let all: BTreeSet<TurnId> = memory.ids("SELECT turn_no FROM turns").into_iter().map(TurnId).collect();
     let lost: Vec<&TurnId> = all.difference(&found.turns).take(5).collect();
@@ -229,7 +229,7 @@ fn the_samples_lead_down_to_the_bytes() {
     check(&memory, &found);
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large for the repository.
 mod recorded {
     use super::*;
 

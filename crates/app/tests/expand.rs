@@ -1,5 +1,5 @@
-//! `heirloom expand`: one screen that says what a bracket stands for and how to go on, down to the words; for programs
-//! the same with the agent in every object.
+//! `heirloom expand`: one screen that shows what a reference refers to and how to go on, down to the words; in JSON
+//! every object also has its agent.
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::ledger::blocks::Opener;
@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 
 use crate::world::{World, names};
 
-/// Makes two chunks of a session's main line and a session node over them; its id.
+/// Makes two chunks of a session's main line and a session node over them; returns its id.
 pub fn weave(world: &World, session: &str) -> String {
     let path = world.ledger();
     let ledger = Ledger::open(&path, &world.test.home().join("state/backups"), Clock::System, Open::Full).unwrap();
     let id = ledger.write(Audit::new("test", "test"), |tx| {
         let agent = read::agent_no(tx, &heirloom_engine::scope::AgentId::main())?.unwrap();
         let row = read::session_named(tx, agent, session)?;
-        // In place of what the import made: these tests want to know every word of it.
+        // The nodes that the import made are removed, because these tests must know every word.
         tx.execute_batch(
             "DELETE FROM compactions; DELETE FROM node_edges; DELETE FROM node_roots; DELETE FROM nodes;
                           DELETE FROM sqlite_sequence WHERE name = 'nodes'",
@@ -71,12 +71,12 @@ pub fn weave(world: &World, session: &str) -> String {
         }
         lineage::insert(tx, &node(&turns, Kind::Session, chunks))
     });
-    // It was made from nodes that are gone now.
+    // The index was made from the removed nodes.
     let _ = std::fs::remove_file(world.test.home().join("state/index.db"));
     id.unwrap().to_string()
 }
 
-/// The demo with a node over the session that drops Redis.
+/// Imports the demo and adds a node over the session that drops Redis.
 fn demo() -> (World, String, String) {
     let world = World::new();
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("demo");
@@ -87,7 +87,7 @@ fn demo() -> (World, String, String) {
     (world, session, node)
 }
 
-/// Every object of these lists bears the agent.
+/// Checks that every object in these lists has the agent.
 fn all_of_main(value: &Value, seen: &mut usize) {
     match value {
         Value::Object(map) => {
@@ -122,7 +122,7 @@ fn a_node_fits_a_screen_and_says_how_to_go_on() {
     }
     assert!(said.lines().count() <= 40, "{said}");
     assert_eq!(world.says(0, &["expand", &format!("[{node}]")]), said, "with its brackets");
-    // Every command it names works.
+    // Every command that the output names works.
     let mut tried = 0;
     for line in said.lines().filter_map(|l| l.split("heirloom expand ").nth(1)) {
         let args: Vec<&str> = ["expand"].into_iter().chain(line.split_whitespace()).collect();
@@ -206,7 +206,7 @@ fn what_leads_nowhere_says_what_would() {
     assert!(said.contains("begin again without --cursor"), "{said}");
     world.says(2, &["expand", &node, "--limit", "0"]);
     world.says(2, &["expand", &node, "--depth", "99"]);
-    // Another agent's node is as unknown as none.
+    // Another agent's node gives the same answer as a node that does not exist.
     world.says(0, &["agent", "add", "other"]);
     let (theirs, none) =
         (world.says(4, &["--agent", "other", "expand", &node]), world.says(4, &["--agent", "other", "expand", "n999"]));

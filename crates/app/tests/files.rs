@@ -1,5 +1,5 @@
-//! Notes from the command line: found beside conversations, shown by id, path and line, verified; and nothing outside
-//! of the assistant home is ever printed.
+//! Visible files from the command line: found beside conversations, shown by id, path and line, verified; and nothing
+//! outside the assistant home is ever printed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::world::{World, claude_line, names};
 
 const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 
-/// A home with notes and no conversation.
+/// Makes a home with notes and no conversation.
 fn noted() -> (World, PathBuf) {
     let world = World::new();
     world.says(0, &["loop", "add", "Send the quote to the chimney sweep", "--due", "2026-11-30"]);
@@ -50,7 +50,7 @@ fn notes_are_found_beside_conversations() {
     assert!(world.says(0, &show).contains("never milk"));
     let odd = &files(&world, &["wombat"])[0];
     assert_eq!(odd["show"], "heirloom show 'memory/notes/it'\\''s odd.md:3'");
-    // Edited by hand: found at once, by what it says now.
+    // A hand edit is found at once, by its new text.
     write(&tree, "memory/preference/tea--1.md", "# Tea\n\n\nRooibos at night.\n");
     assert_eq!(files(&world, &["oolong"]), Vec::<Value>::new());
     assert_eq!(files(&world, &["rooibos"])[0]["line"], 4);
@@ -65,7 +65,7 @@ fn notes_are_found_beside_conversations() {
     assert!(notes < said.find("8080").unwrap() && said.find("8080").unwrap() < talk, "{said}");
     let count = |args: &[&str]| {
         let found = world.json(&[&["search", "heron"], args].concat());
-        // Rendered pages may name the conversation.
+        // Rendered pages may name the conversation, so they are not counted.
         let rendered = ["daily", "head", "rollup"];
         let files = found["files"].as_array().unwrap().iter();
         let files = files.filter(|f| !rendered.contains(&f["kind"].as_str().unwrap())).count();
@@ -152,7 +152,7 @@ fn files_are_shown_by_id_path_and_line() {
     let value = world.json(&["show", &format!("{absolute}:6"), "-C", "0"]);
     assert_eq!(value["lines"], json!([{"line": 6, "text": "Oolong in the afternoon,"}]));
     world.says(4, &["show", &format!("{path}:60")]);
-    // An earlier state that a command replaced.
+    // A command replaced an earlier state of the file, which is kept.
     world.says(0, &["loop", "add", "Send the quote to the chimney sweep", "--text", "He called again."]);
     let id = files(&world, &["chimney"])[0]["id"].as_str().unwrap().to_owned();
     let kept = world.json(&["show", &id, "--revisions"]);
@@ -215,7 +215,7 @@ fn verify_and_status_name_what_is_wrong_with_files() {
     let (world, tree) = noted();
     let report = world.verified();
     assert!(report["checked"]["files"].as_u64().unwrap() > 8, "{report}");
-    // Changed by hand since: taken in first, like by every command.
+    // A hand edit is read before verifying, as before every command.
     write(&tree, "memory/preference/tea--1.md", "# Tea\nchanged\n");
     world.verified();
     heirloom_testkit::named_pipe(&tree.join("memory/notes/pipe.md"));
@@ -272,7 +272,7 @@ fn credentials_are_shown_by_nothing_but_raw_and_export() {
         for json in [&[][..], &["--json"]] {
             let out = world.run(&[args, json].concat());
             assert_eq!(out.status, Some(0), "{args:?} {out:?}");
-            // What was asked for is repeated as it was asked.
+            // The query itself is repeated in the output.
             let said = match serde_json::from_str::<Value>(&out.stdout) {
                 Ok(value) if args.contains(&SECRET) => json!([value["hits"], value["files"]]).to_string(),
                 _ => out.stdout.clone(),
@@ -286,7 +286,8 @@ fn credentials_are_shown_by_nothing_but_raw_and_export() {
     world.exports(&file);
 }
 
-/// A file deleted by hand is a person's act: taken out, told once, kept for a month, and named by verify until then.
+/// A person may delete a file by hand: its row is removed and reported once, a copy is kept for a month, and verify
+/// names it until then.
 #[test]
 fn what_is_deleted_by_hand_can_be_brought_back() {
     let world = World::new();
@@ -303,7 +304,7 @@ fn what_is_deleted_by_hand_can_be_brought_back() {
     let words = [fs::read(&leaf).unwrap(), fs::read(&open).unwrap()];
     fs::remove_file(&leaf).unwrap();
     fs::remove_file(&open).unwrap();
-    // verify names them, with the way back, and takes nothing out of the table.
+    // Verify names both files with the command that restores them, and does not remove their rows.
     for _ in 0..2 {
         let report = world.json_of(1, &["verify"]);
         let found = report["findings"].to_string();
@@ -325,7 +326,7 @@ fn what_is_deleted_by_hand_can_be_brought_back() {
     assert_eq!(world.json(&["loop", "list"])["loops"].as_array().unwrap().len(), 1);
     assert!(world.says(3, &["restore", &path]).contains("is there"));
     assert!(world.says(4, &["restore", "memory/preference/none.md"]).contains("nothing is kept"));
-    // What a command removes is not kept for a person to bring back.
+    // A file that a command removes is not kept for restoring.
     let id = world.json(&["memory", "list"])["memories"][0]["id"].as_str().unwrap_or_default().to_owned();
     world.says(0, &["memory", "forget", &id]);
     world.says(4, &["restore", &path]);
@@ -435,7 +436,7 @@ fn walked(folder: &std::path::Path) -> Vec<String> {
     out
 }
 
-/// The newest rows of the audit chain are missed, although what is left is a whole chain.
+/// Verify notices that the newest rows of the audit are missing, although the rest is an intact chain.
 #[test]
 fn a_chain_that_was_cut_short_is_named() {
     let world = World::new();
@@ -454,7 +455,7 @@ fn a_chain_that_was_cut_short_is_named() {
     assert!(found.contains("are gone: state/audit.head has row"), "{found}");
 }
 
-/// A folder that cannot be read may have something owed in it: an empty list is no answer then.
+/// An unreadable folder may contain open loops: the list then says that it may be incomplete.
 #[test]
 fn a_list_says_what_could_not_be_read() {
     let world = World::new();
@@ -470,7 +471,7 @@ fn a_list_says_what_could_not_be_read() {
     assert!(world.says(0, &["loop", "list"]).contains("Paint the barn"));
 }
 
-/// An export has everything, secrets included: for its owner alone.
+/// An export contains everything, secrets included, so only its owner can read it.
 #[test]
 fn an_export_is_written_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
@@ -481,7 +482,7 @@ fn an_export_is_written_for_its_owner_alone() {
     assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
-/// Pages beside an empty ledger look like a home that never heard anything: it is said until a backup is put back.
+/// Pages beside an empty ledger look like a home that was never used; the loss is reported until a backup is restored.
 #[test]
 fn a_ledger_that_is_gone_beside_pages_is_said_loudly() {
     let world = World::new();

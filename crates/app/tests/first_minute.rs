@@ -1,4 +1,4 @@
-//! `heirloom up`, as somebody meets it.
+//! `heirloom up`, as a newcomer uses it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +41,7 @@ fn the_demo_imports_its_samples_every_time_and_leaves_the_memory_alone() {
     let said = world.says(0, &["up", "--demo"]);
     assert!(said.contains("These were sample sessions"), "{said}");
     assert!(said.contains("/heirloom/demo/machine/claude/projects"), "the samples are not the user's own: {said}");
-    // The example it prints works as it stands.
+    // The printed example command works as it stands.
     let search = said.lines().find_map(|l| l.strip_prefix("Search it")).unwrap().trim();
     let home = search.split(' ').nth(2).unwrap();
     let query = search.split('"').nth(1).unwrap();
@@ -63,7 +63,7 @@ fn the_readme_begins_with_commands_that_exist() {
     }
 }
 
-/// All four programs at their usual places, and the one OpenClaw message that is stored compressed.
+/// Puts all four programs at their usual places; returns the one OpenClaw message that is stored compressed.
 fn machine(user: &Path, shared: &Path) -> (BTreeMap<&'static str, PathBuf>, String) {
     let samples = shared.join("harness/samples");
     copy_tree(&samples.join("claude/transcripts"), &user.join(".claude/projects"));
@@ -84,7 +84,7 @@ fn stores_of(json: &Value) -> BTreeMap<&str, u64> {
     programs.map(|p| (p["program"].as_str().unwrap(), p["stores"].as_u64().unwrap())).collect()
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large for the repository.
 mod recorded {
     use super::*;
 
@@ -156,7 +156,7 @@ mod recorded {
             }
             assert_eq!(found["import"]["problems"], serde_json::json!([]), "{variable}");
         }
-        // A relative XDG folder is to be ignored, says its specification.
+        // The XDG specification says that a relative folder must be ignored.
         let found = with(&[("XDG_DATA_HOME", Path::new("share"))], &["up"]);
         assert_eq!(found["import"], Value::Null, "{found}");
     }

@@ -1,4 +1,5 @@
-//! `heirloom forget`: said first, done when asked, finished whatever happens, and nothing of it is left.
+//! `heirloom forget`: it shows the effect first, acts when asked, is finished even after a crash, and leaves nothing
+//! behind.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::world::{HEIRLOOM, World, claude_line, let_it_settle, listing, names};
 
 const WORD: &str = "Quuxfrobnitz";
 
-/// Two sessions that say it and three that do not.
+/// Makes two sessions that contain the word and three that do not.
 fn told(lines: usize) -> (World, std::path::PathBuf) {
     let world = World::new();
     let folder = world.test.folder("sessions");
@@ -31,7 +32,7 @@ fn told(lines: usize) -> (World, std::path::PathBuf) {
     (world, folder)
 }
 
-/// Files of the home that have the word.
+/// Returns the files of the home that contain the word.
 fn traces(home: &Path) -> BTreeSet<String> {
     let has = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_lowercase().contains(&WORD.to_lowercase());
     let files = listing(home).into_iter().filter(|(_, bytes)| bytes.as_ref().is_some_and(|b| has(b)));
@@ -75,12 +76,12 @@ fn it_is_said_first_and_done_when_asked() {
     assert_eq!(traces(&world.test.home()), BTreeSet::new());
     assert_eq!(found(&world), 0);
     assert_eq!(world.verified()["forgotten"], 8);
-    // The place stays and says so.
+    // The turn's place stays and says that it was forgotten.
     let shown = world.json(&["show", &turn])["turns"][0].clone();
     assert_eq!((&shown["text"], shown["forgotten"].is_string()), (&json!(""), true));
     assert!(world.says(0, &["show", &turn]).contains("[forgotten today"));
     assert!(world.says(4, &["show", &turn, "--raw"]).contains("forgotten"));
-    // Exports have the rest and name what is not there.
+    // Exports contain the rest and name what was left out.
     for n in 0..5 {
         let file = folder.join(format!("{n:08}-0000-4000-8000-000000000000.jsonl"));
         let text = std::fs::read_to_string(&file).unwrap();
@@ -89,7 +90,7 @@ fn it_is_said_first_and_done_when_asked() {
         assert!(out.stdout == rest);
         assert_eq!(out.stderr.contains("4 records forgotten and left out"), n < 2, "{}", out.stderr);
     }
-    // Reading them again brings nothing back.
+    // Importing the files again brings nothing back.
     world.import(0, &[&folder]);
     let first = folder.join("00000000-0000-4000-8000-000000000000.jsonl");
     let text = std::fs::read_to_string(&first).unwrap();
@@ -99,11 +100,11 @@ fn it_is_said_first_and_done_when_asked() {
     assert_eq!(traces(&world.test.home()), BTreeSet::new());
     assert_eq!(found(&world), 0);
     world.verified();
-    // Twice is once.
+    // Forgetting again changes nothing.
     let rows = world.audit_rows();
     assert!(world.says(0, &["forget", "--match", WORD, "--yes"]).contains("Nothing that is stored"));
     assert_eq!(world.audit_rows(), rows);
-    // What the others said is as it was.
+    // Turns of other sessions are unchanged.
     for (session, turns) in world.content() {
         let was = before[&session].iter().filter(|t| !t["text"].as_str().unwrap().contains(WORD));
         let is = turns.iter().filter(|t| t["forgotten"].is_null());
@@ -121,7 +122,7 @@ fn a_session_goes_with_what_was_made_of_it() {
     let out = world.run(&["export", "--session", name]);
     assert_eq!((out.stdout.as_str(), out.status), ("", Some(0)));
     assert!(out.stderr.contains("10 records forgotten"), "{}", out.stderr);
-    // Days and pages do not tell of it any more.
+    // Pages of days and other pages do not mention it any more.
     for (path, bytes) in listing(&world.test.home().join("workspaces")) {
         let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
         assert!(!text.contains("session 1 line"), "{}", path.display());
@@ -129,7 +130,7 @@ fn a_session_goes_with_what_was_made_of_it() {
     world.verified();
 }
 
-/// A prompt that waits while the program works is no turn yet: its words stand in what the decoder remembers.
+/// A prompt that waits while the program works is not a turn yet: its words are in the decoder's stored state.
 #[test]
 fn a_prompt_that_still_waits_is_forgotten_too() {
     let (world, folder) = told(3);
@@ -153,14 +154,14 @@ fn a_prompt_that_still_waits_is_forgotten_too() {
     assert!(traces(&world.test.home()).iter().any(|f| f.ends_with("runtime.db")), "it waits there");
     world.says(0, &["forget", "--match", WORD, "--yes"]);
     assert_eq!(traces(&world.test.home()), BTreeSet::new());
-    // Handed over later without its words: nothing comes back.
+    // The program later hands the prompt over without its words: nothing comes back.
     add(queue("remove", None));
     world.import(0, &[&folder]);
     assert_eq!(traces(&world.test.home()), BTreeSet::new());
     world.verified();
 }
 
-/// Killed anywhere: nothing is done, or the next command finishes it.
+/// If it is killed anywhere, either nothing happened or the next command finishes it.
 #[test]
 fn a_forget_killed_anywhere_is_not_done_or_finished_by_the_next_command() {
     let (world, _) = told(400);
@@ -216,7 +217,7 @@ fn make_private(home: &Path) {
     }
 }
 
-/// Four at once: each is done, or says so and is done by whoever comes next.
+/// Four run at once: each finishes, or reports that it is busy and is finished by the next command.
 #[test]
 fn four_at_once_are_all_done() {
     for _ in 0..3 {

@@ -1,5 +1,5 @@
-//! `heirloom forget` reaches names: wherever the word stands, no file of the home has it afterwards, and no import brings it
-//! back (R14.2).
+//! `heirloom forget` reaches names: wherever the word stands, no file of the home has it afterwards, and no import
+//! brings it back (R14.2).
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::world::{World, let_it_settle, traces};
 
 const WORD: &str = "Quuxfrobnitz";
 
-/// The fields of a plain turn that are names, ids or addresses, with a value that has the word.
+/// Returns the fields of a plain turn that are names, ids or addresses, each with a value that contains the word.
 fn places(world: &World) -> Vec<(&'static str, Value)> {
     let project = world.test.user().join("src").join(format!("{WORD}-api"));
     fs::create_dir_all(project.join(".git")).unwrap();
@@ -30,7 +30,7 @@ fn places(world: &World) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// A conversation in which the field of one turn has the value.
+/// Returns a conversation in which one turn's field has the value.
 fn conversation(place: &str, value: &Value) -> String {
     let mut lines = String::new();
     for n in 0..4 {
@@ -82,7 +82,7 @@ fn a_word_in_any_place_is_gone_and_stays_gone() {
                 continue;
             }
             world.verified();
-            // Read again, and written anew.
+            // The file is imported again, unchanged and rewritten.
             world.import(0, &[&file]);
             fs::write(&file, conversation(place, &value) + "\n").unwrap();
             let_it_settle();
@@ -149,7 +149,7 @@ fn a_project_and_a_thread_are_forgotten_by_name() {
     world.verified();
 }
 
-/// What a command stores under a name of the person's, or with words of theirs: the places `forget` has to reach besides turns.
+/// Commands that store a name or words of the person: places besides turns that `forget` has to reach.
 const COMMANDS: &[(&str, &[&str], &str)] = &[
     ("a value of the profile", &["profile", "set", "company", WORD], ""),
     ("a key of the profile", &["profile", "set", "quuxfrobnitz", "yes"], ""),
@@ -175,7 +175,7 @@ const COMMANDS: &[(&str, &[&str], &str)] = &[
     ("a session that was given something", &["context", "--session", "codex:quuxfrobnitz", "--thread", "Roof"], ""),
 ];
 
-/// Each command, one after the other, in a home of its own: what it stored is gone afterwards, from the audit too.
+/// Runs each command in a home of its own; what it stored is gone after `forget`, from the audit too.
 #[test]
 fn what_commands_store_is_gone_too() {
     let mut left = Vec::new();
@@ -199,7 +199,7 @@ fn what_commands_store_is_gone_too() {
         if out.status != Some(0) || said.contains("Nothing that is stored") {
             left.push(format!("{what}: {:?} {said}", out.status));
         }
-        // What a person wrote in a file is named and theirs; nothing here was.
+        // Files a person wrote would only be named and left alone; there are none in this home.
         let after = traces(&world.test.home(), WORD);
         if !after.is_empty() {
             left.push(format!("{what} was in {before:?} and is left in {after:?}: {said}"));
@@ -212,8 +212,8 @@ fn what_commands_store_is_gone_too() {
     assert!(left.is_empty(), "{} of {}:\n{}", left.len(), COMMANDS.len(), left.join("\n"));
 }
 
-/// Tables a model, `evolve`, `skill`, `judge` and tokens fill, with the word in every text of every row: a table that comes later
-/// is filled and searched as well.
+/// Fills the tables of a model, `evolve`, `skill`, `judge` and tokens, with the word in every text of every row; tables
+/// added later are filled and searched as well.
 #[test]
 fn every_text_of_every_table_is_searched() {
     let world = World::new();
@@ -224,7 +224,7 @@ fn every_text_of_every_table_is_searched() {
         .collect();
     world.feed(&["append"], lines.as_bytes());
     world.says(0, &["work", "--drain"]);
-    // Whose rows have words of people, and those that address the ledger itself or are searched as bytes.
+    // Tables left out here: their rows are words of people, address the ledger itself, or are searched as bytes.
     let apart = [
         "agents",
         "audit",
@@ -267,7 +267,7 @@ fn every_text_of_every_table_is_searched() {
         let values: Vec<String> = columns
             .iter()
             .map(|(name, kind, _)| match kind.as_str() {
-                // Numbers of rows that are there, so that nothing else is broken.
+                // Numbers refer to existing rows, so that no other constraint breaks.
                 "INTEGER" | "REAL" if name == "other_no" => "2".into(),
                 "INTEGER" | "REAL"
                     if name.ends_with("_no") && columns[0].0 == *name && name != "agent_no" && name != "session_no" =>

@@ -1,10 +1,10 @@
-//! What programs are given: bounded, fenced, the right thread's, not twice, and to be had again word for word.
+//! Contexts given to programs: bounded, fenced, for the right thread, not repeated, and replayable word for word.
 
 use serde_json::{Value, json};
 
 use crate::world::{World, names};
 
-/// Two threads with a word each that only they know, both with a commitment and a preference noticed.
+/// Makes two threads, each with a word only it has, and each with a commitment and a noticed preference.
 pub fn told() -> World {
     let world = World::new();
     let lines = [
@@ -54,16 +54,16 @@ fn a_new_session_begins_where_the_last_one_of_its_thread_stopped_and_hears_no_ot
     assert!(text.contains("**Tax return**: ") && text.contains(" open"), "its label and count may stand there: {text}");
     assert!(given["tokens"].as_u64().unwrap() <= 2_250);
     assert!(text.starts_with("<heirloom-memory id=\"x:1\"") && text.trim_end().ends_with("</heirloom-memory>"));
-    // What is cacheable stands in front.
+    // Cacheable parts come first.
     let order: Vec<bool> = given["parts"].as_array().unwrap().iter().map(|p| p["cacheable"] == true).collect();
     assert!(order.is_sorted_by(|a, b| a >= b), "{order:?}");
-    // Every id leads somewhere.
+    // Every id can be expanded.
     for part in given["parts"].as_array().unwrap() {
         for id in part["items"].as_array().unwrap() {
             world.says(0, &["expand", id.as_str().unwrap()]);
         }
     }
-    // Linked threads hear each other.
+    // Linked threads are told about each other.
     world.says(0, &["thread", "link", "Roof", "Tax return"]);
     let linked = context(&world, &["--session", "codex:other", "--thread", "Roof"]);
     assert!(block(&linked).contains("axolotl"), "{}", block(&linked));
@@ -81,16 +81,16 @@ fn nothing_is_given_twice_until_the_context_is_cut() {
     assert_eq!(block(&again), "", "{again}");
     assert_eq!(again["id"], Value::Null);
     assert!(again["dropped"].to_string().contains("given before"), "{again}");
-    // Neither a lost index nor another process forgets it; a file that changed is another thing.
+    // Neither a lost index nor another process makes it give the block again; a changed file is given anew.
     std::fs::remove_file(world.test.home().join("state/index.db")).unwrap();
     assert_eq!(block(&prompt("who fixes the roof, what about the offer of Maier?")), "");
-    // A look records nothing.
+    // `--dry-run` records nothing.
     let look = context(&world, &["--session", "codex:looks", "--thread", "Roof", "--dry-run"]);
     assert_eq!(look["id"], Value::Null);
     assert!(!block(&look).is_empty());
     let given = world.json(&["context", "list", "--session", "codex:looks"]);
     assert_eq!(given["contexts"], json!([]));
-    // Cut: all of it is let in again.
+    // After the context was cut, everything may be given again.
     let line = json!({"session": "house", "id": "9", "text": "The offer is signed.", "time": "2026-11-20T12:00:00Z"});
     world.feed(&["append"], format!("{line}\n").as_bytes());
     world.says(0, &["compact", "--session", "turns:house"]);
@@ -127,7 +127,7 @@ fn what_was_given_is_replayed_byte_for_byte_and_explained() {
     world.says(4, &["context", "replay", "x:99"]);
     world.says(2, &["context", "replay", "nonsense"]);
     world.says(4, &["context", "replay", id, "--agent", "other"]);
-    // It is a reference like every other: what it said, and where its lines lead.
+    // A context can be expanded like every reference: its text, and what its lines refer to.
     let said = world.says(0, &["expand", id]);
     assert!(said.contains(block(&given).trim_end()) && said.contains("heirloom context replay x:1 --why"), "{said}");
     for line in said
@@ -155,7 +155,7 @@ fn what_was_given_is_replayed_byte_for_byte_and_explained() {
     }
     let listed = world.json(&["context", "list"]);
     assert_eq!(listed["contexts"][0]["id"], given["id"]);
-    // Forgotten words are gone from what was given, too.
+    // Forgotten words are also gone from contexts that were given.
     world.says(0, &["forget", "--session", "turns:house", "--yes"]);
     assert_eq!(world.json(&["context", "replay", id])["content"], Value::Null);
     world.says(0, &["context", "replay", id]);
@@ -175,7 +175,7 @@ fn each_event_gets_what_it_needs() {
     assert!(!parts(&cleared).contains(&"handoff".to_owned()), "{cleared}");
     let cut = look(&["--session", "turns:house", "--event", "compact"]);
     assert!(block(&cut).contains("Before the compaction"), "{}", block(&cut));
-    // Nothing happened meanwhile: nothing to say.
+    // Resuming a session gives nothing if nothing happened meanwhile.
     assert_eq!(block(&look(&["--session", "turns:house", "--event", "resume"])), "");
     let line = json!({"session": "attic", "id": "7", "thread": "Roof", "time": "2026-11-20T18:00:00Z",
                       "text": "Please ask Maier about the attic window, too."});
@@ -189,7 +189,7 @@ fn each_event_gets_what_it_needs() {
         block(&resumed)
     );
     assert!(!block(&resumed).contains("Answer in short sentences"), "a note, not a replay");
-    // The newest words, for who keeps none.
+    // With `--with-tail` the newest turns are given, for programs that keep none.
     let tail = look(&["--session", "turns:house", "--event", "compact", "--with-tail"]);
     assert!(
         block(&tail).contains("Said last") && block(&tail).contains("TODO: sign the quokka offer"),
@@ -248,11 +248,11 @@ fn recall_chooses_and_says_why() {
     let items = all["items"].as_array().unwrap();
     assert!(!items.is_empty(), "{all}");
     names(&items[0], "agent_id id stage kind text thread at score reasons marks");
-    // As the other thread would be told.
+    // A session of the other thread is not told about this one.
     let tax = world.json(&["recall", "the offer of Maier", "--thread", "Tax return", "--deep"]);
     assert!(!tax["items"].to_string().contains("Maier"), "{tax}");
     assert!(tax["dropped"].to_string().contains("another thread"), "{tax}");
-    // It is named: then it is told, and labelled.
+    // If the question names the thread, it is told, and labelled.
     let named = world.json(&["recall", "what is the offer of Maier in \"Roof\"?", "--thread", "Tax return", "--deep"]);
     let of_roof = named["items"].as_array().unwrap().iter().find(|i| i["text"].to_string().contains("Maier"));
     assert_eq!(of_roof.map(|i| &i["thread"]), Some(&json!("Roof")), "{named}");
@@ -263,7 +263,7 @@ fn recall_chooses_and_says_why() {
     let empty = world.says(0, &["recall", "?!"]);
     assert!(empty.contains("Nothing is known"), "{empty}");
     assert!(world.says(0, &["recall", "gutter", "--explain"]).contains("structured"));
-    // A context says the same of what it recalled.
+    // The explanation of a context lists what it recalled in the same way.
     let asked = [&NEW[..], &["--dry-run", "--explain", "--prompt", "what did we decide about the gutter?"]].concat();
     let given = context(&world, &asked);
     let recalled = given["explain"]["recalled"].as_array().unwrap();

@@ -1,5 +1,4 @@
-//! docs/HARNESSES.md and docs/HOOKS.md say what the code does: their tables are made from it. `BLESS=1 cargo test`
-//! rewrites them.
+//! The tables in docs/HARNESSES.md and docs/HOOKS.md are made from the code. `BLESS=1 cargo test` rewrites them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +6,7 @@ use std::path::PathBuf;
 use heirloom_harness::fidelity::{self, Fidelity, TABLE};
 use heirloom_harness::{ALL, clients, hook};
 
-/// What stands between a comment that begins so and the next `<!-- end -->`.
+/// Returns the text between a comment that begins with `begins` and the next `<!-- end -->`.
 fn region<'t>(text: &'t str, begins: &str) -> (usize, &'t str) {
     let mark = text.find(begins).unwrap_or_else(|| panic!("no region {begins:?}"));
     let from = mark + text[mark..].find("-->\n").unwrap() + 4;

@@ -1,5 +1,5 @@
-//! Heads that several programs write at once, as processes: nothing lost, nothing torn, nothing older over anything newer
-//! (R7.4). `HEIRLOOM_TEST_FULL=1` runs the long form of the crowd.
+//! Heads that several processes write at once: nothing is lost or torn, and nothing older replaces anything newer
+//! (R7.4). `HEIRLOOM_TEST_FULL=1` runs the long form with a crowd.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -19,7 +19,7 @@ const WRITERS: usize = 16;
 const AGENTS: [&str; 4] = ["main", "ada", "bob", "eve"];
 const THREADS: [&str; 4] = ["topic/a", "topic/b", "topic/c", "topic/d"];
 
-/// A home with agents that have threads.
+/// Makes a home with agents that have threads.
 fn home(agents: &[&str]) -> World {
     let world = World::new();
     world.json(&["loop", "add", "Water the plants"]);
@@ -37,7 +37,7 @@ fn home(agents: &[&str]) -> World {
             .unwrap();
         }
     }
-    // As a migration does that writes rows itself: the next write seals them.
+    // The seals are dropped, as by a migration that writes rows itself: the next write seals the rows.
     db.execute("DELETE FROM seals", []).unwrap();
     world
 }
@@ -54,7 +54,7 @@ fn json_of(out: &Output) -> Value {
     serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{e}: {out:?}"))
 }
 
-/// `heirloom head …` for an agent, as a program calls it.
+/// Runs `heirloom head …` for an agent, as a program does.
 fn head(world: &World, agent: &str, args: &[&str], stdin: &str) -> (i32, Value) {
     let out = world.feed(&[&["--agent", agent, "--json", "head"], args].concat(), stdin.as_bytes());
     (out.status.unwrap_or_else(|| panic!("{args:?}: {out:?}")), json_of(&out))
@@ -74,20 +74,20 @@ fn commit_args<'a>(key: &'a str, section: &'a str, owner: &'a str, epoch: &'a st
     ["commit", key, "--section", section, "--owner", owner, "--epoch", epoch, "--base", base]
 }
 
-/// Commits on top of a grant.
+/// Commits a section based on a lease.
 fn commit(world: &World, key: &str, (section, owner): (&str, &str), grant: &Value, words: &str) -> (i32, Value) {
     let (epoch, base) = (grant["epoch"].to_string(), grant["base_revision"].to_string());
     head(world, "main", &commit_args(key, section, owner, &epoch, &base), words)
 }
 
-/// What a crowd of writers met.
+/// Results of a crowd of writers.
 #[derive(Default)]
 struct Met {
     refused: AtomicU64,
     took: Mutex<Vec<Duration>>,
 }
 
-/// Adds a mark to what a section says now, however often that takes.
+/// Adds a mark to the present content of a section, with as many attempts as needed.
 fn add_mark(world: &World, (agent, key): (&str, &str), (section, owner): (&str, &str), mark: &str, met: &Met) {
     let began = Instant::now();
     loop {
@@ -102,7 +102,7 @@ fn add_mark(world: &World, (agent, key): (&str, &str), (section, owner): (&str, 
         let (epoch, base) = (grant["epoch"].to_string(), grant["base_revision"].to_string());
         let release = || head(world, agent, &["release", key, "--owner", owner, "--epoch", &epoch], "");
         let was = grant["sections"][section]["content"].as_str().unwrap_or_default();
-        // Refused before, and landed since.
+        // An earlier attempt was refused, but its deferred commit has been applied since.
         if was.lines().any(|l| l == mark) {
             release();
             break;
@@ -125,7 +125,7 @@ fn add_mark(world: &World, (agent, key): (&str, &str), (section, owner): (&str, 
     met.took.lock().unwrap().push(began.elapsed());
 }
 
-/// The marks in a page, in their order; panics where the page is torn.
+/// Returns the marks in a page; panics if the page is torn.
 fn marks(text: &str, path: &Path) -> BTreeSet<String> {
     for region in ["thread", "sections"] {
         let (open, close) = (format!("<!-- heirloom:{region} "), format!("<!-- /heirloom:{region} -->\n"));
@@ -151,7 +151,8 @@ fn a_crowd_of_writers_loses_nothing_and_no_reader_sees_a_torn_page() {
                     let mut done = Vec::new();
                     for round in 0..rounds {
                         let agent = AGENTS[(n / 4 + round) % 4];
-                        // Half of them into one section many write under one name, half into one of their own.
+                        // Half of the commits go into one section that many write under one name, half into sections of
+                        // their own.
                         let (key, place) = match round % 2 {
                             0 => (THREADS[(n + round / 2) % 4], ("log", "team")),
                             _ => (THREADS[n % 4], (me.as_str(), me.as_str())),
@@ -217,7 +218,7 @@ fn a_crowd_of_writers_loses_nothing_and_no_reader_sees_a_torn_page() {
     );
 }
 
-/// Sends a signal to a process of ours.
+/// Sends a signal to a process this test started.
 fn signal(name: &str, pid: u32) {
     assert!(Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());
 }
@@ -250,7 +251,7 @@ fn a_holder_stopped_past_its_lease_is_refused_when_it_goes_on() {
     let text = std::fs::read_to_string(page(&world, "main", "topic/a")).unwrap();
     assert!(text.contains("while it slept") && !text.contains("from before"), "{text}");
 
-    // Whoever asks for it meanwhile is told who has it and for how long.
+    // A writer that asks for the held head is told who has it and for how long.
     let (code, held) = head(&world, "main", &["acquire", "topic/a", "--owner", "third"], "");
     assert_eq!((code, &held["holder"], &held["error"]["kind"]), (75, &json!("quick"), &json!("busy")), "{held}");
     assert!((1..=60_000).contains(&held["free_in_ms"].as_i64().unwrap()), "{held}");
@@ -258,7 +259,7 @@ fn a_holder_stopped_past_its_lease_is_refused_when_it_goes_on() {
     let listed = list["heads"].as_array().unwrap().iter().find(|h| h["head"] == "topic/a").unwrap();
     assert_eq!(listed["deferred"], json!([{"section": "slow", "owner": "slow"}]), "{listed}");
 
-    // Given back: the deferred words land.
+    // After the release, the deferred content is applied.
     let epoch = quick["epoch"].to_string();
     ok(&world, &["release", "topic/a", "--owner", "quick", "--epoch", &epoch], "");
     let text = std::fs::read_to_string(page(&world, "main", "topic/a")).unwrap();
@@ -316,7 +317,7 @@ fn commits_killed_anywhere_leave_the_old_page_or_the_new_one() {
             let line = format!("line of {}", &mark["mark-".len()..]);
             assert_eq!(text.lines().filter(|l| *l == line).count(), 200, "{text}");
         }
-        // What stands in the file was committed.
+        // Marks in the file were committed before.
         let newest = ok(&world, &["show", "topic/a"], "")["sections"]["plan"]["content"].clone();
         let newest = newest.as_str().and_then(|c| c.lines().next()).map(str::to_owned);
         let mark_of = |m: &String| m["mark-".len()..].parse::<i64>().unwrap();
@@ -324,7 +325,7 @@ fn commits_killed_anywhere_leave_the_old_page_or_the_new_one() {
     }
     println!("{killed} of 50 were killed before their end");
     assert!(killed >= 10, "only {killed} of 50 were killed before their end");
-    // A file somebody changed two seconds ago is left alone; whoever died may have been somebody.
+    // A file that was changed within two seconds is left alone, as an editor's save would be: the test waits.
     std::thread::sleep(Duration::from_millis(2_100));
     world.json(&["work", "--drain"]);
     let shown = ok(&world, &["show", "topic/a"], "");
@@ -357,7 +358,7 @@ fn a_section_through_its_life_and_what_is_refused() {
     assert!(diff.contains("- ship it\n+ ship it twice\n"), "{diff}");
     assert_eq!(diff, world.says(0, &["head", "diff", "memory", &a]), "the newest, where none is named");
 
-    // Refused: an old base, another's section, names that are none; each with its own exit code.
+    // Refusals: an old base, another owner's section, invalid names; each with its own exit code.
     let (code, said) = commit(&world, "memory", ("plan", "ci"), &grant, "from before");
     assert_eq!(
         (code, &said["deferred"], &said["current_revision"]),
@@ -386,14 +387,14 @@ fn a_section_through_its_life_and_what_is_refused() {
     let epoch = bob["epoch"].to_string();
     ok(&world, &["release", "memory", "--owner", "bob", "--epoch", &epoch], "");
 
-    // Brought back from a revision, and shown as it was.
+    // The sections of a revision are restored; older revisions can be shown.
     ok(&world, &["restore", "memory", &a], "");
     assert_eq!(ok(&world, &["show"], "")["sections"]["plan"], json!({"owner": "ci", "content": "ship it"}));
     assert_eq!(ok(&world, &["show", "--revision", &b], "")["sections"]["plan"]["content"], "ship it twice");
     let said = world.says(0, &["head", "show"]);
     assert!(said.contains("### plan · ci\nship it\n") && said.contains("Water the plants"), "{said}");
     assert!(world.says(0, &["head", "list"]).contains("1 section"), "listed");
-    // A thread's head is there once somebody asked for it.
+    // A thread's head is rendered once a program asks for it.
     assert!(world.says(4, &["head", "show", "--thread", "topic/b"]).contains("was not rendered yet"));
     acquire(&world, "topic/b", "ci", "1");
     assert!(world.says(0, &["head", "show", "--thread", "topic/b"]).contains("revision 1"));

@@ -1,4 +1,5 @@
-//! The command line as a contract: every command explains itself, speaks JSON, and ends as the table says.
+//! The command line as a contract: every command has a help text, supports JSON, and ends with the documented exit
+//! codes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
@@ -9,14 +10,14 @@ use serde_json::{Value, json};
 
 use crate::world::{HEIRLOOM, World};
 
-/// The lines of a section of a help text.
+/// Returns the lines of a section of a help text.
 fn section<'h>(help: &'h str, title: &str) -> Vec<&'h str> {
     let after = help.lines().skip_while(|l| *l != title).skip(1);
     after.take_while(|l| l.is_empty() || l.starts_with(' ')).filter(|l| !l.is_empty()).collect()
 }
 
 fn commands(help: &str) -> Vec<(String, String)> {
-    // A description may go on in the next line.
+    // A description may continue on the next line, which is indented more.
     let lines = section(help, "Commands:").into_iter().filter(|l| !l.starts_with("    "));
     lines
         .map(|l| {
@@ -70,7 +71,7 @@ fn the_exit_codes_of_the_help_are_those_of_the_code() {
     let told: BTreeMap<u8, &str> =
         line.split(" · ").map(|c| c.split_once(' ').unwrap()).map(|(n, what)| (n.parse().unwrap(), what)).collect();
     let names = ErrorKind::ALL.map(|kind| (kind.told().exit, kind.told().name.replace('-', "")));
-    // A machine that failed half-way leaves problems to look at.
+    // The kind `machine` shares the exit code of problems.
     let coded: BTreeMap<u8, String> = std::iter::once((0, "ok".to_owned()))
         .chain(names)
         .map(|(code, name)| if name == "machine" { (code, "problems".to_owned()) } else { (code, name) })
@@ -82,7 +83,7 @@ fn the_exit_codes_of_the_help_are_those_of_the_code() {
     }
 }
 
-/// A home with the demo in it.
+/// Makes a home with the demo in it.
 fn populated() -> (World, String) {
     let world = World::new();
     let home = world.json(&["up", "--demo"])["home"].as_str().unwrap().to_owned();
@@ -110,7 +111,7 @@ fn every_command_speaks_json_when_asked_to() {
     for name in ["plan.md", "noise.md"] {
         std::fs::write(drafts.join(name), name).unwrap();
     }
-    // What it prints belongs to the command it runs; its record is on standard error.
+    // The job's standard output is its command's; the record of the run is on standard error.
     let job = world.run(&["--home", &home, "--json", "job", "run", "backup", "--", "false"]);
     assert_eq!((job.status, job.stdout.as_str(), job.stderr.lines().count()), (Some(1), "", 1), "{job:?}");
     let each: &[&[&str]] = &[
@@ -233,8 +234,8 @@ fn every_command_speaks_json_when_asked_to() {
     let lines = format!("{}\n{}\n", json!({"session": "a", "text": "b"}), json!({"session": "a", "text": "c"}));
     let acks = world.feed(&["--home", &home, "--json", "append"], lines.as_bytes());
     assert_eq!(acks.stdout.lines().filter(|l| serde_json::from_str::<Value>(l).is_ok()).count(), 2);
-    // No command is left out; a hook speaks its program's form, or not at all, mcp its protocol, run leaves its output to a
-    // program, serve stays, and ui needs one that does.
+    // Every command is covered. The exceptions: a hook prints its program's form or nothing, mcp speaks its protocol,
+    // run passes its program's output through, serve does not end, and ui needs a running service.
     let covered: BTreeSet<&str> =
         each.iter().map(|args| args[0]).chain(["append", "hook", "mcp", "restore", "run", "serve", "ui"]).collect();
     for (name, _) in commands(&world.says(0, &["--help"])) {

@@ -1,4 +1,5 @@
-//! What programs' hooks tell and are given: kept at once, once, and never at the program's cost.
+//! Hooks of programs: their payloads are stored at once and once, they are given their contexts, and the program is
+//! never delayed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use crate::world::World;
 
 const SESSION: &str = "3f2a9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b";
 
-/// A machine with a project and Claude Code's folder, and a home that knows something.
+/// A machine with a project and Claude Code's folder, and a home with a memory.
 struct Machine {
     world: World,
     project: PathBuf,
@@ -38,7 +39,7 @@ impl Machine {
         payload
     }
 
-    /// Runs a hook, which must succeed, and gives back what it printed.
+    /// Runs a hook, which must succeed, and returns its output.
     fn hook(&self, event: &str, more: Value) -> String {
         let out = self.world.feed(&["hook", "claude-code", event], self.payload(event, more).to_string().as_bytes());
         assert_eq!(out.status, Some(0), "{}", out.stderr);
@@ -46,7 +47,7 @@ impl Machine {
         out.stdout
     }
 
-    /// What a hook gave the model.
+    /// Returns the context a hook gave the model.
     fn given(&self, event: &str, more: Value) -> String {
         let said = self.hook(event, more);
         if said.is_empty() {
@@ -58,7 +59,7 @@ impl Machine {
         reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
     }
 
-    /// A line as the program writes it: what comes as the user names the run, an answer does not.
+    /// Returns a line as the program writes it: user lines name the run, answers do not.
     fn line(&self, id: &str, parent: Value, run: &str, at: &str, message: Value) -> String {
         let mut line = json!({
             "type": message["role"], "uuid": id, "parentUuid": parent, "sessionId": SESSION, "cwd": self.project,
@@ -70,7 +71,7 @@ impl Machine {
         line.to_string() + "\n"
     }
 
-    /// A run as the program writes it: prompt, a call, its result, an answer.
+    /// Returns a run as the program writes it: a prompt, a tool call, its result, an answer.
     fn run(&self, run: &str, minute: u32, prompt: &str, answer: &str) -> [String; 4] {
         let id = |n: u32| format!("{run}-{n}");
         let at = |s: u32| format!("10:{minute:02}:{s:02}");
@@ -119,7 +120,7 @@ impl Machine {
         )
     }
 
-    /// Everything is as it was stored, once nobody is at it any more.
+    /// Verifies the home once no worker is running.
     fn verified(&self) {
         let until = Instant::now() + Duration::from_secs(30);
         let lock = self.world.test.home().join("run/worker.lock");
@@ -133,7 +134,7 @@ impl Machine {
         self.world.verified();
     }
 
-    /// Waits for the worker a hook started.
+    /// Waits until the worker that a hook started is done.
     fn at_rest(&self) {
         let until = Instant::now() + Duration::from_secs(30);
         loop {
@@ -161,7 +162,7 @@ fn what_a_hook_tells_and_what_the_store_says_later_are_one() {
     let prompt = "Please move the barn door to the north side.";
     m.hook("SessionStart", json!({"source": "startup"}));
     m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": prompt}));
-    // Said a moment ago and in no file: found already.
+    // A prompt from a moment ago, which is in no file yet, is found already.
     assert_eq!(m.counts(), (1, 1, 0));
     assert_eq!(m.world.found("barn door north").len(), 1);
 
@@ -175,14 +176,14 @@ fn what_a_hook_tells_and_what_the_store_says_later_are_one() {
     m.world.import(0, &[&m.transcript]);
     assert_eq!(m.counts(), (4, 0, 2));
 
-    // The same without hooks.
+    // The same session stored without hooks is equal.
     let plain = World::new();
     plain.import(0, &[&m.transcript]);
     assert_eq!(m.world.content(), plain.content());
     m.world.exports(&m.transcript);
     m.verified();
 
-    // Told again, and read again: nothing new.
+    // The same hooks and the same import again add nothing.
     m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": prompt}));
     m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": "The door is on the north side now."}));
     m.at_rest();
@@ -192,7 +193,7 @@ fn what_a_hook_tells_and_what_the_store_says_later_are_one() {
     m.verified();
 }
 
-/// The end a program tells closes its session: its node, its open items and its pages are there without a wait.
+/// The hook of a session's end closes the session: its node, its open items and its pages are there at once.
 #[test]
 fn the_end_a_program_tells_closes_its_session() {
     let m = Machine::new();
@@ -221,7 +222,7 @@ fn the_end_a_program_tells_closes_its_session() {
     let one = |sql: &str| ledger.query_row(sql, [], |r| r.get::<_, String>(0)).unwrap();
     assert_eq!(one("SELECT coalesce(ended_by, '-') FROM sessions"), "program");
     assert_eq!(one("SELECT count(*) || '' FROM nodes WHERE kind = 1"), "1");
-    // The same item, with the same id, is a file now.
+    // The open item, with the same id, is a file now.
     assert_eq!(open(), (said.clone(), vec![]));
     let tree = m.world.test.home().join("workspaces/main");
     let memory = fs::read_to_string(tree.join("MEMORY.md")).unwrap();
@@ -289,7 +290,7 @@ fn what_the_program_says_in_the_persons_place_is_no_prompt() {
         assert_eq!(m.hook(event, more), "", "{event}");
     }
     assert_eq!(m.counts(), (0, 0, 0));
-    // A command of the program's stands in its store in another form.
+    // A slash command is stored in another form in the program's store, so its hook stores no turn.
     m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "/review the barn"}));
     assert_eq!(m.counts(), (0, 0, 0));
     m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "/etc/barn.conf is wrong"}));
@@ -303,8 +304,9 @@ fn a_cut_lets_in_again_what_fell_out_and_counts_once() {
     assert!(first.contains("Answer in short sentences"), "{first}");
     assert_eq!(m.given("SessionStart", json!({"source": "resume"})), "", "it holds that still");
 
-    // Before a cut the summariser is told, and nothing counts as given.
-    // What is printed where somebody asked for it would reach the model with the next prompt once more.
+    // Before an automatic cut the summariser is given a block, which does not count as given.
+    // With a manual cut nothing is printed, because the program would pass it to the model with the next prompt as
+    // well.
     assert_eq!(m.hook("PreCompact", json!({"trigger": "manual", "custom_instructions": null})), "");
     let told = m.hook("PreCompact", json!({"trigger": "auto", "custom_instructions": null}));
     assert!(told.starts_with("<heirloom-memory") && told.contains("Answer in short sentences"), "{told}");
@@ -325,7 +327,7 @@ fn a_cut_lets_in_again_what_fell_out_and_counts_once() {
     m.given("SessionStart", json!({"source": "compact"}));
     m.hook("PostCompact", json!({"trigger": "auto", "compact_summary": "All is well."}));
     assert_eq!(epochs(&m), (2, 2));
-    // A program that goes on before it tells of the cut is given it once.
+    // A program that goes on before it reports the cut is given the block once.
     m.hook("PreCompact", json!({"trigger": "auto", "custom_instructions": null}));
     m.hook("PostCompact", json!({"trigger": "auto"}));
     assert!(m.given("SessionStart", json!({"source": "resume"})).contains("Answer in short sentences"));
@@ -377,7 +379,7 @@ fn whatever_happens_a_hook_succeeds_and_prints_nothing_it_should_not() {
             "{program} {event} {shown}"
         );
     }
-    // Neither does one that is called wrongly: another status would be a no to the prompt.
+    // A hook with wrong arguments does not fail either: another status would reject the prompt.
     for args in [
         &["hook"][..],
         &["hook", "codex"],
@@ -388,14 +390,14 @@ fn whatever_happens_a_hook_succeeds_and_prints_nothing_it_should_not() {
         assert_eq!((out.status, out.stdout.as_str(), out.stderr.as_str()), (Some(0), "", ""), "{args:?}");
     }
     assert_eq!(m.counts().0, 0);
-    // A path outside the program's folders is not read.
+    // A transcript path outside the program's folders is not read.
     let secret = m.world.test.user().join("secret.jsonl");
     fs::write(&secret, m.run("s1", 0, "The secret is tangerine.", "I keep it.").concat()).unwrap();
     m.hook("Stop", json!({"prompt_id": "s1", "transcript_path": secret, "last_assistant_message": "I keep it."}));
     m.at_rest();
     assert!(m.world.found("tangerine").is_empty());
     assert_eq!(m.counts().0, 1, "only the answer the payload itself tells");
-    // In whatever a hook started, a hook does nothing.
+    // A process started by a hook has the guard variable set, and hooks in it do nothing.
     let mut command = m.world.test.command(crate::world::HEIRLOOM);
     command.env("HEIRLOOM_HOOK", "1").args(["hook", "claude-code", "UserPromptSubmit"]);
     let out = heirloom_testkit::run(command, good.as_bytes());
@@ -403,25 +405,25 @@ fn whatever_happens_a_hook_succeeds_and_prints_nothing_it_should_not() {
     assert_eq!(m.counts().0, 1);
 }
 
-/// The answer a hook tells is a source record, whatever there is of the store.
+/// The answer in a hook's payload is stored as a record, whether or not the program's store exists.
 #[test]
 fn an_answer_told_without_a_store_is_kept() {
     let m = Machine::new();
     let answer = "The hinge of the barn door is made of brass.";
     m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "What is the hinge of the barn door made of?"}));
-    // No file was written, or it was deleted.
+    // The transcript file was not written, or was deleted.
     m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": answer}));
     assert_eq!(m.counts(), (2, 2, 0));
     m.at_rest();
     assert_eq!(m.world.found("brass").len(), 1);
-    // Written after all: one turn, as without hooks.
+    // The file is written after all: the turns are the same as without hooks.
     m.write(&m.run("p1", 0, "What is the hinge of the barn door made of?", answer));
     m.world.import(0, &[&m.transcript]);
     assert_eq!(m.counts(), (4, 0, 2));
     m.verified();
 }
 
-/// A store too large to be read by a hook: the answer comes behind what precedes it in the store.
+/// The store is too large for a hook to read: the answer gets its place behind the turns that precede it in the store.
 #[test]
 fn an_answer_told_beside_a_large_store_comes_behind_it() {
     let m = Machine::new();
@@ -439,14 +441,14 @@ fn an_answer_told_beside_a_large_store_comes_behind_it() {
     m.write(&[answered]);
     m.world.says(0, &["import"]);
     assert_eq!(m.counts(), (4, 0, 1));
-    // Told again, the store has it already.
+    // The hook runs again after the store was read: the turn is known.
     m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": answer}));
     m.at_rest();
     assert_eq!(m.counts(), (4, 0, 2));
     m.verified();
 }
 
-/// What waits in the spool is removed only after it is stored.
+/// A payload stays in the spool until it is stored.
 #[test]
 fn a_spooled_payload_stays_until_it_is_stored() {
     let m = Machine::new();
@@ -458,7 +460,7 @@ fn a_spooled_payload_stays_until_it_is_stored() {
                         "bytes": payload.len()});
     let name = m.world.test.home().join("spool/1795344540000-0123456789abcdef.hook");
     fs::write(&name, format!("{header}\n{payload}")).unwrap();
-    // Nothing can be stored of it.
+    // A trigger prevents that anything is stored.
     ledger
         .execute_batch("CREATE TRIGGER full BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'no room'); END")
         .unwrap();
@@ -495,7 +497,7 @@ fn what_cannot_be_stored_now_is_spooled_and_stored_by_whoever_comes_next() {
     assert_eq!(waiting(), 1);
     lock.execute_batch("ROLLBACK").unwrap();
     drop(lock);
-    // The worker the hook started may be at it.
+    // The worker that the hook started may be storing it at the moment.
     let until = Instant::now() + Duration::from_secs(30);
     while waiting() > 0 && Instant::now() < until {
         m.world.says(0, &["session", "list"]);
@@ -508,14 +510,14 @@ fn what_cannot_be_stored_now_is_spooled_and_stored_by_whoever_comes_next() {
     assert_eq!(m.counts(), (4, 0, 1));
     m.verified();
 
-    // What nobody can read is kept out of the way; what a newer build wrote is left to it.
+    // A file that no build can read is put aside; a file that a newer build wrote is left in place.
     fs::write(spool.join("0000000000001-x.hook"), "no header\n").unwrap();
     fs::write(
         spool.join("0000000000002-x.hook"),
         "{\"v\":99,\"harness\":\"x\",\"event\":\"y\",\"at\":1,\"bytes\":0}\n",
     )
     .unwrap();
-    // A worker may be looking at the spool just now; whoever comes next moves it.
+    // A worker may be reading the spool now; the next command puts the file aside.
     let unreadable = spool.join("0000000000001-x.hook.unreadable");
     while !unreadable.exists() && Instant::now() < until {
         m.world.says(0, &["session", "list"]);
@@ -543,7 +545,7 @@ fn a_turn_nobody_confirmed_is_in_no_chunk_until_the_session_is_quiet() {
     let m = Machine::new();
     let at = |minutes: i64, args: &[&str], stdin: &[u8]| {
         let mut command = m.world.test.command(crate::world::HEIRLOOM);
-        // 2026-11-20T10:00Z and so many minutes.
+        // The clock stands at 2026-11-20T10:00Z plus these minutes.
         command.env("HEIRLOOM_NOW", (1_795_168_800_000i64 + minutes * 60_000).to_string()).args(args);
         let out = heirloom_testkit::run(command, stdin);
         assert_eq!(out.status, Some(0), "{args:?} {}{}", out.stdout, out.stderr);
@@ -566,12 +568,12 @@ fn a_turn_nobody_confirmed_is_in_no_chunk_until_the_session_is_quiet() {
     at(2, &["hook", "claude-code", "UserPromptSubmit"], &told("p2", "And the gate green."));
     at(3, &["work", "--drain"], b"");
     assert_eq!(state(), (1, 0, 0));
-    // The program died with its last words. What was said was said.
+    // The program died before it wrote the answer; the turns known from the hooks stand.
     at(30, &["work", "--drain"], b"");
     at(31, &["work", "--drain"], b"");
     assert_eq!(state(), (0, 1, 1));
     m.verified();
-    // It comes back, and writes them after all.
+    // The program comes back and writes its lines after all.
     m.write(&m.run("p2", 2, "And the gate green.", "Green it is."));
     at(60, &["import", m.transcript.to_str().unwrap()], b"");
     at(90, &["work", "--drain"], b"");
@@ -613,7 +615,7 @@ fn a_session_in_another_program_begins_where_one_that_still_runs_has_got_to() {
         assert!(given.to_lowercase().contains(&known.to_lowercase()), "{known}: {given}");
     }
     assert!(given.len() < 8_000, "under 2,000 tokens");
-    // What stood there is not recalled once more with the prompt.
+    // Lines of the context at the start are not recalled again with the prompt.
     let asked = json!({"session_id": "01a1ffd8-9b6b-7683-a1b7-98a7087cbe56", "transcript_path": null, "cwd": m.project,
         "hook_event_name": "UserPromptSubmit", "turn_id": "t1", "prompt": "Which database does the queue use?"});
     m.world.says(0, &["work", "--drain"]);

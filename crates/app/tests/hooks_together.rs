@@ -1,5 +1,5 @@
-//! Hooks that are killed, that come by the dozen, and that meet another build's home: nothing is lost, nothing is there
-//! twice, and there is never more than one worker (R12.5, D4). `HEIRLOOM_TEST_FULL=1` kills hundreds.
+//! Hooks that are killed, that run by the dozen, and that meet another build's home: nothing is lost or stored twice,
+//! and at most one worker runs (R12.5, D4). `HEIRLOOM_TEST_FULL=1` kills hundreds.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,17 +17,16 @@ use crate::programs::{
 };
 use crate::world::{HEIRLOOM, World, listing};
 
-/// Starts a hook and hands it its payload.
+/// Starts a hook and writes its payload to its standard input.
 fn start(world: &World, session: &Session, event: &str) -> Child {
     let mut command = hook_command(world, session.program, event);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // One that is dead already does not read.
+    // A process that is already dead does not read its input.
     let _ = child.stdin.take().unwrap().write_all(session.payload(world, event).to_string().as_bytes());
     child
 }
 
-/// The workers hooks started for this home: processes and since when they run is the system's business, whose they are
-/// tells their command line.
+/// Returns the workers that hooks started for this home, found in `/proc` by their command lines.
 fn workers(world: &World) -> Vec<i32> {
     let home = world.test.home();
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
@@ -48,7 +47,7 @@ fn kill(pid: i32) {
     let _ = rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), rustix::process::Signal::KILL);
 }
 
-/// The event a program has for a prompt, and for the end of a turn.
+/// Returns a program's events for a prompt and for the end of a turn.
 fn prompt_and_end(program: &str) -> (&'static str, &'static str) {
     match program {
         "opencode" => ("chat.message", "session.idle"),
@@ -62,7 +61,7 @@ fn killed_anywhere_nothing_is_lost_and_nothing_is_there_twice() {
     let world = told();
     let sessions = Session::of_each(0, if is_full() { 100 } else { 8 });
     let mut rng = Rng::new(17);
-    // How long one takes that is left alone, as the measure of when to kill.
+    // The time of an undisturbed hook gives the range in which later ones are killed.
     let began = Instant::now();
     assert!(start(&world, &sessions[0], "SessionStart").wait().unwrap().success());
     let mut took = began.elapsed();
@@ -78,12 +77,12 @@ fn killed_anywhere_nothing_is_lost_and_nothing_is_there_twice() {
             std::thread::sleep(took.mul_f64(rng.below(1300) as f64 / 1000.0));
             match hook.try_wait().unwrap() {
                 None => killed += 1,
-                // A busy machine may have been slow the first time.
+                // A busy machine may have made the first run slow, so the range shrinks.
                 Some(_) => took = took.min(began.elapsed()).mul_f64(0.95),
             }
             hook.kill().unwrap();
             hook.wait().unwrap();
-            // A worker somewhere in what it does.
+            // A worker is killed somewhere in its work.
             if rng.below(2) == 0 {
                 std::thread::sleep(Duration::from_micros(rng.below(60_000) as u64));
                 for pid in workers(&world) {
@@ -96,15 +95,15 @@ fn killed_anywhere_nothing_is_lost_and_nothing_is_there_twice() {
     println!("{killed} of {} hooks and {workers_killed} workers were killed at work", 2 * sessions.len());
     assert!(killed >= sessions.len() / 4, "only {killed} hooks were killed before their end");
     assert!(!Path::new("/proc/self/cmdline").exists() || workers_killed > 0, "no worker was killed");
-    // No lock outlives its holder, and what a dead worker had taken up is taken up again: at once where somebody asks,
-    // after its lease where not.
+    // No lock outlives its holder, and jobs of a dead worker are taken up again: at once by a command, otherwise after
+    // their lease.
     at_rest(&world);
     let ledger = Connection::open(world.ledger()).unwrap();
     ledger.execute("UPDATE jobs SET lease_until = 0 WHERE state = 'running'", []).unwrap();
     drop(ledger);
     world.says(0, &["work", "--drain"]);
     everything_is_there_once(&world, &sessions);
-    // Temporary files of the dead are scanned once they are a day old.
+    // Temporary files of dead processes are removed once they are a day old.
     let before = temporary(&world);
     for path in &before {
         let long_ago = std::time::SystemTime::now() - Duration::from_secs(25 * 3600);
@@ -115,7 +114,7 @@ fn killed_anywhere_nothing_is_lost_and_nothing_is_there_twice() {
     world.verified();
 }
 
-/// Files that are to live as long as one process.
+/// Returns files that should live only as long as one process.
 fn temporary(world: &World) -> Vec<PathBuf> {
     let home = world.test.home();
     let all = listing(&home).into_iter().filter(|(_, bytes)| bytes.is_some()).map(|(path, _)| path);
@@ -157,13 +156,13 @@ fn fifty_at_once_of_four_programs_are_all_stored_by_one_worker_at_a_time() {
         let queued = "SELECT count(*) FROM jobs WHERE kind = 'capture' AND state IN ('queued', 'running')";
         ledger.query_row(queued, [], |r| r.get(0)).unwrap()
     };
-    // Everything was stored or spooled, and whoever was the last worker left nothing that was due. One of them waits for
-    // what is due later, and works no more.
+    // Every call was stored or spooled, and the last worker left nothing due. One worker may wait for later work, and
+    // does nothing.
     while !is_free(&lock) || !spooled(&world).is_empty() || due() > 0 {
         assert!(Instant::now() < until, "a worker never ends, or none begins: {:?}", spooled(&world));
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Each worker took its jobs in one go, before or after every other one.
+    // Workers never run at the same time: each took its jobs before or after every other one.
     let mut actors: Vec<String> = {
         let mut claims = ledger
             .prepare("SELECT actor FROM audit WHERE action = 'job.claim' AND actor LIKE 'worker %' ORDER BY audit_no")
@@ -182,7 +181,7 @@ fn fifty_at_once_of_four_programs_are_all_stored_by_one_worker_at_a_time() {
     everything_is_there_once(&world, &sessions);
 }
 
-/// What another build's hooks leave behind is left to it, whatever it looks like; what no build can read is kept.
+/// Spool files of a newer build are left to it, whatever they look like; files that no build can read are kept.
 #[test]
 fn the_spool_of_a_newer_build_is_left_to_it() {
     let world = told();
@@ -195,10 +194,10 @@ fn the_spool_of_a_newer_build_is_left_to_it() {
     };
     let newer = BTreeMap::from([
         ("0000000000001-a.hook", record(json!({"v": 2, "harness": "x", "event": "y", "at": 1, "bytes": 0}), "")),
-        // Without anything that this build knows.
+        // A header with nothing that this build knows except the version.
         ("0000000000002-b.hook", record(json!({"v": 3, "who": ["x"], "parts": 2}), "\u{0}\u{1}")),
         ("0000000000003-c.hook", record(json!({"v": 4_294_967_296u64}), "")),
-        // A program, and a hook of a program, this build does not know.
+        // A program, and a hook of a known program, that this build does not know.
         ("0000000000004-d.hook", known("a-fifth-program", "Begin", "{}")),
         ("0000000000005-e.hook", known("claude-code", "ToolsAreReady", "{}")),
     ]);
@@ -211,7 +210,7 @@ fn the_spool_of_a_newer_build_is_left_to_it() {
     for (name, bytes) in newer.iter().chain(&unreadable) {
         fs::write(spool.join(name), bytes).unwrap();
     }
-    // None of them keeps the last one from being stored.
+    // None of these files prevents the last one from being stored.
     fs::write(spool.join("0000000000010-j.hook"), known("claude-code", "UserPromptSubmit", &payload)).unwrap();
     for _ in 0..2 {
         world.says(0, &["work", "--drain"]);
@@ -228,7 +227,7 @@ fn the_spool_of_a_newer_build_is_left_to_it() {
     world.verified();
 }
 
-/// Two builds work on one home in turn: the older one's hooks go on while the newer one has the ledger further.
+/// Two builds use one home in turn: hooks of the older build go on after the newer one has migrated the ledger.
 #[test]
 fn an_older_build_beside_a_newer_one_spools_and_the_newer_one_stores() {
     let world = told();
@@ -243,7 +242,7 @@ fn an_older_build_beside_a_newer_one_spools_and_the_newer_one_stores() {
             if event == end {
                 session.write(&world);
             }
-            // Now the newer build has been there, now the one this is.
+            // Alternately the newer build and this one have been at work.
             at_rest(&world);
             let version = ours + i64::from(n % 2 == 0 && event == prompt);
             Connection::open(world.ledger()).unwrap().pragma_update(None, "user_version", version).unwrap();
@@ -258,7 +257,7 @@ fn an_older_build_beside_a_newer_one_spools_and_the_newer_one_stores() {
     everything_is_there_once(&world, &sessions);
 }
 
-/// A worker finds its lock taken by another build's, and goes without having looked at anything.
+/// A worker that finds the lock taken ends without touching anything.
 #[test]
 fn a_second_worker_touches_nothing() {
     let world = told();
@@ -277,7 +276,7 @@ fn a_second_worker_touches_nothing() {
     assert_eq!((out.status, out.stdout.as_str(), out.stderr.as_str()), (Some(0), "", ""));
     assert_eq!(spooled(&world), before);
     drop(lock);
-    // Nor does it make a home that is gone.
+    // A worker does not make a home that is gone.
     fs::rename(world.test.home(), world.test.user().join("away")).unwrap();
     let mut command: Command = world.test.command(HEIRLOOM);
     command.args(["work", "--drain", "--detached"]);

@@ -1,6 +1,6 @@
-//! Hooks where nothing is as it should be (K1): every hook of every program succeeds in time, says nothing or what its
-//! program understands, and once all is well again what was said is there once. `HEIRLOOM_TEST_FULL=1` runs two hundred
-//! of each kind in each state and says how long the slowest took.
+//! Hooks under bad conditions (K1): every hook of every program succeeds in time and prints nothing or what its program
+//! understands; once conditions are good again, every turn is stored once. `HEIRLOOM_TEST_FULL=1` runs two hundred of
+//! each kind in each state and prints the time of the slowest.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,19 +17,19 @@ use crate::programs::{
 };
 use crate::world::{HEIRLOOM, World, copy_tree};
 
-/// What hooks never need; the timer ends them after 400 ms. A machine that does other things may be slow.
+/// Time limit that no hook should need: its timer ends it after 400 ms, but the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The same where the machine has nothing else to do.
+/// Time limit on a machine that does nothing else.
 const PROMISED: Duration = Duration::from_secs(2);
 
-/// Sessions of each program: each hook is run that many times.
+/// Number of sessions of each program, which is how often each hook runs.
 fn times() -> usize {
     if is_full() { 200 } else { 2 }
 }
 
-/// Runs every hook of some sessions, while the programs write what was said. `command` runs a hook. Gives back how many
-/// said something.
+/// Runs every hook of some sessions while the programs write their stores. `command` makes a hook's command. Returns
+/// how many hooks printed something.
 fn tell(world: &World, state: &str, sessions: &[Session], command: &dyn Fn(&str, &str) -> Command) -> usize {
     let (mut slowest, mut kind, mut ran, mut spoke) = (Duration::ZERO, ("", ""), 0, 0);
     for session in sessions {
@@ -72,7 +72,7 @@ fn while_another_process_holds_the_ledger() {
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     let spoke = tell_here(&world, "locked", &sessions);
     assert!(spooled(&world).len() >= 2 * sessions.len(), "{} of {}", spooled(&world).len(), sessions.len());
-    // What is told to a summariser is only read.
+    // A summariser's block is only read from the memory.
     let reading = hooks().iter().filter(|(_, event)| event.to_lowercase().contains("compact")).count() * times();
     assert!(spoke <= reading, "{spoke}");
     lock.execute_batch("ROLLBACK").unwrap();
@@ -116,7 +116,7 @@ fn where_a_file_stands_in_the_place_of_the_home() {
     everything_is_there_once(&world, &sessions);
 }
 
-/// Another build has brought the ledger further than this one knows.
+/// A newer build has migrated the ledger beyond this build's schema.
 #[test]
 fn where_the_ledger_is_of_a_newer_schema() {
     let world = told();
@@ -129,9 +129,9 @@ fn where_the_ledger_is_of_a_newer_schema() {
     at_rest(&world);
     assert!(spooled(&world).len() >= hooks_of(&sessions));
     assert_eq!(stored(&ledger), before, "nothing of the ledger was touched");
-    // So is whoever is called by hand, and it says why.
+    // A command run by hand is refused, too, and says why.
     assert!(world.says(3, &["status"]).contains("newer Heirloom"));
-    // The build it is of comes by.
+    // The ledger's own build runs again.
     ledger.pragma_update(None, "user_version", ours).unwrap();
     drop(ledger);
     everything_is_there_once(&world, &sessions);
@@ -146,7 +146,7 @@ fn stored(ledger: &Connection) -> (i64, i64, i64) {
     )
 }
 
-/// A home an older build made: the hook brings it up to date no more than it makes one, the worker does.
+/// The home was made by an older build: a hook neither migrates nor creates a home, the worker does.
 #[test]
 fn where_the_ledger_is_of_an_older_schema() {
     let world = told();
@@ -174,7 +174,7 @@ fn where_the_ledger_is_of_an_older_schema() {
     assert_eq!(stored(&ledger), before, "a hook migrates nothing");
     assert!(spooled(&world).len() >= hooks_of(&sessions));
     drop((ledger, held));
-    // The next hook starts the worker, which does.
+    // The next hook starts a worker, which migrates the ledger.
     let one = Session { n: 900, ..sessions[0] };
     one.write(&world);
     let out = run(hook_command(&world, one.program, "Stop"), one.payload(&world, "Stop").to_string().as_bytes());
@@ -216,7 +216,7 @@ fn where_the_index_is_missing_or_torn() {
     }
 }
 
-/// A disk that is asked to make something durable and says nothing for long.
+/// The disk takes very long to sync.
 #[test]
 fn where_the_disk_takes_its_time() {
     let world = told();
@@ -239,13 +239,13 @@ fn where_the_disk_takes_its_time() {
     everything_is_there_once(&world, &sessions);
 }
 
-/// The home as nobody else sees it: in a mount namespace of its own, which ends with it.
+/// A mount namespace in which the home is replaced; it ends with its holder.
 struct Apart {
     holder: Child,
 }
 
 impl Apart {
-    /// Runs a script in a new namespace. `None`, said aloud, where there can be none.
+    /// Runs a script in a new namespace. `None`, with a message, if that is not possible.
     fn new(script: &str) -> Option<Apart> {
         let mut holder = Command::new("unshare")
             .args(["-m", "-r", "sh", "-c", &format!("{script} && echo ready && read done")])
@@ -264,7 +264,7 @@ impl Apart {
         None
     }
 
-    /// The same command in there.
+    /// Returns the same command, run inside the namespace.
     fn command(&self, inner: Command) -> Command {
         let mut command = Command::new("nsenter");
         let pid = self.holder.id().to_string();
@@ -277,7 +277,7 @@ impl Apart {
         command
     }
 
-    /// A path in there, as it is seen from here.
+    /// Returns a path inside the namespace as it is seen from outside.
     fn seen(&self, path: &Path) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root{}", self.holder.id(), path.display()))
     }
@@ -317,7 +317,7 @@ fn where_the_disk_is_full() {
     let home = world.test.home();
     let copy = world.test.folder("copy");
     copy_tree(&home, &copy.join("home"));
-    // The disk is the home's: what programs write lies elsewhere.
+    // Only the home is on the small disk; the programs' stores are elsewhere.
     let (shown, from) = (home.display(), copy.join("home"));
     let Some(apart) = Apart::new(&format!(
         "mount -t tmpfs -o size=24m,mode=700 none {shown} && cp -a {}/. {shown}/ \
@@ -327,7 +327,7 @@ fn where_the_disk_is_full() {
         return;
     };
     let refill = || {
-        // What a hook gave up again is taken as well.
+        // Space that a hook released is filled again.
         let mut command = Command::new("sh");
         let script = format!("cat /dev/zero >> {shown}/logs/rest");
         command.args(["-c", &script]);
@@ -338,7 +338,7 @@ fn where_the_disk_is_full() {
         refill();
         tell(&world, "disk full", some, &|program, event| apart.command(hook_command(&world, program, event)));
     }
-    // There is room again.
+    // The disk has room again.
     fs::remove_file(apart.seen(&home.join("logs/rest"))).unwrap();
     let mut verify = world.test.command(HEIRLOOM);
     verify.args(["verify"]);
@@ -348,7 +348,7 @@ fn where_the_disk_is_full() {
     }
     let out = run(apart.command(verify), b"");
     assert_eq!(out.status, Some(0), "{out:?}");
-    // It was the only one there is: from here on it lies where it always did.
+    // The home existed only on the small disk; it is copied back to its usual place.
     fs::remove_dir_all(&copy).unwrap();
     let mut back = Command::new("cp");
     back.args(["-a", &format!("{shown}/."), copy.to_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! `kill -9` in the middle: what was acknowledged is there, and doing it again stores the rest, once.
+//! `kill -9` in the middle of an import: acknowledged turns are stored, and running it again stores the rest, once.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::world::{HEIRLOOM, World, claude_line, without_numbers, words_and_data
 const TRIALS: usize = 30;
 const FILES: usize = 20;
 
-/// Sessions made up; enough that an import takes a while and commits several times.
+/// Writes made-up sessions; enough that an import takes a while and commits several times.
 fn sessions(folder: &Path) {
     let mut rng = Rng::new(21);
     for file in 0..FILES {
@@ -47,7 +47,7 @@ fn an_import_killed_anywhere_and_repeated_is_as_if_undisturbed() {
         let mut child = command.spawn().unwrap();
         let delay = took.mul_f64(rng.below(1000) as f64 / 1000.0);
         std::thread::sleep(delay);
-        // A busy machine may have been slow the first time.
+        // A busy machine may have made the first run slow, so the range shrinks.
         match child.try_wait().unwrap() {
             None => interrupted += 1,
             Some(_) => took = took.min(began.elapsed()).mul_f64(0.9),
@@ -56,7 +56,7 @@ fn an_import_killed_anywhere_and_repeated_is_as_if_undisturbed() {
         child.wait().unwrap();
         if world.ledger().exists() {
             let verified = world.run(&["verify"]);
-            // Before its first transaction there is an empty file, and no memory yet.
+            // Before the first transaction the ledger is an empty file and not a memory yet.
             let empty = verified.status == Some(4);
             assert!(verified.status == Some(0) || empty, "trial {trial} after {delay:?}: {verified:?}");
         }
@@ -65,7 +65,8 @@ fn an_import_killed_anywhere_and_repeated_is_as_if_undisturbed() {
         let status = world.json(&["status"]);
         assert_eq!((&status["turns"], &status["not_indexed"]), (&whole["turns"]["new"], &json!(0)), "trial {trial}");
         assert_eq!(status["records"], whole["records"], "trial {trial}: nothing is stored twice");
-        // All of them each fifth time, the others by turns: showing a session is a process.
+        // All sessions are compared in every fifth trial, a part of them in the others: showing a session starts a
+        // process.
         for (n, (key, turns)) in expected.iter().enumerate() {
             if trial % 5 == 0 || n % 5 == trial % 5 {
                 assert!(&without_numbers(world.turns(key)) == turns, "trial {trial}: {key}");
@@ -91,7 +92,7 @@ fn what_append_acknowledged_survives_a_kill_and_is_there_once() {
         let mut child = command.spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        // What was not acknowledged before is said again, as a careful client does.
+        // Lines that were not acknowledged are sent again, as a careful client does.
         let first = sure;
         let writer = std::thread::spawn(move || {
             let mut n = first;
@@ -111,7 +112,7 @@ fn what_append_acknowledged_survives_a_kill_and_is_there_once() {
         }
         std::thread::sleep(Duration::from_micros(rng.below(4000) as u64));
         child.kill().unwrap();
-        // Said before the kill, read after it: these count as well.
+        // Acknowledgements written before the kill but read after it count as well.
         for ack in acks.map_while(Result::ok).filter(|a| a.ends_with('}')) {
             let ack: Value = serde_json::from_str(&ack).unwrap();
             assert_eq!(ack["ok"], true, "{ack}");

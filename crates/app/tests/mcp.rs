@@ -1,4 +1,4 @@
-//! The memory as a server of the Model Context Protocol, as a client sees it: standard input and output of the binary.
+//! The memory as a server of the Model Context Protocol, seen by a client over standard input and output of the binary.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::{HEIRLOOM, World};
 
-/// A client and its server.
+/// A client with its server process.
 struct Client {
     server: Child,
     to: Option<ChildStdin>,
@@ -16,7 +16,7 @@ struct Client {
 }
 
 impl Client {
-    /// Starts the server in a folder and says hello.
+    /// Starts the server in a folder and performs the handshake.
     fn new(world: &World, folder: &std::path::Path) -> Client {
         let mut command: Command = world.test.command(HEIRLOOM);
         let command = command.arg("mcp").current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -45,7 +45,7 @@ impl Client {
         answer
     }
 
-    /// A tool's text, and whether it says that something is wrong.
+    /// Calls a tool. Returns its text, and whether it is an error.
     fn tool(&mut self, name: &str, arguments: Value) -> (String, bool) {
         let answer = self.call("tools/call", json!({"name": name, "arguments": arguments}));
         let result = &answer["result"];
@@ -60,7 +60,7 @@ impl Client {
         text
     }
 
-    /// Closes the conversation; the server ends by itself.
+    /// Closes the server's input; the server ends by itself.
     fn leave(mut self) {
         self.to.take();
         assert!(self.server.wait().unwrap().success());
@@ -74,7 +74,7 @@ impl Drop for Client {
     }
 }
 
-/// A conversation about a roof, with a poisoned line in it.
+/// Makes a conversation about a roof, with a poisoned line in it.
 fn told() -> World {
     let world = World::new();
     let lines = [
@@ -194,7 +194,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
         assert!(wrong && text.contains(part), "{tool} {arguments}: {text}");
     }
     assert!(client.call("tools/call", json!({"name": "forget", "arguments": {}})).get("error").is_some());
-    // The conversation goes on.
+    // The connection is still usable after the error.
     assert!(client.says("recall_memory", json!({"question": "roof offer"})).contains("Maier"));
 }
 
@@ -227,7 +227,7 @@ fn a_call_that_is_taken_back_harms_no_other() {
         let taken_back = json!({"requestId": id, "reason": "the person pressed escape"});
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": taken_back}));
     }
-    // One that ended before it was taken back may be answered; the next call is in any case.
+    // A call that ended before it was cancelled may be answered; the next call always is.
     client.send(&json!({"jsonrpc": "2.0", "id": "last", "method": "tools/list", "params": {}}));
     loop {
         let mut line = String::new();
@@ -248,7 +248,7 @@ fn a_server_whose_client_was_killed_ends_with_it() {
     let world = told();
     let pipe = world.test.folder("pipe").join("in");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    // Its input stays open: it holds the other end itself.
+    // The server's input never closes, because it holds the other end of the pipe itself.
     let mut command: Command = world.test.command("sh");
     let script = format!("'{HEIRLOOM}' mcp <> '{}' > /dev/null & echo $!; wait", pipe.display());
     let mut client = command.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! Which model places texts in space: what the settings may say, and what happens where it cannot be had (R10.8).
+//! The embedding model: which settings are valid, and what happens if the model cannot be used (R10.8).
 
 use std::fs;
 
@@ -41,7 +41,7 @@ fn settings_that_contradict_themselves_are_refused() {
             "both",
         ),
         ("endpoint = \"http://127.0.0.1:9/v1/embeddings\"", "not its model"),
-        // Nothing is looked for below the current directory.
+        // A relative folder is refused: nothing is searched below the current directory.
         ("model_folder = \"minilm\"", "whole path"),
     ] {
         settings(&world, text);
@@ -73,7 +73,7 @@ fn where_the_model_cannot_be_had_the_words_answer_and_say_so() {
     let doctor = world.json_of(1, &["doctor"]);
     let check = doctor["checks"].as_array().unwrap().iter().find(|c| c["subject"] == "Meaning").unwrap();
     assert_eq!(check["ok"], false, "{check}");
-    // What is stored meanwhile is found by its words, and by meaning as soon as there is a model again.
+    // New turns are found by their words meanwhile, and by meaning once there is a model again.
     let line =
         json!({"session": "s", "id": "2", "text": "A giraffe came in the evening.", "time": "2026-11-20T18:00:00Z"});
     assert_eq!(world.feed(&["append"], format!("{line}\n").as_bytes()).status, Some(0));
@@ -86,7 +86,8 @@ fn where_the_model_cannot_be_had_the_words_answer_and_say_so() {
     world.verified();
 }
 
-/// A model whose layers do nothing: texts are near that have pieces of the same vector, and "longneck" is "giraffe".
+/// Makes a model whose layers do nothing: texts are near if they share pieces' vectors, and "longneck" has that of
+/// "giraffe".
 #[cfg(feature = "minilm")]
 fn little_model(folder: &std::path::Path) {
     const WIDTH: usize = 64;
@@ -97,7 +98,7 @@ fn little_model(folder: &std::path::Path) {
     let config = json!({"hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": WIDTH,
                         "max_position_embeddings": 32, "hidden_act": "gelu"});
     fs::write(folder.join("config.json"), config.to_string()).unwrap();
-    // A direction of its own for each piece, and next to none for what all texts have.
+    // Each piece has a direction of its own; the part common to all texts is almost zero.
     let mut words = vec![0.001f32; vocabulary.len() * WIDTH];
     for (piece, row) in words.chunks_mut(WIDTH).enumerate().skip(4) {
         row[if piece == 5 { 4 } else { piece }] = 8.0;
@@ -141,7 +142,7 @@ fn a_model_from_a_folder_takes_the_place_of_the_table_and_back() {
     let folder = world.test.user().join("little");
     little_model(&folder);
     settings(&world, &format!("model_folder = {:?}", folder.to_str().unwrap()));
-    // The table answers until the new vectors are made.
+    // The built-in table answers until the new vectors are made.
     let meanwhile = world.json(&["search", "a tall animal arrived late"]);
     assert_eq!(meanwhile["degraded"], false, "{meanwhile}");
     assert!(meanwhile["hits"][0]["why"]["cosine"].is_number(), "{meanwhile}");

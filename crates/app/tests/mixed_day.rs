@@ -1,6 +1,6 @@
 //! A mixed day (R6.6, R7.1, R7.2, R7.3, R10.3): forty threads at once, conversations of people beside sessions of all
-//! four programs, some of them several threads in one conversation. Each thread has a word of its own in everything that
-//! is said in it. `HEIRLOOM_TEST_FULL=1` makes it a day of 10,000 turns.
+//! four programs, some of them with several threads in one conversation. Every text of a thread contains the thread's
+//! own word. `HEIRLOOM_TEST_FULL=1` makes it a day of 10,000 turns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,17 +26,17 @@ use crate::world::{HEIRLOOM, World};
 const THREADS: usize = 40;
 const HOURS: usize = 8;
 const HOUR: i64 = 3_600_000;
-/// Eight in the morning of a day in November.
+/// Eight in the morning of a day in November, in milliseconds.
 const MORNING: i64 = 1_795_248_000_000;
 
-/// What a thread of the day is.
+/// Kind of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
-    /// One of several topics of one conversation, named by who calls.
+    /// One of several topics of one conversation, named by the caller.
     Topic,
     /// A conversation with one person.
     Person,
-    /// A conversation of several.
+    /// A conversation of several people.
     Room,
     Claude,
     Codex,
@@ -60,12 +60,12 @@ fn canary(thread: usize) -> String {
     format!("canary{thread}zz")
 }
 
-/// Whose words are in a text.
+/// Returns the threads whose words are in a text.
 fn canaries(text: &str) -> BTreeSet<usize> {
     text.split("canary").skip(1).filter_map(|rest| rest.split_once("zz")?.0.parse().ok()).collect()
 }
 
-/// What a person asks and is answered, number `n` of the day.
+/// Returns a person's question and its answer, number `n` of the day.
 fn words(rng: &mut Rng, thread: usize, n: usize) -> (String, String) {
     let c = canary(thread);
     let asked = match rng.below(6) {
@@ -91,9 +91,9 @@ struct Day {
     rng: Rng,
     now: i64,
     said: usize,
-    /// What waits to be handed to `append`.
+    /// Lines that wait to be sent to `append`.
     lines: String,
-    /// How long a page took to show the end of a session or a compaction.
+    /// Times until a page showed the end of a session or a compaction.
     lags: Vec<Duration>,
 }
 
@@ -106,7 +106,7 @@ impl Day {
         Day { world, rng: Rng::new(40), now: MORNING, said: 0, lines: String::new(), lags: Vec::new() }
     }
 
-    /// Runs the binary at the day's time.
+    /// Runs the binary with the day's clock.
     fn at_now(&self, args: &[&str], stdin: &[u8]) -> Output {
         let mut command = self.world.test.command(HEIRLOOM);
         command.args(args).env("HEIRLOOM_NOW", self.now.to_string());
@@ -119,7 +119,7 @@ impl Day {
         serde_json::from_str(&out.stdout).unwrap()
     }
 
-    /// A prompt and its answer in a thread: two turns.
+    /// Adds a prompt and its answer to a thread: two turns.
     fn talk(&mut self, thread: usize) {
         let n = self.said;
         self.said += 2;
@@ -280,7 +280,7 @@ impl Day {
         }
     }
 
-    /// Everything that was said since is handed over, each by its way in.
+    /// Imports everything written since the last time, each program's sessions in its own way.
     fn hand_over(&mut self) {
         let lines = std::mem::take(&mut self.lines);
         let out = self.at_now(&["append"], lines.as_bytes());
@@ -290,7 +290,7 @@ impl Day {
         self.ok(&["import", sessions.to_str().unwrap()]);
     }
 
-    /// File and newest root of each thread that has one: a session, a compaction, or what eight of them became.
+    /// Returns file and newest root of each thread that has one: a session, a compaction, or a condensation of eight.
     fn newest(&self) -> Vec<(String, String)> {
         let db = Connection::open(self.world.ledger()).unwrap();
         let mut statement = db
@@ -310,7 +310,7 @@ impl Day {
         fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
 
-    /// Every head names the newest node of its thread. Returns how many there are.
+    /// Checks that every head names the newest node of its thread. Returns the number of heads.
     fn fresh(&self) -> usize {
         let newest = self.newest();
         for (file, node) in &newest {
@@ -320,7 +320,7 @@ impl Day {
         newest.len()
     }
 
-    /// A conversation is compacted by hand: what it hands on is of one thread each, and the pages show it at once.
+    /// Compacts a conversation: each resulting node is of one thread, and the pages show it at once.
     fn compact(&mut self, session: &str) {
         let began = Instant::now();
         let done = self.ok(&["compact", "--session", session]);
@@ -335,13 +335,13 @@ impl Day {
     }
 }
 
-/// The rendered block of a page.
+/// Returns the rendered block of a page.
 fn block(page: &str) -> &str {
     let from = page.find("-->\n").map_or(0, |at| at + 4);
     &page[from..page.rfind("<!-- /heirloom").unwrap_or(page.len())]
 }
 
-/// What stands in brackets at the end of the lines of a page, or in its lineage.
+/// Returns the references in brackets at the end of a page's lines, and those in its lineage.
 fn references(page: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for line in page.lines().filter(|l| l.starts_with("- ") || l.starts_with("**Status.**") || l.starts_with("[n")) {
@@ -364,7 +364,7 @@ fn heads_of_a_mixed_day_are_bounded_fresh_and_each_its_own() {
     let mut renders = 0;
     for hour in 0..HOURS {
         day.now = MORNING + hour as i64 * HOUR;
-        // All threads come up, mixed.
+        // All threads take part, in mixed order.
         let most = turns * (hour + 1) / HOURS;
         let mut next = 0;
         while day.said < most {
@@ -374,7 +374,7 @@ fn heads_of_a_mixed_day_are_bounded_fresh_and_each_its_own() {
         }
         day.hand_over();
         day.compact(&format!("turns:day:{}", hour % 5));
-        // Everybody goes to lunch: what is quiet is over.
+        // An hour passes without turns, so that quiet sessions are closed.
         day.now = MORNING + (hour as i64 + 1) * HOUR - 60_000;
         let began = Instant::now();
         assert_eq!(day.ok(&["work", "--drain"])["failed"], 0);
@@ -385,7 +385,7 @@ fn heads_of_a_mixed_day_are_bounded_fresh_and_each_its_own() {
     assert!(renders > THREADS * (HOURS - 1), "{renders}");
     let took = began.elapsed();
 
-    // Each head: its budget, its own words, and nobody else's.
+    // Each head stays within its budget and has only its own thread's words.
     let db = Connection::open(day.world.ledger()).unwrap();
     let threads: Vec<(ThreadNo, String, String, String)> = {
         let mut statement = db.prepare("SELECT thread_no, thread_key, file, label FROM threads").unwrap();
@@ -409,7 +409,7 @@ fn heads_of_a_mixed_day_are_bounded_fresh_and_each_its_own() {
     let kinds: BTreeSet<&str> = threads.iter().map(|(_, key, ..)| key.split('/').next().unwrap()).collect();
     assert_eq!(kinds, BTreeSet::from(["lane", "person", "project", "topic"]));
 
-    // Tier 1: bounded; a line is about one thread, by its name; a thread has one line of what it is at.
+    // MEMORY.md is bounded; each line is about one thread and names it, and each thread has one line on its state.
     let memory = day.page("MEMORY.md");
     let memory = block(&memory);
     assert!(tokens(memory) <= 1_500, "{} tokens\n{memory}", tokens(memory));
@@ -439,7 +439,7 @@ fn heads_of_a_mixed_day_are_bounded_fresh_and_each_its_own() {
     }
     everything.extend(references(block(&active)));
 
-    // What a session is told of it: its own threads' words.
+    // The context of a session contains words of its own threads only.
     let ledger = Ledger::open(
         &day.world.ledger(),
         &day.world.test.home().join("state/backups"),
@@ -458,12 +458,12 @@ fn heads_of_a_mixed_day_are_bounded_fresh_and_each_its_own() {
         assert!(tokens(&told) <= 1_500);
     }
 
-    // Every line leads somewhere.
+    // Every reference can be expanded.
     for reference in &everything {
         let found = expand(&ledger, agent_no, Some(&at), &Reference::parse(reference).unwrap(), &Reach::default());
         assert!(found.is_ok(), "{reference}: {found:?}");
     }
-    // Done again, nothing moves.
+    // Working again changes nothing.
     let before = day.page("MEMORY.md");
     day.ok(&["work", "--drain"]);
     assert_eq!(day.page("MEMORY.md"), before);

@@ -1,4 +1,4 @@
-//! Pages about the moment, as they follow what is said (R5.2).
+//! Pages about the moment follow the newest turns (R5.2).
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ fn the_pages_follow_a_conversation_while_it_goes_on() {
         let ack: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
         ack["turn"].as_str().unwrap().to_owned()
     };
-    // Nobody has to close anything: the page is there while the program waits for the next line.
+    // No session has to be closed: the page is there while the program waits for the next line.
     let appears = |name: &str, what: &str| {
         let since = Instant::now();
         while !page(&world, name).contains(what) {
@@ -73,7 +73,7 @@ fn an_answer_that_ends_the_input_is_in_the_pages() {
     assert_eq!((out.status, out.stderr.as_str()), (Some(0), ""));
     let session = session_page(&world);
     assert!(session.contains("- Answered: To the left.") && !session.contains("AKIA"), "{session}");
-    // They are for looking at: no search finds them, no index of memory lists them.
+    // These pages are only for looking at: no search finds them, and no index of memory lists them.
     let found = world.json(&["search", "left"]);
     let kinds: Vec<&str> = found["hits"].as_array().unwrap().iter().filter_map(|h| h["kind"].as_str()).collect();
     assert!(kinds.iter().all(|k| *k != "runtime"), "{found}");
@@ -83,7 +83,7 @@ fn an_answer_that_ends_the_input_is_in_the_pages() {
     world.verified();
 }
 
-/// Nobody says that it is over: the work that closes the run shows it as closed.
+/// No program reports the end of the run: the work that closes a quiet run shows it as closed.
 #[test]
 fn a_run_that_went_quiet_is_the_latest_turn_once_it_is_closed() {
     let world = World::new();
@@ -102,7 +102,7 @@ fn a_run_that_went_quiet_is_the_latest_turn_once_it_is_closed() {
     assert!(latest.contains("- Completed") && latest.contains("- Answered: To the left."), "{latest}");
 }
 
-/// A page that cannot be written hurts nobody who speaks.
+/// A page that cannot be written does not affect the turn that is stored.
 #[test]
 fn what_was_said_stands_whatever_becomes_of_its_pages() {
     let world = World::new();

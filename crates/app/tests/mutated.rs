@@ -1,4 +1,4 @@
-//! A thousand lines broken in every way between lines that are whole: nothing stops, nothing is lost.
+//! A thousand damaged lines between intact ones: the import goes on, and no intact line is lost.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::world::{World, claude_line};
 
 const BROKEN: usize = 1000;
 
-/// Of the mutations that make a line enormous; more would only take longer.
+/// Number of mutations that make a line enormous; more would only take longer.
 const ENORMOUS: usize = 6;
 
 #[test]
@@ -56,7 +56,7 @@ fn a_thousand_broken_lines_take_no_whole_one_with_them() {
         assert_eq!(hits.len(), 1, "whole{n}x: {hits:?}");
     }
 
-    // Every broken line is a turn or is set aside with its place.
+    // Every damaged line is a turn, or is set aside with its place.
     let problems = imported["problems"].as_array().unwrap();
     assert_eq!(imported["set_aside"], problems.len());
     for p in problems {
@@ -67,7 +67,7 @@ fn a_thousand_broken_lines_take_no_whole_one_with_them() {
     let times: std::collections::BTreeSet<&str> = turns.iter().filter_map(|t| t["at"].as_str()).collect();
     let mut silent = Vec::new();
     for (n, range) in &broken {
-        // A flipped bit may have hit the word itself, or a cut have taken it.
+        // A flipped bit may have hit the word itself, or a cut may have removed it.
         let said = times.contains(at(3 * n + 1).as_str()) || all.contains(&format!("broken{n}x"));
         let blank = file[range.clone()].iter().all(u8::is_ascii_whitespace);
         let set_aside = aside.iter().any(|at| range.contains(at));
@@ -85,10 +85,10 @@ fn a_thousand_broken_lines_take_no_whole_one_with_them() {
     let lines = file.iter().filter(|b| **b == b'\n').count() as u64;
     assert_eq!(classes.values().sum::<u64>(), lines, "{classes:?}");
     assert_eq!(classes["quarantined"], problems.len() as u64);
-    // A few say nothing any more although they are well-formed: of a type or with a text of a kind nobody knows.
+    // A few damaged lines are well formed and yet say nothing: their type or the kind of their text is unknown.
     assert!(silent.len() < BROKEN / 40, "{} silent, {classes:?}\n{}", silent.len(), silent.join("\n"));
 
-    // The list names what was set aside, and each can be looked at.
+    // The list names what was set aside, and each record can be shown.
     let listed = world.json(&["show", "--quarantine"]);
     assert_eq!(listed["set_aside"].as_array().unwrap().len(), problems.len(), "all of them");
     let first = &listed["set_aside"][0];
@@ -99,7 +99,7 @@ fn a_thousand_broken_lines_take_no_whole_one_with_them() {
     assert_eq!(world.import(0, &[&path])["turns"], json!({"new": 0, "known": 0, "shared": 0}));
 }
 
-/// The time of a line made up.
+/// Returns the time of a made-up line.
 fn at(n: usize) -> String {
     let line: serde_json::Value = serde_json::from_str(&claude_line("", n, "user", "")).unwrap();
     line["timestamp"].as_str().unwrap().to_owned()

@@ -1,4 +1,5 @@
-//! What people say about themselves is noticed when it is stored, whichever way it comes in, and only when they say it.
+//! Statements of people about themselves are noticed when a turn is stored, whichever way it comes in, and only in
+//! their own words.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// Titles of what waits, and in how many turns it was noticed.
+/// Returns the titles of waiting notices, and the number of turns in which each was noticed.
 fn pending(world: &World) -> BTreeMap<String, i64> {
     let value = world.json(&["memory", "pending"]);
     let list = value["pending"].as_array().unwrap().iter();
@@ -30,11 +31,11 @@ fn a_strong_statement_waits_however_it_came_in_and_once() {
         ],
     );
     assert_eq!(pending(&world), BTreeMap::from([("Always answer with a TL;DR first".into(), 1)]));
-    // The same line again is the same turn; said again elsewhere it counts, in whatever case.
+    // The same line again is the same turn; the same words in another session count, in upper or lower case.
     append(&world, &[json!({"session": "a", "id": "1", "text": "Please always answer with a TL;DR first."})]);
     append(&world, &[json!({"session": "b", "id": "1", "text": "always answer with a tl;dr first!"})]);
     assert_eq!(pending(&world), BTreeMap::from([("Always answer with a TL;DR first".into(), 2)]));
-    // From a file of a program, with who else says it in there.
+    // A program's file, in which others than the person say such sentences, too.
     let stamp = |n: u32, kind: &str, more: Value| {
         let mut line = json!({"type": kind, "uuid": format!("u{n}"), "sessionId": "c0ffee00-0000-4000-8000-000000000001",
             "cwd": "/nowhere", "version": "2.1.0", "timestamp": format!("2026-11-20T10:00:{n:02}.000Z")});
@@ -66,7 +67,7 @@ fn a_strong_statement_waits_however_it_came_in_and_once() {
     }
     let active = std::fs::read_to_string(world.test.home().join("workspaces/main/continuity/ACTIVE.md")).unwrap();
     assert!(active.contains("## Noticed about you, unconfirmed\n") && active.contains("- Name is Marta"), "{active}");
-    // A yes makes it last, a no is for good, and neither is asked again.
+    // An accepted notice becomes memory, a dismissed one is never asked about again.
     let id = |title: &str| {
         let value = world.json(&["memory", "pending"]);
         let found = value["pending"].as_array().unwrap().iter().find(|p| p["title"] == title).unwrap().clone();

@@ -1,5 +1,5 @@
-//! A lone session of each program is not given its own words, whoever has told them: its hooks, or its store (R10.6). And
-//! what a block says besides what it gives is short.
+//! A lone session of each program is not given its own words, whether hooks or the store reported them (R10.6). And a
+//! block has little text besides what it gives.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::given::{block, context, told};
 use crate::programs::{Session, at_rest, hook_command, project, with_hooks};
 use crate::world::World;
 
-/// What a person works on in twelve prompts; each comes back to what was said before.
+/// Prompts of one piece of work, each of which refers to earlier ones.
 const PROMPTS: [&str; 12] = [
     "We move the mail queue of the warehouse from Redis to Postgres.",
     "The mail worker takes ten mails at once from the queue.",
@@ -34,7 +34,7 @@ fn prompt_and_end(program: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// Calls a hook and gives back what the model is given.
+/// Calls a hook and returns the context it gives the model.
 fn hook(world: &World, program: &str, event: &str, payload: &Value) -> String {
     let out = run(hook_command(world, program, event), payload.to_string().as_bytes());
     assert_eq!((out.status, out.stderr.as_str()), (Some(0), ""), "{program} {event}");
@@ -72,7 +72,7 @@ fn twelve_prompts_of_a_lone_session_are_given_none_of_its_own_words() {
         for (n, prompt) in PROMPTS.iter().enumerate() {
             said += prompt.len();
             given += hook(&world, program, prompted, &payload(prompted, n)).len();
-            // Half of it stands in the program's own store meanwhile.
+            // Every second prompt is meanwhile in the program's own store as well.
             if n % 2 == 0 && program == "claude-code" {
                 fs::create_dir_all(store.parent().unwrap()).unwrap();
                 let line = json!({"type": "user", "uuid": format!("u{n}"), "parentUuid": null, "sessionId": session.id(),
@@ -99,7 +99,7 @@ fn twelve_prompts_of_a_lone_session_are_given_none_of_its_own_words() {
 #[test]
 fn what_a_block_says_of_itself_is_short_and_nothing_is_said_without_news() {
     let world = told();
-    // What a page came with is not what a person wrote.
+    // Text that a page was made with does not count as written by a person.
     let page = world.test.home().join("workspaces/main/MEMORY.md");
     let came = fs::read_to_string(&page).unwrap();
     fs::write(&page, came.replacen("# Memory\n", "# Memory\n\nThe barn key hangs behind the door.\n", 1)).unwrap();
@@ -123,7 +123,7 @@ fn what_a_block_says_of_itself_is_short_and_nothing_is_said_without_news() {
     }
 }
 
-/// A line is given once over an epoch, in whatever words and whatever it stands for.
+/// A line is given once in an epoch, even if another item or other words say the same.
 #[test]
 fn what_was_given_is_not_given_again_in_other_words() {
     let world = told();
@@ -142,7 +142,7 @@ fn what_was_given_is_not_given_again_in_other_words() {
     );
     assert!(!block(&asked).contains("gutter"), "{}", block(&asked));
     assert!(asked["dropped"].to_string().contains("x:1"), "{asked}");
-    // A session that was given nothing is.
+    // A session that was given nothing yet is given the line.
     let asked = context(
         &world,
         &[
@@ -192,7 +192,7 @@ fn why_each_line_was_chosen_is_stored_and_checked() {
     let why = world.says(0, &["context", "replay", id, "--why"]);
     assert!(why.contains("score ") && why.contains("fits its digest"), "{why}");
 
-    // Somebody changes what was stored.
+    // Another process changes the stored context.
     let ledger = rusqlite::Connection::open(world.ledger()).unwrap();
     let packed: Vec<u8> =
         ledger.query_row("SELECT content FROM contexts ORDER BY context_no DESC LIMIT 1", [], |r| r.get(0)).unwrap();

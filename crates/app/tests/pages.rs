@@ -1,5 +1,5 @@
-//! Every command that changes something leaves the rendered pages as they would be made anew, says why in the audit, and
-//! stands where a page cannot be written.
+//! Every command that changes something leaves the rendered pages as they would be rendered anew, says why in the
+//! audit, and succeeds even if a page cannot be written.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use crate::world::World;
 
-/// What is run, one after the other: input, arguments, exit code. `PROJECT` is a folder.
+/// Commands run one after the other: input, arguments, exit code. `PROJECT` is a folder.
 const MUTATIONS: &[(&str, &[&str], i32)] = &[
     ("", &["loop", "add", "Call mum", "--text", "On Sunday"], 0),
     ("", &["loop", "add", "Water plants", "--due", "2026-12-01"], 0),
@@ -100,7 +100,7 @@ impl Pages {
         self.sql().query_row(sql, [], |r| r.get(0)).unwrap()
     }
 
-    /// Every rendered page.
+    /// Returns every rendered page.
     fn pages(&self) -> BTreeMap<PathBuf, String> {
         let (mut found, mut folders) = (BTreeMap::new(), vec![self.tree()]);
         while let Some(folder) = folders.pop() {
@@ -115,7 +115,7 @@ impl Pages {
         found
     }
 
-    /// Marks everything that could be a page, and has it rendered by a command that changes nothing.
+    /// Marks every possible page, and has them rendered by a command that changes nothing.
     fn anew(&self) {
         let sql = self.sql();
         sql.execute_batch("UPDATE heads SET dirty = dirty + 1 WHERE head NOT IN ('days', 'nodes', 'owed')").unwrap();
@@ -152,7 +152,7 @@ fn every_command_leaves_the_pages_as_they_would_be_made_anew() {
     pages.world.verified();
 }
 
-/// A folder stands where ACTIVE.md should: each command ends as it does elsewhere, and the failure is in the audit.
+/// A folder stands where ACTIVE.md should be: each command ends as it does elsewhere, and the failure is in the audit.
 #[test]
 fn no_command_fails_for_a_page_that_cannot_be_written() {
     let (pages, other) = (Pages::new(), Pages::new());
@@ -169,7 +169,7 @@ fn no_command_fails_for_a_page_that_cannot_be_written() {
         }
     }
     assert!(failures() > 20, "{}", failures());
-    // Put right, everything is on it, as in a home that never had the trouble.
+    // Once the folder is gone, the page has everything, as in a home that never had the trouble.
     std::fs::remove_dir(&active).unwrap();
     for world in [&pages, &other] {
         world.world.says(0, &["loop", "add", "Last"]);
@@ -183,7 +183,7 @@ fn no_command_fails_for_a_page_that_cannot_be_written() {
     pages.world.verified();
 }
 
-/// Clocks move between two worlds; what they say to the minute is left out.
+/// Removes times to the minute, because the clock moves on between the two worlds.
 fn without_times(text: &str) -> String {
     let digit = |c: char| if c.is_ascii_digit() { '0' } else { c };
     text.lines()

@@ -1,5 +1,5 @@
-//! A day with three programs and two projects, as its pages tell it in the evening: what was done where, what is owed, and
-//! that whatever a page shows as open can be closed from where it stands (R7.1, R7.2, R10.2).
+//! A day with three programs and two projects, as its pages show it in the evening: what was done where, what is owed,
+//! and that every open item on a page can be closed by the id shown with it (R7.1, R7.2, R10.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -36,7 +36,8 @@ impl Day {
         format!("2026-11-24T{hour:02}:{:02}:{:02}.000Z", self.n / 60 % 60, self.n % 60)
     }
 
-    /// A session of Claude Code: who says what, `C name` with its input and result in between.
+    /// Writes a session of Claude Code: speaker, text and result; `C name` stands for a tool call with its input and
+    /// result.
     fn claude(&mut self, folder: &Path, session: &str, hour: usize, said: &[(&str, &str, &str)]) {
         let mut lines = String::new();
         for (who, text, result) in said {
@@ -67,7 +68,7 @@ impl Day {
         self.import(&[path.to_str().unwrap()]);
     }
 
-    /// A session of Codex.
+    /// Writes a session of Codex.
     fn codex(&mut self, folder: &Path, session: &str, hour: usize, said: &[(&str, &str, &str)]) {
         let at = self.time(hour);
         let meta = json!({"timestamp": at, "type": "session_meta", "payload": {
@@ -95,7 +96,7 @@ impl Day {
         self.import(&[path.to_str().unwrap()]);
     }
 
-    /// A conversation that a program of its own hands over, turn by turn.
+    /// Writes a conversation that a program of its own appends, turn by turn.
     fn chat(&mut self, session: &str, hour: usize, said: &[(&str, &str)]) {
         let mut lines = String::new();
         for (who, text) in said {
@@ -115,7 +116,7 @@ impl Day {
         assert_eq!(out.status, Some(0), "{out:?}");
     }
 
-    /// Everything that is due, and the pages after it, by path.
+    /// Does all due work, and returns the pages after it, by path.
     fn pages(&self) -> BTreeMap<String, String> {
         let out = self.at_evening(&["work", "--drain"], b"");
         assert_eq!(out.status, Some(0), "{out:?}");
@@ -133,7 +134,7 @@ impl Day {
     }
 }
 
-/// The day: a morning in the shop, an afternoon in it with another program, the site of the garden, and a chat.
+/// Makes the day: a morning in the shop, an afternoon in it with another program, the site of the garden, and a chat.
 fn day() -> Day {
     let mut day = Day { world: World::new(), n: 0 };
     let (shop, garden) = (day.world.test.folder("shop"), day.world.test.folder("garden"));
@@ -213,15 +214,15 @@ fn the_evening_tells_the_day_and_nothing_twice() {
     let lena = memory.lines().find(|l| l.contains("Lena")).unwrap();
     assert!(lena.contains("due 27 Nov"), "{lena}");
     assert_eq!(memory.matches("old vouchers by Friday").count(), 1, "{memory}");
-    // The decision of the afternoon stands with the one it replaces; the failure of the morning is over.
+    // The afternoon's decision is shown with the one it replaces; the morning's failure is over.
     let shop = pages.iter().find(|(name, _)| name.contains("threads/project-shop")).unwrap().1;
     let decided: Vec<&str> = shop.lines().filter(|l| l.contains("Redis") && l.contains("Postgres")).collect();
     assert!(decided.iter().any(|l| l.contains("(replaces: ")), "{shop}");
     assert!(!shop.contains("Blocked"), "{shop}");
 }
 
-/// Whatever stands under a heading for open matter on any page ends in an id; the id stands in the list, and closes it
-/// wherever it stands.
+/// Every line under a heading for open items ends in an id; the id is in the list of loops, and resolving it closes the
+/// item on every page.
 #[test]
 fn whatever_a_page_shows_as_open_can_be_closed_by_its_id() {
     let day = day();
@@ -235,7 +236,7 @@ fn whatever_a_page_shows_as_open_can_be_closed_by_its_id() {
     let mut shown: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let listed = day.open_loops();
     for (name, page) in day.pages() {
-        // A loop's own file says its id in its head; a hand's words are not ours to close.
+        // A loop's own file has its id in the front matter; lines a person wrote are not closed by us.
         if name.contains("/open-loops/") {
             continue;
         }
@@ -264,7 +265,8 @@ fn whatever_a_page_shows_as_open_can_be_closed_by_its_id() {
     assert!(day.open_loops().is_disjoint(&shown.keys().cloned().collect()));
     for (name, page) in day.pages() {
         let left: Vec<&String> = shown.keys().filter(|id| page.contains(&format!("[{id}]"))).collect();
-        // The page of a week or month, and the one to resume a session by, are written anew when more of it is distilled.
+        // Pages of a week or month, and the page for resuming a session, are rendered again when more of the session is
+        // distilled.
         let later = ["/open-loops/", "/rollups/", "/runtime/"].iter().any(|part| name.contains(part));
         assert!(left.is_empty() || later, "{name} still shows {left:?}:\n{page}");
     }

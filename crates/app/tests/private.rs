@@ -11,7 +11,7 @@ use crate::world::{World, let_it_settle, traces};
 
 const WORD: &str = "quuxfrobnitz";
 
-/// How a person may have meant it. The last one is escaped, as some programs write it.
+/// Ways in which a person may write the tags. The last one is escaped, as some programs write it.
 const SPANS: [&str; 6] = [
     "<private>QUUXFROBNITZ</private>",
     "<PRIVATE>\n\"Quuxfrobnitz\" \\ in\nlines </Private>",
@@ -21,7 +21,7 @@ const SPANS: [&str; 6] = [
     "\u{1}<private>QUUXFROBNITZ</private>",
 ];
 
-/// A text with the span in the place of a word, in JSON.
+/// Replaces a word of a text in JSON with the span.
 fn marked(json: &str, session: &Session) -> String {
     let span = SPANS[session.n % SPANS.len()];
     let quoted = serde_json::to_string(span).unwrap();
@@ -32,7 +32,7 @@ fn marked(json: &str, session: &Session) -> String {
     json.replace("barn", &format!("{quoted} barn")).replace("Barn", &format!("{quoted} Barn"))
 }
 
-/// The program has it in what it wrote.
+/// Puts the span into the program's own store.
 fn mark_store(world: &World, session: &Session) {
     let store = session.store(world);
     if session.program == "opencode" {
@@ -46,7 +46,7 @@ fn mark_store(world: &World, session: &Session) {
         return;
     }
     let text = fs::read_to_string(&store).unwrap();
-    // The folder has this name, too, and is not said by anybody.
+    // The folder has the same name as the word, and is not part of what was said.
     let text = text.replace("/barn\"", "/shed\"");
     fs::write(&store, marked(&text, session).replace("/shed\"", "/barn\"")).unwrap();
 }
@@ -104,7 +104,7 @@ fn stores_of_every_program_come_in_without_it_and_are_found_again() {
     assert_eq!(world.found(WORD).len(), 0);
     world.verified();
 
-    // Read again they are what they were; what is added comes in alone.
+    // Importing the files again stores nothing new; only added lines are stored.
     for path in &stores {
         let text = fs::read(path).unwrap();
         fs::write(path, text).unwrap();

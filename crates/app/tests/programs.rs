@@ -1,5 +1,5 @@
-//! The four programs as their hooks and their stores show them: sessions made up, told of by hooks, and written where
-//! the program writes them.
+//! The four programs as Heirloom sees them: made-up sessions, reported by hooks, and written where the program writes
+//! them.
 
 use std::fs;
 use std::io::Write as _;
@@ -14,31 +14,31 @@ use serde_json::{Value, json};
 
 use crate::world::{HEIRLOOM, World};
 
-/// Every hook of every program, in the order a session has them.
+/// Returns every hook of every program, in the order a session calls them.
 pub fn hooks() -> Vec<(&'static str, &'static str)> {
     ALL.iter().flat_map(|h| h.hooks().iter().map(|hook| (h.spec().name, hook.event))).collect()
 }
 
-/// The programs that have hooks.
+/// Returns the programs that have hooks.
 pub fn with_hooks() -> Vec<&'static str> {
     let mut programs: Vec<&str> = hooks().into_iter().map(|(program, _)| program).collect();
     programs.dedup();
     programs
 }
 
-/// Whether the long forms of the tests are asked for.
+/// Returns whether the long forms of the tests were requested.
 pub fn is_full() -> bool {
     std::env::var_os("HEIRLOOM_TEST_FULL").is_some()
 }
 
-/// A home that knows something.
+/// Makes a home with a memory.
 pub fn told() -> World {
     let world = World::new();
     world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
     world
 }
 
-/// Holds the lock of the worker: hooks start none.
+/// Holds the worker's lock, so that hooks start no worker.
 pub fn no_worker(world: &World) -> fs::File {
     at_rest(world);
     let run = world.test.home().join("run");
@@ -56,7 +56,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Sessions of each program.
+    /// Returns sessions of each program.
     pub fn of_each(from: usize, count: usize) -> Vec<Session> {
         let numbers = from..from + count;
         numbers.flat_map(|n| with_hooks().into_iter().map(move |program| Session { program, n })).collect()
@@ -73,7 +73,7 @@ impl Session {
         format!("{}:{}", self.program, self.id())
     }
 
-    /// The program's id of the run.
+    /// Returns the program's id of the run.
     fn run(&self) -> String {
         match self.program {
             "opencode" => format!("msg_{:08}a", self.n),
@@ -109,7 +109,7 @@ impl Session {
         format!("prt_{:08}{i}", self.n)
     }
 
-    /// Where its program keeps it.
+    /// Returns the path where its program stores it.
     pub fn store(&self, world: &World) -> PathBuf {
         let (user, id) = (world.test.user(), self.id());
         match self.program {
@@ -121,7 +121,7 @@ impl Session {
         }
     }
 
-    /// The program writes what was said.
+    /// Writes the session's turns into the program's store.
     pub fn write(&self, world: &World) {
         let (id, run, cwd) = (self.id(), self.run(), project(world));
         let at = |second: usize| format!("2026-11-20T10:{:02}:{second:02}.000Z", self.n % 60);
@@ -167,7 +167,7 @@ impl Session {
         file.write_all(lines.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes()).unwrap();
     }
 
-    /// OpenCode keeps all sessions in one database.
+    /// Writes the session into OpenCode's database, which holds all sessions.
     fn rows(&self, world: &World) {
         let path = self.store(world);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -206,7 +206,7 @@ impl Session {
                 rusqlite::params![message, id, at + i, data.to_string()],
             )
             .unwrap();
-            // An answer's last part says that it is over.
+            // The last part of an answer says that the answer is over.
             let parts = [json!({"type": "text", "text": text}), json!({"type": "step-finish", "reason": "stop"})];
             for (n, part) in parts.iter().take(1 + i as usize).enumerate() {
                 tx.execute(
@@ -220,21 +220,21 @@ impl Session {
     }
 }
 
-/// Where all of it is said.
+/// Returns the folder of the project in which the sessions run.
 pub fn project(world: &World) -> PathBuf {
     let project = world.test.user().join("barn");
     fs::create_dir_all(project.join(".git")).unwrap();
     project
 }
 
-/// The command of a hook in this world.
+/// Returns the command of a hook in this world.
 pub fn hook_command(world: &World, program: &str, event: &str) -> Command {
     let mut command = world.test.command(HEIRLOOM);
     command.args(["hook", program, event]);
     command
 }
 
-/// Whether this is what a hook may leave behind: it succeeded, and said nothing or what its program understands.
+/// Checks a hook's outcome: it succeeded, and printed nothing or what its program understands.
 pub fn is_as_promised(program: &str, event: &str, out: &Output) -> Result<(), String> {
     let wrong = |why: &str| Err(format!("{program} {event}: {why}: {out:?}"));
     if out.status != Some(0) || !out.stderr.is_empty() {
@@ -264,9 +264,9 @@ pub fn is_as_promised(program: &str, event: &str, out: &Output) -> Result<(), St
     if reply == expected && words.is_string() { Ok(()) } else { wrong("fields nobody knows") }
 }
 
-/// Waits until nobody works on the home any more.
+/// Waits until no worker runs on the home.
 pub fn at_rest(world: &World) {
-    // A worker yields to everything else: on a busy machine it takes minutes.
+    // A worker runs at low priority: on a busy machine it takes minutes.
     let until = Instant::now() + Duration::from_secs(300);
     let lock = world.test.home().join("run/worker.lock");
     while !is_free(&lock) {
@@ -280,18 +280,18 @@ pub fn is_free(lock: &std::path::Path) -> bool {
     rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
-/// What hooks left to be stored.
+/// Returns the names of the calls in the spool.
 pub fn spooled(world: &World) -> Vec<String> {
     let Ok(entries) = fs::read_dir(world.test.home().join("spool")) else { return Vec::new() };
     let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
-    // A process that was killed leaves a file that nobody sees.
+    // A process that was killed may leave a hidden file, which is not counted.
     let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
     names.sort();
     names
 }
 
-/// Once everything is well again and the stores were read, all of it is there: what was said once is stored once, as if
-/// no hook had ever run; nothing waits, nothing is left over, and everything is as it was stored.
+/// Checks, after conditions are good again and the stores were read, that every turn is stored once, as if no hook had
+/// ever run; that nothing waits or is left over; and that the home verifies.
 pub fn everything_is_there_once(world: &World, sessions: &[Session]) {
     let until = Instant::now() + Duration::from_secs(600);
     while !spooled(world).is_empty() {

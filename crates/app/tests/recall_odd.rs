@@ -1,5 +1,5 @@
-//! Odd questions, and memories whose index is not what it should be: a sensible answer, marked as less where it is less,
-//! never an empty page without a word (R10.10).
+//! Odd questions, and homes with a damaged or outdated index: the answer makes sense, is marked if it is incomplete,
+//! and is never empty without a word (R10.10).
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::world::{HEIRLOOM, World};
 
-/// Two threads, a preference, a leaf; everything indexed.
+/// Makes two threads, a preference and a leaf; everything is indexed.
 fn told() -> World {
     let world = World::new();
     let lines = [
@@ -32,7 +32,7 @@ fn index(world: &World) -> PathBuf {
     world.test.home().join("state/index.db")
 }
 
-/// The index as one file, without a log beside it.
+/// Returns the index as one file, without a log beside it.
 fn settled(world: &World) -> Vec<u8> {
     let conn = rusqlite::Connection::open(index(world)).unwrap();
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
@@ -73,7 +73,7 @@ fn whatever_is_asked_has_an_answer_or_a_reason() {
     let world = told();
     let reason = |question: &str, part: &str| {
         for (answer, empty) in [(recall(&world, question), "items"), (context(&world, question), "parts")] {
-            // An empty prompt asks nothing, and nothing is looked for.
+            // An empty prompt asks nothing, and nothing is searched.
             if question.trim().is_empty() && empty == "parts" {
                 continue;
             }
@@ -89,7 +89,7 @@ fn whatever_is_asked_has_an_answer_or_a_reason() {
     for light in ["the of and", "what is it", "und das ist"] {
         reason(light, "stand in every text");
     }
-    // Signs of the full-text engine and of expressions are no syntax.
+    // Operators of the full-text engine and of regular expressions have no meaning in a query.
     for odd in [
         "roof AND (NOT \"Maier OR ^offer:*",
         "NEAR(roof offer, 2) Maier",
@@ -102,13 +102,13 @@ fn whatever_is_asked_has_an_answer_or_a_reason() {
         let found = recall(&world, odd);
         assert!(found["items"].to_string().contains("Dachdecker Maier"), "{odd:?}: {found}");
     }
-    // Days there are not.
+    // Dates that do not exist.
     for (odd, day) in [("the roof on 31 February 2025", "31 February"), ("roof 2025-02-30", "2025-02-30")] {
         let found = recall(&world, odd);
         assert!(found["degraded"].to_string().contains(&format!("there is no {day}")), "{found}");
         assert!(!found["items"].as_array().unwrap().is_empty(), "the words are looked for: {found}");
     }
-    // A hundred kilobytes, and another hundred of nothing that was ever said.
+    // A hundred kilobytes of known words, and another hundred of words that were never said.
     let long = format!("{ROOF} {}", "gutter winter ".repeat(7_500));
     for answer in [recall(&world, &long), context(&world, &long)] {
         assert!(answer["degraded"].to_string().contains("too long"), "{}", answer["degraded"]);
@@ -145,7 +145,7 @@ fn an_index_that_is_missing_torn_or_somebody_elses_is_made_again_and_answers() {
         answers(&world, name);
         settled(&world);
     }
-    // Whole pages of something else, wherever they lie: found out when they are read.
+    // Pages with other content anywhere in the file are noticed when they are read.
     let pages = good.len() / 8_192;
     for first in 1..pages {
         let mut bytes = good.clone();
@@ -157,7 +157,7 @@ fn an_index_that_is_missing_torn_or_somebody_elses_is_made_again_and_answers() {
             answers(&world, &format!("other bytes from page {first} of {pages}"));
         }
     }
-    // Of another version, of another ledger, with the vectors of another model.
+    // An index of another version, of another ledger, or with vectors of another model.
     for sql in [
         "UPDATE meta SET value = '0' WHERE key = 'version'",
         "UPDATE meta SET value = 'somebody else' WHERE key = 'ledger_id'",
@@ -179,7 +179,7 @@ fn an_index_that_is_behind_and_locked_answers_with_what_it_has_and_says_so() {
     let world = told();
     let line =
         json!({"session": "house", "id": "3", "thread": "Roof", "text": "The scaffold of Huber comes on Monday."});
-    // Somebody is making it anew: what is said meanwhile waits.
+    // Another process is rebuilding the index: new turns wait.
     let busy = rusqlite::Connection::open(index(&world)).unwrap();
     busy.execute_batch("BEGIN IMMEDIATE; UPDATE meta SET value = value WHERE key = 'version'").unwrap();
     assert_eq!(world.feed(&["append"], format!("{line}\n").as_bytes()).status, Some(0));
@@ -193,7 +193,7 @@ fn an_index_that_is_behind_and_locked_answers_with_what_it_has_and_says_so() {
     assert!(found["items"].to_string().contains("on Monday"), "{found}");
 }
 
-/// As a user who may not write there: this needs one, and root may everything.
+/// Runs as a user who may not write there, because root may write everywhere.
 #[test]
 fn a_home_that_cannot_be_written_answers_and_one_without_an_index_says_why_not() {
     let world = told();
@@ -236,7 +236,7 @@ fn a_home_that_cannot_be_written_answers_and_one_without_an_index_says_why_not()
     fs::remove_file(index(&world)).unwrap();
     let out = script("recall roof");
     assert!(out.status == Some(3) && out.stderr.contains("no search index that fits"), "{out:?}");
-    // A start has more than what is recalled, and gives it.
+    // A session's start gives more than recalled items, and still does.
     let out = script(&format!("{give} --event start --prompt roof"));
     assert!(out.status == Some(0) && out.stdout.contains("Answer in short sentences"), "{out:?}");
     assert!(out.stderr.contains("nothing was recalled"), "{out:?}");
@@ -246,7 +246,7 @@ fn a_home_that_cannot_be_written_answers_and_one_without_an_index_says_why_not()
     assert!(out.status == Some(0) || out.stderr.contains("index"), "{out:?}");
 }
 
-/// The smallest disk there is room on for the memory itself and for nothing beside it.
+/// The disk has room for the memory itself and for nothing more.
 #[test]
 fn a_full_disk_takes_no_answer_away() {
     let world = told();
@@ -272,7 +272,7 @@ fn a_full_disk_takes_no_answer_away() {
     }
     assert!(out.stdout.contains("recall=0") && out.stdout.contains("context=0"), "{out:?}");
     assert_eq!(out.stdout.matches("Dachdecker Maier").count(), 2, "{out:?}");
-    // No room for an index: it says what is the matter, and does not say that nothing is known.
+    // Without room for an index, the answer says what is wrong and not that nothing is known.
     assert!(!out.stdout.contains("Nothing is known"), "{out:?}");
     assert!(out.stdout.contains("without=0") || !out.stderr.is_empty(), "{out:?}");
 }

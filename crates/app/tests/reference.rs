@@ -1,5 +1,5 @@
-//! docs/CLI.md is what the binary says of itself: the help of every command, and the fields of what it prints with
-//! `--json`, read off real output. A changed contract shows up as a changed file. `BLESS=1 cargo test` rewrites it.
+//! docs/CLI.md is made from the binary: the help of every command, and the fields of its `--json` output, taken from
+//! real output. A changed contract shows up as a changed file. `BLESS=1 cargo test` rewrites it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::world::World;
 
-/// Every command with a line that shows what it prints. `TURN`, `NODE` and `SESSION` stand for ones of the demo.
+/// Every command with arguments that show its output. `TURN`, `NODE` and `SESSION` stand for ids of the demo.
 const SHOWN: &[(&str, &[&str])] = &[
     ("up", &["up", "--demo"]),
     ("import", &["import", "DEMO"]),
@@ -141,7 +141,8 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("service start", &["service", "start"]),
     ("service stop", &["service", "stop"]),
     ("ui", &[]),
-    // Last: it takes its time, and pages that wait for a pause in editing would be rendered between the other commands.
+    // This comes last: it takes long, and pages that wait for a pause in editing would be rendered between the other
+    // commands.
     ("doctor --speed", &["doctor", "--speed"]),
 ];
 
@@ -179,7 +180,7 @@ fn the_reference_is_what_the_binary_says() {
          3 refused · 4 not found · 5 damaged · 75 busy. An error with `--json` is `{\"error\": {\"kind\", \"what\", \"next\"}}`.\n\n\
          Every command takes `--home DIR`, `--agent ID` and `--json`.\n",
     );
-    // What one command says, the next one may need.
+    // A later command may need an id from an earlier output.
     let mut last = Value::Null;
     for (name, args) in SHOWN {
         let mut help: Vec<&str> = name.split(' ').collect();
@@ -211,7 +212,7 @@ fn the_reference_is_what_the_binary_says() {
     assert!(stands == text, "docs/CLI.md is not what the binary says; BLESS=1 cargo test -p heirloom rewrites it");
 }
 
-/// The id of the proposal that waits.
+/// Returns the id of the waiting proposal.
 fn habits(world: &World) -> String {
     let waiting = world.json(&["review", "list"])["waiting"].as_array().unwrap().clone();
     let found = waiting.iter().find(|w| w["title"] == "Habits").expect("it waits");
@@ -229,7 +230,8 @@ fn every_command_is_in_the_reference() {
     }
 }
 
-/// `hits[].turn` string; a field that is sometimes absent or null says so.
+/// Collects the fields of an output with their types, such as `hits[].turn` string; a field that is sometimes absent or
+/// null is marked.
 fn collect(value: &Value, path: String, fields: &mut BTreeMap<String, String>) {
     let kind = match value {
         Value::Object(map) => {

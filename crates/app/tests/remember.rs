@@ -1,4 +1,4 @@
-//! What is remembered for good, at the command line: one process after the other, and two at once.
+//! Durable memory on the command line: one process after the other, and two at once.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::{HEIRLOOM, World, names};
 
-/// A world with a project in it, and commands run there.
+/// A world with a project in it, in whose folder commands run.
 struct Project {
     world: World,
     folder: PathBuf,
@@ -67,14 +67,14 @@ fn what_is_remembered_depends_on_where_and_is_said() {
     assert!(text(&fact["scope"]).starts_with("workspace/api--"), "{fact}");
     let again = &project.json(&["remember", "orders live in schema 0042."])["items"][0];
     assert_eq!((&again["id"], text(&again["change"])), (&fact["id"], "same"));
-    // At home it holds everywhere.
+    // In the home folder a memory holds everywhere.
     let liked = &project.world.json(&["remember", "TL;DR first"])["items"][0];
     assert_eq!((text(&liked["class"]), text(&liked["scope"])), ("preference", "agent"));
     let said = project.says(0, &["remember", "Never push on Fridays"]);
     assert!(said.contains("a fact of api") && said.contains("--class preference"), "{said}");
     let said = project.world.says(2, &["remember", "x", "--class", "fact"]);
     assert!(said.contains("--workspace"), "{said}");
-    // From elsewhere, by the project's path.
+    // From another folder the project is named by its path.
     let folder = project.folder.to_str().unwrap();
     let there = &project.world.json(&["remember", "Ports begin at 8080", "--workspace", folder])["items"][0];
     assert_eq!(there["scope"], fact["scope"]);
@@ -99,7 +99,7 @@ fn what_is_remembered_depends_on_where_and_is_said() {
         assert!(text(&error["error"]["what"]).len() > 5, "{args:?}: {error}");
         assert!(error["error"]["next"].is_string(), "{args:?} says what to do: {error}");
     }
-    // Odd titles are only titles.
+    // A title may contain anything.
     for title in ["🙂🙂", "two\nlines", &"t".repeat(300), "--- #x: [y]", "\u{1b}[31mred"] {
         let added = &project.json(&["memory", "add", "words of it", &format!("--title={title}")])["items"][0];
         let shown = project.json(&["memory", "show", text(&added["id"])]);
@@ -137,7 +137,7 @@ fn memories_are_listed_changed_and_forgotten_by_name() {
     assert_eq!(other["superseded"], json!([new["id"]]));
     project.json_of(3, &["memory", "supersede", text(&other["id"]), text(&new["id"])]);
     project.json(&["memory", "verify", "Nobody deploys"]);
-    // A hand edit counts at once; so does a file taken away.
+    // A hand edit counts at once, and so does a deleted file.
     let file = project.file(&other);
     fs::write(&file, fs::read_to_string(&file).unwrap().replace("Nobody deploys", "Everybody deploys")).unwrap();
     assert_eq!(project.json(&["memory", "search", "everybody"])["hits"][0]["id"], other["id"]);
@@ -205,7 +205,7 @@ fn proposals_wait_for_a_yes_that_can_be_taken_back() {
     project.json(&["proposal", "add", "Habits", "--entry", "use rg", "--entry", "use fd", "--scope", "agent"]);
     let listed = project.json(&["proposal", "list"]);
     assert_eq!(listed["all"], 2);
-    // The person mends it by hand, and by command, and says yes to both.
+    // The person corrects the proposal by hand and by command, and accepts both entries.
     let path = project.file(&item);
     fs::write(&path, fs::read_to_string(&path).unwrap().replace("- The queue is Kafka", "- The queue is Redpanda"))
         .unwrap();
@@ -229,12 +229,12 @@ fn proposals_wait_for_a_yes_that_can_be_taken_back() {
     project.json(&["proposal", "reject", "habits", "--reason", "not mine"]);
     assert_eq!(project.json(&["proposal", "list", "--rejected"])["proposals"][0]["fields"]["reason"], "not mine");
     project.json(&["proposal", "undo", "habits"]);
-    // What could not be merged is refused at once and says what to do, and doing it helps.
+    // A change after which the proposal could not be merged is refused, and the suggested next step works.
     let said = project.says(2, &["proposal", "edit", "habits", "--class", "fact"]);
     assert!(said.contains("--workspace W") && said.contains("classes that fit agent: preference, identity"), "{said}");
     project.json(&["proposal", "edit", "habits", "--class", "fact", "--scope", "workspace"]);
     project.json(&["proposal", "merge", "habits"]);
-    // An edited memory keeps its merge from being undone.
+    // A memory that was edited since prevents undoing its merge.
     let edited = project.json(&["memory", "edit", "use rg", "--text", "use ripgrep"]);
     let said = project.says(3, &["proposal", "undo", "habits"]);
     assert!(said.contains(text(&edited["items"][0]["id"])), "{said}");
@@ -314,7 +314,7 @@ fn a_credential_in_a_title_is_in_no_name_and_no_answer() {
     ] {
         assert_eq!(run(args).0, Some(code), "{args:?}");
     }
-    // A file written by hand stays as it is; whoever shows it does not repeat it.
+    // A file written by hand stays as it is, but its secret is not shown.
     let hand = project.tree().join("continuity/open-loops/by-hand.md");
     fs::write(&hand, format!("# {title}\n\nAt once.\n")).unwrap();
     for args in
@@ -336,7 +336,7 @@ fn a_project_is_named_by_what_is_there() {
     let project = Project::new();
     let fact = project.json(&["remember", "It listens on 8080"])["items"][0].clone();
     let id = text(&fact["scope"]).strip_prefix("workspace/").unwrap();
-    // Nobody has said anything there: only its files know of it.
+    // No turn was stored for the project: only its files refer to it.
     for name in [id, "api", ".", project.folder.to_str().unwrap()] {
         assert_eq!(project.json(&["memory", "list", "--workspace", name])["all"], 1, "{name}");
         project.json(&["memory", "show", text(&fact["id"]), "--workspace", name]);
@@ -402,7 +402,7 @@ fn a_file_in_a_wrong_place_is_named_with_what_to_do() {
     fs::write(tree.join("memory/workspace/Upper/knowledge/facts/a.md"), "# A\n").unwrap();
     fs::write(tree.join("memory/preference/b.md"), "---\nx: [\n---\n# B\n").unwrap();
     fs::write(tree.join("memory/preference/c.md"), "---\nclass: fact\n---\n# C\n").unwrap();
-    // Somebody's own notes are nobody's business.
+    // Other notes of the person are ignored.
     fs::write(tree.join("memory/own.md"), "---\nid: 17\n---\n# Own\n").unwrap();
     let before = crate::world::listing(&tree.join("memory"));
     for args in [["status"].as_slice(), &["doctor"]] {

@@ -1,4 +1,5 @@
-//! What is said outright is kept: from a prompt of a person to the inbox, to memory, to what every session is given.
+//! An outright request to remember is kept: from a person's prompt to the inbox, to memory, to the context of every
+//! session.
 
 use serde_json::{Value, json};
 
@@ -21,7 +22,7 @@ impl Machine {
         Machine { world, project }
     }
 
-    /// Tells of a prompt as Claude Code does.
+    /// Reports a prompt as Claude Code's hook does.
     fn prompt(&self, session: usize, run: usize, text: &str) {
         let session = format!("3f2a9c1e-0b7d-4e55-9a41-{session:012}");
         let transcript = self.world.test.user().join(format!(".claude/projects/-barn/{session}.jsonl"));
@@ -31,7 +32,7 @@ impl Machine {
         assert_eq!((out.status, out.stderr.as_str()), (Some(0), ""));
     }
 
-    /// What waits: entries, class, and what they would take the place of.
+    /// Returns the waiting entries.
     fn waiting(&self) -> Vec<Value> {
         self.world.json(&["review"])["waiting"].as_array().unwrap().clone()
     }
@@ -76,7 +77,7 @@ fn every_form_of_remember_waits_whichever_way_it_came_in() {
     for (n, form) in ["Merk dir: {}", "Souviens-toi que {}", "Recuerda que {}", "记住：{}"].iter().enumerate() {
         machine.prompt(n, 100 + n, &form.replace("{}", &said(100 + n)));
     }
-    // The same words again make no second one; a request, a question and a tool's text make none.
+    // The same words again make no second entry; a request, a question and text from a tool make none.
     machine.prompt(50, 200, &FORMS[0].replace("{}", &said(0)));
     machine.prompt(50, 201, "Remember to run the tests now");
     machine.prompt(50, 202, "Do you remember that the port is 6543?");
@@ -86,7 +87,7 @@ fn every_form_of_remember_waits_whichever_way_it_came_in() {
     assert!(waiting.iter().all(|w| w["class"] == "fact" && w["kind"] == "noticed"), "{waiting:#?}");
     assert!(waiting.iter().all(|w| w["scope"].as_str().unwrap().starts_with("workspace/barn--")), "{waiting:#?}");
 
-    // From a file of a program: the person's words, and nobody else's.
+    // In a program's file only the person's words count.
     let world = &machine.world;
     let file = world.test.folder("in").join("c0ffee00-0000-4000-8000-000000000001.jsonl");
     let line = |n: usize, role: &str, text: &str| {
@@ -147,7 +148,7 @@ fn a_yes_takes_the_place_of_what_it_contradicts_and_can_be_taken_back() {
     assert_eq!(machine.waiting().len(), 0);
     assert!(world.says(0, &["review"]).contains("Nothing waits for your yes."));
 
-    // Said by hand, one after the other: the pair waits with both sentences.
+    // Two memories are added one after the other: the contradiction waits with both sentences.
     let project = machine.project.to_str().unwrap();
     for day in ["Fridays", "Mondays"] {
         world.says(0, &["memory", "add", &format!("We deploy on {day}"), "--workspace", project]);
@@ -179,7 +180,7 @@ fn the_profile_is_given_in_every_session_and_stands_in_memory() {
         assert!(given.contains("## The user\n- Name: Marta"), "{given}");
         let memory = std::fs::read_to_string(world.test.home().join("workspaces/main/MEMORY.md")).unwrap();
         assert!(memory.contains("## Profile\n- Name: Marta"), "{memory}");
-        // Taken back, it is in neither.
+        // After undoing, the value is neither in the profile nor in the context.
         while world.run(&["review", "undo"]).status == Some(0) {}
         assert!(!machine.given().contains("- Name: Marta\n"), "{}", machine.given());
     }

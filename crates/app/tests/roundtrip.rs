@@ -1,4 +1,4 @@
-//! In and out again: what is exported is what was imported, byte for byte, and nothing is stored twice.
+//! Import and export: the export equals what was imported, byte for byte, and nothing is stored twice.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, claude_line, copy_tree, files, let_it_settle, openclaw, opencode};
 
-/// `ebfa19ba` is a fork of `42168750`: it begins with copies of the other's records.
+/// Checks that `ebfa19ba`, a fork of `42168750`, shares the turns of the records it begins with.
 fn a_fork_shares_its_turns(world: &World, machine: &Path) {
     let original = "claude-code:42168750-c42b-4af5-8041-a62ddf08285b";
     let fork = "claude-code:ebfa19ba-e26b-4ebd-88ee-f4f321434df9";
@@ -23,7 +23,7 @@ fn a_fork_shares_its_turns(world: &World, machine: &Path) {
     assert!(said.len() as u64 >= shared_turns);
     let copied: Vec<_> = said.iter().filter(|t| t["session"] == original).collect();
     assert_eq!(copied.len() as u64, shared_turns, "the fork shows what it was copied from");
-    // Each is one turn of one session, whichever of the two files a search starts from.
+    // Each shared turn belongs to one session, so that a search finds it once.
     for turn in copied.iter().filter(|t| t["role"] == "user") {
         let text = turn["text"].as_str().unwrap();
         let words: Vec<_> = text.split_whitespace().take(6).collect();
@@ -93,7 +93,7 @@ fn a_rewritten_file_comes_back_in_both_generations() {
     world.verified();
 }
 
-/// The rows of a table, in the canonical form of FORMAT.md.
+/// Returns the rows of a table, in the canonical form of FORMAT.md.
 pub fn rows(path: &Path, table: &str) -> Vec<Value> {
     let db = Connection::open(path).unwrap();
     let mut statement = db.prepare(&format!("SELECT * FROM {table}")).unwrap();
@@ -159,7 +159,7 @@ fn what_openclaw_put_away_is_read_like_what_it_has() {
     world.verified();
 }
 
-/// Rows are committed by the batch, whose end may fall on any of them.
+/// Rows are committed in batches, whose end may fall on any row.
 #[test]
 fn a_database_of_more_rows_than_one_batch_holds_is_stored_as_it_is() {
     let world = World::new();
@@ -207,7 +207,7 @@ fn a_database_of_more_rows_than_one_batch_holds_is_stored_as_it_is() {
     assert_eq!(world.import(0, &[&path])["records"], 0);
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large for the repository.
 mod recorded {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! `heirloom run`: a program with its memory, as it is or confined to the project.
+//! `heirloom run`: a program with its memory, unconfined or confined to the project.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::world::{HEIRLOOM, World, claude_line};
 
-/// A user with a program of a name: a script that writes down how it was started.
+/// A user with an installed program: a script that records how it was started.
 struct Started {
     world: World,
     bin: PathBuf,
@@ -50,7 +50,7 @@ fn executable(path: &Path, text: &str) {
 
 const SESSION: &str = "7b1b9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b";
 
-/// Writes a session as Claude Code does, where its home is.
+/// Returns shell lines that write a session as Claude Code does, in its home.
 fn says(words: &str) -> String {
     let line = claude_line(SESSION, 1, "user", words);
     format!(
@@ -72,14 +72,14 @@ fn a_program_that_is_not_connected_is_connected_for_this_run_only() {
     let call = settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"].as_str().unwrap();
     assert!(call.ends_with("hook claude-code UserPromptSubmit"), "{call}");
     assert!(!started.world.test.user().join(".claude/settings.json").exists(), "its settings stay as they are");
-    // What it said is found, though no hook told it.
+    // The session is imported after the run, although no hook reported it.
     let record: Value = serde_json::from_str(out.stderr.lines().last().unwrap()).unwrap();
     assert_eq!(
         (&record["connected"], &record["passed"], &record["new_turns"]),
         (&json!("this run"), &json!(7), &json!(1))
     );
     assert_eq!(started.world.found("walrus").len(), 1);
-    // The hook it was given stores what it is told, and gives what is known.
+    // The hook in the given settings stores its payload, and gives a context.
     started.world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
     let payload =
         json!({"session_id": "x", "cwd": started.project, "hook_event_name": "SessionStart", "source": "startup"});
@@ -130,7 +130,7 @@ fn without_bubblewrap_nothing_is_started_confined() {
     assert!(!started.was_started());
 }
 
-/// Whether programs can be confined here at all; containers often forbid it.
+/// Returns whether programs can be confined here at all; containers often forbid it.
 fn can_confine() -> bool {
     let tried = Command::new("bwrap").args(["--ro-bind", "/", "/", "--unshare-pid", "true"]).status();
     let can = tried.is_ok_and(|status| status.success());
@@ -174,7 +174,7 @@ printf '%s' '{{\"session_id\":\"{SESSION}\",\"cwd\":\"'\"$(pwd -P)\"'\",\"hook_e
     assert!(read("links").contains("/workspace") && started.project.join("by-link").exists());
     assert!(state.join("left").exists() && !secret.join("written").exists());
     assert!(!user.join(".claude").exists(), "the user's own settings are not touched");
-    // Its session belongs to the project, as one outside would.
+    // The session belongs to the same project as one outside of the sandbox.
     assert_eq!(started.world.found("walrus").len(), 1);
     let otter = started.world.found("otter");
     assert_eq!(otter.len(), 1, "the hook in the sandbox stored the prompt");

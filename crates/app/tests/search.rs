@@ -1,4 +1,4 @@
-//! Searching from the command line: the filters, the JSON, and what happens to a lost index.
+//! Searching from the command line: filters, JSON, and a lost index.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, names};
 
-/// The demo, in the world's own home.
+/// Imports the demo into the world's own home.
 fn demo() -> World {
     let world = World::new();
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/demo");
@@ -140,7 +140,7 @@ fn nothing_is_a_syntax_error() {
         let value: Value = serde_json::from_str(&found.stdout).unwrap();
         match found.status {
             Some(0) => assert!(value["hits"].is_array(), "{query:?}"),
-            // Not a letter and not a digit in it: there is nothing to look for.
+            // A query without a letter or digit has nothing to search for.
             _ => assert!(
                 value["error"]["kind"] == "usage" && !query.chars().any(char::is_alphanumeric),
                 "{query:?}: {value}"
@@ -203,7 +203,7 @@ fn a_lost_index_is_made_again_and_a_newer_ledger_left_alone() {
         [&["search", "redis"][..], &["import", demo], &["up"], &["status"], &["verify"], &["append"], &["reindex"]]
     {
         let refused = world.run(args);
-        // `up` finds no program in this world and never comes to it.
+        // `up` finds no program in this world and never opens the home.
         let expected = if args[0] == "up" { Some(0) } else { Some(3) };
         assert_eq!(refused.status, expected, "{args:?}: {refused:?}");
         if args[0] != "up" {
@@ -250,12 +250,12 @@ fn times_in_words_are_understood_in_the_zone_of_the_profile() {
     assert_eq!(understood["times"][0]["from"], "2025-05-31T22:00:00.000Z");
     assert_eq!((&understood["times"][0]["until"], &understood["times"][0]["limit"]), (&json!(null), &json!(true)));
     assert_eq!((&understood["people"], &understood["widened"]), (&json!(["Caroline"]), &json!(false)));
-    // Nobody else speaks here: her name says whose turns are meant, and no word of them.
+    // No other speaker exists, so her name only selects the turns and is not a search word.
     assert_eq!(found["looked_for"], "zebra");
-    // Where nothing was said then, what there is, and that it is from other times.
+    // If nothing was said at that time, hits of other times are shown and marked as such.
     let found = world.json(&["search", "zebra before 2024"]);
     assert_eq!((found["hits"].as_array().unwrap().len(), &found["understood"]["widened"]), (3, &json!(true)));
-    // A time alone; a day that does not exist; a time with a filter that excludes it.
+    // A time alone; a date that does not exist; a time that contradicts a filter.
     assert_eq!(entries("2025-09-09"), ["c"]);
     assert_eq!(entries("before June 2025"), ["a", "b"]);
     assert_eq!(world.json(&["search", "zebra 31 February"])["understood"]["times"], json!([]));
@@ -269,7 +269,7 @@ fn times_in_words_are_understood_in_the_zone_of_the_profile() {
     assert!(out.stderr.contains(said), "{}", out.stderr);
 }
 
-/// A conversation that goes from one thread to another and back, one that stays, and one that is in none of them.
+/// Makes a conversation that changes between two threads, one that stays in a thread, and one that is in none of them.
 fn woven() -> World {
     let world = World::new();
     let line = |session: &str, id: &str, thread: &str, minute: u32, role: &str, text: &str| {
@@ -305,7 +305,8 @@ fn a_thread_limits_a_search_to_what_was_said_in_it() {
         found.sort_unstable();
         found.join(" ")
     };
-    // Of a session that was in several, only what was said in this one; what stands beside it, too.
+    // Of a session in several threads only the turns of this thread are found; neighbours shown beside hits are of this
+    // thread, too.
     assert_eq!(entries(&["--thread", "Roof", "zebra"]), "a b e f");
     assert_eq!(entries(&["--thread", "Tax return", "zebra"]), "c d g");
     assert_eq!(entries(&["--thread", "Tax return", "--session", "turns:mixed", "zebra"]), "c d");
@@ -314,12 +315,12 @@ fn a_thread_limits_a_search_to_what_was_said_in_it() {
     assert_eq!(entries(&["--thread", "Roof", "--since", "2026-11-20T10:02:00Z", "--role", "assistant", "tiles"]), "f");
     assert_eq!(entries(&["--thread", "Roof", "--session", "turns:plain", "zebra"]), "");
     assert_eq!(entries(&["--thread", "Roof", "--harness", "turns", "zebra tiles"]), "a b e f");
-    // A time alone, and what is near in meaning, keep to it as well.
+    // Searches by time alone and by meaning stay within the thread as well.
     assert_eq!(entries(&["--thread", "Attic", "on 2026-11-20"]), "h");
     let near = search(&world, &["-n", "50", "--thread", "Roof", "who brought the papers for the tax office"]);
     assert!(near.iter().all(|h| ["a", "b", "e", "f"].contains(&h["entry"].as_str().unwrap())), "{near:?}");
 
-    // What was merged into it is part of it, under either name.
+    // A merged thread is part of the other one, under either name.
     world.says(0, &["thread", "merge", "Attic", "Roof"]);
     for name in ["Roof", "Attic"] {
         assert_eq!(entries(&["--thread", name, "zebra"]), "a b e f h", "{name}");
@@ -330,7 +331,7 @@ fn a_thread_limits_a_search_to_what_was_said_in_it() {
     let other = world.says(4, &["search", "--thread", "Roof", "zebra", "--agent", "other"]);
     assert_eq!(other.replace("Roof", "Cellar"), said, "another agent's is as unknown");
 
-    // Files that are of a thread.
+    // Files that belong to a thread.
     world.says(0, &["loop", "add", "Feed the zebra"]);
     let files = |args: &[&str]| -> Vec<String> {
         let found = world.json(&[&["search", "zebra", "-n", "50"], args].concat());
@@ -403,7 +404,7 @@ fn a_search_explains_itself() {
     let redis = explain["words"].as_array().unwrap().iter().find(|w| w["text"] == "redis").unwrap();
     assert!(redis["turns"].as_i64().unwrap() > 0 && redis["kind"] == "word", "{redis}");
     assert_eq!(explain["stop_words"][0], "why");
-    // The parts are the score, hit by hit.
+    // The parts add up to the score, for every hit.
     let hits = found["hits"].as_array().unwrap();
     let parts = explain["hits"].as_array().unwrap();
     assert_eq!(hits.len(), parts.len());
@@ -422,7 +423,7 @@ fn a_search_explains_itself() {
     assert_eq!(limited["explain"]["by_meaning_too"], json!(false), "one word means itself");
     assert_eq!(world.json(&["search", "redis"]).get("explain"), None);
 
-    // Files, and the searches beside this one.
+    // Explanations for files, and for the search in memories.
     world.says(0, &["remember", "We dropped redis last week"]);
     let files = world.json(&["search", "redis", "--kind", "memory", "--explain"]);
     assert_eq!(files["explain"]["files"].as_array().unwrap().len(), files["files"].as_array().unwrap().len());
@@ -439,7 +440,7 @@ fn a_search_explains_itself() {
 #[test]
 fn what_every_home_begins_with_answers_nothing() {
     let world = demo();
-    // Words of the newcomer's pages.
+    // The words of pages a new home is made with are not found.
     let found = world.json(&["search", "standing rules for whoever works here, person or program", "--kind", "page"]);
     assert_eq!(found["files"], json!([]));
     let page = world.test.home().join("workspaces/main/AGENTS.md");

@@ -1,5 +1,5 @@
-//! Sixty kinds of credentials, and every output of the program: none is shown (R14.2). The credentials are assembled while
-//! the test runs, so that the source has none.
+//! Sixty kinds of credentials, and every output of the program: none is shown (R14.2). The credentials are assembled
+//! while the test runs, so that the source contains none.
 
 use std::fs;
 
@@ -15,13 +15,13 @@ const CAPITALS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 fn of(rng: &mut Rng, alphabet: &str, length: usize) -> String {
     let letters = alphabet.as_bytes();
     let mut text: String = (0..length).map(|_| *rng.pick(letters) as char).collect();
-    // Digits and letters, whatever chance says.
+    // Every secret has digits and letters, even if the random choice has not.
     text.replace_range(2..5, if alphabet == HEX { "4a7" } else { "Q7X" });
     text
 }
 
-/// Made-up credentials of sixty kinds, each in three parts: the text before the secret, the secret, and the text
-/// behind it.
+/// Returns made-up credentials of sixty kinds, each in three parts: the text before the secret, the secret, and the
+/// text behind it.
 fn kinds(rng: &mut Rng) -> Vec<(String, String, &'static str)> {
     let mut all = Vec::new();
     for (head, alphabet, length) in [
@@ -147,19 +147,21 @@ fn no_output_shows_any_of_sixty_kinds() {
             shown += &format!("\n=== {args:?}\n{}{}", out.stdout, out.stderr);
         }
     }
-    // Errors, with what was asked for put in their mouth.
-    // A hook's reply, and what a protocol's client is told.
+    // A hook's reply, and the answers to an MCP client.
     let payload = json!({"session_id": "7f2a9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b", "cwd": "/", "hook_event_name": "UserPromptSubmit",
         "prompt_id": "p", "prompt": "what did I decide for the walrus?"});
     shown += &world.feed(&["hook", "claude-code", "UserPromptSubmit"], payload.to_string().as_bytes()).stdout;
     let asked = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "memory_search", "arguments": {"query": "walrus"}}}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "search_past_conversations", "arguments": {"query": "walrus"}}}),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "recall_memory", "arguments": {"question": "walrus"}}}),
     ];
     let asked: String = asked.iter().map(|line| format!("{line}\n")).collect();
-    shown += &world.feed(&["mcp"], asked.as_bytes()).stdout;
-    // Files people and programs read, and the audit.
+    let told = world.feed(&["mcp"], asked.as_bytes()).stdout;
+    assert!(told.contains("walrus") && !told.contains("\"isError\":true"), "{told}");
+    shown += &told;
+    // Files that people and programs read, and the audit.
     for (path, bytes) in listing(&world.test.home()) {
         let rest = path.strip_prefix(world.test.home()).unwrap();
         if !rest.starts_with("state") {

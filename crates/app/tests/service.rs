@@ -1,4 +1,4 @@
-//! The service: one of a home, never needed, and nothing lost or stored twice whenever it ends.
+//! The service: one per home, never needed, and nothing is lost or stored twice however it ends.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,16 +15,16 @@ use crate::world::{HEIRLOOM, World, claude_line};
 
 const SESSION: &str = "5a1b9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b";
 
-/// Longer than anything here takes on a slow machine.
+/// Time limit: longer than anything here takes on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A home with a service.
 pub struct Served {
     pub world: World,
     child: Option<Child>,
-    /// What a long home needs.
+    /// Runtime folder, which a home with a long path needs for its socket.
     run_time: Option<PathBuf>,
-    /// What the clock says, in milliseconds since 1970.
+    /// Time of a fixed clock, in milliseconds since 1970.
     pub now: Option<i64>,
 }
 
@@ -58,7 +58,7 @@ impl Served {
         command
     }
 
-    /// Starts one and waits until it answers.
+    /// Starts a service and waits until it answers.
     pub fn serve(&mut self, binary: &Path, args: &[&str]) {
         let port: &[&str] = if args.contains(&"--no-tcp") { &[] } else { &["--port", "0"] };
         let args = [&["serve"], port, args].concat();
@@ -82,7 +82,7 @@ impl Served {
         self.ask("GET", "/v1/health", &[], b"").is_some_and(|answer| answer.0 == 200)
     }
 
-    /// Status and body. `None`: nobody answers.
+    /// Sends a request. Returns status and body; `None` if nobody answers.
     fn ask(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Option<(u16, Vec<u8>)> {
         let mut stream = UnixStream::connect(self.socket()).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -113,7 +113,7 @@ impl Served {
         assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
     }
 
-    /// Waits for the end of the process, and gives its exit code and what it said.
+    /// Waits for the end of the process. Returns its exit code and its output.
     pub fn ended(&mut self) -> (Option<i32>, String) {
         let mut child = self.child.take().unwrap();
         let until = Instant::now() + PATIENCE;
@@ -141,7 +141,7 @@ impl Served {
         .into_bytes()
     }
 
-    /// Runs the hook of a prompt, which must succeed; what it printed.
+    /// Runs the hook of a prompt, which must succeed. Returns its output.
     pub fn prompt(&self, n: usize) -> String {
         let out = heirloom_testkit::run(
             self.command(HEIRLOOM.as_ref(), &["hook", "claude-code", "UserPromptSubmit"]),
@@ -174,7 +174,7 @@ impl Served {
         }
     }
 
-    /// Pages that are being written are none yet.
+    /// Waits until the home verifies: pages that are being written at the moment do not yet.
     pub fn all_is_well(&self) {
         self.until("everything is as it was stored", || self.world.run(&["verify"]).status == Some(0));
     }
@@ -207,7 +207,7 @@ fn one_service_serves_a_home() {
     assert_eq!(code, Some(0), "{log}");
     assert!(!served.home().join("run/heirloom.sock").exists() && !served.home().join("run/service.json").exists());
     assert_eq!(served.world.json(&["service", "status"])["running"], false);
-    // It is not needed.
+    // Hooks work without the service.
     served.prompt(1);
     assert_eq!(served.turns(), 1);
     served.all_is_well();
@@ -230,7 +230,7 @@ fn a_socket_nobody_listens_on_is_replaced() {
     served.serve(HEIRLOOM.as_ref(), &[]);
     served.signal("KILL");
     served.ended();
-    // Its socket and what it said are left behind.
+    // A killed service leaves its socket and its description behind.
     assert!(served.home().join("run/service.json").exists());
     served.prompt(1);
     assert_eq!((served.turns(), served.spooled()), (1, 0), "the hook did without");
@@ -267,7 +267,7 @@ fn a_call_that_comes_twice_is_stored_once() {
         assert_eq!(served.ask("POST", path, &[id], &served.payload(1)).unwrap(), (204, Vec::new()));
         assert_eq!(served.turns(), 1);
     }
-    // What is given is given once, too.
+    // A context is given once, too.
     let begins =
         json!({"session_id": "x", "cwd": "/", "hook_event_name": "SessionStart", "source": "startup"}).to_string();
     let begin = |id: &str| served.ask("POST", "/v1/hooks/claude-code/SessionStart", &[id], begins.as_bytes()).unwrap();
@@ -275,10 +275,10 @@ fn a_call_that_comes_twice_is_stored_once() {
     let first = begin(&other);
     assert!(first.0 == 200 && String::from_utf8_lossy(&first.1).contains("short sentences"), "{first:?}");
     assert_eq!(begin(&other), (204, Vec::new()));
-    // Without an id it is another call.
+    // A call without an id counts as another call.
     served.ask("POST", path, &[], &served.payload(2)).unwrap();
     assert_eq!(served.turns(), 2);
-    // What is no call harms nobody.
+    // A malformed or unknown call has no effect.
     for (path, body) in [(path, &b"{"[..]), ("/v1/hooks/claude-code/Nothing", b"{}"), ("/v1/hooks/nobody/Stop", b"{}")]
     {
         assert_eq!(served.ask("POST", path, &[id], body).unwrap().1, b"");
@@ -291,7 +291,7 @@ fn a_hook_that_cannot_wait_leaves_its_call_and_it_is_stored_once() {
     let served = Served::begin();
     let ledger = Connection::open(served.world.ledger()).unwrap();
     ledger.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // The service has the call and waits for the ledger; the hook gives up.
+    // The service has the call and waits for the ledger; the hook gives up waiting.
     assert_eq!(served.prompt(1), "");
     assert_eq!(served.spooled(), 1);
     ledger.execute_batch("ROLLBACK").unwrap();
@@ -334,7 +334,7 @@ fn a_service_that_dies_with_a_call_loses_nothing() {
         let before = fs::read_to_string(served.home().join("logs/hooks.log")).unwrap_or_default().len();
         let said = std::thread::scope(|scope| {
             let hook = scope.spawn(|| served.prompt(round));
-            // Not sooner than the call was sent.
+            // The kill comes after the hook has sent its call.
             std::thread::sleep(Duration::from_millis(80));
             served.signal("KILL");
             hook.join().unwrap()
@@ -357,7 +357,7 @@ fn a_hook_with_another_environment_does_without() {
     let codex = served.world.test.folder("codex");
     let mut hook = served.command(HEIRLOOM.as_ref(), &["hook", "claude-code", "UserPromptSubmit"]);
     hook.env("CODEX_HOME", &codex);
-    // The service cannot answer now; nobody asks it.
+    // The service cannot answer now, but the hook must not ask it.
     served.signal("STOP");
     let out = heirloom_testkit::run(hook, &served.payload(1));
     served.signal("CONT");
@@ -373,18 +373,18 @@ fn a_new_build_goes_on_with_the_sockets() {
         let new = program.with_extension("new");
         fs::copy(HEIRLOOM, &new).unwrap();
         fs::rename(&new, &program).unwrap();
-        // What was written just now may still be on its way.
+        // A file that was just written may be incomplete, so the service waits until it is a second old.
         std::thread::sleep(Duration::from_millis(1_100));
     };
     replace();
     served.serve(&program, &[]);
     let before = served.said();
-    // Nobody newer is here: it stays.
+    // No newer build is there: the service stays.
     assert_eq!(served.ask("POST", "/v1/daemon/retire", &[], b"").unwrap().0, 200);
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(served.said()["since"], before["since"]);
 
-    // A client that holds its connection keeps nobody waiting for long.
+    // A client that holds its connection open delays the change only for a limited time.
     let _held = UnixStream::connect(served.socket()).unwrap();
     replace();
     served.ask("POST", "/v1/daemon/retire", &[], b"").unwrap();
@@ -398,13 +398,13 @@ fn a_new_build_goes_on_with_the_sockets() {
     served.prompt(1);
     assert_eq!((served.turns(), served.spooled()), (1, 0));
 
-    // So do other settings.
+    // Changed settings restart the service, too.
     fs::write(served.home().join("config.toml"), "[lineage]\nchunk_turns = 30\n").unwrap();
     served
         .until("it has begun again", || served.said()["since"].is_number() && served.said()["since"] != after["since"]);
     served.until("it answers", || served.answers());
 
-    // Something that does not run takes nobody's place.
+    // A file that cannot run does not replace the service.
     let then = served.said();
     fs::write(program.with_extension("new"), "half a program").unwrap();
     fs::rename(program.with_extension("new"), &program).unwrap();
@@ -443,7 +443,7 @@ fn where_nothing_can_be_watched_it_looks() {
     served.until("what is there is stored", || served.turns() == 1);
     served.write(&file, 1..2);
     served.until("what is added is stored", || served.turns() == 2);
-    // What others write to the home is looked at, too.
+    // Files that other processes write into the home are noticed, too.
     let spooled = served.home().join("spool/1795344540000-00000000000000aa.hook");
     let payload = served.payload(7);
     let head = json!({"v": 1, "harness": "claude-code", "event": "UserPromptSubmit", "at": 1795344540000_i64, "bytes": payload.len()});
@@ -451,27 +451,27 @@ fn where_nothing_can_be_watched_it_looks() {
     served.until("a call of an older build is stored", || served.turns() == 3 && served.spooled() == 0);
 }
 
-/// Every way in which a program's files change is seen.
+/// Checks that every way of changing a program's file is noticed.
 fn watched(served: &Served) {
     let folder = served.world.test.user().join(".claude/projects");
     let is_found = |word: &str| served.world.run(&["search", word]).stdout.contains(&format!("**{word}**"));
-    // Appended.
+    // A line is appended.
     served.write(&served.transcript(), 0..2);
     served.until("a new file", || served.turns() == 2);
     assert!(is_found("word1"));
     served.write(&served.transcript(), 2..3);
     served.until("an appended line", || served.turns() == 3);
-    // In folders that are new themselves.
+    // A file in folders that are new themselves.
     served.write(&folder.join("-new/deep/deeper/6a1b9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b.jsonl"), 10..11);
     served.until("a file in new folders", || served.turns() == 4);
-    // Replaced by another one.
+    // The file is replaced by another one.
     let other = served.world.test.user().join("other.jsonl");
     served.write(&other, 20..21);
     let line = fs::read_to_string(&other).unwrap().replace("\"other\"", &format!("\"{SESSION}\""));
     fs::write(&other, fs::read_to_string(served.transcript()).unwrap() + &line).unwrap();
     fs::rename(&other, served.transcript()).unwrap();
     served.until("a file put in its place", || served.turns() == 5);
-    // Cut, and written again.
+    // The file is truncated and written again.
     fs::write(served.transcript(), line.replace("word20", "word30").replace("other-20", "other-30")).unwrap();
     served.until("a truncated file", || served.turns() == 6);
     served.all_is_well();
@@ -481,7 +481,7 @@ fn watched(served: &Served) {
 fn more_changes_than_can_be_told_of_are_found_all_the_same() {
     let served = Served::begin();
     let folder = served.world.test.user().join(".claude/projects/-many");
-    // While it is stopped, its queue overflows.
+    // While the service is stopped, its queue of events overflows.
     served.signal("STOP");
     for n in 0..40 {
         let file = folder.join(format!("{n:08}-0b7d-4e55-9a41-6c1d2e3f4a5b.jsonl"));
@@ -553,7 +553,7 @@ fn backups_are_made_by_themselves_and_a_disk_that_is_gone_is_said() {
     let disk = served.world.test.user().join("disk");
     let config = served.home().join("config.toml");
     served.serve(HEIRLOOM.as_ref(), &[]);
-    // Settings are read when they are needed, and not once when it begins.
+    // Settings are read whenever they are needed, not once at the start.
     fs::write(&config, format!("[backup]\nto = \"{}\"\nevery = \"1h\"\nkeep = 2\n", disk.display())).unwrap();
     let seen = |served: &Served| -> Value {
         let text = fs::read(served.home().join("state/backup.json")).unwrap_or_default();
@@ -563,7 +563,7 @@ fn backups_are_made_by_themselves_and_a_disk_that_is_gone_is_said() {
     assert!(served.world.says(1, &["status"]).contains("the folder for backups is not there"));
     served.signal("TERM");
     served.ended();
-    // The next attempt would be in an hour; by hand it is made at once, and the next one is due an hour later.
+    // The next attempt would be in an hour; by hand the backup is made at once, and the next one is due an hour later.
     fs::create_dir(&disk).unwrap();
     served.world.says(0, &["backup"]);
     assert!(seen(&served)["failed_at"].is_null());
@@ -594,7 +594,7 @@ fn it_is_started_and_ended_by_hand() {
     assert!(served.world.says(0, &["service", "stop"]).contains("did not run"));
 }
 
-/// A system manager that only writes down what it is told.
+/// Installs a fake system manager that records its calls.
 pub fn manager(served: &Served, is_there: bool) -> (PathBuf, PathBuf) {
     let folder = served.world.test.folder("manager");
     let told = folder.join("told");

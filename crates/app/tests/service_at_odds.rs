@@ -1,4 +1,4 @@
-//! The service where the machine, its clients or other services are against it.
+//! The service under bad conditions: of the machine, of its clients, of other services.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -30,7 +30,7 @@ fn of_services_started_at_once_one_stays() {
     }
 }
 
-/// Runs a service that may have so many files open at most, until it has said how it watches or has ended.
+/// Runs a service that may open at most this many files, until it has reported how it watches or has ended.
 fn with_few_files(most: u32) -> (Option<i32>, String, bool) {
     let served = Served::world();
     let mut command: Command = served.world.test.command("sh");
@@ -64,7 +64,7 @@ fn with_too_few_files_it_looks_for_changes_or_says_why_it_ends() {
         let (code, said, answers) = with_few_files(most);
         assert!(!said.contains("panicked"), "{most}: {said}");
         match code {
-            // It has not begun, and says so.
+            // It could not start, and says so.
             Some(code) => assert!(code != 0 && said.contains("heirloom: "), "{most}: {code} {said}"),
             None if said.contains("looks for changes") => {
                 looks += 1;
@@ -86,7 +86,7 @@ fn clients_that_take_all_its_files_do_not_end_it() {
     let socket = served.said()["socket"].as_str().unwrap().to_owned();
     let greedy: Vec<_> = (0..200).filter_map(|_| UnixStream::connect(&socket).ok()).collect();
     assert!(greedy.len() > 64);
-    // A hook is stored all the same: at once, or from the spool.
+    // A hook's call is still stored: at once, or from the spool.
     served.prompt(1);
     drop(greedy);
     served.until("it answers again", || served.answers());
@@ -119,7 +119,7 @@ fn a_clock_that_is_set_back_loses_nothing() {
     const DAY: i64 = 86_400_000;
     let mut served = Served::world();
     let file = served.world.test.user().join(".claude/projects/-barn/6a1b9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b.jsonl");
-    // Forwards by years, back behind everything there is, and to where it was.
+    // The clock jumps years ahead, back before everything stored, and to where it was.
     for (n, now) in [NOW, NOW + 2_000 * DAY, NOW - 2_000 * DAY, NOW + DAY].into_iter().enumerate() {
         served.now = Some(now);
         served.serve(HEIRLOOM.as_ref(), &[]);
@@ -146,7 +146,7 @@ fn a_newcomer_installs_it_and_finds_what_a_program_without_hooks_wrote() {
     let installed = heirloom_testkit::run(install, b"");
     assert_eq!(installed.status, Some(0), "{}{}", installed.stdout, installed.stderr);
     served.until("it answers", || served.answers());
-    // Nothing is connected: the session is only a file.
+    // No program is connected: the session is only a file.
     served.write(&served.transcript(), 4..5);
     served.until("it is found", || served.world.run(&["search", "word4"]).stdout.contains("**word4**"));
     served.world.says(0, &["service", "stop"]);

@@ -1,4 +1,4 @@
-//! `doctor --speed`: three lines about this home, which it only reads.
+//! `doctor --speed`: three lines about this home, which is only read.
 
 use std::path::Path;
 
@@ -35,14 +35,14 @@ fn a_copy_that_a_killed_run_left_is_removed() {
     let world = World::new();
     let scratch = world.test.home().join("state/scratch");
     world.import(0, &[&Path::new(env!("CARGO_MANIFEST_DIR")).join("demo")]);
-    // No process has this number: it is larger than any.
+    // No process has this number: it is larger than the maximum.
     let left = scratch.join(format!("speed-{}/home", i32::MAX));
     std::fs::create_dir_all(&left).unwrap();
     world.says(0, &["doctor", "--speed"]);
     assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
 }
 
-/// What was forgotten does not live on in a copy.
+/// Forgotten words must not remain in a copy of the home.
 #[test]
 fn forgetting_removes_a_copy_that_was_left() {
     let world = World::new();

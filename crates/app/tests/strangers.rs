@@ -1,11 +1,11 @@
-//! Two agents of one home who have conversations, summaries, threads and heads: what is one's is to the other as unknown
-//! as what does not exist, by every name it has, and no command of the other's moves a byte of it (R6.8, R7.4, R14.1).
+//! Two agents of one home with conversations, summaries, threads and heads: what belongs to one looks to the other like
+//! what does not exist, under every name it has, and no command of the other changes a byte of it (R6.8, R7.4, R14.1).
 
 use serde_json::json;
 
 use crate::world::{World, files};
 
-/// Conversations of an agent: one under a key both have, one of its own.
+/// Writes conversations of an agent: one under a key both agents use, and one of its own.
 fn furnish(world: &World, agent: &str, word: &str) {
     let mut lines = String::new();
     for (session, thread) in [("chat", "topic/garden"), (word, &*format!("topic/{word}"))] {
@@ -51,7 +51,7 @@ fn what_another_agent_said_and_was_told_is_unknown_by_every_name() {
         assert!(pages.contains(own) && !pages.contains(other), "{pages}");
     }
 
-    // Whatever the other looks at is its own.
+    // Everything the other agent lists or shows is its own.
     for args in [
         &["thread", "list"][..],
         &["thread", "list", "--json"],
@@ -77,7 +77,7 @@ fn what_another_agent_said_and_was_told_is_unknown_by_every_name() {
         assert!(!said.contains("walrus"), "{args:?}: {said}");
     }
 
-    // By its name nothing of the other's is there; the answer is the one to a name nobody has.
+    // Names and ids of the other agent give the same answer as names that do not exist.
     let db = rusqlite::Connection::open(world.ledger()).unwrap();
     let ids = |sql: &str| -> Vec<String> {
         let mut statement = db.prepare(sql).unwrap();
@@ -143,7 +143,7 @@ fn what_another_agent_said_and_was_told_is_unknown_by_every_name() {
         unknown(template, "walrus", "nobody");
     }
 
-    // One name, two heads: a lease and a section of one are not the other's.
+    // Two heads have the same name: a lease and a section of one are not the other's.
     let grant = world.json(&["--agent", "ada", "head", "acquire", "topic/garden", "--owner", "ci", "--ttl", "60"]);
     let (epoch, base) = (grant["epoch"].to_string(), grant["base_revision"].to_string());
     let commit = [

@@ -1,4 +1,4 @@
-//! Threads from the command line: what is worked on, across sessions and programs.
+//! Threads on the command line: lanes of work across sessions and programs.
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::ledger::{Audit, Ledger, Open};
@@ -39,7 +39,7 @@ fn settle(world: &World) {
         .unwrap();
 }
 
-/// Three topics over two sessions.
+/// Makes three topics in two sessions.
 fn furnished() -> World {
     let world = World::new();
     say(
@@ -77,7 +77,7 @@ fn threads_are_listed_and_shown() {
     assert_eq!((&list["all"], list["threads"].as_array().unwrap().len()), (&json!(3), 1));
     let said = world.says(0, &["thread", "list", "-n", "2"]);
     assert!(said.contains("Kitchen   2 sessions   2 runs   topic/kitchen") && said.contains("… and 1 more"), "{said}");
-    // Which of them a session was in.
+    // Lists the threads a session was in.
     assert_eq!(keys(&world, &["--session", "home"]), ["topic/kitchen", "topic/garden"]);
     let list = world.json(&["thread", "list", "--session", "home"]);
     assert_eq!(list["threads"][0]["in_session"], json!([{"lane": "", "runs": 1, "first": "t1", "last": "t2"}]));
@@ -119,7 +119,7 @@ fn what_a_thread_comes_to_is_shown_with_the_way_down() {
                 let session = read::session_named(tx, agent_no, "mail:ada@example.org")?;
                 let lane_no =
                     tx.query_row("SELECT lane_no FROM lanes WHERE session_no = ?1", [session.no], |r| r.get(0))?;
-                // Behind all there is, whether or not distilling has been here.
+                // The turn's number lies behind all stored turns, whether or not they were distilled.
                 let turn = TurnId(1000);
                 let item = |text: &str| Item::new(text, turn);
                 insert(
@@ -242,7 +242,7 @@ fn a_session_is_switched_from_its_next_prompt_on() {
     assert_eq!((next("b"), next("c")), ("topic/cellar".into(), "topic/cellar".into()));
     assert_eq!(world.json(&["thread", "switch", "--auto", "--session", "home"])["thread"], Value::Null);
     assert_eq!(next("d"), "topic/garden");
-    // Only topics and conversations begin by being named.
+    // Only topics and lanes can be created by naming them.
     let said = world.says(4, &["thread", "switch", "project/none", "--session", "home"]);
     assert!(said.contains("begin one: topic/"), "{said}");
     world.says(4, &["thread", "switch", "kitchen", "--session", "nowhere"]);
@@ -288,7 +288,7 @@ fn threads_of_another_agent_are_unknown() {
     }
     let theirs = world.says(0, &["--agent", "ada", "thread", "list", "--all"]);
     assert!(!theirs.contains("kitchen") && !theirs.contains("garden"), "{theirs}");
-    // Nobody has asked for an agent that is not there.
+    // A command for an agent that does not exist does not create it.
     world.says(4, &["--agent", "nobody", "thread", "close", "kitchen"]);
     assert!(!world.says(0, &["agent", "list"]).contains("nobody"));
 }

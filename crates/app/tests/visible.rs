@@ -1,5 +1,5 @@
-//! The visible home under the real binary: killed at every system call, several processes at once, folders exchanged
-//! under its feet, and whatever else stands where a file should.
+//! Visible files under the real binary: killed at every system call, several processes at once, folders exchanged
+//! during commands, and other things in the place of files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -14,7 +14,7 @@ fn tree(world: &World) -> PathBuf {
     world.test.home().join("workspaces/main")
 }
 
-/// Every file below a folder.
+/// Returns every file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -32,7 +32,7 @@ fn titles(world: &World, args: &[&str], list: &str) -> BTreeSet<String> {
     value[list].as_array().unwrap().iter().map(|e| e["title"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A person's save of a while ago: nobody has to be waited for.
+/// Sets a file's time back, so that it does not count as being edited.
 fn rest(path: &Path) {
     let file = std::fs::File::options().append(true).open(path).unwrap();
     file.set_modified(std::time::SystemTime::now() - Duration::from_secs(60)).unwrap();
@@ -55,7 +55,7 @@ fn killed_at_any_system_call_an_act_is_done_whole_or_not_at_all() {
     let world = World::new();
     world.says(0, &["loop", "add", "Started"]);
     let mut kills = 0;
-    // All of them take minutes; which are left out moves with the day, so that each has its turn.
+    // Killing at every call takes minutes; the calls that are left out change with the day, so that each has its turn.
     let full = std::env::var_os("HEIRLOOM_TEST_FULL").is_some();
     let day = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as usize / 86_400;
     for (call, stride) in
@@ -73,7 +73,7 @@ fn killed_at_any_system_call_an_act_is_done_whole_or_not_at_all() {
             let out = heirloom_testkit::run(command, b"");
             let killed = out.status.is_none() || out.status == Some(137);
             kills += usize::from(killed);
-            // Whoever comes next finds it open or resolved, once, and nothing half-done.
+            // The next command finds the loop either open or resolved, once, and nothing half done.
             let open = titles(&world, &["loop", "list", "-n", "9999"], "loops").contains(&title);
             let resolved = titles(&world, &["loop", "list", "--resolved", "-n", "9999"], "loops").contains(&title);
             assert!(open != resolved, "{title}: open {open}, resolved {resolved}");
@@ -102,7 +102,7 @@ fn killed_at_any_system_call_an_act_is_done_whole_or_not_at_all() {
     world.says(0, &["verify"]);
 }
 
-/// Twelve merges at once once left a peer with four entries.
+/// Regression: with twelve merges at once, one proposal ended with four entries.
 #[test]
 fn several_processes_at_once_lose_nothing() {
     let world = World::new();
@@ -158,7 +158,7 @@ fn several_processes_at_once_lose_nothing() {
     let archived = files(&proposals.join("archive/merged"));
     assert_eq!(archived.len(), processes * each);
     assert_eq!(files(&proposals).len(), archived.len(), "nothing else is left there");
-    // The pages show the end of it all.
+    // The pages show the final state.
     let active = std::fs::read_to_string(tree(&world).join("continuity/ACTIVE.md")).unwrap();
     assert!(active.contains(&format!("and {} more", open.len() - 10)), "{active}");
     let index = files(&tree(&world).join("memory/workspace")).into_iter().find(|f| f.ends_with("MEMORY.md")).unwrap();
@@ -179,7 +179,7 @@ fn folders_exchanged_for_symlinks_lead_nobody_out() {
     const FAR: &str = "words from far outside";
     let canary = format!("# {CANARY}\n\n{FAR}\n");
     std::fs::write(outside.join("canary.md"), &canary).unwrap();
-    // Folders of the names that are inside, so that whoever is led out finds something.
+    // The folder outside has the same subfolders, so that a command that follows the link finds something.
     for folder in ["open-loops", "artifacts/2026/11", "proposals/memory", "daily/2026/11", "preference", "drafts"] {
         std::fs::create_dir_all(outside.join(folder)).unwrap();
         std::fs::write(outside.join(folder).join("canary.md"), &canary).unwrap();
@@ -215,7 +215,7 @@ fn folders_exchanged_for_symlinks_lead_nobody_out() {
                 }
             }
         });
-        // The harness works: whoever checks a path first and opens it afterwards is led out.
+        // Proof that the test works: code that checks a path first and opens it later is led outside.
         scope.spawn(|| {
             let path = tree(&world).join("continuity/open-loops/canary.md");
             let until = Instant::now() + Duration::from_secs(30);
@@ -229,7 +229,7 @@ fn folders_exchanged_for_symlinks_lead_nobody_out() {
         let began = Instant::now();
         let turns = world.test.folder("turns");
         let (mut n, mut ran) = (0, BTreeSet::new());
-        // On a busy machine it takes more rounds until enough commands found their folders in place.
+        // On a busy machine more rounds are needed until enough commands found their folders in place.
         let enough = |ran: &BTreeSet<&str>| ran.len() > 20;
         while began.elapsed() < Duration::from_secs(3) || !caught.load(Ordering::Relaxed) || !enough(&ran) {
             n += 1;
@@ -246,7 +246,7 @@ fn folders_exchanged_for_symlinks_lead_nobody_out() {
                 let out = world.feed(&args, b"Text to keep\n");
                 let said = format!("{}{}", out.stdout, out.stderr);
                 assert!(out.status.is_some_and(|c| c != 101), "{args:?}: {said}");
-                // The word itself may be repeated; what stands in the file is a heading.
+                // The word itself may be repeated from the arguments; in the file it is a heading.
                 assert!(!said.contains(&format!("# {CANARY}")) && !said.contains(FAR), "{args:?} was led out: {said}");
                 if out.status == Some(0) {
                     ran.insert(*line);
@@ -270,7 +270,7 @@ fn folders_exchanged_for_symlinks_lead_nobody_out() {
     for file in &there {
         assert_eq!(std::fs::read_to_string(file).unwrap(), canary);
     }
-    // Nothing of it was taken in, either: neither into files nor into lists.
+    // Nothing of it was read into files or lists either.
     for args in [&["search", "far", "outside"][..], &["loop", "list", "-n", "9999"], &["memory", "list", "-n", "9999"]]
     {
         let out = world.run(args);
@@ -284,7 +284,7 @@ fn folders_exchanged_for_symlinks_lead_nobody_out() {
     world.says(0, &["verify"]);
 }
 
-/// What is exchanged, below the assistant home.
+/// Folders that are exchanged for links, relative to the assistant home.
 const SWAPPED: &[&str] = &[
     "continuity/open-loops",
     "continuity",
@@ -379,7 +379,7 @@ fn whatever_stands_in_place_of_a_file_is_named_in_no_time() {
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "# SECRET-WORD\n");
 }
 
-/// What stands below a folder that was exchanged for a link is out of sight, not gone.
+/// Files below a folder that was exchanged for a link count as out of sight, not as deleted.
 #[test]
 fn a_link_in_place_of_a_folder_is_named_and_nothing_counts_as_deleted() {
     let world = World::new();
@@ -389,7 +389,7 @@ fn a_link_in_place_of_a_folder_is_named_and_nothing_counts_as_deleted() {
     symlink(&away, &loops).unwrap();
     let said = world.says(1, &["status"]);
     assert!(said.contains("continuity/open-loops: is a symlink"), "{said}");
-    // The list has it, and says by its exit code that it may lack others.
+    // The list shows the loop, and its exit code says that others may be missing.
     let list = world.json_of(1, &["loop", "list"]);
     assert_eq!(list["loops"][0]["title"], "Still owed");
     assert!(std::fs::read_to_string(tree(&world).join("MEMORY.md")).unwrap().contains("Still owed"));
@@ -471,7 +471,7 @@ fn a_disk_without_room_loses_nothing_and_the_act_is_finished_later() {
     let ballast = small.join("ballast");
     let mut added = BTreeSet::new();
     for n in 0..60 {
-        // Less and less room, down to nothing.
+        // Less and less room, down to none.
         let room = 60_000u64.saturating_sub(n * 1_500);
         let free = free_bytes(&small);
         let file = std::fs::File::options().append(true).create(true).open(&ballast).unwrap();
@@ -548,7 +548,7 @@ fn the_first_commands_of_all_may_come_at_once() {
     world.says(0, &["verify"]);
 }
 
-/// Every file below a folder with its bytes and mode, and the mode of every folder.
+/// Returns every file below a folder with its bytes and mode, and the mode of every folder.
 fn picture(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let (mut seen, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -564,7 +564,7 @@ fn picture(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     seen
 }
 
-/// LionClaw's home as it leaves one: readable by others, no ledger of ours, metadata in bullets.
+/// Makes LionClaw's home as that program leaves it: readable by others, without a ledger of ours, metadata in bullets.
 fn lionclaw(world: &World) -> PathBuf {
     let home = world.test.folder("lionclaw");
     let tree = home.join("workspaces/xyz");
@@ -623,7 +623,7 @@ fn a_lionclaw_home_is_looked_at_where_it_is_and_no_file_of_it_changes() {
         }
         assert!(!home.join("workspaces/xyz/continuity/daily/2026").exists(), "{args:?} made a page of another day");
     }
-    // Acts work and lose nothing, and what the bullets say is known afterwards, too.
+    // Acts work and lose nothing, and the metadata in bullets is still known afterwards.
     for act in [&["loop", "resolve", "Call the plumber"][..], &["loop", "reopen", "Call the plumber"]] {
         world.says(0, &[&h[..], act].concat());
     }
@@ -639,7 +639,7 @@ fn a_lionclaw_home_is_looked_at_where_it_is_and_no_file_of_it_changes() {
     assert_eq!(listed, BTreeSet::from(["Tea".to_owned()]), "its metadata is nothing to remember");
 }
 
-/// Puts a file there as a person left it a while ago, and gives its path.
+/// Writes a file as a person left it a while ago, and returns its path.
 fn left(world: &World, path: &str, bytes: &[u8]) -> PathBuf {
     let path = tree(world).join(path);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -667,7 +667,7 @@ fn what_is_added_to_a_file_changes_no_byte_that_was_there() {
         assert!(after.starts_with(b"---\na: 1 # mine\n"));
         std::fs::remove_file(named).unwrap();
     }
-    // Another title of a memory is another heading and nothing else.
+    // Changing the title of a memory changes its heading and nothing else.
     let path = left(&world, "memory/preference/tea.md", b"# Tea\r\n\r\nlf\ncaf\xe9  \r\n\r\n");
     world.says(0, &["memory", "edit", "tea.md", "--title", "Green tea"]);
     let after = std::fs::read(&path).unwrap();
@@ -677,7 +677,7 @@ fn what_is_added_to_a_file_changes_no_byte_that_was_there() {
     assert!(kept.contains("edited by command"), "{kept}");
 }
 
-/// Front matter may be sound and still nothing that can be changed line by line.
+/// Front matter may be valid and still not changeable line by line.
 #[test]
 fn what_cannot_be_changed_is_refused_before_anything_moves() {
     let world = World::new();
@@ -769,7 +769,7 @@ fn words_that_were_kept_aside_are_named_and_can_be_read() {
     let world = World::new();
     world.says(0, &["loop", "add", "Seed"]);
     assert!(world.says(0, &["show", "--revisions"]).contains("No earlier state was kept"));
-    // A command was killed while somebody saved: their words have no name but a temporary one.
+    // A command was killed while a person saved: the person's words have only a temporary name.
     left(&world, "continuity/open-loops/.hl-0123456789abcdef.tmp", b"Words of mine.\n");
     std::fs::write(world.test.home().join("run/files-main.lock"), "held").unwrap();
     world.says(0, &["loop", "add", "Next"]);
@@ -783,7 +783,7 @@ fn words_that_were_kept_aside_are_named_and_can_be_read() {
     assert_eq!(world.bytes(&["show", "--revision", &no, "--raw"]), b"Words of mine.\n");
     world.says(4, &["show", "--revision", "7000"]);
     world.says(2, &["show"]);
-    // An edit inside a rendered block is kept, too, and found by the page.
+    // An edit inside a rendered block is kept, too, and found under the page's name.
     let page = tree(&world).join("MEMORY.md");
     let text = std::fs::read_to_string(&page).unwrap();
     std::fs::write(&page, text.replace("## Commitments", "## My commitments")).unwrap();

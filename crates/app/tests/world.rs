@@ -1,5 +1,5 @@
-//! What the tests of the binary share: a world with the binary in it, programs' stores made from the captures, and
-//! sessions made up. Knows the command line and nothing of the crates behind it.
+//! Shared by the tests of the binary: a world with the binary in it, programs' stores made from the captures, and
+//! made-up sessions. Uses only the command line, not the crates behind it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,14 +30,14 @@ impl World {
         self.test.run(HEIRLOOM, args, stdin)
     }
 
-    /// Runs it, expects an exit code, gives back standard output and standard error together.
+    /// Runs the binary, checks the exit code, and returns standard output and standard error together.
     pub fn says(&self, code: i32, args: &[&str]) -> String {
         let out = self.run(args);
         assert_eq!(out.status, Some(code), "{args:?}\n{}{}", out.stdout, out.stderr);
         format!("{}{}", out.stdout, out.stderr)
     }
 
-    /// Runs it with `--json`, expects an exit code and one JSON value.
+    /// Runs the binary with `--json`, checks the exit code, and returns the JSON value.
     pub fn json_of(&self, code: i32, args: &[&str]) -> Value {
         let args = [args, &["--json"]].concat();
         let out = self.run(&args);
@@ -49,7 +49,7 @@ impl World {
         self.json_of(0, args)
     }
 
-    /// Standard output as bytes, of a command that must succeed.
+    /// Returns standard output as bytes, of a command that must succeed.
     pub fn bytes(&self, args: &[&str]) -> Vec<u8> {
         let mut command = self.test.command(HEIRLOOM);
         let out = command.args(args).stdin(Stdio::null()).output().unwrap();
@@ -57,20 +57,20 @@ impl World {
         out.stdout
     }
 
-    /// Imports, with the exit code expected, as JSON.
+    /// Imports files, checks the exit code, and returns the report as JSON.
     pub fn import(&self, code: i32, paths: &[&Path]) -> Value {
         let mut args = vec!["import"];
         args.extend(paths.iter().map(|p| p.to_str().unwrap()));
         self.json_of(code, &args)
     }
 
-    /// The file comes back as it is on disk now.
+    /// Checks that a file's export equals the file on disk.
     pub fn exports(&self, path: &Path) {
         let exported = self.bytes(&["export", "--source", path.to_str().unwrap()]);
         assert!(exported == fs::read(path).unwrap(), "{} is exported as it is", path.display());
     }
 
-    /// Everything is as it was stored.
+    /// Verifies the home, which must be sound.
     pub fn verified(&self) -> Value {
         let report = self.json(&["verify"]);
         assert_eq!(report["ok"], true, "{report}");
@@ -81,7 +81,7 @@ impl World {
         self.verified()["checked"]["audit_rows"].as_i64().unwrap()
     }
 
-    /// The session keys, sorted.
+    /// Returns the session keys, sorted.
     pub fn sessions(&self) -> Vec<String> {
         let list = self.json(&["session", "list", "-n", "100000"]);
         let mut keys: Vec<_> =
@@ -90,18 +90,18 @@ impl World {
         keys
     }
 
-    /// The turns of a session, whole.
+    /// Returns the turns of a session, in full.
     pub fn turns(&self, session: &str) -> Vec<Value> {
         self.json(&["show", "--session", session])["turns"].as_array().unwrap().clone()
     }
 
-    /// What every session says, without the numbers a ledger gives by order of storing.
+    /// Returns the turns of every session, without the numbers that depend on the order of storing.
     pub fn content(&self) -> BTreeMap<String, Vec<Value>> {
         let keys = self.sessions();
         keys.into_iter().map(|key| (key.clone(), without_numbers(self.turns(&key)))).collect()
     }
 
-    /// What a search finds, best first, without the neighbours it shows beside.
+    /// Returns the hits of a search, best first, without the neighbours shown beside them.
     pub fn found(&self, query: &str) -> Vec<Value> {
         let found = self.json(&["search", "-n", "100", query]);
         let hits = found["hits"].as_array().unwrap().iter();
@@ -113,7 +113,7 @@ impl World {
     }
 }
 
-/// Turns and runs are numbered in the order of storing; these are compared by what they say.
+/// Removes the numbers of turns and runs, which depend on the order of storing, so that turns can be compared.
 pub fn without_numbers(turns: Vec<Value>) -> Vec<Value> {
     let strip = |mut turn: Value| {
         turn.as_object_mut().unwrap().retain(|k, _| k != "turn" && k != "run");
@@ -134,7 +134,7 @@ pub fn names(value: &Value, expected: &str) {
     assert_eq!(found, expected);
 }
 
-/// Every file below a folder and its bytes; folders too.
+/// Returns every file below a folder with its bytes, and every folder.
 pub fn listing(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -152,8 +152,8 @@ pub fn listing(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     found
 }
 
-/// The files below a folder that have a word anywhere, in either case: in their bytes, in what is compressed in them, in
-/// their names.
+/// Returns the files below a folder that contain a word, in upper or lower case: in their bytes, in compressed parts of
+/// them, or in their names.
 pub fn traces(folder: &Path, word: &str) -> Vec<String> {
     let word = word.to_lowercase();
     let has = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_lowercase().contains(&word);
@@ -161,7 +161,8 @@ pub fn traces(folder: &Path, word: &str) -> Vec<String> {
     for (path, bytes) in listing(folder) {
         let name = path.strip_prefix(folder).unwrap().display().to_string();
         let bytes = bytes.unwrap_or_default();
-        // A file may hold a compressed block whole; SQLite spreads one over pages, so its blobs are read through SQLite.
+        // A plain file may contain a whole compressed block; SQLite spreads a blob over pages, so blobs are read
+        // through SQLite.
         let mut hidden =
             (0..bytes.len()).any(|at| bytes[at..].starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && has(&opened(&bytes[at..])));
         if bytes.starts_with(b"SQLite format 3\0") {
@@ -175,7 +176,7 @@ pub fn traces(folder: &Path, word: &str) -> Vec<String> {
     found
 }
 
-/// As much as can be decompressed.
+/// Decompresses as much as possible.
 fn opened(bytes: &[u8]) -> Vec<u8> {
     use std::io::Read as _;
     let mut out = Vec::new();
@@ -192,7 +193,7 @@ fn opened(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Every compressed value of a database.
+/// Returns every compressed value of a database.
 fn blobs(db: &Connection) -> Vec<Vec<u8>> {
     let tables: Vec<String> = {
         let mut statement = db
@@ -218,7 +219,8 @@ fn blobs(db: &Connection) -> Vec<Vec<u8>> {
     all
 }
 
-/// The files below a folder whose path ends so, sorted. A worker may be writing there: what is gone again is left out.
+/// Returns the files below a folder whose path ends with `end`, sorted. A worker may be writing there: files that
+/// vanish meanwhile are left out.
 pub fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -245,12 +247,13 @@ pub fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-/// Long enough for the time of a file's last change to count as a proof that it has not changed since.
+/// Waits long enough for the time of a file's last change to prove that it has not changed since.
 pub fn let_it_settle() {
     std::thread::sleep(std::time::Duration::from_millis(300));
 }
 
-/// A program's database from a captured schema and its rows. Compressed events stand in it as that program writes them.
+/// Makes a program's database from a captured schema and rows. Compressed events are stored as that program writes
+/// them.
 pub fn database(path: &Path, samples: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let db = Connection::open(path).unwrap();
@@ -258,7 +261,7 @@ pub fn database(path: &Path, samples: &Path) {
     let schema = fs::read_to_string(samples.join("schema.sql")).unwrap();
     let schema = schema.replace("CREATE TABLE sqlite_sequence(name,seq);", "");
     db.execute_batch(&schema).unwrap_or_else(|e| panic!("{}: {e}", samples.display()));
-    // Triggers belong to the program, not to what it left.
+    // Triggers belong to the program, not to its stored data, and are removed.
     let triggers: Vec<String> = {
         let mut statement = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").unwrap();
         statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
@@ -270,7 +273,7 @@ pub fn database(path: &Path, samples: &Path) {
         let name = table.file_stem().unwrap().to_str().unwrap();
         heirloom_testkit::insert_rows(&db, name, &table);
     }
-    // Captures are shortened in places, which a real store is not.
+    // Captured values are shortened in places, which real values are not.
     for (table, column) in [("part", "data"), ("transcript_events", "event_json")] {
         let known = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
         if db.query_row(known, [table], |r| r.get::<_, i64>(0)).unwrap() > 0 {
@@ -286,7 +289,8 @@ pub fn opencode(path: &Path, shared: &Path) {
     database(path, &shared.join("harness/samples/opencode/transcripts/sqlite"));
 }
 
-/// With one user message as the program stores large ones: compressed.
+/// Makes OpenClaw's database; one user message is stored compressed, as the program does with large ones. Returns that
+/// message.
 pub fn openclaw(path: &Path, shared: &Path) -> String {
     database(path, &shared.join("harness/samples/openclaw/transcripts/sqlite"));
     let db = Connection::open(path).unwrap();
@@ -312,7 +316,7 @@ pub fn openclaw(path: &Path, shared: &Path) -> String {
     content.as_str().or_else(|| content[0]["text"].as_str()).unwrap().to_owned()
 }
 
-/// A few words and much encoded data, which is stored and not searched in: large sessions that do not take long.
+/// Returns a few words and much encoded data, which is stored but not indexed: large sessions that import quickly.
 pub fn words_and_data(rng: &mut Rng, words: usize, data: usize) -> String {
     let mut text = String::new();
     for _ in 0..words {
@@ -324,7 +328,7 @@ pub fn words_and_data(rng: &mut Rng, words: usize, data: usize) -> String {
     text
 }
 
-/// A Claude Code session made up: a prompt and an answer per number.
+/// Returns a line of a made-up Claude Code session: a prompt or an answer.
 pub fn claude_line(session: &str, n: usize, role: &str, text: &str) -> String {
     let content = if role == "user" { json!(text) } else { json!([{"type": "text", "text": text}]) };
     let second = n % 60;

@@ -1,4 +1,5 @@
-//! What an archive is encrypted with, and what opens it. A key is never shown, not even by `Debug`.
+//! Encryption of an archive: [`Lock`] encrypts it, [`Key`] decrypts it. `Debug` shows only which kind they are, so that no
+//! passphrase or key reaches a log.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,25 +12,26 @@ use heirloom_engine::error::{Error, Result};
 /// library measures the machine, and a fast one asks for more memory than others may have.
 const WORK: u8 = 18;
 
-/// The largest work a passphrase may ask for, as a power of two: about a minute and 4 GiB.
+/// Largest work factor accepted when decrypting, as a power of two: about a minute and 4 GiB. A larger one in a foreign file
+/// could stall the machine.
 const MOST_WORK: u8 = 22;
 
-/// The shortest passphrase that is taken.
+/// Fewest characters of a passphrase for a new archive.
 const SHORTEST: usize = 8;
 
 /// How an archive is encrypted.
 #[derive(Clone, Default)]
 pub enum Lock {
-    /// Not at all.
+    /// The archive is not encrypted.
     #[default]
     None,
     Passphrase(SecretString),
-    /// For whoever has the key of one of these.
+    /// The owner of any one of these public keys can decrypt it.
     Recipients(Vec<Recipient>),
 }
 
 impl Lock {
-    /// `Usage` where it is too short to protect anything.
+    /// Encrypts with a passphrase; a line end at its end is dropped. `Usage` where it has fewer than [`SHORTEST`] characters.
     pub fn passphrase(text: &str) -> Result<Lock> {
         let text = text.trim_end_matches(['\n', '\r']);
         if text.chars().count() < SHORTEST {
@@ -56,7 +58,8 @@ impl Lock {
         }
     }
 
-    /// The key that opens what this encrypts, where it is one and the same.
+    /// Returns the key that decrypts archives of this lock: the passphrase, or none where nothing is encrypted. `None` for
+    /// recipients, because only they have their secret keys.
     pub fn key(&self) -> Option<Key> {
         match self {
             Lock::None => Some(Key::None),
@@ -66,7 +69,7 @@ impl Lock {
     }
 }
 
-/// What opens an archive.
+/// How an archive is decrypted.
 #[derive(Clone, Default)]
 pub enum Key {
     #[default]
@@ -76,17 +79,18 @@ pub enum Key {
 }
 
 impl Key {
+    /// Decrypts with a passphrase; a line end at its end is dropped.
     pub fn passphrase(text: &str) -> Key {
         Key::Passphrase(SecretString::from(text.trim_end_matches(['\n', '\r']).to_owned()))
     }
 
-    /// The keys in the text of a file that age-keygen wrote. `Usage` where there is none.
+    /// Parses the secret keys in the text of a file written by age-keygen. `Usage` where a line is no key, or none is there.
     pub fn identities(text: &str) -> Result<Key> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let keys: std::result::Result<Vec<_>, _> = lines.map(Identity::from_str).collect();
         match keys {
             Ok(keys) if !keys.is_empty() => Ok(Key::Identities(keys)),
-            // What is wrong with a line is not said: it may be most of a key.
+            // The error does not quote the line: it may be most of a secret key.
             _ => Err(Error::usage("the file has no age key")
                 .hint("it has a line AGE-SECRET-KEY-1…, as age-keygen writes it")),
         }
@@ -126,7 +130,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// The recipients `age1…` of these words. `Usage` for one that is none, and for a key in its place.
+/// Parses public keys `age1…` into a lock. `Usage` for a word that is no public key, and for a secret key in its place.
 pub fn recipients_of(words: &[String]) -> Result<Lock> {
     let parsed = words.iter().map(|word| {
         let word = word.trim();

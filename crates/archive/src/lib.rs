@@ -1,9 +1,9 @@
-//! A backup as one file: a tar, packed with zstd, encrypted with age where that is asked. Everybody's tools read it:
+//! A backup as one file: a tar, compressed with zstd, and encrypted with age on request. Common tools read it:
 //! `age -d FILE | zstd -d | tar -x`.
 //!
-//! [`write`] makes one of a folder, [`check`] reads one to its end, [`unpack`] makes a folder of one. The list of the
-//! backup comes first, so that nothing is written that it does not name, nor more of it. Knows no home and no ledger, and
-//! asks nobody for a key.
+//! [`write`] packs a folder into an archive, [`check`] reads an archive to its end, [`unpack`] writes it into a folder. The
+//! backup's list is the first entry, so that unpacking writes only files the list names, and never more bytes than it says.
+//! Knows nothing of homes and ledgers, and never prompts for a key.
 
 mod key;
 mod read;
@@ -13,10 +13,10 @@ pub use key::{Key, Lock, recipients_of};
 pub use read::{check, is_encrypted, unpack};
 pub use write::write;
 
-/// The list of what is in it: the first file of the archive.
+/// Name of the backup's list of files, the first entry of an archive.
 const LIST: &str = "backup.json";
 
-/// What the list says, as far as it is needed here.
+/// The parts of the backup's list that are needed here: length and digest of each file, by path.
 #[derive(serde::Deserialize)]
 struct List {
     files: std::collections::BTreeMap<String, Listed>,

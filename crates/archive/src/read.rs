@@ -1,4 +1,4 @@
-//! An archive is read: to check it, or to make a folder of it again.
+//! Reads an archive: to check it, or to unpack it into a folder.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,19 +12,19 @@ use heirloom_engine::error::{Error, ErrorKind, Result};
 use crate::key::Key;
 use crate::{LIST, List};
 
-/// What a file of age begins with.
+/// First bytes of a file encrypted by age.
 const AGE: &[u8] = b"age-encryption.org/v1";
 
-/// The longest name of a file in an archive.
+/// Longest file name accepted in an archive, in bytes.
 const LONGEST_NAME: u64 = 4096;
 
-/// What to do about one that is damaged.
-const ANOTHER: &str = "take another backup; nothing was put back";
+/// Hint of the errors about a damaged archive.
+const ANOTHER: &str = "take another backup; nothing was restored";
 
-/// The longest list that is read.
+/// Largest list accepted, in bytes.
 const LONGEST_LIST: u64 = 256 << 20;
 
-/// Whether a key is needed.
+/// Returns whether the archive is encrypted, so that a key is needed. `NotFound` where there is no such file.
 pub fn is_encrypted(file: &Path) -> Result<bool> {
     let mut begin = Vec::new();
     let opened = File::open(file).and_then(|f| f.take(AGE.len() as u64).read_to_end(&mut begin));
@@ -36,13 +36,14 @@ pub fn is_encrypted(file: &Path) -> Result<bool> {
     Ok(begin == AGE)
 }
 
-/// Reads everything and compares it with the list in it. `Refused` for a wrong key, `Damaged` where something is not what
-/// it was, or is missing.
+/// Reads the whole archive and compares every file with the archive's list. `Refused` for a wrong key, `Damaged` where a file
+/// differs or is missing.
 pub fn check(file: &Path, key: &Key) -> Result<()> {
     read(file, key, None)
 }
 
-/// Writes what is in it into a folder, which is there and empty. Errors as [`check`]; the folder may then have a part.
+/// Unpacks the archive into an existing empty folder. Errors as [`check`]; after an error the folder may hold some of the
+/// files.
 pub fn unpack(file: &Path, key: &Key, into: &Path) -> Result<()> {
     read(file, key, Some(into))
 }
@@ -79,10 +80,10 @@ fn refused(file: &Path, by_passphrase: bool, error: DecryptError) -> Error {
             if by_passphrase =>
         {
             Error::refused(format!("this is not the passphrase {} was encrypted with", file.display()))
-                .hint("nothing was put back; try again")
+                .hint("nothing was restored; try again")
         }
         DecryptError::NoMatchingKeys => Error::refused(format!("{} is encrypted for another key", file.display()))
-            .hint("nothing was put back; name the right one: --identity FILE"),
+            .hint("nothing was restored; name the right one: --identity FILE"),
         DecryptError::ExcessiveWork { .. } => {
             Error::refused(format!("{} asks for more work than a passphrase may", file.display())).hint(ANOTHER)
         }
@@ -103,8 +104,7 @@ fn entries(packed: impl Read, into: Option<&Path>, file: &Path, broken: &dyn Fn(
     let mut list: Option<List> = None;
     let mut seen = BTreeSet::new();
     let mut long_name = None;
-    // As they are: what tar would do of itself for links, sparse files and long names is not wanted of an archive from
-    // anywhere.
+    // Raw entries: the archive may come from anybody, so tar must not act on links, sparse files or extended headers.
     for entry in tar.entries().map_err(broken)?.raw(true) {
         let mut entry = entry.map_err(broken)?;
         if entry.header().entry_type() == tar::EntryType::GNULongName && entry.size() <= LONGEST_NAME {
@@ -150,11 +150,11 @@ fn entries(packed: impl Read, into: Option<&Path>, file: &Path, broken: &dyn Fn(
     if let Some(name) = missing {
         return Err(Error::damaged(format!("{name} is missing in {}", file.display())).hint(ANOTHER));
     }
-    // Behind the last file there is the end of the packing, and of the encryption: both say that nothing was cut off.
+    // Reads on to the end: the checksum of zstd and the last chunk of age tell whether the file was cut off.
     io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(broken).map(drop)
 }
 
-/// Whether the disk has room for what the list names. `Machine` where it has not: nothing is written then.
+/// Fails with `Machine` where the disk has less free space than the files of the list need.
 fn has_room(folder: &Path, list: &List) -> Result<()> {
     let disk = rustix::fs::statvfs(folder).map_err(|e| Error::io("look at", folder, e))?;
     let there = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -166,10 +166,11 @@ fn has_room(folder: &Path, list: &List) -> Result<()> {
         ErrorKind::Machine,
         format!("it needs {needed} bytes, and there are {there} in {}", folder.display()),
     )
-    .hint("make room, or put it on another disk: --home DIR; nothing was put back"))
+    .hint("make room, or put it on another disk: --home DIR; nothing was restored"))
 }
 
-/// Writes a file, or only reads it. What cannot be read is `Damaged`.
+/// Copies one entry into a file below the folder, or only reads it where `into` is `None`. `Damaged` where the entry cannot
+/// be read.
 fn put(into: Option<&Path>, name: &str, from: &mut dyn Read) -> Result<()> {
     let at = into.unwrap_or(Path::new("")).join(name);
     let mut out: Box<dyn Write> = match into {

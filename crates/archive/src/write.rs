@@ -1,4 +1,4 @@
-//! A folder becomes an archive.
+//! Packs the folder of a backup into an archive.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -11,11 +11,12 @@ use crate::key::Lock;
 use crate::read::check;
 use crate::{LIST, List};
 
-/// How hard zstd tries: three times as fast as it can be read from most disks.
+/// Compression level of zstd. Level 6 compresses faster than most disks deliver.
 const EFFORT: i32 = 6;
 
-/// Makes `file`, which is not there, of a backup in a folder, and reads it back: all of it, as [`check`] does, where what
-/// encrypts also opens; else its bytes. `progress` is told how many bytes more of the folder are packed. Returns how many the file has.
+/// Packs the backup in `folder` into the new file `file`, and reads it back. With a passphrase or without encryption the whole
+/// archive is checked as [`check`] does; for recipients only its bytes are compared, because their secret keys are not here.
+/// Calls `progress` with the number of bytes packed since the last call. Returns the length of the file in bytes.
 pub fn write(folder: &Path, file: &Path, lock: &Lock, progress: &mut dyn FnMut(u64)) -> Result<u64> {
     let failed = |e: io::Error| Error::io("write", file, e);
     let made = File::options().write(true).create_new(true).mode(0o600).open(file).map_err(failed)?;

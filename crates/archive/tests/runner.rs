@@ -176,3 +176,21 @@ fn hostile_archives_write_nothing_elsewhere() {
     assert_eq!((error.kind(), fs::read_dir(&into).unwrap().count()), (ErrorKind::Machine, 0), "{error}");
     assert!(!dir.path().join("x").exists() && !dir.path().join("a").exists());
 }
+
+/// The work factor stands in the header of the file: too little protects nobody, and the library left alone measures the
+/// machine. A foreign file that asks for much more work is refused before the work is done.
+#[test]
+fn a_passphrase_costs_the_work_of_the_program_age_and_never_much_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("one");
+    write(&folder(dir.path()), &file, &Lock::passphrase("correct horse").unwrap(), &mut |_| {}).unwrap();
+    let bytes = fs::read(&file).unwrap();
+    let header = bytes.split(|b| *b == b'\n').nth(1).unwrap().to_vec();
+    assert!(header.starts_with(b"-> scrypt ") && header.ends_with(b" 18"), "{}", String::from_utf8_lossy(&header));
+    let asks = dir.path().join("asks");
+    let at = b"age-encryption.org/v1\n".len() + header.len() - 2;
+    fs::write(&asks, [&bytes[..at], b"30", &bytes[at + 2..]].concat()).unwrap();
+    let refused = check(&asks, &Key::passphrase("correct horse")).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Refused);
+    assert!(refused.to_string().contains("more work"), "{refused}");
+}

@@ -35,7 +35,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The default settings: 30 seconds, 64 texts a request, 8,000 bytes a text, no key, not shortened.
+    /// Makes an endpoint with the default settings: 30 seconds, 64 texts a request, 8,000 bytes a text, no key, not
+    /// shortened.
     pub fn new(url: impl Into<String>, model: impl Into<String>, dimensions: usize) -> Endpoint {
         Endpoint {
             url: url.into(),
@@ -50,7 +51,7 @@ impl Endpoint {
     }
 }
 
-/// More than any model's vectors have.
+/// Most dimensions accepted; more than any model's vectors have.
 const MOST_DIMENSIONS: usize = 1 << 14;
 
 /// Requests vectors from an endpoint, a batch at a time, on the calling thread.
@@ -101,7 +102,7 @@ struct Complaint {
     error: ComplaintText,
 }
 
-/// OpenAI's form, and the simpler one of some servers.
+/// Text of an error answer: in OpenAI's form, or in the simpler form of some servers.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ComplaintText {
@@ -137,8 +138,8 @@ impl HttpEmbedder {
         Ok(HttpEmbedder { endpoint, agent, origin, model })
     }
 
-    /// Asks an endpoint how many dimensions the vectors of its model have; those of the settings are not looked at.
-    /// Errors as those of [`Embedder::embed`].
+    /// Asks an endpoint how many dimensions the vectors of its model have; the dimensions in the settings are ignored.
+    /// The errors are those of [`Embedder::embed`].
     pub fn dimensions_of(endpoint: Endpoint) -> Result<usize> {
         let asked = HttpEmbedder::new(Endpoint { dimensions: MOST_DIMENSIONS, ..endpoint })?;
         match asked.answer(&["dimensions"])?.data.first().map(|row| row.embedding.len()) {
@@ -147,7 +148,7 @@ impl HttpEmbedder {
         }
     }
 
-    /// The vectors of texts that are not blank.
+    /// Returns the vectors of texts that are not blank.
     fn ask(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.in_order(self.answer(texts)?, texts.len())
     }
@@ -181,7 +182,7 @@ impl HttpEmbedder {
             .map_err(|e| self.malformed(&format!("is not what it should be at its byte {}", e.column())))
     }
 
-    /// One vector for each text, in the order of the texts, whatever order they came in.
+    /// Returns one vector for each text, in the order of the texts, whatever order the answer has.
     fn in_order(&self, answer: Answer, count: usize) -> Result<Vec<Vec<f32>>> {
         if answer.data.len() != count {
             return Err(self.malformed(&format!("has {} vectors for {count} texts", answer.data.len())));
@@ -237,7 +238,7 @@ impl HttpEmbedder {
         Error::new(kind, what).hint(hint)
     }
 
-    /// Some servers repeat the key they refuse, whole or with its middle starred out.
+    /// Removes the key from a text: some servers repeat the key they refuse, whole or with its middle starred out.
     fn without_key(&self, text: &str) -> String {
         let shown = |word: &str| match &self.endpoint.key {
             Some(key) => {

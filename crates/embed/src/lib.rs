@@ -1,4 +1,4 @@
-//! Embedding models, which implement the engine's trait, in a crate of their own so that the engine's tests do not carry
+//! Embedding models that implement the engine's trait, in a separate crate so that the engine's tests need not carry
 //! their weight (R10.8).
 //!
 //! * [`StaticTable`] is built into the binary: no file, no network, no load step.
@@ -13,7 +13,8 @@ pub mod wordpiece;
 pub use endpoint::{Endpoint, HttpEmbedder};
 pub use table::StaticTable;
 
-/// Scales `vector` to length 1. One whose length is zero or not finite becomes all zeros, which is near to nothing.
+/// Scales `vector` to length 1. A vector whose length is zero or not finite becomes all zeros, which is near to
+/// nothing.
 ///
 /// The sum is taken in order and in `f64`, so that every machine gets the same last bit.
 pub fn normalise(vector: &mut [f32]) {
@@ -27,7 +28,7 @@ pub fn normalise(vector: &mut [f32]) {
     }
 }
 
-/// The longest prefix of `text` of at most `most` bytes that ends on a character boundary.
+/// Returns the longest prefix of `text` of at most `most` bytes that ends on a character boundary.
 pub fn beginning(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }

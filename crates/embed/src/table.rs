@@ -53,7 +53,7 @@ static FILE: &[u8] = include_bytes!("../table/static-minilm-256-v1.bin");
 static BUILT_IN: StaticTable = StaticTable::read(FILE);
 
 impl StaticTable {
-    /// The table in the binary. An invalid file would have failed the build.
+    /// Returns the table in the binary. An invalid file would have failed the build.
     pub const fn built_in() -> StaticTable {
         BUILT_IN
     }
@@ -74,7 +74,8 @@ impl StaticTable {
         StaticTable { buckets, ends, pieces, rows, longest }
     }
 
-    /// The whole words of the letters a to z in the table, in its order: a vocabulary for generated texts.
+    /// Returns the whole words in the table that consist of the letters a to z, in the table's order: a vocabulary for
+    /// generated texts.
     pub fn plain_words(&self) -> Vec<&'static str> {
         let end = |row: usize| u32_at(self.ends, 4 * row) as usize;
         let piece = |row: usize| &self.pieces[if row == 0 { 0 } else { end(row - 1) }..end(row)];
@@ -99,7 +100,7 @@ impl StaticTable {
                 }
             }
         });
-        // 8 was added to every value so that it fits in a nibble.
+        // The file adds 8 to every value so that it fits in a nibble; this subtracts it again.
         let middle = 8 * i64::from(scales);
         low.iter().chain(&high).map(|&sum| (i64::from(sum) - middle) as f32).collect()
     }
@@ -155,7 +156,7 @@ impl Pieces for StaticTable {
     }
 }
 
-// The hash is part of the file format: a change makes another format.
+// These constants are part of the file format: another hash needs another format.
 const FNV_START: u64 = 0xCBF2_9CE4_8422_2325;
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 

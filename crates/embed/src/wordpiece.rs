@@ -3,8 +3,8 @@
 //!
 //! Control and format characters are dropped, accents stripped (canonical decomposition without its marks), letters
 //! lower-cased; white space separates words; each punctuation character and each CJK ideograph is a word of its own.
-//! Where BERT strips only non-spacing marks, spacing ones go too: they belong to scripts whose words the vocabularies
-//! do not contain in either form.
+//! BERT strips only non-spacing marks; here spacing marks are stripped, too: they belong to scripts whose words the
+//! vocabularies do not contain in either form.
 
 mod classes;
 
@@ -15,8 +15,8 @@ const LONGEST_WORD: usize = 100;
 
 /// A vocabulary of word pieces.
 pub trait Pieces {
-    /// The longest piece `word` begins with, as its length in bytes and its number; `continuing` if the piece follows
-    /// another one of the same word (written with `##`). It must end on a character boundary.
+    /// Returns the longest piece that `word` begins with, as its length in bytes and its number; `continuing` if the
+    /// piece follows another one of the same word (written with `##`). It must end on a character boundary.
     fn longest(&self, word: &str, continuing: bool) -> Option<(usize, u32)>;
 }
 

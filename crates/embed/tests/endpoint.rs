@@ -1,4 +1,4 @@
-//! The embedding endpoint, against a server on this machine that answers as it is told.
+//! Tests of the embedding endpoint against a server on this machine that gives the answers of a test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,10 +15,10 @@ use crate::suite;
 
 const KEY: &str = "sk-quite-secret-4711-quite-secret";
 
-/// What was asked: the head of a request as it was sent, and its body.
+/// Requests the server received: the head as it was sent, and the body.
 type Asked = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// Serves until the test ends. `answer` makes of a request's body what is written back, status line and all.
+/// Serves until the test ends. `answer` returns the whole response to a request's body, status line included.
 fn serve(answer: impl Fn(&Value) -> String + Send + 'static) -> (SocketAddr, Asked) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -53,7 +53,7 @@ fn one_request(stream: TcpStream, answer: &impl Fn(&Value) -> String, seen: &Ask
     let body: Value = serde_json::from_slice(&body).unwrap();
     let out = answer(&body);
     seen.lock().unwrap().push((head, body));
-    // Whoever asked may have given up already.
+    // The client may have given up already.
     let _ = reader.into_inner().write_all(out.as_bytes());
 }
 
@@ -61,7 +61,8 @@ fn http(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
 
-/// A made-up model: counts of letters, in ten dimensions. The vectors come in the wrong order, as they may.
+/// Answers with a made-up model: counts of letters, in ten dimensions. The vectors come in another order than the
+/// texts, which servers may do.
 fn letters(body: &Value) -> String {
     let vector = |text: &str| {
         let mut v = [0.5f32; 10];
@@ -84,7 +85,7 @@ fn embedder(address: SocketAddr) -> HttpEmbedder {
     HttpEmbedder::new(endpoint(address)).unwrap()
 }
 
-/// Everything an error shows, to people and to logs.
+/// Returns everything an error shows, to people and to logs.
 fn shown(error: &Error) -> String {
     format!("{error} {error:?} {:?}", error.next_step())
 }
@@ -204,7 +205,7 @@ fn answers_that_are_not_answers_are_refused() {
         let error = embedder(address).embed(&["one", "two"]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
     }
-    // Other dimensions than were set: the hint says which to set.
+    // The vectors have other dimensions than the settings: the hint names the right number.
     let (address, _) = serve(letters);
     let mut it = endpoint(address);
     it.dimensions = 384;
@@ -252,7 +253,7 @@ fn settings_that_cannot_work_are_said_at_once() {
     assert_eq!(HttpEmbedder::new(Endpoint::new("http://localhost/v1", "m", 0)).unwrap_err().kind(), ErrorKind::Usage);
 }
 
-/// A secure connection is asked for where the address says so: a server that speaks none is not talked to in the clear.
+/// An `https` address requires a secure connection: a server without one gets no plain request.
 #[test]
 fn https_is_https() {
     let (address, asked) = serve(letters);

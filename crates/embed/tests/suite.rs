@@ -1,8 +1,8 @@
-//! What every embedder has to hold to, whatever makes its vectors.
+//! Checks that every embedder has to pass, however it makes its vectors.
 
 use heirloom_engine::index::Embedder;
 
-/// Texts nobody should write and somebody will.
+/// Returns texts that nobody should write and somebody will.
 pub fn hostile() -> Vec<String> {
     vec![
         "\u{0}\u{1}\u{7f}\u{9f}\u{feff}\u{200b}".into(),
@@ -19,7 +19,7 @@ pub fn hostile() -> Vec<String> {
     ]
 }
 
-/// The contract of the trait. `Busy` is no excuse here: whoever calls this sees to it that the model answers.
+/// Checks the contract of the trait. `Busy` fails the check: the caller makes sure that the model answers.
 pub fn conforms(model: &dyn Embedder) {
     let n = model.dimensions();
     assert!(n > 0 && n.is_multiple_of(64), "{n} dimensions");
@@ -63,7 +63,7 @@ pub fn conforms(model: &dyn Embedder) {
     assert_eq!(shared.0, shared.1, "two threads, one model");
 }
 
-/// What a model of meaning is for: near in meaning, near in angle. In each row the first two belong together, the third
+/// Checks that texts near in meaning have vectors near in angle. In each row the first two belong together; the third
 /// shares words or form with the first and means something else.
 pub fn places_meanings(model: &dyn Embedder) {
     let rows = [

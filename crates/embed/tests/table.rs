@@ -1,4 +1,4 @@
-//! The table in the binary.
+//! Tests of the table in the binary.
 
 use std::path::Path;
 
@@ -70,14 +70,15 @@ fn what_does_not_change_the_meaning_does_not_change_the_vector() {
     assert!(cosine(&"x".repeat(100), "x") != 0.0, "a word of 100 letters is still looked up");
 }
 
-/// Only the first 16 KiB of a text are read, whatever stands there.
+/// Only the first 16 KiB of a text are read, whatever the rest contains.
 #[test]
 fn what_is_past_the_limit_does_not_count() {
     let start = "word ".repeat(16 * 1024 / 5 + 1);
     let more = format!("{}{}", &start[..16 * 1024], "zebra ".repeat(1000));
     let same = TABLE.embed(&[&start[..16 * 1024], &more]).unwrap();
     assert_eq!(same[0], same[1]);
-    // As many of the heaviest pieces as fit must not pass what the sums can hold: a text said often is what it is once.
+    // As many of the heaviest pieces as fit must not overflow the sums: a word repeated often has the same vector as
+    // the word once.
     for heavy in ["a ", "!", "zebra ", "quartz "] {
         let near = cosine(&heavy.repeat(16 * 1024 / heavy.len()), heavy);
         assert!((near - 1.0).abs() < 1e-5, "{heavy:?} {near}");

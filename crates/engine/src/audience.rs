@@ -1,5 +1,6 @@
-//! Who asks, and what may be told there (R10.3): what holds for the agent always, what belongs to the session's own thread,
-//! to threads explicitly linked to it and to its project; another thread's words never, unless it is named. Storey 3.
+//! The audience of a text: who asks, and which memory may be told to them (R10.3). Told are items that hold for the
+//! agent everywhere, and items of the session's own thread, of threads explicitly linked to it, and of its project.
+//! Words of another thread are never told, unless the thread is named. Storey 3.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -11,71 +12,75 @@ use crate::scope::{AgentNo, SessionKey, SessionNo, ThreadKey, ThreadNo};
 use crate::thread::{self, ThreadRow};
 use crate::tree::AssistantHome;
 
-/// What a caller knows of a session the ledger knows nothing of yet: programs ask before their first line is written.
+/// Facts a caller knows about a session that the ledger does not know yet: programs ask before the first line of a
+/// session is written.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Hint {
-    /// The id of the project it runs in.
+    /// Id of the project the session runs in.
     pub workspace: Option<String>,
-    /// A thread, by its number.
+    /// Number of a thread.
     pub thread: Option<ThreadNo>,
 }
 
-/// A session that is there.
+/// A session that is stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Known {
     pub no: SessionNo,
     pub last_at: Option<Millis>,
 }
 
-/// What a session's model has in its context without us.
+/// Parts of a session that its program keeps in the model's context by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keeps {
-    /// The turns since its context was cut last: its program keeps them, and sends them with every request.
+    /// Whether the turns since the context was last cut are in it: the program keeps them, and sends them with every
+    /// request.
     pub turns: bool,
-    /// Of what was cut, too, the person's own words.
+    /// Whether the person's own words stay in the context even when it is cut.
     pub words: bool,
 }
 
 impl Default for Keeps {
-    /// As most programs do.
+    /// Returns the behaviour of most programs: the turns stay in the context, and no words survive a cut.
     fn default() -> Keeps {
         Keeps { turns: true, words: false }
     }
 }
 
-/// A cut of a session's context, as a hook told of it.
+/// A cut of a session's context, as a hook reported it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ToldCut {
     pub at: Millis,
-    /// It was summarised, and not cleared.
+    /// Whether the context was summarised and not cleared.
     pub is_compaction: bool,
 }
 
-/// The place a question comes from.
+/// The session a question comes from, with its thread and project.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Audience {
     pub agent_no: AgentNo,
     pub session: SessionKey,
-    /// `None`: nothing of it is stored yet.
+    /// The stored session; `None`: nothing of the session is stored yet.
     pub known: Option<Known>,
     pub thread: Option<ThreadRow>,
-    /// Threads explicitly linked to it, by number.
+    /// Numbers of threads that are explicitly linked to the session's thread.
     pub linked: Vec<ThreadNo>,
-    /// The id of its project: of one with several names, the one they are aliases of.
+    /// Id of the session's project; of a project with several names, the main one.
     pub workspace: Option<String>,
-    /// As a program keeps its sessions usually; who knows more of the program sets it.
+    /// Parts of the session in the context. The default is that of most programs; a caller that knows the program sets
+    /// it.
     pub keeps: Keeps,
-    /// The last cut of its context that a hook told of; set by who has heard of it.
+    /// Last cut of the context that a hook reported; set by the caller.
     pub cut: Option<ToldCut>,
 }
 
 impl Audience {
-    /// [`Audience::of`] in a read of its own.
+    /// Makes the audience like [`Audience::of`], in a read of its own.
     pub fn at(at: &AssistantHome, session: &SessionKey, hint: &Hint) -> Result<Audience> {
         at.read(|tx| Audience::of(tx, at.agent_no, session, hint))
     }
 
-    /// Where a session is: in the thread of its newest prompt; before its first one in that of its project.
+    /// Makes the audience of a session: in the thread of its newest prompt; before its first prompt, in the thread of
+    /// its project.
     pub fn of(tx: &Read, agent_no: AgentNo, session: &SessionKey, hint: &Hint) -> Result<Audience> {
         let found = tx
             .prepare_cached(
@@ -116,12 +121,12 @@ impl Audience {
         Ok(Audience { agent_no, session: session.clone(), known, thread, linked, workspace, keeps, cut: None })
     }
 
-    /// Its own thread and those linked to it.
+    /// Returns the session's own thread and the threads linked to it.
     pub fn threads(&self) -> Vec<ThreadNo> {
         self.thread.iter().map(|t| t.no).chain(self.linked.iter().copied()).collect()
     }
 
-    /// Whether the words of an item of this scope may be told here.
+    /// Whether the words of an item with this scope may be told to this audience.
     pub fn may_hear(&self, scope: &Scope) -> bool {
         match scope {
             Scope::AgentWide => true,

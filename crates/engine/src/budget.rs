@@ -1,8 +1,9 @@
 //! Limits how many calls and tokens a language model gets in a day. Storey 2 (R14.4).
 //!
-//! [`Budgeted`] stands before a model: whoever asks it is limited alike. What a call may use is reserved in the ledger
-//! before it and settled after it, each in a short transaction of its own; none is open while the model answers. Where
-//! the budget is spent, or the model rests after failures, it is not asked and the answer is [`Failure::Withheld`].
+//! [`Budgeted`] wraps a model, so that all who ask it share the same limits. The tokens a call may use are reserved in
+//! the ledger before it and settled after it, each in a short transaction of its own; no transaction is open while the
+//! model answers. If the budget is spent, or the model rests after failures, the model is not asked and the answer is
+//! [`Failure::Withheld`].
 
 use std::time::Instant;
 
@@ -17,7 +18,7 @@ use crate::ledger::{Audit, Ledger, Read};
 use crate::model::{Answer, Ask, Failure, Model, Purpose};
 use crate::tokens::tokens;
 
-/// What may be used in a day; configurable.
+/// Maximum tokens and calls in a day; configurable.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Budget {
     pub tokens: u64,
@@ -31,37 +32,37 @@ impl Default for Budget {
     }
 }
 
-/// Behind this share only summaries of sessions and compactions are made, in hundredths.
+/// Share of the budget, in hundredths, after which only summaries of sessions and compactions are made.
 const NEARLY_SPENT: u64 = 80;
 
-/// Material older than a day never uses more than one part in so many.
+/// Divisor of the budget for backlog: material older than a day uses at most a fourth of the day's budget.
 const BACKLOG_SHARE: u64 = 4;
 
-/// So many failures in a row, and the model rests.
+/// Number of failures in a row after which the model rests.
 const FAILURES: usize = 3;
 
-/// How long it rests, in milliseconds (R11.2).
+/// Time for which the model rests, in milliseconds (R11.2).
 const REST_MS: Millis = 30 * 60_000;
 
 const DAY_MS: Millis = 86_400_000;
 
-/// Material is backlog when it is older than this, in milliseconds.
+/// Age from which material is backlog, in milliseconds.
 const BACKLOG_MS: Millis = DAY_MS;
 
-/// A call that failed sooner than this never made its model work, in milliseconds.
+/// Time in milliseconds before which a failed call cannot have reached the model, so that no tokens are counted.
 const NEVER_REACHED_MS: i64 = 10_000;
 
-/// A call without an outcome after this is one of a process that died, in milliseconds: longer than two requests of the
-/// longest time the settings allow.
+/// Time in milliseconds after which a call without an outcome counts as lost, because its process died: longer than two
+/// requests of the longest time the settings allow.
 const LOST_MS: Millis = 15 * 60_000;
 
-/// Why a model is not asked now.
+/// The reason why a model is not asked now.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum Pause {
-    /// It refused, and asking again is no use until the settings change or a person tries it.
+    /// The model refused, and asking again is useless until the settings change or a person tries it.
     Refused { why: String },
-    /// It failed, or said when to ask again.
+    /// The model failed, or said when to ask again.
     Rests {
         #[schemars(with = "String")]
         #[serde(serialize_with = "as_rfc3339")]
@@ -78,29 +79,29 @@ pub struct Budgeted<'m> {
     pub model: &'m dyn Model,
     pub ledger: &'m Ledger,
     pub budget: Budget,
-    /// Where the operator's days are.
+    /// Time zone of the operator, which decides where a day begins.
     pub zone: TimeZone,
-    /// A digest of the model's settings: other settings begin anew after a refusal.
+    /// Digest of the model's settings: with other settings, a refusal no longer counts.
     pub settings: [u8; 16],
-    /// In whose name, for the audit.
+    /// Name under which the calls are audited.
     pub actor: String,
-    /// It is about material older than a day.
+    /// Whether the question is about material older than a day.
     pub backlog: bool,
 }
 
 impl Budgeted<'_> {
-    /// The same model, asked about material of this moment.
+    /// Returns the same model for questions about material of this time.
     pub fn about(&self, at: Option<Millis>) -> Self {
         let now = self.ledger.now();
         Budgeted { backlog: at.is_some_and(|at| now.saturating_sub(at) > BACKLOG_MS), ..self.clone() }
     }
 
-    /// What was used today.
+    /// Returns the calls and tokens used today.
     pub fn spent(&self) -> Result<Spent> {
         self.ledger.read(|tx| model_calls::spent(tx, &day(self.ledger.now(), &self.zone)))
     }
 
-    /// When the next day begins.
+    /// Returns the time at which the next day begins.
     pub fn tomorrow(&self) -> Millis {
         let now = jiff::Timestamp::from_millisecond(self.ledger.now()).unwrap_or_default();
         let today = now.to_zoned(self.zone.clone());
@@ -108,7 +109,7 @@ impl Budgeted<'_> {
         tomorrow.map_or(self.ledger.now() + DAY_MS, |at| at.timestamp().as_millisecond())
     }
 
-    /// Why it is not asked now, if it is not.
+    /// Returns why the model is not asked now, or `None` if it may be asked.
     pub fn pause(&self) -> Result<Option<Pause>> {
         let now = self.ledger.now();
         self.ledger.read(|tx| {
@@ -120,9 +121,9 @@ impl Budgeted<'_> {
         })
     }
 
-    /// Why a question is not asked, if it is not. `needs`: the most tokens it may use.
+    /// Returns why a question is not asked, or `None` if it may be. `needs`: the most tokens it may use.
     fn withheld(&self, tx: &Read, purpose: Purpose, needs: u64) -> Result<Option<String>> {
-        // Somebody waits for it, and tries whether it works again.
+        // A person waits for a trial, which shows whether the model works again, so no limit applies.
         if purpose == Purpose::Trial {
             return Ok(None);
         }
@@ -148,12 +149,12 @@ impl Budgeted<'_> {
         Ok(None)
     }
 
-    /// Reserves a call. The inner error says why it is not made.
+    /// Reserves a call. The inner error says why the call is not made.
     fn reserve(&self, ask: &Ask) -> Result<std::result::Result<i64, String>> {
         let tokens_in = tokens(ask.system) + tokens(ask.input) + tokens(&ask.schema.to_string());
         let (tokens_in, tokens_out) = (tokens_in as u64, ask.max_output as u64);
         let needs = tokens_in + tokens_out;
-        // Looked at without a write first: nothing is audited where nothing happens.
+        // The limits are checked without a write first, so that a withheld call causes no audit entry.
         if let Some(why) = self.ledger.read(|tx| self.withheld(tx, ask.purpose, needs))? {
             return Ok(Err(why));
         }
@@ -199,7 +200,7 @@ impl Model for Budgeted<'_> {
         let call_no = match self.reserve(ask) {
             Ok(Ok(call_no)) => call_no,
             Ok(Err(why)) => return Err(Failure::Withheld(why)),
-            // Without a reservation in the ledger the model is not asked, or the limit would not hold.
+            // If the reservation cannot be stored, the model is not asked, because the limit would not hold.
             Err(e) => return Err(Failure::Withheld(format!("its calls cannot be counted: {e}"))),
         };
         let began = Instant::now();
@@ -207,7 +208,7 @@ impl Model for Budgeted<'_> {
         let ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
         let settled = settled(&answer, ms, self.ledger.now());
         match (self.settle(call_no, &settled), answer) {
-            // Where it cannot be settled now, what was reserved stays spent.
+            // If the call cannot be settled now, the reserved tokens stay spent.
             (_, Ok(answer)) => Ok(answer),
             (_, Err(failure)) => Err(failure),
         }
@@ -235,7 +236,7 @@ fn settled(answer: &std::result::Result<Answer, Failure>, ms: i64, now: Millis) 
     Settled {
         outcome,
         tokens_in: answer.and_then(|a| a.tokens_in).or(nothing),
-        // Some providers report no usage: the tokens are counted from the text then.
+        // Some providers report no usage: the tokens are then counted from the text.
         tokens_out: answer.map(|a| a.tokens_out.unwrap_or(tokens(&a.text) as u64)).or(nothing),
         cost: answer.and_then(|a| a.cost),
         ms,
@@ -244,7 +245,7 @@ fn settled(answer: &std::result::Result<Answer, Failure>, ms: i64, now: Millis) 
     }
 }
 
-/// The rest of a model by its newest calls.
+/// Returns the pause of a model that its newest calls require.
 fn rest(tx: &Read, settings: &[u8], now: Millis) -> Result<Option<Pause>> {
     let newest = model_calls::newest(tx, settings, FAILURES)?;
     let Some(last) = newest.first() else { return Ok(None) };
@@ -258,7 +259,7 @@ fn rest(tx: &Read, settings: &[u8], now: Millis) -> Result<Option<Pause>> {
     Ok(until.filter(|until| *until > now).map(|until| Pause::Rests { until, why: why() }))
 }
 
-/// The day of a moment, as it is stored: `2026-11-23`.
+/// Returns the day of a time as it is stored: `2026-11-23`.
 fn day(at: Millis, zone: &TimeZone) -> String {
     let at = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
     at.to_zoned(zone.clone()).date().to_string()

@@ -25,7 +25,7 @@ pub struct Boot {
 }
 
 impl Clock {
-    /// Now, on the boot clock (R7.4). A fixed clock is one boot, called `fixed`.
+    /// Returns the current time of the boot clock (R7.4). A fixed clock is one boot, called `fixed`.
     pub fn boot(&self) -> Boot {
         match self {
             Clock::System => boot(),
@@ -55,16 +55,16 @@ fn boot() -> Boot {
     }
 }
 
-/// On these systems the monotonic clock keeps running in sleep.
+/// Reads the monotonic clock, which keeps running in sleep on these systems.
 #[cfg(not(target_os = "linux"))]
 fn boot() -> Boot {
     let ms = ms(rustix::time::ClockId::Monotonic);
     Boot { id: started(ms), ms }
 }
 
-/// When the machine started, to the minute, for a system that does not name its boots. Setting the wall clock makes it
-/// look like another boot: leases then count as expired, which is safe, because their holders are fenced by the next
-/// grant.
+/// Returns when the machine started, to the minute, as an id for systems that do not name their boots. Setting the wall
+/// clock makes it look like another boot: leases then count as expired, which is safe, because their holders are fenced
+/// by the next grant.
 fn started(ms: Millis) -> String {
     format!("started-{}", Clock::System.now().saturating_sub(ms).div_euclid(60_000))
 }
@@ -87,7 +87,7 @@ pub fn as_rfc3339<S: serde::Serializer>(at: &Millis, serializer: S) -> Result<S:
     serializer.serialize_str(&rfc3339(*at))
 }
 
-/// [`as_rfc3339`] for a time that may be unknown.
+/// Serialises like [`as_rfc3339`], for a time that may be unknown.
 pub fn as_rfc3339_or_null<S: serde::Serializer>(at: &Option<Millis>, serializer: S) -> Result<S::Ok, S::Error> {
     serde::Serialize::serialize(&at.map(rfc3339), serializer)
 }

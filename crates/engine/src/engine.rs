@@ -1,9 +1,9 @@
 //! The door: one owned value, opened once, with the verbs of a memory. Storey 5.
 //!
-//! A command, a hook, a service, a test or another program opens an [`Engine`] and asks it for things. What must surround
-//! a verb (the spool of the hooks, acts a crash left unfinished, hand edits in files, an index that is behind, pages that
-//! show a change) happens inside. The engine is `Send + Sync` and cheap to clone: clones share the opened home, and each
-//! acts for one agent in one name.
+//! A command, a hook, a service, a test or another program opens an [`Engine`] and calls its verbs. What must surround
+//! a verb (storing the hooks' spool, finishing acts after a crash, reading hand edits in files, updating the index,
+//! rendering pages that show a change) happens inside. The engine is `Send + Sync` and cheap to clone: clones share the
+//! opened home, and each clone acts for one agent under one actor's name.
 //!
 //! ```
 //! # fn main() -> heirloom_engine::error::Result<()> {
@@ -18,7 +18,8 @@
 //! # }
 //! ```
 //!
-//! Does no work itself: each verb is a few lines that call one room. A new verb is a function in a room first.
+//! The engine does no work itself: each verb is a few lines that call one room. A new verb is first written as a
+//! function in a room.
 
 mod acts;
 mod look;
@@ -71,12 +72,12 @@ pub use crate::instance::{
     unknown_agent,
 };
 
-/// A memory, opened, acting for one agent.
+/// An opened memory that acts for one agent.
 #[derive(Clone)]
 pub struct Engine {
     instance: Arc<Instance>,
     agent: AgentId,
-    /// In whose name: what the audit says of each change.
+    /// Name that the audit records for each change.
     actor: Arc<str>,
 }
 
@@ -88,47 +89,47 @@ impl Engine {
         Ok(Engine { instance: Arc::new(instance), agent, actor: "library".into() })
     }
 
-    /// The same memory, acting for another agent.
+    /// Returns the same memory, acting for another agent.
     pub fn for_agent(&self, agent: AgentId) -> Engine {
         Engine { agent, ..self.clone() }
     }
 
-    /// The same memory, acting in this name: `cli search`.
+    /// Returns the same memory, acting under another name, such as `cli search`.
     pub fn acting_as(&self, actor: &str) -> Engine {
         Engine { actor: actor.into(), ..self.clone() }
     }
 
-    /// Whom it acts for.
+    /// Returns the agent that this engine acts for.
     pub fn agent(&self) -> &AgentId {
         &self.agent
     }
 
-    /// The number of the agent. `NotFound` where nothing is stored for it.
+    /// Returns the number of the agent. `NotFound` if nothing is stored for it.
     pub fn agent_no(&self) -> Result<AgentNo> {
         self.instance.known_agent(&self.agent)
     }
 
-    /// In whose name it acts.
+    /// Returns the name that the audit records for changes.
     pub fn actor(&self) -> &str {
         &self.actor
     }
 
-    /// The opened home.
+    /// Returns the opened home.
     pub fn home(&self) -> &Home {
         &self.instance.home
     }
 
-    /// The ledger.
+    /// Returns the ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.instance.ledger
     }
 
-    /// The time of the engine's clock.
+    /// Returns the time of the engine's clock.
     pub fn now(&self) -> Millis {
         self.instance.ledger.now()
     }
 
-    /// The home cannot be written: nothing is stored and nothing brought up to date.
+    /// Whether the home cannot be written, so that nothing is stored and nothing is brought up to date.
     pub fn is_read_only(&self) -> bool {
         self.instance.read_only
     }
@@ -143,19 +144,19 @@ impl Engine {
         self.instance.ledger.write(Audit::new(&self.actor, action), f)
     }
 
-    /// The agent's visible files, with hand edits read and pages up to date, and what is wrong with files. `None` where
-    /// there are none yet.
+    /// Returns the agent's visible files after reading hand edits and rendering pages, with the problems found in
+    /// files. `None` if there are no files yet.
     pub fn look(&self) -> Result<Option<(AssistantHome<'_>, Vec<Problem>)>> {
         self.instance.look_at(&self.agent, &self.actor)
     }
 
-    /// Changes visible files: `act` runs under the agent's tree lock, and pages that show the change are rendered
-    /// afterwards. Files are made where there are none yet.
+    /// Changes visible files: runs `act` under the agent's tree lock and renders the pages that show the change.
+    /// Missing visible files are created.
     pub fn act<T>(&self, act: impl FnOnce(&TreeLock) -> Result<T>) -> Result<T> {
         self.act_unlocked(|at| act(&at.lock()?))
     }
 
-    /// Changes rows of the ledger that pages show: as [`Engine::act`], without the tree lock.
+    /// Changes rows of the ledger that pages show: like [`Engine::act`], but without the tree lock.
     pub fn act_unlocked<T>(&self, act: impl FnOnce(&AssistantHome) -> Result<T>) -> Result<T> {
         let at = self.instance.assistant(&self.agent, &self.actor)?;
         let out = act(&at)?;
@@ -163,8 +164,8 @@ impl Engine {
         Ok(out)
     }
 
-    /// Changes the ledger where pages show it: one write transaction with one audit row, then the pages. An agent that is
-    /// not known does not come into being.
+    /// Changes rows of the ledger that pages show, in one write transaction with one audit row, and then renders the
+    /// pages. An unknown agent is an error and is not added.
     pub fn change<T>(&self, action: &'static str, f: impl FnOnce(&mut Write, AgentNo) -> Result<T>) -> Result<T> {
         let agent_no = self.agent_no()?;
         self.act_unlocked(|at| at.write(action, |tx| f(tx, agent_no)))
@@ -175,12 +176,12 @@ impl Engine {
         self.instance.import(&self.agent, &self.actor, sources)
     }
 
-    /// Takes live lines of one program: see [`Instance::append`].
+    /// Stores live lines of one program: see [`Instance::append`].
     pub fn append<T>(&self, program: &str, pages: bool, feed: impl FnOnce(&mut Appending) -> Result<T>) -> Result<T> {
         self.instance.append(&self.agent, &self.actor, program, pages, feed)
     }
 
-    /// Does what a program's hook calls for, and says what the program is given: see [`Instance::hook`].
+    /// Handles a call of a program's hook and returns what the program is given: see [`Instance::hook`].
     pub fn hook(&self, call: &HookCall) -> Result<HookOutcome> {
         self.instance.hook(&self.agent, call, &format!("hook {}", call.program))
     }
@@ -190,37 +191,38 @@ impl Engine {
         self.instance.work(&self.agent, &self.actor)
     }
 
-    /// Finds turns and visible files again, asked for by name.
+    /// Searches turns and visible files.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchReport> {
         self.instance.search(&self.agent, &self.actor, request)
     }
 
-    /// Lets one handoff take the place of what was said in a session: see [`Instance::compact`].
+    /// Replaces the turns of a session with one handoff: see [`Instance::compact`].
     pub fn compact(&self, session: &str, until: Option<&str>, dry_run: bool) -> Result<CompactReport> {
         self.instance.compact(&self.agent, &self.actor, session, until, dry_run)
     }
 
-    /// What is stored, how big, what is pending, what is wrong.
+    /// Reports the state of the memory: size, pending work, problems.
     pub fn status(&self) -> Result<StatusReport> {
         self.instance.status(&self.agent, &self.actor)
     }
 
-    /// A person has seen this report: what is said once is not said again.
+    /// Records that a person has seen this report, so that its one-time notes are not repeated.
     pub fn told(&self, report: &StatusReport) -> Result<()> {
         self.instance.told(&self.agent, &self.actor, report)
     }
 
-    /// Which language model there is, what it used today, and whether it is asked now. `None`: the settings name none.
+    /// Reports which language model the settings name, what it used today, and whether it is asked now. `None` if they
+    /// name none.
     pub fn language_model(&self) -> Result<Option<LanguageModelReport>> {
         self.instance.language_model_report(&self.agent, &self.actor)
     }
 
-    /// What a language model would be asked here, and how much that is in a day: see [`Instance::model_preview`].
+    /// Reports what a language model would be asked here and its estimated daily use: see [`Instance::model_preview`].
     pub fn model_preview(&self) -> Result<ModelPreview> {
         self.instance.model_preview(&self.agent, &self.actor)
     }
 
-    /// Asks the language model something small: see [`Instance::try_model`].
+    /// Asks the language model a small question: see [`Instance::try_model`].
     pub fn try_model(&self) -> Result<ModelTrial> {
         self.instance.try_model(&self.agent, &self.actor)
     }
@@ -230,44 +232,44 @@ impl Engine {
         self.instance.verify(&self.agent, &self.actor, false)
     }
 
-    /// [`Engine::verify`] with the vectors of every turn made again, where otherwise some are.
+    /// Verifies like [`Engine::verify`], but makes the vectors of every turn again, not only of a sample.
     pub fn verify_in_full(&self) -> Result<VerifyReport> {
         self.instance.verify(&self.agent, &self.actor, true)
     }
 
-    /// Forgets what was said, if `agree` says yes to what would go: see [`Instance::forget`].
+    /// Forgets turns if `agree` accepts the plan: see [`Instance::forget`].
     pub fn forget(&self, wish: Wish, agree: impl FnOnce(&ForgetReport) -> Result<bool>) -> Result<ForgetReport> {
         self.instance.forget(&self.agent, &self.actor, wish, agree)
     }
 
-    /// How a query of the agent's is understood, without asking it.
+    /// Returns how a query is understood, without running it.
     pub fn understand(&self, query: &str) -> Result<Understood> {
         self.instance.understand(&self.agent, query)
     }
 
-    /// Chooses what answers a question: memory and open loops first, then summaries, then the words themselves.
+    /// Chooses what answers a question: memory and open loops first, then summaries, then turns.
     pub fn recall(&self, request: &RecallRequest) -> Result<RecallReport> {
         self.instance.recall(&self.agent, &self.actor, request)
     }
 
-    /// What a reference stands for, what is above, below and around it, and its words.
+    /// Returns what a reference leads to, what is above, below and around it, and its text.
     pub fn expand(&self, reference: &Reference, reach: &Reach) -> Result<ExpandReport> {
         self.instance.expand(&self.agent, &self.actor, reference, reach)
     }
 
-    /// What a program is given at the beginning of a session, with a prompt, or after a compaction: see
+    /// Returns the context for a program at the beginning of a session, with a prompt, or after a compaction: see
     /// [`Instance::context`].
     pub fn context(&self, request: &ContextRequest) -> Result<ContextReport> {
         self.instance.context(&self.agent, &self.actor, request)
     }
 
-    /// A context that was given, word for word.
+    /// Returns a recorded context, word for word.
     pub fn replay(&self, id: ContextId) -> Result<ReplayReport> {
         let agent_no = self.agent_no()?;
         Ok(ReplayReport::of(self.agent.as_str(), &self.read(|tx| inject::replay(tx, agent_no, id))?))
     }
 
-    /// What was given, newest first; `session`: only to this one; `before`: only what was given before that.
+    /// Lists recorded contexts, newest first; `session`: only those of this session; `before`: only earlier ones.
     pub fn contexts(&self, session: Option<&str>, before: Option<ContextId>, limit: usize) -> Result<ContextsReport> {
         let agent_no = self.agent_no()?;
         let given = self.read(|tx| {
@@ -279,44 +281,44 @@ impl Engine {
         Ok(ContextsReport { agent_id: agent_id.to_owned(), contexts })
     }
 
-    /// Sessions, newest first.
+    /// Lists sessions, newest first.
     pub fn sessions(&self, filter: &SessionFilter) -> Result<SessionsReport> {
         self.instance.sessions(&self.agent, filter)
     }
 
-    /// What is stored of one session, by its key or the beginning of it.
+    /// Reports everything stored of one session, given by its key or a prefix of it.
     pub fn session(&self, name: &str) -> Result<SessionDetails> {
         self.instance.session(&self.agent, name)
     }
 
-    /// Remembers something for good. What is known already is not written again; another text about the same subject
-    /// takes the older one's place.
+    /// Stores a memory. If it is known already, nothing is written; another text about the same subject supersedes the
+    /// older memory.
     pub fn remember(&self, new: &NewLeaf) -> Result<RememberedReport> {
         Ok(RememberedReport { items: vec![self.act(|lock| memory::add(lock, new))?] })
     }
 
-    /// Forgets memories; all of them or none. The conversations they came from keep the words.
+    /// Forgets memories: all of them or none. The turns they came from keep the words.
     pub fn forget_memories(&self, names: &[String]) -> Result<ForgottenMemories> {
         self.instance.forget_memories(&self.agent, &self.actor, names)
     }
 
-    /// Does what a person decided about proposed memory or about something noticed.
+    /// Carries out a person's verdict on proposed memory or on notices.
     pub fn review(&self, verdict: &Verdict) -> Result<ReviewReport> {
         self.instance.review(&self.agent, &self.actor, verdict)
     }
 
-    /// Everything that waits for a person's yes: proposals, what was noticed or asked to be remembered, memories that
-    /// contradict each other, words kept aside.
+    /// Returns everything that waits for a person's yes: proposals, notices, memories that contradict each other,
+    /// recurring procedures, statements of a model about open loops, words kept aside.
     pub fn inbox(&self) -> Result<InboxReport> {
         self.instance.inbox(&self.agent, &self.actor)
     }
 
-    /// Decides about what waits, item by item; what could not be decided is in the report with its reason.
+    /// Decides about waiting items one by one; the report lists those that could not be decided, with the reason.
     pub fn decide(&self, decision: &Decision) -> Result<DecisionsReport> {
         self.instance.decide(&self.agent, &self.actor, decision)
     }
 
-    /// Open loops, newest first, or those that were resolved: at most `limit`, of one scope where it is named.
+    /// Lists open loops, newest first, or the resolved ones: at most `limit`, and only of `scope` if it is named.
     pub fn loops(&self, resolved: bool, scope: Option<&str>, limit: usize) -> Result<LoopsReport> {
         let (entries, mut unfiled) = self.looked(|at| {
             at.read(|tx| {
@@ -331,12 +333,12 @@ impl Engine {
         Ok(LoopsReport { all, loops, unfiled: unfiled.into_iter().map(UnfiledReport::from).collect() })
     }
 
-    /// An open item without a file, by its id.
+    /// Returns an open item without a file, given its id.
     pub fn unfiled_loop(&self, name: &str) -> Result<Option<UnfiledReport>> {
         self.looked(|at| at.read(|tx| Ok(unfiled::find(at, tx, name)?.map(UnfiledReport::from))))
     }
 
-    /// Closes open loops, and open items without a file, by their ids, titles or files: all of them or none.
+    /// Closes open loops and open items without a file, named by id, title or file: all of them or none.
     pub fn resolve_loops(&self, names: &[String], how: Option<&str>) -> Result<Vec<Item>> {
         self.act(|lock| {
             let unfiled =
@@ -345,17 +347,18 @@ impl Engine {
         })
     }
 
-    /// The number of the newest row of the audit: it grows with every write, whoever makes it. 0: nothing was written.
+    /// Returns the number of the newest row of the audit, which grows with every write of any process; 0 if nothing was
+    /// written.
     pub fn newest_change(&self) -> Result<u64> {
         self.read(audit::newest)
     }
 
-    /// Where the agent's days are: what the operator said, else the machine's zone.
+    /// Returns the time zone of the agent's days: the one in the operator's profile, else the machine's.
     pub fn zone(&self) -> TimeZone {
         self.instance.zone(&self.agent)
     }
 
-    /// The id of a project, by its id, label or path (`.`: the current folder).
+    /// Returns the workspace id of a project, given its id, label or path (`.`: the current folder).
     pub fn workspace_id(&self, name: &str) -> Result<String> {
         self.instance.workspace_id(&self.agent, name)
     }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kind of an error, which decides what a surface makes of it: [`ErrorKind::told`].
+/// The kind of an error, which decides how surfaces report it: [`ErrorKind::told`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorKind {
     /// The request makes no sense.
@@ -24,14 +24,14 @@ pub enum ErrorKind {
     NotFound,
     /// Stored data was altered or is incomplete.
     Damaged,
-    /// Another process holds what is needed; try again later.
+    /// Another process holds a resource that is needed; try again later.
     Busy,
     /// The machine failed: disk, permission of the operating system, memory.
     Machine,
 }
 
-/// What surfaces make of a kind of error: its name in JSON, the exit code of a command (R13.1), the status of an HTTP
-/// answer and the title it has there (R13.2).
+/// Outside form of a kind of error: its name in JSON, the exit code of a command (R13.1), the status and title of an
+/// HTTP answer (R13.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Told {
     pub name: &'static str,
@@ -50,7 +50,7 @@ impl ErrorKind {
         ErrorKind::Machine,
     ];
 
-    /// The one table of what a kind becomes outside.
+    /// Returns the outside form of a kind, from the one table of them.
     pub fn told(self) -> Told {
         let told = |name, exit, status, title| Told { name, exit, status, title };
         match self {
@@ -59,7 +59,7 @@ impl ErrorKind {
             ErrorKind::NotFound => told("not-found", 4, 404, "There is no such thing"),
             ErrorKind::Damaged => told("damaged", 5, 500, "Stored data is not what it was"),
             ErrorKind::Busy => told("busy", 75, 503, "Somebody else holds what is needed"),
-            // The machine failed half-way: what was done is kept, and the rest must be checked.
+            // The machine failed half-way: finished work is kept, and the rest must be checked.
             ErrorKind::Machine => told("machine", 1, 500, "The machine failed half-way"),
         }
     }
@@ -94,7 +94,7 @@ impl Error {
         Error::new(ErrorKind::Damaged, what)
     }
 
-    /// An operating-system error, with the path it happened at.
+    /// Makes an operating-system error, with the path it happened at.
     pub fn io(doing: &str, path: &Path, cause: impl Into<std::io::Error>) -> Error {
         let cause = cause.into();
         let kind = match cause.kind() {
@@ -114,8 +114,8 @@ impl Error {
         error
     }
 
-    /// The next step for the user, as a sentence without a full stop. A verb of the memory stands in it as `⟨thread
-    /// list⟩` and is written as the surface writes it ([`crate::see`]).
+    /// Sets the next step for the user, as a sentence without a full stop. A verb of the memory is written as `⟨thread
+    /// list⟩` in it, and each surface words it in its own way ([`crate::see`]).
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hint = Some(worded(&hint.into()));
         self
@@ -130,7 +130,7 @@ impl Error {
         self.kind
     }
 
-    /// Whether its direct cause is of this type, for callers that do something else then.
+    /// Whether the direct cause is of this type, for callers that treat such a cause differently.
     pub fn was_caused_by<C: std::error::Error + 'static>(&self) -> bool {
         self.cause.as_ref().is_some_and(|cause| cause.is::<C>())
     }
@@ -186,22 +186,22 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
-/// A finding that is not a failure: something in the input that could not be used, and its position.
+/// A problem in the input that is not a failure: a part of it could not be used, at this position.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 #[schemars(rename = "InputProblem")]
 pub struct Problem {
-    /// The file (or `database#table/row`) it concerns, as shown to people.
+    /// The file (or `database#table/row`) with the problem, as shown to people.
     pub place: String,
     /// Byte offset in that file, where there is one.
     pub offset: Option<u64>,
     /// One-based line, where there is one.
     pub line: Option<u64>,
-    /// What is wrong and what was done about it.
+    /// The fault, and how it was handled.
     pub what: String,
 }
 
 impl Problem {
-    /// Turns an error about a place into a finding: what went wrong and what to do, without naming the place twice.
+    /// Turns an error about a place into a problem: the fault and the next step, without naming the place twice.
     pub fn of(place: &Path, error: &Error) -> Problem {
         let place = place.display().to_string();
         let message = error.to_string();

@@ -1,12 +1,12 @@
 //! The engine's input: records of a program, decoded into turns and facts. Storey 0, free of serde.
 //!
 //! A *source record* is bytes and is kept whatever it contains; the ledger needs no decoder for that. A *turn* is the
-//! meaning of a record. Between the two stands a [`Decoder`], written once per program in the `harness` crate, pure:
-//! bytes in, [`Decoded`] out. Everything here is named in the terms of SPEC §2; no program is named.
+//! meaning of a record. A [`Decoder`] leads from one to the other: it is written once per program in the `harness`
+//! crate and is pure, bytes in, [`Decoded`] out. Everything here is named in the terms of SPEC §2; no program is named.
 
 use crate::clock::Millis;
 
-/// Who speaks in a turn.
+/// The speaker of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
     /// A person.
@@ -49,9 +49,9 @@ pub struct Usage {
 /// One turn as a decoder sees it. The engine assigns its position, its id and its lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewTurn {
-    /// The program's own id for this turn: unique within the session and the same whenever the same turn is read again.
-    /// Where one record carries several turns, the later ones are `id#1`, `id#2` … by their position in the record.
-    /// `None`: the engine identifies the turn by its position in the stream.
+    /// The program's own id for this turn: unique within the session and the same whenever the turn is read again.
+    /// Where one record has several turns, the later ones are `id#1`, `id#2` … by their position in the record. `None`:
+    /// the engine identifies the turn by its position in the stream.
     pub entry: Option<String>,
     /// The entry id this turn follows, where the program keeps a tree.
     pub parent: Option<String>,
@@ -66,7 +66,7 @@ pub struct NewTurn {
     pub tool: Option<String>,
     /// The id shared by a call and its result.
     pub call: Option<String>,
-    /// The tool reported an error, or the message says a request failed.
+    /// Whether the tool reported an error, or the message says that a request failed.
     pub failed: bool,
     pub at: Option<Millis>,
     pub model: Option<String>,
@@ -79,15 +79,15 @@ pub struct NewTurn {
     pub cwd: Option<String>,
     /// The participants, where the conversation names them (R5.5).
     pub participants: Vec<String>,
-    /// The thread the caller assigns this to (R5.5).
+    /// The thread the caller assigns this turn to (R5.5).
     pub thread: Option<String>,
-    /// This record repeats a turn the program also writes in another form. It becomes a witness of the turn with the
-    /// same run, role and text, and a turn of its own only where there is none.
+    /// Whether this record repeats a turn that the program also writes in another form. The record becomes a witness of
+    /// the turn with the same run, role and text, and makes a turn itself only if there is no such turn.
     pub echo: bool,
 }
 
 impl NewTurn {
-    /// A turn with only these fields; the others are set with struct update syntax.
+    /// Makes a turn with only these fields; the others are set with struct update syntax.
     pub fn new(role: Role, kind: TurnKind, text: impl Into<String>) -> NewTurn {
         NewTurn {
             entry: None,
@@ -113,7 +113,7 @@ impl NewTurn {
     }
 }
 
-/// How a run ended, in the program's view.
+/// The end of a run, in the program's view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunStatus {
     Completed,
@@ -122,7 +122,7 @@ pub enum RunStatus {
     Failed,
 }
 
-/// Something a record states that is not a turn.
+/// A statement of a record that is not a turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fact {
     /// The session, and the lane of it, that this stream contains. Expected before the first turn; without it the
@@ -166,13 +166,13 @@ pub enum RecordClass {
     Attachment,
     /// Progress of a running tool.
     Progress,
-    /// A stored copy of a model request.
+    /// A copy, kept by the program, of a request to its model.
     Blob,
     /// White space.
     Blank,
     /// Well-formed, of a type this decoder does not know. Kept and counted, so that new types are noticed.
     Unknown,
-    /// Could not be decoded; set aside with a reason.
+    /// Could not be decoded; quarantined with a reason.
     Quarantined,
 }
 
@@ -182,7 +182,7 @@ pub struct Decoded {
     pub class: RecordClass,
     pub turns: Vec<NewTurn>,
     pub facts: Vec<Fact>,
-    /// Why it is [`RecordClass::Quarantined`]: one short sentence without a full stop.
+    /// Reason for [`RecordClass::Quarantined`]: one short sentence without a full stop.
     pub reason: Option<String>,
 }
 
@@ -196,12 +196,12 @@ impl Decoded {
     }
 }
 
-/// What the path of a stream says about it, before it is read.
+/// Facts that the path of a stream gives before the stream is read.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Placement {
     /// The program's session id, from the file's name.
     pub native: String,
-    /// Empty for the main line, else the lane (sub-agent).
+    /// Empty for the main line, otherwise the lane (sub-agent).
     pub lane: String,
     /// The agent that owns the session, where the program's folders name one; `None`: the home's default agent.
     pub agent: Option<String>,
@@ -213,8 +213,8 @@ pub struct Row {
     pub table: String,
     /// Primary key as text, several columns joined by `/`.
     pub key: String,
-    /// Columns in declaration order. Compressed bodies the spec names are already opened into their text column here,
-    /// though the kept bytes hold what is stored.
+    /// Columns in declaration order. Compressed bodies that the spec names are unpacked into their text column here;
+    /// the kept bytes have them packed.
     pub columns: Vec<(String, Cell)>,
 }
 
@@ -245,21 +245,21 @@ pub enum Cell {
     Blob(Vec<u8>),
 }
 
-/// Decodes the records of one stream, one value per stream. It may remember what earlier records said (working
+/// Decodes the records of one stream, one value per stream. It may remember facts of earlier records (working
 /// directory, model, current run); that memory must be part of [`Decoder::state`], since a stream is read in several
-/// steps. Must never panic, whatever the bytes.
+/// steps. It must never panic, whatever the bytes.
 pub trait Decoder {
-    /// One line of a file, without its newline. Never called for blank lines.
+    /// Decodes one line of a file, without its newline. Never called for blank lines.
     fn line(&mut self, bytes: &[u8]) -> Decoded;
 
-    /// One row of a foreign database. Rows come in the order the store's spec asks for.
+    /// Decodes one row of a foreign database. Rows come in the order the store's spec asks for.
     fn row(&mut self, row: &Row) -> Decoded;
 
-    /// The state needed to continue in a later process: small, opaque to the engine.
+    /// Returns the state needed to continue in a later process: small, opaque to the engine.
     fn state(&self) -> Vec<u8>;
 }
 
-/// Describes a foreign SQLite store: which rows are kept, and how to find what changed. All statements are run
+/// Describes a foreign SQLite store: which rows are kept, and how changed rows are found. All statements are run
 /// read-only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ForeignSpec {
@@ -294,11 +294,11 @@ pub struct HookEvent {
     pub session: String,
     /// The agent that owns the session, where the program names one; `None`: the home's default agent.
     pub agent: Option<String>,
-    /// Empty for the main line, else the sub-agent in which it happened.
+    /// Empty for the main line, otherwise the sub-agent in which the event happened.
     pub lane: String,
     /// Working directory.
     pub cwd: Option<String>,
-    /// Where the program says it stores this session. Trusted only below the program's own roots (R14.3).
+    /// Path at which the program says it stores this session. Trusted only below the program's own roots (R14.3).
     pub store: Option<std::path::PathBuf>,
     /// The program's id of the run, as in its store.
     pub run: Option<String>,
@@ -325,7 +325,7 @@ pub enum Moment {
     End,
 }
 
-/// How a session begins.
+/// Ways in which a session begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Beginning {
     Startup,
@@ -334,12 +334,12 @@ pub enum Beginning {
     Clear,
     /// The context was just compacted.
     Compact,
-    /// As a copy of another session.
+    /// The session began as a copy of another one.
     Fork,
 }
 
-/// The prompt without quotation marks around the whole of it, which one program adds when the prompt comes from its
-/// command line. The stored text keeps them; analysis ignores them.
+/// Returns the prompt without quotation marks around the whole of it, which one program adds when the prompt comes from
+/// its command line. The stored text keeps them; analysis ignores them.
 pub fn unwrapped(prompt: &str) -> &str {
     let inner = prompt.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inner.filter(|inner| !inner.is_empty() && !inner.contains('"')).unwrap_or(prompt)

@@ -1,21 +1,20 @@
 //! Heirloom's engine: the memory itself. Synchronous, without network, printing or environment; it knows no outside
 //! program by name.
 //!
-//! What happens to a conversation, in the order it happens (each step may read what an earlier one wrote, never the
-//! other way round):
+//! The path of a conversation, in order (each step may read the results of an earlier one, never the other way round):
 //!
 //! 1. A program's file, database or line is read by [`source`] and decoded into [`event::Decoded`] records by a
 //!    [`event::Decoder`] the `harness` crate supplies.
-//! 2. [`capture`] plans batches of them with no lock held and commits each in one short transaction of the
+//! 2. [`capture`] plans batches of records with no lock held and commits each batch in one short transaction of the
 //!    [`ledger`], through [`transcript::append()`]: the exact bytes, the turns they mean, the cursor and the audit row
-//!    stand or fall together.
-//! 3. [`distill`] makes summaries of them, which [`lineage`] keeps as a DAG that leads back to every turn.
+//!    are stored together or not at all.
+//! 3. [`distill`] makes summaries of turns, which [`lineage`] keeps as a DAG that leads back to every turn.
 //! 4. [`index`] keeps a derived, disposable full-text index in step.
 //! 5. [`recall`] finds turns again; [`transcript::read`] and [`transcript::export`] lead from any of them to the
 //!    original words and bytes.
-//! 6. [`inject`] puts together what a program is given back, and remembers that it was.
-//! 7. [`lifecycle`] says what happens when a program's hook calls: the whole product as one match.
-//! 8. [`verify`](verify::verify) recomputes all of it; [`worker`] does what may wait.
+//! 6. [`inject`] puts together the context a program is given, and records that it was given.
+//! 7. [`lifecycle`] handles the calls of programs' hooks: the whole product as one match.
+//! 8. [`verify`](verify::verify) recomputes everything stored; [`worker`] does the work that may wait.
 //!
 //! The storeys, each using those below it only (a test reads the `use` lines):
 //!
@@ -28,8 +27,8 @@
 //! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] · [`report`] |
 //! | 5 door | [`instance`] · [`engine`] |
 //!
-//! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
-//! why), [`event::NewTurn`], [`transcript::read::Turn`] and [`error::Error`].
+//! Five types are used everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write
+//! states its reason), [`event::NewTurn`], [`transcript::read::Turn`] and [`error::Error`].
 
 pub mod audience;
 pub mod budget;

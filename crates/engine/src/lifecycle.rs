@@ -9,9 +9,9 @@
 //! | after a compaction | begins a new epoch, reads the program's summary; gives again what fell out of the context | node, handoff, file journal, heads |
 //! | session ends | stores the end, which closes the session | the rest of the store, node, loops, pages |
 //!
-//! Each is one write transaction, whatever it stores and gives; the id of the call is stored in it, so that a call which
-//! comes twice is stored once and given nothing the second time. Nothing here waits for a model, creates a home,
-//! migrates, scans files or writes the index.
+//! Each moment is one write transaction, whatever it stores and gives. The id of the call is stored in it, so that a
+//! call which arrives twice is stored once and gets nothing the second time. Nothing here waits for a model, creates a
+//! home, migrates, scans files or writes the index.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -51,10 +51,10 @@ pub struct HookOutcome {
     pub degraded: Vec<String>,
 }
 
-/// The most tokens of a handoff given to a summariser, which also has the conversation.
+/// Most tokens of a handoff given to a summariser, which also has the conversation.
 const FOR_SUMMARISERS: usize = 600;
 
-/// Handles one call. `index`: for recall; without one nothing is recalled. `user_home`: the user's home directory,
+/// Handles one call. `index`: for recall; without an index nothing is recalled. `user_home`: the user's home directory,
 /// which is never a project.
 pub fn handle(
     at: &AssistantHome,
@@ -86,7 +86,7 @@ pub fn handle(
     if step.told.get() == Told::ByOthers { Ok(HookOutcome::default()) } else { done }
 }
 
-/// The call without what a person marked private: that is neither stored nor looked for.
+/// Returns the call without text that a person marked private: such text is neither stored nor searched for.
 fn without_private(call: &HookCall) -> HookCall {
     let mut call = call.clone();
     if let Cow::Owned(payload) = mask_record(&call.payload) {
@@ -100,16 +100,16 @@ fn without_private(call: &HookCall) -> HookCall {
     call
 }
 
-/// Whether the call is stored.
+/// Whether the call is stored, and by which process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     Not,
-    /// By this call.
+    /// This process stored the call.
     Here,
     ByOthers,
 }
 
-/// What the payload of a turn's end means by itself: the answer it tells, if it does.
+/// Returns the meaning of a turn end's payload without the program's store: the answer in it, if it has one.
 pub fn answer_told(call: &HookCall) -> Option<Decoded> {
     match &call.event.moment {
         Moment::TurnEnd { answer } => turn_of_answer(call, answer.as_deref()).map(|turn| told(call, turn)),
@@ -117,14 +117,15 @@ pub fn answer_told(call: &HookCall) -> Option<Decoded> {
     }
 }
 
-/// The turn of an answer. `None` without the program's id of the run: nothing could later show that the store has it.
+/// Makes the turn of an answer. `None` without the program's id of the run: nothing could later show that the store has
+/// the same turn.
 fn turn_of_answer(call: &HookCall, answer: Option<&str>) -> Option<NewTurn> {
     let run = call.event.run.clone()?;
     let text = answer.filter(|text| !text.trim().is_empty())?;
     Some(NewTurn { run: Some(run), ..NewTurn::new(Role::Assistant, TurnKind::Message, text) })
 }
 
-/// The meaning of a payload with one turn.
+/// Makes the meaning of a payload with one turn.
 fn told(call: &HookCall, turn: NewTurn) -> Decoded {
     let cwd = &call.event.cwd;
     let turn = NewTurn { at: Some(call.at), cwd: cwd.clone(), ..turn };
@@ -132,7 +133,7 @@ fn told(call: &HookCall, turn: NewTurn) -> Decoded {
     Decoded { turns: vec![turn], facts, ..Decoded::of(RecordClass::Conversation) }
 }
 
-/// The id of the project a folder belongs to; of a project with aliases, its main id.
+/// Returns the id of the project a folder belongs to; of a project with aliases, its main id.
 fn project_of(at: &AssistantHome, cwd: Option<&str>, user_home: Option<&Path>) -> Result<Option<String>> {
     let Some(project) = cwd.and_then(|cwd| project_root(Path::new(cwd), user_home)) else { return Ok(None) };
     let id = project.workspace_id;
@@ -164,7 +165,7 @@ struct Step<'s> {
 }
 
 impl Step<'_> {
-    /// One match on the moment.
+    /// Handles the moment of the call.
     fn take(&self, capture: &mut Capture, index: Option<&mut Index>) -> Result<HookOutcome> {
         let event = &self.call.event;
         // A sub-agent's messages are not prompts and it is given nothing; its store is read like any other.
@@ -178,7 +179,7 @@ impl Step<'_> {
             Moment::Start(Beginning::Startup) => self.begin(Event::Start),
             // The context may have been cut when no context could be given.
             Moment::Start(Beginning::Resume | Beginning::Fork) => {
-                // What a copy took along from its original is in its context, and only its store says so.
+                // A copied session has turns of its original in its context, and only its store says so.
                 if self.audience.known.is_none() && self.store.is_some() {
                     self.write(capture, "hook.resumed", Plan::StoreThen(None), |tx| self.read_later(tx))?;
                 }
@@ -186,7 +187,7 @@ impl Step<'_> {
             }
             Moment::Start(Beginning::Clear) => self.begin(Event::Clear),
             Moment::Start(Beginning::Compact) => {
-                // The program's own summary is in the context that begins now: it is read first.
+                // The program's own summary is in the context that begins now, so the store is read first.
                 self.write(capture, "hook.compacted", Plan::StoreThen(None), |tx| {
                     epoch::cut(tx, &self.audience, Cause::Compact)?;
                     self.read_later(tx)
@@ -216,7 +217,7 @@ impl Step<'_> {
         }
     }
 
-    /// Gives what fell out of the context; if it was given since, only what is new.
+    /// Gives the items that fell out of the context; if they were given since, gives only new items.
     fn go_on(&self) -> Result<HookOutcome> {
         let cut =
             self.at.read(|tx| Ok(epoch::was_cut(tx, &self.audience)? && !epoch::was_given(tx, &self.audience)?))?;
@@ -231,7 +232,7 @@ impl Step<'_> {
         }
         let given = inject::give_with(self.at, &ask, Recalled::default(), |tx| self.claim(tx))?;
         let now = self.at.ledger.now();
-        // A session that simply stopped is closed ten minutes later: by whoever comes next.
+        // A session that stops without an end is closed ten minutes later, by the next process that works.
         let due = self.at.read(|tx| Ok(jobs::counts(tx, now)?.due + marks::counts(tx, now, None)?.0))? > 0;
         Ok(HookOutcome { block: given.block, given: given.id, work: due, degraded: given.degraded })
     }
@@ -252,10 +253,10 @@ impl Step<'_> {
             }
             return Ok(HookOutcome { work: true, ..HookOutcome::default() });
         }
-        // The program may have ended before it reported the cut. If it keeps nothing of ours, nothing can be in its
+        // The program may have ended before it reported the cut. If it stores no context of ours, nothing can be in its
         // context twice.
         if !self.call.injection.stores && self.at.read(|tx| epoch::is_announced(tx, &self.audience))? {
-            // Not the call itself, which is stored with the prompt.
+            // The call itself is not stored here but with the prompt.
             let cut = |tx: &mut Write| epoch::cut(tx, &self.audience, Cause::Compact);
             self.commit(capture, "hook.compacted", Plan::Nothing, cut)?;
         }
@@ -270,7 +271,7 @@ impl Step<'_> {
                 let question = Question { text, most: inject::budget::items(None), deep: false };
                 match recall::recall(self.at, index, Some(&self.audience), &question) {
                     Ok(mut recalled) => {
-                        // The same question asked before is no answer.
+                        // A turn that asks the same question is no answer.
                         recalled.items.retain(|item| !similarity::same_words(&item.text, text));
                         recalled
                     }
@@ -289,15 +290,15 @@ impl Step<'_> {
         Ok(HookOutcome { block: given.block, given: given.id, work: false, degraded })
     }
 
-    /// The turn of a prompt. `None` without the program's own id of the entry: nothing could later show that its store
-    /// has the same turn, so only the store's is kept.
+    /// Makes the turn of a prompt. `None` without the program's own id of the run: nothing could later show that its
+    /// store has the same turn, so only the store's turn is kept.
     fn turn_of_prompt(&self, text: &str, entry: Option<&str>) -> Option<NewTurn> {
         let run = self.call.event.run.clone().filter(|_| !text.trim().is_empty())?;
         let entry = entry.map(str::to_owned);
         Some(NewTurn { run: Some(run), entry, ..NewTurn::new(Role::User, TurnKind::Message, text) })
     }
 
-    /// How the epoch of a program's first prompt began.
+    /// Returns the event that began the epoch of a program's first prompt.
     fn beginning(&self) -> Result<Event> {
         self.at.read(|tx| {
             Ok(match epoch::cause(tx, self.at.agent_no, &self.key)? {
@@ -309,7 +310,7 @@ impl Step<'_> {
         })
     }
 
-    /// Stores what is available of the turn, and leaves the rest to the worker.
+    /// Stores the available part of the turn, and leaves the rest to the worker.
     fn turn_end(&self, capture: &mut Capture, answer: Option<&str>) -> Result<HookOutcome> {
         let turn = turn_of_answer(self.call, answer);
         let told = turn.is_some();
@@ -317,7 +318,7 @@ impl Step<'_> {
         Ok(HookOutcome { work: true, ..HookOutcome::default() })
     }
 
-    /// Stores the turns and gives the summariser what must not be lost.
+    /// Stores the turns and gives the summariser the handoff.
     fn compacting(&self, capture: &mut Capture, heard: bool) -> Result<HookOutcome> {
         self.write(capture, "hook.compacting", Plan::StoreThen(None), |tx| {
             epoch::announce(tx, &self.audience)?;
@@ -363,7 +364,7 @@ impl Step<'_> {
         capture.hook_payload(self.program, &self.at.agent, &event.session, &self.call.payload, decoded)
     }
 
-    /// Plans the record of the payload alone; [`Capture::told_answers`] makes its turn.
+    /// Plans the record of the payload without a turn; [`Capture::told_answers`] makes the turn later.
     fn plan_record(&self, capture: &mut Capture) -> Result<()> {
         let decoded = Decoded::of(RecordClass::Meta);
         capture.hook_payload(self.program, &self.at.agent, &self.call.event.session, &self.call.payload, decoded)
@@ -377,7 +378,7 @@ impl Step<'_> {
         }
     }
 
-    /// Stores with what is written that the call is stored; an error where another process has stored it meanwhile.
+    /// Records in this transaction that the call is stored; an error if another process has stored it meanwhile.
     fn claim(&self, tx: &mut Write) -> Result<()> {
         if let (Some(id), Told::Not) = (self.call.id, self.told.get())
             && !hook_calls::store(tx, id)?
@@ -388,7 +389,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// [`Step::commit`], in the transaction that stores the call.
+    /// Commits like [`Step::commit`], in a transaction that also stores the call's id.
     fn write<T>(
         &self,
         capture: &mut Capture,
@@ -404,8 +405,8 @@ impl Step<'_> {
         Ok(out)
     }
 
-    /// One transaction with what is planned and what the moment adds. If another process is reading the store, it is
-    /// planned again without the store.
+    /// Commits the plan and the moment's own writes in one transaction. If another process is reading the store, the
+    /// plan is made again without the store.
     fn commit<T>(
         &self,
         capture: &mut Capture,
@@ -423,7 +424,7 @@ impl Step<'_> {
                     match turn {
                         Some(turn) if read || self.store.is_none() => self.plan_payload(capture, turn)?,
                         // The answer must come after the part of the store that precedes it: the worker makes its turn
-                        // once it has read that. The record is stored now.
+                        // once it has read that part. The record is stored now.
                         Some(_) => self.plan_record(capture)?,
                         None => {}
                     }
@@ -441,8 +442,8 @@ impl Step<'_> {
         self.queue_reading(tx, None, false)
     }
 
-    /// Queues a job that reads the program's store; `ended`: and then stores that the session ended at that moment;
-    /// `told`: and then makes turns of the answers this hook told.
+    /// Queues a job that reads the program's store; `ended`: the job then stores that the session ended at that time;
+    /// `told`: the job then makes turns of the answers this hook reported.
     fn queue_reading(&self, tx: &mut Write, ended: Option<Millis>, told: bool) -> Result<()> {
         let mut payload = serde_json::json!({
             "harness": self.program.name(), "agent": self.at.agent.as_str(),
@@ -456,14 +457,14 @@ impl Step<'_> {
                 "session": self.call.event.session, "hook": self.call.hook, "at": self.call.at,
             });
         }
-        // Each is a job of its own: a running one may already have passed what was just written.
+        // Each call queues a job of its own: a running job may already have passed the newest records.
         let now = tx.now();
         let key = format!("{}/{}/{now}", self.program.name(), self.key.native());
         jobs::enqueue(tx, JobKind::Capture, &key, &payload.to_string(), now).map(drop)
     }
 }
 
-/// What a moment stores.
+/// Records that a moment stores.
 enum Plan {
     Nothing,
     /// The turn of the payload.

@@ -1,7 +1,7 @@
-//! What a language model is asked, and what it answers. Storey 0 (D5, R11.2, R11.3, R14.4).
+//! The vocabulary for asking a language model: question, answer, failure. Storey 0 (D5, R11.2, R11.3, R14.4).
 //!
-//! The engine knows no model and has no network; whoever opens it may hand it one. Every place that asks has a
-//! deterministic path for the answer that does not come. What a model says is untrusted: the place that asked checks it
+//! The engine knows no model and has no network; its caller may pass it a model. Every place that asks has a
+//! deterministic path for an answer that does not come. A model's answer is untrusted: the place that asked checks it
 //! against the schema it asked with, and against the turns it gave.
 
 use std::time::Duration;
@@ -9,11 +9,11 @@ use std::time::Duration;
 use crate::scope::named;
 
 named! {
-    /// Why a model is asked. Budget and record of calls are kept by it.
+    /// Purpose of a question to a model. Budget and record of calls are kept by purpose.
     pub enum Purpose {
         /// A summary of turns or of other summaries.
         Summary = "summary",
-        /// The handoff over a compaction, which somebody waits for.
+        /// The handoff over a compaction, which a program waits for.
         Compaction = "compaction",
         /// Open matters of a session: merged, settled, given a title.
         Matters = "matters",
@@ -28,55 +28,54 @@ named! {
     }
 }
 
-/// One question. It holds no text of another agent, its credentials are redacted and quoted turns are fenced: whoever
-/// makes it sees to that.
+/// One question. Its maker makes sure that it holds no text of another agent, that credentials are redacted and that
+/// quoted turns are fenced.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
     pub purpose: Purpose,
-    /// What the model is told to do; constant for a purpose.
+    /// Instructions for the model; constant for a purpose.
     pub system: &'a str,
-    /// What it is to be done with.
+    /// Material the instructions apply to.
     pub input: &'a str,
-    /// JSON Schema of the answer, in full. A kind of model that knows only a part of JSON Schema is given less of it.
+    /// JSON Schema of the answer, in full. A kind of model that knows only a part of JSON Schema is sent a reduced one.
     pub schema: &'a serde_json::Value,
-    /// The most tokens of the answer.
+    /// Most tokens of the answer.
     pub max_output: usize,
 }
 
-/// What a model answered.
+/// Answer of a model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
     /// JSON, not checked against the schema yet.
     pub text: String,
-    /// Tokens of the question, as told by the model; `None` where it tells nothing.
+    /// Tokens of the question, as reported by the model; `None` if it reports none.
     pub tokens_in: Option<u64>,
-    /// Tokens of the answer, as told by the model.
+    /// Tokens of the answer, as reported by the model.
     pub tokens_out: Option<u64>,
-    /// Cost in millionths of a US dollar, as told by the model.
+    /// Cost in millionths of a US dollar, as reported by the model.
     pub cost: Option<u64>,
 }
 
-/// Why there is no answer. Messages hold no key and no text of a conversation.
+/// Reason why there is no answer. Messages hold no key and no text of a conversation.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failure {
-    /// Nothing that can be read as the agreed form came back, not even after it was told what was wrong.
+    /// The answer did not have the agreed form, not even after the model was told its faults.
     #[error("its answer cannot be used: {0}")]
     Unusable(String),
-    /// It cannot answer now. `after`: when it said to ask again.
+    /// The model cannot answer now. `after`: the pause it asked for.
     #[error("it cannot answer now: {why}")]
     Later { why: String, after: Option<Duration> },
-    /// Asking again is no use until the settings change.
+    /// Asking again is useless until the settings change.
     #[error("it refuses: {0}")]
     Refused(String),
-    /// The budget of the day is spent, or it rests after failures. It was not asked.
+    /// The model was not asked: the budget of the day is spent, or asking pauses after failures.
     #[error("it was not asked: {0}")]
     Withheld(String),
 }
 
-/// A language model, whatever stands behind it. Calls take seconds: none is made while a lease or a write transaction
-/// is held.
+/// A language model of any kind. Calls take seconds, so none is made while a lease or a write transaction is held.
 pub trait Model: Send + Sync {
-    /// The name recorded with everything made of its answers: kind and model, such as `claude/haiku`.
+    /// Returns the name recorded with everything made from its answers: kind and model, such as `claude/haiku`.
     fn name(&self) -> &str;
 
     /// Asks once.

@@ -7,7 +7,7 @@ use jiff::{Timestamp, ToSpan, Zoned};
 use crate::clock::{Millis, parse_rfc3339};
 use crate::error::{Error, Result};
 
-/// Whether a whole day means its beginning or its end.
+/// Edge of a whole day that a day means as an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
     Since,

@@ -1,6 +1,6 @@
-//! The operator profile: what the agent may assume about its user (R9.5). Stored in the ledger. Storey 2.
+//! The operator profile: facts the agent may assume about its user (R9.5). Stored in the ledger. Storey 2.
 //!
-//! Values are set only by the user, or by their confirmation of something noticed. Independent of memory leaves.
+//! Values are set only by the user, or when the user confirms a notice. The profile is independent of memory leaves.
 
 use rusqlite::{OptionalExtension, params};
 use schemars::JsonSchema;
@@ -32,14 +32,14 @@ const LONGEST_VALUE: usize = 500;
 pub struct Value {
     pub key: String,
     pub value: String,
-    /// Where the value came from: `user`, `prompt`.
+    /// Origin of the value: `user`, `prompt`.
     pub source: String,
     #[schemars(with = "String")]
     #[serde(rename = "set", serialize_with = "clock::as_rfc3339")]
     pub set_at: Millis,
 }
 
-/// The whole profile: predefined keys first, in their order, then the others by name.
+/// Returns the whole profile: predefined keys first, in their order, then the others by name.
 pub fn show(tx: &Read, agent_no: AgentNo) -> Result<Vec<Value>> {
     let mut statement =
         tx.prepare_cached("SELECT key, value, source, set_at FROM profile WHERE agent_no = ?1 ORDER BY key")?;
@@ -64,7 +64,7 @@ pub fn set(at: &AssistantHome, key: &str, value: &str, source: &str) -> Result<b
     Ok(true)
 }
 
-/// [`set`] inside a transaction.
+/// Sets a value like [`set`], inside a transaction.
 pub fn set_in(tx: &Write, agent_no: AgentNo, key: &str, value: &str, source: &str) -> Result<()> {
     let (key, value) = (sound_key(key)?, sound_value(key, value)?);
     put(tx, agent_no, &key, &value, source)
@@ -88,7 +88,7 @@ pub fn unset(at: &AssistantHome, key: &str) -> Result<()> {
     })
 }
 
-/// One value.
+/// Returns one value.
 pub fn get(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<String>> {
     Ok(tx
         .prepare_cached("SELECT value FROM profile WHERE agent_no = ?1 AND key = ?2")?
@@ -113,8 +113,8 @@ fn mark(tx: &Write, agent_no: AgentNo, key: &str) -> Result<()> {
     pages::mark(tx, agent_no, &Happened::MemoryChanged { workspace: None })
 }
 
-/// Puts a value back as it was before a confirmation was undone; `None`: there was none. A value that was changed since
-/// stays, and the result is `false`.
+/// Restores a value to the state before a confirmation that is now undone; `None`: there was no value. A value that was
+/// changed since stays, and the result is `false`.
 pub fn restore_in(tx: &Write, agent_no: AgentNo, key: &str, set: &str, before: Option<&str>) -> Result<bool> {
     if get(tx, agent_no, key)?.as_deref() != Some(set) {
         return Ok(false);

@@ -1,6 +1,6 @@
-//! An outside program, as much of it as the engine needs to know (D10). Storey 0.
+//! The engine's view of an outside program (D10). Storey 0.
 //!
-//! The engine knows no program by name: whoever opens it hands over values that implement [`Program`]. The crate
+//! The engine knows no program by name: its caller passes values that implement [`Program`]. The crate
 //! `heirloom-harness` has those of Claude Code, Codex, OpenCode and OpenClaw; `examples/own_program.rs` makes one.
 
 use std::path::{Path, PathBuf};
@@ -12,46 +12,49 @@ use crate::event::{Decoder, ForeignSpec, HookEvent, Placement};
 
 /// An outside program whose sessions are kept. Data and pure functions: nothing here opens a file.
 pub trait Program: Send + Sync {
-    /// Its name in session keys, options and tables: `claude-code`.
+    /// Returns the program's name in session keys, options and tables: `claude-code`.
     fn name(&self) -> &'static str;
 
-    /// Its name for people: `Claude Code`.
+    /// Returns the program's name for people: `Claude Code`.
     fn title(&self) -> &'static str;
 
-    /// Entry ids are unique beyond the session, so that an entry found again in another session is a copy of it (a fork).
+    /// Whether entry ids are unique beyond the session, so that an entry found in another session is a copy of the
+    /// first (a fork).
     fn global_ids(&self) -> bool;
 
-    /// Folders where it keeps sessions on this machine, whether or not they exist.
+    /// Returns the folders in which the program keeps sessions on this machine, whether or not they exist.
     fn roots(&self) -> Vec<PathBuf>;
 
-    /// Whether a file below one of the roots is a session store, judged by its path alone, and of which form.
+    /// Returns the form of a session store, judging a file below one of the roots by its path alone; `None` if it is no
+    /// store.
     fn form(&self, path: &Path) -> Option<Form>;
 
-    /// What the path alone says of the stream.
+    /// Returns the facts about a stream that its path alone gives.
     fn place(&self, path: &Path) -> Placement;
 
-    /// A decoder for one stream (one file, or one group of rows), either fresh (`state` empty) or going on where an
-    /// earlier one's [`Decoder::state`] left off. A state it cannot read counts as empty.
+    /// Returns a decoder for one stream (one file, or one group of rows), either fresh (`state` empty) or continuing
+    /// from the [`Decoder::state`] of an earlier one. A state it cannot read counts as empty.
     fn decoder(&self, placement: &Placement, state: &[u8]) -> Box<dyn Decoder>;
 
-    /// The version of the decoder. It grows when a record that was decoded before means something else now: other turns,
-    /// another text, role or time. `verify` decodes again what was stored and calls a difference damage only within one
-    /// version.
+    /// Returns the version of the decoder. It grows when a record that was decoded before now means something else:
+    /// other turns, another text, role or time. `verify` decodes stored records again and calls a difference damage
+    /// only within one version.
     fn decoding(&self) -> u32 {
         1
     }
 
-    /// How its SQLite store is read, where it has one.
+    /// Returns how the program's SQLite store is read, if it has one.
     fn foreign(&self) -> Option<&'static ForeignSpec> {
         None
     }
 
-    /// What the payload of a hook means. `None`: nothing that concerns a memory.
+    /// Decodes the payload of a hook. `None`: the payload does not concern a memory.
     fn hook_call(&self, _event: &str, _payload: Vec<u8>, _at: Millis) -> Result<Option<HookCall>, HookError> {
         Err(HookError::UnknownEvent)
     }
 
-    /// The shell command that resumes a session in the program, where there is one. `cwd`: where the session ran.
+    /// Returns the shell command that resumes a session in the program, if there is one. `cwd`: folder the session ran
+    /// in.
     fn resume(&self, _native: &str, _cwd: Option<&str>) -> Option<String> {
         None
     }
@@ -66,17 +69,17 @@ pub enum Form {
     Foreign,
 }
 
-/// What one call of a hook is known by, however it reaches the ledger: a UUID of version 7.
+/// Id of one call of a hook, whichever way it reaches the ledger: a UUID of version 7.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HookId(Uuid);
 
 impl HookId {
-    /// A new one.
+    /// Makes a new id.
     pub fn new() -> HookId {
         HookId(Uuid::now_v7())
     }
 
-    /// Reads one as [`Display`](std::fmt::Display) writes it. `None` for anything else.
+    /// Parses an id as [`Display`](std::fmt::Display) writes it. `None` for anything else.
     pub fn parse(text: &str) -> Option<HookId> {
         let id = Uuid::try_parse(text).ok()?;
         (id.get_version_num() == 7).then_some(HookId(id))
@@ -99,7 +102,7 @@ impl std::fmt::Display for HookId {
     }
 }
 
-/// A hook a program has called: from its payload to what is done about it, and in the spool between the two.
+/// A call of a program's hook, decoded; the spool stores one that could not be handled.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HookCall {
     /// The program's name.
@@ -110,34 +113,34 @@ pub struct HookCall {
     pub at: Millis,
     /// The payload, byte for byte.
     pub payload: Vec<u8>,
-    /// What is answered reaches a model. Without it everything is only stored.
+    /// Whether the reply reaches a model. Otherwise the call is only stored.
     pub gives: bool,
     pub injection: Injection,
-    /// What the payload says.
+    /// The decoded event of the payload.
     pub event: HookEvent,
-    /// What the call is known by; a call without one is stored as often as it comes.
+    /// Id of the call; a call without an id is stored as often as it arrives.
     pub id: Option<HookId>,
 }
 
-/// What a program does with what it is given.
+/// The way a program handles the context it is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Injection {
-    /// How it gets there: `additionalContext`, `system`.
+    /// The channel by which the context reaches the model: `additionalContext`, `system`.
     pub channel: &'static str,
-    /// It stores what it is given and sends it again by itself (R10.6).
+    /// Whether the program stores the context and sends it again by itself (R10.6).
     pub stores: bool,
-    /// Over a compaction it keeps what the person said, beside its summary.
+    /// Whether the program keeps the person's words over a compaction, beside its summary.
     pub keeps_words: bool,
-    /// The most characters it takes whole (R12.3).
+    /// Most characters the program takes without cutting (R12.3).
     pub characters: usize,
 }
 
-/// Why a payload is no call.
+/// Reason why a payload is no call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HookError {
-    /// The program has no such hook, or none that we are called for.
+    /// The program has no such hook, or none that Heirloom handles.
     UnknownEvent,
-    /// Not the JSON it should be; what is wrong with it.
+    /// The payload is not the expected JSON; the text says why.
     Unreadable(String),
 }
 

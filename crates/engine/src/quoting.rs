@@ -1,35 +1,35 @@
-//! How what was said is quoted to a language model, and whether its answer keeps to it. Storey 2 (R14.3, R14.4).
+//! Quotes material to a language model, and checks that its answer contains nothing else. Storey 2 (R14.3, R14.4).
 //!
-//! Quoted material is redacted and stands between two lines that cannot stand in it. Of an answer, every number, path and
-//! name has to stand in what was quoted; prose is in a model's own words and is not compared.
+//! Quoted material is redacted and enclosed in two fence lines that cannot occur in it. Every number, path and
+//! identifier of an answer must occur in the material; other words are the model's own and are not compared.
 
 use crate::redact::redact;
 
-/// Material as a model is given it.
+/// Quoted material as a model gets it.
 pub struct Quoted {
-    /// The question: what it is, and the material between two fence lines.
+    /// The question: a description, and the material between two fence lines.
     pub question: String,
-    /// The material in lower case, to look things up in.
+    /// The material in lower case, for comparisons.
     words: String,
 }
 
 impl Quoted {
-    /// `head`: what the material is, in words of ours.
+    /// Quotes material. `head`: a description of the material, in our words.
     pub fn new(head: &str, material: &str) -> Quoted {
         let material = redact(material);
-        // A text cannot have the digest of itself in it.
+        // A text cannot contain its own digest, so it cannot contain this fence.
         let fence = format!("=== quoted {} ===", &blake3::hash(material.as_bytes()).to_hex()[..16]);
         let question = format!("{}\n{fence}\n{}\n{fence}", head.trim_end(), material.trim_end());
         Quoted { question, words: material.to_lowercase() }
     }
 
-    /// Whether every number, path and name of a text stands in the material.
+    /// Whether the material contains every number, path and identifier of a text.
     pub fn has_exact(&self, text: &str) -> bool {
         has_exact(&self.words, text)
     }
 }
 
-/// Whether every number, path and name of a text stands in `lower`, which is in lower case.
+/// Whether `lower`, which is in lower case, contains every number, path and identifier of a text.
 pub fn has_exact(lower: &str, text: &str) -> bool {
     let ends = |c: char| {
         matches!(
@@ -46,7 +46,7 @@ pub fn has_exact(lower: &str, text: &str) -> bool {
     words.all(|word| lower.contains(&word.to_lowercase()))
 }
 
-/// A text on one line, in lower case: two that differ in spaces and capitals only are the same.
+/// Returns a text on one line, in lower case: texts that differ only in spaces and capitals become equal.
 pub fn even(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }

@@ -19,7 +19,7 @@ pub use numbers::*;
 pub struct AgentId(String);
 
 impl AgentId {
-    /// The agent a new home starts with.
+    /// Returns the agent a new home starts with.
     pub fn main() -> AgentId {
         AgentId("main".into())
     }
@@ -51,7 +51,7 @@ impl fmt::Display for AgentId {
     }
 }
 
-/// `<harness>:<the program's own session id>` (D3).
+/// A session's key: `<harness>:<the program's own session id>` (D3).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema, Debug)]
 pub struct SessionKey(String);
 
@@ -64,12 +64,12 @@ impl SessionKey {
         &self.0
     }
 
-    /// The program's name: the part before the first colon.
+    /// Returns the program's name: the part before the first colon.
     pub fn harness(&self) -> &str {
         self.0.split_once(':').map_or("", |(h, _)| h)
     }
 
-    /// The program's own session id: the part after the first colon.
+    /// Returns the program's own session id: the part after the first colon.
     pub fn native(&self) -> &str {
         self.0.split_once(':').map_or(&self.0, |(_, n)| n)
     }
@@ -96,7 +96,7 @@ pub struct ThreadKey(String);
 pub const THREAD_KINDS: [&str; 5] = ["project", "person", "topic", "lane", "session"];
 
 impl ThreadKey {
-    /// The longest key: a file is named after it.
+    /// Largest length of a key, in bytes: a file is named after it.
     pub const LONGEST: usize = 300;
 
     pub fn new(kind: &'static str, rest: &str) -> ThreadKey {
@@ -120,17 +120,17 @@ impl ThreadKey {
         &self.0
     }
 
-    /// `project`, `person`, `topic`, `lane`, `session`.
+    /// Returns the kind: `project`, `person`, `topic`, `lane`, `session`.
     pub fn kind(&self) -> &str {
         self.0.split_once('/').map_or("", |(kind, _)| kind)
     }
 
-    /// The part after the first slash.
+    /// Returns the part after the first slash.
     pub fn rest(&self) -> &str {
         self.0.split_once('/').map_or(&self.0, |(_, rest)| rest)
     }
 
-    /// The name of the thread's head file, without the extension (D3).
+    /// Returns the name of the thread's head file, without the extension (D3).
     pub fn file_stem(&self) -> String {
         file_key(&self.0, self.0.as_bytes())
     }
@@ -153,7 +153,7 @@ impl TurnId {
     }
 }
 
-/// Serialised as shown to people: `t9c11`, `n7f3a`, `q:17`.
+/// Serialises ids as they are shown to people: `t9c11`, `n7f3a`, `q:17`.
 macro_rules! serialized_as_shown {
     ($($id:ident),*) => {$(
         impl serde::Serialize for $id {
@@ -233,8 +233,8 @@ impl fmt::Display for QuarantineId {
     }
 }
 
-/// `{slug ≤ 60}--{16 hex of sha256 of the key}`: the file name of any key (D3). The hash makes it unique; the slug is
-/// for people.
+/// Returns the file name of any key, `{slug ≤ 60}--{16 hex of sha256 of the key}` (D3). The hash makes it unique; the
+/// slug is for people.
 pub fn file_key(slug_from: &str, key: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(key);
@@ -242,8 +242,8 @@ pub fn file_key(slug_from: &str, key: &[u8]) -> String {
     format!("{}--{hex}", slug(slug_from))
 }
 
-/// Every run of characters outside `[a-z0-9]` becomes one `-`, ends trimmed, at most 60 bytes; `item` if nothing is
-/// left.
+/// Returns a text as a slug: every run of characters outside `[a-z0-9]` becomes one `-`, ends trimmed, at most 60
+/// bytes; `item` if nothing is left.
 pub fn slug(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -1,20 +1,20 @@
-//! What can be done next: a verb of the memory with what it is asked with. Storey 0.
+//! Next steps as data: a verb of the memory with its arguments. Storey 0.
 //!
-//! Errors, pages and reports point to a next step as data. How a step is written is the surface's: a command line writes
-//! `heirloom thread list`, a protocol the name of its call. A surface that is not the command line sets its own wording
-//! once, at its start ([`word_with`]).
+//! Errors, pages and reports name a next step as data; each surface decides how to write it: a command line writes
+//! `heirloom thread list`, a protocol the name of its call. A surface other than the command line sets its own wording
+//! once, when it starts ([`word_with`]).
 
 use std::fmt;
 use std::sync::OnceLock;
 
 use serde::{Serialize, Serializer};
 
-/// How a surface writes a step.
+/// The function with which a surface writes a step.
 type Wording = fn(&str) -> String;
 
 static WORDING: OnceLock<Wording> = OnceLock::new();
 
-/// From now on steps are written this way in this process. The first one that is set stays.
+/// Sets how steps are written in this process. Only the first call has an effect.
 pub fn word_with(wording: Wording) {
     let _ = WORDING.set(wording);
 }
@@ -24,17 +24,17 @@ pub fn word_with(wording: Wording) {
 pub struct See(String);
 
 impl See {
-    /// A verb with everything that follows it, as one line.
+    /// A step made of a verb and everything that follows it, as one line.
     pub fn new(step: impl Into<String>) -> See {
         See(step.into())
     }
 
-    /// A verb and one argument, which is quoted where a shell would not take it as it is.
+    /// A step made of a verb and one argument, which is quoted if a shell would not accept it as it is.
     pub fn of(verb: &str, argument: &str) -> See {
         See(format!("{verb} {}", quoted(argument)))
     }
 
-    /// The verb and its arguments, as no surface writes them.
+    /// Returns the verb and its arguments, without the wording of a surface.
     pub fn step(&self) -> &str {
         &self.0
     }
@@ -69,7 +69,7 @@ impl schemars::JsonSchema for See {
     }
 }
 
-/// A text with every step in it, which stands there as `⟨thread list⟩`, as the surface writes it.
+/// Replaces every step in a text, written as `⟨thread list⟩`, by the surface's wording.
 pub fn worded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -83,7 +83,7 @@ pub fn worded(text: &str) -> String {
     out
 }
 
-/// An argument for a shell: as it is where it is plain, else in single quotes.
+/// Quotes an argument for a shell: unchanged if it is plain, else in single quotes.
 pub fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@' | '%' | ',' | ':');
     if !argument.is_empty() && argument.chars().all(plain) {

@@ -1,6 +1,7 @@
-//! The spool: what a hook could not store, one file for each call, stored when the home is opened next (R12.5). Storey 1.
+//! The spool: hook calls that could not be stored, one file for each call, stored when the home is opened next (R12.5).
+//! Storey 1.
 //!
-//! `spool/<milliseconds>-<random>.hook`: a line of JSON that says what it is, then the payload byte for byte.
+//! `spool/<milliseconds>-<random>.hook`: a header line of JSON, then the payload byte for byte.
 
 use std::time::Duration;
 
@@ -11,31 +12,31 @@ use crate::program::HookId;
 use crate::source::private::mask_record;
 use serde::{Deserialize, Serialize};
 
-/// The form of the file.
+/// Version of the file's form.
 const VERSION: u64 = 1;
 
-/// How many calls may wait. Some weeks of work; when so many could not be stored, no more will help.
+/// Most calls that may wait: some weeks of work. If that many could not be stored, adding more is useless.
 const MOST: usize = 20_000;
 
-/// The largest file that is read back: a payload and its line.
+/// Largest file that is read, in bytes: a payload and its header line.
 const LARGEST: u64 = 17 << 20;
 
-/// A temporary file that is older has no writer: a hook runs for less than a second.
+/// Age at which a temporary file has no writer any more: a hook runs for less than a second.
 const UNFINISHED: Duration = Duration::from_secs(3);
 
-/// A payload that waits.
+/// A hook call that waits in the spool.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spooled {
     pub harness: String,
     pub event: String,
     /// When the hook ran.
     pub at: Millis,
-    /// What the call is known by; calls of older builds have none.
+    /// Id of the call; calls of older builds have none.
     pub id: Option<HookId>,
     pub payload: Vec<u8>,
 }
 
-/// What every version of the header begins with, whatever else stands in it.
+/// The part of the header that every version has.
 #[derive(Deserialize)]
 struct Form {
     v: u64,
@@ -52,7 +53,7 @@ struct Header {
     bytes: usize,
 }
 
-/// Puts a payload into the spool: whole and synced, or not at all; without what is marked private.
+/// Writes a call into the spool: whole and synced, or not at all; private spans are masked.
 pub fn put(home: &Home, spooled: &Spooled) -> Result<()> {
     put_beside(home, spooled, MOST)
 }
@@ -81,7 +82,7 @@ fn put_beside(home: &Home, spooled: &Spooled, most: usize) -> Result<()> {
     home.write_new(&layout::SPOOL.join(&name)?, &bytes).map(drop)
 }
 
-/// What waits, oldest first.
+/// Returns the files of the waiting calls, oldest first.
 pub fn names(home: &Home) -> Result<Vec<RelPath>> {
     let mut names = Vec::new();
     for entry in home.list(&layout::SPOOL)? {
@@ -92,15 +93,15 @@ pub fn names(home: &Home) -> Result<Vec<RelPath>> {
     Ok(names)
 }
 
-/// A hook that had to end while its disk was syncing leaves its file under a temporary name. Where all of it is there, it
-/// is put into the spool; the id it carries keeps it from being stored twice.
+/// Moves complete temporary files into the spool: a hook that had to end while its disk was syncing leaves its file
+/// under a temporary name. The id in the file keeps the call from being stored twice.
 pub fn adopt(home: &Home) -> Result<()> {
     let folder = home.root().join(layout::SPOOL.as_str());
     let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(()) };
     for entry in entries.filter_map(std::result::Result::ok) {
         let name = entry.file_name();
         let Some(name) = name.to_str().filter(|name| name.starts_with(".hl-")) else { continue };
-        // Its writer may still be at it.
+        // The file's writer may still be running.
         let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
         if age.is_none_or(|age| age < UNFINISHED) {
             continue;
@@ -110,7 +111,7 @@ pub fn adopt(home: &Home) -> Result<()> {
         if let Parsed::Spooled(spooled) = parse(&bytes)
             && spooled.id.is_some()
         {
-            // It takes the place of its own file: the spool grows by nothing.
+            // The new file replaces the temporary one, so the spool does not grow and its limit does not apply.
             put_beside(home, &spooled, usize::MAX)?;
             home.remove(&name)?;
         }
@@ -118,12 +119,13 @@ pub fn adopt(home: &Home) -> Result<()> {
     Ok(())
 }
 
-/// Reads one. `None`: it is gone, or it is left to a newer build, or nobody can read it, in which case it was moved aside.
+/// Reads a file of the spool. `None`: the file is gone, is left to a newer build, or cannot be read, in which case it
+/// was moved aside.
 pub fn read(home: &Home, name: &RelPath) -> Result<Option<Spooled>> {
     let bytes = match home.read(name, LARGEST) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Ok(None),
-        // Not a file hooks of this build make. It keeps nobody from reading the others.
+        // A link or special file, which no hook of this build makes. It must not keep the other files from being read.
         Err(e) if e.kind() == ErrorKind::Refused => return Ok(None),
         Err(e) => return Err(e),
     };
@@ -139,7 +141,7 @@ pub fn read(home: &Home, name: &RelPath) -> Result<Option<Spooled>> {
 
 enum Parsed {
     Spooled(Spooled),
-    /// Of a newer build, which will read it.
+    /// The file was written by a newer build, which will read it.
     Newer,
     Unreadable,
 }
@@ -149,7 +151,7 @@ fn parse(bytes: &[u8]) -> Parsed {
         Some(at) => (&bytes[..at], &bytes[at + 1..]),
         None => (bytes, &[][..]),
     };
-    // First of all: nothing is known here of what else a newer version says, or where.
+    // The version is read first: the rest of a newer version's header may have any form.
     match serde_json::from_slice::<Form>(line) {
         Ok(form) if form.v > VERSION => return Parsed::Newer,
         Ok(form) if form.v == VERSION => {}
@@ -167,17 +169,17 @@ fn parse(bytes: &[u8]) -> Parsed {
     }
 }
 
-/// Keeps a record nobody can read out of the way, with its bytes.
+/// Moves a file that cannot be read out of the way, with its bytes.
 pub fn set_aside(home: &Home, name: &RelPath) -> Result<()> {
     let Some(bytes) = home.read(name, LARGEST)? else { return Ok(()) };
     let leaf = name.as_str().rsplit('/').next().unwrap_or_default();
     let aside = layout::SPOOL.join(&format!("{leaf}.unreadable"))?;
-    // One that was set aside before has these bytes.
+    // If the name exists, the file was set aside before with these bytes.
     let _kept = home.write_new(&aside, &bytes)?;
     home.remove(name).map(drop)
 }
 
-/// Removes one that was stored.
+/// Removes the file of a call that was stored.
 pub fn remove(home: &Home, name: &RelPath) -> Result<()> {
     home.remove(name).map(drop)
 }

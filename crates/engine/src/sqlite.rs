@@ -1,6 +1,6 @@
 //! Opening SQLite files: URIs, names of accompanying files, and reading in folders that cannot be written. Storey 1.
 //!
-//! Knows file names and modes; does not know what is in any table.
+//! This module knows file names and modes; it does not know the contents of any table.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, Result};
 
-/// `runtime.db-wal` for `runtime.db`.
+/// Returns the path of a database's write-ahead log: `runtime.db-wal` for `runtime.db`.
 pub fn wal_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     PathBuf::from(name)
 }
 
-/// The `file:` URI of this path. Everything but plain characters is percent-encoded, byte by byte: `?` and `#` would
-/// end the path, and a path need not be UTF-8.
+/// Returns the `file:` URI of a path. Everything but plain characters is percent-encoded, byte by byte: `?` and `#`
+/// would end the path, and a path need not be UTF-8.
 pub fn uri(path: &Path, parameters: &str) -> String {
     let mut uri = String::from("file://");
     for byte in path.as_os_str().as_bytes() {
@@ -42,9 +42,9 @@ pub fn rewrite(conn: &Connection, scratch: &Path) -> Result<()> {
     Ok(done?)
 }
 
-/// Opens one of our own stores without writing anything, in a folder that cannot be written. SQLite needs files of its
-/// own beside a store with a write-ahead log; where it cannot create them and the log is empty, the database file is
-/// complete and is read alone.
+/// Opens one of our own stores for reading, without writing anything, even in a folder that cannot be written. SQLite
+/// needs further files beside a store with a write-ahead log; where it cannot create them and the log is empty, the
+/// database file is complete and is read alone.
 pub fn open_for_reading(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX

@@ -1,7 +1,7 @@
 //! Turns a title into a file name and a short id (R8.1). Storey 0.
 //!
 //! The same title always gives the same file, and different titles never share one: the name contains a UUID made from
-//! the title; the slug before it is for people. Does not know which files exist.
+//! the title, and before it a slug for people to read. This room does not know which files exist.
 
 use unicode_normalization::UnicodeNormalization;
 use uuid::Uuid;
@@ -9,13 +9,13 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::scope;
 
-/// LionClaw's namespace, so that the files of an adopted home keep their names.
+/// UUID namespace of LionClaw, used so that the files of an adopted home keep their names.
 const NAMESPACE: Uuid = Uuid::from_u128(0x5f026ae9_551b_4d3e_a511_f0f2d74cf241);
 
-/// The longest file name all common file systems can store, in bytes.
+/// Maximum length of a file name that all common file systems can store, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// How many bytes of a title's slug a short id contains.
+/// Maximum bytes of a title's slug in a short id.
 const ID_SLUG: usize = 32;
 
 /// A title normalised for comparison, with the names derived from it.
@@ -26,8 +26,8 @@ pub struct TitleKey {
 }
 
 impl TitleKey {
-    /// Normalises to NFC with white space collapsed and ASCII in lower case. A title without a visible character is
-    /// `Usage`.
+    /// Normalises a title to NFC with white space collapsed and ASCII in lower case. A title without a visible
+    /// character gives the error `Usage`.
     pub fn of(title: &str) -> Result<TitleKey> {
         let words: Vec<String> = title.split(separates).filter(|w| !w.is_empty()).map(|w| w.nfc().collect()).collect();
         let normal = words.join(" ").to_ascii_lowercase();
@@ -38,24 +38,24 @@ impl TitleKey {
         Ok(TitleKey { normal, uuid })
     }
 
-    /// The normalised title.
+    /// Returns the normalised title.
     pub fn as_str(&self) -> &str {
         &self.normal
     }
 
-    /// `{slug}--{uuid5}.md`.
+    /// Returns the file name `{slug}--{uuid5}.md`.
     pub fn file_name(&self) -> String {
         let tail = format!("--{}.md", self.uuid);
         format!("{}{tail}", cut(&slug(&self.normal), LONGEST_NAME - tail.len()))
     }
 
-    /// `{slug}-{6 hex}`: short enough for a line, and stable.
+    /// Returns the short id `{slug}-{6 hex}`: stable, and short enough for a line.
     pub fn short(&self) -> String {
         short_of(&slug(&self.normal), &self.uuid.simple().to_string())
     }
 }
 
-/// The name of an archived file: `{stem}--{uuid7}.md`, so that one title can be archived any number of times.
+/// Returns the name of an archived file: `{stem}--{uuid7}.md`, so that one title can be archived any number of times.
 pub fn archived_name(name: &str) -> String {
     let stem = name.strip_suffix(".md").unwrap_or(name);
     let tail = format!("--{}.md", Uuid::now_v7());
@@ -69,16 +69,17 @@ pub fn archived_name(name: &str) -> String {
     format!("{stem}{tail}")
 }
 
-/// An id for a batch of file changes; ids sort by time.
+/// Returns an id for a batch of file changes; ids sort by time.
 pub fn flush_id() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// The short id of a file name: `{slug}-{6 hex}` for `{slug}--{key}.md` (also in an archive), the stem for any other.
+/// Returns the short id of a file name: `{slug}-{6 hex}` for `{slug}--{key}.md` (also in an archive), the stem for any
+/// other.
 pub fn short_of_file(name: &str) -> String {
     let stem = name.strip_suffix(".md").unwrap_or(name);
     let mut stem = stem;
-    // In an archive a second key follows the title's.
+    // In an archive, a second key follows the title's key.
     let parts: Vec<&str> = stem.split("--").collect();
     if let [.., key, archive] = parts.as_slice()
         && is_key(key)
@@ -98,7 +99,7 @@ pub fn short_of_file(name: &str) -> String {
     }
 }
 
-/// An archived file's name without the archive's suffix; any other name unchanged.
+/// Returns an archived file's name without the archive's suffix; any other name unchanged.
 pub fn active_name(name: &str) -> String {
     let stem = name.strip_suffix(".md").unwrap_or(name);
     match stem.rsplit_once("--") {
@@ -107,8 +108,8 @@ pub fn active_name(name: &str) -> String {
     }
 }
 
-/// Replaces everything outside `[a-z0-9]` by `-`, runs collapsed, ends trimmed; `item` if nothing is left. Not limited
-/// in length.
+/// Replaces everything outside `[a-z0-9]` by `-`, with runs collapsed and ends trimmed; `item` if nothing is left. The
+/// length is not limited.
 fn slug(normal: &str) -> String {
     let mut out = String::new();
     for c in normal.chars() {
@@ -124,7 +125,7 @@ fn slug(normal: &str) -> String {
 
 fn short_of(slug: &str, hex: &str) -> String {
     let mut shown = cut(slug, ID_SLUG);
-    // Cut between words if that leaves enough of them.
+    // Cut between words, unless that would leave too little.
     if shown.len() < slug.len()
         && !slug[shown.len()..].starts_with('-')
         && let Some(at) = shown.rfind('-').filter(|at| *at >= ID_SLUG / 2)
@@ -147,17 +148,17 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 36 && Uuid::parse_str(text).is_ok()
 }
 
-/// Whether this is the key after the slug in a file name of ours: a UUID, or 16 hex digits ([`scope::file_key`]).
+/// Whether a text is the key after the slug in one of our file names: a UUID, or 16 hex digits ([`scope::file_key`]).
 fn is_key(text: &str) -> bool {
     is_uuid(text) || (text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase()))
 }
 
-/// White space, control characters and zero-width characters: titles that differ only in these are the same.
+/// Whether a character is white space, a control or zero-width: titles that differ only in these are the same.
 fn separates(c: char) -> bool {
     c.is_whitespace() || c.is_control() || matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}')
 }
 
-/// The name and short id of a file whose key is more than its title.
+/// Returns the name and short id of a file whose key is not only its title.
 pub fn keyed(title: &str, key: &[u8]) -> (String, String) {
     let stem = scope::file_key(title, key);
     let name = format!("{stem}.md");
@@ -165,18 +166,18 @@ pub fn keyed(title: &str, key: &[u8]) -> (String, String) {
     (name, short)
 }
 
-/// An id without its slug: `m:3f2a91` for `m:push-rule-3f2a91`. Permanent records use this form, so that they contain
-/// no words of a forgotten item.
+/// Returns an id without its slug: `m:3f2a91` for `m:push-rule-3f2a91`. Permanent records use this form, so that they
+/// contain no words of a forgotten item.
 pub fn wordless(id: &str) -> String {
     let (prefix, rest) = id.split_once(':').unwrap_or(("", id));
     match rest.rsplit('-').next() {
         Some(hex) if hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit()) => format!("{prefix}:{hex}"),
-        // The file was named by hand: only its name identifies it.
+        // A person named the file, so the id is made from its name.
         _ => format!("{prefix}:{}", &Uuid::new_v5(&NAMESPACE, rest.as_bytes()).simple().to_string()[..6]),
     }
 }
 
-/// A path without the slug in its file name, for the same purpose.
+/// Returns a path without the slug in its file name, also for permanent records.
 pub fn wordless_path(path: &str) -> String {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     match name.split_once("--") {
@@ -202,7 +203,7 @@ mod tests {
         assert!(name.starts_with("migrate-table-tbl-orders--") && name.ends_with(".md"), "{name}");
         // Decomposed and composed letters are the same word.
         assert_eq!(file("caf\u{e9}"), file("cafe\u{301}"));
-        // Only ASCII is lowered: other scripts have their own rules.
+        // Only ASCII is lower-cased, because other scripts have their own rules.
         assert_ne!(file("Ä"), file("ä"));
         assert!(TitleKey::of(" \n\u{200b}").is_err() && TitleKey::of("").is_err());
     }

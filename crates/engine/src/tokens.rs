@@ -1,6 +1,7 @@
 //! Estimates a text's length in tokens: one estimate, used everywhere (R10.4). Storey 0.
 
-/// Counts four bytes as a token, and each character of a script written without spaces as one.
+/// Returns the estimated tokens of a text: one for four bytes, and one for each character of a script written without
+/// spaces.
 pub fn tokens(text: &str) -> usize {
     let (mut bytes, mut wide) = (0usize, 0usize);
     if text.is_ascii() {
@@ -16,8 +17,8 @@ pub fn tokens(text: &str) -> usize {
     bytes.div_ceil(4) + wide
 }
 
-/// The beginning of a text, at most `most` tokens long, cut after a word if possible, with `…` if something is left
-/// out.
+/// Returns the beginning of a text, at most `most` tokens long, cut after a word if possible, with `…` if something is
+/// left out.
 pub fn cut(text: &str, most: usize) -> String {
     if tokens(text) <= most {
         return text.to_owned();
@@ -25,7 +26,7 @@ pub fn cut(text: &str, most: usize) -> String {
     if most == 0 {
         return String::new();
     }
-    // The ellipsis is three bytes: one token.
+    // The ellipsis has three bytes, which are one token.
     let room = most - 1;
     let (mut bytes, mut wide, mut end, mut word) = (0usize, 0usize, 0usize, 0usize);
     for (at, c) in text.char_indices() {

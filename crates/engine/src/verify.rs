@@ -1,7 +1,7 @@
-//! Recomputes everything: digests, chain, references, tiling, lineage, index, and, in [`files`], the visible files
-//! (R4.6). Storey 4.
+//! Recomputes and compares everything stored: digests, audit chain, references, tiling, lineage, index, and, in
+//! [`files`], the visible files (R4.6). Storey 4.
 //!
-//! Reads, never repairs. Each finding names what is damaged, as precisely as the ledger can tell.
+//! It reads and never repairs. Each finding names what is damaged, as precisely as the ledger can tell.
 
 pub mod anchor;
 pub mod files;
@@ -25,7 +25,7 @@ use crate::see::worded;
 use crate::transcript::prepare::digest;
 pub use said::said;
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -35,16 +35,16 @@ pub enum Severity {
     Stale,
 }
 
-/// One deviation from what was expected.
+/// One difference between what is stored and what should be stored.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Finding {
     pub severity: Severity,
-    /// `record 17 (/path/file.jsonl, byte 1200)`, `audit row 4`, `index`.
+    /// Name of the damaged thing: `record 17 (/path/file.jsonl, byte 1200)`, `audit row 4`, `index`.
     pub subject: String,
     pub what: String,
 }
 
-/// What was checked, and what was found.
+/// Counts of what was checked, and the findings.
 #[derive(Clone, Default, Serialize, Debug)]
 pub struct Report {
     pub records: u64,
@@ -57,7 +57,7 @@ pub struct Report {
     pub nodes: u64,
     /// Visible files.
     pub files: u64,
-    /// Records whose bytes were forgotten: only their absence can be checked (D6).
+    /// Number of records whose bytes were forgotten: `verify` can only check that these bytes are absent (D6).
     #[serde(skip)]
     pub forgotten: u64,
     #[serde(skip)]
@@ -122,12 +122,12 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
     Ok(report)
 }
 
-/// The number of source bytes to check, for a progress bar.
+/// Returns the number of source bytes to check, for a progress bar.
 pub fn bytes_to_check(ledger: &Ledger) -> Result<u64> {
     ledger.read(|tx| count(tx, "SELECT coalesce(sum(length), 0) FROM records"))
 }
 
-/// Checks only the ledger's structure, without reading stored content. Returns what is wrong, or `None`.
+/// Checks only the ledger's structure, without reading stored content. Returns a description of the damage, or `None`.
 pub fn quick_look(ledger: &Ledger) -> Result<Option<String>> {
     ledger.read(|tx| {
         let said: String = tx.query_row("PRAGMA quick_check(1)", [], |r| r.get(0))?;
@@ -156,8 +156,9 @@ fn structure(tx: &Read, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Checks every record's bytes against its keyed digest, in the order in which they were stored: their blocks were filled in
-/// that order, and to sort them by block would hold all of them in memory.
+/// Checks every record's bytes against its keyed digest, in the order in which the records were stored: their blocks
+/// were filled in that order, so each block is opened once, and sorting the records by block would hold all of them in
+/// memory.
 fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Result<()> {
     report.blocks = count(tx, "SELECT count(*) FROM blocks")?;
     let mut statement = tx.prepare(
@@ -217,14 +218,14 @@ fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Res
 /// Checks that every byte of a file belongs to exactly one record: no gap, no overlap.
 fn tiling(tx: &Read, report: &mut Report) -> Result<()> {
     let mut statement = tx.prepare(
-        // Along the index that has this order, so that nothing is sorted.
+        // This index has the wanted order, so that nothing is sorted.
         "SELECT r.stream_no, r.generation, position, length, path, st.generation, next, st.key, form
          FROM records r INDEXED BY records_place CROSS JOIN streams st ON st.stream_no = r.stream_no
          JOIN sources USING (source_no) ORDER BY r.stream_no, r.generation, position",
     )?;
     let mut rows = statement.query([])?;
     let mut expected: Option<(StreamNo, i64, i64)> = None;
-    // The end of the newest generation of the stream at hand: nothing is kept of the streams before it.
+    // The end of the newest generation of the current stream; the streams before it are already checked.
     let mut newest: Option<(StreamNo, i64, i64, String)> = None;
     let ends = |newest: Option<(StreamNo, i64, i64, String)>, report: &mut Report| {
         if let Some((_, end, next, path)) = newest.filter(|(_, end, next, _)| end != next) {
@@ -308,7 +309,7 @@ fn turns(tx: &Read, lengths: &mut lineage::Lengths, report: &mut Report) -> Resu
     Ok(())
 }
 
-/// Checks what foreign keys cannot: a turn and its lane, run and session belong together, and to one agent.
+/// Checks references that foreign keys cannot: a turn and its lane, run and session belong together, and to one agent.
 fn references(tx: &Read, report: &mut Report) -> Result<()> {
     let checks = [
         (
@@ -350,7 +351,7 @@ fn references(tx: &Read, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// What programs were given is what was stored, under each context's own key.
+/// Checks under each context's own key that the stored context is the one that was given to a program.
 fn contexts(tx: &Read, report: &mut Report) -> Result<()> {
     let (unsound, gone) = given::unsound(tx)?;
     for (id, what) in unsound {
@@ -362,8 +363,8 @@ fn contexts(tx: &Read, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Each append's audit row names its records and a hash over their digests; so does that of a forget, for unterminated
-/// ends that became records of their own.
+/// Checks the record digests against the audit rows: each row of an append has the numbers of its records and a hash
+/// over their digests, and so has the row of a forget that turned unterminated ends into records.
 fn batches(tx: &Read, report: &mut Report) -> Result<()> {
     let mut statement =
         tx.prepare("SELECT audit_no, detail FROM audit WHERE action IN ('transcript.append', 'transcript.forget') OR action GLOB 'hook.*' ORDER BY audit_no")?;

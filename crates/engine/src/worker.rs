@@ -1,8 +1,8 @@
 //! Runs queued jobs, in any process. Storey 4 (R11.1).
 //!
-//! Nothing sleeps here: [`drain`] runs what is due and returns. `heirloom work` calls it; hooks and commands never need
-//! it to be running. A job is claimed with a lease, run outside any transaction and marked done in one; if a worker
-//! dies its lease expires and another takes over, so every kind of job must be idempotent.
+//! Nothing sleeps here: [`drain`] runs the jobs that are due and returns. `heirloom work` calls it; hooks and commands
+//! never need it to be running. A job is claimed with a lease, run outside any transaction and marked done in one; if a
+//! worker dies, its lease expires and another takes over, so every kind of job must be idempotent.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ const INDEX_RETRY_MS: i64 = 2000;
 /// Delay before asking a model again that did not answer, in milliseconds.
 const MODEL_RETRY_MS: i64 = 60_000;
 
-/// The longest time one job makes vectors before other jobs run.
+/// Longest time one job makes vectors before other jobs run.
 const VECTORS: Duration = Duration::from_secs(20);
 
 /// The result of a drain.
@@ -33,18 +33,18 @@ const VECTORS: Duration = Duration::from_secs(20);
 pub struct Drained {
     pub done: u64,
     pub failed: u64,
-    /// Not due yet.
+    /// Number of jobs that are not due yet.
     pub later: u64,
 }
 
-/// Does what a job asks of rooms the worker does not know: reads a program's store, named by the payload of a
-/// [`JobKind::Capture`], or changes an agent's visible files. What was done already is not done again.
+/// Runs a job of rooms the worker does not know: reads a program's store, named by the payload of a
+/// [`JobKind::Capture`], or changes an agent's visible files. Must not repeat work that is already done.
 pub type Outside<'r> = dyn FnMut(&Job) -> Result<()> + 'r;
 
 /// Runs every job that is due. `owner` names this worker in the leases.
 pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str, outside: &mut Outside) -> Result<Drained> {
     let mut drained = Drained::default();
-    // After a change of model there is work although nothing was captured.
+    // After a change of the embedding model vectors are missing although nothing was captured.
     if vectors_lacking(ledger, index)? > 0 && !index.embedder_rests() {
         ledger.write(Audit::new(owner, "job.enqueue"), |tx| {
             let due = tx.now();
@@ -88,7 +88,8 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, outside: &mut
             ledger.write(Audit::new(owner, "job.done"), |tx| {
                 tx.note("job", job.no);
                 jobs::complete(tx, job, owner)?;
-                // What was captured meanwhile could not be queued beside this job.
+                // No second index job can be queued while this one runs, so turns captured meanwhile are looked for
+                // here.
                 let again = match (index.coverage(tx)?.missing, lacking) {
                     (0, 0) => None,
                     (0, _) if index.embedder_rests() => Some(MODEL_RETRY_MS),
@@ -113,12 +114,12 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, outside: &mut
             tx.note("job", job.no);
             Ok(())
         }),
-        // Everybody who works asks for what is due; the job says when somebody should.
+        // Every worker makes due summaries anyway; the job only sets the time at which one should run.
         JobKind::Summaries => ledger.write(Audit::new(owner, "job.done"), |tx| {
             tx.note("job", job.no);
             jobs::complete(tx, job, owner)
         }),
-        // Reading again what was already read stores nothing.
+        // Reading a store again stores nothing twice.
         JobKind::Capture => {
             outside(job)?;
             let ended = Ended::of(&job.payload);
@@ -130,7 +131,8 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, outside: &mut
                 jobs::complete(tx, job, owner)
             })
         }
-        // Each is one act of the file journal, with the rows that say what was done in the transaction that plans it.
+        // Each of these jobs is one act of the file journal; the rows that record its result are in the transaction
+        // that plans it.
         JobKind::Evolve | JobKind::Tidy => {
             outside(job)?;
             ledger.write(Audit::new(owner, "job.done"), |tx| {
@@ -141,7 +143,7 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, outside: &mut
     }
 }
 
-/// The end of a session, as the payload of a [`JobKind::Capture`] tells it.
+/// The end of a session, from the payload of a [`JobKind::Capture`].
 struct Ended {
     agent: String,
     session: SessionKey,
@@ -149,7 +151,7 @@ struct Ended {
 }
 
 impl Ended {
-    /// `None`: the payload tells none.
+    /// Reads the end from a payload. `None`: the payload has none.
     fn of(payload: &str) -> Option<Ended> {
         let payload: serde_json::Value = serde_json::from_str(payload).ok()?;
         let ended = payload.get("ended")?;
@@ -160,7 +162,7 @@ impl Ended {
         })
     }
 
-    /// Stores the end, now that everything before it is read.
+    /// Stores the end, now that the store has been read up to it.
     fn store(&self, tx: &mut Write) -> Result<()> {
         let Ok(agent) = AgentId::parse(&self.agent) else { return Ok(()) };
         let Some(agent_no) = transcript::read::agent_no(tx, &agent)? else { return Ok(()) };
@@ -172,7 +174,7 @@ impl Ended {
     }
 }
 
-/// How many turns and nodes have text but no vector. Vectors of files are made with the files.
+/// Counts the turns and nodes that have text but no vector. Vectors of files are made with the files.
 fn vectors_lacking(ledger: &Ledger, index: &Index) -> Result<u64> {
     let missing = ledger.read(|tx| index.vectors_missing(tx))?;
     Ok(missing.turns + missing.nodes)
@@ -193,10 +195,10 @@ pub struct Distilled {
     pub problems: Vec<Problem>,
 }
 
-/// Sessions taken from the queue at once. Each query sorts all due sessions, so it should be rare.
+/// Number of sessions taken from the queue at once. Each query sorts all due sessions, so it should be rare.
 const AT_ONCE: usize = 1_024;
 
-/// How long a session that could not be distilled is not retried, in milliseconds.
+/// Time in which a session that could not be distilled is not tried again, in milliseconds.
 const SESSION_RETRY_MS: i64 = 10 * 60_000;
 
 /// Distils all due sessions of an agent, least recently active first. Each due session has a row, written with its
@@ -211,7 +213,7 @@ pub fn distil(
     distil_by(&Pass::new(at, limits), until, progress)
 }
 
-/// [`distil`] with the caller's pass, which determines how summaries are made ([`Pass::summarized_by`]).
+/// Distils like [`distil`], with the caller's pass, which determines how summaries are made ([`Pass::summarized_by`]).
 pub fn distil_by(pass: &Pass, until: Option<Instant>, progress: &mut dyn FnMut(u64)) -> Result<Distilled> {
     let at = pass.at;
     let mut out = Distilled::default();

@@ -11,7 +11,7 @@ const ZONES: &str = "/usr/share/zoneinfo";
 /// The largest size of a zone file, in bytes.
 const LARGEST: u64 = 1 << 16;
 
-/// The zone of a name such as `Europe/Berlin`; `None` if it is unknown.
+/// Returns the zone of a name such as `Europe/Berlin`; `None` if the name is unknown.
 pub fn named(name: &str) -> Option<TimeZone> {
     in_folder(Path::new(ZONES), name).or_else(|| TimeZone::get(name).ok())
 }

@@ -1,5 +1,5 @@
-//! Pages of whatever is in a home: their budget is kept, nothing is said twice, every line leads deeper (R7.1, R7.2); and
-//! what a render costs.
+//! Pages of random homes: each stays within its budget, repeats nothing, and every line leads deeper (R7.1, R7.2); also
+//! the cost of a render.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::place::{DAY, NOON};
 use crate::tree::rest;
 use crate::woven::{Story, after, is_reference, item, items, reference};
 
-/// A world of whatever size and shape, with words that try to look like more than they are.
+/// Makes a world of random size and shape, with words that look like markup.
 fn any_world(seed: u64) -> (Story, Vec<ThreadNo>) {
     let (mut rng, mut story) = (Rng::new(seed), Story::new());
     const WORDS: [&str; 14] = [
@@ -113,7 +113,7 @@ fn whatever_is_in_a_home_pages_keep_their_budget_and_say_nothing_twice() {
     }
 }
 
-/// Whatever stands in a node: a page is the last to look.
+/// Credentials are also redacted in pages, because the text of a node may contain one.
 #[test]
 fn no_credential_of_a_node_stands_in_a_page() {
     let mut story = Story::new();
@@ -134,7 +134,7 @@ fn no_credential_of_a_node_stands_in_a_page() {
     assert!(story.head(thread).contains("[redacted:"));
 }
 
-/// Prints what a render costs in a large home: `cargo test --release -- --ignored --nocapture what_a_render_costs`.
+/// Prints the cost of a render in a large home: `cargo test --release -- --ignored --nocapture what_a_render_costs`.
 #[test]
 #[ignore = "a measurement"]
 fn what_a_render_costs() {
@@ -171,7 +171,7 @@ fn what_a_render_costs() {
     scan::scan(&story.place.at()).unwrap();
     let at = story.place.at();
     let timed = |name: &str, act: &dyn Fn()| {
-        // Time on the processor, not on the wall: others are at work here.
+        // Processor time is measured, because other processes use this machine.
         let spent = || -> u64 {
             let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
             text.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! The file table follows the files, and acts survive what happens to them half-way.
+//! The file table follows the files, and acts survive changes and crashes half-way.
 
 use heirloom_engine::error::ErrorKind;
 use heirloom_engine::home::RelPath;
@@ -18,19 +18,19 @@ fn the_catalogue_follows_what_a_person_does_to_files() {
     let seen = |tree: &Tree| tree.entries(Kind::OpenLoop, State::Active).remove(0);
     assert_eq!((seen(&tree).title.as_str(), seen(&tree).by_hand()), ("Call mum", true));
 
-    // Changed, with the same length, at once: times may not tell, the digest does.
+    // The file changes at once and keeps its length: times may not show the change, the digest does.
     let before = seen(&tree);
     std::fs::write(tree.path(LOOP), "# Call dad\n\nBefore Sunday.\n").unwrap();
     tree.items(Kind::OpenLoop, State::Active);
     assert_eq!(seen(&tree).title, "Call dad");
     assert!(seen(&tree).change_no > before.change_no);
 
-    // Looked at again without a change: nothing moves.
+    // A second scan without a change leaves everything as it is.
     let now = seen(&tree);
     assert_eq!(scan::scan(&tree.at()).unwrap().changed, 0);
     assert_eq!(seen(&tree), now);
 
-    // Gone, and back.
+    // The file disappears and comes back.
     std::fs::rename(tree.path(LOOP), tree.path("memory/kept.md")).unwrap();
     assert_eq!(tree.items(Kind::OpenLoop, State::Active), [""; 0]);
     assert_eq!(
@@ -94,7 +94,7 @@ fn a_file_too_large_to_be_a_note_is_named() {
     assert!(scanned.problems.iter().any(|p| p.what.contains("larger than")), "{:?}", scanned.problems);
 }
 
-/// A plan as a crash behind the first beat leaves it.
+/// Stores a plan as a crash right after the first transaction leaves it.
 fn planned(tree: &Tree, steps: &[Step]) {
     let plan = serde_json::json!({"steps": steps, "heads": ["active"]}).to_string();
     tree.sql()
@@ -122,7 +122,8 @@ fn a_stored_plan_is_finished_by_whoever_comes_next_and_once() {
             unset: Vec::new(),
         },
     ];
-    // Cut off behind the first beat, behind the first file, behind the move, and before the last beat.
+    // The act is cut off after the first transaction, after the first file, after the move, and before the last
+    // transaction.
     for cut in 0..4 {
         let tree = if cut == 0 { &tree } else { &Tree::new() };
         if cut > 0 {
@@ -150,7 +151,7 @@ fn a_stored_plan_is_finished_by_whoever_comes_next_and_once() {
         assert_eq!(archived, "---\nstatus: resolved\nflush: f1\n---\n# A\n\nmine\n", "cut {cut}");
         assert_eq!(tree.files("continuity/open-loops"), ["archive"], "cut {cut}");
         assert_eq!(tree.items(Kind::OpenLoop, State::Archived).len(), 1);
-        // The plan holds no words any more.
+        // The finished plan contains no words any more.
         assert_eq!(tree.count("SELECT count(*) FROM flushes WHERE plan IS NOT NULL"), 0);
         let written = tree.count("SELECT count(*) FROM audit");
         drop(tree.at().lock().unwrap());
@@ -161,7 +162,7 @@ fn a_stored_plan_is_finished_by_whoever_comes_next_and_once() {
 #[test]
 fn what_a_person_did_meanwhile_is_not_undone_by_finishing_a_plan() {
     let tree = Tree::new();
-    // They wrote a file of the planned name, and opened a loop of the moved one's name again.
+    // Meanwhile a person wrote a file with the planned name, and a new file with the moved loop's name.
     planned(
         &tree,
         &[
@@ -181,7 +182,7 @@ fn what_a_person_did_meanwhile_is_not_undone_by_finishing_a_plan() {
     assert_eq!(unfinished(&tree), 0);
     assert_eq!(tree.text("memory/preference/new.md"), "# Theirs\n");
     assert_eq!(tree.text("continuity/open-loops/a.md"), "# A, once more\n");
-    // What could not be written is kept.
+    // Text that could not be written is kept as a revision.
     let kept =
         tree.ledger.read(|tx| revise::revisions(tx, tree.agent_no, Some("memory/preference/new.md"), 9)).unwrap();
     assert!(kept.iter().any(|r| String::from_utf8_lossy(&r.bytes).contains("# Ours")), "{kept:?}");
@@ -221,7 +222,7 @@ fn what_can_be_refused_is_refused_before_anything_is_done() {
     assert_eq!(tree.text(LOOP), "---\nstatus: [open\n---\n# Call mum\n");
 }
 
-/// A body made for a file that says something else by now: neither side loses a word, and it is said.
+/// The body was made for a file that a person changed meanwhile: both texts are kept, and that is reported.
 #[test]
 fn a_body_for_a_file_that_was_saved_meanwhile_is_kept_and_told() {
     let tree = Tree::new();
@@ -336,9 +337,9 @@ fn a_tree_that_is_there_is_adopted_as_it_is() {
     let found = ledger.read(|tx| file_table::named(tx, agent_no, Kind::OpenLoop, State::Active, "pay rent")).unwrap();
     assert_eq!(found.item.as_deref(), Some("l:pay-rent-8d9f9b"));
     assert_eq!((found.field("status"), found.field("next_step")), (Some("open"), Some("ask the bank")));
-    // What was not there is there now.
+    // Missing pages of a new home were added.
     assert!(root.join("workspaces/main/SOUL.md").exists());
-    // And it can be worked with: the file is archived with every byte of it.
+    // The adopted file works like others: it is archived with every byte of it.
     let lock = at.lock().unwrap();
     let items = heirloom_engine::continuity::open_loop::resolve(&lock, &["l:pay-rent".into()], None).unwrap();
     let archived = std::fs::read_to_string(root.join("workspaces/main").join(items[0].path.as_str())).unwrap();
@@ -385,14 +386,14 @@ fn what_a_killed_command_left_under_a_temporary_name_is_kept_and_swept() {
     let at = |name: &str| tree.path(&format!("continuity/open-loops/.hl-{name}.tmp"));
     std::fs::write(at("0123456789abcdef"), "Saved by a person in that instant.\n").unwrap();
     std::fs::write(at("0123456789abcdee"), &known).unwrap();
-    // The lock's last holder died with it.
+    // The last holder of the lock died while holding it.
     std::fs::write(tree.home.root().join("run/files-main.lock"), "held").unwrap();
     tree.add("Another");
     assert!(!at("0123456789abcdef").exists() && !at("0123456789abcdee").exists());
     let kept = tree.ledger.read(|tx| revise::revisions(tx, tree.agent_no, None, 9)).unwrap();
     let kept: Vec<&str> = kept.iter().map(|r| std::str::from_utf8(&r.bytes).unwrap()).collect();
     assert_eq!(kept, ["Saved by a person in that instant.\n"]);
-    // Somebody alive is never scanned under: without the mark it stays.
+    // Without that mark the holder may be alive, and its temporary file stays.
     std::fs::write(at("0123456789abcded"), "being written").unwrap();
     tree.add("Third");
     assert!(at("0123456789abcded").exists());

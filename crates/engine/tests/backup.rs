@@ -1,4 +1,4 @@
-//! A copy in one file, which the caller packs: nothing has its name before it is whole.
+//! A backup in one file, packed by the caller: the file gets its name only when it is whole.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn one_file_has_its_name_only_when_it_is_whole() {
     let out = folder.path().join("out");
     fs::create_dir(&out).unwrap();
     let to = out.join("copy.tar.zst");
-    // Half of it is written when the disk is full.
+    // The disk is full after half of the file was written.
     let failed = engine.backup_packed(&to, &|staged: &Path, file, _| {
         assert!(staged.join("backup.json").is_file() && !to.exists());
         fs::write(file, "half").unwrap();
@@ -23,7 +23,7 @@ fn one_file_has_its_name_only_when_it_is_whole() {
     assert_eq!(failed.unwrap_err().kind(), ErrorKind::Machine);
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "something is left of it");
     assert_eq!(engine.backups_seen().why.as_deref(), Some("no room"));
-    // Another one came meanwhile: it is not replaced.
+    // Another process made a file of this name meanwhile: it is not replaced.
     let refused = engine.backup_packed(&to, &|_, file, _| {
         fs::write(&to, "of another").unwrap();
         fs::write(file, "mine").unwrap();

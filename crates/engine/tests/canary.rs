@@ -1,5 +1,6 @@
-//! The proof against bleeding (R10.3): forty threads told side by side, each with a word of its own in everything that is
-//! kept of it; whatever is asked from one of them, and however alike it is to another, no block has another's word.
+//! Proof that threads do not leak into each other (R10.3): forty interleaved threads, each with a word of its own in
+//! everything stored of it. Whatever is asked in one thread, and however similar the threads are, no block contains
+//! another thread's word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,13 +23,13 @@ use crate::story::{MINUTE, NOON, Story, answer, item, user, within};
 
 const THREADS: usize = 40;
 
-/// The first of them are projects, the others topics.
+/// Number of threads that are projects; the others are topics.
 const PROJECTS: usize = 20;
 
-/// These two are linked.
+/// The two threads that are linked.
 const LINKED: (usize, usize) = (0, PROJECTS);
 
-/// What every thread is about: likeness alone must not be enough, so there is plenty of it.
+/// Subjects shared by all threads: similarity alone must not be enough, so there is much of it.
 const ABOUT: [&str; 8] = [
     "deployment of the invoice service",
     "database migration",
@@ -40,13 +41,13 @@ const ABOUT: [&str; 8] = [
     "quarterly report",
 ];
 
-/// The word of a thread, unlike every other and no part of one.
+/// Returns the word of a thread, which is unlike every other and not part of one.
 fn canary(n: usize) -> String {
     let letter = |n: usize| char::from(b"bdfgklmnprst"[n % 12]);
     format!("quo{}{}ilva", letter(n / 12), letter(n))
 }
 
-/// What a thread is called. Its word does not stand in it: a label may be told elsewhere.
+/// Returns the name of a thread. It does not contain the thread's word, because a name may be shown elsewhere.
 fn name(n: usize) -> String {
     let letter = |n: usize| char::from(b"abcdefghijklm"[n % 12]);
     format!("matter-{}{}", letter(n / 12), letter(n))
@@ -56,7 +57,7 @@ fn session(n: usize) -> String {
     format!("said-{n}")
 }
 
-/// Puts every run of a session into its thread; the threads, in order.
+/// Puts every run of a session into its thread; returns the threads in order.
 pub fn joined(story: &Story, session: &str) -> Vec<ThreadNo> {
     let turns = story.turns(session);
     let audit = Audit::new("test", "thread.join").of_agent(story.agent_no);
@@ -74,18 +75,18 @@ pub fn joined(story: &Story, session: &str) -> Vec<ThreadNo> {
 struct Told {
     story: Story,
     index: Index,
-    /// The numbers of the threads, and the ids of the projects.
+    /// Numbers of the threads; `projects` are the projects' ids.
     threads: Vec<ThreadNo>,
     projects: Vec<String>,
 }
 
-/// Everything a thread can leave behind, with its word: turns, nodes and distillates, a page, memory, an open loop, what
-/// was noticed.
+/// Makes everything a thread can leave behind, with its word: turns, nodes and distillates, a page, memory, an open
+/// loop, notices.
 fn told() -> Told {
     let story = Story::new();
     let place =
         |n: usize| -> Vec<Value> { if n < PROJECTS { vec![within(&story.project(&name(n)))] } else { Vec::new() } };
-    // Side by side: a round of each thread, then the next.
+    // The threads are interleaved: one round of each thread, then the next round.
     for round in 0..3 {
         for n in 0..THREADS {
             let (word, about) = (canary(n), ABOUT[(n + round) % ABOUT.len()]);
@@ -173,7 +174,7 @@ fn told() -> Told {
     let (index, _) =
         Index::open(&story.folder.path().join("index.db"), story.ledger.id(), std::time::Duration::from_secs(5))
             .unwrap();
-    // Near are texts that share words: to this model the threads are as like each other as can be.
+    // For this model texts with shared words are near, so that the threads are as similar as they can be.
     let mut index = index.with_embedder(Kin::new()).unwrap();
     index.catch_up(&story.ledger, None, &mut |_| {}).unwrap();
     index.catch_up_files(&story.at(), None).unwrap();
@@ -181,7 +182,7 @@ fn told() -> Told {
 }
 
 impl Told {
-    /// The block for a prompt from a place, as a program would be given it.
+    /// Returns the block a program would be given for a prompt at a place.
     fn block(&mut self, session: &str, event: Event, hint: Hint, prompt: &str, deep: bool) -> String {
         let at = self.story.at();
         let ask = Ask {
@@ -189,7 +190,7 @@ impl Told {
             event,
             hint,
             prompt: Some(prompt),
-            // More than any program takes: what would be cut off must be clean, too.
+            // The budget is larger than any program takes, because text that would be cut off must be clean, too.
             budget: Some(20_000),
             can: Capabilities {
                 program: "test".into(),
@@ -207,13 +208,13 @@ impl Told {
     }
 }
 
-/// Words of threads that stand in a block.
+/// Returns the threads whose words are in a block.
 fn words_in(block: &str) -> BTreeSet<usize> {
     let block = block.to_lowercase();
     (0..THREADS).filter(|n| block.contains(&canary(*n))).collect()
 }
 
-/// Asks so many times from everywhere, and looks for words that do not belong there.
+/// Asks `prompts` times from all threads, and looks for words that do not belong there.
 fn asked(prompts: usize) {
     let mut told = told();
     let mut random = Rng::new(0x5eed);
@@ -222,14 +223,14 @@ fn asked(prompts: usize) {
         let here = n % THREADS;
         let other = (here + 1 + random.below(THREADS - 1)) % THREADS;
         let about = *random.pick(&ABOUT);
-        // The strongest likeness there is: the other thread's own word, and nearly its own sentences.
+        // The strongest similarity: the other thread's own word, and almost its own sentences.
         let prompt = match n % 8 {
             0 => format!("who looks after {}, and what about the {about}?", canary(other)),
             1 => format!("Why did we move the {about} to the {} queue?", canary(other)),
             2 => format!("what is still open of the {about}, which papers do I have to sign?"),
             3 => format!("Sign the {} papers for the {about}", canary(other)),
             4 => format!("Was entschieden wir über {} {}?", canary(here), canary(other)),
-            // Word for word what a leaf, and nearly what a summary of the other one says.
+            // Repeats a leaf word for word, and a summary of the other thread almost so.
             5 => format!("The {about} runs on {}, as its fact says.", canary(other)),
             6 => format!("on what does the {about} run, and which queue was it moved to because it is faster?"),
             _ => format!("the {about} on Sundays: {} or {}", canary(other), canary(here)),
@@ -259,16 +260,16 @@ fn asked(prompts: usize) {
         *heard += usize::from(found.contains(&here));
         *asks += 1;
     }
-    // An empty block has no foreign word either: a thread must hear of itself.
+    // An empty block has no foreign word either, so each thread must also be given its own word.
     println!("blocks with their own thread's word, of all: {own:?}");
     assert_eq!(own.len(), Event::ALL.len());
     let (heard, asks) = own.values().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     assert!(heard * 10 > asks * 8, "{own:?}");
 
-    // Nowhere in particular: what is nobody's may be told, and no thread's.
+    // Outside of any thread only things that belong to no thread are given.
     let nowhere = told.block("little:elsewhere", Event::Start, Hint::default(), "sign the papers for the roof", true);
     assert_eq!(words_in(&nowhere), BTreeSet::new(), "{nowhere}");
-    // The doors there are do open: a link, and a name.
+    // A link between threads, and a thread's name in the prompt, do give its words.
     let hint = Hint { workspace: None, thread: Some(told.threads[LINKED.0]) };
     let prompt = format!("who looks after {}?", canary(LINKED.1));
     let linked = told.block("little:linked", Event::Prompt, hint.clone(), &prompt, true);
@@ -286,7 +287,7 @@ fn no_thread_hears_another_ones_word() {
     asked(if full { 2_000 } else { 200 });
 }
 
-/// A conversation that changes its thread half-way: another session of the second thread hears the second half only.
+/// A conversation changes its thread half-way: another session of the second thread is given the second half only.
 #[test]
 fn a_session_of_two_threads_tells_each_its_own_half() {
     let story = Story::new();

@@ -1,4 +1,4 @@
-//! What is open and what closes it: loops a distillation made files of, the summariser a pass is given, copies of
+//! Opening and closing of loops: loops that distillation made into files, the summariser a pass is given, copies of
 //! conversations, and the pages that follow.
 
 use std::cell::RefCell;
@@ -72,7 +72,7 @@ impl Story {
         at.read(|tx| file_table::list(tx, at.agent_no, FileKind::OpenLoop, state)).unwrap()
     }
 
-    /// The ids of what pages show as open without a file.
+    /// Returns the ids of items that pages show as open and that have no file.
     fn unfiled(&self) -> Vec<String> {
         let at = self.assistant();
         let found = at.read(|tx| render::unfiled::unfiled(&at, tx)).unwrap();
@@ -85,7 +85,7 @@ impl Story {
         open_loop::resolve_any(&at.lock().unwrap(), &[id.to_owned()], None, &find).unwrap();
     }
 
-    /// The page of the project's thread, as rendered now.
+    /// Renders the page of the project's thread and returns it.
     fn page(&self) -> String {
         let at = self.assistant();
         let row = at.read(|tx| heirloom_engine::thread::list(tx, at.agent_no)).unwrap().remove(0);
@@ -120,7 +120,7 @@ fn said(id: &str, role: &str, minute: i64, text: &str) -> Value {
 /// Enough words for a summary to be shorter than them.
 const WORDS: &str = "We look at the orders and at the tables they stand in, and write down what there is to be done.";
 
-/// A model that understands two words: what stands behind TODO is open, what stands behind DONE is done.
+/// A model that understands two words: the text after TODO is open, the text after DONE is done.
 struct Model<'a> {
     story: Option<&'a Story>,
     asked: RefCell<Vec<Kind>>,
@@ -140,7 +140,7 @@ impl Summarizer for Model<'_> {
     fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummarizerError> {
         self.asked.borrow_mut().push(request.kind);
         if let Some(story) = self.story {
-            // Nobody waits for a summary: neither who writes the ledger nor who holds the tree lock.
+            // The ledger and the tree lock must be free while the model is asked, because a summary takes long.
             let conn = story.world.sql();
             conn.busy_timeout(std::time::Duration::ZERO).unwrap();
             conn.execute_batch("BEGIN IMMEDIATE; ROLLBACK").unwrap();
@@ -168,7 +168,7 @@ impl Summarizer for Model<'_> {
     }
 }
 
-/// A session that owes something when its program compacts it.
+/// Makes a session that owes something when its program compacts it.
 fn owing(story: &Story, title: &str) {
     story.tells(
         "one",
@@ -180,7 +180,7 @@ fn owing(story: &Story, title: &str) {
     );
 }
 
-/// And says later what it did.
+/// Continues that session with a report of what was done.
 fn ending(story: &Story, said_last: &[&str]) {
     let mut lines = vec![said("c", "user", 90, WORDS)];
     for (n, text) in said_last.iter().enumerate() {
@@ -197,7 +197,7 @@ fn the_end_of_a_session_closes_what_it_says_is_done() {
     story.distilled(&Model::new());
     let open = story.loops(State::Active);
     assert_eq!(open.len(), 1, "{open:?}");
-    // Owed since it was said, not since it was read.
+    // The loop counts from the time of the turn, not from the time of reading.
     assert_eq!(open[0].field("opened"), Some("2026-11-21T12:01:00.000Z"));
     ending(&story, &["DONE Migrated the orders table, all green"]);
     story.distilled(&Model::new());
@@ -212,11 +212,11 @@ fn the_end_of_a_session_closes_what_it_says_is_done() {
         json!({"type": "distilled", "session": "little:one", "turns": ["t4"], "node": format!("n{session:x}")})
     );
     assert_eq!(story.world.findings(), Vec::<String>::new());
-    // Done again, nothing is done.
+    // Distilling again does nothing.
     let nodes = story.nodes();
     story.distilled(&Model::new());
     assert_eq!((story.nodes(), story.loops(State::Archived).len()), (nodes, 1));
-    // Opened again, it says nothing of having been closed.
+    // A reopened loop has no trace of its closing.
     let at = story.assistant();
     let name = closed[0].item.clone().unwrap();
     open_loop::reopen(&at.lock().unwrap(), &[name]).unwrap();
@@ -224,7 +224,7 @@ fn the_end_of_a_session_closes_what_it_says_is_done() {
     assert!(!text.contains("resolved") && text.contains("reopened"), "{text}");
 }
 
-/// Open items of one kind: what a session owes at its end, or where its context is cut.
+/// Returns open items of one kind: what a session owes at its end, or when its context is cut.
 fn owed(many: usize) -> String {
     let things = ["orders", "refunds", "invoices", "customers", "parcels", "stock", "prices", "taxes", "coupons"];
     let verbs = ["migrate", "index"];
@@ -251,7 +251,7 @@ fn whatever_is_open_at_an_end_or_a_cut_becomes_a_file() {
         assert!(open.iter().all(|e| e.field("thread").is_some_and(|t| t.starts_with("project/"))), "{open:?}");
         let report = open.iter().find(|e| e.title.starts_with("send Dana")).unwrap();
         assert_eq!(report.field("due"), Some("2026-11-27"), "{fact}");
-        // The page of the thread shows each by its id, and none besides.
+        // The page of the thread shows each loop by its id, and no other item.
         let page = story.page();
         for entry in &open {
             let id = entry.item.as_deref().unwrap();
@@ -285,7 +285,7 @@ fn history_opens_nothing_and_is_closed_by_its_ids() {
     assert_eq!(archived[0].fields["source"]["session"], json!("little:one"), "forgetting the session reaches it");
 }
 
-/// What a conversation that goes on leaves open is shown and closed before it is distilled, and stays closed.
+/// Items that a running conversation leaves open are shown and can be closed before it is distilled, and stay closed.
 #[test]
 fn a_running_session_says_what_is_open_and_it_stays_closed() {
     let story = Story::at(NOON + 3 * MINUTE);
@@ -310,7 +310,7 @@ fn a_running_session_says_what_is_open_and_it_stays_closed() {
         &[with(said("x", "user", 0, "Add a retry to the client.")), with(said("y", "assistant", 1, promise))],
     );
     assert_eq!(story.unfiled().len(), open.len());
-    // Neither the end of the session nor its node opens it again.
+    // Neither the end of the session nor its node opens the item again.
     story.tells("one", &[json!({"fact": "session-end", "at": NOON + 4 * MINUTE})]);
     let at = story.assistant();
     distil_by(&Pass::new(&at, Limits::default()), None, &mut |_| {}).unwrap();
@@ -319,7 +319,7 @@ fn a_running_session_says_what_is_open_and_it_stays_closed() {
     assert!(!threads.contains(&own), "{threads:?}");
 }
 
-/// A compaction that comes after the session's node covers nothing new: no turn counts twice, and it is no root.
+/// A compaction that comes after the session's node covers nothing new: no turn counts twice, and it is not a root.
 #[test]
 fn a_late_compaction_tells_nothing_new() {
     let story = Story::at(NOON + 5 * HOUR);
@@ -379,7 +379,7 @@ fn only_what_a_distillation_opened_and_nobody_touched_is_closed() {
                 };
                 open_loop::add(&at.lock().unwrap(), &new).unwrap();
             }
-            // What was imported later is not what happened later.
+            // A turn that was imported later did not necessarily happen later.
             _ => {
                 story.world.sql().execute("UPDATE turns SET at = at + 9000000 WHERE turn_no = 2", []).unwrap();
             }
@@ -422,10 +422,10 @@ fn a_process_that_dies_at_it_leaves_a_plan_the_next_one_finishes() {
     assert_eq!(story.distilled(&Model::new()).problems.len(), 1);
     let session = "SELECT count(*) FROM nodes WHERE kind = 1";
     let standing = || story.nodes().iter().filter(|n| n.0 == "session").count();
-    // One of when it went quiet, and the one of its end, which does not stand yet.
+    // One session node is from when the session went quiet; the one of its end does not stand yet.
     assert_eq!((story.world.count(session), standing()), (2, 1));
     story.world.sql().execute_batch("DROP TRIGGER cut; UPDATE lineage_marks SET due_at = 0").unwrap();
-    // Nothing is asked for again: the plan is continued.
+    // The model is not asked again: the stored plan is continued.
     let model = Model::new();
     drop(story.assistant().lock().unwrap());
     assert_eq!(story.distilled(&model).problems, []);
@@ -453,7 +453,7 @@ fn a_pass_is_given_another_summariser_by_one_argument() {
         let of: Vec<_> = nodes.iter().filter(|n| n.0 == kind).collect();
         assert!(!of.is_empty() && of.iter().all(|n| n.1 == "model" && n.2 == "Told by the model."), "{kind}: {of:?}");
     }
-    // A compaction's words are the sections of the handoff; what stands in them is the model's.
+    // The words of a compaction are the sections of the handoff, with the model's items.
     let compaction = nodes.iter().find(|n| n.0 == "compaction").unwrap();
     assert_eq!(compaction.1, "model");
     assert!(compaction.2.starts_with("## Open loops\n- Migrate the orders table [t2]"), "{compaction:?}");
@@ -463,7 +463,7 @@ fn a_pass_is_given_another_summariser_by_one_argument() {
 
 type Answer = fn(&SummaryRequest) -> Result<Summary, SummarizerError>;
 
-/// A model that answers as it may not.
+/// A model that gives an invalid answer.
 struct Bad(Answer);
 
 impl Summarizer for Bad {
@@ -663,7 +663,7 @@ fn a_thread_page_follows_its_loops_and_no_other_page_does() {
     assert!(page("topic/orders").contains("## Open\n- Buy jars · since 21 Nov · [l:"), "{}", page("topic/orders"));
     let index = || story.text(&PageKey::Threads.path().unwrap());
     assert!(index().contains("1 open"), "{}", index());
-    // By hand it goes to another thread: both pages say so.
+    // A hand edit moves the loop to another thread: both pages show that.
     let path = at.files.shown().join(item.path.as_str());
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("topic/orders", "topic/blog")).unwrap();
@@ -704,7 +704,7 @@ fn a_thread_page_follows_its_loops_and_no_other_page_does() {
     assert!(!render::is_dirty(&at).unwrap());
 }
 
-/// Prints what pages cost with many loops in many threads: `cargo test --release -- --ignored --nocapture closing`.
+/// Prints the cost of pages with many loops in many threads: `cargo test --release -- --ignored --nocapture closing`.
 #[test]
 #[ignore = "a measurement"]
 fn what_loops_cost() {
@@ -767,7 +767,7 @@ fn what_loops_cost() {
             .unwrap();
         for n in 0..loops {
             let path = place.tree().join(format!("continuity/open-loops/l{n}.md"));
-            // Every other one says its thread, the others only where they came from.
+            // Every second loop names its thread, the others only their source.
             let thread = if n % 2 == 0 { format!("thread: {}\n", threads[n % 200]) } else { String::new() };
             let source =
                 format!("source: {{type: distilled, session: \"codex:s{}\", turns: [t{:x}]}}", n % 1_000, n * 10 + 1);
@@ -777,7 +777,7 @@ fn what_loops_cost() {
         }
         let at = place.at();
         scan::scan(&at).unwrap();
-        // Plans are made with statistics, as in a home that was used for a while.
+        // Queries are planned with statistics, as in a home that was used for a while.
         place.sql().execute_batch("ANALYZE").unwrap();
         let spent = || -> u64 {
             let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Several processes at the same sources: threads with a ledger and an index of their own.
+//! Several processes reading the same sources, as threads with a ledger and an index of their own.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ fn two_imports_of_the_same_files_store_every_turn_once() {
 
 #[test]
 fn a_plan_that_no_longer_holds_is_made_again() {
-    // One import has planned a file; before it commits, the file is rewritten and imported by another.
+    // One import has planned a file; before it commits, the file is rewritten and another process imports it.
     let world = World::new();
     let path = world.write("s.jsonl", said("a", "user", "one"));
     let mut capture = Capture::new(&world.ledger, None, "slow", &world.path("scratch"), None).unwrap();

@@ -1,4 +1,4 @@
-//! Working state: open loops, artifacts, runs of jobs, people who ask, drafts; and the pages that show them.
+//! Working state: open loops, artifacts, runs of jobs, channel requests, drafts; and the pages that show them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -67,8 +67,8 @@ fn draft_file(tree: &Tree, name: &str, bytes: impl AsRef<[u8]>) -> std::path::Pa
 
 // Open loops
 
-/// Cut off behind the file it made, before the ledger knew. What a person does with that file until somebody finishes the
-/// act is theirs: it is not made a second time.
+/// The act is cut off after it made its file and before the ledger knew. A person may change that file until the act is
+/// finished: it is not made a second time.
 #[test]
 fn what_an_act_made_before_it_was_cut_off_is_not_made_again() {
     let tree = Tree::new();
@@ -108,7 +108,7 @@ fn opening_the_same_loop_again_writes_nothing() {
     }
     assert_eq!(tree.text(first.path.as_str()), text);
     assert_eq!(tree.count("SELECT count(*) FROM audit"), audit);
-    // What is new is added, below what is there.
+    // New text is added below the existing text.
     let more = NewLoop { text: Some("Ask for Ms Brown.".into()), due: Some("2026-12-02".into()), ..new };
     assert_eq!(open_loop::add(&tree.at().lock().unwrap(), &more).unwrap().change, Change::Changed);
     let text = tree.text(first.path.as_str());
@@ -131,7 +131,7 @@ fn a_loop_archived_fifty_times_has_fifty_entries_and_the_newest_is_reopened() {
     assert_eq!(tree.files(ARCHIVE).len(), 50);
     assert_eq!(tree.items(Kind::OpenLoop, State::Archived), vec![item.id.clone(); 50]);
     assert!(tree.items(Kind::OpenLoop, State::Active).is_empty());
-    // Which one it was is read from what is left behind.
+    // The resolved loop is found by reading the files in the archive.
     let newest = tree.files(ARCHIVE).pop().unwrap();
     assert!(tree.text(&format!("{ARCHIVE}/{newest}")).contains("round 49"));
     let back = reopen(&tree, &item.id);
@@ -140,7 +140,7 @@ fn a_loop_archived_fifty_times_has_fifty_entries_and_the_newest_is_reopened() {
     assert!(!tree.files(ARCHIVE).contains(&newest));
     let text = tree.text(back.path.as_str());
     assert!(text.contains("status: open") && !text.contains("resolution") && !text.contains("resolved:"), "{text}");
-    // While it is open, none of the others can be.
+    // While it is open, none of the others with this title can be reopened.
     let refused = open_loop::reopen(&tree.at().lock().unwrap(), &[item.id]).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Refused);
     assert_eq!(tree.files(ARCHIVE).len(), 49);
@@ -190,7 +190,7 @@ fn two_thousand_titles_are_two_thousand_loops() {
     let began = Instant::now();
     let mut ids = BTreeSet::new();
     for n in 0..2_000 {
-        // All with the same slug.
+        // All titles give the same slug.
         let title = format!("Fix {} it", "!".repeat(n + 1));
         let item = open_loop::add(&lock, &NewLoop { title, ..NewLoop::default() }).unwrap();
         assert_eq!(item.change, Change::New);
@@ -217,7 +217,7 @@ fn a_taken_name_gets_the_next_number() {
         .collect();
     let stem = "continuity/artifacts/2026/11/2026-11-21-plan-b";
     assert_eq!(paths, [format!("{stem}.md"), format!("{stem}-2.md"), format!("{stem}-3.md")]);
-    // A person's own file takes a name as well.
+    // A person's own file occupies a name as well.
     tree.hand(&format!("{stem}-4.md"), "mine");
     let item = keep(&tree, "plan b", markdown("y"));
     assert_eq!((item.path.as_str(), item.id.as_str()), (format!("{stem}-5.md").as_str(), "a:2026-11-21-plan-b-5"));
@@ -235,7 +235,7 @@ fn a_taken_name_gets_the_next_number() {
 fn the_day_of_an_artifact_is_the_operators() {
     let tree = Tree::new();
     tree.sql().execute_batch("INSERT INTO profile VALUES (1, 'timezone', 'Pacific/Auckland', 'user', 0)").unwrap();
-    // NOON is one o'clock of the next day there.
+    // In that zone, NOON is one o'clock of the next day.
     assert_eq!(keep(&tree, "late", markdown("x")).path.name(), "2026-11-22-late.md");
 }
 
@@ -249,7 +249,7 @@ fn an_artifact_says_what_it_was_given() {
     let own = text(&own);
     assert!(own.starts_with("---\nmood: good # today\ntags: [a, b]\ntitle: Given\n"), "{own}");
     assert!(own.ends_with("---\n# Own heading\n\ntext\n"), "{own}");
-    // What claims to be another item, or cannot be read, is kept as words.
+    // Text that claims to be another item, or whose front matter cannot be parsed, is kept in a fence.
     for odd in ["---\nid: a:other\n---\nx\n", "---\na: [\n---\nx\n", "---\nnever closed\n"] {
         let kept = text(&keep(&tree, "Odd", markdown(odd)));
         assert!(kept.contains(&format!("```text\n{odd}```\n")), "{kept}");
@@ -293,7 +293,7 @@ fn a_job_is_on_the_pages_for_as_long_as_it_fails() {
     let from = tree.path(&today(&tree)).parent().unwrap().join(link);
     assert!(from.canonicalize().unwrap().ends_with(&artifact), "{link}");
 
-    // Seen, it is not shown until it fails again; a success takes it away for good.
+    // An acknowledged failure is not shown until the job fails again; a success removes it for good.
     assert_eq!(scheduled::acknowledge(&tree.at(), "nightly backup").unwrap(), 1);
     assert_eq!(scheduled::acknowledge(&tree.at(), "nightly backup").unwrap(), 0);
     tree.refresh();
@@ -318,7 +318,7 @@ fn a_run_whose_wrapper_died_is_cut_off_and_one_that_lives_is_not() {
     let dead = dies.run_no;
     let lives = scheduled::begin(&at, &name, "rsync", NOON).unwrap();
     drop(dies);
-    // Too long ago to be looked for; with a time of today both are seen.
+    // Runs that began too long ago are not looked for; with a time of today both are noticed.
     let now = tree.ledger.now();
     tree.sql().execute("UPDATE scheduled_runs SET started_at = ?1", [now]).unwrap();
     let (home, ledger) = tree.other();
@@ -386,7 +386,7 @@ fn asking_again_is_the_same_request_until_it_is_answered() {
     let note = tree.text(&today(&tree));
     assert!(note.contains("Robert (4711) asked to be let in") && note.contains("was approved on telegram"), "{note}");
     assert_eq!(ask(None).0.no, RequestNo(2), "answered, it can be asked again");
-    // All or none.
+    // Either all requests are decided, or none.
     let both = channel::decide(&at, &["c:2".to_owned(), "c:99".to_owned()], false).unwrap_err();
     assert_eq!(both.kind(), ErrorKind::NotFound);
     let (waiting, count) = tree.ledger.read(|tx| channel::list(tx, tree.agent_no, false, 10)).unwrap();
@@ -468,7 +468,7 @@ fn drafts_are_listed_promoted_and_discarded_and_are_never_memory() {
     let item = promote("codex/plans/plan a.md").unwrap();
     assert!(item.id.ends_with("-plan-a") && !plan.exists());
     assert!(tree.text(item.path.as_str()).ends_with("---\n# Plan\n\nkestrel\n"));
-    // As after a crash between the artifact and the removal: the draft is there still.
+    // After a crash between making the artifact and removing the draft, the draft still exists.
     fs::write(&plan, "# Plan\n\nkestrel\n").unwrap();
     let again = promote("codex/plans/plan a.md").unwrap();
     assert_eq!((again.change, again.path), (Change::Same, item.path));
@@ -578,7 +578,7 @@ fn a_page_that_cannot_be_written_stops_no_mutation() {
     assert!(tree.path(item.path.as_str()).exists());
     assert!(tree.text(&today(&tree)).contains("bob was approved on irc"), "the other pages are rendered");
     resolve(&tree, &item.id);
-    // Put right, it is rendered by whoever comes next.
+    // Once the folder is gone, the next command renders the page.
     fs::remove_dir(tree.path(ACTIVE)).unwrap();
     assert!(tree.refresh().failed.is_empty());
     assert!(tree.text(ACTIVE).contains("Job job failed (exit 1)"));

@@ -1,4 +1,4 @@
-//! The door: one engine for several threads, several engines on one home, and the examples that show it.
+//! The engine's door: one engine for several threads, several engines on one home, and the examples.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,10 +13,10 @@ use heirloom_engine::verify::verify;
 
 use crate::world::{LITTLE, Little, NOON};
 
-/// How many lines each thread and each process hands over.
+/// Number of lines each thread and each process appends.
 const LINES: usize = 12;
 
-/// Where the processes of the stress test find the home: they are this test binary, started again.
+/// Variable with the home for the processes of the stress test, which are this test binary started again.
 const HOME: &str = "HEIRLOOM_TEST_DOOR_HOME";
 
 fn open(home: &Path) -> Engine {
@@ -25,7 +25,7 @@ fn open(home: &Path) -> Engine {
     Engine::open(home, How::Create, options).unwrap()
 }
 
-/// A worker's day: lines come in, loops are opened, and questions are asked in between.
+/// Plays a day of work: lines are appended, loops are opened, and questions are asked in between.
 fn work(engine: &Engine, name: &str) {
     let engine = engine.acting_as(name);
     for n in 0..LINES {
@@ -37,7 +37,7 @@ fn work(engine: &Engine, name: &str) {
             engine.act(|lock| open_loop::add(lock, &new)).unwrap();
         }
         let found = engine.search(&SearchRequest { query: format!("word {n}"), ..SearchRequest::default() });
-        // Another process may be putting a new index in place just then.
+        // Another process may be replacing the index at that moment.
         if let Err(e) = found {
             assert_eq!(e.kind(), heirloom_engine::error::ErrorKind::Busy, "{e}");
         }
@@ -143,7 +143,7 @@ fn the_first_example_is_shorter_than_thirty_lines() {
     assert!(text.lines().count() < 30, "{} lines", text.lines().count());
 }
 
-/// A ledger whose folder is exchanged goes on in a file that is not the home's: nothing is acknowledged.
+/// If the folder of the ledger is exchanged, SQLite goes on in a file outside the home: nothing is acknowledged.
 #[test]
 fn nothing_is_acknowledged_once_the_state_folder_is_another() {
     let folder = tempfile::tempdir().unwrap();
@@ -170,7 +170,7 @@ fn nothing_is_acknowledged_once_the_state_folder_is_another() {
     assert!(report.findings.is_empty(), "{:?}", report.findings);
 }
 
-/// A home that was in use and has no ledger any more says so, at once and in its status.
+/// A home that was in use and has lost its ledger says so, at once and in its status.
 #[test]
 fn a_ledger_that_is_gone_is_told() {
     struct Heard(std::sync::Mutex<Vec<String>>);

@@ -1,5 +1,5 @@
-//! After hundreds of acts of people and programs, with crashes among them, files, file table, index and pages still say
-//! the same, and the same as ones made anew.
+//! After hundreds of acts of people and programs, with crashes among them, files, file table, index and pages agree
+//! with each other, and with ones made anew.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -48,7 +48,7 @@ fn title(rng: &mut Rng) -> String {
     format!("{} {}", rng.pick(WORDS), rng.below(12))
 }
 
-/// Every Markdown file of the tree, by its path in it.
+/// Returns every Markdown file of the tree, by its path in it.
 fn files(tree: &Tree) -> BTreeMap<String, Vec<u8>> {
     let root = tree.path("");
     let (mut found, mut folders) = (BTreeMap::new(), vec![root.clone()]);
@@ -68,7 +68,7 @@ fn shown(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap().to_str().unwrap().to_owned()
 }
 
-/// One of the files a person would take into their hands.
+/// Returns a random file that a person might edit.
 fn some_file(tree: &Tree, rng: &mut Rng) -> Option<String> {
     let all: Vec<String> = files(tree)
         .into_keys()
@@ -82,7 +82,7 @@ fn some(lock: &TreeLock, rng: &mut Rng, kind: Kind, state: State) -> Option<Entr
     (!all.is_empty()).then(|| rng.pick(&all).clone())
 }
 
-/// What a program does.
+/// Runs a random act of a program.
 fn act(lock: &TreeLock, rng: &mut Rng) -> Result<()> {
     let id = |e: Entry| e.item.unwrap_or_default();
     let nothing = || Error::not_found("nothing to do that to");
@@ -144,7 +144,7 @@ fn act(lock: &TreeLock, rng: &mut Rng) -> Result<()> {
     }
 }
 
-/// What a person does.
+/// Runs a random hand edit.
 fn hand(tree: &Tree, rng: &mut Rng) {
     match rng.below(6) {
         0 | 1 => {
@@ -170,7 +170,7 @@ fn hand(tree: &Tree, rng: &mut Rng) {
                 rest(&to);
             }
         }
-        // A line added to, or taken out of, a rendered page.
+        // Adds a line to a rendered page, or removes one.
         _ => {
             let page = *rng.pick(&["MEMORY.md", "continuity/ACTIVE.md", "memory/MEMORY.md"]);
             let Ok(text) = fs::read_to_string(tree.path(page)) else { return };
@@ -185,7 +185,7 @@ fn hand(tree: &Tree, rng: &mut Rng) {
     }
 }
 
-/// An act that is cut off behind its files, or before them.
+/// Runs an act that is cut off before or after its files are written.
 fn cut(tree: &Tree, rng: &mut Rng) {
     drop(tree.at().lock().unwrap());
     let before = files(tree);
@@ -214,7 +214,7 @@ fn cut(tree: &Tree, rng: &mut Rng) {
     }
 }
 
-/// The pages are what rendering all of them anew makes of the same state.
+/// Checks that rendering all pages anew from the same state changes none of them.
 fn pages_are_fresh(tree: &Tree, after: &str) {
     let before = files(tree);
     tree.sql().execute_batch("UPDATE heads SET dirty = dirty + 1 WHERE head != 'days'").unwrap();
@@ -237,7 +237,7 @@ fn rows(conn: &Connection, sql: &str) -> Vec<Vec<Value>> {
     rows.map(Result::unwrap).collect::<Vec<_>>()
 }
 
-/// The rows of the file table that say what files are, without when they were looked at.
+/// Returns the rows of the file table about the files themselves, without times.
 fn said(tree: &Tree) -> Vec<Vec<Value>> {
     rows(
         &tree.sql(),
@@ -246,7 +246,7 @@ fn said(tree: &Tree) -> Vec<Vec<Value>> {
     )
 }
 
-/// All words and rows an index has, by path.
+/// Returns all words and rows of an index, by path.
 fn dump(tree: &Tree, index: &Index) -> BTreeSet<String> {
     let names: HashMap<i64, Value> = rows(&tree.sql(), "SELECT file_no, path FROM catalogue")
         .into_iter()
@@ -306,13 +306,13 @@ fn all_is_one(tree: &Tree, index: &mut Index, seed: u64) {
     assert!(differ.is_empty(), "seed {seed}: {differ:#?}");
     assert!(one.len() > 300, "{}", one.len());
 
-    // Verify.
+    // Verify finds nothing.
     let mut report = verify::verify(&tree.ledger, Some(index), &mut |_| {}).unwrap();
     verify::files::files(&at, Some(index), true, &mut report).unwrap();
     let findings: Vec<String> = report.findings.iter().map(|f| format!("{}: {}", f.subject, f.what)).collect();
     assert_eq!(findings, Vec::<String>::new(), "seed {seed}");
 
-    // The file table is derived: one made anew says the same.
+    // The file table is derived: one made anew has the same rows.
     let before = said(tree);
     tree.sql().execute_batch("DELETE FROM catalogue").unwrap();
     scan::scan(&at).unwrap();

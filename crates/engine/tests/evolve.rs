@@ -1,4 +1,4 @@
-//! Evolve as its parts meet: the inbox, undo, budgets, forgetting, and being cut off.
+//! Evolve with its neighbours: the inbox, undo, budgets, forgetting, and interruptions.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -34,7 +34,7 @@ impl Home {
         open(&self.root(), NOON + days * DAY)
     }
 
-    /// A session in which a person says these things.
+    /// Writes a session in which a person says these things.
     fn says(&mut self, engine: &Engine, texts: &[&str]) {
         let mut said: Vec<Said> = Vec::new();
         for text in texts {
@@ -50,7 +50,7 @@ impl Home {
         self.import(engine, &said);
     }
 
-    /// A session in which a command succeeds.
+    /// Writes a session in which a command succeeds.
     fn runs(&mut self, engine: &Engine, command: &str) {
         let call = |role, kind, text: String| Said { role, kind, text, call: Some(1), failed: false };
         let said = [
@@ -188,7 +188,7 @@ fn near_duplicates_of_programs_become_one_at_night() {
     assert_eq!(engine.memories(&Default::default(), 9).unwrap().memories.len(), 2);
 }
 
-/// A session that releases: the same three steps, with other numbers.
+/// Writes a session that releases: the same three steps, with other numbers.
 fn releases(home: &mut Home, engine: &Engine, version: &str) {
     let mut said = vec![Said { role: "user", kind: "message", text: "Release it.".into(), call: None, failed: false }];
     for (n, command) in
@@ -227,7 +227,7 @@ fn a_procedure_that_recurs_becomes_a_skill_after_a_yes_and_a_hand_edit_stays() {
     let project = home.folder.path().join("work/api");
     assert!(!project.join(".claude").exists(), "nothing is written without a yes");
     assert_eq!(engine.accept_skill(&skill.id, &[]).unwrap_err().kind(), ErrorKind::Usage);
-    // A skill of the same name that is the person's stays as it is.
+    // A skill of the same name that the person wrote stays as it is.
     let other = project.join(".agents/skills").join(&skill.name);
     std::fs::create_dir_all(&other).unwrap();
     std::fs::write(other.join("SKILL.md"), "mine").unwrap();
@@ -238,7 +238,7 @@ fn a_procedure_that_recurs_becomes_a_skill_after_a_yes_and_a_hand_edit_stays() {
     assert_eq!(accepted.placed.len(), 2);
     let file = project.join(".claude/skills").join(&skill.name).join("SKILL.md");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), skill.draft);
-    // Written again while it is ours; never over an edit.
+    // The file is rewritten while it is ours; an edited file is never overwritten.
     crate::tree::rest(&file);
     engine.accept_skill(&skill.id, &[claude()]).unwrap();
     std::fs::write(&file, "edited by hand").unwrap();
@@ -269,7 +269,7 @@ fn a_skill_is_written_through_no_symlink_and_a_no_is_final() {
     assert!(engine.skills(false).unwrap().skills.is_empty());
 }
 
-/// A model that counts words, as the tests of vectors have it, and remembers what it was asked; a slow one.
+/// A model that counts words, as in the tests of vectors, and records what it was asked; slow unless `quick`.
 #[derive(Default)]
 struct Words {
     asked: Mutex<Vec<String>>,
@@ -296,7 +296,7 @@ impl heirloom_engine::index::Embedder for Words {
 }
 
 impl Home {
-    /// An engine with a model for vectors and this policy.
+    /// Opens an engine with an embedding model and this decay policy.
     fn fading(&self, days: i64, on: bool) -> Engine {
         self.with_model(days, on, &Arc::new(Words { quick: true, ..Words::default() }))
     }
@@ -331,7 +331,8 @@ fn vectors_of_old_trifles_go_and_come_back() {
     let all = engine.index().unwrap().vectors().unwrap();
     assert!(all >= 5, "{all}");
     drop(engine);
-    // Old by now: the trifles go, what was decided stays, and both are found by their words.
+    // The chunks are old by now: vectors of trifles are dropped, those of decisions stay, and both are found by their
+    // words.
     let engine = home.fading(400, true);
     engine.work().unwrap();
     let left = engine.index().unwrap().vectors().unwrap();
@@ -347,7 +348,7 @@ fn vectors_of_old_trifles_go_and_come_back() {
     let judge = engine.explain_judge(None).unwrap();
     let decision = &judge.categories[0];
     assert_eq!((decision.category.name(), decision.chunks, decision.kept), ("decision", 1, 1));
-    // What a pinned memory came from is spared: its vectors are made again.
+    // Chunks that a pinned memory came from are spared: their vectors are made again.
     let turn = heirloom_engine::scope::TurnId::parse(&report.chunks[0].first_turn).unwrap();
     let source = Provenance { origin: Origin::User, turns: vec![turn], ..Provenance::default() };
     let new = NewLeaf { source, ..NewLeaf::new(Class::Preference, Scope::Agent, "Walnuts matter to me.") };
@@ -359,7 +360,7 @@ fn vectors_of_old_trifles_go_and_come_back() {
     engine.work().unwrap();
     assert_eq!(engine.explain_decay().unwrap().dropped, 1);
     drop(engine);
-    // Switched off, all of it is there again.
+    // Switched off, the policy lets all vectors be made again.
     let engine = home.fading(401, false);
     engine.work().unwrap();
     let report = engine.explain_decay().unwrap();
@@ -389,8 +390,8 @@ fn a_slow_model_embeds_what_is_important_first_and_once() {
 mod recorded {
     use heirloom_engine::evolve::sentences::{Told, told};
 
-    /// Sentences of people from real sessions: hardly any says something of a project that lasts, and what is taken for it
-    /// is printed to be read.
+    /// Sentences of people from real sessions: hardly any states a lasting fact about a project, and those that are
+    /// taken for one are printed for reading.
     #[test]
     #[ignore = "needs sessions recorded from the real programs"]
     fn hardly_any_sentence_of_a_real_session_is_a_fact() {

@@ -1,5 +1,5 @@
-//! From any line of a page down to the words: what each reference shows, in how few steps, to the last byte, and only
-//! one's own.
+//! From any line of a page down to the words: the view of each reference, the number of steps, completeness to the last
+//! byte, and separation of agents.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ use crate::tree::{Tree, at};
 use crate::weave;
 use crate::world::{LITTLE, NOON};
 
-/// Nine sessions of six turns in one project, all ended, and one elsewhere that goes on.
+/// Nine ended sessions of six turns in one project, and one elsewhere that goes on.
 struct Memory {
     tree: Tree,
 }
@@ -91,7 +91,7 @@ impl Memory {
         self.no("SELECT node_no FROM nodes WHERE kind = 3")
     }
 
-    /// Every word below a reference, page by page.
+    /// Returns every word below a reference, read page by page.
     fn words(&self, reference: &str, limit: usize) -> Vec<(TurnId, String)> {
         let mut reach = Reach { transcript: true, limit, ..Reach::default() };
         let mut all: Vec<(TurnId, String)> = Vec::new();
@@ -164,7 +164,7 @@ fn every_word_below_a_node_comes_once_in_order_and_as_it_was_written() {
             assert!(text.starts_with(&format!("session {} turn {}: ", n / 6, n % 6)) && text.ends_with('\n'), "{text}");
         }
     }
-    // From there to the line of the file, byte for byte.
+    // From a turn the record leads to the line of the file, byte for byte.
     let (agent, opener) = (memory.tree.agent_no, Opener::default());
     for (id, _) in memory.words(&top, 20) {
         let (turn, bytes) = memory
@@ -189,7 +189,7 @@ fn every_word_below_a_node_comes_once_in_order_and_as_it_was_written() {
 fn a_long_turn_comes_in_parts_and_no_credential_is_cut_in_two() {
     let memory = Memory::new();
     let key = format!("AKIA{}", "IOSFODNN7EXAMPLQ");
-    // The key would stand across the end of the first page.
+    // The key would span the end of the first page.
     let filler = "ä".repeat(4_090);
     let text = format!("{filler} {key} {}", "日本語 and more ".repeat(2_000));
     memory.import("long", &[json!({"id": "x", "role": "user", "text": text}).to_string()], &AgentId::main());
@@ -214,7 +214,7 @@ fn a_cursor_from_elsewhere_is_refused() {
     let reach = Reach { transcript: true, limit: 3, ..Reach::default() };
     let next = memory.reach(&top, &reach).transcript.unwrap().next.unwrap();
     let with = |cursor: &str| Reach { cursor: Some(cursor.to_owned()), ..reach.clone() };
-    // A cursor asks for words by itself.
+    // A cursor alone asks for words.
     assert_eq!(memory.reach(&top, &Reach { transcript: false, ..with(&next) }).transcript.unwrap().turns.len(), 3);
     let at = memory.tree.at();
     for (reference, cursor) in [
@@ -234,7 +234,7 @@ fn a_cursor_from_elsewhere_is_refused() {
     }
 }
 
-/// Things on the pages that came from turns, and things that did not.
+/// Makes items on the pages, some with turns as their source and some without.
 fn furnish(memory: &Memory) {
     let tree = &memory.tree;
     let at = tree.at();
@@ -288,12 +288,12 @@ fn furnish(memory: &Memory) {
     tree.refresh();
 }
 
-/// An item's id without the end that keeps it apart from others of its title.
+/// Returns an item's id without the suffix that distinguishes items with the same title.
 fn short(item: &str) -> String {
     item.rsplit_once('-').map_or(item, |(name, _)| name).to_owned()
 }
 
-/// Where a caller can go on from an answer.
+/// Returns the references a caller can follow from an answer.
 fn onward(expansion: &Expansion) -> Vec<Reference> {
     let node = |n: &Node| Reference::Node(n.id);
     match &expansion.subject {
@@ -308,7 +308,7 @@ fn onward(expansion: &Expansion) -> Vec<Reference> {
     }
 }
 
-/// How many calls lead from a reference to words somebody said. What a person put there themselves is its own origin.
+/// Returns the number of calls from a reference to a turn's words. An item a person made is its own origin.
 fn calls(memory: &Memory, reference: &Reference) -> usize {
     let reach = Reach { transcript: true, ..Reach::default() };
     let mut level = BTreeSet::from([reference.to_string()]);
@@ -337,7 +337,7 @@ fn from_every_line_of_every_page_the_words_are_three_calls_away() {
     let memory = Memory::new();
     furnish(&memory);
     let tree = &memory.tree;
-    // Pages of other rooms, as they print lines.
+    // Pages of other rooms, with lines in the form those rooms print.
     let top = memory.condensed();
     let session = memory.no("SELECT max(node_no) FROM nodes WHERE kind = 1");
     let chunk = memory.no("SELECT max(node_no) FROM nodes WHERE kind = 0");
@@ -361,7 +361,7 @@ fn from_every_line_of_every_page_the_words_are_three_calls_away() {
             let name = reference.to_string();
             seen.insert(if matches!(reference, Reference::File(_)) { short(&name) } else { name });
         }
-        // A line is a reference, too, and costs one call.
+        // A line of a page is a reference, too, and costs one call.
         for (n, line) in text.lines().enumerate().filter(|(_, l)| !Reference::all_in(l).is_empty()) {
             let calls = calls(&memory, &Reference::parse(&format!("{page}:{}", n + 1)).unwrap());
             assert!(calls <= 3, "{page}: {line} takes {calls}");
@@ -482,7 +482,7 @@ fn what_is_another_agents_is_as_unknown_as_what_is_not_there() {
             "{mine}"
         );
         assert_eq!(theirs.next_step(), none.next_step(), "{mine}");
-        // The files of one agent are no way into another's.
+        // Files of one agent do not lead into another agent's tree.
         if matches!(Reference::parse(mine), Ok(Reference::File(_))) {
             assert_eq!(ask(other, &own, mine).unwrap_err().kind(), ErrorKind::NotFound);
         }

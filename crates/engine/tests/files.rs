@@ -1,4 +1,4 @@
-//! Visible files are found again, by what they say now; the index follows them, and hostile names lead nowhere.
+//! Visible files are found by their present text; the index follows them, and hostile names lead nowhere.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,7 +21,7 @@ use heirloom_engine::verify;
 use heirloom_testkit::{Rng, named_pipe};
 use rusqlite::Connection;
 
-/// A home with trees in it.
+/// A home with several trees in it.
 struct Grove {
     folder: tempfile::TempDir,
     home: Home,
@@ -70,7 +70,7 @@ fn follow(at: &AssistantHome, index: &mut Index) {
     assert_eq!(index.catch_up_files(at, None).unwrap(), 0);
 }
 
-/// A query, understood in the zone of the tree.
+/// Parses a query in the time zone of the tree.
 fn ask(at: &AssistantHome, query: &str) -> Query {
     understand(at.ledger, &at.agent, query, &at.zone).unwrap()
 }
@@ -128,7 +128,7 @@ fn what_a_file_says_is_found_with_its_line() {
     let hit = &search(&at, &mut index, "afternoon tea", FileFilter::default()).hits[0];
     assert!(plain(hit).starts_with("Oolong tea") && hit.passage.contains(MATCH_START), "{hit:?}");
     assert_eq!((hit.matched, hit.of, hit.score), (2, 2, 1.0));
-    // As it is now, not as it was when it was indexed.
+    // The hit shows the file as it is now, not as it was when it was indexed.
     write(&at, "memory/preference/tea.md", "# Drinks\n\n\n\n\n\n\n\n\n\nThe oolong moved.\n");
     let hit = &search(&at, &mut index, "oolong", FileFilter::default()).hits[0];
     assert_eq!((hit.line, plain(hit).as_str()), (11, "The oolong moved."));
@@ -181,7 +181,7 @@ fn pages_made_from_other_files_come_behind_them() {
     write(&at, "memory/notes/long.md", &long);
     write(&at, "memory/preference/quokka.md", "# Animals\nA quokka is small.\n");
     follow(&at, &mut index);
-    // The page says all of it in fewer words, and yet its sources come first.
+    // The page contains all of it in fewer words, but its sources come first.
     let names: Vec<String> =
         found(&at, &mut index, "quokka leaves").iter().map(|f| f.split(':').next().unwrap().into()).collect();
     assert_eq!(names.last().map(String::as_str), Some("continuity/daily/2026/01/2026-01-05.md"), "{names:?}");
@@ -256,7 +256,7 @@ fn credentials_stay_in_the_file() {
     assert_eq!(found(&at, &mut index, "walrus"), ["memory/notes/key.md:3"]);
 }
 
-/// All that the index has of files, by name instead of by number.
+/// Returns everything the index has of files, by path instead of number.
 fn dump(grove: &Grove, index: &Index) -> String {
     let names: std::collections::HashMap<(AgentNo, i64), String> = Connection::open(grove.ledger.path())
         .unwrap()
@@ -334,7 +334,7 @@ const FOLDERS: &[&str] = &[
     "memory/notes/deep/er",
 ];
 
-/// Something people and programs do to files.
+/// Runs a random act of a person or program on files.
 fn act(at: &AssistantHome, rng: &mut Rng, n: usize) {
     let new = |rng: &mut Rng| place(at, &format!("{}/f{n}--{}.md", rng.pick(FOLDERS), rng.below(50)));
     match rng.below(10) {
@@ -363,7 +363,7 @@ fn act(at: &AssistantHome, rng: &mut Rng, n: usize) {
         8 => {
             let title = format!("{} {}", rng.pick(WORDS), rng.below(8));
             let new = NewLoop { title, text: Some(text(rng)), ..NewLoop::default() };
-            // A file made by hand may stand where this one would.
+            // A file made by hand may be in the way of the new one.
             let _ = open_loop::add(&at.lock().unwrap(), &new);
         }
         _ => {
@@ -385,7 +385,7 @@ fn following_the_files_is_the_same_as_beginning_anew() {
             act(at, &mut rng, n);
             match rng.below(6) {
                 0 => follow(at, &mut index),
-                // Caught up in a hurry, or without a look at the files.
+                // The index catches up with little time, or without a scan of the files.
                 1 => {
                     scan::scan(at).unwrap();
                     index.catch_up_files(at, Some(Instant::now() + Duration::from_micros(300))).unwrap();
@@ -434,7 +434,7 @@ fn a_file_that_comes_back_as_it_was_is_found_again() {
     let mut index = grove.index();
     write(&at, "memory/notes/a.md", "# First zebra\n");
     scan::scan(&at).unwrap();
-    // Saved again between the look and the indexing, and then saved back: the file table sees no change at all.
+    // The file is saved between scan and indexing and then restored: the file table sees no change at all.
     write(&at, "memory/notes/a.md", "# Second okapi\n");
     index.catch_up_files(&at, None).unwrap();
     assert_eq!(found(&at, &mut index, "okapi").len(), 1);
@@ -442,7 +442,7 @@ fn a_file_that_comes_back_as_it_was_is_found_again() {
     follow(&at, &mut index);
     assert_eq!(found(&at, &mut index, "zebra"), ["memory/notes/a.md:1"]);
     assert_eq!(found(&at, &mut index, "okapi"), Vec::<String>::new());
-    // Not there just now.
+    // The file is missing for a moment.
     let (path, aside) = (place(&at, "memory/notes/a.md"), grove.folder.path().join("aside"));
     let mut fresh = grove.index_at("fresh.db");
     fs::rename(&path, &aside).unwrap();
@@ -475,7 +475,7 @@ fn rows_of_another_history_are_made_again() {
         assert_eq!(found(&at, &mut index, "zebra").len(), 1, "{sql}");
         assert_eq!(findings(&grove, &at, Some(&index)), Vec::<String>::new(), "{sql}");
     }
-    // A file table that was lost numbers its files anew.
+    // A file table that was lost gives its files new numbers.
     let grove = Grove::new();
     let at = grove.tree("main");
     let mut index = grove.index();
@@ -575,7 +575,7 @@ fn files_that_come_and_go_disturb_nobody() {
             }
             acts
         });
-        // Whatever happens here, the other thread comes to an end.
+        // The flag is set even if this thread panics, so that the other thread ends.
         let end = Instant::now() + Duration::from_secs(3);
         struct Stop<'a>(&'a std::sync::atomic::AtomicBool);
         impl Drop for Stop<'_> {

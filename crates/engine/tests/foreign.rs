@@ -1,4 +1,4 @@
-//! A program's database: rows as they come and change.
+//! A program's database: rows that are added and changed.
 
 use rusqlite::{Connection, params};
 
@@ -41,7 +41,7 @@ fn rows_become_turns_once_they_are_finished() {
     );
     world.import(&["store.db"]);
     assert_eq!(world.texts("s1"), ["question", "a whole answer"]);
-    // Finished without a change of the part itself.
+    // The message is finished without a change of the part itself.
     change(
         &conn,
         "s1",
@@ -149,12 +149,12 @@ fn exported(world: &World, session: &str) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// A row of any length is kept, in pieces that every later read accepts.
+/// A row of any length is kept, in pieces of a size that every later read accepts.
 #[test]
 fn a_row_of_any_length_is_kept_in_pieces_and_exported_whole() {
     let world = World::new();
     let conn = store(&world);
-    // 70 MiB in the store, with escapes twice as much in its canonical line.
+    // The row has 70 MiB in the store, and twice as much in its canonical line with escapes.
     let long = format!("{{\"text\":\"{}\"}}", "ab\\n".repeat(70 << 18));
     conn.execute("UPDATE part SET data = ?1 WHERE id = 'p-m1'", [&long]).unwrap();
     let (totals, problems) = world.import(&["store.db"]);
@@ -173,7 +173,7 @@ fn a_row_of_any_length_is_kept_in_pieces_and_exported_whole() {
         world.ledger.read(|tx| Ok(tx.query_row("SELECT max(length) FROM records", [], |r| r.get(0))?)).unwrap();
     assert_eq!(longest, 32 << 20);
 
-    // The same row again, in a group that changed, is nothing new; another one is another revision.
+    // The unchanged row in a changed group is nothing new; a changed row is another revision.
     change(&conn, "s1", "UPDATE message SET finished = 3 WHERE id = 'm2'");
     let (totals, _) = world.import(&["store.db"]);
     assert_eq!(totals.records, 2, "the session's row and the message's");
@@ -185,7 +185,7 @@ fn a_row_of_any_length_is_kept_in_pieces_and_exported_whole() {
     assert_eq!(world.findings(), Vec::<String>::new());
 }
 
-/// Damage that repairing does not show in the store's own times and sizes.
+/// The damage and its repair do not change the store's own times and sizes.
 #[test]
 fn what_was_damaged_in_the_store_is_read_again_once_it_is_repaired() {
     let world = World::new();

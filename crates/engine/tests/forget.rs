@@ -1,4 +1,4 @@
-//! What is forgotten is gone everywhere, stays gone whatever is read again, and takes nothing else with it (R14.2).
+//! Forgotten text is gone everywhere, stays gone whatever is imported again, and nothing else is lost with it (R14.2).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use rusqlite::{Connection, params};
 use crate::tree::{Tree, rest};
 use crate::world::{GLOBAL, LITTLE, Little, STORE_SCHEMA, form_of, said};
 
-/// A word no other text has, in the form the index has it, too.
+/// A word no other text contains, in the form the index stores.
 const WORD: &str = "quuxfrobnitz";
 
 struct Story {
@@ -80,7 +80,7 @@ impl Story {
         forget::plan(&self.tree.at(), &Request { wish, global_ids: &global_ids }, &mut |_| {}).map(|p| p.preview)
     }
 
-    /// Forgets, and finishes it.
+    /// Forgets, and finishes the act.
     fn forget(&self, wish: Wish) -> Preview {
         let preview = self.begin(wish);
         let mut index = self.index();
@@ -89,7 +89,7 @@ impl Story {
         preview
     }
 
-    /// Only the first part of it, as if killed then.
+    /// Runs only the first part of forgetting, as if the process was killed then.
     fn begin(&self, wish: Wish) -> Preview {
         let (at, global_ids) = (self.tree.at(), |_: &str| self.little.global_ids);
         let plan = forget::plan(&at, &Request { wish, global_ids: &global_ids }, &mut |_| {}).unwrap();
@@ -97,7 +97,7 @@ impl Story {
         plan.preview
     }
 
-    /// The turn that says so.
+    /// Returns the turn with this text.
     fn turn(&self, text: &str) -> TurnId {
         let all = self.tree.count("SELECT coalesce(max(turn_no), 0) FROM turns");
         let find = |no| {
@@ -108,7 +108,7 @@ impl Story {
         (1..=all).find_map(find).unwrap_or_else(|| panic!("nobody said {text}"))
     }
 
-    /// What a session says, `-` where it was forgotten.
+    /// Returns the texts of a session; `-` for a forgotten turn.
     fn texts(&self, session: &str) -> Vec<String> {
         let mut out = Vec::new();
         self.tree
@@ -146,13 +146,13 @@ impl Story {
         assert_eq!(report.findings, Vec::new());
     }
 
-    /// Nothing of it is anywhere, and all is well.
+    /// Checks that the word is nowhere in the home, and that the home verifies.
     fn gone(&self, word: &str) {
         assert_eq!(self.traces(word), BTreeSet::new());
         self.verified();
     }
 
-    /// Files of the home with the word in their bytes, and columns with it, compressed or not.
+    /// Returns the files of the home that contain the word, and the columns that do, compressed or not.
     fn traces(&self, word: &str) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         let mut folders = vec![self.tree.home.root().to_owned()];
@@ -209,7 +209,7 @@ fn distilled(turn: TurnId) -> Provenance {
     Provenance { origin: Origin::Distilled, turns: vec![turn], ..Provenance::default() }
 }
 
-/// A chunk over turns, a session node over it, with an item of one of the turns.
+/// Makes a chunk over turns and a session node over it, with an item of one of the turns.
 fn nodes(story: &Story, session: &str, (first, last): (TurnId, TurnId), item: &str, from: TurnId) -> [NodeId; 2] {
     let agent_no = story.tree.agent_no;
     story
@@ -251,7 +251,7 @@ fn nodes(story: &Story, session: &str, (first, last): (TurnId, TurnId), item: &s
         .unwrap()
 }
 
-/// Quoted as a careless program would: every letter of the word escaped.
+/// Escapes every letter of a word, as some programs do in JSON.
 fn escaped(word: &str) -> String {
     word.chars().map(|c| format!("\\u{:04x}", c as u32)).collect()
 }
@@ -290,7 +290,7 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
         memory::add(&lock, &leaf).unwrap();
     }
     render::refresh(&at, Occasion::Act).unwrap();
-    // Somebody edits inside a page: what stood there is kept as a revision.
+    // A person edits inside a page: the previous text is kept as a revision.
     let page = story.tree.path("MEMORY.md");
     let text = std::fs::read_to_string(&page).unwrap();
     std::fs::write(&page, text.replace("Quuxfrobnitz", "the Quuxfrobnitz")).unwrap();
@@ -318,7 +318,7 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
         ))
         .unwrap();
     }
-    // As it was before a migration, and a copy a killed command left.
+    // A backup from before a migration, and a copy left by a killed command.
     let state = story.tree.home.root().join("state");
     let backup = state.join("backups/runtime-schema2-2026.db");
     story.tree.sql().execute("VACUUM INTO ?1", [backup.to_str().unwrap()]).unwrap();
@@ -356,7 +356,7 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
     let loops = story.tree.files("continuity/open-loops");
     assert!(loops.len() == 1 && loops[0].starts_with("water-the-plants--"), "{loops:?}");
 
-    // Every node stands in its place, without the words, and leads to its tombstone.
+    // Every node is still in its place, without words, and leads to its tombstone.
     let agent = story.tree.agent_no;
     story
         .tree
@@ -375,7 +375,7 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
             Ok(())
         })
         .unwrap();
-    // Once more: nothing is left to do. What a person wrote is theirs: named, never changed.
+    // A second time nothing is left to do. A file a person wrote is named and never changed.
     assert_eq!(story.plan(word()).unwrap(), Preview::default());
     story.tree.hand("notes.md", "# Mine\nI know of Quuxfrobnitz.\n");
     drop(at.lock().unwrap());
@@ -400,30 +400,30 @@ fn nothing_brings_it_back() {
         let rest = [lines[0].as_str(), &lines[4]].concat();
         assert_eq!(story.export("s.jsonl"), (rest.clone(), 3));
 
-        // As it is.
+        // The file is imported again unchanged.
         let records = story.tree.count("SELECT count(*) FROM records");
         story.import("s.jsonl");
         assert_eq!(story.tree.count("SELECT count(*) FROM records"), records);
-        // Gone on with.
+        // The file is continued.
         let longer = lines.concat() + &said("d", "user", "more to say");
         let totals = story.tell("s.jsonl", &longer);
         assert_eq!((totals.rewritten, totals.turns), (0, 1));
         story.gone(WORD);
-        // Written anew, the same turns elsewhere in it.
+        // The file is rewritten, with the same turns at other places.
         let rewritten = said("z", "user", "now in front") + &longer.replace("words of all", "words at all");
         assert_eq!(story.tell("s.jsonl", &rewritten).rewritten, 1);
-        // Only the line that has no id and makes no turn stands elsewhere now, and cannot be told any more.
+        // Only the line without an id that makes no turn is at another place now, and cannot be recognised any more.
         let (exported, forgotten) = story.export("s.jsonl");
         assert_eq!(forgotten, 2);
         assert_eq!(exported.matches("Quuxfrobnitz").count(), 1);
         story.forget(word());
         story.gone(WORD);
-        // A copy at another place, of the same session.
+        // A copy of the same session at another path.
         std::fs::create_dir(story.path("moved")).unwrap();
         let without_version = longer.replace(&lines[3], "");
         story.tell("moved/s.jsonl", &without_version);
         story.gone(WORD);
-        // A fork.
+        // A fork of the session.
         let fork = format!("{}{without_version}", "{\"fact\":\"fork-of\",\"value\":\"s\"}\n");
         story.tell("fork.jsonl", &fork);
         story.gone(WORD);
@@ -450,7 +450,7 @@ fn a_turn_in_the_middle_of_a_block_goes_alone() {
     assert_eq!(story.texts("s"), texts);
     let error = story.tree.ledger.read(|tx| read::record_bytes(tx, &Opener::default(), RecordNo(21))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    // Twice is once.
+    // Forgetting again changes nothing.
     assert_eq!(story.plan(Wish::Turns(vec![id])).unwrap().turns, 0);
     assert_eq!(story.plan(Wish::Turns(vec![TurnId(999)])).unwrap_err().kind(), ErrorKind::NotFound);
 }
@@ -497,7 +497,7 @@ fn a_session_goes_whole_and_its_neighbours_stay() {
     assert_eq!(story.export("fork.jsonl").0, said("own", "user", "said in the fork"));
     story.verified();
 
-    // Read again, rewritten, gone on with: only what nobody has seen is kept.
+    // The file is imported again, rewritten and continued: only unknown lines are stored.
     let file = std::fs::read_to_string(story.path("s2.jsonl")).unwrap();
     let more = said("new", "user", "something new");
     story.tell("s2.jsonl", &format!("{}{file}\n{more}", said("0", "user", "in front")));
@@ -546,7 +546,7 @@ fn a_row_of_a_database_stays_forgotten_when_it_changes() {
 fn what_was_cut_off_is_finished_and_a_plan_that_does_not_hold_is_refused() {
     let story = Story::new(&LITTLE);
     story.tell("s.jsonl", &(said("a", "user", "the Quuxfrobnitz") + &said("b", "user", "something else")));
-    // Words of another turn stand in the index beside it.
+    // The plan is out of date: another turn with the word was stored meanwhile.
     let (at, global_ids) = (story.tree.at(), |_: &str| false);
     let plan = forget::plan(&at, &Request { wish: word(), global_ids: &global_ids }, &mut |_| {}).unwrap();
     story.tell("t.jsonl", &said("a", "user", "more of Quuxfrobnitz"));
@@ -557,12 +557,12 @@ fn what_was_cut_off_is_finished_and_a_plan_that_does_not_hold_is_refused() {
     story.begin(word());
     assert_eq!(forget::unfinished(&story.tree.ledger).unwrap(), [story.tree.agent_no]);
     assert!(!story.traces(WORD).is_empty());
-    // Another process comes by.
+    // Another process finishes the act.
     let mut index = story.index();
     forget::finish(&story.tree.at(), Some(&mut index), true).unwrap();
     drop(index);
     story.gone(WORD);
-    // It failed for somebody: it is left alone for a while, and is not forgotten.
+    // The act failed for one process: it is retried after a while, and not lost.
     story.tell("u.jsonl", &said("a", "user", "again Quuxfrobnitz"));
     story.begin(word());
     let reader = story.tree.sql();

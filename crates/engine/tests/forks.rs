@@ -1,5 +1,5 @@
-//! What a fork's context holds (R10.6): what its parent was given before it was copied, and nothing its parent was given
-//! after; until its own context is cut. Each step is a process of its own.
+//! The context of a fork (R10.6): it holds what its parent was given before the copy, and nothing its parent was given
+//! afterwards, until its own context is cut. Each step runs as a process of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ impl Forks {
         self.folder.path().join("home")
     }
 
-    /// A session's file as it is now, taken in and distilled.
+    /// Imports and distils a session's file as it is now.
     fn said(&self, session: &str, lines: &[Value]) {
         let place = Place::open(&self.root(), NOON);
         let path = self.folder.path().join(format!("{session}.jsonl"));
@@ -44,7 +44,7 @@ impl Forks {
         assert!(done.problems.is_empty(), "{:?}", done.problems);
     }
 
-    /// What of these items a session is given at a minute, in a process of its own.
+    /// Returns which of these items a session is given at a minute, in a process of its own.
     fn given(&self, minute: i64, session: &str, items: &[&str]) -> String {
         let given = self.ask(minute, session, items, true);
         let of: Vec<&str> = given.parts.iter().flat_map(|p| p.items()).collect();
@@ -60,7 +60,7 @@ impl Forks {
             id: (*id).to_owned(),
             stage: Stage::Transcript,
             kind: "user".into(),
-            // No two of them say the same.
+            // No two items have the same text.
             text: format!(
                 "{0} of the {0} in {id}",
                 ["amber", "birch", "cedar", "delta", "ember", "fjord", "glade"][id[1..].parse::<usize>().unwrap() % 7]
@@ -101,12 +101,12 @@ fn fact(fact: &str, value: &str, minute: i64) -> Value {
     json!({"fact": fact, "value": value, "at": NOON + minute * MINUTE})
 }
 
-/// Turns from one number up to another, a minute each.
+/// Returns turns with consecutive numbers, one a minute.
 fn turns(numbers: std::ops::Range<i64>) -> Vec<Value> {
     numbers.map(|n| turn(n, n)).collect()
 }
 
-/// A fork with these lines of another session, and its own.
+/// Returns the lines of a fork: some of another session, and its own.
 fn fork(of: &str, copied: &[Value], own: &[Value]) -> Vec<Value> {
     [&[fact("fork-of", of, 0)], copied, own].concat()
 }
@@ -114,7 +114,7 @@ fn fork(of: &str, copied: &[Value], own: &[Value]) -> Vec<Value> {
 #[test]
 fn a_fork_holds_what_its_parent_held_where_it_was_copied() {
     let forks = Forks::new();
-    // Copies have the times of their originals, so the fork seems to begin when its parent did.
+    // Copies keep the times of their originals, so the fork seems to begin when its parent did.
     let all = turns(0..4);
     forks.said("old", &all);
     assert_eq!(forks.given(2, "old", &["t1", "t2"]), "t1 t2");
@@ -126,7 +126,7 @@ fn a_fork_holds_what_its_parent_held_where_it_was_copied() {
     assert_eq!(forks.given(23, "new", &["t1", "t2", "t3", "t4"]), "");
     assert_eq!(forks.given(24, "old", &["t1", "t2", "t3", "t4"]), "t4", "the parent has nothing of its fork");
 
-    // A fork of the fork has what both had then; that its child was given more concerns neither.
+    // A fork of the fork holds what both had then; that its child is given more concerns neither of them.
     let copied: Vec<Value> = copy[1..].to_vec();
     assert_eq!(forks.given(25, "new", &["t5"]), "t5");
     let grand = fork("new", &copied, &[turn(30, 30), turn(31, 31)]);
@@ -137,7 +137,7 @@ fn a_fork_holds_what_its_parent_held_where_it_was_copied() {
     forks.said("sibling", &sibling);
     assert_eq!(forks.given(41, "sibling", &["t1", "t3", "t5", "t6"]), "t6");
 
-    // Cut: what a fork inherited is gone from its context like its own, and from no other.
+    // A cut removes inherited items from the fork's context like its own, and from no other session.
     forks.said("new", &[&copy[..], &[turn(26, 26), fact("compaction", "auto", 50), turn(51, 51)]].concat());
     assert_eq!(forks.given(52, "new", &["t1", "t3"]), "t1 t3");
     assert_eq!(forks.given(53, "new", &["t1", "t3"]), "");
@@ -159,7 +159,7 @@ fn what_was_cut_before_the_copy_is_not_inherited_and_a_copied_mark_cuts_nothing(
     assert_eq!(forks.given(6, "old", &["t1", "t2"]), "");
     all.extend(turns(8..10));
     forks.said("old", &all);
-    // Copied from behind the cut, mark and all; and from before it.
+    // One fork is copied from behind the cut, with its mark; one from before it.
     forks.said("late", &fork("old", &all, &[turn(20, 20)]));
     assert_eq!(forks.given(21, "late", &["t1", "t2", "t3"]), "t3");
     forks.said("early", &fork("old", &all[..4], &[turn(22, 22)]));
@@ -179,11 +179,11 @@ fn a_fork_that_copies_no_turn_holds_what_was_given_before_it_began() {
     forks.said("new", &fork("old", &[], &[turn(10, 10)]));
     assert_eq!(forks.given(11, "old", &["t2"]), "t2");
     assert_eq!(forks.given(12, "new", &["t1", "t2"]), "t2");
-    // Of a parent nothing is stored of, only that it was given something.
+    // Nothing is stored of this parent except that it was given something.
     assert_eq!(forks.given(3, "ghost", &["t1"]), "t1");
     forks.said("orphan", &fork("ghost", &[], &[turn(30, 30)]));
     assert_eq!(forks.given(31, "orphan", &["t1", "t2"]), "t2");
-    // Two that name each other as their parent.
+    // Two sessions name each other as parent.
     forks.said("a", &fork("b", &[], &[turn(40, 40)]));
     forks.said("b", &fork("a", &[], &[turn(41, 41)]));
     assert_eq!(forks.given(42, "a", &["t1"]), "t1");

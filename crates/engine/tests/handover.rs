@@ -1,6 +1,6 @@
-//! A new session of a project, in whatever program, begins with where the last one stopped (R10.4, R10.5): of whatever
-//! was said there, and however much of it, the goal, what stands open, what comes next and the way down are told within
-//! the budget, and nothing of another project.
+//! A new session of a project, in whatever program, begins where the last one stopped (R10.4, R10.5): whatever was said
+//! there, and however much, it is given the goal, the open items, the next steps and references to the turns within the
+//! budget, and nothing of another project.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 
 use crate::story::{HOUR, MINUTE, NOON, Story, answer, tool, user, within};
 
-/// The most tokens any of them cost.
+/// Largest number of tokens that any of the blocks had.
 static WIDEST: AtomicUsize = AtomicUsize::new(0);
 
-/// What programs accept.
+/// Number of characters that programs accept.
 const CHARACTERS: usize = 9_000;
 
-/// What a session is made of.
+/// Shape of a session.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     goal: Goal,
@@ -32,16 +32,16 @@ struct Shape {
     decisions: usize,
     files: usize,
     failures: usize,
-    /// Whole files on the screen, behind all that.
+    /// Number of whole files as tool output, after everything else.
     outputs: usize,
     leaves: usize,
-    /// Sessions before this one.
+    /// Number of sessions before this one.
     earlier: usize,
-    /// The worker has been there since.
+    /// True if the worker has distilled the session.
     distilled: bool,
-    /// How long ago the last word was said.
+    /// Time since the last turn, in milliseconds.
     ago: i64,
-    /// Words of a hand-written page.
+    /// Number of words of a hand-written page.
     page: usize,
 }
 
@@ -50,7 +50,7 @@ enum Goal {
     Short,
     /// Many paragraphs.
     Long,
-    /// One word that does not end.
+    /// A single word without an end.
     Endless,
     Wide,
     WithCode,
@@ -91,14 +91,14 @@ fn goal(kind: Goal, name: &str) -> String {
     }
 }
 
-/// A call as adapters read it, and its result.
+/// Returns a call as adapters read it, and its result.
 fn called(name: &str, input: &str, result: &str, failed: bool, at: i64) -> [Value; 2] {
     let [mut call, result] = tool(name, json!({}), result, failed, at);
     call["text"] = json!(input);
     [call, result]
 }
 
-/// A session of a project, from its first word to where it stopped.
+/// Returns the lines of a session of a project, from its first turn to the last.
 fn lines(story: &Story, name: &str, shape: &Shape) -> Vec<Value> {
     let end = NOON - shape.ago;
     let mut at = end - 3 * HOUR;
@@ -160,12 +160,12 @@ fn told(story: &Story, project: &str, budget: Option<usize>, characters: usize) 
     inject::assemble(&story.at(), &ask, Recalled::default()).unwrap()
 }
 
-/// Everything in brackets that has the form of a reference.
+/// Returns everything in brackets that has the form of a reference.
 fn references(block: &str) -> BTreeSet<String> {
     let inside =
         block.split('[').skip(1).filter_map(|rest| rest.split_once(']')).flat_map(|(inside, _)| inside.split(' '));
     let named = block.split("heirloom expand ").skip(1).map(|rest| rest.split(['`', ' ']).next().unwrap_or_default());
-    // The one in the warning stands for any.
+    // The placeholder in the warning stands for any reference.
     let form = |word: &&str| {
         let kind = word.chars().next().is_some_and(|c| matches!(c, 't' | 'n')) || word.as_bytes().get(1) == Some(&b':');
         kind && word.len() > 1 && Reference::parse(word).is_ok()
@@ -182,7 +182,7 @@ fn headings(block: &str) -> BTreeSet<String> {
 fn holds(n: usize, shape: Shape) {
     let story = Story::new();
     let about = format!("{n}: {shape:?}");
-    // Another project, side by side, with a word of its own.
+    // Another project is interleaved, with a word of its own.
     let foreign = Shape { loops: 5, ago: 20 * MINUTE, ..shape };
     let mut other = lines(&story, "outpost", &foreign);
     other.push(answer(
@@ -237,7 +237,7 @@ fn holds(n: usize, shape: Shape) {
     WIDEST.fetch_max(count, Ordering::Relaxed);
     assert!(characters < CHARACTERS, "{about}: {characters} characters\n{block}");
 
-    // Nothing of it is starved by the rest.
+    // None of these parts is crowded out by the others.
     let must: &[(&str, &str)] = &[
         ("the goal", "Port the harbour service"),
         ("what comes next", "move the producer of harbour"),
@@ -247,7 +247,7 @@ fn holds(n: usize, shape: Shape) {
         assert!(block.contains(words), "{about}: {what} is not told\n{block}");
     }
     assert!(shape.loops == 0 || block.contains("of tenant"), "{about}: no open loop is told\n{block}");
-    // What no worker has been at yet is read from its end; of what stands far before it, the prompts are.
+    // A session that is not distilled yet is read from its end; of its earlier part only the prompts are given.
     let near = shape.distilled || 3 * (shape.failures + shape.outputs) + shape.decisions + shape.loops < 120;
     assert!(shape.files == 0 || !near || block.contains("part_"), "{about}: no file is told\n{block}");
     let all = told(&story, &project, Some(100_000), usize::MAX);
@@ -258,7 +258,7 @@ fn holds(n: usize, shape: Shape) {
     let twice: Vec<&str> = block.lines().filter(|l| l.starts_with("- ") && !lines.insert(*l)).collect();
     assert!(twice.is_empty(), "{about}: told twice: {twice:?}\n{block}");
 
-    // The way down.
+    // The references in the block can be expanded.
     let found = references(block);
     assert!(!found.is_empty(), "{about}: no way down\n{block}");
     let at = story.at();
@@ -267,7 +267,7 @@ fn holds(n: usize, shape: Shape) {
         expand(&story.ledger, story.agent_no, Some(&at), &parsed, &Reach::default())
             .unwrap_or_else(|e| panic!("{about}: {reference}: {e}\n{block}"));
     }
-    // Whose it is, and whether it may still be running.
+    // The block names the program and time of the session, and says whether it may still be running.
     assert!(block.contains("stopped: little, 2026-11-"), "{about}\n{block}");
     assert_eq!(block.contains("may still be running"), shape.ago < 10 * MINUTE, "{about}\n{block}");
     assert!(!block.contains("quobbilva") && !block.contains("little:foreign"), "{about}\n{block}");

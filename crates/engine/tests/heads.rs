@@ -1,4 +1,4 @@
-//! Rendered pages inside files that belong to people (D2, R7.5).
+//! Rendered blocks inside files that belong to people (D2, R7.5).
 
 use heirloom_engine::continuity::proposal;
 use heirloom_engine::render;
@@ -10,7 +10,7 @@ use crate::tree::{Tree, rest};
 const MEMORY: &str = "MEMORY.md";
 const ACTIVE: &str = "continuity/ACTIVE.md";
 
-/// A person edits a file; they were done a while ago.
+/// Edits a file as a person, and sets its time back so that the edit counts as finished.
 fn edit(tree: &Tree, path: &str, change: impl Fn(&str) -> String) {
     let text = tree.text(path);
     let changed = change(&text);
@@ -40,7 +40,7 @@ fn pages_show_what_is_open_and_keep_what_people_write_around_it() {
     assert!(block(&text).contains("Water the plants") && block(&text).contains(&format!("[{}]", item.id)), "{text}");
     assert!(!block(&text).replace("\r\n", "").contains('\n'), "the block has the line ends of its file: {text:?}");
 
-    // Written around, again and again: the block moves, the words stay.
+    // A person writes around the block again and again: the block is rewritten, the person's words stay.
     edit(&tree, MEMORY, |t| format!("Above.\r\n{t}Below, no end"));
     tree.add("Feed the cat");
     tree.refresh();
@@ -48,7 +48,7 @@ fn pages_show_what_is_open_and_keep_what_people_write_around_it() {
     assert!(text.starts_with("Above.\r\nMy own first line.") && text.ends_with("Below, no end"), "{text:?}");
     assert_eq!(text.matches("heirloom:head").count(), 2, "{text}");
     assert!(block(&text).contains("Feed the cat") && block(&tree.text(ACTIVE)).contains("Feed the cat"));
-    // Nothing was inside the block, so nothing had to be kept.
+    // Nothing was edited inside the block, so nothing had to be kept.
     assert_eq!(kept(&tree, MEMORY).len(), 0);
 }
 
@@ -134,11 +134,11 @@ fn a_line_taken_out_stays_out_until_its_item_changes() {
         let text = tree.text(MEMORY);
         assert!(!text.contains("plants") && text.contains("Feed the cat"), "{text}");
     }
-    // It is only out of this page.
+    // The line is removed from this page only.
     assert!(tree.text(ACTIVE).contains("plants"));
     assert!(tree.path(item.path.as_str()).exists());
     assert_eq!(tree.items(Kind::Proposal, State::Active), [""; 0], "taking out proposes nothing");
-    // The item changes: it comes back.
+    // When the item changes, it is shown again.
     edit(&tree, item.path.as_str(), |t| format!("{t}\nThe ferns, too.\n"));
     heirloom_engine::tree::scan::scan(&tree.at()).unwrap();
     render::mark_all(&tree.at()).unwrap();
@@ -185,14 +185,14 @@ fn a_block_written_and_not_recorded_is_no_edit() {
     let before = content(&tree);
     tree.add("Feed the cat");
     tree.refresh();
-    // As a crash between the file and the ledger leaves it.
+    // The state after a crash between writing the file and the ledger.
     tree.sql().execute("UPDATE heads SET content = ?1, rendered = dirty - 1 WHERE head = 'memory'", [before]).unwrap();
     let refreshed = tree.refresh();
     assert!(refreshed.proposed.is_empty(), "{refreshed:?}");
     assert_eq!(kept(&tree, MEMORY).len(), 0);
     assert!(tree.text(MEMORY).contains("Feed the cat"));
     assert_eq!(tree.count("SELECT count(*) FROM dismissals"), 0);
-    // An older page put back whole is no edit, either.
+    // An older version of the whole page is not an edit either.
     let now = tree.text(MEMORY);
     tree.add("Third");
     tree.refresh();
@@ -322,7 +322,7 @@ fn an_editor_that_saves_at_random_loses_nothing() {
     let path = tree.path(MEMORY);
     let (root, agent_no) = (tree.home.root().to_owned(), tree.agent_no);
     let done = std::sync::atomic::AtomicBool::new(false);
-    // Every word the editor ever saved outside the block must be in the file, or in a kept revision.
+    // Every word the editor saved outside of the block must be in the file, or in a kept revision.
     let mut saved: Vec<String> = Vec::new();
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
@@ -335,7 +335,7 @@ fn an_editor_that_saves_at_random_loses_nothing() {
                     ..Default::default()
                 };
                 heirloom_engine::continuity::open_loop::add(&at.lock().unwrap(), &new).unwrap();
-                // As if every save were old: the race is tried, not the waiting.
+                // Every save counts as old, so that the race is tested and not the waiting.
                 render::refresh(&at, render::Occasion::Act).unwrap();
                 n += 1;
             }
@@ -368,7 +368,7 @@ fn an_editor_that_saves_at_random_loses_nothing() {
     let text = tree.text(MEMORY);
     let old = kept(&tree, MEMORY);
     for word in &saved {
-        // The editor itself may write over its own earlier words with a copy it read before: those it never lost to us.
+        // The editor itself may overwrite its own earlier words with a copy it read before; those were not lost by us.
         let somewhere = text.contains(word.as_str()) || old.iter().any(|o| o.contains(word.as_str()));
         assert!(somewhere, "{word} is gone");
     }
@@ -410,7 +410,7 @@ fn looking_adds_no_block_to_a_page_that_was_there_before_us() {
     assert!(text.starts_with("Mine, from before.\n") && text.contains("My own loop"), "{text}");
 }
 
-/// A statement as the source has it, with the numbers it names.
+/// Returns a query from the source with its named numbers filled in.
 fn named_numbers(query: &str) -> String {
     use heirloom_engine::ledger::codes;
     let names = [("{CHUNK}", codes::CHUNK), ("{SESSION}", codes::SESSION), ("{COMPACTION}", codes::COMPACTION)];
@@ -418,7 +418,7 @@ fn named_numbers(query: &str) -> String {
     names.fold(query.to_owned(), |text, (name, number)| text.replace(name, &number.to_string()))
 }
 
-/// Pages are rendered after every change, so what they ask must not grow with all that was ever said or run.
+/// Pages are rendered after every change, so the cost of their queries must not grow with all turns and runs.
 #[test]
 fn no_query_of_a_page_walks_through_a_table_that_grows() {
     let tree = Tree::new();
@@ -440,7 +440,7 @@ fn no_query_of_a_page_walks_through_a_table_that_grows() {
                 .unwrap()
                 .map(Result::unwrap)
                 .collect();
-            // A plan that begins with all sessions of an agent is as bad as one that begins with all there are.
+            // A plan that walks through all sessions of an agent is as bad as one that walks through a whole table.
             let walks = |step: &String| {
                 let small = ["(subquery", "names", "CONSTANT"];
                 let of_an_agent = step.starts_with("SEARCH s") && step.ends_with("sessions_last (agent_no=?)");
@@ -453,7 +453,8 @@ fn no_query_of_a_page_walks_through_a_table_that_grows() {
     assert_eq!(bad, Vec::<String>::new());
 }
 
-/// Every command asks which pages are out of date: it looks at those, not at one for each day and thread there ever was.
+/// Every command asks which pages are out of date: the query looks at those pages only, not at one for each day and
+/// thread.
 #[test]
 fn what_is_out_of_date_is_found_without_looking_at_every_page() {
     let tree = Tree::new();
@@ -473,7 +474,7 @@ fn what_is_out_of_date_is_found_without_looking_at_every_page() {
     );
 }
 
-/// Of hundreds of conversations that stand alone the index has a line for those worked in last.
+/// Of hundreds of standalone conversations the index shows those worked in last.
 #[test]
 fn the_index_of_many_threads_has_those_worked_in_last() {
     let tree = Tree::new();
@@ -507,7 +508,7 @@ fn the_index_of_many_threads_has_those_worked_in_last() {
     assert!(text.contains("and 232 more") && text.contains("30 closed"), "{text}");
 }
 
-/// A page is one screen, however much there is to say.
+/// A page has a bounded size, however much there is to show.
 #[test]
 fn pages_stay_bounded_with_thousands_of_everything() {
     let tree = Tree::new();
@@ -537,7 +538,7 @@ fn pages_stay_bounded_with_thousands_of_everything() {
     assert!(text.contains("and 2990 more") && text.contains("and 990 more"), "{text}");
     assert!(text.matches("- Job ").count() <= 10 && text.contains("- Job "), "{text}");
     assert!(tree.text(MEMORY).len() < 8_000);
-    // The same state makes the same bytes.
+    // The same state gives the same bytes.
     for _ in 0..2 {
         render::mark_all(&tree.at()).unwrap();
         tree.refresh();
@@ -594,14 +595,15 @@ fn a_line_taken_out_is_about_the_agents_own_item() {
     assert!(tree.text(MEMORY).contains("Water the plants"));
 }
 
-/// What somebody promised for a day is told when the day has passed, however long ago it was said; what has no day fades.
+/// A promise with a date is shown once the date has passed, however long ago it was said; a promise without a date
+/// fades.
 #[test]
 fn a_promise_of_history_outlives_its_day() {
     use crate::story::{DAY, NOON, Story, answer, item, user};
     use heirloom_engine::lineage::Kind;
     use heirloom_engine::lineage::distillate::Distillate;
     let story = Story::new();
-    // 21 November 2026 is today; said on a Thursday, 24 days before.
+    // Today is 21 November 2026; the promise was made on a Thursday, 24 days before.
     let said = NOON - 24 * DAY;
     story.said("s", &[user("Look at the secrets and the feed", said), answer("Looked", said)]);
     let turn = story.turn("s", "Looked");
@@ -624,7 +626,8 @@ fn a_promise_of_history_outlives_its_day() {
     assert!(due.starts_with(&format!("- {line}overdue since 2 Nov · [l:")), "{due}");
 }
 
-/// What a thread is about and a loop of it are one matter: its line carries the loop's id and day, and no second line.
+/// A thread's subject and a loop about it are one matter: the line has the loop's id and date, and there is no second
+/// line.
 #[test]
 fn what_a_thread_is_about_is_not_owed_a_second_time() {
     use crate::story::{HOUR, NOON, Story, item, titled, user};

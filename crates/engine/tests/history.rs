@@ -1,5 +1,5 @@
-//! Random histories: what happens to conversations in any order, as operations on the world of these tests, and what
-//! must hold after each of them. How lineage is brought up to date stands in one place: [`bring_up_to_date`].
+//! Random histories: operations on conversations in any order, and the invariants that must hold after each of them.
+//! Only [`bring_up_to_date`] makes lineage from stored turns.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,16 @@ use serde_json::json;
 
 use crate::world::{NOON, World};
 
-/// Something that happens. Sessions are numbered; what makes no sense for one (a rewind of an empty one) does nothing.
+/// An operation. Sessions are numbered; an operation that makes no sense for a session (a rewind of an empty one) does
+/// nothing.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// So many prompts with their answers and tool calls.
+    /// Some prompts with their answers and tool calls.
     Talk {
         session: usize,
         prompts: usize,
     },
-    /// A sub-agent of the session says so much.
+    /// A sub-agent of the session talks.
     SubAgent {
         session: usize,
         lane: usize,
@@ -58,11 +59,12 @@ pub enum Event {
     Clock {
         minutes: i64,
     },
-    /// Everything stored is made into lineage.
+    /// All stored turns are made into lineage.
     Advance,
 }
 
-/// A random history. Shrinks by its seed and length: a shorter one is a prefix of a longer one of the same seed.
+/// Returns a random history. It can be shrunk by seed and length: a shorter history is a prefix of a longer one of the
+/// same seed.
 pub fn events(seed: u64, length: usize) -> Vec<Event> {
     let mut rng = Rng::new(seed);
     (0..length)
@@ -83,12 +85,12 @@ pub fn events(seed: u64, length: usize) -> Vec<Event> {
         .collect()
 }
 
-/// The world and what the program has written in it.
+/// The world, and the files the program has written in it.
 pub struct History {
     pub world: World,
     /// Lines of each session file, by its name.
     files: BTreeMap<String, Vec<String>>,
-    /// Entry ids of the main line, by session: where a rewind can go back to.
+    /// Entry ids of the main line, by session: the places a rewind can go back to.
     entries: BTreeMap<usize, Vec<String>>,
     projects: BTreeMap<usize, usize>,
     now: i64,
@@ -117,7 +119,7 @@ impl History {
         }
     }
 
-    /// Lets something happen. What was written is imported at once.
+    /// Applies an operation. Written lines are imported at once.
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Talk { session, prompts } => self.talk(*session, "", *prompts),
@@ -222,20 +224,20 @@ fn file(session: usize, lane: &str) -> String {
     format!("s{session}{lane}.jsonl")
 }
 
-/// The one place where lineage is made of what was stored.
+/// Makes lineage from stored turns; the only place that does.
 pub fn bring_up_to_date(world: &World) {
     let home = Home::create(&world.path("home")).unwrap();
     let agent = AgentId::main();
     let at = AssistantHome::create(&home, &world.ledger, &agent, world.agent_no(), "test", TimeZone::UTC).unwrap();
-    // Small, so that short histories have many of everything.
+    // Small limits, so that short histories have many nodes of every kind.
     let limits =
         Limits { chunk: Size { turns: 4, tokens: 60 }, compact_turns: 24, tail_tokens: 40, ..Limits::default() };
     let done = distil(&at, limits, None, &mut |_| {}).unwrap();
     assert!(done.problems.is_empty(), "{:?}", done.problems);
 }
 
-/// What must hold of any history at any time (A–I): verify finds nothing; every turn below a root comes out of it once
-/// and as it is stored; and bringing up to date again changes nothing.
+/// Checks the invariants A to I, which hold for any history at any time: verify finds nothing; every turn below a root
+/// is reached from it once, with its stored text; and bringing up to date again changes nothing.
 pub fn check_invariants(world: &World) {
     assert_eq!(world.findings(), Vec::<String>::new());
     let agent_no = world.agent_no();
@@ -253,7 +255,7 @@ pub fn check_invariants(world: &World) {
             Ok(tops)
         })
         .unwrap();
-    // A session node and a compaction node may stand over the same chunks; chunks are what partitions.
+    // A session node and a compaction node may cover the same chunks; only chunks partition the turns.
     let mut below: BTreeMap<TurnId, String> = BTreeMap::new();
     for top in &tops {
         let words = every_word(world, &Reference::Node(top.id));
@@ -276,7 +278,7 @@ pub fn check_invariants(world: &World) {
         .unwrap();
 }
 
-/// Expands with words, page by page, until all has been given.
+/// Expands with words, page by page, to the end.
 pub fn every_word(world: &World, reference: &Reference) -> Vec<(TurnId, String)> {
     let mut out: Vec<(TurnId, String)> = Vec::new();
     let mut reach = Reach { transcript: true, limit: 7, ..Reach::default() };
@@ -305,7 +307,7 @@ fn nodes(world: &World) -> Vec<(i64, Vec<u8>)> {
     rows.map(Result::unwrap).collect()
 }
 
-/// Roots as the nodes have them, and as the table has them.
+/// Returns the roots computed from the nodes, and those in the table.
 fn roots(world: &World) -> (Vec<i64>, Vec<i64>) {
     let column = |sql: &str| -> Vec<i64> {
         let conn = world.sql();
@@ -334,7 +336,7 @@ fn a_ledger_from_before_there_was_a_table_of_roots_gets_one() {
     let known = roots(&history.world);
     assert_eq!(known.0, known.1);
     let world = history.world;
-    // The roots came with the fourth migration: what came later goes, too.
+    // The table of roots came with the fourth migration, so tables of later migrations are removed as well.
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ledger/migrations");
     let mut later: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     later.retain(|path| path.file_name().unwrap().to_string_lossy().as_ref() > "0005");
@@ -399,7 +401,7 @@ fn a_history_of_one_thread_condenses_and_still_leads_to_every_word() {
     }
     check_invariants(&history.world);
     let world = &history.world;
-    // Six sessions and the node of depth 2: whoever condenses looks through these, not through seventy sessions.
+    // Six sessions and the node of depth 2: condensing looks at these roots, not at seventy sessions.
     assert_eq!(world.count("SELECT count(*) FROM node_roots"), 7, "{:?}", roots(world));
     let deepest = world.count("SELECT max(depth) FROM nodes");
     assert_eq!(deepest, 2, "70 sessions: 8 of depth 1, and those into one of depth 2");

@@ -1,4 +1,4 @@
-//! Which records are the same turn, and which only look alike.
+//! Identity of turns: records of the same turn, and records that only look alike.
 
 use heirloom_engine::scope::SessionNo;
 use heirloom_engine::transcript::read;
@@ -25,7 +25,7 @@ fn equal_ids_and_places_in_different_sessions_are_kept_apart() {
     world.write("two.jsonl", &lines);
     let (totals, _) = world.import_as(&LITTLE, &["one.jsonl", "two.jsonl"]);
     assert_eq!((totals.turns, totals.references), (4, 0));
-    // With global ids the turn with an id is shared; the one known by its place only is not.
+    // With global ids a turn with an id is shared between sessions; a turn known only by its place is not.
     let world = World::new();
     world.write("one.jsonl", &lines);
     world.write("two.jsonl", &lines);
@@ -78,7 +78,7 @@ fn two_equal_texts_with_two_echoes_are_two_turns() {
     world.write("s.jsonl", line("a", false) + &line("b", false) + &line("", true) + &line("", true));
     let (totals, _) = world.import(&["s.jsonl"]);
     assert_eq!((totals.turns, totals.witnesses), (2, 2));
-    // A third echo has no turn left and says something of its own.
+    // The third echo has no turn left to belong to and makes a turn of its own.
     world.add("s.jsonl", line("", true));
     let (totals, _) = world.import(&["s.jsonl"]);
     assert_eq!((totals.turns, totals.witnesses), (1, 0));
@@ -94,7 +94,7 @@ fn an_echo_before_its_twin_is_the_turn_and_the_twin_its_witness() {
     assert_eq!(world.texts("s"), ["hello"]);
 }
 
-/// A message as newer rollouts write it: what the user interface was told, then the message itself.
+/// Returns a message as newer rollouts write it: the event for the user interface, then the message itself.
 fn twice(id: &str, run: &str, text: &str) -> String {
     let line = |id: &str, echo: bool| {
         format!("{{{id}\"role\":\"assistant\",\"run\":\"{run}\",\"text\":\"{text}\",\"echo\":{echo}}}\n")
@@ -123,7 +123,7 @@ fn a_record_takes_over_the_turn_of_the_echo_before_it() {
         world.ledger.read(|tx| read::turn_of_entry(tx, SessionNo(1), &format!("@{place}"))).unwrap().map(|t| t.0)
     };
     assert_eq!((at(0), at(second), at(record), at(1)), (Some(1), Some(2), Some(2), None));
-    // The record may come in a later reading.
+    // The second record may arrive in a later import.
     let both = twice("d", "r", "later");
     let (echo, record) = both.split_at(both.find('\n').unwrap() + 1);
     world.add("s.jsonl", echo);
@@ -210,7 +210,7 @@ fn hundreds_of_sessions_in_one_batch_keep_their_own_projects_and_times() {
     for round in 0..2i64 {
         for n in 0..600i64 {
             let cwd = world.path(&format!("project{}", n % 7));
-            // The second time only a tool speaks, from elsewhere: the project stays the prompt's.
+            // The second time only a tool speaks, in another folder: the project stays the prompt's.
             let (role, cwd) = if round == 0 { ("user", cwd) } else { ("assistant", world.path("project6")) };
             let line = serde_json::json!({
                 "session": format!("s{n}"), "role": role, "text": format!("{round} {n}"), "at": 1_000 * round + n,

@@ -1,4 +1,4 @@
-//! The index is disposable: whatever happens to it, it is as good as new afterwards.
+//! The index is disposable: whatever happens to it, it can be rebuilt completely.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ fn finds_all(world: &World, index: &mut Index) {
     assert_eq!(world.findings_with(Some(index)), Vec::<String>::new());
 }
 
-/// Breaks the index file and opens it again.
+/// Damages the index file and opens it again.
 fn check(breaking: impl Fn(&std::path::Path), expect: Rebuilt) {
     let world = animals();
     drop(world.caught_up());
@@ -94,13 +94,13 @@ fn a_bit_flip_is_repaired_or_reported_and_never_a_wrong_turn() {
 fn catching_up_after_a_gap_is_the_same_as_building_anew() {
     let world = animals();
     let mut index = world.caught_up();
-    // Imported without an index, then with one: the gap keeps the second from being added at once.
+    // One file is imported without an index, then one with it: because of the gap the second is not indexed at once.
     world.write("s3.jsonl", said("a", "user", "about the lemur"));
     world.import(&["s3.jsonl"]);
     world.write("s4.jsonl", said("a", "user", "about the civet"));
     world.try_import(&LITTLE, &world.agent, &["s4.jsonl"], Some(&mut index)).unwrap();
     assert_eq!(world.ledger.read(|tx| index.coverage(tx)).unwrap().missing, 2);
-    // Nobody is kept from writing meanwhile.
+    // Other processes can write meanwhile.
     change(&world.path("index.db"), "BEGIN IMMEDIATE; COMMIT");
     index.catch_up(&world.ledger, None, &mut |_| {}).unwrap();
     let mut fresh = Index::recreate(&world.path("other.db"), world.ledger.id(), Duration::from_secs(1)).unwrap();
@@ -117,20 +117,20 @@ fn catching_up_after_a_gap_is_the_same_as_building_anew() {
 
 #[test]
 fn catching_up_ends_when_its_time_is_over() {
-    /// What may be added between two looks at the clock.
+    /// Number of turns added between two looks at the clock.
     const STEP: u64 = 50;
     let world = animals();
     let (mut index, _) = world.index();
     let all = world.ledger.read(|tx| index.coverage(tx)).unwrap().missing;
     assert!(all > 2 * STEP);
 
-    // Its time is over before it begins.
+    // The time is over before the first step.
     let mut steps = Vec::new();
     let left = index.catch_up(&world.ledger, Some(Instant::now()), &mut |done| steps.push(done)).unwrap();
     assert_eq!((left, steps.len()), (all, 0));
 
-    // Its time is over during a step: that one is finished and is the last. Steps are counted, so that it does not matter
-    // how fast the machine is, unless it does not come to the first within the time.
+    // The time ends during a step, which is finished and is the last. Steps are counted, so that the speed of the
+    // machine does not matter, unless it does not reach the first step in time.
     for patience in [500, 2_000, 8_000, 32_000] {
         let until = Instant::now() + Duration::from_millis(patience);
         let left = index.catch_up(&world.ledger, Some(until), &mut |done| {
@@ -145,7 +145,7 @@ fn catching_up_ends_when_its_time_is_over() {
     assert_eq!(steps, [STEP]);
     assert_eq!(index.watermark().unwrap().0, STEP as i64);
 
-    // What is left is named by the search and added by the next ones.
+    // The search reports the missing turns, and later calls add them.
     let coverage = world.ledger.read(|tx| index.coverage(tx)).unwrap();
     assert_eq!(coverage.missing, all - STEP);
     index.catch_up(&world.ledger, None, &mut |_| {}).unwrap();
@@ -175,7 +175,7 @@ fn an_index_of_another_ledger_is_not_used() {
 
 #[test]
 fn an_index_of_another_history_of_the_ledger_is_filled_again() {
-    // A ledger brought back from a backup and gone on with: the same numbers, other turns.
+    // A restored ledger was continued: the same numbers refer to other turns.
     check(|path| change(path, "UPDATE meta SET value = '1 - 3' WHERE key = 'mark'"), Rebuilt::No);
     check(|path| change(path, "DELETE FROM meta WHERE key = 'mark'"), Rebuilt::No);
 }

@@ -1,4 +1,4 @@
-//! The queue: once to effect, whoever does it.
+//! The queue: each job takes effect once, whichever worker does it.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ fn a_job_whose_worker_is_gone_is_taken_over() {
     let later = at(&world, NOON + 2 * MINUTE);
     let second = claim(&later, "b").unwrap();
     assert_eq!((second.no, second.attempts), (first.no, 2));
-    // The first worker comes back: it holds nothing any more.
+    // The first worker comes back, but its lease is gone.
     later.write(Audit::new("a", "job.done"), |tx| jobs::complete(tx, &first, "a")).unwrap();
     assert_eq!(later.read(|tx| jobs::counts(tx, NOON)).unwrap().running, 1);
 }
@@ -114,7 +114,7 @@ fn what_comes_in_while_the_index_is_busy_is_indexed_afterwards() {
     world.import(&["s.jsonl"]);
     enqueue(&world.ledger, JobKind::Index);
     let (mut index, _) = Index::open(&world.path("index.db"), world.ledger.id(), Duration::from_millis(20)).unwrap();
-    // Somebody else is writing the index.
+    // Another process is writing the index.
     let other = rusqlite::Connection::open(world.path("index.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     drain(&world.ledger, &mut index, "worker", &mut |_| Ok(())).unwrap();

@@ -1,5 +1,6 @@
-//! Who may write a head, under thousands of schedules: the real transition functions, with a mutex for the transaction,
-//! another for the lock of the files, and a cell for the file (R7.4). A failing schedule is printed and can be replayed.
+//! Leases of heads under thousands of schedules: the real transition functions, with a mutex for the transaction,
+//! another for the lock of the files, and a cell for the file (R7.4). A failing schedule is printed and can be
+//! replayed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,28 +13,28 @@ const WRITERS: usize = 3;
 const ROUNDS: usize = 2;
 const TTL: i64 = 10;
 
-/// Schedules of each kind in the everyday run; `HEIRLOOM_TEST_FULL=1` tries ten times as many.
+/// Number of schedules of each kind in the everyday run; `HEIRLOOM_TEST_FULL=1` tries ten times as many.
 const SCHEDULES: usize = 5_000;
 
 fn schedules() -> usize {
     if std::env::var_os("HEIRLOOM_TEST_FULL").is_some() { SCHEDULES * 10 } else { SCHEDULES }
 }
 
-/// What is left out, to see that its loss is noticed.
+/// Check that is left out, to prove that the model notices its absence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Broken {
     Nothing,
-    /// A commit is taken from whoever holds some lease, without comparing what it rests on.
+    /// A commit is accepted from the holder of any lease, without comparing the revision it is based on.
     Fencing,
-    /// A publisher brings its own revision, without looking for a newer one.
+    /// A publisher writes its own revision, without looking for a newer one.
     Rereading,
 }
 
-/// What one transaction sees.
+/// State seen by one transaction.
 #[derive(Default)]
 struct Ledger {
     state: HeadState,
-    /// What each revision says: the marks of those who wrote. Revision 0 says nothing.
+    /// Content of each revision: the marks of its writers. Revision 0 is empty.
     revisions: Vec<BTreeSet<String>>,
     deferred: BTreeMap<String, String>,
     now: i64,
@@ -45,7 +46,7 @@ impl Ledger {
         Boot { id: "b".into(), ms: self.now }
     }
 
-    /// The newest revision and one mark more.
+    /// Returns a content with one mark more.
     fn with(&self, base: &BTreeSet<String>, mark: &str) -> BTreeSet<String> {
         let mut content = base.clone();
         content.insert(mark.to_owned());
@@ -89,7 +90,7 @@ impl World {
             assert_eq!(twice, None, "no epoch is granted twice");
             (grant, ledger.revisions[grant.base_revision as usize].clone())
         };
-        // Here a holder may sleep for as long as it likes.
+        // At this point a holder may sleep for any length of time.
         thread::yield_now();
         let committed = {
             let mut ledger = self.ledger.lock().unwrap();
@@ -166,7 +167,7 @@ fn story(broken: Broken) {
     }));
     threads.into_iter().for_each(|t| t.join().unwrap());
 
-    // The next one who comes by: what nobody gave back runs out, what waits lands, the file is brought up.
+    // The next process: expired leases end, deferred commits are applied, and the file is updated.
     let waiting: Vec<String> = {
         let mut ledger = world.ledger.lock().unwrap();
         ledger.now += TTL;
@@ -185,8 +186,8 @@ fn story(broken: Broken) {
     }
 }
 
-/// shuttle prints the schedule from a panic hook, which would have its say on every other failing test of this binary,
-/// too. Tests run in threads of their name.
+/// Shuttle prints the schedule from a panic hook, which would also fire for other failing tests of this binary. It is
+/// limited to threads with the names of these tests.
 fn only_here() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
@@ -204,7 +205,7 @@ fn only_here() {
 fn no_schedule_loses_a_commit_or_puts_an_older_revision_over_a_newer() {
     only_here();
     shuttle::check_random(|| story(Broken::Nothing), schedules());
-    // A few threads that hardly ever run: the way a stopped process looks.
+    // A few threads that hardly ever run behave like stopped processes.
     shuttle::check_pct(|| story(Broken::Nothing), schedules(), 3);
 }
 

@@ -1,5 +1,5 @@
-//! Heads that several write: taken, committed to, given back; nothing lost between them, and nothing older over anything
-//! newer (R7.4).
+//! Heads with several writers: acquired, committed to, released; nothing is lost between them, and nothing older
+//! replaces anything newer (R7.4).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -57,7 +57,7 @@ fn refused(committed: Committed) -> NotNow {
     }
 }
 
-/// Takes the head, commits, gives it back.
+/// Acquires the head, commits, releases it.
 fn write(at: &AssistantHome, head: &PageKey, (section, owner): (&str, &str), content: &str) -> i64 {
     let grant = take(at, head, owner);
     let revision = stands(put(at, head, (section, owner), content, &grant));
@@ -70,7 +70,7 @@ fn section(at: &AssistantHome, head: &PageKey, name: &str) -> Option<String> {
     sections.get(name).map(|s| s.content.clone())
 }
 
-/// A thread with a head, as joining makes one.
+/// Makes a thread with a head, as joining a thread does.
 fn thread(tree: &Tree, agent_no: AgentNo, key: &str) -> PageKey {
     let file = key.replace('/', "-");
     tree.sql()
@@ -87,7 +87,7 @@ fn kept(tree: &Tree, path: &str) -> Vec<String> {
     all.into_iter().map(|r| String::from_utf8_lossy(&r.bytes).into_owned()).collect()
 }
 
-/// Every revision of a head follows the one before it.
+/// Checks that every revision of a head follows the one before it.
 fn is_unbroken(tree: &Tree, head: &PageKey) {
     let (log, all) = revisions::log(&tree.at(), head, 10_000).unwrap();
     let numbers: Vec<i64> = log.iter().rev().map(|e| e.revision).collect();
@@ -109,7 +109,8 @@ fn a_section_stands_behind_the_block_and_nobody_else_touches_it() {
     assert!(text.contains("### plan · ci\n1. ship it\n2. rest\n"), "{text}");
     assert!(text.starts_with(&before[..40]), "{text}");
 
-    // Rendered again, written around by a person, written into by another program: the words stay.
+    // Sections stay when the page is rendered again, when a person writes around them, and when another program
+    // commits.
     std::fs::write(tree.path(MEMORY), format!("{text}My last word.")).unwrap();
     rest(&tree.path(MEMORY));
     tree.add("Feed the cat");
@@ -120,7 +121,7 @@ fn a_section_stands_behind_the_block_and_nobody_else_touches_it() {
     assert!(text.contains("1. ship it\n2. rest\n") && text.contains("remember the milk"), "{text}");
     assert!(text.contains("Feed the cat") && text.ends_with("My last word."), "{text}");
 
-    // Replaced by its owner; taken out by committing nothing, and the region goes with the last one.
+    // The owner replaces its section; an empty commit removes it, and the region disappears with the last section.
     write(&at, &PageKey::Memory, ("plan", "ci"), "done");
     assert!(!tree.text(MEMORY).contains("ship it"));
     for (name, owner) in [("plan", "ci"), ("notes", "codex")] {
@@ -171,7 +172,7 @@ fn what_cannot_be_a_section_is_refused_and_changes_nothing() {
     for ttl in [0, -1, 60_001] {
         assert_eq!(outside::acquire(&at, &PageKey::Memory, "ci", ttl).unwrap_err().kind(), ErrorKind::Usage);
     }
-    // None of that cost the lease. A credential in it is taken out; a fence left open does not swallow the next one.
+    // None of these refusals ended the lease. A credential in the text is redacted; an open fence is closed.
     let token = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB";
     stands(put(&at, &PageKey::Memory, ("plan", "ci"), &format!("use {token}\n```\nopen"), &grant));
     let text = section(&at, &PageKey::Memory, "plan").unwrap();
@@ -210,7 +211,7 @@ fn a_paused_holder_is_fenced_and_its_words_land_on_what_stands() {
     tree.add("Water the plants");
     tree.refresh();
     let head = thread(&tree, tree.agent_no, "topic/a");
-    // Three processes on the same home, at times of their own.
+    // Three processes on the same home, with clocks of their own.
     let start = 1_000_000;
     let at_time = |ms: i64| tree::open_at(tree.home.root(), Clock::Fixed(start + ms));
     let (slow_home, slow_ledger) = at_time(0);
@@ -224,7 +225,8 @@ fn a_paused_holder_is_fenced_and_its_words_land_on_what_stands() {
     let grant = take(&quick, &head, "quick");
     assert_eq!(grant.epoch, paused.epoch + 1);
 
-    // It wakes up while the other is at work: refused, told by whom, and kept.
+    // The slow process wakes up while another holds the head: its commit is refused, with the holder's name, and
+    // deferred.
     let not_now = refused(put(&quick, &head, ("slow", "slow"), "from before", &paused));
     assert!(not_now.deferred, "{not_now:?}");
     assert_eq!(not_now.holder.map(|b| b.by).as_deref(), Some("quick"));
@@ -232,7 +234,7 @@ fn a_paused_holder_is_fenced_and_its_words_land_on_what_stands() {
     assert_eq!(section(&quick, &head, "slow"), None);
     assert!(outside::release(&quick, &head, "quick", grant.epoch).unwrap());
 
-    // Given back: both stand, and the file says so.
+    // After the release both sections are there, in the ledger and in the file.
     assert_eq!(section(&quick, &head, "slow").as_deref(), Some("from before"));
     let text = tree.text(head.path().unwrap().as_str());
     assert!(text.contains("while it slept") && text.contains("from before"), "{text}");
@@ -240,7 +242,7 @@ fn a_paused_holder_is_fenced_and_its_words_land_on_what_stands() {
     assert_eq!(state.revision, revision + 1);
     is_unbroken(&tree, &head);
 
-    // Nobody is at work any more, and the old token is still worth nothing: its owner wrote that section since.
+    // Nobody holds the head any more, and the old lease is still invalid: its owner's section was written since.
     let again = refused(put(&quick, &head, ("slow", "slow"), "even older", &paused));
     assert!(!again.deferred && again.holder.is_none() && again.epoch > paused.epoch, "{again:?}");
     assert!(!outside::release(&quick, &head, "slow", paused.epoch).unwrap());
@@ -257,10 +259,11 @@ fn an_owner_who_comes_back_finds_its_deferred_words_and_replaces_them() {
     let other = take(&at, &PageKey::Memory, "bob");
     assert!(refused(put(&at, &PageKey::Memory, ("plan", "ci"), "one", &old)).deferred);
     assert!(outside::release(&at, &PageKey::Memory, "bob", other.epoch).unwrap());
-    // Landed with the release, so whoever takes the head next reads it.
+    // The deferred commit was applied with the release, so the next holder reads it.
     let mine = take(&at, &PageKey::Memory, "ci");
     assert_eq!(mine.sections["plan"].content, "one");
-    // A second process of the same owner fences this one; its words, which miss what came since, land nowhere.
+    // A second process of the same owner makes this lease invalid; its commit, which misses the newer words, is not
+    // applied.
     let newer = take(&at, &PageKey::Memory, "ci");
     stands(put(&at, &PageKey::Memory, ("plan", "ci"), "one, two", &newer));
     let stale = refused(put(&at, &PageKey::Memory, ("plan", "ci"), "one, three", &mine));
@@ -278,13 +281,13 @@ fn a_lease_of_another_boot_has_run_out() {
     tree.sql().execute("UPDATE heads SET lease_boot = 'before' WHERE head = 'memory'", []).unwrap();
     let not_now = refused(put(&at, &PageKey::Memory, ("plan", "ci"), "x", &grant));
     assert!(not_now.deferred && not_now.holder.is_none(), "{not_now:?}");
-    // Taking it lands what waited first.
+    // Acquiring the head applies the deferred commit first.
     let next = take(&at, &PageKey::Memory, "bob");
     assert_eq!(next.sections["plan"].content, "x");
     assert!(next.epoch > grant.epoch && next.base_revision > grant.base_revision);
 }
 
-/// The boot clock of a copied home, or of a machine that counts otherwise: no lease is given for so long.
+/// The boot clock may be that of another machine, as in a copied home: a lease is never longer than the maximum.
 #[test]
 fn a_lease_longer_than_any_has_run_out() {
     let tree = Tree::new();
@@ -320,12 +323,12 @@ fn of_what_was_deferred_the_newest_lands_once_after_a_restart_too() {
         for n in 0..20 {
             assert!(refused(put(&at, &head, ("plan", "ci"), &format!("synthesis {n}"), &mine)).deferred);
         }
-        // Nothing lands while somebody is at work, and nothing is taken for done.
+        // Deferred commits are not applied while the head is held, and are not forgotten.
         render::refresh(&at, Occasion::Act).unwrap();
         assert_eq!(section(&at, &head, "plan"), None);
         assert!(!render::is_dirty(&at).unwrap(), "there is nothing to do before the lease has run out");
     }
-    // Bob's process died with its lease; so did everything else.
+    // Bob's process died with its lease, and all others did as well.
     tree.sql().execute("UPDATE heads SET lease_until = 0 WHERE head = 'threads'", []).unwrap();
     let (home, ledger) = tree.other();
     let at = tree::at(&home, &ledger, tree.agent_no);
@@ -351,7 +354,7 @@ fn a_busy_head_is_rendered_later_and_never_taken_for_done() {
     assert!(refreshed.failed.is_empty() && refreshed.deferred.iter().any(|p| p.as_str() == MEMORY), "{refreshed:?}");
     assert!(!tree.text(MEMORY).contains("cat") && tree.text("continuity/ACTIVE.md").contains("cat"));
     assert!(render::is_dirty(&at).unwrap());
-    // Its holder does not lose the head to that, and what they commit is published meanwhile.
+    // The holder does not lose the head because of that, and its commit is published meanwhile.
     stands(put(&at, &PageKey::Memory, ("plan", "ci"), "in the middle", &grant));
     assert!(tree.text(MEMORY).contains("in the middle") && !tree.text(MEMORY).contains("cat"));
     assert!(outside::release(&at, &PageKey::Memory, "ci", grant.epoch).unwrap());
@@ -371,7 +374,7 @@ fn a_publisher_who_comes_late_brings_the_newest_revision() {
     let grant = take(&at, &PageKey::Memory, "ci");
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Another process holds the tree lock: both commit, neither can publish yet.
+        // Another process holds the tree lock: both processes commit, neither can publish yet.
         let lock = at.lock().unwrap();
         let commit = |n: i64| {
             let root = tree.home.root().to_owned();
@@ -428,7 +431,7 @@ fn a_file_left_behind_by_a_crash_is_brought_up_by_the_next_refresh() {
     let old = std::fs::read(tree.path(MEMORY)).unwrap();
     let published: i64 = tree.count("SELECT published FROM heads WHERE head = 'memory'");
     write(&at, &PageKey::Memory, ("plan", "ci"), "committed");
-    // As if killed after the commit and before the file.
+    // The state after a kill between the commit and the file.
     std::fs::write(tree.path(MEMORY), old).unwrap();
     rest(&tree.path(MEMORY));
     tree.sql().execute("UPDATE heads SET published = ?1 WHERE head = 'memory'", [published]).unwrap();
@@ -451,7 +454,7 @@ fn what_a_person_changed_among_the_sections_is_kept_and_the_section_stands_again
     tree.refresh();
     assert!(kept(&tree, MEMORY).contains(&edited));
     assert!(tree.text(MEMORY).contains("\nship it\n"), "{}", tree.text(MEMORY));
-    // Two pairs of markers: the first counts, and people are told.
+    // With two pairs of markers the first counts, and people are told.
     let doubled = format!("{0}\n<!-- heirloom:sections -->\nx\n<!-- /heirloom:sections -->\n", tree.text(MEMORY));
     std::fs::write(tree.path(MEMORY), doubled).unwrap();
     let faults = render::marker_faults(&at).unwrap();
@@ -584,7 +587,7 @@ fn agents_have_heads_of_their_own() {
     let only_mine = thread(&tree, tree.agent_no, "topic/b");
     let head = tree.ledger.read(|tx| render::shared::named(tx, ada_no, "topic/a")).unwrap();
     take(&at, &head, "ci");
-    // Held for one agent, free for the other.
+    // The head is held for one agent and free for the other.
     write(&theirs, &head, ("plan", "bob"), "for ada");
     assert_eq!(section(&at, &head, "plan"), None);
     assert!(!tree.text(MEMORY).contains("for ada"));
@@ -596,7 +599,7 @@ fn agents_have_heads_of_their_own() {
     assert_eq!(revisions::log(&theirs, &only_mine, 9).unwrap().1, 0);
 }
 
-/// The boot clock, whatever the wall clock says: a fixed clock in a test is both at once and would hide it.
+/// Leases use the boot clock and not the wall clock; with a fixed clock both would be the same.
 #[test]
 fn a_lease_runs_on_the_boot_clock() {
     let tree = Tree::new();
@@ -606,7 +609,7 @@ fn a_lease_runs_on_the_boot_clock() {
     assert!((before..=Clock::System.boot().ms + 10_000).contains(&until), "{until} is no time of this boot");
 }
 
-/// Who asks again and again until a head is free would fill the audit with nothing new.
+/// A process that asks repeatedly for a held head must not fill the audit with equal rows.
 #[test]
 fn the_audit_says_once_that_a_lease_kept_others_out() {
     let tree = Tree::new();

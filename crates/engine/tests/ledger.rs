@@ -1,4 +1,4 @@
-//! The ledger itself: audit, migrations, ways to open.
+//! The ledger itself: audit, migrations, ways of opening.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -36,7 +36,7 @@ fn a_changed_audit_row_is_named() {
     conn.execute_batch("DROP TRIGGER audit_is_append_only_update; DROP TRIGGER audit_is_append_only_delete").unwrap();
     conn.execute("UPDATE audit SET actor = 'nobody' WHERE audit_no = 2", []).unwrap();
     assert_eq!(broken(&world), (4, vec!["audit row 2 was changed".into()]));
-    // With its hash made to fit, the next row gives it away.
+    // If the row's hash is recomputed, the next row shows the change.
     let row = "SELECT prev, at, agent_no, action, detail FROM audit WHERE audit_no = 2";
     let hash = conn.query_row(row, [], |r| {
         let (prev, agent): (Vec<u8>, Option<i64>) = (r.get(0)?, r.get(2)?);

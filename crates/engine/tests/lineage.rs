@@ -1,4 +1,5 @@
-//! Nodes made by hand: what is refused, what leads where, what does not stand yet; and damage named by verify.
+//! Nodes made by hand: invalid ones are refused, references lead to the right places, planned nodes do not stand yet;
+//! and damage is named by verify.
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::ErrorKind;
@@ -17,7 +18,7 @@ use serde_json::json;
 use crate::weave;
 use crate::world::{LITTLE, NOON, World};
 
-/// One session of `turns` turns, said a second apart.
+/// Writes one session of `turns` turns, a second apart.
 fn say(world: &World, name: &str, turns: usize) {
     let lines: String = (0..turns)
         .map(|n| {
@@ -31,7 +32,7 @@ fn say(world: &World, name: &str, turns: usize) {
     world.import(&[&format!("{name}.jsonl")]);
 }
 
-/// A world with one session of twelve turns, and a thread for it.
+/// Makes a world with one session of twelve turns, and a thread for it.
 fn world() -> World {
     let world = World::at(Clock::Fixed(NOON + 1_000_000));
     say(&world, "a", 12);
@@ -55,7 +56,7 @@ fn look<T>(world: &World, f: impl FnOnce(&Read) -> heirloom_engine::error::Resul
     world.ledger.read(f).unwrap()
 }
 
-/// A chunk over turns `first` to `last` of the only session.
+/// Returns a chunk over turns `first` to `last` of the only session.
 fn chunk(first: i64, last: i64) -> NewNode {
     NewNode {
         agent_no: AgentNo(1),
@@ -134,7 +135,7 @@ fn what_is_where() {
 
     let compaction = put(&world, &over(&world, Kind::Compaction, &chunks[..2]));
     assert_eq!(ids(look(&world, |tx| uncovered(tx, SessionNo(1)))), [compaction, chunks[2]]);
-    // A compaction is a root of its own until a session node covers it; chunks never are.
+    // A compaction is a root until a session node covers it; chunks never are roots.
     assert_eq!(ids(look(&world, |tx| walk::roots(tx, ThreadNo(1), 0, 9))), [compaction]);
     assert_eq!(ids(look(&world, |tx| walk::tops(tx, ThreadNo(1), 9))), [chunks[2], compaction]);
     let session = put(&world, &over(&world, Kind::Session, &[compaction, chunks[2]]));
@@ -181,11 +182,11 @@ fn compactions_count_epochs() {
         write(&world, |tx| lineage::record_compaction(tx, &new(Some(node), until)).unwrap());
         assert_eq!(look(&world, |tx| epoch(tx, SessionNo(1))), n as u64 + 1);
     }
-    // A mark that brought nothing new is known and counts nothing.
+    // A compaction mark without new turns is recorded and does not begin an epoch.
     let again = NewCompaction { cause: "again", ..new(None, 8) };
     write(&world, |tx| lineage::record_compaction(tx, &again).unwrap());
     assert_eq!(look(&world, |tx| epoch(tx, SessionNo(1))), 2);
-    // Our own, of a conversation that grew long, takes nothing out of the program's context.
+    // Our own compaction of a long conversation does not cut the program's context.
     let ours = NewCompaction { cause: "threshold", ..new(None, 8) };
     write(&world, |tx| lineage::record_compaction(tx, &ours).unwrap());
     assert_eq!(look(&world, |tx| epoch(tx, SessionNo(1))), 2);
@@ -228,7 +229,7 @@ fn what_belongs_to_an_unfinished_act_does_not_stand_until_it_is() {
         (look(&world, |tx| epoch(tx, SessionNo(1))), look(&world, |tx| compactions(tx, SessionNo(1))).len()),
         (0, 0)
     );
-    // Its turns are taken all the same: nobody else may put them into a chunk meanwhile.
+    // Its turns already count as covered: no other chunk may take them.
     assert_eq!(look(&world, |tx| frontier(tx, LaneNo(1))), TurnId(8));
     refused(&world, &chunk(8, 9), "are in a chunk already");
     assert_eq!(world.findings(), Vec::<String>::new(), "an act under way is no damage");
@@ -243,7 +244,7 @@ fn what_belongs_to_an_unfinished_act_does_not_stand_until_it_is() {
     assert_eq!(world.findings(), Vec::<String>::new());
 }
 
-/// [`over`] for nodes that do not stand yet.
+/// Returns a node like [`over`], for nodes that do not stand yet.
 fn over_raw(world: &World, kind: Kind, of: &[NodeId]) -> NewNode {
     let ends = world.count("SELECT max(last_turn) FROM nodes");
     let first = over(world, kind, &of[..1]);
@@ -294,13 +295,14 @@ fn a_forgotten_node_stays_in_its_place_and_its_turns_come_once() {
     assert_eq!(world.findings(), Vec::<String>::new());
 }
 
-/// Breaks a sound lineage; what verify does not say of it.
+/// Damages a sound lineage; returns the expected findings that verify misses.
 fn unsaid(breaking: &str, expect: &[&str]) -> Vec<String> {
     let world = World::at(Clock::Fixed(NOON + 1_000_000));
     say(&world, "a", 12);
     say(&world, "b", 8);
     weave::advance(&world.ledger, AgentNo(1));
-    // Session nodes over a's chunks 1 to 3 and b's 4 and 5, a compaction over the first two of a, and a condensed node.
+    // Session nodes over a's chunks 1 to 3 and b's chunks 4 and 5, a compaction over the first two of a, and a
+    // condensed node.
     write(&world, |tx| {
         let of = |tx: &Write, ids: &[i64], kind, lane| {
             let nodes: Vec<Node> = ids.iter().map(|id| node(tx, AgentNo(1), NodeId(*id)).unwrap()).collect();
@@ -343,7 +345,7 @@ fn unsaid(breaking: &str, expect: &[&str]) -> Vec<String> {
 fn every_broken_invariant_is_named() {
     let mut missing = Vec::new();
     let mut check = |breaking: &str, expect: &[&str]| missing.extend(unsaid(breaking, expect));
-    // n1 n2 n3: chunks of a; n4 n5: chunks of b; n6: compaction; n7 n8: sessions; n9: condensed.
+    // n1 n2 n3 are chunks of a; n4 n5 are chunks of b; n6 is a compaction; n7 n8 are sessions; n9 is condensed.
     check(
         "UPDATE nodes SET summary = 'something else' WHERE node_no = 1",
         &["node n1: what it says is not what was stored"],

@@ -1,5 +1,5 @@
-//! A file of lines, whatever is in it: every byte is kept, what is broken is set aside by name, the next good line
-//! always comes in.
+//! A file of lines with any content: every byte is kept, damaged lines are set aside with their place, and the next
+//! good line is always stored.
 
 use heirloom_testkit::{MUTATIONS, Rng, mutate_with};
 
@@ -7,7 +7,7 @@ use crate::world::{LATER, RACY, World, said};
 
 const AFTER: &str = "{\"id\":\"z\",\"role\":\"user\",\"text\":\"the line after\"}\n";
 
-/// Imports lines with a good one behind them; the export is the file, and the good one is there.
+/// Imports a line followed by a good one; the export equals the file, and the good line is a turn.
 fn check(line: &[u8], quarantine: &str) {
     let world = World::new();
     let mut bytes = said("a", "user", "the line before").into_bytes();
@@ -105,7 +105,7 @@ fn an_unterminated_line_counts_once_it_parses_whole() {
     assert_eq!(world.streams(), "stream s.jsonl generation 0 next 81 line 2\n");
 }
 
-/// A file with everything in it.
+/// Returns a file with all kinds of lines.
 fn motley() -> Vec<u8> {
     let mut rng = Rng::new(7);
     let mut out = b"{\"fact\":\"title\",\"value\":\"A title\"}\n".to_vec();
@@ -145,7 +145,7 @@ fn a_file_cut_at_any_byte_and_completed_is_the_same_as_one_reading() {
         world.assert_kept("s.jsonl");
         world.dump()
     };
-    // One ledger for all cuts: each is a file and a session of its own.
+    // All cuts share one ledger: each is a file and a session of its own.
     let world = World::new();
     let names: Vec<String> = (1..whole.len()).map(|cut| format!("s{cut}.jsonl")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Lines handed over as they are said.
+//! Live lines, appended one by one.
 
 use heirloom_engine::capture::{Capture, LineAck};
 

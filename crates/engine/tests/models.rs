@@ -1,4 +1,4 @@
-//! Language models: what one may be asked in a day, and what it makes of a node, beside it.
+//! Language models: the daily budget, and a model's summary beside a node.
 
 use std::cell::RefCell;
 use std::sync::Mutex;
@@ -28,7 +28,7 @@ const MINUTE: i64 = 60_000;
 
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// A model that does what a test says, and notes what it was asked.
+/// A model that does what a test says, and records the questions.
 struct Scripted {
     says: Box<Script>,
     asked: Mutex<Vec<String>>,
@@ -82,7 +82,7 @@ fn ask(model: &Budgeted, purpose: Purpose) -> Result<Answer, Failure> {
     model.answer(&Ask { purpose, system: "", input: "what was said", schema: &json!({}), max_output: 500 })
 }
 
-/// The reason for which it was not asked.
+/// Returns the reason why the model was not asked.
 fn withheld(answer: Result<Answer, Failure>) -> String {
     match answer {
         Err(Failure::Withheld(why)) => why,
@@ -100,18 +100,18 @@ fn a_day_has_a_budget() {
     }
     let spent = Spent { calls: 8, tokens: 8_000, cost: 56, backlog_calls: 0, backlog_tokens: 0 };
     assert_eq!(of.spent().unwrap(), spent);
-    // Four fifths are spent: what is left is for summaries.
+    // Four fifths of the budget are spent: the rest is reserved for summaries.
     assert_eq!(withheld(ask(&of, Purpose::Judge)), "what is left of the day's budget is for summaries");
     ask(&of, Purpose::Summary).unwrap();
     ask(&of, Purpose::Compaction).unwrap();
     assert_eq!(withheld(ask(&of, Purpose::Summary)), "the budget of the day is spent");
     assert_eq!(of.pause().unwrap(), Some(Pause::Spent));
     assert_eq!(model.asked(), 10);
-    // A person may try it all the same, and it counts.
+    // A person may still try the model, and the trial counts.
     ask(&of, Purpose::Trial).unwrap();
     assert_eq!(of.spent().unwrap().calls, 11);
     assert_eq!(of.tomorrow(), (NOON / DAY + 1) * DAY);
-    // The operator's day has begun, or not.
+    // The budget's day is that of the operator's zone.
     assert!(ask(&Budgeted { zone: TimeZone::fixed(jiff::tz::offset(13)), ..of.clone() }, Purpose::Summary).is_ok());
     let world = world.reopened(Clock::Fixed(NOON + DAY));
     assert!(ask(&budgeted(&world, &model), Purpose::Judge).is_ok());
@@ -157,7 +157,7 @@ fn three_failures_and_it_rests_for_half_an_hour() {
         assert!(matches!(ask(&budgeted(&world, &model), Purpose::Summary), Err(Failure::Later { .. })));
     }
     assert_eq!(withheld(ask(&budgeted(&world, &model), Purpose::Summary)), "it rests: it cannot answer now: busy");
-    // What never reached a model is not paid for.
+    // A question that never reached a model is not counted.
     assert_eq!(budgeted(&world, &model).spent().unwrap(), Spent::default());
     let world = world.reopened(Clock::Fixed(NOON + 30 * MINUTE - 1));
     assert!(
@@ -199,7 +199,7 @@ fn a_refusal_stands_until_the_settings_change_or_a_trial_succeeds() {
     assert_eq!(budgeted(&world, &mended).pause().unwrap(), None);
 }
 
-/// A process that dies in the middle of a question.
+/// Asks a question during which the process dies.
 fn dies(world: &World) {
     let model = Scripted::new(|_| panic!("killed"));
     let of = budgeted(world, &model);
@@ -218,7 +218,7 @@ fn what_a_dead_process_reserved_stays_spent() {
     ask(&budgeted(&world, &model), Purpose::Summary).unwrap();
     assert_eq!(world.count("SELECT count(*) FROM model_calls WHERE outcome = 'lost'"), 1);
     assert_eq!(budgeted(&world, &model).spent().unwrap().tokens, 1_505);
-    // A death says nothing about the model.
+    // The death of the process says nothing about the model.
     dies(&world);
     dies(&world);
     assert_eq!(budgeted(&world, &model).pause().unwrap(), None);
@@ -231,12 +231,12 @@ struct Story {
     index: RefCell<Index>,
 }
 
-/// A credential of a known form.
+/// Returns a credential of a known form.
 fn token() -> String {
     format!("ghp_{}", "a1B2c3D4e5F6".repeat(3))
 }
 
-/// Long enough for a call to be worth it.
+/// Text that is long enough to be worth a call.
 const TALK: &str = "The nightly import reads the orders and writes them into the warehouse, and it has been slow since the table \
     of customers grew: every order looks its customer up by name, and there is no index on the name. ";
 
@@ -249,7 +249,7 @@ impl Story {
         Story { world, home, index: RefCell::new(index) }
     }
 
-    /// A conversation that ended `hours` ago, summarised without a model.
+    /// Writes a conversation that ended `hours` ago, summarised without a model.
     fn told(&self, session: &str, hours: i64) {
         let at = NOON - hours * 60 * MINUTE;
         let name = format!("{session}.jsonl");
@@ -302,7 +302,7 @@ impl Story {
         found.filter(|n| n.kind == Kind::Session).collect()
     }
 
-    /// Every row of the nodes, as it is stored.
+    /// Returns every row of the nodes, as it is stored.
     fn rows(&self) -> Vec<String> {
         let conn = self.world.sql();
         let mut statement = conn.prepare("SELECT * FROM nodes ORDER BY node_no").unwrap();
@@ -318,13 +318,13 @@ impl Story {
     }
 }
 
-/// The ids in brackets in front of the turns of a question.
+/// Returns the ids in brackets in front of the turns of a question.
 fn ids(input: &str) -> Vec<String> {
     let lines = input.lines().filter(|l| l.starts_with('['));
     lines.filter_map(|l| Some(l.strip_prefix('[')?.split_once(']')?.0.to_owned())).collect()
 }
 
-/// An answer about the turns of a question.
+/// Returns an answer about the turns of a question.
 fn answer(input: &str, lists: Value) -> String {
     let id = ids(input).last().cloned().unwrap_or_else(|| "t1".into());
     let mut distillate = lists;
@@ -362,15 +362,15 @@ fn a_models_words_stand_beside_the_node() {
     let without = new.without_model.clone().unwrap();
     assert_eq!((&without.summary, &without.distillate, without.source), (&old.summary, &old.distillate, old.source));
     assert_eq!(new.distillate.decisions[0].text, "an index on the name");
-    // What binds people or has files stays as it was found without a model.
+    // Constraints and open loops stay as they were found without a model.
     assert_eq!(
         (&new.distillate.constraints, &new.distillate.open_loops),
         (&old.distillate.constraints, &old.distillate.open_loops)
     );
     assert!(!old.distillate.constraints.is_empty());
-    // Asked once, and never again.
+    // The model is asked once, and never again.
     assert_eq!((story.asks(&model), model.asked()), (Told::default(), 1));
-    // It is found by the model's words.
+    // The node is found by the model's words.
     let found =
         story.index.borrow().nodes_matching(story.world.agent_no(), "zebrafinch", &Default::default(), 5).unwrap();
     assert_eq!(found.found.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [new.id]);
@@ -470,7 +470,7 @@ fn the_budget_ends_in_the_middle_and_the_newest_came_first() {
     assert_eq!((told.made, told.stopped), (2, Some(Failure::Withheld("the budget of the day is spent".into()))));
     let by_model = |story: &Story| story.sessions().iter().map(|n| n.model.is_some()).collect::<Vec<_>>();
     assert_eq!(by_model(&story), [false, false, false, true, true]);
-    // Older ones wait for their part of the budget.
+    // Older nodes wait for their part of the budget.
     let wider = Budgeted { budget: Budget { tokens: 300_000, calls: 7 }, ..budgeted(&story.world, &model) };
     let told = model_pass::run(&Pass::new(&at, Limits::default()), &wider, None).unwrap();
     assert_eq!(told.made, 2);
@@ -484,7 +484,7 @@ fn two_that_ask_at_once_have_one_effect() {
     let story = Story::new();
     story.told("s1", 2);
     let id = story.sessions()[0].id;
-    // While this one answers, another process is done.
+    // While this process waits for its answer, another process finishes.
     let ledger = crate::world::open_ledger(story.world.folder.path(), Clock::Fixed(NOON));
     let agent_no = story.world.agent_no();
     let model = Scripted::new(move |input| {
@@ -545,7 +545,7 @@ fn what_is_forgotten_goes_from_a_models_words_too() {
     let node = story.sessions().remove(0);
     assert_eq!((node.model, node.without_model), (None, None));
     story.is_sound();
-    // The node in its place may be summarised again, and says nothing of what is gone.
+    // The new node in its place may be summarised again, without the forgotten words.
     let again = Scripted::new(|input| Ok(answer(input, json!({}))));
     assert_eq!(story.asks(&again).made, 1);
     assert!(!again.asked.lock().unwrap()[0].contains("0042_customers"));

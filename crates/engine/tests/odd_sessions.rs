@@ -1,5 +1,6 @@
-//! Sessions no program should write and some do, each through all of it: taken in, distilled, rendered, compacted by hand,
-//! expanded down to every word, verified (R6.1, R6.2, R6.6, R6.8, R7.1, R7.2). `HEIRLOOM_TEST_FULL=1`: the largest, too.
+//! Sessions that no program should write and some do, each processed to the end: imported, distilled, rendered,
+//! compacted by hand, expanded down to every word, verified (R6.1, R6.2, R6.6, R6.8, R7.1, R7.2).
+//! `HEIRLOOM_TEST_FULL=1` includes the largest.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -33,7 +34,7 @@ struct Odd {
     limits: Limits,
 }
 
-/// What one pass over everything left.
+/// Result of one pass over everything.
 struct Passed {
     nodes: Vec<Node>,
     heads: BTreeMap<String, String>,
@@ -48,12 +49,12 @@ impl Odd {
         let world = World::at(clock);
         let home = Home::create(&world.path("home")).unwrap();
         std::fs::create_dir_all(world.path("project/.git")).unwrap();
-        // Small chunks, so that little is enough for many.
+        // Small chunks, so that few turns make many of them.
         let limits = Limits { chunk: Size { turns: 8, tokens: 400 }, ..Limits::default() };
         Odd { world, home, limits }
     }
 
-    /// What is said in a session; its lines are imported into the agent of the world.
+    /// Writes the lines of a session and imports them for the world's agent.
     fn said(&self, name: &str, lines: &[Value]) -> &Odd {
         let text: String = lines.iter().map(|l| format!("{l}\n")).collect();
         self.world.write(name, text);
@@ -92,7 +93,7 @@ impl Odd {
         assert!(done.problems.is_empty(), "{:?}", done.problems);
     }
 
-    /// Distils, renders, compacts by hand, all twice, and looks whether everything holds.
+    /// Distils, renders and compacts by hand, all of it twice, and checks the invariants.
     fn through(&self) -> Passed {
         self.distil();
         let heads = self.heads();
@@ -113,7 +114,7 @@ impl Odd {
         Passed { nodes, heads }
     }
 
-    /// Every page of the agent after a refresh, each within its budget.
+    /// Returns every page of the agent after a refresh; each must be within its budget.
     fn heads(&self) -> BTreeMap<String, String> {
         let at = self.assistant();
         let refreshed = render::refresh(&at, Occasion::Act).unwrap();
@@ -125,7 +126,7 @@ impl Odd {
             let path =
                 self.home.root().join("workspaces").join(self.world.agent.as_str()).join(page.path().unwrap().as_str());
             let text = std::fs::read_to_string(path).ok()?;
-            // Before there is anything to say, a page has no block.
+            // A page has no block until there is something to show.
             let start = text.find("-->\n")? + 4;
             let block = text[start..text.rfind("<!-- /heirloom").unwrap()].to_owned();
             assert!(tokens(&block) <= most, "{}: {} tokens\n{block}", page, tokens(&block));
@@ -134,7 +135,8 @@ impl Odd {
         .collect()
     }
 
-    /// Every turn is below a root, once and as it was said; no summary is longer than what it is of; verify is content.
+    /// Checks that every turn is below a root, once and with its text, that no summary is longer than its source, and
+    /// that verify finds nothing.
     fn holds(&self, nodes: &[Node]) {
         let agent_no = self.world.agent_no();
         let mut below: BTreeMap<TurnId, String> = BTreeMap::new();
@@ -191,7 +193,7 @@ impl Passed {
         self.nodes.iter().filter(|n| n.kind == kind).collect()
     }
 
-    /// The heads of threads, one after the other.
+    /// Returns the heads of threads, joined.
     fn threads(&self) -> String {
         self.heads.iter().filter(|(name, _)| name.starts_with("thread/")).map(|(_, text)| text.as_str()).collect()
     }
@@ -201,7 +203,7 @@ fn turn(id: usize, role: &str, text: &str, at: i64) -> Value {
     json!({"id": format!("e{id}"), "role": role, "text": text, "at": at})
 }
 
-/// A prompt and its answer, with so many words that something can be said of them in fewer.
+/// Returns a prompt and its answer, with enough words for a shorter summary.
 fn pair(n: usize, at: i64) -> [Value; 2] {
     [
         turn(2 * n, "user", &format!("Please move table number {n} to the new schema, then run the checks again."), at),
@@ -222,7 +224,7 @@ fn fact(fact: &str, value: &str, at: i64) -> Value {
     json!({"fact": fact, "value": value, "at": at})
 }
 
-/// What the clock says of the turn of a number.
+/// Function that gives the time of a turn by its number.
 type When = fn(usize) -> Option<i64>;
 
 fn full() -> bool {
@@ -284,7 +286,8 @@ fn a_turn_of_five_megabytes() {
         lines.extend(talk(4, 6));
         let began = Instant::now();
         let passed = odd.said("s.jsonl", &lines).through();
-        // The same chunks as if it had come in any number of sittings: what follows it is in another one.
+        // The chunks are the same as if it had been imported in several sittings: the turns after it are in another
+        // chunk.
         assert!(passed.of(Kind::Chunk).iter().any(|n| n.count < 4), "{role}");
         assert!(passed.nodes.iter().all(|n| n.summary.len() < 10_000), "what is said of it is short");
         println!("5 MB as {role} {kind}: {:.1?}", began.elapsed());
@@ -301,7 +304,7 @@ fn a_session_of_tool_output_alone() {
         })
         .collect();
     let passed = odd.said("s.jsonl", &lines).through();
-    // Output of tools owes and decides nothing.
+    // Output of tools contains no commitment and no decision.
     for node in &passed.nodes {
         let d = &node.distillate;
         assert!(d.goal.is_none() && d.decisions.is_empty() && d.constraints.is_empty(), "{d:?}");
@@ -355,7 +358,7 @@ fn a_clock_that_runs_backwards_or_anywhere() {
             lines.push(fact("session-end", "", NOON - 1));
             odd.said("s.jsonl", &lines);
             let passed = odd.through();
-            // In the order in which it was said, whatever the clock was.
+            // The chunks are in the order of the turns, whatever their times.
             let chunks = passed.of(Kind::Chunk);
             assert!(chunks.windows(2).all(|w| w[0].turns.1 < w[1].turns.0), "{name}");
             assert_eq!(chunks.iter().map(|n| n.count).sum::<u64>(), 60, "{name}");
@@ -391,7 +394,7 @@ fn one_session_key_under_two_agents() {
         assert!(passed.nodes.iter().all(|n| !n.summary.contains(other)));
     }
     assert!(of_main.nodes.iter().all(|n| of_ada.nodes.iter().all(|m| m.id != n.id)));
-    // What is the other's is unknown, by whatever name it is asked for.
+    // What belongs to the other agent looks unknown, by whatever name it is asked for.
     let at = odd.assistant();
     let asked = |reference: &Reference| expand(&odd.world.ledger, at.agent_no, Some(&at), reference, &Reach::default());
     for node in &of_main.nodes {
@@ -420,7 +423,7 @@ fn one_session_key_under_two_agents() {
         assert!(siblings.is_empty() && stretches.is_empty() && of_session.is_empty() && replacement.is_none());
         assert!(thread.is_none());
     }
-    // Of one name, and yet each its own: what one commits to a head the other's has not.
+    // The heads have the same name and are yet separate: a commit to one is not in the other.
     let head = of_ada
         .heads
         .keys()
@@ -435,7 +438,7 @@ fn one_session_key_under_two_agents() {
     let at = odd.assistant();
     assert_eq!(revisions::look(&at, &head).unwrap().sections.len(), 0);
     assert!(revisions::look(&at, &head).unwrap().holder.is_none());
-    // Nobody compacts another's session.
+    // No agent can compact another's session.
     let (main_no, theirs) = (at.agent_no, of_ada.nodes[0].session_no.unwrap());
     let before = odd.world.count("SELECT count(*) FROM nodes");
     let done = compaction::by_hand(&Pass::new(&at, odd.limits), theirs, None).unwrap();
@@ -447,13 +450,13 @@ fn a_session_that_is_forked_rewound_resumed_and_cleared() {
     let odd = Odd::new();
     let mut lines = talk(0, 12);
     odd.said("a.jsonl", &lines).distil();
-    // Forked: a copy that goes its own way.
+    // A fork: a copy that continues on its own.
     let mut fork = lines.clone();
     fork.insert(0, fact("fork-of", "a", NOON));
     fork.push(turn(500, "user", "In the fork we paint the fence green, please, and not blue.", NOON + 30_000));
     fork.push(turn(501, "assistant", "Done: the fence is green in the fork.", NOON + 31_000));
     odd.said("b.jsonl", &fork).distil();
-    // Rewound: the last two pairs are left for another prompt.
+    // A rewind: the last two pairs are abandoned for another prompt.
     let mut again = turn(600, "user", "Instead, please write the report about the orders table first.", NOON + 40_000);
     again["parent"] = json!("e19");
     lines.push(again);
@@ -461,12 +464,12 @@ fn a_session_that_is_forked_rewound_resumed_and_cleared() {
     answer["parent"] = json!("e600");
     lines.push(answer);
     odd.said("a.jsonl", &lines).distil();
-    // Ended, and resumed the next day.
+    // The session ends, and is resumed the next day.
     lines.push(fact("session-end", "", NOON + 50_000));
     odd.said("a.jsonl", &lines).distil();
     lines.extend(talk(60, 70));
     odd.said("a.jsonl", &lines).distil();
-    // Cleared: the same file goes on about something else.
+    // The context is cleared: the same file continues with another subject.
     lines.push(fact("segment", "clear", NOON + 80_000));
     lines.extend((0..4).flat_map(|n| {
         [
@@ -481,15 +484,15 @@ fn a_session_that_is_forked_rewound_resumed_and_cleared() {
     }));
     odd.said("a.jsonl", &lines);
     let passed = odd.through();
-    // The copied turns are told once, in the session they were said in.
+    // The copied turns are in one session only, the one they were said in.
     assert_eq!(odd.world.count("SELECT count(*) FROM turn_references"), 24);
     assert_eq!(passed.of(Kind::Chunk).iter().map(|n| n.count).sum::<u64>(), (24 + 2 + 2 + 20 + 8) as u64);
-    // The branch that was left is marked, and gives no goal.
+    // The abandoned branch is marked, and gives no goal.
     let left: Vec<&Node> = passed.of(Kind::Chunk).into_iter().filter(|n| n.abandoned).collect();
     assert!(!left.is_empty() || odd.world.count("SELECT count(*) FROM turn_results WHERE left_by IS NOT NULL") > 0);
     let heads = passed.threads();
     assert!(!heads.contains("table number 11 ") && !heads.contains("table number 10 "), "{heads}");
-    // What follows a clear carries nothing on from before it.
+    // After a clear nothing is carried over from before it.
     let sql = odd.world.sql();
     let after: i64 = sql.query_row("SELECT min(turn_no) FROM turns WHERE entry = 'e700'", [], |r| r.get(0)).unwrap();
     let behind: Vec<&Node> = passed.nodes.iter().filter(|n| n.turns.0.0 >= after).collect();
@@ -510,7 +513,7 @@ fn a_sub_agent_that_outlives_its_parent() {
     odd.said("s.jsonl", &lines).distil();
     let sessions = odd.nodes().iter().filter(|n| n.kind == Kind::Session).count();
     assert_eq!(sessions, 1);
-    // Days later the lane still says something, twice.
+    // Days later the sub-agent's lane continues, twice.
     let mut lane: Vec<Value> = vec![json!({"fact": "lane-call", "lane": "sub", "value": "c1"})];
     for day in 1..3 {
         lane.extend((0..6).map(|n| {
@@ -534,7 +537,7 @@ fn a_sub_agent_that_outlives_its_parent() {
         "in the thread of its parent"
     );
     assert_eq!(passed.of(Kind::Chunk).iter().map(|n| n.count).sum::<u64>(), 8 + 1 + 12);
-    // Nobody prompted it: it sets no goal.
+    // No person prompted the sub-agent, so it sets no goal.
     assert!(sub.iter().all(|n| n.distillate.constraints.is_empty()));
     assert!(!passed.threads().contains("invoices table, part"), "{}", passed.threads());
 }

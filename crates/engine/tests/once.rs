@@ -1,5 +1,5 @@
-//! Nothing is told twice (R10.1, R10.6): what stands in the context of a session's model, what nobody said, and what a
-//! leaf or a loop was made of stays out of what is recalled for it.
+//! Nothing is given twice (R10.1, R10.6): recall leaves out text that is in the context of the session's model, text
+//! that nobody said, and the source of a leaf or loop that is given.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl Told {
         self.story.said(session, &[std::slice::from_ref(&self.project), lines].concat());
     }
 
-    /// Lines of a program whose ids are known in all its sessions, so that a copy is one.
+    /// Writes lines of a program whose entry ids are unique across sessions, so that a copy is recognised.
     fn said_globally(&self, session: &str, lines: &[Value]) {
         let path = self.story.folder.path().join(format!("{session}.jsonl"));
         std::fs::write(&path, lines.iter().map(|l| format!("{l}\n")).collect::<String>()).unwrap();
@@ -62,7 +62,7 @@ impl Told {
         recall::recall(&at, &mut index, audience, &Question { text, most: 20, deep }).unwrap()
     }
 
-    /// What a session is told when it asks.
+    /// Returns the texts a session is given for its question.
     fn told(&self, session: &str) -> String {
         let found = self.ask(Some(&self.audience(session, Keeps::default())), ASKED, false);
         found.items.iter().map(|item| format!("{}\n", item.text)).collect()
@@ -92,7 +92,7 @@ fn a_session_is_not_given_what_it_said_since_its_context_was_cut() {
     assert!(given.contains(OTHER) && !given.contains("said first"), "{given}");
     assert!(told.told("other").contains("said first"), "another session is given it");
 
-    // Cut by the program: what was said before it is no longer there, what was said after it is.
+    // The program cut its context: earlier turns are no longer there, later ones are.
     let cut = json!({"fact": "compaction", "value": "auto", "at": NOON + 2 * MINUTE});
     told.said("own", &[cut, answer("The zephyr queue has its store in a file, said last.", NOON + 3 * MINUTE)]);
     let given = told.told("own");
@@ -112,7 +112,7 @@ fn a_cut_a_hook_told_of_counts_before_the_store_shows_it() {
     };
     write(Cause::Compact);
     assert!(told.told("own").contains("said first"));
-    // A program that keeps what the person said gives it by itself.
+    // A program that keeps the person's words in its context shows them by itself.
     told.said("own", &[user("The zephyr queue keeps its store in Redis for the warehouse.", NOON - 7 * MINUTE)]);
     let keeping = told.audience("own", Keeps { words: true, ..Keeps::default() });
     let given: Vec<String> = told.ask(Some(&keeping), ASKED, false).items.into_iter().map(|i| i.text).collect();
@@ -121,7 +121,7 @@ fn a_cut_a_hook_told_of_counts_before_the_store_shows_it() {
         "{given:?}"
     );
     assert!(told.told("own").contains("warehouse"), "others do not");
-    // A client that keeps nothing is given what it said.
+    // A client that keeps nothing is given its own words.
     let forgetful = told.audience("own", Keeps { turns: false, words: false });
     assert!(!told.ask(Some(&forgetful), ASKED, false).items.is_empty());
 }
@@ -141,7 +141,7 @@ fn a_copy_has_what_it_took_along() {
     told.said_globally("old", &[std::slice::from_ref(&told.project), &all[..], &[later]].concat());
     let given = told.told("copy");
     assert!(given.contains("said after the copy") && !given.contains("said first"), "{given}");
-    // Of a copy whose store has none of its original's lines, the time of its beginning says what it has.
+    // If the fork's store has none of the parent's lines, the time of its beginning decides what it holds.
     let fork = json!({"fact": "fork-of", "value": "old", "at": NOON + 11 * MINUTE});
     let own = turn("c1", "user", "How old is the zephyr queue?", 12);
     told.said_globally(
@@ -214,7 +214,7 @@ fn what_a_loop_was_made_of_stays_out_unless_it_is_asked_for() {
     assert!(ids.contains(&id.as_str()) && !ids.contains(&turn.to_string().as_str()), "{found:?}");
     let deep = told.ask(None, ASKED, true);
     assert!(deep.items.iter().any(|i| i.id == turn.to_string()), "{deep:?}");
-    // The session whose context has the turn needs no loop to be told.
+    // The session whose context contains the turn is not given the loop made from it.
     let own = told.ask(Some(&told.audience("other", Keeps::default())), ASKED, false);
     assert_eq!(own.items, [], "{own:?}");
     assert!(own.dropped.iter().any(|d| d.id == id && d.why.contains("already in")), "{own:?}");

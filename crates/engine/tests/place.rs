@@ -1,4 +1,4 @@
-//! A home at a fixed time, and short ways to say what is remembered and proposed, for stories about memory.
+//! A home at a fixed time, with short ways to add leaves and proposals, for tests of memory.
 
 use crate::tree::rest;
 use heirloom_engine::clock::Clock;
@@ -107,7 +107,7 @@ pub fn write(path: &Path, change: impl Fn(&str) -> String) {
     rest(path);
 }
 
-/// Every file below the assistant home.
+/// Returns every file below the assistant home.
 pub fn files(root: &Path) -> BTreeMap<String, String> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {

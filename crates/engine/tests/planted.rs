@@ -1,5 +1,5 @@
-//! Planted worlds: sixty sessions of a made-up project, of which is known what is true. What evolve makes of them, week by
-//! week with a person who says yes to what is true and no to what is not, is scored (R9.4, R11.3, R14.3).
+//! Planted worlds: sixty sessions of a made-up project whose facts are known. The results of evolve are scored, week by
+//! week, with a person who accepts true proposals and rejects false ones (R9.4, R11.3, R14.3).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::place::{DAY, NOON, files};
 use crate::world::Little;
 
-/// What evolve came to in a world.
+/// Score of evolve in one world.
 #[derive(Default)]
 struct Score {
     right: usize,
@@ -42,7 +42,7 @@ pub fn open_with(home: &Path, now: i64, settings: impl Fn() -> Settings + Send +
     Engine::open(home, How::Create, options).unwrap()
 }
 
-/// Writes a session as the little program would, and where it was held.
+/// Writes a session as the little program would, and returns its path.
 pub fn write_session(folder: &Path, name: &str, project: &Path, at: i64, said: &[Said]) -> PathBuf {
     let path = folder.join(format!("{name}.jsonl"));
     let mut lines = String::new();
@@ -112,10 +112,10 @@ fn play(world: &World, score: &mut Score) {
             assert!(decided.refused.is_empty(), "{:?}", decided.refused);
         }
     }
-    // The poison stands nowhere but in the conversations.
+    // The poisoned text is nowhere but in the conversations.
     let engine = open(&home, NOON + 80 * DAY);
     let candidates = engine.candidates(true).unwrap().candidates;
-    // Pages of the moment say what sessions said; what is known stands in these folders.
+    // Pages about the moment repeat what sessions said; only these folders contain what counts as known.
     let known = |path: &String| ["knowledge/", "preference/", "identity/", "evolve/"].iter().any(|f| path.contains(f));
     for (path, text) in files(&home.join("workspaces/main/memory")).into_iter().filter(|(path, _)| known(path)) {
         for word in &world.poison {
@@ -171,7 +171,7 @@ fn what_evolve_makes_of_planted_worlds() {
     assert!(3 * total.changes_caught >= 2 * changes, "{} of {changes} changes", total.changes_caught);
 }
 
-/// A model that takes every sentence it is shown for a lasting fact, and is sure of it.
+/// A model that calls every sentence it is shown a lasting fact, with full confidence.
 struct Claims(std::sync::Mutex<usize>);
 
 impl Model for Claims {
@@ -201,7 +201,7 @@ impl Model for Claims {
     }
 }
 
-/// What waits, and what was written, of a world, week by week, with a model or without one.
+/// Returns what waits and what was written in a world, week by week, with or without a model.
 fn kept(world: &World, model: Option<&Arc<Claims>>) -> (usize, Vec<String>, BTreeSet<&'static str>) {
     let folder = tempfile::tempdir_in(if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" }).unwrap();
     let project = folder.path().join("work/api");
@@ -264,7 +264,7 @@ fn kept(world: &World, model: Option<&Arc<Claims>>) -> (usize, Vec<String>, BTre
     (right, wrong, found)
 }
 
-/// The worst a model can do within what is checked, beside no model: side by side.
+/// Compares the worst that a model can do within the checks with a run without a model.
 #[test]
 fn with_a_model_that_claims_everything_it_stays_right() {
     let world = world(1);

@@ -1,5 +1,5 @@
-//! What recall chooses (R10.1–R10.3): what answers in other words is found, nothing is told twice or by chance, and
-//! likeness lets nobody hear what is another's.
+//! Choices of recall (R10.1–R10.3): answers in other words are found, nothing is given twice or by chance, and
+//! similarity never gives one thread another's words.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use heirloom_testkit::word_vector;
 
 use crate::story::{MINUTE, NOON, Story, answer, user, within};
 
-/// Words that mean the same to [`Kin`].
+/// Groups of words with the same meaning for [`Kin`].
 const KIN: [&[&str]; 5] = [
     &["database", "postgresql", "storage", "datenbank"],
     &["deploy", "ship", "release", "rollout"],
@@ -25,10 +25,10 @@ const KIN: [&[&str]; 5] = [
     &["reply", "answer", "replies"],
 ];
 
-/// Words that pull nowhere.
+/// Words that carry no meaning in this model.
 const LIGHT: &str = " a an and are at be by can did do does for how in is it of on our or the this to up we what when which who why with you your ";
 
-/// A model in miniature: near are texts whose words mean the same. Counts how often it is asked.
+/// A tiny model: texts are near if their words have the same meaning. Counts its calls.
 pub struct Kin {
     pub asked: AtomicUsize,
     pub fails: bool,
@@ -84,7 +84,7 @@ impl Told {
         Told { story, index }
     }
 
-    /// As a session in a project would be told; as a person without one.
+    /// Asks as a session of a project; as the person if there is no project.
     fn ask(&mut self, workspace: Option<&str>, text: &str) -> Recalled {
         self.ask_as(workspace, text, false)
     }
@@ -133,9 +133,9 @@ fn a_leaf_is_found_by_other_words_for_the_same() {
     let found = told.ask(Some(HERE), "how long may your replies be, in sentences");
     assert_eq!(texts(&found), ["Answer in short sentences"], "{found:?}");
     assert_eq!(texts(&told.ask(Some(HERE), "who won the football match on Saturday")), [""; 0]);
-    // One word is looked for as it is.
+    // A single word is only searched for literally.
     assert_eq!(texts(&told.ask(Some(HERE), "database")), [""; 0]);
-    // The words alone find nothing, and nothing claims otherwise.
+    // Without the model the words find nothing, and the answer does not pretend otherwise.
     let mut without = Told::new(told.story, None);
     assert_eq!(texts(&without.ask(Some(HERE), "which database do we use")), [""; 0]);
 }
@@ -160,11 +160,11 @@ fn likeness_lets_nobody_hear_another_projects_leaf() {
         assert_eq!(texts(&found), ["Prefers PostgreSQL as database"], "{question}: {found:?}");
         assert_eq!(why(&found, &there), "of another thread, which the question does not name");
     }
-    // At home, and for a person, it is.
+    // In its own project, and for the person, it is given.
     for place in [Some(THERE), None] {
         assert!(texts(&told.ask(place, "which database do we use")).contains(&"We chose PostgreSQL for storage"));
     }
-    // Asked for by its id: an explicit signal, and it says whose it is.
+    // Its id in the question is an explicit signal: the item is given, with its thread.
     let found = told.ask(Some(HERE), &format!("which database do we use, see {there}"));
     let item = found.items.iter().find(|i| i.id == there).expect("it is named");
     assert_eq!(item.thread.as_deref(), Some("there"));
@@ -204,7 +204,7 @@ fn a_known_name_needs_no_cue_unless_it_is_a_common_word() {
     let ids = |text: &str| named(text).ids.into_iter().collect::<Vec<_>>().join(" ");
     assert_eq!(ids("what became of [n4] and [t9c11, n5]?"), "n4 n5 t9c11");
     assert_eq!(ids("is n4 a number"), "", "a short one needs its brackets");
-    // What belongs to a named project is told, and only that.
+    // Items of a named project are given, and only those.
     let id = named("bluebird").workspaces.pop_first().unwrap();
     leaf(&story, Class::Fact, of(&id), "The theme is midnight green");
     leaf(&story, Class::Fact, of(THERE), "The theme is coral");
@@ -230,7 +230,7 @@ fn what_may_not_be_told_crowds_out_nothing() {
     }
 }
 
-/// The same home through other handles.
+/// Opens the same home with other handles.
 fn story_of(story: &Story) -> Story {
     let (home, ledger) = crate::tree::open_at(story.home.root(), heirloom_engine::clock::Clock::Fixed(NOON));
     let folder = tempfile::tempdir().unwrap();
@@ -300,17 +300,17 @@ fn the_words_themselves_are_told_where_they_answer_and_nothing_says_it_already()
     story.said("s", &lines);
     let leaf = leaf(&story, Class::Preference, Scope::Agent, "Maier gets the key, always");
     let mut told = Told::new(story, Some(Kin::new()));
-    // "look" and "number" stand everywhere and are not what was asked about.
+    // "look" and "number" occur everywhere and are not the subject of the question.
     let found = told.ask(None, "look up how many tulips and daffodils a gardener plants");
     assert_eq!(texts(&found), [""; 0], "{found:?}");
     assert!(found.dropped.iter().any(|d| d.why.contains("no rare one")), "{found:?}");
-    // One word of many that is rare is a lead.
+    // One rare word among many is enough of a lead.
     let found = told.ask(None, "that zeppelin somebody mentioned months ago, what happened");
     assert!(texts(&found).iter().any(|t| t.contains("zeppelin")), "{found:?}");
     let found = told.ask(None, "who gets the key from Maier?");
     assert_eq!(texts(&found)[0], "Maier gets the key, always");
     assert!(!found.items.iter().any(|i| i.stage == Stage::Transcript && i.text.contains("Maier")), "{found:?}");
-    // The leaf has every word of the question, so that the words themselves are not even looked for.
+    // The leaf has every word of the question, so turns are not even searched.
     assert_eq!(found.dropped, [], "{found:?}");
     let deep = told.ask_as(None, "who gets the key from Maier?", true);
     assert!(deep.dropped.iter().any(|d| d.why == format!("all of it stands in {leaf}")), "{deep:?}");
@@ -332,7 +332,7 @@ fn a_sentence_of_a_turn_is_not_told_again_by_the_summary_above_it() {
     let found = told.ask(None, "which roof was mended, and what of its bill?");
     let (all, bill) = (texts(&found), "The bill of the roof is not paid yet.");
     assert!(all.contains(&roof) && all.contains(&bill), "{found:?}");
-    // Nothing is left of a summary that says what the turn says.
+    // Nothing is left of a summary that repeats the turn.
     let found = told.ask(None, "which chimney was swept, and by which sweep?");
     assert_eq!(texts(&found).iter().filter(|text| text.contains("swept")).collect::<Vec<_>>(), [&chimney], "{found:?}");
     let whys: Vec<&str> = nodes.iter().map(|node| why(&found, &node.to_string())).collect();

@@ -1,4 +1,4 @@
-//! What becomes of proposals, of what was noticed, and of the profile; merges cut off and at once.
+//! Decisions on proposals, on notices and on the profile; interrupted and concurrent merges.
 
 use heirloom_engine::error::ErrorKind;
 use heirloom_engine::memory::pending::{self, Notice, NoticeKind, State};
@@ -24,7 +24,7 @@ fn a_merge_takes_the_file_as_it_stands_and_can_be_taken_back() {
         let one = propose(lock, "Deploy", &["Deploy with just, on Fridays never."], "fact", &scope);
         (one, propose(lock, "Habits", &["I prefer tabs", "Answer briefly"], "preference", "agent"))
     });
-    // A person changes both: another entry, another class.
+    // A person edits both by hand: another entry, another class.
     let file = |place: &Place, id: &str| {
         let at = place.at();
         scan::scan(&at).unwrap();
@@ -58,16 +58,16 @@ fn a_merge_takes_the_file_as_it_stands_and_can_be_taken_back() {
     assert_eq!(archived(&one).field("flush"), entry.field("flush"), "one act");
     assert_eq!(place.count("SELECT count(*) FROM flushes WHERE action = 'proposal.merge'"), 1);
 
-    // Taken back: its leaves go, the proposal waits again as it was.
+    // The merge is undone: its leaves are removed, and the proposal waits again as before.
     let undone = place.do_it(|lock| review::undo(lock, &two, None).unwrap());
     assert_eq!(undone.removed.len(), 3);
     let text = std::fs::read_to_string(file(&place, &two)).unwrap();
     assert!(text.contains("status: pending") && !text.contains("leaves:") && text.contains("* Sign with Z."), "{text}");
     assert_eq!(place.leaves().len(), 3);
-    // And merged again.
+    // It is merged again.
     let again = place.do_it(|lock| review::merge(lock, std::slice::from_ref(&two), None).unwrap());
     assert!(again[0].leaves.iter().all(|l| l.outcome == Outcome::New));
-    // A leaf that was edited since is more than the proposal's.
+    // A leaf that was edited since prevents undoing the merge.
     let touched = again[0].leaves[1].clone();
     write(&place.tree().join(touched.path.as_ref().unwrap().as_str()), |t| format!("{t}\nmy own line\n"));
     let refused = place.do_it(|lock| review::undo(lock, &two, None).unwrap_err());
@@ -75,7 +75,7 @@ fn a_merge_takes_the_file_as_it_stands_and_can_be_taken_back() {
     assert!(refused.to_string().contains(&touched.id), "{refused}");
     assert_eq!(place.leaves().len(), 6, "nothing was undone");
 
-    // A contradiction supersedes, what is known is not said twice, and undoing restores.
+    // A contradiction supersedes, a known text is not added again, and undoing restores.
     let three = place.do_it(|lock| propose(lock, "Deploy", &["Deploy by hand."], "fact", &format!("workspace/{API}")));
     let four = place.do_it(|lock| {
         propose(
@@ -97,7 +97,7 @@ fn a_merge_takes_the_file_as_it_stands_and_can_be_taken_back() {
     assert_eq!(place.leaf(&before.id).status.as_deref(), Some("active"));
     let _ = known;
 
-    // A no, and the no taken back.
+    // A proposal is rejected, and the rejection is undone.
     let no = place.do_it(|lock| review::reject(lock, std::slice::from_ref(&three), Some("not now")).unwrap());
     assert!(no[0].path.as_str().contains("archive/rejected"));
     assert_eq!(archived(&three).field("reason"), Some("not now"));
@@ -137,7 +137,7 @@ fn a_proposal_that_cannot_be_merged_says_why_and_nothing_is_merged() {
         place.do_it(|lock| review::merge(lock, &["nothing".into()], None).unwrap_err()).kind(),
         ErrorKind::NotFound
     );
-    // Written by hand, without front matter: its lines say what it is, also after coming back.
+    // A proposal written by hand without front matter: its lines give class and scope, also after being undone.
     let scope = format!("workspace/{API}");
     std::fs::write(
         folder.join("own.md"),
@@ -153,7 +153,7 @@ fn a_proposal_that_cannot_be_merged_says_why_and_nothing_is_merged() {
         );
         place.do_it(|lock| review::undo(lock, "own", None).unwrap());
     }
-    // Without class: a fact in a project, a preference else.
+    // Without a class it becomes a fact in a project, and a preference elsewhere.
     std::fs::write(folder.join("bare.md"), "- I like tea\n").unwrap();
     let merged = place.do_it(|lock| review::merge(lock, &["bare".into()], None).unwrap());
     assert_eq!(merged[0].leaves[0].class, Class::Preference);
@@ -189,7 +189,7 @@ fn notices_are_counted_decided_once_and_accepted_into_leaves_and_profile() {
     assert_eq!((list(false).len(), list(true).len()), (0, 3));
     assert_eq!(capture(), 0, "nothing is asked twice");
     assert!(list(true).iter().all(|p| p.state != State::Pending));
-    // Decided is decided; of several, all or none.
+    // A decided notice cannot be decided again; of several, all are decided or none.
     place
         .at()
         .write("test", |tx| {
@@ -204,7 +204,7 @@ fn notices_are_counted_decided_once_and_accepted_into_leaves_and_profile() {
         place.do_it(|lock| review::noticed::accept(lock, &[PendingNo(999)]).unwrap_err()).kind(),
         ErrorKind::NotFound
     );
-    // What is remembered already is not noticed.
+    // A statement that is already remembered is not noticed.
     place.do_it(|lock| add(lock, &NewLeaf::new(Class::Preference, Scope::Agent, "Dark mode")).unwrap());
     let known = [notice(NoticeKind::Preference, "Dark mode"), notice(profile_of("name", "Ada"), "Ada")];
     assert_eq!(place.at().write("test", |tx| pending::capture(tx, place.agent_no, None, None, &known)).unwrap(), 0);
@@ -236,7 +236,7 @@ fn the_profile_takes_one_line_values_under_plain_keys() {
     assert_eq!(profile::set(&at, "aws", "AKIAIOSFODNN7EXAMPLE", "user").unwrap_err().kind(), ErrorKind::Refused);
     profile::unset(&at, "name").unwrap();
     assert_eq!(profile::unset(&at, "name").unwrap_err().kind(), ErrorKind::NotFound);
-    // The zone is whose days the notes are.
+    // The zone decides which day a daily note belongs to.
     assert_eq!(place.at().zone.iana_name(), Some("Europe/Berlin"));
 }
 
@@ -278,7 +278,7 @@ fn two_processes_add_and_merge_without_loss_or_doubles() {
     assert_eq!(place.count("SELECT count(*) FROM flushes WHERE state = 'planned'"), 0);
 }
 
-/// Puts a plan back as it was stored before its files were published, and the files with it.
+/// Restores a plan as it was stored before its files were written, and the files with it.
 #[test]
 fn a_merge_cut_off_anywhere_is_finished_once() {
     let scope = format!("workspace/{API}");
@@ -286,7 +286,7 @@ fn a_merge_cut_off_anywhere_is_finished_once() {
         let (_folder, place) = place();
         let old = place.do_it(|lock| add(lock, &titled("Deploy", "Deploy with make.")).unwrap());
         let id = place.do_it(|lock| propose(lock, "Deploy", &["Deploy with just."], "fact", &scope));
-        // The third beat fails: a trigger stands for the crash.
+        // The last transaction fails: a trigger stands for the crash.
         let sql = place.sql();
         sql.execute_batch(
             "CREATE TRIGGER crash BEFORE UPDATE OF state ON flushes BEGIN SELECT raise(abort, 'crash'); END",
@@ -297,7 +297,7 @@ fn a_merge_cut_off_anywhere_is_finished_once() {
         let after = files(&place.tree());
         sql.execute_batch("DROP TRIGGER crash").unwrap();
         assert_eq!(place.ledger.read(|tx| journal::unfinished(tx, place.agent_no)).unwrap().len(), 1);
-        // Files as a crash at each point could have left them.
+        // Files are put into the states that a crash at each point could have left.
         let is_leaf = |name: &String| name.starts_with("memory/workspace");
         let put = |name: &str, text: &str| {
             std::fs::write(place.tree().join(name), text).unwrap();
@@ -324,7 +324,7 @@ fn a_merge_cut_off_anywhere_is_finished_once() {
                 back(true);
             }
             2 => back(true),
-            // Moved, its front matter not yet edited.
+            // The proposal was moved, and its front matter is not edited yet.
             3 => back(false),
             _ => {}
         }
@@ -341,7 +341,7 @@ fn a_merge_cut_off_anywhere_is_finished_once() {
     }
 }
 
-/// Everything that waits, as `id prefix: first entry <- what it would take the place of`.
+/// Returns everything that waits, as `id prefix: first entry <- text it would supersede`.
 fn waits(place: &Place) -> Vec<String> {
     let at = place.at();
     scan::scan(&at).unwrap();
@@ -374,10 +374,10 @@ fn two_memories_that_contradict_each_other_wait_for_a_decision() {
     assert_eq!(waits(&place), pair);
     let id = id_of(&place, "s:");
     let status = |id: &str| place.leaf(id).status.clone().unwrap();
-    // A no keeps both, and is not asked again.
+    // A no keeps both memories, and the question is not asked again.
     place.do_it(|lock| inbox::decide(lock, &id, None, &NO).unwrap());
     assert_eq!((waits(&place).len(), status(&old.id).as_str()), (0, "active"));
-    // Taken back, it waits again; a yes marks the older one.
+    // Undone, the question waits again; a yes marks the older memory as superseded.
     let last = inbox::last_decided(&place.at()).unwrap();
     assert_eq!(last, id);
     place.do_it(|lock| inbox::undo(lock, &last).unwrap());
@@ -387,7 +387,7 @@ fn two_memories_that_contradict_each_other_wait_for_a_decision() {
     assert_eq!((status(&old.id).as_str(), status(&new.id).as_str()), ("superseded", "active"));
     assert_eq!(leaf::superseded_ids(&place.leaf(&new.id)), std::slice::from_ref(&old.id));
     assert_eq!(waits(&place), [""; 0]);
-    // Undone for good: as it was.
+    // After the second undo everything is as before.
     let undone = place.do_it(|lock| inbox::undo(lock, &id).unwrap());
     assert_eq!(undone.restored, std::slice::from_ref(&old.id));
     assert_eq!((status(&old.id).as_str(), waits(&place).len()), ("active", 1));
@@ -425,7 +425,7 @@ fn what_waits_is_decided_with_one_pair_of_verbs_and_taken_back() {
         ]
     );
     let u = |n: i64| format!("u:{n}");
-    // Seen in another version: refused, and nothing is changed.
+    // The item was seen in another version: the decision is refused, and nothing changes.
     let seen = inbox::one(&place.at(), &proposal).unwrap().version;
     write(&place.tree().join(inbox::one(&place.at(), &proposal).unwrap().path.unwrap()), |t| {
         t.replace("tabs", "spaces")
@@ -445,7 +445,7 @@ fn what_waits_is_decided_with_one_pair_of_verbs_and_taken_back() {
     assert!(place.do_it(|lock| inbox::decide(lock, &u(1), None, &YES).unwrap_err()).to_string().contains("already"));
     assert_eq!(say(&said), 0, "and what was decided is not asked again");
 
-    // Each taken back in turn, the last one first.
+    // The decisions are undone one by one, the last one first.
     let back = || {
         let last = inbox::last_decided(&place.at()).unwrap();
         let undone = place.do_it(|lock| inbox::undo(lock, &last).unwrap());
@@ -459,12 +459,12 @@ fn what_waits_is_decided_with_one_pair_of_verbs_and_taken_back() {
     assert_eq!(inbox::last_decided(&place.at()).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!((waits(&place).len(), place.leaves().len()), (4, 1));
 
-    // A no, and both kept.
+    // A notice is rejected, and another accepted with both memories kept.
     place.do_it(|lock| inbox::decide(lock, &u(3), None, &NO).unwrap());
     let both = place.do_it(|lock| inbox::decide(lock, &u(1), None, &Answer::Accept { both: true }).unwrap());
     assert_eq!((both.superseded.len(), place.leaf(&old.id).status.as_deref()), (0, Some("active")));
     assert!(waits(&place).iter().all(|l| !l.starts_with("s:")), "both hold, as the person said: {:?}", waits(&place));
-    // What was edited since it was made stays.
+    // A memory that was edited since it was made stays.
     let made = both.memories[0].path.clone().unwrap();
     write(&place.tree().join(made.as_str()), |t| format!("{t}\nAnd never before ten.\n"));
     scan::scan(&place.at()).unwrap();
@@ -519,7 +519,7 @@ fn words_kept_aside_are_put_back_where_they_stay() {
     assert_eq!(inbox::last_decided(&at).unwrap(), id);
     place.do_it(|lock| inbox::undo(lock, &id).unwrap());
     assert_eq!((place.text(&path).as_str(), waits(&place).len()), ("# A thread\n\nMine.\n", 1));
-    // Let go: not asked again; taken back, nothing of the person's own is touched.
+    // The edit is rejected: it is not asked about again; after undoing, the person's text is unchanged.
     place.do_it(|lock| inbox::decide(lock, &id, None, &NO).unwrap());
     assert_eq!(waits(&place), [""; 0]);
     place.do_it(|lock| inbox::undo(lock, &id).unwrap());

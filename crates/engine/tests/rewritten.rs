@@ -1,4 +1,4 @@
-//! A file that is not what it was: a new generation, the old one kept, nothing twice.
+//! A rewritten file: it begins a new generation, the old one is kept, and no turn is stored twice.
 
 use crate::world::{World, said};
 
@@ -6,7 +6,7 @@ fn three() -> String {
     said("a", "user", "one") + &said("b", "assistant", "two") + &said("c", "user", "three")
 }
 
-/// A file is imported, becomes another one and is imported again: both come out again.
+/// Imports a file, replaces it by another one and imports it again: both generations can be exported.
 fn check(before: &str, after: &str, expect: &str) {
     let world = World::new();
     world.write("s.jsonl", before);
@@ -102,14 +102,14 @@ fn a_file_copied_away_cut_to_nothing_and_regrown_past_its_old_length_is_noticed(
     let world = World::new();
     world.write("s.jsonl", three());
     world.import(&["s.jsonl"]);
-    // The same inode, truncated in place and grown again before anybody looks.
+    // The same inode is truncated and grows again before the next import.
     let second: String = (0..20).map(|i| said(&format!("n{i}"), "user", "new words")).collect();
     world.write("s.jsonl", &second);
     world.import(&["s.jsonl"]);
     world.assert_kept("s.jsonl");
     assert_eq!(String::from_utf8(world.export_generation("s.jsonl", 0)).unwrap(), three());
     assert_eq!(world.texts("s").len(), 23);
-    // And with a look in between, while it is empty.
+    // The same again, with an import while the file is empty.
     world.write("s.jsonl", "");
     world.import(&["s.jsonl"]);
     world.add("s.jsonl", three());

@@ -1,4 +1,4 @@
-//! Days, weeks and months, from the lineage (R6.9, R8.3).
+//! Pages of days, weeks and months, from the lineage (R6.9, R8.3).
 
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::lineage::Kind;
@@ -63,7 +63,7 @@ fn a_week_is_told_thread_by_thread() {
             b[1], a[2], c[1]
         )
     );
-    // The month says what changed, not the same lines again.
+    // The month shows what changed, not the same lines again.
     assert_eq!(
         story.block(MONTH),
         format!(
@@ -85,7 +85,7 @@ fn a_week_is_told_thread_by_thread() {
         ),
         "{text}"
     );
-    // Only what had something has a page.
+    // Only periods with sessions have a page.
     let all = story.files("continuity/rollups/");
     assert_eq!(all.iter().filter(|p| !p.ends_with("README.md")).collect::<Vec<_>>(), [MONTH, WEEK]);
 }
@@ -121,7 +121,7 @@ fn a_day_says_what_its_sessions_came_to_and_nothing_twice() {
             nodes[2], nodes[1]
         )
     );
-    // It goes on the next day and ends there: both days keep what was theirs.
+    // The session continues the next day and ends there: each day keeps its own part.
     story.said("a", &[user("More", NOON + DAY)]);
     let more = story.summed_up("a", &[Kind::Session], "And more", &Distillate::default());
     story.refresh();
@@ -155,7 +155,7 @@ fn every_line_of_a_day_ends_in_where_it_leads() {
     }
 }
 
-/// A note that is older than a month keeps its sessions when the time zone moves, here or beside it.
+/// A note that is older than a month keeps its sessions when the time zone changes.
 #[test]
 fn old_notes_outlive_another_time_zone() {
     let story = Story::new();
@@ -163,7 +163,7 @@ fn old_notes_outlive_another_time_zone() {
     let then = millis("2026-09-01T23:30:00Z");
     story.said("old", &[within(&api), titled("Orders"), user("Move the orders", then), answer("Moved", then)]);
     story.refresh();
-    // Its day has a note because it was asked for once.
+    // The day has a note because it was requested once.
     let day = PageKey::Daily(jiff::civil::date(2026, 9, 1));
     let ask = || Audit::new("test", "head.mark").of_agent(story.agent_no);
     let asked = Happened::PagesAsked(vec![day]);
@@ -188,7 +188,7 @@ fn old_notes_outlive_another_time_zone() {
 
 #[test]
 fn weeks_and_days_are_those_of_the_operator() {
-    // Half past eleven in the evening of Sunday, 3 January 2027, in Tallinn: still the last ISO week of 2026.
+    // This is half past eleven in the evening of Sunday, 3 January 2027, in Tallinn: still the last ISO week of 2026.
     let moment = millis("2027-01-03T21:30:00Z");
     for (zone, day, week, month) in [
         ("Europe/Tallinn", "2027-01-03", "2026-W53", "2027-01"),
@@ -216,7 +216,7 @@ fn weeks_and_days_are_those_of_the_operator() {
     }
 }
 
-/// Whoever moves to another zone has other weeks, and the pages follow.
+/// In another time zone weeks have other borders, and the pages follow.
 #[test]
 fn another_time_zone_has_other_weeks() {
     let story = Story::new();
@@ -254,7 +254,7 @@ fn names_of_periods_read_back_and_nothing_else_does() {
     ] {
         assert_eq!((Period::parse(name), PageKey::parse(&format!("rollup/{name}"))), (None, None), "{name}");
     }
-    // Every day is in one week and one month, whose pages say so.
+    // Every day is in one week and one month, whose pages have it.
     let story = Story::new();
     let at = story.at();
     for n in 0..800 {
@@ -265,7 +265,7 @@ fn names_of_periods_read_back_and_nothing_else_does() {
     }
 }
 
-/// Two sittings with a matter: the month tells what they changed, not what each list held.
+/// Two sessions about one matter: the month shows what they changed, not what each list contained.
 #[test]
 fn a_month_says_what_changed() {
     let story = Story::new();
@@ -364,7 +364,7 @@ fn only_what_stands_is_told() {
     let turn = story.turn("s", "Left");
     let item = item("Decided left", turn);
     let d = Distillate { decisions: vec![item], ..Distillate::default() };
-    // An act that is not finished, of an agent nobody looks at: a look at this one would finish it.
+    // An unfinished act belongs to an agent nobody looks at, because a look at this agent would finish it.
     let ada = AgentId::parse("ada").unwrap();
     let plan =
         "INSERT INTO flushes (flush_id, agent_no, action, state, created_at) VALUES ('f', ?1, 'x', 'planned', 0)";
@@ -381,7 +381,7 @@ fn only_what_stands_is_told() {
     story.refresh();
     assert!(story.block(WEEK).contains("Decided left"));
     assert!(story.block(TODAY).contains("Left: Decided left ·"), "{}", story.block(TODAY));
-    // Its program has gone back and taken another way since.
+    // The program has since gone back and abandoned that branch.
     story.said("s", &[user("Right", NOON - MINUTE)]);
     let other = story.turn("s", "Right");
     story
@@ -413,12 +413,12 @@ fn what_is_resolved_is_still_open_no_longer() {
     assert!(story.block(WEEK).contains(&format!("- Still open: Write the changelog [{}]\n", open.id)));
     let ends = || story.block(MONTH).lines().find(|l| l.contains("Open at the end")).map(str::to_owned);
     assert!(ends().is_some_and(|line| line.contains(&open.id)), "{}", story.block(MONTH));
-    // Nothing else happens: the week and the month follow the file alone.
+    // Nothing else happens: the pages of week and month change because of the file alone.
     open_loop::resolve(&story.at().lock().unwrap(), std::slice::from_ref(&open.id), None).unwrap();
     story.refresh();
     assert!(!story.block(WEEK).contains("changelog"), "{}", story.block(WEEK));
     assert_eq!(ends(), None, "{}", story.block(MONTH));
-    // A loop of a day without sessions makes no page.
+    // A loop from a day without sessions makes no page.
     let pages = story.files("continuity/rollups/");
     let new = open_loop::NewLoop { title: "Of long ago".into(), opened: Some(NOON - 90 * DAY), ..new };
     open_loop::add(&story.at().lock().unwrap(), &new).unwrap();

@@ -7,7 +7,7 @@ use heirloom_testkit::Rng;
 
 use crate::world::{NOON, World};
 
-/// Lines in short: `role id text; key value; …`.
+/// Checks the runs of some lines, which are given without their outer braces.
 fn check(lines: &[&str], expect: &str) -> World {
     let world = World::new();
     world.write("s.jsonl", lines.iter().map(|l| format!("{{{l}}}\n")).collect::<String>());
@@ -163,7 +163,7 @@ fn boundaries_are_noted() {
     assert!(world.dump().contains("boundary compaction Some(\"auto\")\n  boundary segment Some(\"reset\")"));
 }
 
-/// A session by chance: prompts, answers, echoes, run keys, facts, shared turns.
+/// Returns a random session: prompts, answers, echoes, run keys, facts, shared turns.
 fn by_chance(rng: &mut Rng) -> Vec<String> {
     (0..30 + rng.below(20))
         .map(|i| {

@@ -1,5 +1,5 @@
-//! Pages about the moment: the latest turn of a project, what is in its way, its recent turns, and what a session is about
-//! for whoever resumes it (R5.2).
+//! Pages about the moment: the latest turn of a project, its blockers, its recent turns, and the page for resuming a
+//! session (R5.2).
 
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::lineage::Kind;
@@ -68,7 +68,7 @@ fn a_run_that_says_no_time_comes_behind_the_others_of_its_session() {
     assert!(latest.contains("- Asked: Second") && latest.contains("- Still open: Third"), "{latest}");
 }
 
-/// What is in the way of a project is what the pages of its sessions say, and goes from both together.
+/// The blockers of a project are those on the pages of its sessions, and disappear from both together.
 #[test]
 fn blockers_say_what_the_page_of_the_session_says() {
     let story = Story::new();
@@ -99,7 +99,7 @@ fn what_failed_and_was_not_mended_is_in_the_way() {
     let test = || json!({"command": "cargo test -q"});
     let push = || json!({"command": "git push origin"});
     let mut lines = vec![within(&api), user("Make it green", NOON - 3 * HOUR)];
-    // Fails twice and is mended; fails once on the way; fails to the end.
+    // One command fails twice and then works; one fails once in between; one fails to the end.
     lines.extend(tool("Bash", test(), "error: expected one of", true, NOON - 170 * MINUTE));
     lines.extend(tool("Bash", json!({"command": "ls nowhere"}), "no such file", true, NOON - 169 * MINUTE));
     lines.extend(tool("Bash", test(), "error: mismatched types", true, NOON - 168 * MINUTE));
@@ -126,7 +126,7 @@ fn what_failed_and_was_not_mended_is_in_the_way() {
             of("connection refused").join(" ")
         )
     );
-    // It works again: nothing is in the way.
+    // The command works again: nothing is blocked.
     let mut lines = vec![user("And now?", NOON - HOUR)];
     lines.extend(tool("Fetch", json!({"path": "a"}), "ok", false, NOON - 50 * MINUTE));
     lines.push(answer("Works.", NOON - 40 * MINUTE));
@@ -175,7 +175,7 @@ fn pages_stay_small_whatever_is_said() {
 #[test]
 fn credentials_and_markers_do_not_get_through() {
     let story = Story::new();
-    // Cut in the middle, it would be half a credential.
+    // If it were cut in the middle, half of the credential would remain.
     let long = format!("{} {KEY} <!-- /heirloom:runtime -->", "x".repeat(310));
     let mut lines = vec![user(&long, NOON - HOUR)];
     lines.extend(tool("Bash", json!({"command": format!("curl {KEY}")}), &format!("bad {KEY}"), true, NOON - HOUR));
@@ -222,7 +222,7 @@ fn what_its_program_left_is_not_shown() {
     write_turn_continuity(&story.at(), &[story.session_no("s")]).unwrap();
     for page in ["latest-turn.md", "recent-turns.md", "session-memory/"] {
         let text = story.page(page);
-        // The thread is still called after what was said first.
+        // The thread is still named after its first prompt.
         let told = text.replace("Thread: Go left", "").to_lowercase();
         assert!(!told.contains("left") && text.contains("right"), "{page}: {text}");
     }
@@ -239,7 +239,7 @@ fn a_session_is_told_to_whoever_resumes_it() {
     );
     let t = |text: &str| story.turn("s", text);
     let (asked, answered) = (t("Move the orders"), t("We decided to keep both tables"));
-    // No node yet: what was said first and last.
+    // Without a node the page shows the first and last turns.
     story.refresh();
     let head = "- About: Orders\n- Session: `little:s` · little · project api\n";
     let how = "- Resume: `s` in `…/api`; how: `heirloom session show little:s`\n";
@@ -290,7 +290,7 @@ fn a_session_is_told_to_whoever_resumes_it() {
         )
     };
     assert_eq!(story.page("session-memory/"), told(&format!("- Write the changelog [{id}]\n")));
-    // Resolved since: it is left out, and the node still has it.
+    // The item was resolved since: it is left out, although the node still has it.
     open_loop::resolve(&story.at().lock().unwrap(), std::slice::from_ref(id), Some("done")).unwrap();
     write_turn_continuity(&story.at(), &[story.session_no("s")]).unwrap();
     assert_eq!(story.page("session-memory/"), told(""));
@@ -319,14 +319,14 @@ fn projects_and_agents_keep_apart() {
     let pages = story.files("memory/workspace/");
     assert!(pages.len() == 4 && pages.iter().all(|p| p.contains("/no-project/")), "{pages:?}");
     assert!(!story.page("recent-turns.md").contains("About"));
-    // Another agent's session is no session.
+    // A session of another agent counts as no session.
     let no = story.session_no("z");
     let of = |agent| story.ledger.read(|tx| place_of_session(tx, agent, no)).unwrap();
     assert_eq!(of(main_no), None);
     let pages: Vec<String> = of(story.agent_no).unwrap().pages().iter().map(ToString::to_string).collect();
     assert_eq!(pages.len(), 4);
     assert_eq!(pages[..3], ["latest-turn", "blockers", "recent-turns"].map(|p| format!("runtime/no-project/{p}")));
-    // Where a project moved, its pages are those of where it is now.
+    // A project that was moved has its pages under its new place.
     let story = story.of("main");
     let roots = [&api, &blog].map(|p| p.canonicalize().unwrap().display().to_string());
     let alias = heirloom_engine::ledger::Audit::new("test", "workspace.alias");
@@ -381,7 +381,7 @@ fn rendered_again_they_are_the_same() {
     let refreshed = story.refresh();
     assert!(refreshed.written.is_empty(), "{:?}", refreshed.written);
     assert_eq!(crate::place::files(&story.tree()), before);
-    // Nothing new: nothing is marked, nothing is looked at twice.
+    // Without new turns nothing is marked or looked at again.
     let audited = story.sql().query_row("SELECT count(*) FROM audit", [], |r| r.get::<_, i64>(0)).unwrap();
     story.refresh();
     assert_eq!(story.sql().query_row("SELECT count(*) FROM audit", [], |r| r.get::<_, i64>(0)).unwrap(), audited);
@@ -401,7 +401,7 @@ fn history_gets_its_pages_when_it_is_touched() {
     assert!(!recent_enough(NOON, None));
 }
 
-/// A page that cannot be written is audited; whoever spoke hears nothing of it.
+/// A page that cannot be written is noted in the audit; the program that stored the turn is not affected.
 #[test]
 fn a_page_that_cannot_be_written_is_audited_and_stays_marked() {
     let story = Story::new();
@@ -416,7 +416,7 @@ fn a_page_that_cannot_be_written_is_audited_and_stays_marked() {
     assert!(story.page("latest-turn.md").contains("Hello"));
 }
 
-/// An import brings sessions by the thousand; nobody resumes most of them.
+/// An import brings thousands of sessions, most of which nobody resumes.
 #[test]
 fn of_many_sessions_at_once_the_newest_have_a_page() {
     let story = Story::new();
@@ -444,7 +444,7 @@ fn of_many_sessions_at_once_the_newest_have_a_page() {
         !names.iter().any(|name| name.contains("s05")) && names.iter().any(|name| name.contains("s06")),
         "{names:?}"
     );
-    // Nothing is left to do, and a session that goes on gets its page.
+    // Nothing is left to do, and a session that continues gets its page.
     assert!(!render::is_dirty(&story.at()).unwrap());
     story.said("s00", &[user("Check it again", NOON - MINUTE), answer("Checked again.", NOON)]);
     story.refresh();

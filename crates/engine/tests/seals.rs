@@ -1,4 +1,4 @@
-//! Seals follow every write, whatever becomes of it (R4.6).
+//! Seals follow every write, whether it is committed or fails (R4.6).
 
 use heirloom_engine::error::Error;
 use heirloom_engine::ledger::Audit;
@@ -17,7 +17,7 @@ fn told() -> World {
 fn what_a_write_that_failed_has_prepared_is_prepared_again() {
     let world = told();
     for title in ["one", "two"] {
-        // Nothing of it stays, and neither do the triggers that were made for it.
+        // A failed write leaves nothing behind, not even the triggers made for it.
         let failed = world.ledger.write(Audit::new("test", "fails"), |tx| {
             tx.execute("UPDATE sessions SET title = ?1", [title])?;
             tx.execute("INSERT INTO names (name) VALUES (?1)", [title])?;
@@ -59,7 +59,7 @@ fn rows_in_place_of_others_are_sealed() {
     assert_eq!(world.findings().len(), 1);
 }
 
-/// A build with checks refuses a write that goes around the ways statements come in.
+/// A build with debug assertions refuses a write that bypasses the ledger's own statements.
 #[test]
 #[cfg(debug_assertions)]
 fn a_row_changed_past_its_seal_is_an_error() {

@@ -1,4 +1,4 @@
-//! Finding turns again.
+//! Finding turns.
 
 use heirloom_engine::clock::{Clock, parse_rfc3339};
 use heirloom_engine::event::Role;
@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 
 use crate::world::{LITTLE, NOON, World, said};
 
-/// Four hundred turns of ordinary talk in two sessions, each turn with one word of its own.
+/// Makes four hundred ordinary turns in two sessions, each turn with one word of its own.
 fn talk() -> World {
     let world = World::new();
     for session in 0..2 {
@@ -31,7 +31,7 @@ fn talk() -> World {
     world
 }
 
-/// Texts, one turn each in a session of its own, and the query that must find the first of them first.
+/// Writes each text as a turn in its own session; the query must find the first one first.
 fn check(texts: &[&str], query: &str) {
     let world = World::new();
     for (i, text) in texts.iter().enumerate() {
@@ -94,7 +94,7 @@ fn tool_calls_and_results_are_found() {
     assert_eq!(world.search(&mut index, "ripgrep"), ["needle in src"]);
 }
 
-/// One line of a session of a program.
+/// Returns one line of a program's session.
 fn line(id: &str, role: &str, kind: &str, text: &str) -> String {
     let text = text.replace('\n', "\\n");
     format!("{{\"id\":\"{id}\",\"role\":\"{role}\",\"kind\":\"{kind}\",\"text\":\"{text}\"}}\n")
@@ -164,7 +164,7 @@ fn what_says_the_same_is_one_hit() {
     let entries: Vec<&str> = hits.iter().map(|(entry, _)| entry.as_str()).collect();
     assert_eq!(hits.iter().map(|(_, others)| others).sum::<usize>(), 2, "{hits:?}");
     assert!(entries.contains(&"f") && entries.contains(&"g"), "a word said twice means two things: {hits:?}");
-    // As many hits as wanted, each of them another one.
+    // The number of hits is the limit, each of them a different one.
     let two = Filter { limit: 2, ..Filter::default() };
     assert_eq!(world.search_with(&mut index, "walrus", two).len(), 2);
 }
@@ -220,7 +220,7 @@ fn filters_limit_what_is_found() {
     assert_eq!(found(Filter { until: Some(NOON + 1000), ..Filter::default() }), "zebra a, zebra b");
     assert_eq!(found(Filter { since: Some(NOON + 1), until: Some(NOON + 1999), ..Filter::default() }), "zebra b");
     assert_eq!(found(Filter { since: Some(NOON + 9000), ..Filter::default() }), "");
-    // Joined by an alias, either name means both.
+    // After an alias both names mean both folders.
     let ids: Vec<String> =
         world.ledger.read(|tx| workspaces::workspaces(tx, agent_no)).unwrap().into_iter().map(|w| w.id).collect();
     world
@@ -302,7 +302,7 @@ fn another_agents_turns_are_never_found() {
     world.write("s.jsonl", said("a", "user", "the zebra of main") + &said("b", "assistant", "reply to main"));
     world.import(&["s.jsonl"]);
     world.write("s.jsonl", said("a", "user", "the zebra of other") + &said("b", "assistant", "reply to other"));
-    // The same session key, the same ids, another agent.
+    // The same session key and the same ids, for another agent.
     world.try_import(&crate::world::GLOBAL, &other, &["s.jsonl"], None).unwrap();
     let mut index = world.caught_up();
     let filter = Filter { limit: 10, ..Filter::default() };
@@ -326,7 +326,7 @@ fn another_agents_turns_are_never_found() {
 fn how_frequent_a_word_is_another_agent_does_not_decide() {
     let world = World::new();
     let other = AgentId::parse("other").unwrap();
-    // Many turns of main with the word in every second one; the other agent has many without it.
+    // The agent main has many turns, every second with the word; the other agent has many without it.
     let say = |n: usize, text: &str| said(&format!("t{n}"), "user", text);
     let mine: String =
         (0..1200).map(|n| say(n, if n % 2 == 0 { "the lorry again" } else { "nothing of note" })).collect();
@@ -400,7 +400,7 @@ fn a_name_found_whole_comes_before_its_pieces() {
     check(&[whole, "refund it twice, refund them twice", "a refund made twice", "twice a refund"], "refund_twice");
 }
 
-/// A little history seen from Sunday, 22 November 2026: a turn about redis in every month of the year, one about
+/// Makes a small history, seen from Sunday, 22 November 2026: a turn about redis in every month of the year, one about
 /// postgres last Tuesday, and a talk between Caroline and an assistant called Nova yesterday.
 fn history() -> World {
     let world = World::at(Clock::Fixed(parse_rfc3339("2026-11-22T09:00:00Z").unwrap()));
@@ -445,15 +445,15 @@ fn times_limit_and_favour_what_is_found() {
         assert!(all.starts_with(first), "{query}: {all}");
         assert!(all.split(" | ").count() >= 10, "a wish leaves nothing out: {query}: {all}");
     }
-    // A time alone is what was said then; what is quoted is no time.
+    // A time alone finds the turns of that time; a quoted time is a phrase.
     assert_eq!(found("what did we do yesterday"), "yes, the fence, as you did two years ago | shall we paint");
     assert_eq!(found("last Tuesday"), "postgres at last");
     assert_eq!(found("on Friday"), "", "nothing was said then, and the word stands nowhere");
     let quoted = found("\"two years ago\"");
     assert!(quoted.starts_with("yes, the fence"), "{quoted}");
-    // Nothing was said two years ago: perhaps somebody spoke of it.
+    // Nothing was said two years ago, so a turn that mentions the words is found.
     assert_eq!(found("fence two years ago").split(" | ").next(), Some("yes, the fence, as you did two years ago"));
-    // The 31st of February is no time, so these are words.
+    // The 31st of February does not exist, so these are words.
     assert_eq!(found("31 February"), "redis again, note2");
 }
 
@@ -465,7 +465,7 @@ fn what_is_said_in_the_wished_time_is_looked_at_though_better_turns_are_many() {
         format!("{{\"id\":\"e{n}\",\"role\":\"user\",\"text\":\"{text}\",\"at\":{at}}}\n")
     };
     let now = parse_rfc3339("2026-11-22T09:00:00Z").unwrap();
-    // Hundreds of short turns in a session each, all of which the engine ranks before the longer one.
+    // Hundreds of short turns in a session each, which the full-text engine all ranks before the longer one.
     for n in 0..260 {
         world.write(&format!("s{n}.jsonl"), line(n, now - 90 * day + n, "zebra crossing"));
     }
@@ -479,7 +479,7 @@ fn what_is_said_in_the_wished_time_is_looked_at_though_better_turns_are_many() {
     assert!(found.iter().any(|text| text.starts_with("the zebra")), "{found:?}");
 }
 
-/// A turn at a time of 21 November 2026, in UTC.
+/// Returns a turn at a time of 21 November 2026, in UTC.
 fn at(id: &str, time: &str, role: &str, text: &str) -> String {
     let at = parse_rfc3339(&format!("2026-11-21T{time}:00Z")).unwrap();
     format!("{{\"id\":\"{id}\",\"role\":\"{role}\",\"text\":\"{text}\",\"at\":{at}}}\n")
@@ -533,7 +533,7 @@ fn what_was_said_at_a_time_of_the_day_comes_first() {
     }
     assert_eq!(world.search(&mut index, "what happened around 9:00?")[0], "deploy the shop");
     assert_eq!(world.search(&mut index, "between 9:00 and 10:00")[0], "deploy the shop");
-    // At another time nothing was said: the words decide.
+    // Nothing was said at that time: the words decide.
     assert_eq!(world.search(&mut index, "careful deploy of the shop at 4 am")[0], "deploy the shop, carefully");
 }
 
@@ -578,7 +578,7 @@ fn the_echo_of_a_message_that_was_stored_twice_is_found_once() {
     let mut index = world.caught_up();
     assert_eq!(world.search(&mut index, "striped").len(), 3, "two runs said it");
     drop(index);
-    // As earlier versions stored the two records of one message.
+    // Earlier versions stored the two records of one message like this.
     world.sql().execute("UPDATE turns SET run_no = (SELECT max(run_no) FROM turns)", []).unwrap();
     std::fs::remove_file(world.path("index.db")).unwrap();
     let mut index = world.caught_up();
@@ -594,7 +594,7 @@ fn who_is_named_is_a_person_of_this_agent() {
     world.try_import(&crate::world::GLOBAL, &other, &["other.jsonl"], None).unwrap();
     let query = world.ask("What did Caroline's neighbour, Melanie and Nova say about \"Caroline\" last week?");
     let names: Vec<&str> = query.people.iter().map(|p| p.name.as_str()).collect();
-    // Melanie is somebody else's, Nova has spoken as an assistant.
+    // Melanie talks to another agent only, and Nova has spoken as an assistant.
     assert_eq!(names, ["Caroline"]);
     assert_eq!(query.dense_text(), "What did neighbour, Melanie and Nova say about Caroline");
     let theirs = recall::understand(&world.ledger, &other, "Melanie and Caroline", &TimeZone::UTC).unwrap();
@@ -620,7 +620,7 @@ fn names_are_found_whole_in_other_spellings_and_in_pieces() {
 
 #[test]
 fn a_passage_of_a_long_text_shows_what_the_engine_found_in_it() {
-    // No beginning of "scrolling" that plain text knows stands there: only the stem does.
+    // The text has no word that begins like "scrolling"; only the stem matches.
     let filler = "the quick build ran and was green again ".repeat(400);
     let world = World::new();
     world.write("s.jsonl", said("a", "tool", &format!("{filler} then scroll to the line {filler}")));

@@ -1,10 +1,9 @@
-//! The house rules that can be read off the source: who may use whom, and that nothing is ever changed behind the back
-//! of the audit.
+//! Rules that can be checked in the source: which room uses which, and that no change bypasses the audit.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Each room and the storey it stands on, as the tour in `lib.rs` says.
+/// Each room with its storey, as in the tour in `lib.rs`.
 const STOREYS: &[(&str, u8)] = &[
     ("scope", 0),
     ("event", 0),
@@ -56,7 +55,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("engine", 5),
 ];
 
-/// Edges within a storey. All others must go down.
+/// Allowed uses within a storey. All others must go to a lower storey.
 const BESIDE: &[(&str, &str)] = &[
     ("scope", "error"),
     ("error", "see"),
@@ -130,7 +129,7 @@ pub fn room_of(path: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// The words that follow `prefix` in code, not in comments.
+/// Returns the words that follow `prefix` in code, without comments.
 fn named_after(text: &str, prefix: &str) -> Vec<String> {
     let mut names = Vec::new();
     for line in text.lines().filter(|l| !l.trim_start().starts_with("//")) {
@@ -204,17 +203,17 @@ fn harnesses_use_the_vocabulary_and_nothing_else() {
 #[test]
 fn what_is_kept_is_never_updated_or_deleted() {
     for (path, text) in engine() {
-        // What a person asked to forget is the one exception (D6); it tells no row apart by itself.
+        // Forgetting at a person's request is the one exception (D6); it never chooses rows by itself.
         if room_of(&path) == "forget" || path.ends_with("lineage/tombstone.rs") {
             continue;
         }
-        // Of a turn that only a hook told of, what the program's store calls it is filled in; what was said stays (R4.4).
+        // For a turn that only a hook reported, the store's ids are filled in later; its text stays (R4.4).
         let confirmed = "UPDATE turns SET entry = ?2, record_no = ?3, parent = ?4, at = coalesce(?5, at),";
         let text = match path.ends_with("append/provisional.rs") {
             true => text.replacen(confirmed, "", 1),
             false => text.clone(),
         };
-        // Forgetting a name rewrites the rows that have it, and chains them anew (R14.2).
+        // Forgetting a name rewrites the audit rows that contain it, and chains them anew (R14.2).
         let reworded = "UPDATE audit SET actor = ?2, detail = ?3, prev = ?4, hash = ?5 WHERE audit_no = ?1";
         let text = match path.ends_with("ledger/audit.rs") {
             true => text.replacen(reworded, "", 1),

@@ -1,5 +1,5 @@
-//! A home in which things were said and summarised, for stories about pages: lines of the little program go in, nodes are
-//! put over them by hand, pages come out as text.
+//! A home with conversations and summaries, for tests of pages: lines of the little program are imported, nodes are
+//! added by hand, and pages are compared as text.
 
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ impl Story {
         story.of("main")
     }
 
-    /// The same home for another agent.
+    /// Returns the same home for another agent.
     pub fn of(self, agent: &str) -> Story {
         let agent = AgentId::parse(agent).unwrap();
         let add = Audit::new("test", "agent.add");
@@ -55,14 +55,14 @@ impl Story {
         AssistantHome::create(&self.home, &self.ledger, &self.agent, self.agent_no, "test", zone).unwrap()
     }
 
-    /// A folder that is a project.
+    /// Makes a folder that counts as a project.
     pub fn project(&self, name: &str) -> PathBuf {
         let folder = self.folder.path().join(name);
         std::fs::create_dir_all(folder.join(".git")).unwrap();
         folder
     }
 
-    /// Adds lines to a session's file and takes them in.
+    /// Adds lines to a session's file and imports them.
     pub fn said(&self, session: &str, lines: &[Value]) {
         use std::io::Write as _;
         let path = self.folder.path().join(format!("{session}.jsonl"));
@@ -88,7 +88,7 @@ impl Story {
         self.ledger.read(|tx| read::session_named(tx, self.agent_no, &format!("little:{session}"))).unwrap().no
     }
 
-    /// The turns of a session's main line, in order.
+    /// Returns the turns of a session's main line, in order.
     pub fn turns(&self, session: &str) -> Vec<read::Turn> {
         let mut out = Vec::new();
         self.ledger
@@ -103,12 +103,12 @@ impl Story {
         out
     }
 
-    /// The turn that says this.
+    /// Returns the turn with this text.
     pub fn turn(&self, session: &str, text: &str) -> TurnId {
         self.turns(session).iter().find(|t| t.text == text).unwrap_or_else(|| panic!("nobody said {text:?}")).id
     }
 
-    /// A chunk over all of a session's main line that is in none yet, and nodes over it.
+    /// Makes a chunk over all turns of a session's main line that are in none yet, and nodes over it.
     pub fn summed_up(&self, session: &str, kinds: &[Kind], summary: &str, d: &Distillate) -> Vec<NodeId> {
         self.summed_up_in(session, kinds, summary, d, None)
     }
@@ -164,7 +164,7 @@ impl Story {
             .unwrap()
     }
 
-    /// The context of a session was cut behind a turn.
+    /// Records that the context of a session was cut after a turn.
     pub fn cut(&self, session: &str, node: NodeId, until: TurnId, preserved: &[TurnId], at: i64) {
         let session_no = self.session_no(session);
         let write = Audit::new("test", "lineage.compact").of_agent(self.agent_no);
@@ -201,13 +201,13 @@ impl Story {
         self.home.root().join("workspaces").join(self.agent.as_str())
     }
 
-    /// Files below a folder of the assistant home, by their path in it.
+    /// Returns the files below a folder of the assistant home, by their path in it.
     pub fn files(&self, below: &str) -> Vec<String> {
         let all = crate::place::files(&self.tree()).into_keys();
         all.filter(|path| path.starts_with(below)).collect()
     }
 
-    /// What is rendered in a page.
+    /// Returns the rendered block of a page.
     pub fn block(&self, path: &str) -> String {
         let text = std::fs::read_to_string(self.tree().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
         let inside = text.split_once("-->\n").unwrap_or_else(|| panic!("no block in {text}")).1;
@@ -215,7 +215,7 @@ impl Story {
         inside.replace(&self.folder.path().display().to_string(), "…")
     }
 
-    /// The one file below `memory/workspace` that ends like this.
+    /// Returns the block of the one file below `memory/workspace` whose path ends with or contains `end`.
     pub fn page(&self, end: &str) -> String {
         let found: Vec<String> =
             self.files("memory/workspace/").into_iter().filter(|p| p.ends_with(end) || p.contains(end)).collect();
@@ -232,7 +232,7 @@ pub fn answer(text: &str, at: i64) -> Value {
     json!({"role": "assistant", "text": text, "at": at})
 }
 
-/// A call of a tool and its result.
+/// Returns a tool call and its result.
 pub fn tool(name: &str, input: Value, result: &str, failed: bool, at: i64) -> [Value; 2] {
     let call = format!("{name}-{at}");
     [

@@ -1,5 +1,5 @@
-//! A model that answers badly does no harm: whatever it says is refused by name and the deterministic summary stands in
-//! its place; what it says well is taken, made plain.
+//! A model with bad answers does no harm: each is refused with the reason, and the deterministic summary takes its
+//! place; good answers are accepted and cleaned.
 
 use heirloom_engine::distill::Said;
 use heirloom_engine::distill::schema::{LARGEST_ANSWER, SCHEMA, parse};
@@ -54,7 +54,7 @@ fn good() -> Value {
     })
 }
 
-/// A model that says what it is told to say.
+/// A model that gives a scripted answer.
 struct Scripted(Result<Vec<u8>, SummarizerError>);
 
 impl Summarizer for Scripted {
@@ -67,7 +67,7 @@ impl Summarizer for Scripted {
     }
 }
 
-/// A model that goes around the form.
+/// A model that bypasses the checks of the form.
 struct Unchecked(Summary);
 
 impl Summarizer for Unchecked {
@@ -86,7 +86,7 @@ fn with(change: impl FnOnce(&mut Value)) -> Vec<u8> {
     answer.to_string().into_bytes()
 }
 
-/// Every way to answer badly, with a word of the reason.
+/// Returns every kind of bad answer, with a word of the reason.
 fn bad() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let mut all: Vec<(&'static str, Vec<u8>, &'static str)> = vec![
         ("empty", Vec::new(), "form"),
@@ -170,7 +170,7 @@ fn bad() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("a touch of its own", with(|a| a["distillate"]["files"][0]["touch"] = json!("executed")), "form"),
         ("an empty path", with(|a| a["distillate"]["files"][0]["path"] = json!(" ")), "form"),
     ];
-    // The same field twice: which one counts is not for a reader to guess.
+    // A repeated field: a reader should not have to guess which one counts.
     let twice = good().to_string().replacen('{', r#"{"summary":"other","#, 1);
     all.push(("a field twice", twice.into_bytes(), "form"));
     all
@@ -252,7 +252,7 @@ fn one_that_goes_around_the_form_is_checked_all_the_same() {
     let (summary, source, why) = summarize_or_fall_back(Some(&Unchecked(foreign)), &request);
     assert_eq!((summary, source), (own, Source::Deterministic));
     assert!(why.unwrap().contains("t4d"));
-    // Which file carries an item is not a model's to say.
+    // A model cannot say which file an item belongs to.
     let named = said(Item { file: Some("l:somebody-elses".into()), ..Item::new("x", TurnId(1)) });
     let (summary, source, _) = summarize_or_fall_back(Some(&Unchecked(named)), &request);
     assert_eq!((source, summary.distillate.goal.unwrap().file), (Source::Model, None));
@@ -275,7 +275,7 @@ fn condensation_folds_what_nodes_say_and_names_their_turns_only() {
     assert_eq!(summary.distillate.open_loops.len(), 2);
     assert!(summary.text.starts_with("ship the parser.") && tokens(&summary.text) <= 40, "{}", summary.text);
     assert_eq!(request.allowed.iter().copied().collect::<Vec<_>>(), [TurnId(1), TurnId(9)]);
-    // Of two words no summary has three.
+    // Even with a limit of two tokens the summary stays within it.
     let request = SummaryRequest::of_nodes(Kind::Condensed, &told, 2, 40);
     assert!(tokens(&Deterministic.make(&request).text) <= 2);
 }
@@ -308,7 +308,7 @@ fn damaged_answers_never_do_more_than_be_refused() {
     assert!(refused > 500, "{refused}");
 }
 
-/// Just enough of JSON Schema to hold the published one to its word.
+/// Implements just enough of JSON Schema to check values against the published one.
 fn fits(schema: &Value, root: &Value, value: &Value) -> bool {
     if let Some(name) = schema["$ref"].as_str() {
         return fits(root.pointer(name.trim_start_matches('#')).expect("a definition"), root, value);
@@ -352,7 +352,7 @@ fn the_published_schema_is_the_one_answers_are_held_to() {
     let turns = said();
     let request = request(&turns);
     assert!(fits(&schema, &schema, &good()));
-    // What only the request can tell is not the schema's: everything else that is refused does not fit it either.
+    // Rules that depend on the request are not in the schema; every other refused answer does not fit it either.
     let beyond = ["tokens", "t7", "tbeef", "t1f", "t99", "nothing"];
     let by_hand = ["a field twice", "a turn of zero", "an item of control characters", "an empty path"];
     for (name, answer, reason) in bad() {

@@ -1,12 +1,12 @@
-//! The walls in SQL, read off the sources as [`storeys`](crate::storeys) reads `use` lines: every table has one room
-//! that writes it, and other rooms call that room.
+//! Ownership of tables, checked in the sources as [`storeys`](crate::storeys) checks `use` lines: every table is
+//! written by one room, which other rooms call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::storeys::{room_of, sources};
 
-/// Each table of the ledger and the room that writes it.
+/// Each table of the ledger, with the room that writes it.
 const LEDGER: &[(&str, &str)] = &[
     ("agents", "ledger"),
     ("audit", "ledger"),
@@ -73,7 +73,7 @@ const LEDGER: &[(&str, &str)] = &[
     ("workspaces", "transcript"),
 ];
 
-/// The tables of the index, which the room `index` makes and writes. Its `meta` is not the ledger's.
+/// Tables of the index, which the room `index` makes and writes. Its `meta` is not the ledger's.
 const INDEX: &[&str] = &[
     "files",
     "files_fts",
@@ -90,7 +90,7 @@ const INDEX: &[&str] = &[
     "vector_sets",
 ];
 
-/// Who may write what is another room's, and why. Migrations are no source files and are not looked at.
+/// Rooms that may write tables of others, with the reason. Migrations are not source files and are not checked.
 const EXCEPTIONS: &[(&str, &[&str], &str)] = &[(
     "forget",
     &[
@@ -110,7 +110,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[(
      no other room has the statement for that, so no other room can run it",
 )];
 
-/// A statement with a table that is put in when it runs, and why.
+/// Files with statements whose table is inserted at run time, with the reason.
 const DYNAMIC: &[(&str, &str)] = &[
     ("forget/derived.rs", "goes over a list of tables that may have the words that are forgotten"),
     ("forget/names.rs", "goes over all tables of the schema for names that are forgotten"),
@@ -118,21 +118,21 @@ const DYNAMIC: &[(&str, &str)] = &[
     ("index/mod.rs", "asks each full-text table of the index to check itself"),
 ];
 
-/// How many tables of the ledger one room alone touches: writes, and no other reads, [`DYNAMIC`] statements aside. It may
-/// only grow.
+/// Number of tables of the ledger that only one room touches: it writes them, and no other room reads them, not
+/// counting [`DYNAMIC`] statements. It may only grow.
 const TOUCHED_BY_ONE_ROOM: usize = 28;
 
-/// How many tables of the ledger are read by one room at most. It may only grow.
+/// Number of tables of the ledger that at most one room reads. It may only grow.
 const READ_BY_ONE_ROOM: usize = 28;
 
-/// The statements of a source file: without comments and tests, on one line.
+/// Returns the statements of a source file, without comments and tests, on one line.
 fn sql_of(text: &str) -> String {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = code.lines().filter(|l| !l.trim_start().starts_with("//"));
     lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
-/// The word behind each of these, as it stands: a table, `{` where it is put in when the statement runs, or `SET`.
+/// Returns the word after each of these verbs: a table, `{` for one inserted at run time, or `SET`.
 fn words_behind(sql: &str, verbs: &[&str]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for verb in verbs {
@@ -172,7 +172,7 @@ fn read(sql: &str) -> BTreeSet<String> {
         reads = reads.replace(&format!("{verb}{{"), "");
     }
     let mut found = words_behind(&reads, &["FROM ", "JOIN "]);
-    // FROM a x, b y: the tables behind the first.
+    // For `FROM a x, b y`, the tables after the first are added.
     for (at, verb) in reads.match_indices("FROM ") {
         for item in reads[at + verb.len()..].split(", ").take_while(|item| is_table_with_alias(item)).skip(1) {
             found.extend(item.split(' ').next().map(str::to_owned));
@@ -184,13 +184,13 @@ fn read(sql: &str) -> BTreeSet<String> {
     found
 }
 
-/// `turns` or `turns t`.
+/// Returns whether the text is a table with or without an alias: `turns` or `turns t`.
 fn is_table_with_alias(item: &str) -> bool {
     let plain = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     item.split(' ').count() <= 2 && item.split(' ').all(plain)
 }
 
-/// Every source file of the engine that is no test, with its room and its statements.
+/// Returns every source file of the engine except tests, with its room and its statements.
 fn engine() -> Vec<(String, String, String)> {
     let files = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     let is_test = |path: &Path| path.ends_with("tests.rs") || path.components().any(|c| c.as_os_str() == "tests");
@@ -198,7 +198,7 @@ fn engine() -> Vec<(String, String, String)> {
     files.map(|(path, text)| (path.display().to_string(), room_of(&path), sql_of(&text))).collect()
 }
 
-/// The names behind `CREATE TABLE` and `CREATE VIRTUAL TABLE`.
+/// Returns the names after `CREATE TABLE` and `CREATE VIRTUAL TABLE`.
 fn made_in(sql: &str) -> BTreeSet<String> {
     words_behind(sql, &["CREATE TABLE ", "CREATE VIRTUAL TABLE ", "CREATE TABLE IF NOT EXISTS "])
         .into_iter()
@@ -279,7 +279,7 @@ fn ever_more_tables_are_the_business_of_one_room() {
     for (table, _) in LEDGER {
         println!("{table}: read by {}", Vec::from_iter(rooms(&readers, table)).join(", "));
     }
-    // More is better: then the number here is raised.
+    // A higher number is better: then the constant is raised.
     assert_eq!((touched, by_one), (TOUCHED_BY_ONE_ROOM, READ_BY_ONE_ROOM));
 }
 

@@ -1,4 +1,4 @@
-//! What people do with threads: names, merges, links, closing, and what is told of them.
+//! Acts of people on threads: names, merges, links, closing, and the views of them.
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::ErrorKind;
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::threads::{act, answer, join, lines, look, no, prompt, runs, table, told};
 use crate::world::{NOON, World};
 
-/// Threads of these topics, each with a run.
+/// Makes threads of these topics, each with a run.
 fn with_topics(names: &[&str]) -> World {
     let world = World::new();
     for (n, name) in names.iter().enumerate() {
@@ -32,7 +32,7 @@ fn names_lead_to_a_thread_for_good() {
         assert!(said.ends_with("topic/taxes \"Money\"\n"), "{said}");
     }
     assert_eq!(rename(taxes, "taxes").unwrap().label, "taxes", "a name of its own");
-    // A name of another's, in whatever form, is refused and changes nothing.
+    // A name of another thread, in whatever form, is refused and changes nothing.
     rename(taxes, "Money").unwrap();
     for name in ["GARDEN", "garden shed", "topic/garden"] {
         let error = rename(taxes, name).unwrap_err();
@@ -49,11 +49,11 @@ fn names_lead_to_a_thread_for_good() {
         assert_eq!(rename(garden, name).unwrap_err().kind(), kind, "{name:?}");
     }
     assert_eq!(look(&world, |tx, agent| thread::row(tx, agent, garden)).label, "garden");
-    // A label that several share leads nowhere when one of them gives it up.
+    // A label that several threads share leads to one of them once the others give it up.
     world.set_up("UPDATE threads SET label = 'garden' WHERE label = 'Garden shed'");
     rename(garden, "Roses").unwrap();
     assert_eq!(look(&world, |tx, agent| thread::named(tx, agent, "garden")).key, "topic/garden-shed");
-    // Nothing that looks like a credential becomes a label.
+    // A credential cannot become a label.
     let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
     assert!(!rename(garden, &format!("the {secret}")).unwrap().label.contains("a1B2"));
     assert_eq!(world.findings(), Vec::<String>::new());
@@ -89,18 +89,18 @@ fn merging_leads_on_and_can_be_undone() {
     }
     assert_eq!(look(&world, |tx, agent| thread::called(tx, agent, "a")).no, a);
     assert_eq!(look(&world, |tx, _| thread::members(tx, c)), vec![a, b, c]);
-    // Links of what was merged are links of what it was merged into, from both sides.
+    // Links of a merged thread count as links of the thread it was merged into, from both sides.
     let others = |no: ThreadNo| -> Vec<ThreadNo> {
         look(&world, |tx, _| thread::links(tx, no)).into_iter().map(|l| l.thread_no).collect()
     };
     assert_eq!((others(c), others(a), others(d)), (vec![d], vec![d], vec![c]));
-    // No circles, and a part is not given away twice.
+    // Merges in a circle are refused, and so is merging a part a second time.
     for (from, into) in [(a, a), (a, c), (c, a), (b, c), (c, c)] {
         assert_eq!(merge(from, into).unwrap_err().kind(), ErrorKind::Refused, "{from} {into}");
     }
     let error = merge(a, d).unwrap_err();
     assert!(error.to_string().contains("part of topic/b already"), "{error}");
-    // What comes in under an old key is the new thread's; nodes and rows keep the key they were born with.
+    // Turns under an old key belong to the new thread; nodes and rows keep their original key.
     let said = told(&world, "late.jsonl", &[prompt("late", json!({"thread": "topic/a"}))]);
     assert!(said.ends_with("late: topic/c \"c\"\n"), "{said}");
     assert_eq!(
@@ -118,7 +118,7 @@ fn merging_leads_on_and_can_be_undone() {
     assert_eq!((shown.1.sessions, shown.1.runs, shown.2), (4, 4, 4));
     assert_eq!(look(&world, thread::list).len(), 2);
     assert_eq!(look(&world, thread::list_all).len(), 4);
-    // Parted again, each has what was its own; what came in meanwhile stays where it was put.
+    // After unmerging, each thread has its own runs again; runs that came meanwhile stay where they were put.
     let parted = act(&world, |tx, agent| thread::unmerge(tx, agent, b)).unwrap();
     assert_eq!((parted.no, parted.merged_into), (b, None));
     assert_eq!((no(&world, "a"), no(&world, "b"), others(b), others(c)), (b, b, vec![d], vec![]));
@@ -141,7 +141,7 @@ fn a_closed_thread_opens_when_something_new_begins_in_it() {
     let taxes = no(&world, "taxes");
     let state = |world: &World| look(world, |tx, agent| thread::row(tx, agent, taxes)).state;
     let close = |world: &World| act(world, |tx, agent| thread::close(tx, agent, taxes)).unwrap();
-    // What had begun before it was closed and is looked at late opens nothing.
+    // A run that began before the thread was closed, and is processed later, does not reopen it.
     world.add("s.jsonl", lines(&[prompt("before", json!({"at": NOON + 500}))]));
     world.import(&["s.jsonl"]);
     assert!(close(&world));
@@ -158,7 +158,7 @@ fn a_closed_thread_opens_when_something_new_begins_in_it() {
     assert_eq!(state(&world), "closed", "what is known is not new");
     assert!(act(&world, |tx, agent| thread::reopen(tx, agent, taxes)).unwrap());
     assert!(!act(&world, |tx, agent| thread::reopen(tx, agent, taxes)).unwrap());
-    // Merging what is open into what is closed opens that.
+    // Merging an open thread into a closed one reopens that one.
     close(&world);
     told(&world, "t.jsonl", &[prompt("other", json!({"thread": "money", "at": NOON + 3000}))]);
     join(&world);
@@ -188,7 +188,7 @@ fn links_are_kept_once_and_from_both_sides() {
     act(&world, |tx, agent| thread::unlink(tx, agent, a, b)).unwrap();
     let error = act(&world, |tx, agent| thread::unlink(tx, agent, b, a)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    // A link of what was merged is taken away with it.
+    // A link of the merged thread is removed together with it.
     act(&world, |tx, agent| thread::merge(tx, agent, c, b)).unwrap();
     assert_eq!(shown(b), vec![(a, None)]);
     act(&world, |tx, agent| thread::unlink(tx, agent, b, a)).unwrap();

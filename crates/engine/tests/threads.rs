@@ -1,4 +1,4 @@
-//! Where runs belong: conversations in, keys out. What people do with threads is in `thread_acts`.
+//! Threads of runs: conversations are given, keys are expected. Acts of people on threads are tested in `thread_acts`.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::world::{LITTLE, NOON, World};
 
-/// Digests as `#`, so that tables can be read.
+/// Replaces digests with `#`, so that tables are readable.
 fn plain(key: &str) -> String {
     match key.rsplit_once("--") {
         Some((slug, hex)) if hex.len() == 16 && hex.bytes().all(|b| b.is_ascii_hexdigit()) => format!("{slug}--#"),
@@ -54,7 +54,7 @@ pub fn look<T>(world: &World, f: impl FnOnce(&Read, AgentNo) -> Result<T>) -> T 
     world.ledger.read(|tx| f(tx, no)).unwrap()
 }
 
-/// Puts every run that has no thread yet into its own.
+/// Puts every run that has no thread yet into its thread.
 fn join_as(world: &World, agent: &AgentId) {
     let no = agent_no(world, agent);
     world
@@ -73,7 +73,7 @@ pub fn join(world: &World) {
     join_as(world, &world.agent);
 }
 
-/// Each run, by its first entry, with the key it belongs to.
+/// Returns each run, by its first entry, with the key it belongs to.
 fn table_of(world: &World, agent: &AgentId) -> String {
     runs(world, agent).into_iter().fold(String::new(), |mut out, (run, entry)| {
         let found = of_run(world, run);
@@ -106,7 +106,7 @@ pub fn answer(id: &str, more: Value) -> Value {
     value
 }
 
-/// Stores lines as one file and says where their runs belong.
+/// Stores lines as one file and returns where its runs belong.
 pub fn told(world: &World, file: &str, values: &[Value]) -> String {
     world.write(file, lines(values));
     world.import(&[file]);
@@ -121,7 +121,7 @@ fn a_run_belongs_where_its_prompt_was_given() {
         "work.jsonl",
         &[
             prompt("one", json!({"cwd": "/nowhere/api"})),
-            // A tool goes elsewhere; the run does not.
+            // The tool runs in another folder; the run's project stays.
             answer("ran", json!({"cwd": "/nowhere/blog", "kind": "tool-call", "call": "c"})),
             prompt("two", json!({})),
             prompt("three", json!({"cwd": "/nowhere/blog"})),
@@ -137,7 +137,7 @@ fn a_run_belongs_where_its_prompt_was_given() {
     let keys: Vec<String> =
         runs(&world, &world.agent).iter().map(|(run, _)| of_run(&world, *run).key.to_string()).collect();
     assert!(keys[0] == keys[1] && keys[0] != keys[3], "{keys:?}");
-    // What is kept counts, and says the same.
+    // The stored assignment is used, and is the same.
     join(&world);
     assert_eq!(table(&world), said);
     let kept = of_run(&world, runs(&world, &world.agent)[0].0);
@@ -155,11 +155,11 @@ fn a_moved_project_is_one_thread() {
     let keys: Vec<String> = runs(&world, &world.agent).iter().map(|r| of_run(&world, r.0).key.to_string()).collect();
     act(&world, |tx, agent| workspaces::alias_workspace(tx, agent, "/nowhere/old", "/nowhere/new")).unwrap();
     assert_eq!(table(&world), "old: project/new--# \"new\"\nnew: project/new--# \"new\"\n");
-    // A caller that still says the old name means the new one.
+    // A caller that uses the old name means the new one.
     let said = told(&world, "h.jsonl", &[prompt("hint", json!({"thread": keys[0]}))]);
     assert!(said.ends_with("hint: project/new--# \"new\"\n"), "{said}");
 
-    // What was put into threads before the move is joined, whether or not the new one was there.
+    // Runs that were assigned before the move are joined, whether or not the new project existed.
     let world = World::new();
     told(&world, "s.jsonl", &[prompt("old", json!({"cwd": "/nowhere/old"}))]);
     join(&world);
@@ -185,13 +185,13 @@ fn a_thread_named_by_its_caller() {
         &[
             prompt("one", json!({"cwd": "/nowhere/api"})),
             prompt("two", json!({"cwd": "/nowhere/api", "thread": "Dinner  on Friday!"})),
-            // It stays until another one is named, on a prompt.
+            // The thread stays until a prompt names another one.
             prompt("three", json!({"cwd": "/nowhere/api"})),
             answer("aside", json!({"thread": "taxes"})),
             prompt("four", json!({"cwd": "/nowhere/api"})),
             prompt("five", json!({"thread": "topic/Träume & Pläne"})),
             prompt("six", json!({"thread": "person/mail:ada"})),
-            // Marks, case and spaces are no other topic; other letters are.
+            // Punctuation, case and spaces make no other topic; other letters do.
             prompt("seven", json!({"thread": "dinner on friday"})),
             prompt("eight", json!({"thread": "C++"})),
             prompt("nine", json!({"thread": "c#"})),
@@ -226,11 +226,11 @@ fn a_thread_named_by_its_caller() {
         runs(&world, &world.agent).iter().map(|r| of_run(&world, r.0).key.to_string()).collect();
     assert_eq!(keys.len(), 9, "{keys:?}");
 
-    // Once there are threads, words that are a name of one mean it.
+    // Once threads exist, a name of one selects it.
     join(&world);
     let said = told(&world, "t.jsonl", &[prompt("label", json!({"thread": "API"})), prompt("back", json!({}))]);
     assert!(said.ends_with("label: project/api--# \"api\"\nback: project/api--# \"api\"\n"), "{said}");
-    // Names of two threads mean neither; what a conversation began with is no name.
+    // A name of two threads selects neither; the key a conversation began with is no name.
     told(
         &world,
         "u.jsonl",
@@ -259,7 +259,7 @@ fn a_hint_of_a_turn_inside_a_run_moves_nothing() {
         &world,
         "s.jsonl",
         &[
-            // Whoever speaks first names it, also where that is the assistant.
+            // The first speaker names the thread, even if it is the assistant.
             answer("hello", json!({"thread": "morning"})),
             answer("more", json!({"thread": "evening"})),
             prompt("one", json!({"run": "r1", "thread": "garden"})),
@@ -280,7 +280,7 @@ fn conversations_belong_to_who_takes_part() {
         "telegram:marta.jsonl",
         &[prompt("t1", json!({"speaker": "Marta"})), answer("t2", json!({"speaker": "Pip"})), prompt("t3", me.clone())],
     );
-    // Nobody has said yet who the operator is.
+    // The profile does not name the operator yet.
     assert_eq!(said, "t1: lane/telegram-marta--# \"telegram:marta\"\nt3: lane/telegram-marta--# \"telegram:marta\"\n");
     let agent = world.agent_no();
     world
@@ -315,18 +315,18 @@ fn conversations_belong_to_who_takes_part() {
     ] {
         assert_eq!(one(session, std::slice::from_ref(&marta)), expected, "{session}");
     }
-    // One name is one person however it is written; a tool's name is nobody's.
+    // A person's name is the same in any case and spelling; a tool's name is no person's.
     let same = [
         prompt("a", json!({"speaker": "Bob", "participants": ["BOB", "bob"]})),
         json!({"id": "b", "role": "tool", "kind": "tool-result", "text": "x", "speaker": "calendar"}),
     ];
     assert_eq!(one("irc:bob", &same), "a: person/irc:bob \"BOB\"\n");
-    // Several people: a lane, whose key tells sessions apart that have one slug.
+    // Several people make a lane, whose key distinguishes sessions with the same slug.
     let many = [prompt("g", json!({"speaker": "Jonas", "participants": ["Mara", "Jonas"]}))];
     assert_eq!(one("household", &many), "g: lane/household \"household\"\n");
     assert_eq!(one("Household", &many), "g: lane/household--# \"Household\"\n");
     assert_eq!(one("家", &many), "g: lane/item--# \"家\"\n");
-    // A project comes first, and nobody but the operator is nobody.
+    // A project takes precedence; a conversation with only the operator has no person.
     let at_work = [prompt("w", json!({"speaker": "Marta", "cwd": "/nowhere/api"}))];
     assert_eq!(one("telegram:marta", &at_work), "w: project/api--# \"api\"\n");
     told(&world, "note.jsonl", &[prompt("n", me)]);
@@ -356,7 +356,7 @@ fn what_is_nothing_else_is_its_session() {
             "word ".repeat(11)
         )
     );
-    // Nor does a key show what a caller should not have said.
+    // A credential in a caller's name does not become part of a key.
     told(&world, "e.jsonl", &[prompt("5", json!({"thread": format!("deploy {secret}")}))]);
     told(&world, "f.jsonl", &[prompt("6", json!({"thread": format!("topic/{secret}")}))]);
     join(&world);
@@ -411,7 +411,7 @@ fn sub_agents_belong_to_the_run_that_called_them() {
          s1: topic/release \"release\"\ns2: topic/release \"release\"\nd1: topic/release \"release\"\n\
          l1: project/blog--# \"blog\"\nx1: project/blog--# \"blog\"\n";
     assert_eq!(table(&world), expected);
-    // A switch is about the next prompt of the main line, not about what is being worked at.
+    // A switch affects the next prompt of the main line, not the run in progress.
     join(&world);
     let session = SessionNo(world.count("SELECT session_no FROM sessions"));
     let release = no(&world, "release");
@@ -458,19 +458,19 @@ fn a_switch_begins_with_the_next_prompt() {
     let said: String =
         next(&[answer("goes on", json!({})), prompt("two", json!({"thread": "other", "cwd": "/nowhere/api"}))]);
     assert_eq!(said, format!("{before}two: topic/taxes\n"), "whoever switches has the last word");
-    // Twice at one place: the later one counts. And back.
+    // Of two switches at one place the later one counts; then it is switched back.
     switch(Some(no(&world, "api")));
     switch(Some(taxes));
     switch(None);
     let said: String = next(&[prompt("three", json!({"cwd": "/nowhere/api"})), answer("ok", json!({}))]);
     assert_eq!(said, format!("{before}two: topic/taxes\nthree: topic/other\n"));
-    // The pages that show it are to be rendered.
+    // The pages that show the threads are marked.
     let dirty = world.count("SELECT dirty FROM heads WHERE head = 'threads'");
     switch(Some(taxes));
     assert_eq!(world.count("SELECT dirty FROM heads WHERE head = 'threads'"), dirty + 1);
     let file = look(&world, |tx, agent| thread::row(tx, agent, taxes)).file;
     assert!(world.count(&format!("SELECT dirty FROM heads WHERE head = 'thread/{file}'")) >= 3);
-    // Where it was merged away meanwhile, it is what it was merged into.
+    // If the thread was merged meanwhile, the run belongs to the thread it was merged into.
     let api = no(&world, "api");
     act(&world, |tx, agent| thread::merge(tx, agent, taxes, api)).unwrap();
     let said: String = next(&[prompt("four", json!({"cwd": "/nowhere/blog"}))]);
@@ -492,7 +492,7 @@ fn equal_keys_of_two_agents_are_two_threads() {
     let ours = look(&world, |tx, agent| thread::named(tx, agent, "taxes"));
     assert_eq!((&ours.key, &ours.file), (&theirs.key, &theirs.file));
     assert_ne!(ours.no, theirs.no);
-    // Theirs looks like one there is not, whatever is asked of it.
+    // Another agent's thread looks like one that does not exist, for every act.
     type Act = fn(&mut Write, AgentNo, ThreadNo, ThreadNo) -> Result<()>;
     let acts: &[Act] = &[
         |tx, agent, no, _| thread::rename(tx, agent, no, "mine").map(drop),
@@ -552,7 +552,7 @@ fn a_thousand_threads_are_listed_at_once() {
     assert!(joined < Duration::from_secs(20), "joining 4,000 runs took {joined:?}");
 }
 
-/// Sessions of every kind, by chance: the same for the same seed.
+/// Makes random sessions of every kind; the same seed gives the same sessions.
 fn some_world(seed: u64) -> World {
     let world = World::new();
     let mut rng = Rng::new(seed);
@@ -597,7 +597,7 @@ fn where_a_run_belongs_depends_on_the_ledger_alone() {
         let said = table(&world);
         assert!(said.lines().count() > 40, "{said}");
         assert_eq!((&said, &said), (&table(&world), &table(&again)), "seed {seed}");
-        // Asked again once it is kept, and in whichever order runs are put into threads.
+        // The assignment is the same once it is stored, in whichever order runs are assigned.
         join(&world);
         let kept = table(&world);
         join(&world);

@@ -1,5 +1,5 @@
-//! The three tiers: the global head, thread heads and their index over the lineage (R7.1, R7.2), and that no thread is
-//! told another's words (R10.3).
+//! The three tiers over the lineage: the global head, the heads of threads, and their index (R7.1, R7.2); and that no
+//! thread is given another's words (R10.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +84,7 @@ fn a_thread_nobody_has_worked_in_says_so() {
         "# Bees\n\n`topic/bees` · active\n\n**Doing.** Nothing is known of it yet; its head fills with the first conversation \
          in it.\n"
     );
-    // A merged one leads on, and what is owed under its name is owed there.
+    // A merged thread refers to the other one, and loops under its name are shown there.
     let honey = story.thread("topic/honey", "Honey");
     story.owe(in_thread("Buy more jars", "topic/bees"));
     story.place.sql().execute("UPDATE threads SET merged_into = ?1 WHERE thread_no = ?2", [honey, topic]).unwrap();
@@ -186,11 +186,11 @@ fn what_was_closed_or_left_is_shown_no_more() {
         assert_eq!(before.matches(words).count(), 1, "{words} in {before}");
     }
     assert!(!before.contains("somebody has to"), "the file says it: {before}");
-    // A person resolves the loop, and one of the very words of an item that has no file.
+    // A person resolves the loop, and another one with the very words of an item that has no file.
     story.owe(in_thread("Call the glazier", API_KEY));
     let names = [jars, "Call the glazier".to_owned()];
     story.place.do_it(|lock| open_loop::resolve(lock, &names, None).unwrap());
-    // The branch on which the fence was spoken of is left.
+    // The branch that mentions the fence is abandoned.
     for n in [0, 1] {
         story.turn_row(after(fence, n), "codex:five", NOON - 1_000, true);
     }
@@ -211,7 +211,7 @@ fn what_was_closed_or_left_is_shown_no_more() {
             "said on a branch that was left, or forgotten"
         ]
     );
-    // Said again later, it is open again.
+    // Said again later, the item is open again.
     let again = story.worked(orders, "codex:six", NOON + 10, |t| Distillate {
         open_loops: vec![item("Call the glazier", t)],
         ..Distillate::default()
@@ -220,7 +220,7 @@ fn what_was_closed_or_left_is_shown_no_more() {
     assert!(story.head(orders).contains("Call the glazier"));
 }
 
-/// Forty threads, each with words of its own everywhere; what is given to one has none of another's.
+/// Forty threads, each with words of its own everywhere: what one is given contains no word of another.
 #[test]
 fn a_session_is_given_the_words_of_its_own_threads() {
     let mut story = Story::new();
@@ -237,7 +237,7 @@ fn a_session_is_given_the_words_of_its_own_threads() {
             ..Distillate::default()
         });
         story.owe(in_thread(&format!("canary{n}loop owed"), &key));
-        // Known by the session it came from, and by its project alone.
+        // A loop that is known by its source session, and one known by its project alone.
         story.owe(NewLoop {
             source: Provenance {
                 origin: Origin::Distilled,
@@ -256,7 +256,7 @@ fn a_session_is_given_the_words_of_its_own_threads() {
         });
         threads.push(no);
     }
-    // Of a session and a thread nothing is known of: not the agent's own for that.
+    // Loops from an unknown session and an unknown thread do not count as the agent's own because of that.
     story.owe(NewLoop {
         source: Provenance { origin: Origin::Distilled, session: Some("codex:gone".into()), ..Provenance::default() },
         ..titled_loop("canary99 of nowhere")
@@ -279,7 +279,7 @@ fn a_session_is_given_the_words_of_its_own_threads() {
         };
         all.iter().filter(found).cloned().collect()
     };
-    // The whole file has them, so the test can fail.
+    // Proof that the test can fail: the whole file has the words of many threads.
     assert!(
         canaries(&lines.iter().map(|l| l.text.as_str()).collect::<String>().replace("canary", " canary")).len() > 30
     );
@@ -297,7 +297,7 @@ fn a_session_is_given_the_words_of_its_own_threads() {
         assert!(text.contains(&format!("- **Label{other}**: 6 open · [n")), "{text}");
         assert!(text.contains("more: `heirloom thread list`"), "{text}");
     }
-    // A linked thread is given whole, too; who has no thread gets only what is everybody's.
+    // A linked thread is given in full, too; a session without a thread is given only what is meant for all.
     assert_eq!(canaries(&for_thread(&lines, &[threads[2], threads[5]], None)), ["canary2", "canary5"]);
     let nobody = for_thread(&lines, &[], None);
     assert!(canaries(&nobody).is_empty() && nobody.contains("dentist") && !nobody.contains("Standing"), "{nobody}");
@@ -373,7 +373,7 @@ fn old_threads_are_further_back() {
         "{text}"
     );
     assert!(text.contains("## Further back\n- November: 3 sessions, 2 threads · [n6]\n- October:"), "{text}");
-    // What is owed in it is still counted for others.
+    // For other threads its open items are still counted.
     let others = for_thread(&story.lines(), &[], None);
     assert!(others.contains("- **heirloom/api**: 1 open · [n"), "{others}");
     assert!(for_thread(&story.lines(), &[orders], None).contains("Migrate table"));

@@ -1,4 +1,4 @@
-//! A home with an assistant in it, for stories about visible files.
+//! A home with an assistant in it, for tests of visible files.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -33,7 +33,7 @@ impl Tree {
         tree
     }
 
-    /// Another process on the same home: its own handles and connections.
+    /// Opens the same home as another process would, with its own handles and connections.
     pub fn other(&self) -> (Home, Ledger) {
         open(self.home.root())
     }
@@ -42,7 +42,7 @@ impl Tree {
         at(&self.home, &self.ledger, self.agent_no)
     }
 
-    /// A path in the assistant home, for people's own hands.
+    /// Returns a path in the assistant home, for edits by hand.
     pub fn path(&self, below: &str) -> PathBuf {
         self.home.root().join("workspaces/main").join(below)
     }
@@ -51,7 +51,7 @@ impl Tree {
         std::fs::read_to_string(self.path(below)).unwrap_or_else(|e| panic!("{below}: {e}"))
     }
 
-    /// A person writes a file, some time ago: nothing has to wait for them.
+    /// Writes a file as a person some time ago, so that no act has to wait for them.
     pub fn hand(&self, below: &str, text: &str) {
         let path = self.path(below);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -68,7 +68,7 @@ impl Tree {
         render::refresh(&self.at(), render::Occasion::Act).unwrap()
     }
 
-    /// Ids of what the file table has, after a look at the files.
+    /// Returns the ids of the items in the file table, after a scan.
     pub fn items(&self, kind: Kind, state: State) -> Vec<String> {
         scan::scan(&self.at()).unwrap();
         self.entries(kind, state).into_iter().map(|e| e.item.unwrap_or(e.title)).collect()
@@ -99,12 +99,12 @@ pub fn at<'a>(home: &'a Home, ledger: &'a Ledger, agent_no: AgentNo) -> Assistan
     AssistantHome::create(home, ledger, &AgentId::main(), agent_no, "test", jiff::tz::TimeZone::UTC).unwrap()
 }
 
-/// Handles and connections of one process.
+/// Opens the handles and connections of one process.
 pub fn open(root: &Path) -> (Home, Ledger) {
     open_at(root, Clock::System)
 }
 
-/// The same, at a time of one's own.
+/// Opens a home as [`open`] does, with a given clock.
 pub fn open_at(root: &Path, clock: Clock) -> (Home, Ledger) {
     let home = Home::create(root).unwrap();
     let path = home.root().join(layout::RUNTIME_DB.as_str());
@@ -113,7 +113,7 @@ pub fn open_at(root: &Path, clock: Clock) -> (Home, Ledger) {
     (home, ledger)
 }
 
-/// As if the file had been saved a while ago.
+/// Sets a file's time back, as if it had been saved a while ago.
 pub fn rest(path: &Path) {
     let file = std::fs::File::options().append(true).open(path).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();

@@ -1,4 +1,5 @@
-//! Vectors stand beside the words, are caught up when they fall behind, and go when the words go (R10.2, R10.8, R14.2).
+//! Vectors are stored beside the words, are caught up when they are missing, and are removed with the words (R10.2,
+//! R10.8, R14.2).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,7 +31,7 @@ use serde_json::json;
 use crate::tree::Tree;
 use crate::world::{LATER, LITTLE, World, open_ledger, said};
 
-/// A model that needs no model: near are texts that share words.
+/// A simple stand-in for a model: texts are near if they share words.
 struct Words {
     name: &'static str,
     dimensions: usize,
@@ -96,7 +97,7 @@ fn missing(ledger: &Ledger, index: &Index) -> Missing {
     ledger.read(|tx| index.vectors_missing(tx)).unwrap()
 }
 
-/// Texts of the turns nearest to a text.
+/// Returns the texts of the turns nearest to a text.
 fn near(world: &World, index: &Index, model: &Words, agent: &AgentId, text: &str, within: &TurnsWithin) -> Vec<String> {
     world
         .ledger
@@ -119,7 +120,7 @@ fn nearest(world: &World, index: &Index, model: &Words, text: &str) -> String {
     near(world, index, model, &world.agent, text, &TurnsWithin::default()).into_iter().next().unwrap_or_default()
 }
 
-/// Every vector an index has, with what it belongs to.
+/// Returns every vector of an index, with what it belongs to.
 fn dump(path: &Path, dimensions: usize) -> BTreeSet<String> {
     let conn = rusqlite::Connection::open(path).unwrap();
     let join = |sql: &str, set: i64| -> Vec<u8> {
@@ -147,7 +148,7 @@ fn dump(path: &Path, dimensions: usize) -> BTreeSet<String> {
     out
 }
 
-/// The same vectors as an index made anew has, and nothing wrong with them.
+/// Checks that the index has the same vectors as one made anew, and no faults.
 fn is_as_made_anew(world: &World, index: &Index, model: &Arc<Words>) {
     let mut fresh = Index::recreate(&world.path("fresh.db"), world.ledger.id(), Duration::from_secs(5))
         .unwrap()
@@ -197,7 +198,7 @@ fn what_is_imported_is_near_at_once_by_its_bare_text() {
     assert_eq!(index.vectors().unwrap(), seen.len() as u64 - 1, "what has no word is near to nothing");
     assert_eq!(missing(&world.ledger, &index), Missing::default());
     assert_eq!(nearest(&world, &index, &model, "green heron"), "the green heron stands still");
-    // Found by a part; once, however many parts are near.
+    // A long text is found by one of its parts, and only once, however many parts are near.
     let found = near(&world, &index, &model, &world.agent, "sleeping badger filler words", &TurnsWithin::default());
     assert_eq!((found[0].len(), found.len()), (long.len(), 3));
     is_as_made_anew(&world, &index, &model);
@@ -308,7 +309,7 @@ fn a_model_that_does_not_answer_keeps_no_words_waiting() {
     assert_eq!(nearest(&world, &first, &model, "newt lynx river 31"), "newt lynx crosses river 31");
     assert_eq!(world.findings_with(Some(&first)), Vec::<String>::new());
     drop(first);
-    // Without a model at all what was made is kept, and more words come in.
+    // Without a model the existing vectors are kept, and new words are indexed.
     world.write("u.jsonl", lines(600, 50));
     let (mut bare, _) = world.index();
     world.try_import(&LITTLE, &world.agent, &["u.jsonl"], Some(&mut bare)).unwrap();
@@ -369,7 +370,7 @@ fn a_killed_writer_leaves_an_index_that_goes_on() {
             1 => follow(&world, &mut index),
             _ => {}
         }
-        // As the disk is when the process is gone: the log may have half a transaction at its end.
+        // The copy is the disk's state after the process died: the log may end within a transaction.
         let copy = world.path(&format!("copy{step}.db"));
         std::fs::copy(world.path("index.db"), &copy).unwrap();
         let log = std::fs::read(world.path("index.db-wal")).unwrap_or_default();
@@ -396,7 +397,7 @@ fn torn_vectors_are_damage_and_are_made_again() {
     let error = torn.nearest(&model.of("heron"), AgentNo(1), Within::Turns(&TurnsWithin::default()), 3).unwrap_err();
     assert!(error.kind() == ErrorKind::Damaged && error.next_step().unwrap().contains("reindex"), "{error}");
     assert!(world.findings_with(Some(&torn)).iter().any(|f| f.contains("torn")));
-    // Whoever writes next finds out.
+    // The next writer notices the damage.
     world.write("t.jsonl", lines(300, 10));
     world.try_import(&LITTLE, &world.agent, &["t.jsonl"], Some(&mut torn)).unwrap();
     follow(&world, &mut torn);
@@ -431,7 +432,7 @@ impl Story {
         assert_eq!(index.catch_up_files(&self.tree.at(), None).unwrap(), 0);
     }
 
-    /// A chunk that says so, over the turns of a session.
+    /// Makes a chunk with this summary over the turns of a session.
     fn chunk(&self, session: &str, summary: &str, flush: Option<&str>) -> NodeId {
         let agent_no = self.tree.agent_no;
         self.tree
@@ -479,7 +480,7 @@ impl Story {
         found.found.into_iter().map(|(id, _)| id).collect()
     }
 
-    /// What is wrong with the index.
+    /// Returns the findings about the index.
     fn findings(&self, index: &Index) -> Vec<String> {
         let mut report = verify(&self.tree.ledger, Some(index), &mut |_| {}).unwrap();
         files::files(&self.tree.at(), Some(index), true, &mut report).unwrap();
@@ -526,7 +527,7 @@ fn nodes_are_found_by_words_and_by_vector_once_they_stand() {
     }
     assert!(index.nodes_matching(AgentNo(99), "text : (\"migration\")", &all, 9).unwrap().found.is_empty());
     assert_eq!(story.findings(&index), Vec::<String>::new());
-    // Nodes of another history mean nothing: a restored ledger has made others.
+    // After restoring a ledger the same node numbers mean other nodes.
     story
         .tree
         .sql()

@@ -1,4 +1,4 @@
-//! Verify names what is damaged, and nothing else.
+//! Verify names damage, and reports nothing else.
 
 use rusqlite::Connection;
 
@@ -15,7 +15,7 @@ fn healthy() -> World {
     world
 }
 
-/// Breaks a healthy ledger and looks for these findings.
+/// Damages a sound ledger and checks for these findings.
 fn check(breaking: &str, expect: &[&str]) {
     let world = healthy();
     let conn = Connection::open(world.ledger.path()).unwrap();
@@ -92,7 +92,7 @@ fn a_flipped_byte_in_any_record_is_found() {
     for at in 0..data.len() {
         let mut broken = data.clone();
         broken[at] ^= 0x10;
-        // A flip the decompressor does not see changes no byte: only what has an effect must be found.
+        // A flip that does not change the decompressed bytes has no effect and need not be found.
         let harmless = zstd::bulk::decompress(&broken, raw as usize)
             .is_ok_and(|now| zstd::bulk::decompress(&data, raw as usize).is_ok_and(|then| now == then));
         conn.execute("UPDATE blocks SET data = ?2 WHERE block_no = ?1", rusqlite::params![no, broken]).unwrap();
@@ -117,7 +117,7 @@ fn an_index_that_does_not_fit_is_stale_and_no_damage() {
     );
 }
 
-/// Texts and rows that are well formed and are not what was stored: the record they came from says so.
+/// Texts and rows are well formed and yet differ from what was stored: the record they came from shows it.
 #[test]
 fn what_is_said_is_compared_with_its_record() {
     const SWAPPED: &str = "UPDATE turns SET text_offset = other.text_offset FROM
@@ -144,7 +144,7 @@ fn what_is_said_is_compared_with_its_record() {
     check("DELETE FROM quarantine", &["records were set aside and nothing says why"]);
 }
 
-/// A difference is no damage where another version of the decoder stored the record.
+/// A difference is not damage if another version of the decoder stored the record.
 #[test]
 fn what_another_build_decoded_is_stale_at_most() {
     struct Newer(Little);

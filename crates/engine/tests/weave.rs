@@ -1,5 +1,5 @@
-//! A plain weaver of lineage for tests: everything into chunks of a few turns, compaction nodes at boundaries, session
-//! nodes at ends, eight roots into one. It decides nothing well; what it makes has the right form.
+//! A simple maker of lineage for tests: all turns into chunks of a few turns, compaction nodes at boundaries, session
+//! nodes at ends, and eight roots into one. Its choices are poor, but its nodes have the right form.
 
 use heirloom_engine::clock::Millis;
 use heirloom_engine::error::Result;
@@ -15,7 +15,7 @@ use heirloom_engine::tokens::{cut, tokens};
 use heirloom_engine::transcript::read::{self, Turn};
 use rusqlite::params;
 
-/// Turns of a chunk.
+/// Number of turns in a chunk.
 pub const CHUNK: usize = 4;
 
 /// Brings every session of an agent up to date.
@@ -59,7 +59,7 @@ fn weave(tx: &mut Write, agent_no: AgentNo) -> Result<()> {
     Ok(())
 }
 
-/// The last turn of a lane before each of its boundaries.
+/// Returns the last turn of a lane before each of its boundaries.
 fn cuts(tx: &Write, lane: LaneNo) -> Result<Vec<(BoundaryNo, i64)>> {
     let mut statement = tx.prepare(
         "SELECT boundary_no, (SELECT max(turn_no) FROM turns t WHERE t.lane_no = b.lane_no AND t.record_no <= b.record_no)
@@ -162,7 +162,7 @@ fn compactions(tx: &mut Write, agent_no: AgentNo, session: SessionNo, lane: Lane
     Ok(())
 }
 
-/// One node over each thread's part of these.
+/// Makes one node over each thread's part of these nodes.
 pub fn over(tx: &Write, nodes: Vec<Node>, kind: impl Fn(&Node) -> Kind, lane: Option<LaneNo>) -> Result<Vec<NodeId>> {
     let mut threads: Vec<ThreadNo> = nodes.iter().map(|n| n.thread_no).collect();
     threads.sort_unstable();
@@ -175,7 +175,7 @@ pub fn over(tx: &Write, nodes: Vec<Node>, kind: impl Fn(&Node) -> Kind, lane: Op
     Ok(made)
 }
 
-/// A node that fits over others.
+/// Returns a node that fits over others.
 pub fn parent(of: &[&Node], kind: Kind, lane: Option<LaneNo>) -> NewNode {
     let source_tokens: u64 = of.iter().map(|n| n.source_tokens).sum();
     NewNode {
@@ -201,7 +201,7 @@ pub fn parent(of: &[&Node], kind: Kind, lane: Option<LaneNo>) -> NewNode {
     }
 }
 
-/// Something was forgotten in a node: its words go, and one that says less is made in its place.
+/// Forgets a node: its words are removed, and a node that says less is made in its place.
 pub fn forget(tx: &Write, agent_no: AgentNo, id: NodeId) -> Result<NodeId> {
     let old = lineage::node(tx, agent_no, id)?;
     let children: Vec<NodeId> = walk::children(tx, agent_no, id)?.into_iter().map(|n| n.id).collect();

@@ -1,5 +1,5 @@
-//! A small world to tell stories in: a ledger in a temporary folder, a tiny program that writes JSON lines or rows, and
-//! a dump of all that is stored, so that a story is data in and text out.
+//! A small world for tests: a ledger in a temporary folder, a tiny program that writes JSON lines or rows, and a dump
+//! of everything stored, so that a test is data in and text out.
 
 use std::cell::Cell as Counter;
 use std::collections::BTreeMap;
@@ -26,13 +26,13 @@ use heirloom_engine::verify::verify;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// Midday of a day in 2026.
+/// Noon of a day in November 2026, in milliseconds.
 pub const NOON: i64 = 1_795_262_400_000;
 
-/// So far behind every file's time stamp that a stat is always a proof.
+/// A time so far after every file's time stamp that an equal stat always proves an unchanged file.
 pub const LATER: Clock = Clock::Fixed(4_000_000_000_000);
 
-/// So far before it that it never is.
+/// A time so far before every time stamp that a stat never proves it.
 pub const RACY: Clock = Clock::Fixed(0);
 
 pub struct World {
@@ -47,14 +47,14 @@ impl World {
     }
 
     pub fn at(clock: Clock) -> World {
-        // In memory where the system has a folder for that: these stories are about words, not about disks.
+        // The folder is in memory where the system has one for that: these tests are about words, not about disks.
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let ledger = open_ledger(folder.path(), clock);
         World { folder, ledger, agent: AgentId::main() }
     }
 
-    /// The same ledger, opened again at another time.
+    /// Opens the same ledger again at another time.
     pub fn reopened(self, clock: Clock) -> World {
         let World { folder, ledger, agent } = self;
         drop(ledger);
@@ -78,7 +78,7 @@ impl World {
         file.write_all(bytes.as_ref()).unwrap();
     }
 
-    /// Imports files of the little program and says what was done.
+    /// Imports files of the little program and returns the totals and problems.
     pub fn import(&self, names: &[&str]) -> (Totals, Vec<Problem>) {
         self.import_as(&LITTLE, names)
     }
@@ -102,7 +102,7 @@ impl World {
         capture.finish()
     }
 
-    /// Hands over one live line.
+    /// Appends one live line.
     pub fn line(&self, line: &str) -> LineAck {
         let mut capture = Capture::new(&self.ledger, None, "test", &self.path("scratch"), None).unwrap();
         let ack = capture.line(&LITTLE, &self.agent, line.as_bytes()).unwrap();
@@ -110,12 +110,12 @@ impl World {
         ack
     }
 
-    /// A second connection, for looking and for breaking things.
+    /// Opens a second connection, for reading and for damaging.
     pub fn sql(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.ledger.path()).unwrap()
     }
 
-    /// Changes rows as the engine does, so that they are sealed.
+    /// Changes rows through the ledger, so that they are sealed.
     pub fn set_up(&self, sql: &str) {
         self.ledger
             .write(heirloom_engine::ledger::Audit::new("test", "set.up"), |tx| Ok(tx.execute_batch(sql)?))
@@ -144,12 +144,12 @@ impl World {
         index
     }
 
-    /// A query, understood in UTC.
+    /// Parses a query in UTC.
     pub fn ask(&self, input: &str) -> Query {
         recall::understand(&self.ledger, &self.agent, input, &TimeZone::UTC).unwrap()
     }
 
-    /// Texts of the hits, best first.
+    /// Returns the texts of the hits, best first.
     pub fn search(&self, index: &mut Index, query: &str) -> Vec<String> {
         self.search_with(index, query, Filter::default())
     }
@@ -160,7 +160,7 @@ impl World {
         found.hits.into_iter().map(|h| h.turn.text).collect()
     }
 
-    /// What verify finds, one finding a line.
+    /// Returns the findings of verify, one a line.
     pub fn findings(&self) -> Vec<String> {
         self.findings_with(None)
     }
@@ -177,7 +177,7 @@ impl World {
         self.ledger.read(|tx| export::stream_of_file(tx, agent_no, &path)).unwrap().expect("the stream is known")
     }
 
-    /// The bytes of the newest generation.
+    /// Exports the newest generation.
     pub fn export(&self, name: &str) -> Vec<u8> {
         self.export_generation(name, self.stream(name).generation)
     }
@@ -190,14 +190,14 @@ impl World {
         out
     }
 
-    /// The export is what stands in the file, and verify finds nothing.
+    /// Checks that the export equals the file, and that verify finds nothing.
     pub fn assert_kept(&self, name: &str) {
         let file = std::fs::read(self.path(name)).unwrap();
         assert!(self.export(name) == file, "{name} does not come out as it went in");
         assert_eq!(self.findings(), Vec::<String>::new());
     }
 
-    /// Texts of a session in order.
+    /// Returns the texts of a session in order.
     pub fn texts(&self, session: &str) -> Vec<String> {
         let (agent_no, mut out) = (self.agent_no(), Vec::new());
         self.ledger
@@ -212,7 +212,7 @@ impl World {
         out
     }
 
-    /// All that is stored for the agent, without numbers that depend on the order of storing.
+    /// Returns everything stored for the agent, without numbers that depend on the order of storing.
     pub fn dump(&self) -> String {
         let agent_no = self.agent_no();
         self.ledger.read(|tx| dump(tx, agent_no)).unwrap() + &self.quarantine()
@@ -231,7 +231,7 @@ impl World {
         })
     }
 
-    /// Where each stream stands.
+    /// Returns the state of each stream.
     pub fn streams(&self) -> String {
         let conn = self.sql();
         let mut statement = conn
@@ -266,7 +266,7 @@ pub fn open_ledger(folder: &Path, clock: Clock) -> Ledger {
     Ledger::open(&folder.join("runtime.db"), &folder.join("backups"), clock, Open::Full).unwrap()
 }
 
-/// A JSON line of the little program.
+/// Returns a JSON line of the little program.
 pub fn said(id: &str, role: &str, text: &str) -> String {
     serde_json::json!({"id": id, "role": role, "text": text}).to_string() + "\n"
 }
@@ -364,22 +364,22 @@ fn dump(tx: &heirloom_engine::ledger::Read, agent_no: AgentNo) -> Result<String>
     Ok(out)
 }
 
-/// The little program: JSON lines, or a store of sessions, messages and parts.
+/// The little program: it writes JSON lines, or a store of sessions, messages and parts.
 pub struct Little {
     pub global_ids: bool,
 }
 
 pub const LITTLE: Little = Little { global_ids: false };
 
-/// The same, with entry ids that are unique beyond the session.
+/// The little program with entry ids that are unique across sessions.
 pub const GLOBAL: Little = Little { global_ids: true };
 
 thread_local! {
-    /// Rows decoded on this thread: shows what was read again.
+    /// Number of rows decoded on this thread: shows what was read again.
     pub static ROWS: Counter<usize> = const { Counter::new(0) };
 }
 
-/// The form of a store of the little program, by its name.
+/// Returns the form of a store of the little program, by its name.
 pub fn form_of(name: &str) -> Form {
     if name.ends_with(".db") { Form::Foreign } else { Form::Lines }
 }
@@ -407,7 +407,7 @@ impl Program for Little {
 
     fn place(&self, path: &Path) -> Placement {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        // `session.lane.jsonl` is a lane of `session`.
+        // The file `session.lane.jsonl` is a lane of `session`.
         let (native, lane) = stem.split_once('.').map_or((stem.as_str(), ""), |(n, l)| (n, l));
         Placement { native: native.to_owned(), lane: lane.to_owned(), agent: None }
     }
@@ -421,7 +421,7 @@ impl Program for Little {
     }
 }
 
-/// Remembers the model, which only some lines name.
+/// A decoder that remembers the model, which only some lines name.
 struct LittleDecoder {
     model: String,
 }
@@ -578,7 +578,7 @@ fn fact_of(fact: &str, value: &Value) -> Option<Fact> {
     })
 }
 
-/// The little program's database.
+/// Description of the little program's database.
 pub static STORE: ForeignSpec = ForeignSpec {
     groups: "SELECT id, changed || '/' || (SELECT count(*) FROM part WHERE session = s.id) FROM session s ORDER BY id",
     heads: &[RowQuery { table: "session", key: &["id"], sql: "SELECT * FROM session WHERE id = ?1" }],

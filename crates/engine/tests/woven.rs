@@ -1,5 +1,4 @@
-//! A home of threads whose nodes are put in by hand, for stories about what the tiers make of them; and what a line of a
-//! page is.
+//! A home of threads whose nodes are added by hand, for tests of the tiers; and helpers that parse lines of a page.
 
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::ledger::{Audit, Write};
@@ -15,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::place::{DAY, NOON, Place, api, place};
 
-/// A world of threads whose nodes are put in by hand.
+/// A world of threads whose nodes are added by hand.
 pub struct Story {
     pub folder: TempDir,
     pub place: Place,
@@ -29,7 +28,7 @@ impl Story {
         Story { folder, place, turn: 0x9c00 }
     }
 
-    /// The same home on another day.
+    /// Opens the same home on another day.
     pub fn on(self, now: i64) -> Story {
         let Story { folder, place, turn } = self;
         drop(place);
@@ -56,7 +55,7 @@ impl Story {
         self.put(|tx| tx.query_row("SELECT file FROM threads WHERE thread_no = ?1", [thread], |r| r.get(0)))
     }
 
-    /// Session and main lane, made where they are new.
+    /// Returns a session and its main lane; makes them if they are new.
     pub fn session(&self, key: &str) -> (SessionNo, LaneNo) {
         self.put(|tx| {
             let agent = self.place.agent_no;
@@ -71,8 +70,8 @@ impl Story {
         })
     }
 
-    /// A session in a thread: a chunk of ten turns and the session node over it, on a day. Returns the session node and
-    /// the first of its turns.
+    /// Adds a session in a thread: a chunk of ten turns and the session node over it, on a day. Returns the session
+    /// node and the first of its turns.
     pub fn worked(
         &mut self,
         thread: ThreadNo,
@@ -123,12 +122,12 @@ impl Story {
         (id, first)
     }
 
-    /// A turn as a row, of a run its program left or not.
+    /// Adds a turn as a row, in a run its program abandoned or not.
     pub fn turn_row(&self, turn: TurnId, session: &str, at: i64, left: bool) {
         let (session_no, lane_no) = self.session(session);
         let sql = self.place.sql();
         sql.pragma_update(None, "foreign_keys", false).unwrap();
-        // Its text is empty, and stands in a block like any other.
+        // The turn's text is empty, and stored in a block like any other.
         let empty = zstd::bulk::compress(b"", 1).unwrap();
         sql.execute("INSERT OR IGNORE INTO blocks (block_no, raw_length, data) VALUES (0, 0, ?1)", [empty]).unwrap();
         sql.execute(
@@ -154,12 +153,12 @@ impl Story {
         at.read(|tx| tier1(&at, tx)).unwrap()
     }
 
-    /// The rendered block of a page, after a refresh.
+    /// Returns the rendered block of a page, after a refresh.
     pub fn page(&self, page: &PageKey) -> String {
         let at = self.place.at();
         at.write("test", |tx| pages::mark(tx, at.agent_no, &Happened::PagesAsked(vec![page.clone()]))).unwrap();
         let refreshed = render::refresh(&at, render::Occasion::Act).unwrap();
-        // Turns put in by hand have no words, which daily notes are made of.
+        // Turns added by hand have no words, from which daily notes are made.
         assert!(refreshed.failed.iter().all(|p| p.place.contains("/daily/")), "{refreshed:?}");
         let text = self.place.text(page.path().unwrap());
         let start = text.find("-->\n").unwrap() + 4;
@@ -194,7 +193,7 @@ pub fn in_thread(title: &str, key: &str) -> NewLoop {
 pub const API_KEY: &str = "project/api--0123456789abcdef";
 pub const BLOG_KEY: &str = "project/blog--fedcba9876543210";
 
-/// Two projects, loops, memory: a day in a small life.
+/// Makes two projects, loops and memory.
 pub fn life() -> (Story, ThreadNo, ThreadNo) {
     let mut story = Story::new();
     let orders = story.thread(API_KEY, "heirloom/api");
@@ -236,7 +235,7 @@ pub fn life() -> (Story, ThreadNo, ThreadNo) {
     (story, orders, blog)
 }
 
-/// What ends a line in brackets, in the forms `heirloom expand` takes.
+/// Returns whether the text in brackets at the end of a line has a form that `heirloom expand` takes.
 pub fn is_reference(text: &str) -> bool {
     let item = text.split_once(':').is_some_and(|(letter, rest)| {
         let number = matches!(letter, "u" | "c");
@@ -247,7 +246,7 @@ pub fn is_reference(text: &str) -> bool {
     item || path || NodeId::parse(text).is_some() || TurnId::parse(text).is_some()
 }
 
-/// Items of a page: every line of a list but those that say how many more there are.
+/// Returns the items of a page: every line of a list except those that count further items.
 pub fn items(page: &str) -> Vec<&str> {
     page.lines().filter(|l| l.starts_with("- ") && !l.starts_with("- … and ")).collect()
 }

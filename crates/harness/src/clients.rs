@@ -1,6 +1,7 @@
-//! Programs that ask Heirloom over MCP and have no hooks of ours: a table of file, key and form (R12.2, R13.2).
+//! Programs that use Heirloom over MCP and have no hooks of ours: a table of file, key and form (R12.2, R13.2).
 //!
-//! Each form is the one the program's own documentation names, given with it. Another program is another row.
+//! Each form is taken from the program's own documentation, whose page is given with it. A further program is a further
+//! row.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -18,26 +19,26 @@ pub struct Client {
     pub name: &'static str,
     /// The name shown to people.
     pub title: &'static str,
-    /// Where its settings are. It is on the machine if the folder is there.
+    /// Folder of the program's settings; the program counts as installed if the folder exists.
     folder: Folder,
     /// The settings file in that folder.
     pub file: &'static str,
-    /// Where servers are in that file; ours is below, under our name.
+    /// Keys that lead to the servers in that file; Heirloom's entry is below them, under its name.
     pub servers: &'static [&'static str],
-    /// What an entry says beside `command` and `args`.
+    /// Further members of an entry, beside `command` and `args`.
     beside: &'static [(&'static str, &'static str)],
-    /// The page of its documentation that says so.
+    /// Page of the program's documentation with this form.
     pub documented: &'static str,
 }
 
 /// A folder of settings, by the conventions of the platform.
 #[derive(Clone, Copy, Debug)]
 enum Folder {
-    /// In the user's home directory.
+    /// A folder in the user's home directory.
     Home(&'static str),
-    /// Where applications keep theirs: `~/Library/Application Support` on a Mac, else `~/.config`.
+    /// A folder among applications' settings: in `~/Library/Application Support` on a Mac, otherwise in `~/.config`.
     Application(&'static str),
-    /// In `~/.config` everywhere.
+    /// A folder in `~/.config` on every system.
     Config(&'static str),
 }
 
@@ -90,7 +91,7 @@ pub const ALL: &[Client] = &[
     },
 ];
 
-/// The table of these programs in docs/HARNESSES.md: file, key and form of each, and where that is documented.
+/// Returns the table of these programs in docs/HARNESSES.md: file, key and form of each, and where that is documented.
 pub fn markdown() -> String {
     let mut table = "| | name | file | entry | its documentation |\n|---|---|---|---|---|\n".to_owned();
     for client in ALL {
@@ -114,7 +115,7 @@ pub fn markdown() -> String {
 }
 
 impl Client {
-    /// The folder of its settings on a machine.
+    /// Returns the folder of the program's settings on a machine.
     pub fn folder(&self, host: &HostPaths) -> PathBuf {
         let config = || host.xdg_config_home.clone().unwrap_or_else(|| host.home.join(".config"));
         match self.folder {
@@ -126,7 +127,7 @@ impl Client {
         }
     }
 
-    /// What lets it ask Heirloom.
+    /// Plans the entry that lets the program use Heirloom.
     pub fn plan(&self, host: &HostPaths, how: &Installed) -> InstallPlan {
         let folder = self.folder(host);
         let (command, args) = how.mcp_parts();

@@ -29,12 +29,12 @@ loosely! {
     }
 }
 
-/// The text of a field, unless it is missing or empty.
+/// Returns the text of a field, unless it is missing or empty.
 pub(crate) fn filled(field: &Option<Words>) -> Option<String> {
     field.as_ref().map(|w| w.0.clone()).filter(|text| !text.is_empty())
 }
 
-/// Decodes a payload. `machine`: whether the program itself wrote a prompt.
+/// Decodes a payload. `machine`: returns whether the program itself wrote a prompt.
 pub(crate) fn decode(event: &str, payload: &[u8], machine: fn(&str) -> bool) -> Decoded {
     let payload: Payload =
         serde_json::from_slice(payload).map_err(|e| HookError::Unreadable(format!("not the JSON of a hook: {e}")))?;
@@ -58,7 +58,7 @@ pub(crate) fn decode(event: &str, payload: &[u8], machine: fn(&str) -> bool) -> 
             Moment::Prompt { text, entry: None, first_chance: false }
         }
         "Stop" => Moment::TurnEnd { answer: filled(&payload.last_assistant_message) },
-        // A sub-agent without a type is the program's own, which compacts.
+        // A sub-agent without a type is the one with which the program itself compacts.
         "SubagentStop" if filled(&payload.agent_type).is_none() => return Ok(None),
         "SubagentStop" => Moment::TurnEnd { answer: None },
         // The output before a compaction that a person asked for is shown to them, and to the model with the next
@@ -90,7 +90,7 @@ fn is_command(text: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
 }
 
-/// The reply both programs accept. Any other field makes them drop all of it.
+/// Makes the reply both programs accept. Any other field makes them drop all of it.
 pub(crate) fn additional_context(event: &str, block: &str) -> Vec<u8> {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": block}}).to_string().into_bytes()
 }

@@ -1,13 +1,13 @@
-//! Which events each program's hooks provide, and what happens where one is missing. docs/HARNESSES.md is made from
-//! this table (R12.1, D11). It contains only what was observed in the real program.
+//! The events each program's hooks provide, and the replacement where one is missing. docs/HARNESSES.md is made from
+//! this table (R12.1, D11). It contains only facts observed in the real program.
 
 use crate::hook::Contract;
 
-/// How well a program supports one event of the contract.
+/// Degree to which a program supports one event of the contract.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fidelity {
     Full,
-    /// Something else serves in its place; the text says what, and its consequence.
+    /// A replacement serves instead; the text names it and its consequence.
     Degraded(&'static str),
     /// Not available; the text says what happens instead.
     Absent(&'static str),
@@ -23,8 +23,8 @@ pub struct Row {
     pub seen: &'static str,
     /// In the order of [`Contract::ALL`].
     pub cells: [Fidelity; 6],
-    /// What was seen of the program where it is asked for a summary outside of any session: no hook fires, no session is
-    /// written, no file is new. `None`: it offers no such call, and is not asked.
+    /// Observation of the program when it is asked for a summary outside of any session: no hook fires, no session is
+    /// written, no file is new. `None`: the program offers no such call, and is not asked.
     pub side_effect_free_summaries: Option<&'static str>,
 }
 
@@ -118,7 +118,7 @@ pub const TABLE: &[Row] = &[
     },
 ];
 
-/// The table as Markdown, followed by an explanation of every cell that is not full.
+/// Returns the table as Markdown, followed by an explanation of every cell that is not full.
 pub fn markdown() -> String {
     let heads: Vec<&str> = Contract::ALL.iter().map(|c| c.name()).collect();
     let mut out = format!("| | {} | seen with |\n|---|{}---|\n", heads.join(" | "), "---|".repeat(heads.len()));
@@ -149,7 +149,7 @@ pub fn markdown() -> String {
     out
 }
 
-/// The hooks that call us, by program, as Markdown.
+/// Returns the hooks that call us, by program, as Markdown.
 pub fn hooks_markdown() -> String {
     let mut out =
         "| program | hook | event of the contract | gives something back | told to wait |\n|---|---|---|---|---|\n"

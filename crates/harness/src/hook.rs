@@ -1,7 +1,7 @@
-//! Hooks: what a program calls on an event, and the reply it accepts (R12.1, R12.3).
+//! Hooks: the calls programs make on events, and the replies they accept (R12.1, R12.3).
 //!
-//! The adapter's `hook.rs` turns a payload into a [`HookEvent`] and a reply into the fields the program accepts, and no
-//! others. A payload that cannot be read is logged; the program is told nothing.
+//! The adapter's `hook.rs` decodes a payload into a [`HookEvent`] and writes a reply with the fields the program
+//! accepts, and no others. A payload that cannot be read is logged; the program gets no reply.
 
 use heirloom_engine::event::HookEvent;
 pub use heirloom_engine::program::{HookError, Injection};
@@ -40,41 +40,41 @@ impl Contract {
     }
 }
 
-/// A hook of a program that calls us.
+/// A hook of a program that calls Heirloom.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HookSpec {
-    /// The program's own name for it, as in `heirloom hook claude-code SessionStart`.
+    /// The program's own name of the hook, as in `heirloom hook claude-code SessionStart`.
     pub event: &'static str,
     pub contract: Contract,
-    /// The output of the hook reaches a model.
+    /// Whether the output of the hook reaches a model.
     pub gives: bool,
-    /// How long the program is told to wait, in seconds. We finish long before (R12.5).
+    /// Time the program is told to wait, in seconds. Hooks finish long before (R12.5).
     pub timeout_s: u32,
 }
 
 /// The hooks of a program.
 pub struct Hooking {
-    /// The hooks that call us, in the order shown to people.
+    /// The hooks that call Heirloom, in the order shown to people.
     pub hooks: &'static [HookSpec],
     pub injection: Injection,
     /// Decodes a payload; takes the hook's name first.
     pub decode: fn(&str, &[u8]) -> Decoded,
-    /// The output of a hook that injects context; `None` if this one cannot.
+    /// Makes the output of a hook that injects context; `None` if this hook cannot.
     pub reply: fn(&str, &str) -> Option<Vec<u8>>,
 }
 
 /// A decoded payload. `None`: it does not concern memory.
 pub type Decoded = Result<Option<HookEvent>, HookError>;
 
-/// The TypeScript types of a plugin's payload and reply, as both plugins contain them; generated from the fields read
-/// here (D9).
+/// Returns the TypeScript types of a plugin's payload and reply, as both plugins contain them; generated from the
+/// fields read here (D9).
 pub fn plugin_types() -> String {
     let fields = crate::plugin_hooks::FIELDS.iter().map(|(name, needed)| match needed {
         true => format!("{name}: string"),
         false => format!("{name}?: string"),
     });
     let fields: Vec<String> = fields.collect();
-    // Two lines, as wide as the files are.
+    // The fields fill two lines as wide as the other lines of the files.
     let (first, second) = fields.split_at(6.min(fields.len()));
     format!(
         " * @typedef {{{{ {},\n *   {} }}}} Payload\n * @typedef {{{{ context: string }}}} Reply\n",

@@ -1,9 +1,9 @@
-//! Connecting a program: what Heirloom adds to its settings, and how that is removed again.
+//! Connecting a program: the entries Heirloom adds to its settings, and how they are removed again.
 //!
-//! A plan is data and pure functions: paths relative to the program's own folder, and for each path the contents
-//! wanted. The application reads the files, shows what a plan would change, and writes. What others wrote stays
-//! unchanged to the byte; our additions are recognised without a record, by our command, our name or our first line.
-//! Opens no file and reads no environment.
+//! A plan is data and pure functions: paths relative to the program's own folder, and for each path the wanted
+//! contents. The application reads the files, shows what a plan would change, and writes. Text that others wrote stays
+//! unchanged to the byte; Heirloom's additions are recognised without a record, by command, name or first line. This
+//! module opens no file and reads no environment.
 
 pub mod draft;
 pub mod json;
@@ -15,12 +15,14 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::on_machine::quoted;
+
 use draft::Draft;
 use json::SettingsError;
 use merge::Merge;
 use server::{JsonServer, TomlServer};
 
-/// How programs call Heirloom.
+/// The command by which programs call Heirloom.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Installed {
     /// The binary by its absolute path, and the options every call needs (`--home`, `--agent`).
@@ -28,19 +30,19 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// The shell command for an event. Its last three words are always `hook <harness> <event>`, by which it is
+    /// Returns the shell command for an event. Its last three words are always `hook <harness> <event>`, by which it is
     /// recognised.
     pub fn hook(&self, harness: &str, event: &str) -> String {
         let words = self.command.iter().map(String::as_str).chain(["hook", harness, event]);
         words.map(quoted).collect::<Vec<_>>().join(" ")
     }
 
-    /// The words of the command that serves one program over MCP.
+    /// Returns the words of the command that serves one program over MCP.
     pub fn mcp(&self) -> server::Words {
         self.command.iter().cloned().chain(["mcp".to_owned()]).collect()
     }
 
-    /// The same as the command and its arguments.
+    /// Returns the words of [`Installed::mcp`] as the command and its arguments.
     pub fn mcp_parts(&self) -> (String, server::Words) {
         let mut words = self.mcp();
         (words.remove(0), words)
@@ -55,27 +57,28 @@ pub type Files<'f> = &'f [Option<&'f str>];
 pub struct InstallPlan {
     /// The program's own settings folder. If it is missing, the program was never started here.
     pub folder: PathBuf,
-    /// Made in this order and undone in the opposite one, so that no file names another one before it exists.
+    /// Edits in the order in which they are made. They are undone in the opposite order, so that no file names another
+    /// one before it exists.
     pub edits: Vec<Edit>,
-    /// The permissions this grants the program, to be named when the user is asked.
+    /// Permissions this grants the program, listed when the user is asked.
     pub permits: &'static [&'static str],
-    /// What the user has to do afterwards.
+    /// Step that the user has to do afterwards.
     pub then: &'static str,
     /// Administrators' files, by absolute path, that may forbid the connection. A folder stands for the `.json` files
     /// in it.
     pub policies: Vec<PathBuf>,
     pub forbids: fn(&str) -> Option<&'static str>,
-    /// The setting in the files of this plan (in order) that keeps a connected program from calling us, and what to do
-    /// about it.
+    /// Returns the setting in the files of this plan (in order) that keeps a connected program from calling Heirloom,
+    /// and the remedy.
     pub obstacle: fn(Files) -> Option<(&'static str, &'static str)>,
-    /// What works and what the program will complain of, and what to do about it.
+    /// Returns a complaint the program will make although the connection works, and the remedy.
     pub remark: fn(Files) -> Option<(&'static str, &'static str)>,
-    /// How the program is connected in another way according to these files, if it is.
+    /// Returns the other way in which the program is connected according to these files, if it is.
     pub otherwise: fn(Files) -> Option<&'static str>,
 }
 
 impl InstallPlan {
-    /// A plan of one edit that asks for nothing.
+    /// Makes a plan of one edit that asks for no permission.
     pub fn of_one(folder: PathBuf, edit: Edit, then: &'static str) -> InstallPlan {
         InstallPlan {
             folder,
@@ -91,14 +94,14 @@ impl InstallPlan {
     }
 }
 
-/// A file, and what should be in it.
+/// A file, and its wanted contents.
 #[derive(Clone, Debug)]
 pub struct Edit {
     /// The program's folder.
     pub folder: PathBuf,
     /// The file's path below it.
     pub path: String,
-    /// What the edit means for the user, in one line.
+    /// Meaning of the edit for the user, in one line.
     pub meaning: String,
     pub change: Change,
 }
@@ -106,9 +109,9 @@ pub struct Edit {
 /// The wanted contents of a file.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// The whole file is ours.
+    /// The whole file belongs to Heirloom.
     Own(Own),
-    /// Entries of ours among the settings of others, in JSON or JSON5.
+    /// Heirloom's entries among the settings of others, in JSON or JSON5.
     Json(Merge),
     /// The digests of the hooks in the plan's first file. Written only if the user asks for it.
     Trust {
@@ -116,27 +119,27 @@ pub enum Change {
         hooks: String,
         harness: &'static str,
     },
-    /// Ourselves among the MCP servers, in JSON or JSON5.
+    /// Heirloom's entry among the MCP servers, in JSON or JSON5.
     Server(JsonServer),
-    /// The same in TOML.
+    /// Heirloom's entry among the MCP servers, in TOML.
     TomlServer(TomlServer),
 }
 
-/// A file that is ours.
+/// A file that belongs to Heirloom.
 #[derive(Clone, Debug)]
 pub struct Own {
     pub text: String,
-    /// Whether a text is one we wrote, now or earlier, and unchanged since.
+    /// Whether Heirloom wrote a text, now or earlier, and nobody has changed it since.
     pub is_ours: fn(&str) -> bool,
 }
 
-/// How much of the wanted contents a file has.
+/// State of a file: which of the wanted contents it has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     Absent,
-    /// Some of it.
+    /// The file has some of the contents.
     Partly,
-    /// All of it, in another form: an older version, or another path of the binary.
+    /// The file has all of the contents, in another form: an older version, or another path of the binary.
     Older,
     Current,
 }
@@ -149,29 +152,29 @@ pub struct Edited {
     pub made: Vec<String>,
     /// The steps that restore the original to the byte.
     pub steps: Vec<draft::Step>,
-    /// Whether the steps restore the file from before our first change. Not so if entries of ours of unknown origin
+    /// Whether the steps restore the file from before Heirloom's first change. They do not if entries of unknown origin
     /// were already there.
     pub exact: bool,
-    /// There was no file before.
+    /// Whether there was no file before.
     pub was_absent: bool,
 }
 
 /// The record of an earlier change, for undoing it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Past {
-    /// The undo steps fit the file as it is.
+    /// Whether the undo steps fit the file as it is.
     pub exact: bool,
-    /// There was no file before.
+    /// Whether there was no file before.
     pub was_absent: bool,
     pub steps: Vec<draft::Step>,
     pub made: Vec<String>,
 }
 
-/// Why a file is left alone.
+/// Reason why a file is left alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Declined {
     Settings(SettingsError),
-    /// A file of ours was changed by others, or was never ours.
+    /// A file of Heirloom was changed by others, or was never Heirloom's.
     NotOurs,
 }
 
@@ -182,9 +185,9 @@ impl From<SettingsError> for Declined {
 }
 
 impl Change {
-    /// The file with the wanted contents. `first` is the text of the plan's first file after the edit.
+    /// Returns the file with the wanted contents. `first` is the text of the plan's first file after the edit.
     pub fn put(&self, now: Option<&str>, past: Option<&Past>, first: &str) -> Result<Edited, Declined> {
-        // If nothing of ours is left, an earlier change no longer matters.
+        // If the file has no entry of Heirloom left, the record of an earlier change no longer matters.
         let fresh = self.standing(now, first)? == Standing::Absent;
         let past = past.filter(|_| !fresh);
         let mut draft = match (past.filter(|p| p.exact), now) {
@@ -215,8 +218,8 @@ impl Change {
         })
     }
 
-    /// The file without what is ours; `None` if no file should be left. `first` is the text of the plan's first file as
-    /// it is.
+    /// Returns the file without Heirloom's entries; `None` if no file should be left. `first` is the text of the plan's
+    /// first file as it is.
     pub fn take(&self, now: &str, past: Option<&Past>, first: &str) -> Result<Option<String>, Declined> {
         if let Change::Own(own) = self {
             return if now == own.text || (own.is_ours)(now) { Ok(None) } else { Err(Declined::NotOurs) };
@@ -236,13 +239,13 @@ impl Change {
             Change::TomlServer(server) => server.take(&mut draft)?,
             Change::Own(_) => {}
         }
-        // A file that we created and that is empty now.
+        // A file that Heirloom created and that is empty now is removed.
         let rest: String = draft.text().chars().filter(|c| !c.is_whitespace()).collect();
         let gone = past.is_some_and(|p| p.was_absent) && (rest.is_empty() || rest == "{}");
         Ok((!gone).then(|| draft.text().to_owned()))
     }
 
-    /// How much of the wanted contents a file has.
+    /// Returns how much of the wanted contents a file has.
     pub fn standing(&self, now: Option<&str>, first: &str) -> Result<Standing, Declined> {
         let Some(text) = now else { return Ok(Standing::Absent) };
         Ok(match self {
@@ -263,7 +266,7 @@ impl Change {
         })
     }
 
-    /// Paths of the binaries that our entries in the file call.
+    /// Returns the paths of the binaries that Heirloom's entries in the file call.
     pub fn calls(&self, now: &str) -> Vec<String> {
         match self {
             Change::Json(merge) => merge.calls(now),
@@ -278,7 +281,7 @@ impl Change {
         }
     }
 
-    /// The permissions we need that the file does not grant, although it has entries of ours.
+    /// Returns the needed permissions that the file does not grant, although it has entries of Heirloom.
     pub fn lacks(&self, now: &str) -> Vec<String> {
         match self {
             Change::Json(merge) => merge.lacks(now),
@@ -286,7 +289,7 @@ impl Change {
         }
     }
 
-    /// Whether hooks of others follow ours in the same list.
+    /// Whether hooks of others follow Heirloom's in the same list.
     pub fn moves_others(&self, now: &str) -> bool {
         match self {
             Change::Json(merge) => merge.moves_others(now),
@@ -294,7 +297,7 @@ impl Change {
         }
     }
 
-    /// What a person must add to the file by hand if Heirloom may not.
+    /// Returns the text a person must add to the file by hand if Heirloom may not.
     pub fn by_hand(&self) -> Option<String> {
         match self {
             Change::Json(merge) => Some(merge.by_hand()),
@@ -305,8 +308,8 @@ impl Change {
     }
 }
 
-/// Whether a hook's command is one of ours: our binary's name first, and `hook <harness> <event>` last. A tool that
-/// wraps ours does not count; nor does one that only mentions ours.
+/// Whether a hook's command calls Heirloom: a binary of this name first, and `hook <harness> <event>` last. A tool that
+/// wraps the command does not count; nor does one that only mentions it.
 pub fn command_is_ours(command: &str, harness: &str) -> bool {
     let Some(words) = words(command) else { return false };
     let [binary, .., hook, of, _] = words.as_slice() else { return false };
@@ -314,7 +317,7 @@ pub fn command_is_ours(command: &str, harness: &str) -> bool {
     name.starts_with("heirloom") && hook == "hook" && of == harness
 }
 
-/// The words of a simple shell command without their quotes; `None` if it is not simple.
+/// Returns the words of a simple shell command without their quotes; `None` if it is not simple.
 pub fn words(command: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), None::<String>);
     let mut chars = command.chars();
@@ -350,21 +353,12 @@ pub fn words(command: &str) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// Quotes a word for a shell if it needs it, in single quotes.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/.-_+@%,:".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-/// The beginning of the first line of our scripts.
+/// Beginning of the first line of Heirloom's scripts.
 const SIGNED: &str = "// written by heirloom connect, replaced by it; sha256 of what follows: ";
-/// The line of a script that names the command of Heirloom, as it is before installation.
+/// Line of a script that names the command of Heirloom, before installation.
 const CALL: &str = "const HEIRLOOM = [\"heirloom\"]";
 
-/// A script of ours for a program: with the command of Heirloom filled in, and signed so that changes by others are
+/// Returns a script for a program: with the command of Heirloom filled in, and signed so that changes by others are
 /// noticed.
 pub fn script(source: &str, how: &Installed) -> String {
     let words = serde_json::Value::from(how.command.clone());
@@ -372,13 +366,13 @@ pub fn script(source: &str, how: &Installed) -> String {
     format!("{SIGNED}{}\n{body}", sha256(&body))
 }
 
-/// Whether a script is unchanged since we wrote it.
+/// Whether a script is unchanged since Heirloom wrote it.
 pub fn is_our_script(text: &str) -> bool {
     let Some((first, body)) = text.split_once('\n') else { return false };
     first.strip_prefix(SIGNED).is_some_and(|signed| signed == sha256(body))
 }
 
-/// The SHA-256 of a text in hexadecimal digits.
+/// Returns the SHA-256 of a text in hexadecimal digits.
 fn sha256(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect()
 }

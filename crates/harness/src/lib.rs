@@ -5,9 +5,9 @@
 //! enum has an "other", nothing is required that is not used) and `transcript.rs` turns it into
 //! [`Decoded`](heirloom_engine::event::Decoded) records.
 //!
-//! Pure: bytes and rows in, turns and facts out. Opens no file, reads no environment (it is handed [`HostPaths`]),
-//! knows no database. Uses `engine::{event, program, scope, error, clock}` and nothing else of the engine; a test
-//! checks that.
+//! Pure: bytes and rows in, turns and facts out. This crate opens no file, reads no environment ([`HostPaths`] is
+//! passed in) and knows no database. It uses `engine::{event, program, scope, error, clock}` and nothing else of the
+//! engine; a test checks that.
 
 pub mod claude_code;
 pub mod clients;
@@ -38,7 +38,7 @@ pub use on_machine::{OnMachine, on_machine};
 pub const ALL: &[&dyn Harness] =
     &[&claude_code::ClaudeCode, &codex::Codex, &opencode::OpenCode, &openclaw::OpenClaw, &turns::Turns];
 
-/// The program of that name (`claude-code`, `codex`, `opencode`, `openclaw`, `turns`).
+/// Returns the program of that name (`claude-code`, `codex`, `opencode`, `openclaw`, `turns`).
 pub fn by_name(name: &str) -> Option<&'static dyn Harness> {
     ALL.iter().copied().find(|h| h.spec().name == name)
 }
@@ -47,40 +47,41 @@ pub fn by_name(name: &str) -> Option<&'static dyn Harness> {
 pub trait Harness: Sync {
     fn spec(&self) -> &'static HarnessSpec;
 
-    /// Folders where this program keeps sessions on this machine, whether or not they exist.
+    /// Returns the folders in which this program keeps sessions on this machine, whether or not they exist.
     fn roots(&self, host: &HostPaths) -> Vec<PathBuf>;
 
-    /// The form of a file below one of the roots if it is a session store, judged by its path alone.
+    /// Returns the form of a session store, judging a file below one of the roots by its path alone; `None` if it is no
+    /// store.
     fn claims(&self, path: &Path) -> Option<Form>;
 
     /// Whether a file from anywhere looks like this program's, judged by its path and its first bytes (at most 64 KiB,
     /// possibly cut inside a line). Used when a file is given without a program's name.
     fn recognises(&self, path: &Path, head: &[u8]) -> bool;
 
-    /// What the path alone says about the stream.
+    /// Returns the facts about a stream that its path alone gives.
     fn place(&self, path: &Path) -> Placement;
 
-    /// How this program's SQLite store is read, where it has one.
+    /// Returns how this program's SQLite store is read, if it has one.
     fn foreign(&self) -> Option<&'static ForeignSpec>;
 
-    /// A decoder for one stream (one file, or one group of rows), either fresh (`state` empty) or continuing from an
-    /// earlier one's [`Decoder::state`]. A state it cannot read counts as empty.
+    /// Returns a decoder for one stream (one file, or one group of rows), either fresh (`state` empty) or continuing
+    /// from the [`Decoder::state`] of an earlier one. A state it cannot read counts as empty.
     fn decoder(&self, placement: &Placement, state: &[u8]) -> Box<dyn Decoder>;
 
-    /// The shell command that resumes a session in the program, where there is one. `cwd` is where it must be run.
+    /// Returns the shell command that resumes a session in the program, if there is one.
     fn resume(&self, native: &str) -> Option<String>;
 
-    /// Its hooks, if it has any (R12.1).
+    /// Returns the program's hooks, if it has any (R12.1).
     fn hooking(&self) -> Option<&'static Hooking> {
         None
     }
 
-    /// The hooks that call us.
+    /// Returns the hooks that call Heirloom.
     fn hooks(&self) -> &'static [HookSpec] {
         self.hooking().map_or(&[], |hooking| hooking.hooks)
     }
 
-    /// How it treats injected context. Meaningful only where hooks inject any.
+    /// Returns how the program treats injected context. Meaningful only where hooks inject any.
     fn injection(&self) -> Injection {
         self.hooking()
             .map_or(Injection { channel: "none", stores: true, keeps_words: false, characters: 0 }, |hooking| {
@@ -93,26 +94,26 @@ pub trait Harness: Sync {
         self.hooking().map_or(Err(HookError::UnknownEvent), |hooking| (hooking.decode)(event, payload))
     }
 
-    /// The output of a hook that injects context; `None` if this one cannot.
+    /// Makes the output of a hook that injects context; `None` if this hook cannot.
     fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
         self.hooking().and_then(|hooking| (hooking.reply)(event, block))
     }
 
-    /// What connects this program (R12.2); `None` if there is no program to connect.
+    /// Returns the plan that connects this program (R12.2); `None` if there is no program to connect.
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan>;
 
-    /// The name of its executable; `None` where nothing is started.
+    /// Returns the name of the program's executable; `None` if there is none to start.
     fn executable(&self) -> Option<&'static str> {
         None
     }
 
-    /// The arguments that connect one run of the program and leave its settings as they are (R12.6); `None` if it has
-    /// none for that.
+    /// Returns the arguments that connect one run of the program and leave its settings as they are (R12.6); `None` if
+    /// it has no such arguments.
     fn for_one_run(&self, _how: &Installed) -> Option<Vec<String>> {
         None
     }
 
-    /// What lets this program ask Heirloom by itself, over MCP; `None` if it cannot.
+    /// Returns the plan that lets this program use Heirloom over MCP; `None` if it cannot.
     fn mcp_plan(&self, _host: &HostPaths, _how: &Installed) -> Option<InstallPlan> {
         None
     }
@@ -125,9 +126,9 @@ pub struct HarnessSpec {
     pub name: &'static str,
     /// The name shown to people.
     pub title: &'static str,
-    /// Entry ids are unique beyond the session, so that an entry met again in another session is a copy (a fork).
+    /// Whether entry ids are unique beyond the session, so that an entry found in another session is a copy (a fork).
     pub global_ids: bool,
-    /// A session can only be resumed from the project folder it was started in.
+    /// Whether a session can only be resumed from the project folder it was started in.
     pub resumes_in_project: bool,
 }
 
@@ -149,6 +150,6 @@ pub struct HostPaths {
     pub openclaw_state_dir: Option<PathBuf>,
     /// `OPENCLAW_CONFIG_PATH`
     pub openclaw_config_path: Option<PathBuf>,
-    /// The root of the file system, below which an administrator's settings are; `None`: they are not looked for.
+    /// Root of the file system, below which an administrator's settings are; `None`: they are not looked for.
     pub system: Option<PathBuf>,
 }

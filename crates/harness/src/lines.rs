@@ -1,8 +1,9 @@
 //! Lenient JSON for the adapters of line files: checks one line, reads values of unexpected types as missing, and makes
 //! a tool's input readable.
 //!
-//! Programs change what they write from week to week. A field whose type changed must not cost a turn, so these types
-//! read a value that does not fit as missing, and the decoder decides whether it needed it. Knows no program.
+//! Programs change what they write from week to week. A field whose type changed must not lose a turn, so these types
+//! read a value of another type as missing, and the decoder decides whether it needs the value. This module knows no
+//! program.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,8 +14,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The text of one line that should be a JSON object, or the reason why it is not. A byte order mark before it and a
-/// carriage return after it are dropped.
+/// Returns the text of one line that should be a JSON object, or the reason why it is not. A byte order mark before it
+/// and a carriage return after it are dropped.
 pub(crate) fn line_text(bytes: &[u8]) -> Result<&str, String> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
@@ -35,7 +36,7 @@ pub(crate) fn parse_line<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, S
     })
 }
 
-/// Reads a part of a record that must be an object: a list, too, could be read into a struct. The error as of
+/// Reads a part of a record that must be an object (serde would also read a list into a struct). The error is that of
 /// [`parse_part`].
 pub(crate) fn parse_object<'a, T: Deserialize<'a>>(raw: &'a RawValue, what: &str) -> Result<T, String> {
     if raw.get().starts_with('[') {
@@ -59,7 +60,7 @@ fn not_json(error: &serde_json::Error) -> String {
     format!("not JSON: {} at column {}", message(error), error.column())
 }
 
-/// serde_json's message without the position: it counts lines, and here there is only one.
+/// Returns serde_json's message without its position: it counts lines, and here there is only one.
 fn message(error: &serde_json::Error) -> String {
     let full = error.to_string();
     match full.rfind(" at line ") {
@@ -99,12 +100,12 @@ impl<'a> Str<'a> {
         self.0.as_deref()
     }
 
-    /// The string, or `""`.
+    /// Returns the string, or `""`.
     pub(crate) fn or_empty(&self) -> &str {
         self.get().unwrap_or_default()
     }
 
-    /// The string unless it is empty: programs write `""` for a missing one.
+    /// Returns the string unless it is empty: programs write `""` for a missing one.
     pub(crate) fn filled(&self) -> Option<&str> {
         self.get().filter(|text| !text.is_empty())
     }
@@ -176,7 +177,7 @@ impl Whole {
         self.0
     }
 
-    /// The number as a count; `None` if it is negative.
+    /// Returns the number as a count; `None` if it is negative.
     pub(crate) fn count(self) -> Option<u64> {
         self.0.and_then(|n| u64::try_from(n).ok())
     }
@@ -284,8 +285,8 @@ impl<'de, K: Deserialize<'de>> Deserialize<'de> for Members<'de, K> {
     }
 }
 
-/// A tool's input in readable form: an object as `key: value` lines with strings as they are, a string as it is,
-/// anything else as compact JSON.
+/// Returns a tool's input in readable form: an object as `key: value` lines with strings as they are, a string as it
+/// is, anything else as compact JSON.
 pub(crate) fn readable(json: &str) -> Result<String, serde_json::Error> {
     let json = json.trim();
     match json.as_bytes().first() {
@@ -354,7 +355,7 @@ pub(crate) fn is_uuid(name: &str) -> bool {
         })
 }
 
-/// The complete lines in the first bytes of a file; if not even the first is complete, that one as it is.
+/// Returns the complete lines in the first bytes of a file; if not even the first line is complete, its beginning.
 pub(crate) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let end = head.iter().rposition(|b| *b == b'\n').unwrap_or(head.len());
     head[..end].split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::lines::Members;
 
-/// Structs of which every field is read through [`loose`] and may be missing.
+/// Declares structs of which every field is read through [`loose`] and may be missing.
 macro_rules! loosely {
     ($($(#[$of_struct:meta])* $seen:vis struct $name:ident {
         $($(#[$of_field:meta])* $open:vis $field:ident: $kind:ty,)*
@@ -62,7 +62,7 @@ impl<'de> Deserialize<'de> for Words {
     }
 }
 
-/// A tool's input in readable form: one `name: value` per line, strings without quotes and escapes.
+/// Returns a tool's input in readable form: one `name: value` per line, strings without quotes and escapes.
 pub(crate) fn tool_input(raw: Option<&RawValue>) -> String {
     let Some(raw) = raw else { return String::new() };
     match serde_json::from_str::<Members<Words>>(raw.get()) {
@@ -74,7 +74,7 @@ pub(crate) fn tool_input(raw: Option<&RawValue>) -> String {
     }
 }
 
-/// A string's text, nothing for `null`, anything else as it is written.
+/// Returns a string's text, nothing for `null`, anything else as it is written.
 pub(crate) fn plain(raw: &RawValue) -> String {
     match serde_json::from_str::<Words>(raw.get()) {
         Ok(Words(text)) => text,

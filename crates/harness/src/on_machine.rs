@@ -9,7 +9,7 @@ use heirloom_engine::program::{Form, HookCall, HookError, Program};
 
 use crate::{ALL, Harness, HostPaths};
 
-/// Every program of [`ALL`] on this host, for opening an engine.
+/// Returns every program of [`ALL`] on this host, for opening an engine.
 pub fn on_machine(host: &HostPaths) -> Vec<Arc<dyn Program>> {
     ALL.iter()
         .map(|harness| Arc::new(OnMachine { harness: *harness, host: host.clone() }) as Arc<dyn Program>)

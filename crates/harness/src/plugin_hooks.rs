@@ -1,5 +1,5 @@
-//! Hooks of programs that load plugins. Both of our plugins forward events in this form and receive this reply; the
-//! type is their contract (docs/HOOKS.md).
+//! Hooks of programs that load plugins. Both of Heirloom's plugins forward events in this form and accept this reply;
+//! the type is their contract (docs/HOOKS.md).
 
 use std::path::PathBuf;
 
@@ -48,14 +48,14 @@ pub(crate) fn text(field: &Option<Words>) -> Option<String> {
     field.as_ref().map(|w| w.0.clone()).filter(|text| !text.is_empty())
 }
 
-/// The event of a payload.
+/// Makes the event of a payload.
 pub(crate) fn event(payload: &Payload, moment: Moment) -> Result<HookEvent, HookError> {
     let session =
         text(&payload.session).ok_or_else(|| HookError::Unreadable("the payload names no session".to_owned()))?;
     Ok(HookEvent {
         session,
         agent: text(&payload.agent),
-        // Any name will do: the lane only must not be the main line.
+        // Any name is fine: the lane only has to differ from the main line.
         lane: text(&payload.parent).map(|parent| format!("of {parent}")).unwrap_or_default(),
         cwd: text(&payload.cwd),
         store: None::<PathBuf>,
@@ -64,7 +64,7 @@ pub(crate) fn event(payload: &Payload, moment: Moment) -> Result<HookEvent, Hook
     })
 }
 
-/// The reply to a plugin: one object, whose `context` is all that the model is to be given now.
+/// Makes the reply to a plugin: one object with `context`, the whole context the model is to be given now.
 pub(crate) fn reply(block: &str) -> Vec<u8> {
     json!({"context": block}).to_string().into_bytes()
 }

@@ -1,4 +1,4 @@
-//! Claude Code transcripts.
+//! Tests of the adapter for Claude Code transcripts.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ fn recognises_its_own_files_only() {
     assert!(!ClaudeCode.recognises(Path::new("x"), b"\xff\xfe{{{\n"));
 }
 
-/// What the program wrote as prompts and answers, read without the decoder.
+/// Returns the prompts and answers the program wrote, read without the decoder.
 fn said(path: &Path) -> HashMap<(Role, String), usize> {
     let mut said = HashMap::new();
     let lane = path.parent().is_some_and(|folder| folder.ends_with("subagents"));
@@ -87,8 +87,8 @@ fn said(path: &Path) -> HashMap<(Role, String), usize> {
     for line in lines(path) {
         let record: Value = serde_json::from_slice(&line).expect("recorded sessions are JSON");
         let (role, content) = match record["type"].as_str() {
-            // In all recordings a person's prompt is handed over before the next one is typed, and where the record has
-            // its text, so has an attachment.
+            // In all recordings a waiting prompt is handed over before the next one is typed; if the record contains
+            // its text, an attachment contains it as well.
             Some("queue-operation") if record["operation"] == "enqueue" => {
                 queued = record["content"].clone();
                 continue;
@@ -109,7 +109,7 @@ fn said(path: &Path) -> HashMap<(Role, String), usize> {
             _ => vec![],
         };
         for text in texts.into_iter().filter(|text| !text.trim().is_empty()) {
-            // In all recordings a prompt that begins with a bracket of either sort is the program's.
+            // In all recordings a prompt that begins with `<` or `[` was written by the program.
             let machine = record["isMeta"] == true || lane || text.starts_with(['<', '[']);
             let role =
                 if role == Role::User && (machine || record["isCompactSummary"] == true) { Role::System } else { role };
@@ -123,7 +123,7 @@ fn one(line: &str) -> Decoded {
     decode(&ClaudeCode, &Placement::default(), &[line.as_bytes().to_vec()], |_| false).remove(0)
 }
 
-/// A record of the queue, `second` seconds after noon.
+/// Makes a record of the queue, `second` seconds after noon.
 fn queue(operation: &str, second: usize, rest: &str) -> Vec<u8> {
     let time = format!("2026-11-20T12:00:{second:02}.000Z");
     format!(r#"{{"type":"queue-operation","operation":"{operation}","sessionId":"s","timestamp":"{time}"{rest}}}"#)
@@ -138,7 +138,7 @@ fn line(text: &str) -> Vec<u8> {
     format!(r#"{{"type":"user","message":{{"content":{}}}}}"#, Value::from(text)).into_bytes()
 }
 
-/// The prompts in a stream, each with `=` before it where it repeats another.
+/// Returns the prompts in a stream, with `=` before each that repeats another.
 fn prompts(lines: &[Vec<u8>]) -> Vec<String> {
     let decoded = decode(&ClaudeCode, &ClaudeCode.place(Path::new("s.jsonl")), lines, |_| true);
     let turns = decoded.into_iter().flat_map(|decoded| decoded.turns).filter(|turn| turn.role == Role::User);
@@ -162,7 +162,7 @@ fn equal_prompts_handed_over_have_ids_of_their_own_and_keep_them() {
     let whole = ids(&lines);
     assert_eq!(whole.iter().collect::<HashSet<_>>().len(), 3, "{whole:?}");
     assert_eq!(ids(&lines), whole);
-    // Where the text stands in the record, what came before does not matter to the id.
+    // If the record has the text, earlier records do not change the id.
     let told = queue("remove", 4, r#","content":"go on""#);
     assert_eq!(ids(&[told]), whole[2..]);
 }
@@ -170,9 +170,9 @@ fn equal_prompts_handed_over_have_ids_of_their_own_and_keep_them() {
 #[test]
 fn what_left_the_queue_otherwise_is_not_handed_over() {
     let remove = || queue("remove", 9, "");
-    // The line tells which it was, whatever the order.
+    // The line shows which prompt left the queue, whatever the order.
     assert_eq!(prompts(&[enqueue(1, "a"), enqueue(2, "b"), queue("dequeue", 3, ""), line("b"), remove()]), ["b", "a"]);
-    // A line that is none of them, after an announcement: the oldest was meant.
+    // The announced line is none of the waiting prompts: the oldest was meant.
     assert_eq!(
         prompts(&[enqueue(1, "a"), enqueue(2, "b"), queue("dequeue", 3, ""), line("A, put well"), remove()]),
         ["A, put well", "b"]
@@ -180,7 +180,7 @@ fn what_left_the_queue_otherwise_is_not_handed_over() {
     assert_eq!(prompts(&[enqueue(1, "a"), queue("dequeue", 2, ""), remove(), line("a")]), ["a"]);
     assert_eq!(prompts(&[enqueue(1, "a"), queue("dequeue", 2, r#","content":"a""#), remove()]), [""; 0]);
     assert_eq!(prompts(&[enqueue(1, "a"), enqueue(2, "b"), queue("popAll", 3, ""), remove()]), [""; 0]);
-    // A notification of the program left; it never waited here.
+    // A notification of the program left the queue, not a prompt.
     let note = "<task-notification>done</task-notification>";
     assert_eq!(prompts(&[enqueue(1, note), queue("dequeue", 2, ""), enqueue(3, "a"), line(note), remove()]), ["a"]);
     assert_eq!(prompts(&[enqueue(1, "a"), enqueue(2, note), queue("dequeue", 3, ""), line(note), remove()]), ["a"]);
@@ -213,9 +213,9 @@ fn a_queue_of_other_shapes_loses_no_other_prompt() {
     let decoded = decode(&ClaudeCode, &Placement::default(), &odd, |_| true);
     assert!(decoded[..10].iter().all(|decoded| decoded.class == RecordClass::Meta), "{decoded:?}");
     let turn = &decoded[10].turns[0];
-    // Without a time the engine names it after its place.
+    // Without a time the engine names the turn by its place.
     assert_eq!((turn.text.as_str(), turn.entry.as_deref()), ("in\nblocks", None));
-    // Nobody types into a sub-agent.
+    // No person types into a sub-agent.
     let lane = ClaudeCode.place(Path::new("s/subagents/agent-a.jsonl"));
     let decoded = decode(&ClaudeCode, &lane, &[enqueue(1, "a"), queue("remove", 2, "")], |_| true);
     assert!(decoded.iter().all(|decoded| decoded.turns.is_empty()), "{decoded:?}");
@@ -235,12 +235,12 @@ fn what_waits_stays_small() {
         let newest = left.pop().expect("the newest kept its text");
         assert!(newest.text.starts_with("do this first ") && newest.text.ends_with(" and this last"), "cut elsewhere");
         assert!(newest.text.contains("bytes …]") && newest.text.len() <= 16 * 1024, "{}", newest.text.len());
-        // Where the program says the whole, the whole is said.
+        // If the record has the whole text, the turn has it, too.
         let told = queue("remove", 59, &format!(r#","content":{}"#, Value::from(text.as_str())));
         let turns = prompts(&[enqueue(1, &text), told]);
         assert!(turns == [text], "{} turns", turns.len());
     }
-    // Many short ones: the oldest go.
+    // Of many short prompts the oldest are dropped.
     let mut lines: Vec<_> = (0..40).map(|i| enqueue(i, &format!("n{i}"))).collect();
     lines.extend((0..60).map(|i| queue("remove", i, "")));
     let told = prompts(&lines);
@@ -257,7 +257,7 @@ fn goes_on_from_a_state_that_knew_no_queue() {
     assert_eq!(decoder.line(result).turns[0].tool.as_deref(), Some("Bash"), "the rest of the state counts");
     decoder.line(&enqueue(3, "now"));
     decoder.line(&enqueue(3, "then"));
-    // A text that was emptied in the state is said by nobody.
+    // A text that was emptied in the state makes no turn.
     let state = String::from_utf8(decoder.state()).expect("JSON").replace("now", "");
     let mut decoder = ClaudeCode.decoder(&Placement::default(), state.as_bytes());
     assert!(decoder.line(&queue("remove", 4, "")).turns.is_empty());
@@ -279,7 +279,7 @@ fn an_unmarked_summary_is_no_prompt() {
     assert_eq!((decoded.class, decoded.turns[0].kind), (RecordClass::Compaction, TurnKind::CompactSummary));
 }
 
-/// By its whole and by its first 64 KiB.
+/// Asserts that a file is recognised by all of its bytes and by its first 64 KiB.
 fn recognises(path: &Path) {
     let head = std::fs::read(path).expect("a readable file");
     for len in [head.len(), head.len().min(64 * 1024)] {
@@ -330,7 +330,7 @@ fn throughput() {
     print_throughput(&ClaudeCode, &recordings());
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large to be in the repository.
 mod recorded {
     use super::*;
 
@@ -393,8 +393,8 @@ mod recorded {
             let (mut records, mut turns) = (HashSet::new(), HashSet::new());
             for (line, decoded) in lines(&path).iter().zip(decode_file(&ClaudeCode, &path)) {
                 for turn in decoded.turns {
-                    // A fork, and the lane of a compaction, begin after a turn that only another file has; and a fork of a
-                    // compacted session names a parent that comes after it.
+                    // A fork, and the lane of a compaction, begin after a turn that only another file has; and a fork
+                    // of a compacted session names a parent that comes after the record.
                     if let Some(parent) = turn.parent.filter(|parent| records.contains(parent)) {
                         assert!(turns.contains(&parent), "{}: {parent}", path.display());
                     }

@@ -1,4 +1,4 @@
-//! Codex rollouts.
+//! Tests of the adapter for Codex rollouts.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -75,13 +75,14 @@ fn recognises_its_own_files_only() {
     assert!(!Codex.recognises(Path::new("x"), b"{\"id\":\"a\",\"timestamp\":\"b\"}\n"));
 }
 
-/// By its first 64 KiB.
+/// Asserts that a file is recognised by its first 64 KiB.
 fn recognises(path: &Path) {
     let head = std::fs::read(path).expect("a readable file");
     assert!(Codex.recognises(path, &head[..head.len().min(64 * 1024)]), "{}", path.display());
 }
 
-/// What the program wrote as prompts and answers, read without the decoder: for the model, and for its own interface.
+/// Returns the prompts and answers the program wrote, read without the decoder: those for the model, or those for its
+/// user interface.
 fn said(path: &Path, event: bool) -> HashMap<(String, String), usize> {
     let mut said = HashMap::new();
     for line in lines(path) {
@@ -180,7 +181,7 @@ fn throughput() {
 
 #[test]
 fn ids_of_a_server_that_counts_from_one_do_not_meet() {
-    // Assistant ids come from whoever serves the model; a local server may give the same ones in every session.
+    // Assistant ids come from the model's server; a local server may give the same ids in every session.
     let answer = |run: &str| {
         let line = format!(
             r#"{{"timestamp":"2026-11-18T09:00:00Z","type":"response_item","payload":{{"type":"message","id":"msg_1","role":"assistant","content":[{{"type":"output_text","text":"Done."}}],"internal_chat_message_metadata_passthrough":{{"turn_id":"{run}"}}}}}}"#
@@ -191,7 +192,7 @@ fn ids_of_a_server_that_counts_from_one_do_not_meet() {
     assert_ne!(answer("run-a"), answer("run-b"));
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large to be in the repository.
 mod recorded {
     use super::*;
 
@@ -262,7 +263,7 @@ mod recorded {
         for absent in [RecordClass::Unknown, RecordClass::Quarantined, RecordClass::Blank] {
             assert_eq!(counts.get(&absent), None, "{absent:?}");
         }
-        // Two compactions, each with the model's answer, the line itself, and the event.
+        // The sessions have two compactions, each with the model's answer, the line itself, and the event.
         assert_eq!(counts[&RecordClass::Compaction], 6);
         assert_eq!(counts[&RecordClass::Attachment], 32);
         assert_eq!(counts[&RecordClass::Progress], 4);

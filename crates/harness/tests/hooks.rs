@@ -1,4 +1,5 @@
-//! The hooks of every program against one contract: what they claim, what they send, and what nobody should send.
+//! Tests the hooks of every program against one contract: which hooks they claim, the payloads they send, and hostile
+//! payloads.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +13,7 @@ use heirloom_harness::{ALL, by_name};
 use heirloom_testkit::{Rng, recordings};
 use serde_json::{Value, json};
 
-/// Payloads as the programs send them, cut to what matters; the plugins' as they send them.
+/// Returns payloads as the programs and plugins send them, cut to the fields that matter.
 fn payloads() -> Vec<(&'static str, &'static str, Value)> {
     let command = |more: Value| {
         let mut all = json!({
@@ -48,7 +49,7 @@ fn decode(program: &str, event: &str, payload: &Value) -> Option<HookEvent> {
     by_name(program).unwrap().decode_hook(event, payload.to_string().as_bytes()).unwrap()
 }
 
-/// Which of the contract's events a moment is.
+/// Returns the contract's event of a moment.
 fn contract(moment: &Moment) -> Contract {
     match moment {
         Moment::Start(Beginning::Compact) | Moment::Compacted => Contract::PostCompaction,
@@ -74,12 +75,12 @@ fn every_claimed_hook_is_understood_and_is_what_it_claims_to_be() {
             assert_eq!(told.session, "s1");
             assert_eq!(contract(&told.moment), hook.contract, "{program} {event}");
             assert_eq!(told.cwd.as_deref(), Some("/u/barn"));
-            // What gives has an answer, what does not has none.
+            // A hook that gives has a reply, any other has none.
             assert_eq!(harness.hook_reply(event, "words").is_some(), hook.gives, "{program} {event}");
-            // One that hangs costs the program no more, several times a session.
+            // A hook that hangs must not cost the program more than this, several times a session.
             assert_eq!(hook.timeout_s, 2, "{program} {event}");
         }
-        // A program is asked for each moment once only in one way, but for the ends of sub-agents and of resets.
+        // Each hook is claimed once.
         let claimed: BTreeSet<&str> = harness.hooks().iter().map(|h| h.event).collect();
         assert_eq!(claimed.len(), harness.hooks().len());
     }
@@ -124,7 +125,7 @@ fn sub_agents_and_machines_are_told_from_people() {
         let machine = with(of("openclaw", "before_prompt_build"), field, value);
         assert_eq!(decode("openclaw", "before_prompt_build", &machine), None, "{field} {value}");
     }
-    // The agent that compacts has no type.
+    // The agent with which the program itself compacts has no type.
     assert_eq!(decode("claude-code", "SubagentStop", &with(of("claude-code", "SubagentStop"), "agent_type", "")), None);
 }
 
@@ -166,7 +167,7 @@ fn fields_and_events_nobody_knows_change_nothing() {
     }
 }
 
-/// Whatever comes is an event, nothing, or an error, and never a panic; what is cut is never an event.
+/// Any payload makes an event, nothing, or an error, and never a panic; a payload that is cut never makes an event.
 #[test]
 fn torn_swollen_and_hostile_payloads_harm_nobody() {
     let hostile = [
@@ -192,7 +193,8 @@ fn torn_swollen_and_hostile_payloads_harm_nobody() {
             for field in ["transcript_path", "agent_transcript_path", "cwd"] {
                 let mut odd = payload.clone();
                 odd[field] = json!(path);
-                // Kept as it was told: whoever opens it asks first whether it lies where it may.
+                // The decoder keeps the path as it is: the code that opens it checks first that it lies below the
+                // program's roots.
                 let _ = decode(program, event, &odd);
             }
         }
@@ -228,23 +230,23 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// A plugin as it is installed.
+/// Returns a plugin's source as it is installed.
 fn plugin(program: &str) -> String {
     let read = |name: String| fs::read_to_string(format!("{}/src/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     read("plugin_calls.js".into()) + &read(format!("{program}/plugin.js"))
 }
 
-/// Runs a plugin in Node with a stand-in for Heirloom, which answers each call with the event's name. `script` has
-/// `hooks` (or `register`) of the plugin and prints lines of JSON. `None`: there is no Node.
+/// Runs a plugin in Node with a stand-in for Heirloom, which answers each call with the event's name. `script` uses the
+/// plugin's `hooks` (or `register`) and prints lines of JSON. `None`: Node is not installed.
 fn in_node(program: &str, script: &str) -> Option<Vec<Value>> {
-    // Puts down what it was called with, and answers.
+    // The stand-in notes its arguments and input, and answers.
     let answers =
         "printf '%s ' \"$*\" >> HEARD\ncat >> HEARD\nprintf '\\n' >> HEARD\nprintf '{\"context\":\"%s\"}' \"for $3\"\n";
     in_node_with(program, script, answers)
 }
 
-/// [`in_node`] with a stand-in that does this, in the language of the shell; `HEARD` is the file in which it may put down
-/// what it was called with.
+/// Runs a plugin like [`in_node`], with these shell commands as the stand-in; `HEARD` is the file in which it may note
+/// its arguments and input.
 fn in_node_with(program: &str, script: &str, stand_in_does: &str) -> Option<Vec<Value>> {
     let node = Command::new("node").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !node.is_ok_and(|s| s.success()) {
@@ -285,7 +287,7 @@ fn in_node_with(program: &str, script: &str, stand_in_does: &str) -> Option<Vec<
     Some(lines)
 }
 
-/// What the plugin sent is decoded as what it is.
+/// Asserts that every call of the plugin is decoded, and returns the decoded events.
 fn understood(program: &str, heard: &Value) -> Vec<(String, HookEvent)> {
     let calls = heard.as_array().unwrap().iter();
     calls
@@ -297,7 +299,7 @@ fn understood(program: &str, heard: &Value) -> Vec<(String, HookEvent)> {
         .collect()
 }
 
-/// A sub-agent that began in an earlier process is known by what the program says of it.
+/// The plugin asks the program for the parent of a sub-agent that began in an earlier process.
 #[test]
 fn the_plugin_of_opencode_asks_whose_an_older_session_is() {
     let script = r#"
@@ -439,7 +441,7 @@ for (const name of Object.keys(hooks)) await hooks[name](undefined, undefined)
     assert_eq!(told[0].1.agent.as_deref(), Some("main"));
 }
 
-/// Whatever becomes of Heirloom, its program goes on, soon, and no process of ours is left.
+/// The program goes on soon and no process of Heirloom is left, whatever Heirloom does.
 #[test]
 fn a_plugin_outlives_whatever_heirloom_does() {
     let script = r#"
@@ -455,14 +457,14 @@ await hooks["experimental.chat.system.transform"]({ sessionID: "s0" }, output)
 console.log(JSON.stringify({ given: output.system.slice(1), soon: Date.now() - began < 8000 }))
 "#;
     for (does, given) in [
-        // Gone before it read anything.
+        // The command ends before it has read its input.
         ("exit 1", json!([])),
         ("exec 0<&-; sleep 0.1; exit 0", json!([])),
         ("cat > /dev/null; printf 'no JSON'", json!([])),
         ("cat > /dev/null; printf '{\"context\":'", json!([])),
-        // It hangs, reading nothing.
+        // The command hangs without reading its input.
         ("echo $$ >> HEARD; exec sleep 600", json!([])),
-        // It answers, and what it started holds on to its output.
+        // The command answers, and a process it started holds its output open.
         ("cat > /dev/null; sleep 20 2> /dev/null & printf '{\"context\":\"told\"}'", json!(["told"])),
     ] {
         let began = std::time::Instant::now();
@@ -472,7 +474,7 @@ console.log(JSON.stringify({ given: output.system.slice(1), soon: Date.now() - b
     }
 }
 
-/// The types in both plugins are those of the contract (D9).
+/// The types in both plugins equal those of the contract (D9).
 #[test]
 fn the_plugins_speak_the_contract() {
     for program in ["opencode", "openclaw"] {
@@ -488,11 +490,11 @@ fn the_plugins_speak_the_contract() {
     }
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large to be in the repository.
 mod recorded {
     use super::*;
 
-    /// Every payload captured from the real programs.
+    /// Decodes every payload captured from the real programs.
     #[test]
     #[ignore = "needs the recorded sessions beside the repository: just real"]
     fn what_the_real_programs_sent_is_understood() {

@@ -1,5 +1,5 @@
-//! What connecting does to settings files: ours goes in once and comes out again, and whatever others wrote stays as it
-//! is to the byte, however odd its form.
+//! Tests of connecting: Heirloom's entries are added once and removed again, and everything others wrote stays
+//! unchanged to the byte, however odd its form.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ fn plan(name: &str, binary: &str) -> InstallPlan {
     by_name(name).unwrap().install_plan(&host(), &how(binary)).unwrap()
 }
 
-/// The part of a plan that is merged into JSON.
+/// Returns the part of a plan that is merged into JSON.
 fn merge(name: &str, binary: &str) -> Merge {
     let changes = plan(name, binary).edits.into_iter().map(|e| e.change);
     changes.filter_map(|c| if let Change::Json(merge) = c { Some(merge) } else { None }).next().unwrap()
@@ -36,7 +36,7 @@ fn change(name: &str, binary: &str) -> Change {
     Change::Json(merge(name, binary))
 }
 
-/// A value, and how it is written: the same value in many forms.
+/// A JSON value that can be written in many forms.
 #[derive(Clone, Debug)]
 enum Doc {
     Plain(String),
@@ -44,10 +44,10 @@ enum Doc {
     Array(Vec<Doc>),
 }
 
-/// The tastes of whoever wrote the file.
+/// The formatting habits of the file's author.
 #[derive(Clone, Debug)]
 struct Taste {
-    /// `None`: all in one line.
+    /// Indentation; `None`: all in one line.
     indent: Option<&'static str>,
     line_end: &'static str,
     trailing_comma: bool,
@@ -115,7 +115,7 @@ fn taste() -> impl Strategy<Value = Taste> {
     )
 }
 
-/// Keys once each: what stands there twice is another test's.
+/// Writes each key once; files with double keys are another test's subject.
 fn write(doc: &Doc, taste: &Taste, depth: usize, n: &mut usize, out: &mut String) {
     let (open, close, children): (_, _, Vec<(Option<&String>, &Doc)>) = match doc {
         Doc::Plain(text) => return out.push_str(text),
@@ -189,7 +189,7 @@ fn text(doc: &Doc, taste: &Taste) -> String {
     out
 }
 
-/// What is left of a text for comparing what was said, not how.
+/// Returns a text without its formatting, to compare only the content.
 fn words(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && *c != ',').collect()
 }
@@ -208,7 +208,7 @@ proptest! {
         let change = change(program, "/opt/heirloom");
         let edited = match change.put(Some(&before), None, "") {
             Ok(edited) => edited,
-            // A random document may have a list where the program has an object.
+            // A random document may have a list where the program expects an object.
             Err(Declined::Settings(SettingsError::WrongType(..))) => return Ok(()),
             Err(e) => panic!("{e:?}\n{before}"),
         };
@@ -218,21 +218,21 @@ proptest! {
         if serde_json::from_str::<Value>(&before).is_ok() {
             prop_assert!(serde_json::from_str::<Value>(&after).is_ok(), "plain JSON stays plain\n{before}\n→\n{after}");
         }
-        // Everything that was said is still said.
+        // No value of the earlier settings is lost.
         prop_assert!(holds(&now, &value), "{}\n→\n{}", before, after);
-        // The way back is exact, and remembers nothing that stayed.
+        // Undoing is exact, and the steps contain no text that stayed in the file.
         prop_assert_eq!(undo(&after, &edited.steps), Some(before.clone()));
         prop_assert!(edited.steps.iter().all(|s| s.text.is_empty()));
-        // A second time changes nothing.
+        // A second edit changes nothing.
         let past = Past { exact: true, was_absent: false, steps: edited.steps, made: edited.made };
         prop_assert_eq!(change.put(Some(&after), Some(&past), "").unwrap().text, after.clone());
         prop_assert_eq!(change.put(Some(&after), None, "").unwrap().text, after.clone());
         prop_assert_eq!(change.take(&after, Some(&past), ""), Ok(Some(before.clone())));
-        // Another place of the binary, and still the way back to the beginning.
+        // The binary moves to another path, and undoing still leads back to the original file.
         let moved = self::change(program, "/usr/local/bin/heirloom").put(Some(&after), Some(&past), "").unwrap();
         prop_assert!(moved.exact);
         prop_assert_eq!(undo(&moved.text, &moved.steps), Some(before.clone()), "{}", moved.text);
-        // Where the file was changed since, ours goes and every word of others stays.
+        // In a file that was changed since, only Heirloom's entries are removed.
         let changed = Past { exact: false, ..past };
         let taken = change.take(&after, Some(&changed), "").unwrap().unwrap();
         prop_assert_eq!(json::parse(&taken).map(|n| n.json()), Ok(value.clone()), "{}\n→\n{}\n→\n{}", before, after, taken);
@@ -247,7 +247,7 @@ proptest! {
         if let Ok(node) = json::parse(&text) {
             prop_assert!(text.get(node.span.clone()).is_some());
             if let Ok(value) = serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')) {
-                // Floats are read by others.
+                // Floats are not compared: the two parsers may round them differently.
                 if !text.contains(['.', 'e']) {
                     prop_assert_eq!(node.json(), value);
                 }
@@ -302,7 +302,7 @@ proptest! {
         prop_assert!(edited.text.starts_with(&before), "{}", edited.text);
         prop_assert_eq!(change.standing(Some(&edited.text), &hooks), Ok(Standing::Current));
         prop_assert_eq!(undo(&edited.text, &edited.steps), Some(before.clone()));
-        // With somebody else's line behind ours, ours alone goes.
+        // If others added a line after ours, only ours is removed.
         let added = format!("{}[tui]\nx = 1\n", edited.text);
         let taken = change.take(&added, None, &hooks).unwrap().unwrap();
         let gap = if before.is_empty() || before.ends_with('\n') { "" } else if before.contains("\r\n") { "\r\n" } else { "\n" };
@@ -310,7 +310,7 @@ proptest! {
     }
 }
 
-/// Whether everything in `part` is in `whole`, lists from the beginning.
+/// Whether `whole` contains everything in `part`; lists are compared from their beginning.
 fn holds(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => {
@@ -323,7 +323,7 @@ fn holds(whole: &Value, part: &Value) -> bool {
     }
 }
 
-/// A small program's hook, to see the form and not the length.
+/// Returns a change with one hook, to check the form of a short text.
 fn one_hook() -> Change {
     let mut merge = merge("claude-code", "/opt/heirloom");
     merge.hooks.retain(|h| h.event == "Stop");
@@ -357,7 +357,7 @@ fn ours_is_written_in_the_form_of_the_file() {
     assert_eq!(one_hook().put(Some(" \n"), None, "").map(|e| undo(&e.text, &e.steps)), Ok(Some(" \n".into())));
 }
 
-/// Settings files in every form that people and programs write.
+/// Settings files in the forms that people and programs write.
 const FORMS: &[&str] = &[
     "",
     "\n\n",
@@ -387,7 +387,8 @@ fn every_form_is_again_what_it_was() {
             assert_eq!(change.standing(Some(after), ""), Ok(Standing::Current), "{after}");
             let past = Past { exact: edited.exact, was_absent: false, steps: edited.steps, made: edited.made };
             assert_eq!(change.take(after, Some(&past), ""), Ok(Some((*before).to_owned())), "{after}");
-            // Also where the note of it is lost, unless nothing stood in the file but blanks.
+            // The entries are also removed when the record is lost; a file with nothing else in it may then keep an
+            // empty object.
             let expected = if words(before.trim().trim_matches(['{', '}'])).is_empty() { "{}" } else { before.trim() };
             let taken = change.take(after, None, "").unwrap().unwrap();
             assert_eq!(taken.trim(), expected, "{after}");
@@ -395,7 +396,7 @@ fn every_form_is_again_what_it_was() {
     }
 }
 
-/// What the parser takes and JSON5 does not: the program reads such a file in another way, or not at all.
+/// Texts the parser accepts and JSON5 does not allow: the program reads such a file in another way, or not at all.
 #[test]
 fn what_is_no_json5_is_refused() {
     for (text, line) in [
@@ -483,7 +484,7 @@ fn an_older_hook_gives_way_in_its_place_and_one_among_others_is_taken_out() {
     assert_eq!(left["hooks"].as_object().unwrap().len(), 3, "{left}");
 }
 
-/// As the program makes it: verified against `hooks/list` of Codex 0.169.0.
+/// Digests equal those Codex makes: verified against `hooks/list` of Codex 0.169.0.
 #[test]
 fn digests_of_trust_are_the_programs() {
     let hooks = json!({"hooks": {
@@ -512,12 +513,13 @@ fn digests_of_trust_are_the_programs() {
     );
     assert_eq!(standing(""), [Trusted::No, Trusted::No]);
     assert!(trust::standing("x = [", &found).is_err());
-    // A table that cannot be added to is not.
+    // A table to which nothing can be added is left alone.
     let closed = "hooks = { state = {} }\n";
     assert!(trust::put(&mut Draft::new(closed), &found).is_err());
 }
 
-/// However others wrote their part of it: ours goes in and out again, or the file is left alone; theirs says the same.
+/// Heirloom's entries are added and removed again, or the file is left alone, in any form the text of others has; the
+/// settings of others keep their values.
 #[test]
 fn trust_is_written_beside_every_form_of_others_or_not_at_all() {
     let hooks =
@@ -590,7 +592,7 @@ fn every_program_can_be_connected_and_plans_only_in_its_own_folder() {
             assert!(edit.folder.starts_with(&plan.folder), "{}", edit.path);
             assert!(!edit.path.starts_with('/') && !edit.meaning.is_empty());
         }
-        // What goes in by hand is what goes in.
+        // The text for adding entries by hand has the entries Heirloom would add.
         for change in plan.edits.iter().map(|e| &e.change) {
             if let Some(text) = change.by_hand() {
                 assert_eq!(change.standing(Some(&text), ""), Ok(Standing::Current));
@@ -616,7 +618,7 @@ fn settings_that_keep_a_program_from_calling_us_are_seen() {
     assert!(obstacle("{plugins: {enabled: false}}").is_some());
     assert!(obstacle("{plugins: {deny: ['heirloom']}}").is_some());
     assert!(obstacle("{plugins: {deny: ['other']}}").is_none());
-    // A list of what may run is added to; none is not made.
+    // An existing list of allowed plugins is added to; a missing list is not created.
     let allowed = change("openclaw", "/opt/heirloom").put(Some("{plugins: {allow: ['a']}}"), None, "").unwrap();
     assert!(allowed.text.contains("['a', \"heirloom\"]"), "{}", allowed.text);
     let free = change("openclaw", "/opt/heirloom").put(Some("{}"), None, "").unwrap();

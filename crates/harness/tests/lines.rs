@@ -1,5 +1,5 @@
-//! What every adapter of line files is held to, whatever its program: a decoded stream as plain text, the same result in
-//! any split into sittings, and no panic on any bytes.
+//! Checks for every adapter of line files: a decoded stream as plain text, the same result in any split into sittings,
+//! and no panic on any bytes.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::event::{Decoded, NewTurn, Placement};
 use heirloom_harness::Harness;
 
-/// A file of this crate's fixtures.
+/// Returns a file of this crate's fixtures.
 pub fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(path)
 }
 
-/// All `.jsonl` files below a folder of recorded sessions; it is an error where there are none.
+/// Returns all `.jsonl` files below a folder of recorded sessions; panics if there are none.
 pub fn recorded(path: &str) -> Vec<PathBuf> {
     let root = heirloom_testkit::recordings().join(path);
     let mut files = Vec::new();
@@ -34,7 +34,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of a file, blank ones left out as the engine does.
+/// Returns the lines of a file without blank ones, which the engine leaves out, too.
 pub fn lines(path: &Path) -> Vec<Vec<u8>> {
     let bytes = std::fs::read(path).expect("a readable file");
     bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty()).map(<[u8]>::to_vec).collect()
@@ -45,7 +45,7 @@ pub fn decode_file(harness: &dyn Harness, path: &Path) -> Vec<Decoded> {
     decode(harness, &harness.place(path), &lines(path), |_| false)
 }
 
-/// Decodes lines, beginning a new sitting after each line for which `pause` says so.
+/// Decodes lines, and begins a new sitting after each line for which `pause` returns true.
 pub fn decode(
     harness: &dyn Harness,
     placement: &Placement,
@@ -63,7 +63,7 @@ pub fn decode(
     decoded
 }
 
-/// Holds a file to the same result in any split into sittings.
+/// Asserts that a file is decoded to the same result in any split into sittings.
 pub fn assert_splits_agree(harness: &dyn Harness, path: &Path) {
     let (placement, lines) = (harness.place(path), lines(path));
     let whole = decode(harness, &placement, &lines, |_| false);
@@ -82,7 +82,7 @@ pub fn assert_splits_agree(harness: &dyn Harness, path: &Path) {
         .expect("every split gives the same");
 }
 
-/// Decodes 1,000 damaged copies of the lines and as many good lines after them.
+/// Decodes 1,000 damaged copies of the lines, with as many good lines after them.
 pub fn assert_never_panics(harness: &dyn Harness, path: &Path) {
     let lines = lines(path);
     let mut decoder = harness.decoder(&harness.place(path), b"");
@@ -99,7 +99,7 @@ pub fn assert_never_panics(harness: &dyn Harness, path: &Path) {
     }
 }
 
-/// Prints how fast lines are decoded, by the class of record they turn out to be.
+/// Prints how fast lines are decoded, by the class of their records.
 pub fn print_throughput(harness: &dyn Harness, paths: &[PathBuf]) {
     let mut spent: std::collections::BTreeMap<String, (usize, std::time::Duration)> = Default::default();
     for path in paths {
@@ -140,7 +140,7 @@ fn damage(line: &[u8], round: usize, random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Puts `value` in place of a string value somewhere in the line.
+/// Replaces a string value somewhere in the line by `value`.
 fn replace_value(bytes: &mut Vec<u8>, value: &[u8], random: &mut Random) {
     let starts: Vec<usize> = bytes.windows(2).enumerate().filter(|(_, w)| w == b":\"").map(|(i, _)| i + 1).collect();
     if starts.is_empty() {
@@ -151,7 +151,7 @@ fn replace_value(bytes: &mut Vec<u8>, value: &[u8], random: &mut Random) {
     bytes.splice(start..start + len + 2, value.iter().copied());
 }
 
-/// A small generator: the same damage in every run.
+/// A small random number generator, which makes the same damage in every run.
 struct Random(u64);
 
 impl Random {

@@ -1,5 +1,5 @@
-//! OpenClaw's events, as lines and as rows, from a fixture in the shape of version 2026.9.6 and from a real session
-//! where that is at hand.
+//! Tests with OpenClaw's events, as lines and as rows, from a fixture in the shape of version 2026.9.6 and from a real
+//! session where it is at hand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -144,7 +144,7 @@ fn event(json: &str) -> Row {
     head("transcript_events", &[("event_json", json)])
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large to be in the repository.
 mod recorded {
     use super::*;
 
@@ -181,12 +181,13 @@ mod recorded {
         assert_eq!(replies.len(), lines.matches("\"text\":\"FAKE-REPLY").count());
         assert_eq!(said(Role::System, TurnKind::CompactSummary).len(), 2);
         assert_eq!(said(Role::Assistant, TurnKind::ToolCall).len(), said(Role::Tool, TurnKind::ToolResult).len());
-        // Every parent is a turn, and no two turns have the same: the real session has no branches.
+        // Every parent is a turn, and no two turns have the same parent: the real session has no branches.
         for pair in turns.windows(2) {
             assert_eq!(pair[1].parent, pair[0].entry);
         }
 
-        // The same from a database; rows that were shortened are set aside, and the others say the same.
+        // The session is read again from a database; shortened rows are quarantined, and all others have the same
+        // turns.
         let samples = samples.join("sqlite");
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("openclaw-agent.sqlite");

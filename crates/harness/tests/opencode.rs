@@ -1,4 +1,5 @@
-//! OpenCode's rows, from a fixture in the shape of version 1.18.33 and from real stores where these are at hand.
+//! Tests with OpenCode's rows, from a fixture in the shape of version 1.18.33 and from real stores where these are at
+//! hand.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -79,19 +80,19 @@ fn fixture(name: &str) -> Vec<Row> {
     fs::read_to_string(path).unwrap().lines().map(|line| restore(spec, line.as_bytes()).unwrap()).collect()
 }
 
-/// A file of this crate's `testdata`.
+/// Returns a file of this crate's `testdata`.
 pub(crate) fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
 }
 
-/// Samples of real sessions, which are not part of the repository.
+/// Returns samples of real sessions, which are not part of the repository.
 pub(crate) fn samples(name: &str) -> PathBuf {
     let path = heirloom_testkit::recordings().join("harness/samples").join(name);
     assert!(path.exists(), "there are no samples at {}", path.display());
     path
 }
 
-/// Compares with a file of `testdata`; with `BLESS=1` writes it.
+/// Compares a text with a file of `testdata`; with `BLESS=1` writes the file.
 pub(crate) fn check_snapshot(name: &str, told: &str) {
     let path = testdata(name);
     if std::env::var_os("BLESS").is_some() {
@@ -101,7 +102,7 @@ pub(crate) fn check_snapshot(name: &str, told: &str) {
     assert!(told == expected, "{name} differs; it is now:\n{told}");
 }
 
-/// One record as text: what it is, its facts, its turns.
+/// Returns one record as text: its class, its facts, its turns.
 pub(crate) fn told(place: &str, decoded: &Decoded) -> String {
     let mut out = format!(
         "{place}: {:?}{}\n",
@@ -167,7 +168,7 @@ pub(crate) fn told(place: &str, decoded: &Decoded) -> String {
     out
 }
 
-/// What holds of every decoded record.
+/// Asserts properties of every decoded record.
 pub(crate) fn check_decoded(decoded: &Decoded) {
     assert_eq!(decoded.class == RecordClass::Quarantined, decoded.reason.is_some());
     for turn in &decoded.turns {
@@ -175,7 +176,7 @@ pub(crate) fn check_decoded(decoded: &Decoded) {
     }
 }
 
-/// Cuts out some characters somewhere and puts others in.
+/// Replaces some characters of a text by others.
 pub(crate) fn mutated(text: &str, at: prop::sample::Index, with: &str, drop: usize) -> String {
     let chars: Vec<char> = text.chars().collect();
     if chars.is_empty() {
@@ -186,7 +187,7 @@ pub(crate) fn mutated(text: &str, at: prop::sample::Index, with: &str, drop: usi
     chars[..at].iter().copied().chain(with.chars()).chain(rest.iter().copied()).collect()
 }
 
-/// Builds a program's database from its schema and tables as JSON lines, and leaves it open as the program would.
+/// Builds a program's database from its schema and from tables as JSON lines, and leaves it open as the program would.
 pub(crate) fn build(path: &Path, samples: &Path, tables: &[&str]) -> Connection {
     let db = Connection::open(path).unwrap();
     db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF").unwrap();
@@ -206,7 +207,7 @@ pub(crate) fn build(path: &Path, samples: &Path, tables: &[&str]) -> Connection 
     db
 }
 
-/// Reads a store as the engine does: by group, how many rows were set aside and the turns.
+/// Reads a store as the engine does: by group, the number of quarantined rows and the turns.
 pub(crate) fn turns_of(harness: &dyn Harness, path: &Path, scratch: &Path) -> BTreeMap<String, (usize, Vec<NewTurn>)> {
     let spec = harness.foreign().unwrap();
     let store = ForeignStore::open(path, &scratch.join("scratch")).unwrap();
@@ -232,7 +233,7 @@ pub(crate) fn turns_of(harness: &dyn Harness, path: &Path, scratch: &Path) -> BT
     out
 }
 
-/// How SQLite goes about a statement.
+/// Returns SQLite's query plan for a statement.
 pub(crate) fn plan_of(db: &Connection, sql: &str) -> String {
     let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let values = vec!["x"; statement.parameter_count()];
@@ -240,7 +241,7 @@ pub(crate) fn plan_of(db: &Connection, sql: &str) -> String {
     rows.map(|r| r.unwrap()).collect::<Vec<_>>().join("; ")
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Tests with sessions recorded from the real programs, which are too private and too large to be in the repository.
 mod recorded {
     use super::*;
 
@@ -284,7 +285,7 @@ mod recorded {
         assert_eq!(texts(Role::System, TurnKind::CompactSummary).len(), 1);
         assert!(texts(Role::System, TurnKind::MachinePrompt).contains(&"sub work: say hi"));
 
-        // A part changed in place, in the same millisecond: the fingerprint sees it by its size.
+        // A part is changed in place, in the same millisecond: the fingerprint notices it by the size.
         let spec = OpenCode.foreign().unwrap();
         let store = ForeignStore::open(&path, folder.path()).unwrap();
         let before = store.groups(spec).unwrap();

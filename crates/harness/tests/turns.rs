@@ -1,4 +1,4 @@
-//! The plain line format.
+//! Tests of the plain line format.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! OpenAPI 3.1 of the routes: each route's own description, with the schemas of the types it takes and answers.
+//! OpenAPI 3.1 document of the routes: the description of each route, with the schemas of its parameters, body and
+//! answer.
 
 use std::sync::OnceLock;
 
@@ -18,7 +19,7 @@ const DESCRIPTION: &str = "The memory of agent programs on this machine: every c
 known as files people edit. Bodies are the reports that the command line prints with --json; lists are pages of their items. \
 How to ask, and what is promised, stands in docs/API.md.";
 
-/// The document, as JSON.
+/// Returns the OpenAPI document as JSON.
 pub fn openapi() -> Value {
     let mut answers = generator(SchemaSettings::draft2020_12().for_serialize());
     let mut paths: Map<String, Value> = Map::new();
@@ -64,7 +65,7 @@ pub fn openapi() -> Value {
     })
 }
 
-/// The document as text, made when it is first asked for.
+/// Returns the OpenAPI document as text; it is generated at the first call and kept.
 pub fn text() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| openapi().to_string())
@@ -79,7 +80,7 @@ fn generator(settings: SchemaSettings) -> SchemaGenerator {
         .into_generator()
 }
 
-/// The schema of something a route takes, whole and in its place: it is of this route alone.
+/// Returns the schema of a route's query or body, inlined: only this route uses it, so it gets no shared name.
 fn taken(shape: crate::route::Shape) -> Value {
     let settings = SchemaSettings::draft2020_12().for_deserialize().with(|s| s.inline_subschemas = true);
     let mut schema = value(shape(&mut generator(settings)));
@@ -104,7 +105,7 @@ fn operation(route: &Route, answers: &mut SchemaGenerator) -> Value {
         for (name, about) in schema["properties"].as_object().into_iter().flatten() {
             let mut about = about.clone();
             let description = about.as_object_mut().and_then(|fields| fields.remove("description"));
-            // What may be left out in a query is never null there.
+            // A query parameter that is optional is left out, never sent as null: `null` is taken out of its types.
             if let Some(kinds) = about["type"].as_array() {
                 about["type"] = kinds.iter().find(|kind| **kind != "null").cloned().unwrap_or_default();
             }
@@ -168,7 +169,7 @@ fn operation(route: &Route, answers: &mut SchemaGenerator) -> Value {
     described
 }
 
-/// A part of a path.
+/// Describes one parameter of a path.
 fn at(name: &str) -> Value {
     let about = match name {
         "key" => "Its key, or the beginning of it; of a thread, its key or a name. A slash in it is written %2F.",

@@ -1,6 +1,7 @@
-//! What changed, as it changes: server-sent events made of the audit. They say what to read again and never what it says,
-//! so that a client that misses some loses nothing. Each has the number of its row as its id, and a client goes on behind
-//! the last one it saw (`Last-Event-ID`); one that is too far behind is told to read everything again (`resync`).
+//! Live changes as server-sent events, made from the rows of the audit. An event names what a client should read again
+//! and never carries the content, so a client that misses events loses nothing. The id of an event is the number of its
+//! audit row; a client that reconnects continues behind the last id it saw (`Last-Event-ID`). A client that is too far
+//! behind gets the event `resync`: read everything again.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -26,31 +27,32 @@ use crate::gate::Kind;
 use crate::guard::Asker;
 use crate::problem::Problem;
 
-/// Whoever is further behind reads everything again.
+/// A client that is more audit rows behind than this gets `resync`.
 const FURTHEST: u64 = 1_000;
-/// Rows of the audit that are read at once.
+/// Number of audit rows read in one query.
 const AT_ONCE: usize = 200;
-/// A sign of life, so that neither end waits for one that is gone.
+/// Interval of keep-alive messages, so that each side notices when the other is gone.
 const ALIVE: Duration = Duration::from_secs(15);
 
-/// Where the events begin.
+/// Query of the event stream: where it begins.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EventsQuery {
-    /// Behind this number of the audit; else with what happens from now on. The header `Last-Event-ID` comes before it.
+    /// Number of the audit row behind which the events begin; without it, only new events are sent. The header
+    /// `Last-Event-ID` takes precedence.
     after: Option<i64>,
 }
 
 /// The data of an event.
 #[derive(Serialize, JsonSchema)]
 pub struct Changed {
-    /// What kind of thing it is: the part of the action before the dot.
+    /// Kind of the changed thing: the part of the action before the dot.
     pub kind: String,
-    /// What was done: `memory.edit`.
+    /// Action that changed it, such as `memory.edit`.
     pub action: String,
-    /// What it was done to, where that is one of this agent's things.
+    /// Ids of the changed things, where they belong to this agent.
     pub ids: Vec<String>,
-    /// Null: it concerns the whole home.
+    /// Agent whose things changed; null if the change concerns the whole home.
     pub agent: Option<String>,
 }
 
@@ -60,12 +62,12 @@ pub fn served() -> MethodRouter<Api> {
     })
 }
 
-/// A client that listens.
+/// State of one connected event stream.
 struct Listening {
     api: Api,
     engine: Engine,
     changes: watch::Receiver<u64>,
-    /// Everything up to this number was told.
+    /// Number of the last audit row this client has been sent.
     after: i64,
     waiting: VecDeque<Event>,
     _place: OwnedSemaphorePermit,
@@ -83,7 +85,7 @@ async fn open(api: Api, engine: Engine, headers: &HeaderMap, uri: &Uri) -> Resul
     };
     let busy = || Error::new(ErrorKind::Busy, "too many programs listen already");
     let place = Arc::clone(&api.0.gates.listeners).try_acquire_owned().map_err(|_| busy())?;
-    // Marked as seen before anything is read: what comes in between wakes the stream.
+    // The current value is marked as seen before the audit is read: a change in between wakes the stream.
     let mut changes = api.0.parts.changes.clone();
     changes.borrow_and_update();
     let asked = engine.clone();
@@ -110,7 +112,7 @@ async fn open(api: Api, engine: Engine, headers: &HeaderMap, uri: &Uri) -> Resul
 }
 
 impl Listening {
-    /// Reads what came behind the last row that was told. Returns whether there may be more.
+    /// Reads the audit rows behind the last one sent and queues their events. Returns whether there may be more.
     async fn read(&mut self) -> bool {
         self.changes.borrow_and_update();
         let (engine, after) = (self.engine.clone(), self.after);
@@ -121,27 +123,27 @@ impl Listening {
         let Ok(Ok((newest, rows))) = self.api.0.gates.run(Kind::Reads, read).await else { return false };
         let all = rows.len() < AT_ONCE;
         let last = rows.last().map_or(after, |row| row.no);
-        // Rows of other agents are passed over once.
+        // Rows of other agents send nothing, so the position moves past them and they are not read again.
         self.after = if all { last.max(newest) } else { last };
         self.waiting.extend(rows.iter().filter(|row| is_told(row)).filter_map(event));
         !self.waiting.is_empty() || !all
     }
 }
 
-/// Rows about queued work change nothing that can be read.
+/// Returns whether an audit row becomes an event. Rows about queued jobs change nothing a client can read.
 fn is_told(row: &Entry) -> bool {
     !matches!(row.action.as_str(), "job.enqueue" | "job.claim" | "job.done" | "job.fail")
 }
 
 fn event(row: &Entry) -> Option<Event> {
     let kind = row.action.split('.').next().unwrap_or_default().to_owned();
-    // What belongs to no agent may name things of all of them.
+    // A row without an agent may name things of several agents, so its ids are not sent.
     let ids = if row.agent.is_some() { ids(&row.detail) } else { Vec::new() };
     let changed = Changed { kind, action: row.action.clone(), ids, agent: row.agent.clone() };
     Some(Event::default().id(row.no.to_string()).event("change").data(serde_json::to_string(&changed).ok()?))
 }
 
-/// The keys of a row's details that are ids of things.
+/// Keys in a row's details whose values are ids of things.
 const IDS: [&str; 14] = [
     "item", "items", "session", "sessions", "thread", "one", "other", "head", "node", "nodes", "proposal", "notices",
     "pair", "edit",

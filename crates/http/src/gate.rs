@@ -1,4 +1,4 @@
-//! How many calls of the engine run at once, beside the event loop.
+//! Limits on how many calls of the engine run at once, on threads beside the event loop.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use tokio::task::spawn_blocking;
 
 use crate::problem::Problem;
 
-/// What a call is, for what may run beside it.
+/// Kind of an engine call; each kind has its own limit of concurrent calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// It looks; three at once.
+    /// A call that only reads; three at once.
     Reads,
-    /// It changes something; one at a time.
+    /// A call that changes something; one at a time.
     Writes,
-    /// It is a program's hook, which waits a fraction of a second at most; four at once.
+    /// A program's hook, whose caller waits a fraction of a second at most; four at once.
     Hook,
-    /// It reads session stores, for minutes perhaps, and lets others in between; one at a time.
+    /// An import of session stores, which may take minutes and commits in between; one at a time.
     Imports,
 }
 
-/// The threads the gates may take at once, all together: what the runtime must allow.
+/// Number of threads all gates together may use at once; the runtime must allow as many blocking threads.
 pub const THREADS: usize = 3 + 1 + 4 + 1;
 
-/// The most clients that listen for events at once.
+/// Maximum number of clients that may listen for events at once.
 const LISTENERS: usize = 64;
 
 pub struct Gates {
@@ -31,7 +31,7 @@ pub struct Gates {
     writes: Arc<Semaphore>,
     hooks: Arc<Semaphore>,
     imports: Arc<Semaphore>,
-    /// Clients that listen for events; they take no thread while nothing happens.
+    /// Places for clients that listen for events; a listening client uses no thread while nothing happens.
     pub listeners: Arc<Semaphore>,
 }
 
@@ -43,8 +43,8 @@ impl Default for Gates {
 }
 
 impl Gates {
-    /// Runs `f` on a thread of its own when its turn comes. A caller that leaves before that takes its place with it; what
-    /// has begun goes on to its end, so that nothing is left half done.
+    /// Runs `f` on a blocking thread once a place of this kind is free. A caller that disconnects while waiting gives
+    /// up its place in the queue; a call that has begun runs to its end, so that nothing is left half done.
     pub async fn run<T: Send + 'static>(
         &self,
         kind: Kind,
@@ -59,7 +59,7 @@ impl Gates {
         run.await.map_err(|_| Problem::stopped())
     }
 
-    /// Waits for a place, which is given back when it is dropped.
+    /// Waits for a free place of this kind. Dropping the permit frees the place.
     pub async fn place(&self, kind: Kind) -> Result<OwnedSemaphorePermit, Problem> {
         let gate = match kind {
             Kind::Reads => &self.reads,

@@ -1,7 +1,8 @@
-//! Who may ask (R14.1). The socket is for processes of the same user, which its owner has checked: every agent, no token.
-//! TCP is for programs with a token, and for no page of another origin: the exact name and port we listen on, an origin
-//! that is absent or ours, a bearer token for the agent asked for. No cookie, no CORS. An agent a token is not for looks
-//! like one there is nothing of.
+//! Access control (R14.1). The unix socket is for processes of the same user, which the listener has checked: it opens
+//! every agent without a token. TCP is for programs with a token and refuses pages of other origins: the `Host` must be
+//! the exact name and port we listen on, the origin absent or ours, and a bearer token must be for the agent asked for.
+//! There are no cookies and no CORS. A request for an agent the token does not cover gets the same answer as one for an
+//! agent that does not exist.
 
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::Method;
@@ -22,29 +23,29 @@ use crate::{Api, Caller};
 pub const AGENT: &str = "heirloom-agent";
 /// The header that names the project a client of the Model Context Protocol works in.
 pub const WORKSPACE: &str = "heirloom-workspace";
-/// The header of every answer that says which build gave it.
+/// The response header that names the build of the server.
 pub const BUILD: &str = "heirloom-build";
-/// Where a page brings its code.
+/// The route where a page exchanges its code for a token.
 pub const SESSION: &str = "/v1/session";
 const FETCH_SITE: &str = "sec-fetch-site";
 
-/// Who asks, after the guard has let them in.
+/// The caller of a request, after the guard has let it in.
 #[derive(Clone)]
 pub struct Asker {
-    /// Acting for the agent that was asked for, in the caller's name.
+    /// The engine, acting for the agent asked for and recording the caller's name in the audit.
     pub engine: Engine,
     pub caller: Caller,
-    /// The agents that may be asked for; `None`: all of them.
+    /// Agents this caller may ask for; `None` for all of them.
     pub agents: Option<Vec<AgentId>>,
 }
 
-/// Lets a request through or answers with a problem; adds the headers of every answer.
+/// Admits a request or answers with a problem, and adds the headers every answer carries.
 pub async fn guard(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let caller = request.extensions().get::<Caller>().copied();
     let caller = caller.or_else(|| request.extensions().get::<ConnectInfo<Caller>>().map(|info| info.0));
     let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
     let headers = request.headers().clone();
-    // The only requests over TCP without a token: the one that brings the code for one, and those for the page's files.
+    // Only two requests over TCP need no token: the exchange of a code for a token, and the page's own files.
     let brings_code = request.method() == Method::POST && request.uri().path() == SESSION;
     let is_open = brings_code || shell::is_asked_for(request.method(), request.uri().path());
     let mut response = match admit(&api, caller, &headers, authority, is_open).await {
@@ -73,7 +74,7 @@ async fn admit(
 ) -> Result<Asker, Problem> {
     let engine = &api.0.parts.engine;
     match caller {
-        // Whoever serves this router forgot to say; nobody is let in.
+        // The server that uses this router did not set a `Caller`; the request is refused.
         None => Err(Problem::of(Wrong::Forbidden, "how this connection came in is not known", "")),
         Some(Caller::Socket) => {
             let agent = asked_for(headers)?.unwrap_or_else(|| engine.agent().clone());
@@ -104,7 +105,7 @@ async fn admit(
     }
 }
 
-/// The agent a request names. `Usage` where the header is none.
+/// Returns the agent a request names. `Usage` if the header's value is not an agent id.
 fn asked_for(headers: &HeaderMap) -> Result<Option<AgentId>, Problem> {
     let malformed = || Problem::of(Wrong::Malformed, format!("{AGENT} is sent once, as text"), "");
     match one(headers, AGENT).map_err(|()| malformed())? {
@@ -113,7 +114,7 @@ fn asked_for(headers: &HeaderMap) -> Result<Option<AgentId>, Problem> {
     }
 }
 
-/// The bearer token of a request.
+/// Returns the bearer token of a request.
 fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     let given = one(headers, AUTHORIZATION.as_str()).ok().flatten();
     let given = given.ok_or_else(|| Problem::unauthorized("a token is needed"))?;
@@ -124,19 +125,19 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
 }
 
 impl Asker {
-    /// A process of the same user on the socket, without a token.
+    /// Returns whether the caller is a process of the same user on the socket, which needs no token.
     pub fn is_local(&self) -> bool {
         self.caller == Caller::Socket
     }
 }
 
-/// What this machine is called at a port.
+/// Returns the names this machine's loopback has at a port.
 pub fn local_names(port: u16) -> [String; 3] {
     ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"))
 }
 
-/// Refuses what was not meant for this port, or comes from a page of another origin. A name that an attacker's page lets
-/// point to this machine is not one of ours (DNS rebinding).
+/// Refuses requests for another host or port, and requests from pages of another origin. A page of an attacker can make
+/// its own host name resolve to this machine (DNS rebinding); such a name is not one of ours.
 fn from_here(headers: &HeaderMap, authority: Option<&str>, port: u16) -> Result<(), Problem> {
     let names = local_names(port);
     let ours = |host: &str| names.iter().any(|name| name.eq_ignore_ascii_case(host));
@@ -151,13 +152,13 @@ fn from_here(headers: &HeaderMap, authority: Option<&str>, port: u16) -> Result<
         _ => return refuse("another origin may not ask"),
     }
     match one(headers, FETCH_SITE) {
-        // Another port of this machine is the same site, and none of ours.
+        // A page on another port of this machine counts as "same-site", but is not this server's page.
         Ok(None | Some("same-origin" | "none")) => Ok(()),
         _ => refuse("another site may not ask"),
     }
 }
 
-/// The only value of a header. An error where there are several, or it is not text.
+/// Returns the only value of a header. An error if the header is repeated or is not text.
 fn one<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, ()> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {

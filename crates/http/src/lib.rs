@@ -1,15 +1,16 @@
-//! The memory over HTTP (R13.2): a router over the engine's door, and the document that describes it. No process: who
-//! listens, accepts and drains is its caller's business.
+//! The memory over HTTP (R13.2): a router over the engine's door, and the OpenAPI document that describes it. This
+//! crate runs no process: its caller listens, accepts connections and drains them.
 //!
-//! Reading order: [`Parts`] is what the caller brings; [`guard`] decides who may ask; [`route`] is what a route is, which
-//! cannot be made without its description; [`routes`] are all of them, by noun; [`problem`] is what an error looks like; [`shell`] are the files of the page;
-//! [`document`] makes OpenAPI of the descriptions and [`typescript`] the types of programs.
+//! Reading order: [`Parts`] is what the caller supplies; [`guard`] decides who may ask; [`route`] defines a route,
+//! which cannot be made without its description; [`routes`] lists all of them, by noun; [`problem`] is the form of an
+//! error; [`shell`] serves the files of the page; [`document`] makes OpenAPI from the descriptions and [`typescript`]
+//! the types for programs.
 //!
-//! A body is the report that `--json` prints, or a page of its items. Calls of the engine run beside the event loop: one
-//! writer and three readers at a time, four hooks, one import. A request that its client gives up before it began is not
-//! begun; one that began goes on to its end.
+//! The body of an answer is the report that `--json` prints, or a page of its items. Calls of the engine run beside the
+//! event loop: at most one writer, three readers, four hooks and one import at a time. A request whose client
+//! disconnects while it waits is never begun; a request that has begun runs to its end.
 //!
-//! Listens to nothing, starts no thread, and knows no outside program.
+//! The crate listens on nothing, starts no thread, and knows no outside program.
 
 mod document;
 mod events;
@@ -47,85 +48,85 @@ pub use route::{Described, described};
 pub use tokens::{Issued, Listed, Tokens, TokensReport};
 pub use typescript::types;
 
-/// A program's hook, as it was called.
+/// A call of a program's hook, as it arrived.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HookRequest {
     pub program: String,
     pub event: String,
-    /// The same call again has the same id.
+    /// Id of the call; a repeated call has the same id.
     pub hook_id: Option<String>,
-    /// What the program wrote to the hook, byte for byte: at most 16 MiB.
+    /// Bytes the program wrote to the hook's standard input, unchanged: at most 16 MiB.
     pub payload: Vec<u8>,
 }
 
-/// What the hook prints; empty where it prints nothing.
+/// Bytes the hook prints; empty if it prints nothing.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct HookReply {
     pub body: Vec<u8>,
 }
 
-/// Which session stores are to be read.
+/// Session stores to import.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct ImportRequest {
-    /// Programs by name; none: all of them.
+    /// Names of the programs whose stores are read; empty for all programs.
     pub programs: Vec<String>,
-    /// Files and folders, in place of the programs' own; only a local caller may name them.
+    /// Files and folders to read in place of the programs' own stores; only a local caller may name them.
     pub paths: Vec<PathBuf>,
 }
 
-/// Does what a hook calls for; blocking.
+/// Handles a hook call; blocking.
 pub type Hooks = Arc<dyn Fn(HookRequest) -> HookReply + Send + Sync>;
 
 /// Reads session stores for the engine's agent, as `heirloom import` does; blocking.
 pub type Import = Arc<dyn Fn(&Engine, ImportRequest) -> Result<Imported> + Send + Sync>;
 
-/// What was looked at on this machine: the home, the service, the programs and what connects them.
+/// Results of the checks on this machine: the home, the service, the programs and their connections.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct ChecksReport {
-    /// Nothing needs a person.
+    /// True if no check found anything a person must fix.
     pub ok: bool,
     pub checks: Vec<Check>,
 }
 
-/// One thing that was looked at.
+/// Result of one check.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct Check {
-    /// A part of the home, or a program by its title.
+    /// Part of the home, or title of the program, that was checked.
     pub subject: String,
     pub ok: bool,
     pub what: String,
-    /// What to do about it, where something is to be done.
+    /// Next step for the person, if there is one.
     pub next: Option<String>,
 }
 
-/// Looks at home and machine, as `heirloom doctor` does; blocking.
+/// Checks home and machine, as `heirloom doctor` does; blocking.
 pub type Doctor = Arc<dyn Fn(&Engine) -> Result<ChecksReport> + Send + Sync>;
 
-/// What the router is made of.
+/// Everything the router needs from its caller.
 #[derive(Clone)]
 pub struct Parts {
-    /// The memory, opened to store (`How::Existing`).
+    /// The engine, opened for writing (`How::Existing`).
     pub engine: Engine,
     pub hooks: Hooks,
     pub import: Import,
     pub doctor: Doctor,
-    /// Who may ask over TCP.
+    /// Tokens that may be used over TCP.
     pub tokens: Tokens,
-    /// Somebody newer asked this process to make room: `POST /v1/daemon/retire`.
+    /// Called by `POST /v1/daemon/retire`: a newer build asks this process to end.
     pub retire: Arc<dyn Fn() + Send + Sync>,
-    /// The newest number of the audit, whenever it grows; whoever wrote.
+    /// Newest row number of the audit; updated whenever the audit grows, by any process.
     pub changes: watch::Receiver<u64>,
     /// `<schema>.<version>`, sent with every answer as the header `heirloom-build`.
     pub build: String,
 }
 
-/// How a connection came in. The caller sets it on every request, as an extension or as `ConnectInfo`; a request without
-/// it is not answered.
+/// The way a connection came in. The server sets it on every request, as an extension or as `ConnectInfo`; a request
+/// without it is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Caller {
-    /// The unix socket, by a process of the same user: every agent, no token.
+    /// The unix socket, used by a process of the same user: opens every agent, without a token.
     Socket,
-    /// TCP on the loopback, at this port: a token, and the exact names of the port.
+    /// TCP on the loopback at this port: needs a token, and the exact host names of the port.
     Tcp { port: u16 },
 }
 
@@ -145,8 +146,8 @@ impl Api {
     }
 }
 
-/// The router of everything below `/v1`, of the Model Context Protocol at `/mcp`, and of the page at `/`. Requests carry a
-/// [`Caller`].
+/// Returns the router with every route below `/v1`, the Model Context Protocol at `/mcp` and the page at `/`. Every
+/// request must carry a [`Caller`].
 pub fn router(api: Api) -> Router {
     let mut router: Router<Api> = Router::new();
     for route in routes::all() {

@@ -1,5 +1,5 @@
-//! The tools of the Model Context Protocol at `/mcp`, for the agent of the token and, where the header
-//! `heirloom-workspace` names one, for a client that works in that project.
+//! The tools of the Model Context Protocol at `/mcp`. They act for the agent of the token; the header
+//! `heirloom-workspace` names the project the client works in.
 
 use axum::body::Body;
 use axum::extract::{Extension, Request, State};
@@ -34,13 +34,14 @@ async fn answer(api: Api, asker: Asker, request: Request) -> Result<Response, Pr
     };
     let names = match asker.caller {
         Caller::Tcp { port } => local_names(port).to_vec(),
-        // Nothing but this user's processes comes through the socket, whatever they call it.
+        // Only processes of this user can reach the socket, so any host name is accepted there.
         Caller::Socket => {
             parts.headers.get("host").and_then(|host| host.to_str().ok()).map(str::to_owned).into_iter().collect()
         }
     };
     let origins: Vec<String> = names.iter().map(|name| format!("http://{name}")).collect();
-    let place = api.0.gates.place(Kind::Reads).await?;
+    let kind = if heirloom_mcp::may_write(&body) { Kind::Writes } else { Kind::Reads };
+    let place = api.0.gates.place(kind).await?;
     let asked = answering(Memory::over(asker.engine, project), &names, &origins);
     let answered = asked.handle(Request::from_parts(parts, Body::from(body))).await;
     drop(place);

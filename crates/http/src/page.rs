@@ -1,5 +1,6 @@
-//! Pages of a list: its items and a cursor, which is opaque and says behind which item the next page begins. There is no
-//! number of all: it would cost reading all. An item that is there from the first page to the last is in exactly one.
+//! Pages of a list: its items and an opaque cursor that names the item behind which the next page begins. A page has no
+//! total count: counting would mean reading the whole list. An item that exists while all pages are read is on exactly
+//! one of them.
 
 use std::cmp::Reverse;
 
@@ -12,21 +13,21 @@ use serde::{Deserialize, Serialize};
 use crate::problem::Problem;
 use heirloom_engine::error::Error;
 
-/// How many items a page has where nothing is said.
+/// Number of items of a page if the request sets no limit.
 const USUAL: usize = 50;
-/// The most items of a page.
+/// Maximum number of items of a page.
 const MOST: usize = 500;
 
-/// Some items of a list.
+/// One page of a list.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 #[schemars(rename = "{T}Page")]
 pub struct Page<T> {
     pub items: Vec<T>,
-    /// Sent as `cursor`, it gives the next page. Null: this was the last one.
+    /// Cursor of the next page, to be sent as `cursor`; null on the last page.
     pub next: Option<String>,
 }
 
-/// How many items were asked for. `Usage` for none, or for too many.
+/// Returns the page size for a requested limit. `Usage` for 0 or for more than `MOST`.
 pub fn size(limit: Option<u16>) -> Result<usize, Problem> {
     let limit = limit.map_or(USUAL, usize::from);
     match (1..=MOST).contains(&limit) {
@@ -35,12 +36,12 @@ pub fn size(limit: Option<u16>) -> Result<usize, Problem> {
     }
 }
 
-/// A cursor of the list `of`, behind the item of this key.
+/// Returns the cursor of the list `of` that points behind the item with this key.
 pub fn cursor<K: Serialize>(of: &str, key: &K) -> String {
     URL_SAFE_NO_PAD.encode(serde_json::to_vec(&(of, key)).unwrap_or_default())
 }
 
-/// The key a cursor of the list `of` stands for.
+/// Decodes a cursor of the list `of` into the key it holds.
 pub fn key<K: DeserializeOwned>(of: &str, cursor: Option<&str>) -> Result<Option<K>, Problem> {
     let Some(cursor) = cursor else { return Ok(None) };
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
@@ -51,7 +52,8 @@ pub fn key<K: DeserializeOwned>(of: &str, cursor: Option<&str>) -> Result<Option
     }
 }
 
-/// A page of items that were read one more than fits, in the list's order.
+/// Makes a page from items that are already in the list's order. The caller reads one item more than fits, which shows
+/// whether another page follows.
 pub fn of_more<T, K: Serialize>(of: &str, mut items: Vec<T>, size: usize, key: impl Fn(&T) -> K) -> Page<T> {
     let more = items.len() > size;
     items.truncate(size);
@@ -59,12 +61,12 @@ pub fn of_more<T, K: Serialize>(of: &str, mut items: Vec<T>, size: usize, key: i
     Page { items, next }
 }
 
-/// How most lists are ordered: the greatest first. Nothing in it changes while the item stays what it is, and the last
-/// part is the item's alone.
+/// Sort key of most lists, greatest first. None of its parts changes while the item stays the same, and the last part
+/// is unique to the item.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
 pub struct Rank(pub bool, pub String, pub String);
 
-/// A page of a list that was read whole, greatest rank first.
+/// Makes a page of a list that was read whole, sorted by rank, greatest first.
 pub fn of_all<T, K: Ord + Serialize + DeserializeOwned>(
     of: &str,
     mut items: Vec<T>,
@@ -89,7 +91,7 @@ mod tests {
         loop {
             let page = of_all("t", all.clone(), (Some(7), after.as_deref()), rank).unwrap();
             seen.extend(&page.items);
-            // One is added at the top, one of those that were given goes.
+            // One item is added at the top, and one of the items already returned is removed.
             all.push(1_000 + seen.len() as u32);
             all.retain(|n| *n != seen[0]);
             after = page.next;

@@ -1,5 +1,4 @@
-//! What an error looks like: `application/problem+json` (RFC 9457), by the one table of kinds
-//! ([`ErrorKind::told`]).
+//! The form of an error answer: `application/problem+json` (RFC 9457), by the table of kinds in [`ErrorKind::told`].
 
 use std::ops::{Deref, DerefMut};
 
@@ -12,10 +11,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The most characters of a sentence in a problem: a hostile id is not sent back whole.
+/// Maximum number of characters of a sentence in a problem: a hostile id is not echoed whole.
 const LONGEST: usize = 600;
 
-/// An error, as it is handed on: small, since every function may answer with it.
+/// An error answer in a box, so that the many results that carry one stay small.
 #[derive(Clone, Debug)]
 pub struct Problem(Box<Form>);
 
@@ -33,35 +32,35 @@ impl DerefMut for Problem {
     }
 }
 
-/// An answer that is an error.
+/// Body of an error answer.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 #[schemars(rename = "Problem")]
 pub struct Form {
-    /// `urn:heirloom:<kind>`: what a program branches on.
+    /// Kind of the error as `urn:heirloom:<kind>`; programs branch on it.
     #[serde(rename = "type")]
     pub urn: String,
-    /// The kind, for people.
+    /// Kind of the error in words for people.
     pub title: String,
     pub status: u16,
-    /// What went wrong.
+    /// Description of what went wrong.
     pub detail: String,
-    /// What the command line ends with for it.
+    /// Exit code the command line has for this error.
     pub exit: u8,
-    /// What to do next.
+    /// Suggested next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// Who holds what is needed.
+    /// Process or program that holds what the request needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
-    /// What there is by now, where an edit rests on something older.
+    /// Current state of the thing, if the edit was based on an older one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<Value>,
-    /// Headers that go with it.
+    /// Response headers that belong to this error.
     #[serde(skip)]
     headers: Vec<(axum::http::HeaderName, String)>,
 }
 
-/// What only HTTP can get wrong: name, exit code of the kind it is of, status, title.
+/// Errors only HTTP has, each with the name, exit code, status and title of its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
     Malformed,
@@ -124,7 +123,7 @@ impl Problem {
         }))
     }
 
-    /// The memory ended a call without an answer.
+    /// Returns the problem for a call that ended without an answer because the memory stopped.
     pub fn stopped() -> Problem {
         let machine = ErrorKind::Machine.told();
         Problem::new(machine.name, machine.exit, machine.status, machine.title, "the memory stopped".into())
@@ -146,7 +145,8 @@ impl Problem {
         problem
     }
 
-    /// An edit that rests on another state than the one there is. `tag` and `current` are that one's.
+    /// Returns the problem for an edit that was based on an older state. `tag` and `current` are those of the newest
+    /// state.
     pub fn changed(tag: &str, current: Value) -> Problem {
         let next = "make the edit again from `current`, and send its ETag as If-Match";
         let mut problem = Problem::of(Wrong::NoMatch, "somebody changed it since you read it", next);
@@ -155,7 +155,7 @@ impl Problem {
         problem
     }
 
-    /// Somebody else is at work on what is needed, for so many milliseconds at most.
+    /// Returns the problem for something another program holds for at most `free_in_ms` milliseconds more.
     pub fn held(holder: Option<String>, detail: String, next: String, free_in_ms: i64) -> Problem {
         let mut problem = Problem::from(Error::new(ErrorKind::Busy, detail));
         problem.next = Some(next);

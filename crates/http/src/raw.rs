@@ -1,4 +1,4 @@
-//! What is served as it is: hooks, the document, and paths that are none.
+//! Routes that handle the raw request: hooks, the OpenAPI document, and the answer for unknown paths.
 
 use axum::body::Body;
 use axum::extract::{Extension, Path, Request, State};
@@ -14,7 +14,7 @@ use crate::problem::{Problem, Wrong};
 use crate::route::{LARGE_BODY, read};
 use crate::{Api, HookRequest};
 
-/// The header that carries the id of a hook's call.
+/// The header with the id of a hook call.
 pub const HOOK_ID: &str = "heirloom-hook-id";
 
 pub async fn no_such_path() -> Problem {
@@ -25,7 +25,7 @@ pub async fn no_such_method(_: Method) -> Problem {
     Problem::no_method("")
 }
 
-/// A program's hook. Answers what the hook prints, byte for byte; 204 where it prints nothing.
+/// Serves a program's hook. Answers the bytes the hook prints; 204 if it prints nothing.
 pub fn hook() -> MethodRouter<Api> {
     post(
         |State(api): State<Api>, Extension(asker): Extension<Asker>, at: Path<(String, String)>, request: Request| async move {
@@ -41,7 +41,8 @@ async fn hooked(
     request: Request,
 ) -> Result<Response, Problem> {
     if !asker.is_local() {
-        // A payload says itself whose it is, and a program's hook runs here.
+        // The payload itself names the agent it is for, and the hook runs on this machine: only local callers may send
+        // one.
         return Err(Problem::of(
             Wrong::Forbidden,
             "hooks are called through the socket",
@@ -66,7 +67,7 @@ async fn hooked(
     Ok(response)
 }
 
-/// The document, as it was made when this process first needed it.
+/// Serves the OpenAPI document, which is generated at its first use.
 pub fn openapi() -> MethodRouter<Api> {
     get(|| async {
         let mut response = Response::new(Body::from(crate::document::text()));

@@ -1,5 +1,5 @@
-//! What a route is: a method, a path, what it takes and answers, and what it does. Its description and its work are one
-//! value, so that nothing can be served that the document does not have.
+//! A route: a method, a path, its parameters, its answer and the function that serves it. The description and the
+//! function are one value, so that every served route is in the OpenAPI document.
 
 use std::sync::Arc;
 
@@ -20,42 +20,42 @@ use crate::guard::Asker;
 use crate::problem::{Problem, Wrong};
 use crate::tag::{self, Tag};
 
-/// The largest body of a request that is no hook's.
+/// Maximum size of a request body, except for hooks and appended lines.
 pub const BODY: usize = 1 << 20;
-/// The largest payload of a hook, and the most lines that are appended at once.
+/// Maximum size of a hook's payload, and of the lines of one append.
 pub const LARGE_BODY: usize = 16 << 20;
 
-/// How the schema of something is made.
+/// Function that makes the schema of a type.
 pub type Shape = fn(&mut SchemaGenerator) -> Schema;
 
-/// What a route takes in its body.
+/// Body a route expects.
 pub enum Takes {
     Nothing,
     Json(Shape),
-    /// Bytes of this type, with what they are.
+    /// Raw bytes: their media type, and a description.
     Bytes(&'static str, &'static str),
 }
 
-/// What a route answers.
+/// Body a route answers with.
 pub enum Gives {
     Json(Shape),
-    /// Text or bytes of this type, with what it is.
+    /// Text or bytes: their media type, and a description.
     Other(&'static str, &'static str),
 }
 
-/// Something that can be asked for.
+/// One route: its description and the function that serves it.
 pub struct Route {
     pub method: Method,
     pub path: &'static str,
-    /// What programs call it.
+    /// Name of the operation in generated clients.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub about: &'static str,
     pub kind: Kind,
     pub tag: Tag,
-    /// The answer shows visible files, which a person may have edited a moment ago.
+    /// True if the answer shows visible files, which a person may have edited a moment ago.
     pub of_files: bool,
-    /// Edits say what they rest on (`If-Match`).
+    /// True if an edit must name the state it is based on (`If-Match`).
     pub conditional: bool,
     pub query: Option<Shape>,
     pub takes: Takes,
@@ -67,32 +67,32 @@ pub struct Route {
 type Call = dyn Fn(&Asked) -> Result<Vec<u8>, Problem> + Send + Sync;
 
 enum Serve {
-    /// On a thread of its own, in its turn.
+    /// Runs on a blocking thread, within the limits of its kind.
     Call(Arc<Call>),
-    /// In the event loop.
+    /// Runs in the event loop.
     Raw(fn() -> MethodRouter<Api>),
 }
 
-/// A request on its way to the engine.
+/// A request, as the function of a route gets it.
 pub struct Asked {
-    /// Acting for the agent that was asked for, in the caller's name.
+    /// The engine, acting for the agent asked for and recording the caller's name in the audit.
     pub engine: Engine,
     pub asker: Asker,
     pub api: Api,
     pub body: Bytes,
     path: Vec<(String, String)>,
     uri: Uri,
-    /// What an edit rests on.
+    /// Value of `If-Match`: the state an edit is based on.
     rests_on: Option<String>,
 }
 
-/// Takes nothing.
+/// Query or body without fields.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
 impl Asked {
-    /// A part of the path, by its name.
+    /// Returns the part of the path with this name.
     pub fn at(&self, name: &str) -> &str {
         self.path.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
@@ -120,8 +120,8 @@ impl Asked {
         })
     }
 
-    /// Refuses an edit that does not rest on `current`, which is what its `GET` answers: 428 where it does not say what
-    /// it rests on, 412 with what there is by now where that is something else.
+    /// Refuses an edit that is not based on `current`, which is what the `GET` of the thing answers. 428 if the request
+    /// has no `If-Match`; 412, with the current state, if its tag is another one.
     pub fn must_rest_on(&self, current: &impl Serialize) -> Result<(), Problem> {
         let body = bytes_of(current)?;
         let tag = tag::of_content(&body);
@@ -137,12 +137,12 @@ impl Asked {
     }
 }
 
-/// A report as it is sent.
+/// Serialises a report as it is sent.
 fn bytes_of(report: &impl Serialize) -> Result<Vec<u8>, Problem> {
     serde_json::to_vec(report).map_err(|_| Problem::stopped())
 }
 
-/// A route that looks.
+/// Makes a `GET` route, which reads only.
 pub fn get<Q, R>(
     path: &'static str,
     name: &'static str,
@@ -170,7 +170,7 @@ where
     }
 }
 
-/// A route that does something.
+/// Makes a route that changes something.
 pub fn act<B, R>(
     method: Method,
     path: &'static str,
@@ -202,7 +202,7 @@ where
     }
 }
 
-/// An act, as `POST`.
+/// Makes a `POST` route that changes something.
 pub fn post<B, R>(
     path: &'static str,
     name: &'static str,
@@ -216,7 +216,7 @@ where
     act(Method::POST, path, name, about, f)
 }
 
-/// An act that takes bytes of a type, at most 16 MiB.
+/// Makes a `POST` route that takes raw bytes of a media type, at most 16 MiB.
 pub fn send<R: Serialize + JsonSchema>(
     path: &'static str,
     name: &'static str,
@@ -233,7 +233,7 @@ pub fn send<R: Serialize + JsonSchema>(
     route
 }
 
-/// A route of its own making, served in the event loop.
+/// Makes a route with its own handler, served in the event loop.
 pub fn raw(
     method: Method,
     path: &'static str,
@@ -260,25 +260,25 @@ pub fn raw(
 }
 
 impl Route {
-    /// A list: its tag is the state of the audit.
+    /// Marks the route as a list: its ETag is the state of the audit.
     pub fn list(mut self) -> Route {
         self.tag = Tag::Audit;
         self
     }
 
-    /// One thing: its tag is its content.
+    /// Marks the route as a single thing: its ETag is the digest of its content.
     pub fn item(mut self) -> Route {
         self.tag = Tag::Content;
         self
     }
 
-    /// A list that shows visible files.
+    /// Marks the route as a list that shows visible files.
     pub fn of_files(mut self) -> Route {
         self.of_files = true;
         self.list()
     }
 
-    /// An edit: it must say what it rests on.
+    /// Marks the route as an edit that needs `If-Match`.
     pub fn conditional(mut self) -> Route {
         self.conditional = true;
         self
@@ -294,7 +294,7 @@ impl Route {
         self
     }
 
-    /// The route as the router serves it.
+    /// Turns the route into a handler of the router.
     pub fn served(self) -> MethodRouter<Api> {
         if let Serve::Raw(serve) = &self.serve {
             return serve();
@@ -358,10 +358,11 @@ async fn answer(
             }
             Tag::Audit => {
                 if of_files {
-                    // What a person edited a moment ago is read first, and is in the audit then.
+                    // Recent hand edits of visible files are read first, so that they are in the audit and in the tag.
                     let _ = asked.engine.look()?;
                 }
-                // Read before the list: what is written in between is in the list, and its tag is older than it.
+                // The tag is read before the list: a write in between is in the list, and the older tag only makes the
+                // client ask again.
                 let tag = tag::of_audit(asked.engine.newest_change()?);
                 let body = if tag::is_known(&headers, &tag) { None } else { Some(call(&asked)?) };
                 Ok((body, Some(tag)))
@@ -387,8 +388,7 @@ async fn answer(
     Ok(response)
 }
 
-/// The body of a request, which may be `limit` bytes long. What is longer is refused before it is read, where it says how
-/// long it is.
+/// Reads the body of a request, at most `limit` bytes. A larger body is refused unread if its `Content-Length` says so.
 pub async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Problem> {
     let too_large = || {
         let what = format!("the body may be {} KiB", limit >> 10);
@@ -415,7 +415,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// A route as the guard of the contract reads it.
+/// Method, path and name of a route, for the contract test.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Described {
     pub method: String,
@@ -423,7 +423,7 @@ pub struct Described {
     pub name: &'static str,
 }
 
-/// All routes.
+/// Returns method, path and name of every route.
 pub fn described() -> Vec<Described> {
     let of = |route: Route| Described { method: route.method.to_string(), path: route.path, name: route.name };
     crate::routes::all().into_iter().map(of).collect()

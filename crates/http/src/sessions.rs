@@ -1,6 +1,6 @@
-//! Sessions of a page: a code for one use, made for the person at this machine, is exchanged for a token that lives as
-//! long as the process. The code travels in the fragment of an address, which no server and no log sees; the token never
-//! stands in an address at all.
+//! Sessions of the page. A code that can be used once is made for the person at this machine and exchanged for a token
+//! that lives at most as long as the process. The code travels in the fragment of a URL, which no server and no log
+//! sees; the token is never part of a URL.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -11,14 +11,14 @@ use heirloom_engine::scope::AgentId;
 
 use crate::tokens::{Grant, secret};
 
-/// How long a code is good for.
+/// Validity of a code.
 pub const CODE: Duration = Duration::from_secs(60);
-/// How long a page may go on without a new code.
+/// Validity of a page's token.
 pub const SESSION: Duration = Duration::from_secs(12 * 3600);
-/// The most of each; the oldest goes.
+/// Maximum number of codes, and of tokens; a new one pushes out the oldest.
 const MOST: usize = 32;
 
-/// What a secret allows, and until when.
+/// A code or token: its digest, the agents it opens, and the end of its validity.
 struct Held {
     digest: Hash,
     agents: Vec<AgentId>,
@@ -32,12 +32,12 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// A code for these agents.
+    /// Makes a code for these agents.
     pub fn code(&self, agents: Vec<AgentId>) -> Result<String> {
         hold(&self.codes, agents, CODE)
     }
 
-    /// A token for a code, once. `Refused` for a code that is none, was used, or is too old.
+    /// Exchanges a code for a token, once. `Refused` for a code that is unknown, used or expired.
     pub fn exchange(&self, code: &str) -> Result<(String, Vec<AgentId>)> {
         let refused = || {
             Error::refused("this code opens nothing: it was used, or is older than a minute").hint("ask for a new one")
@@ -50,7 +50,7 @@ impl Sessions {
         Ok((hold(&self.open, agents.clone(), SESSION)?, agents))
     }
 
-    /// What the token of a page allows.
+    /// Returns the agents that a page's token opens.
     pub fn who(&self, token: &str) -> Option<Grant> {
         let digest = blake3::hash(token.as_bytes());
         let open = current(&self.open);
@@ -69,7 +69,7 @@ fn hold(all: &Mutex<Vec<Held>>, agents: Vec<AgentId>, lives: Duration) -> Result
     Ok(secret)
 }
 
-/// Those that are still good.
+/// Removes expired entries and returns the rest.
 fn current(all: &Mutex<Vec<Held>>) -> MutexGuard<'_, Vec<Held>> {
     let mut all = all.lock().unwrap_or_else(|e| e.into_inner());
     let now = Instant::now();

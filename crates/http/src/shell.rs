@@ -1,7 +1,6 @@
-//! The page people look at (R13.3): its document, its style and its modules, as they stand in `crates/http/web`. They hold
-//! no data, so they are the only things besides the exchange of a code that are given without a token; what they show they
-//! ask for with one. Nothing of it is built, and nothing of it is asked for elsewhere: the policy sent with each says so to
-//! the browser.
+//! The page for people (R13.3): its document, style and modules, from `crates/http/web`. The files hold no data, so
+//! they are served without a token, like the exchange of a code; the page fetches its data with a token. Nothing is
+//! built, and nothing is loaded from elsewhere: the content policy sent with each file tells the browser so.
 
 use axum::Router;
 use axum::body::Body;
@@ -15,7 +14,7 @@ use axum::routing::get;
 use crate::Api;
 use crate::tag;
 
-/// What the browser may do with the page: its own files and nothing else, no text as script or markup, in no frame.
+/// Content policy of the page: only its own files, no text as script or markup, and no frame around it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
@@ -62,12 +61,12 @@ pub const ASSETS: &[Asset] = &[
     asset!("/web/places/health.js", SCRIPT, "places/health.js"),
 ];
 
-/// Whether a request is for a file of the page.
+/// Returns whether a request is for a file of the page.
 pub fn is_asked_for(method: &Method, path: &str) -> bool {
     matches!(*method, Method::GET | Method::HEAD) && ASSETS.iter().any(|asset| asset.path == path)
 }
 
-/// The routes of the files.
+/// Returns the routes of the page's files.
 pub fn routes() -> Router<Api> {
     ASSETS.iter().fold(Router::new(), |router, asset| {
         router.route(asset.path, get(move |headers: HeaderMap| async move { answer(asset, &headers) }))

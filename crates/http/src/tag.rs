@@ -1,41 +1,41 @@
-//! ETags: what a client has already is not sent again, and an edit says what it rests on.
+//! ETags: an answer the client already has is not sent again, and an edit names the state it is based on.
 
 use axum::http::HeaderMap;
 use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
 
-/// What the tag of an answer is made of.
+/// Source of an answer's ETag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tag {
-    /// The answer has none: it is made anew each time.
+    /// No ETag: the answer is new each time.
     None,
-    /// The newest number of the audit: whatever is in a list changed by then, if it changed.
+    /// Newest row number of the audit: every change of a list adds a row, so an equal number means an unchanged list.
     Audit,
-    /// The bytes of the body.
+    /// Digest of the body.
     Content,
 }
 
-/// The tag of a state of the audit.
+/// Returns the tag for a state of the audit.
 pub fn of_audit(newest: u64) -> String {
     format!("\"{newest}\"")
 }
 
-/// The tag of a body.
+/// Returns the tag of a body.
 pub fn of_content(body: &[u8]) -> String {
     format!("\"{}\"", &blake3::hash(body).to_hex()[..16])
 }
 
-/// Whether the client has what the tag stands for.
+/// Returns whether the client already has the answer with this tag (`If-None-Match`).
 pub fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).any(|list| is_in(list, tag))
 }
 
-/// What an edit rests on: the header's words, where there is one.
+/// Returns the value of `If-Match`, which names the state an edit is based on.
 pub fn rests_on(headers: &HeaderMap) -> Option<String> {
     let list: Vec<&str> = headers.get_all(IF_MATCH).iter().filter_map(|value| value.to_str().ok()).collect();
     (!list.is_empty()).then(|| list.join(","))
 }
 
-/// Whether a list of tags has this one. `*` is every one.
+/// Returns whether a list of tags contains this one. `*` matches every tag.
 pub fn is_in(list: &str, tag: &str) -> bool {
     list.split(',').map(str::trim).any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
 }

@@ -1,4 +1,5 @@
-//! Who may ask over TCP: tokens, each for some agents. Kept as digests; a token itself is shown once, when it is made.
+//! Tokens for access over TCP, each for some agents. Only digests are stored; the token itself is shown once, when it
+//! is made.
 
 use blake3::Hash;
 use heirloom_engine::clock::rfc3339;
@@ -10,27 +11,27 @@ use heirloom_engine::scope::AgentId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The form of the file.
+/// Format version of the file.
 const VERSION: u32 = 1;
-/// The largest file that is read.
+/// Maximum size of the file in bytes.
 const LARGEST: u64 = 1 << 20;
-/// The most tokens there may be.
+/// Maximum number of tokens.
 const MOST: usize = 1_000;
-/// How a token begins, so that people and scanners know one.
+/// Prefix of every token, so that people and secret scanners recognise it.
 const PREFIX: &str = "hlm_";
 
-/// The tokens of a home. Every question reads the file again: a token that is revoked is refused with the next request.
+/// The tokens of a home. Every check reads the file again, so that a revoked token is refused with the next request.
 #[derive(Clone)]
 pub struct Tokens {
     engine: Engine,
 }
 
-/// A token as it is listed.
+/// A token in a list.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Debug)]
 pub struct Listed {
-    /// What it is called, for `revoke` and for the audit.
+    /// Name of the token, for `revoke` and for the audit.
     pub name: String,
-    /// Whose memory it opens; the first is meant where a request names none.
+    /// Agents the token opens; the first is used if a request names none.
     pub agents: Vec<String>,
     pub created: String,
 }
@@ -50,7 +51,7 @@ pub struct Issued {
     pub token: String,
 }
 
-/// What a token allows.
+/// Access a token gives.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Grant {
     pub name: String,
@@ -81,7 +82,7 @@ impl Tokens {
         Ok(read(self.engine.home())?.0.tokens.into_iter().map(|stored| stored.listed).collect())
     }
 
-    /// Makes a token. `Usage` for a name that is none or a token without agents, `Refused` where the name is taken.
+    /// Makes a token. `Usage` for an invalid name or for no agents, `Refused` if the name is taken.
     pub fn issue(&self, name: &str, agents: &[AgentId]) -> Result<Issued> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
         if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
@@ -114,7 +115,7 @@ impl Tokens {
         Ok(Issued { listed, token })
     }
 
-    /// Takes a token back. `NotFound` where there is none of that name.
+    /// Revokes a token. `NotFound` if no token has this name.
     pub fn revoke(&self, name: &str) -> Result<Listed> {
         self.change(|file| {
             let at = file.tokens.iter().position(|t| t.listed.name == name);
@@ -125,7 +126,8 @@ impl Tokens {
         })
     }
 
-    /// What a token allows; `None` where it is none of ours. Compares with all of them, in the same time whatever it is.
+    /// Returns the access a token gives; `None` if it is unknown. Every stored digest is compared, so the time taken
+    /// does not depend on the token.
     pub(crate) fn who(&self, token: &str) -> Result<Option<Grant>> {
         let (file, _) = read(self.engine.home())?;
         let given = blake3::hash(token.as_bytes());
@@ -161,7 +163,7 @@ impl Tokens {
     }
 }
 
-/// A secret nobody can guess, as a token is written.
+/// Returns a random secret in the form of a token.
 pub(crate) fn secret() -> Result<String> {
     use base64::Engine as _;
     let mut bytes = [0u8; 32];

@@ -1,12 +1,12 @@
-//! TypeScript types of the document, for plugins and pages: a type for each schema, and for each route what it takes and
-//! answers.
+//! TypeScript types from the OpenAPI document, for plugins and pages: one type per schema, and for each route its
+//! parameters and its answer.
 
 use serde_json::{Map, Value};
 
 const HEAD: &str =
     "// The types of Heirloom's HTTP API, made from openapi.json: BLESS=1 cargo test -p heirloom-http\n\n";
 
-/// The types of a document.
+/// Returns the TypeScript types of an OpenAPI document.
 pub fn types(document: &Value) -> String {
     let mut out = String::from(HEAD);
     for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
@@ -53,7 +53,7 @@ pub fn types(document: &Value) -> String {
     out
 }
 
-/// The type of a schema. `indent`: how far the line it stands in is set in.
+/// Returns the TypeScript type of a schema. `indent` is the indentation of the current line.
 fn of(schema: &Value, indent: &str) -> String {
     let Some(fields) = schema.as_object() else { return "unknown".into() };
     if let Some(name) = fields.get("$ref").and_then(Value::as_str) {
@@ -140,7 +140,7 @@ fn identifier(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
 }
 
-/// A name of a field, quoted where it must be.
+/// Returns a field name, quoted if TypeScript needs it.
 fn key(name: &str) -> String {
     let plain = !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$');

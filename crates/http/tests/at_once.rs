@@ -1,4 +1,4 @@
-//! Many at once, and clients that give up.
+//! Many concurrent requests, and clients that disconnect.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn what_waits_for_its_turn_is_not_begun_when_its_client_leaves() {
         world.router.clone().oneshot(request)
     };
     world.run(async {
-        // Four are at work, which is as many as there may be.
+        // Four hooks are running, which is the limit.
         let mut working: Vec<_> = (0..4).map(|_| tokio::spawn(call("/v1/hooks/codex/Wait"))).collect();
         while world.hooks.lock().unwrap().len() < 4 {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -26,7 +26,7 @@ fn what_waits_for_its_turn_is_not_begun_when_its_client_leaves() {
         let waiting = tokio::spawn(call("/v1/hooks/codex/Late"));
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(world.hooks.lock().unwrap().len(), 4);
-        // Others are not held up by hooks.
+        // Hooks do not delay other requests.
         let looked = tokio::time::timeout(Duration::from_secs(60), async {
             let mut request = request("GET", "/v1/health", &[], b"");
             request.extensions_mut().insert(Caller::Socket);
@@ -56,7 +56,7 @@ fn an_act_whose_client_left_is_done_whole_or_not_at_all() {
             let _ = tokio::time::timeout(patience, world.router.clone().oneshot(request)).await;
         });
     }
-    // One writes at a time: when this is answered, all before it are over.
+    // Writes run one at a time: once this request is answered, all earlier writes have ended.
     world.post("/v1/loops", json!({ "title": "The last" })).is(200);
     let open = world.get("/v1/loops?limit=100").is(200).json();
     for item in open["items"].as_array().unwrap().iter().filter(|item| item["path"].is_string()) {

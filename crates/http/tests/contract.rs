@@ -1,4 +1,4 @@
-//! The contract: what the document says, and that it changes only where somebody means it to.
+//! The API contract: the OpenAPI document, and a check that it changes only on purpose.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_default()
 }
 
-/// Compares with a file of the repository; `BLESS=1` writes it.
+/// Compares a text with a file of the repository; `BLESS=1` writes the file.
 fn golden(path: &str, text: &str) {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(root().join(path), text).unwrap();
@@ -60,7 +60,7 @@ fn every_route_is_in_the_document_once_and_says_what_it_is() {
         }
     }
     assert_eq!(routes, described().len());
-    // A query key is a query key; utilities that make documents have got this wrong.
+    // Generators of OpenAPI documents easily list a query key as a path parameter; this checks one.
     let query = &document["paths"]["/v1/search"]["get"]["parameters"];
     let q = query.as_array().unwrap().iter().find(|p| p["name"] == "q").unwrap();
     assert_eq!((&q["in"], &q["required"]), (&"query".into(), &true.into()));
@@ -85,7 +85,7 @@ fn every_reference_leads_to_a_schema_of_one_name() {
         let found = document.pointer(reference.strip_prefix('#').unwrap());
         assert!(found.is_some(), "{reference} leads nowhere");
     }
-    // Two types of one name get numbers, and which one gets which depends on the order of routes.
+    // Two types with the same name would get numbered names, whose numbers depend on the order of the routes.
     let numbered: Vec<&String> = document["components"]["schemas"]
         .as_object()
         .unwrap()
@@ -95,8 +95,8 @@ fn every_reference_leads_to_a_schema_of_one_name() {
     assert!(numbered.is_empty(), "give these a name of their own: {numbered:?}");
 }
 
-/// What a program that fits the older document could not do any more. Only what programs rely on is compared: paths, what
-/// must be sent, what may be sent, what is answered.
+/// Returns the changes that break a program written for the older document. Only what programs rely on is compared:
+/// paths, required parameters, accepted parameters, and answers.
 fn breaking(old: &Value, new: &Value) -> Vec<String> {
     let mut out = Vec::new();
     for (path, methods) in old["paths"].as_object().unwrap() {
@@ -158,7 +158,8 @@ fn list(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// What is taken may become more: no key may go or become required, no value or type may go.
+/// Reports breaking changes of input. Input may accept more; no key may disappear or become required, and no value or
+/// type may disappear.
 fn takes(place: &str, was: (&Value, &Value), now: (&Value, &Value), out: &mut Vec<String>) {
     let (old, new) = (resolved(was), resolved(now));
     for what in ["enum", "type"] {
@@ -181,7 +182,7 @@ fn takes(place: &str, was: (&Value, &Value), now: (&Value, &Value), out: &mut Ve
     }
 }
 
-/// What is given may become more: no field may go or become one that may be missing, no field may get another type.
+/// Reports breaking changes of output. Output may grow; no field may disappear, become optional or change its type.
 fn gives(place: &str, was: (&Value, &Value), now: (&Value, &Value), depth: usize, out: &mut Vec<String>) {
     if depth > 12 {
         return;
@@ -238,7 +239,7 @@ fn a_breaking_change_is_noticed() {
         breaking(&old, &new)
     };
     assert!(broken(&|_| {}).is_empty());
-    // What comes to it is no break.
+    // Additions do not break the contract.
     assert!(broken(&|d| d["paths"]["/v1/new"] = serde_json::json!({ "get": {} })).is_empty());
     assert!(
         broken(&|d| d["components"]["schemas"]["StatusReport"]["properties"]["new"] = serde_json::json!({})).is_empty()
@@ -274,7 +275,8 @@ fn a_breaking_change_is_noticed() {
     assert_eq!(query, ["GET /v1/search takes no \"since\" any more", "GET /v1/search needs \"must\""]);
 }
 
-/// The rows of the table in API.md that says which act is reached how: commands, routes, tools, and the reason.
+/// Returns the rows of the table in API.md that maps each act to its commands, routes and tools, with the reason for
+/// gaps.
 fn table() -> Vec<[String; 4]> {
     let page = read("docs/API.md");
     let table = page.split("\n## What is where\n").nth(1).expect("the chapter");
@@ -286,7 +288,7 @@ fn table() -> Vec<[String; 4]> {
     .collect()
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 fn spans(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
@@ -302,7 +304,8 @@ fn every_command_path_and_tool_has_its_place_in_the_table() {
     let (commands, routes) = (column(0), column(1));
     unique(&commands, "command");
     unique(&routes, "path");
-    // docs/CLI.md is made from the binary, docs/mcp.json from the tools: tests beside both hold them to it.
+    // docs/CLI.md is generated from the binary and docs/mcp.json from the tools; tests beside both check that they
+    // match.
     let known: BTreeSet<String> =
         read("docs/CLI.md").lines().filter_map(|line| line.strip_prefix("## heirloom ")).map(str::to_owned).collect();
     assert_eq!(commands.into_iter().collect::<BTreeSet<_>>(), known, "commands");

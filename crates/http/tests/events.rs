@@ -1,4 +1,4 @@
-//! Live events: what to read again, from where a client left off.
+//! Live events: a client learns what to read again, from where it left off.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tower::ServiceExt;
 
 use crate::world::{World, request};
 
-/// An event as a client reads it.
+/// An event as a client parses it.
 #[derive(Debug)]
 struct Told {
     id: i64,
@@ -18,7 +18,7 @@ struct Told {
     data: Value,
 }
 
-/// The events a stream tells until it has nothing more to say.
+/// Reads the events of a stream until it is silent for 300 ms.
 async fn told(body: &mut Body) -> Vec<Told> {
     let mut text = String::new();
     while let Ok(Some(frame)) = tokio::time::timeout(Duration::from_millis(300), body.frame()).await {
@@ -44,7 +44,7 @@ impl World {
         response.into_body()
     }
 
-    /// Tells the router what the process that watches would.
+    /// Signals a change to the router, as the watching process would.
     fn wake(&self) {
         self.changes.send_replace(self.engine.newest_change().unwrap());
     }
@@ -77,7 +77,7 @@ fn a_client_goes_on_behind_the_last_event_it_saw() {
     assert!(all.len() > 3 && all[0].event == "change", "{all:?}");
     let seen = all[1].id.to_string();
     let rest = world.run(async {
-        // What the header says comes before what the query says.
+        // The header `Last-Event-ID` takes precedence over the query.
         told(&mut world.listen("/v1/events?after=0", &[("last-event-id", &seen)]).await).await
     });
     let ids = |events: &[Told]| events.iter().map(|e| e.id).collect::<Vec<i64>>();
@@ -121,7 +121,7 @@ fn the_number_of_listeners_is_limited_and_who_leaves_makes_room() {
     let world = World::with_words();
     let mut all: Vec<Body> = (0..64).map(|_| world.run(world.listen("/v1/events", &[]))).collect();
     assert_eq!(world.get("/v1/events").is(503).kind(), "busy");
-    // The others are served all the same.
+    // Other requests are still served.
     assert_eq!(world.get("/v1/health").status, 200);
     all.pop();
     drop(world.run(world.listen("/v1/events", &[])));

@@ -1,4 +1,4 @@
-//! Requests nobody should send.
+//! Malformed and hostile requests.
 
 use serde_json::json;
 
@@ -52,7 +52,7 @@ fn ids_that_are_none_are_not_found_and_lead_nowhere() {
             assert!(!String::from_utf8_lossy(&answer.body).contains("root:"));
         }
     }
-    // Bytes that are no text are refused before they are looked at.
+    // An id that is not valid UTF-8 is refused before it is looked up.
     assert_eq!(world.get("/v1/memory/%FF%FE").status, 400);
     for id in ["..%2F..%2Fetc%2Fpasswd", "/etc/passwd", "a%00b"] {
         let answer = world.get(&format!("/v1/expand?id={id}"));
@@ -101,7 +101,7 @@ fn bodies_that_are_none() {
     assert!(matches!(of(deep.as_bytes()).status, 400 | 422));
     let large = format!("{{\"title\": \"{}\"}}", "x".repeat(1 << 20));
     assert_eq!(of(large.as_bytes()).is(413).kind(), "too-large");
-    // A form that any page may send is no JSON.
+    // A content type that any web page may send without a preflight is not accepted as JSON.
     let form = world.ask("POST", "/v1/loops", &[("content-type", "text/plain")], b"{\"title\": \"x\"}").is(415);
     assert_eq!(form.kind(), "media-type");
     assert_eq!(world.ask("POST", "/v1/loops", &[], b"{\"title\": \"x\"}").status, 415);
@@ -143,6 +143,6 @@ fn every_kind_of_error_has_its_status_and_says_what_to_do() {
     let file = page["file"].as_str().unwrap();
     let edited = std::fs::read_to_string(file).unwrap().replace("black", "green");
     std::fs::write(file, edited).unwrap();
-    // What was changed since is not taken back.
+    // A decision whose file was edited since cannot be undone.
     assert_eq!(next(world.post(&format!("{path}/undo"), json!({})).is(409)), ("refused".into(), 3, true));
 }

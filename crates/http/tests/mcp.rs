@@ -1,4 +1,4 @@
-//! The Model Context Protocol over HTTP: the same tools, for whom the token is.
+//! The Model Context Protocol over HTTP: the same tools, for the agent of the token.
 
 use axum::http::Request;
 use heirloom_http::Caller;
@@ -38,7 +38,7 @@ fn the_tools_are_those_of_the_other_transport_and_find_the_words() {
     let found = world.tool("search_past_conversations", json!({ "query": "workshop" }), &[]);
     assert!(found["content"][0]["text"].as_str().unwrap().contains("workshop"), "{found}");
     assert!(found.get("structuredContent").is_none());
-    // A proposal says who made it.
+    // The audit names the caller that made the proposal.
     world.tool("remember", json!({ "text": "The oven is old.", "class": "preference" }), &[]);
     let rows = world.get("/v1/audit?limit=20").json();
     let actors: Vec<&str> = rows["items"].as_array().unwrap().iter().map(|r| r["actor"].as_str().unwrap()).collect();
@@ -86,4 +86,19 @@ fn what_is_no_call_is_refused() {
     assert_eq!(world.ask("POST", "/mcp", &headers, &large).status, 413);
     let unknown = world.call("tools/call", json!({ "name": "forget_everything" }), &[]);
     assert!(unknown.json()["error"].is_object());
+}
+
+#[test]
+fn a_call_that_may_write_is_told_from_one_that_reads() {
+    let call = |name: &str| json!({ "method": "tools/call", "params": { "name": name } }).to_string();
+    for name in ["remember", "open_loops"] {
+        assert!(heirloom_mcp::may_write(call(name).as_bytes()), "{name}");
+    }
+    for name in ["recall_memory", "search_past_conversations", "open_reference", "current_work", "recent_sessions", "x"]
+    {
+        assert!(!heirloom_mcp::may_write(call(name).as_bytes()), "{name}");
+    }
+    for body in ["", "[]", "{}", r#"{"method":"tools/list"}"#, r#"{"method":"tools/call","params":{}}"#] {
+        assert!(!heirloom_mcp::may_write(body.as_bytes()), "{body}");
+    }
 }

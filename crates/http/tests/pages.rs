@@ -1,4 +1,4 @@
-//! Lists page by page, and what a client has already.
+//! Lists in pages, and ETags of lists a client already has.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// All items of a list, `limit` at a time, and how many pages there were.
+/// Reads all items of a list, `limit` per page; also returns the number of pages.
 fn all(world: &World, path: &str, limit: usize) -> (Vec<Value>, usize) {
     let (mut items, mut pages, mut next) = (Vec::new(), 0, None::<String>);
     loop {
@@ -30,7 +30,7 @@ fn filled() -> World {
     let mut lines = Vec::new();
     for session in 0..11 {
         for turn in 0..5 {
-            // Several sessions were last worked in at the same moment, and some at none.
+            // Several sessions share their last time, and some have no time at all.
             let time = if session % 5 == 0 {
                 String::new()
             } else {
@@ -83,7 +83,7 @@ fn a_list_over_many_pages_has_each_item_once() {
         for limit in [1, 4] {
             let (items, pages) = all(&world, path, limit);
             let ids = |items: &[Value]| items.iter().map(|i| i[id].to_string()).collect::<Vec<_>>();
-            // The audit itself grows by what looking notices; its first pages are newer then.
+            // Reading can add rows to the audit, so the first pages of the audit itself may be newer.
             assert_eq!(ids(&items), ids(&whole), "{path} by {limit}");
             assert_eq!(ids(&items).into_iter().collect::<BTreeSet<_>>().len(), items.len(), "{path} by {limit}");
             assert_eq!(pages, items.len().div_ceil(limit), "{path} by {limit}");
@@ -97,7 +97,7 @@ fn what_goes_away_or_comes_between_pages_moves_nothing_else() {
     let (whole, _) = all(&world, "/v1/loops", 500);
     let first = world.get("/v1/loops?limit=5").json();
     let id = |n: usize| whole[n]["id"].as_str().unwrap().to_owned();
-    // The last one of the page, and one that is still to come.
+    // One resolved loop is the last of the first page, one is on a later page.
     for n in [4, 7] {
         world.post(&format!("/v1/loops/{}/resolve", id(n)), json!({})).is(200);
     }

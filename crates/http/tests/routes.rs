@@ -1,4 +1,4 @@
-//! Every route once, with what it answers; and that every answer has the form the document says.
+//! Calls every route once and checks that each answer has the form the OpenAPI document gives it.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::schema::faults;
 use crate::world::{Answer, World};
 
-/// A world that remembers which routes were asked, and holds each answer to the document.
+/// A world that records which routes were called and checks each answer against the document.
 struct Tour {
     world: World,
     document: Value,
@@ -16,7 +16,7 @@ struct Tour {
 }
 
 impl Tour {
-    /// Asks one route, given as it stands in the document, with the parts of its path and what follows them.
+    /// Calls a route, given its path template from the document, the values of the path's parameters, and the query.
     fn ask(&mut self, method: &str, template: &str, parts: &[&str], query: &str, body: Option<Value>) -> Answer {
         let mut path = String::new();
         let mut parts = parts.iter();
@@ -38,7 +38,7 @@ impl Tour {
         self.held(method, template, answer)
     }
 
-    /// Holds an answer to the document.
+    /// Checks an answer against the document.
     fn held(&mut self, method: &str, template: &str, answer: Answer) -> Answer {
         self.seen.insert(format!("{method} {template}"));
         let route = &self.document["paths"][template][method.to_lowercase()];
@@ -96,7 +96,7 @@ fn every_route_answers_what_the_document_says() {
 }
 
 fn intake(tour: &mut Tour) {
-    // The same lines again are the same turns.
+    // A line that is sent twice makes one turn.
     let line = br#"{"session": "kitchen", "id": "a1", "text": "The oven makes a noise; call the workshop by Friday.", "time": "2026-03-02T10:00:00Z"}
 not json
 
@@ -242,7 +242,7 @@ fn memory(tour: &mut Tour) {
     assert_eq!(tour.get("/v1/memory/{id}", &[&id], "")["text"], "I like my tea black.");
     let tag = tour.ask("GET", "/v1/memory/{id}", &[&id], "", None).header("etag").to_owned();
 
-    // An edit says what it rests on.
+    // An edit without `If-Match` is refused.
     let edit = json!({ "text": "I like my tea with milk." });
     let refused = tour.ask("POST", "/v1/memory/{id}/edit", &[&id], "", Some(edit.clone())).is(428);
     assert_eq!(refused.kind(), "if-match");
@@ -251,7 +251,7 @@ fn memory(tour: &mut Tour) {
     let answer = tour.world.ask("POST", &path, &headers, edit.to_string().as_bytes());
     let edited = tour.held("POST", "/v1/memory/{id}/edit", answer).is(200).json();
     assert_eq!(edited["text"], "I like my tea with milk.");
-    // The same once more rests on what was there before.
+    // The same edit sent again is based on the state before the first one.
     let answer = tour.world.ask("POST", &path, &headers, edit.to_string().as_bytes());
     let stale = tour.held("POST", "/v1/memory/{id}/edit", answer).is(412);
     assert_eq!(stale.kind(), "changed");
@@ -286,7 +286,7 @@ fn proposals(tour: &mut Tour) {
     let answer = tour.world.ask("POST", &path, &headers, edit.as_bytes());
     assert_eq!(tour.held("POST", "/v1/proposals/{id}/edit", answer).status, 412);
 
-    // A yes to what was seen before the edit is none.
+    // A yes to the version before the edit is refused.
     let seen = json!({ "version": version });
     let stale = tour.ask("POST", "/v1/proposals/{id}/accept", &[&id], "", Some(seen)).is(412);
     assert_eq!(stale.json()["current"]["entries"][0], "The workshop closes at six.");
@@ -396,11 +396,11 @@ fn history(tour: &mut Tour) {
     let rows = tour.get("/v1/audit", &[], "?limit=3");
     assert_eq!(rows["items"].as_array().unwrap().len(), 3);
     assert_eq!(rows["items"][0]["actor"], "http local");
-    // What it tells is in `events`.
+    // The content of the event stream is tested in `events`.
     tour.seen.insert("GET /v1/events".into());
 }
 
-/// Sessions of a project that went the same way, and what is found in them.
+/// Checks the routes of candidates and of drafts of skills.
 fn learned(tour: &mut Tour) {
     assert_eq!(tour.get("/v1/evolve", &[], "?all=true")["items"], json!([]));
     assert_eq!(tour.get("/v1/skills", &[], "?all=true")["items"], json!([]));

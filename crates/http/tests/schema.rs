@@ -1,8 +1,8 @@
-//! Whether a value is what a schema of the document says: the part of JSON Schema that the document uses.
+//! Checks a value against a schema of the document; only the part of JSON Schema that the document uses is supported.
 
 use serde_json::{Map, Value};
 
-/// What is wrong with a value; empty where nothing is.
+/// Returns the deviations of a value from its schema; empty if it conforms.
 pub fn faults(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut out = Vec::new();
     check(document, schema, value, "", &mut out);

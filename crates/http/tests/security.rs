@@ -1,4 +1,4 @@
-//! Who may ask, from where, and how much at once.
+//! Access control: who may ask, from where, and how much at once.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -25,7 +25,7 @@ fn over_tcp_only_a_token_opens_the_memory_and_only_its_agents() {
     assert_eq!(world.tcp("/v1/status", &[HOST, ("authorization", "Bearer hlm_wrong")]).status, 401);
     assert_eq!(world.tcp("/v1/status", &[HOST, ("authorization", "Basic eDp5")]).status, 401);
     assert_eq!(world.tcp("/v1/status?token=x", &[HOST]).status, 401);
-    // A path that is none says nothing either.
+    // An unknown path gives the same answer, so paths cannot be probed.
     assert_eq!(world.tcp("/v1/none", &[HOST]).status, 401);
 
     let answer = world.tcp("/v1/status", &[HOST, auth]).is(200);
@@ -34,7 +34,7 @@ fn over_tcp_only_a_token_opens_the_memory_and_only_its_agents() {
     assert_eq!(answer.header("cache-control"), "private, no-cache");
     assert!(answer.headers.keys().all(|name| !name.as_str().starts_with("access-control")));
 
-    // Another agent of the home, and one that is not there, are the same to it.
+    // To this token, another agent of the home looks like an agent that does not exist.
     let forbidden = world.tcp("/v1/search?q=x", &[HOST, auth, ("heirloom-agent", "work")]).is(404);
     let nobody = [("heirloom-agent", "nobody")];
     let unknown = world.ask("GET", "/v1/search?q=x", &nobody, b"").is(404);
@@ -46,7 +46,7 @@ fn over_tcp_only_a_token_opens_the_memory_and_only_its_agents() {
     );
     assert_eq!(world.tcp("/v1/status", &[HOST, auth, ("heirloom-agent", "../x")]).status, 422);
 
-    // Revoked with the next request.
+    // A revoked token is refused with the next request.
     world.tokens.revoke("editor").unwrap();
     assert_eq!(world.tcp("/v1/status", &[HOST, auth]).status, 401);
 }
@@ -87,7 +87,7 @@ fn a_name_that_was_made_to_point_here_is_refused() {
     }
     assert_eq!(world.tcp("/v1/health", &[auth]).status, 403, "no host");
     assert_eq!(world.tcp("/v1/health", &[HOST, ("host", "evil.example:7411"), auth]).status, 403, "two hosts");
-    // The absolute form names another host than the header.
+    // A request line in absolute form that names another host than the header is refused.
     let absolute = request("GET", "http://evil.example:7411/v1/health", &[HOST, auth], b"");
     assert_eq!(world.send(Some(Caller::Tcp { port: PORT }), absolute).status, 403);
 }
@@ -123,7 +123,7 @@ fn a_request_whose_connection_nobody_described_is_refused() {
 #[test]
 fn what_is_too_large_is_refused_before_it_is_read() {
     let world = World::new();
-    // A hundred megabytes that are announced, and a byte too many that is not.
+    // One body is refused by its announced length (100 MiB), one by being a byte too long while it is read.
     let large = world.ask("POST", "/v1/hooks/codex/Stop", &[("content-length", "104857600")], b"").is(413);
     assert_eq!(large.kind(), "too-large");
     let body = Body::from(vec![b'x'; (16 << 20) + 1]);
@@ -141,7 +141,7 @@ fn a_page_gets_its_token_by_a_code_once() {
         let headers: Vec<_> = headers.iter().chain(&[("content-type", "application/json")]).copied().collect();
         world.send(Some(Caller::Tcp { port: PORT }), request("POST", "/v1/session", &headers, body.as_bytes()))
     };
-    // No other page may bring it, and no other name may stand for us.
+    // Pages of other origins may not bring the code, and only our own host names are accepted.
     assert_eq!(bring(&[HOST, ("origin", "http://evil.example")]).status, 403);
     assert_eq!(bring(&[("host", "evil.example:7411")]).status, 403);
     let opened = bring(&[HOST, ("origin", "http://127.0.0.1:7411")]).is(200).json();
@@ -150,7 +150,7 @@ fn a_page_gets_its_token_by_a_code_once() {
     let auth = ("authorization", token.as_str());
     assert_eq!(world.tcp("/v1/status", &[HOST, auth]).json()["agent"], "main");
     assert_eq!(world.tcp("/v1/status", &[HOST, auth, ("heirloom-agent", "work")]).status, 404);
-    // What is for the socket is not for pages, nor is the code itself a token.
+    // Routes of the socket are closed to pages, and the code itself is not a token.
     let headers = [HOST, auth, ("content-type", "application/json")];
     let ask = |path: &str| world.send(Some(Caller::Tcp { port: PORT }), request("POST", path, &headers, b"{}"));
     for path in ["/v1/session/code", "/v1/daemon/retire", "/v1/hooks/codex/Stop"] {
@@ -189,11 +189,11 @@ fn a_token_for_one_agent_learns_nothing_of_the_others() {
         let told = all(path);
         assert!(!told.contains("hidden") && !told.contains("workshop"), "{path}: {told}");
     }
-    // The sessions of the machine's programs are not brought where this token can read them.
+    // This token must not import the sessions of the machine's programs into the memory it can read.
     let headers = [HOST, auth, ("content-type", "application/json")];
     let import = request("POST", "/v1/import", &headers, b"{}");
     assert_eq!(world.send(Some(Caller::Tcp { port: PORT }), import).is(403).kind(), "forbidden");
-    // What concerns the whole home is told to nobody who may not ask for its own agent.
+    // Answers about the whole home are refused to a token that does not cover the home's own agent.
     for (method, path) in [("GET", "/v1/doctor"), ("POST", "/v1/verify")] {
         let asked = request(method, path, &headers, b"");
         assert_eq!(world.send(Some(Caller::Tcp { port: PORT }), asked).is(403).kind(), "forbidden", "{path}");

@@ -1,4 +1,4 @@
-//! The page: its files are given without a token and hold no data; everything they show needs one.
+//! The page: its files are served without a token and hold no data; everything they show needs a token.
 
 use heirloom_http::Caller;
 
@@ -6,7 +6,7 @@ use crate::world::{Answer, PORT, World, request};
 
 const HOST: (&str, &str) = ("host", "127.0.0.1:7411");
 
-/// Addresses of the page's own files in a text: `"/web/app.css"`, `"./parts.js"`, `"../api.js"`.
+/// Finds the paths of the page's own files named in a text, such as `"/web/app.css"`, `"./parts.js"`, `"../api.js"`.
 fn named_in(text: &str, from: &str) -> Vec<String> {
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
     let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
@@ -23,7 +23,7 @@ fn named_in(text: &str, from: &str) -> Vec<String> {
     out
 }
 
-/// The document and every file it leads to.
+/// Fetches the document and every file it leads to.
 fn all(world: &World) -> Vec<(String, Answer)> {
     let (mut wanted, mut got): (Vec<String>, Vec<(String, Answer)>) = (vec!["/".into()], Vec::new());
     while let Some(path) = wanted.pop() {
@@ -63,7 +63,8 @@ fn its_files_need_no_token_and_lead_to_nothing_that_is_not_there() {
         assert!(!tag.is_empty(), "{path}");
         let again = world.tcp(path, &[HOST, ("if-none-match", tag)]).is(304);
         assert!(again.body.is_empty() && !again.header("content-security-policy").is_empty());
-        // No script and no style in the document, nothing from elsewhere, no text as markup in our own modules.
+        // The document has no inline script or style, nothing is loaded from elsewhere, and our modules never use text
+        // as markup.
         let text = String::from_utf8_lossy(&answer.body);
         if path != "/web/vendor.js" {
             for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"]
@@ -94,7 +95,7 @@ fn it_holds_no_data_and_opens_none() {
     for ((path, one), (other, two)) in all(&empty).into_iter().zip(all(&full)) {
         assert_eq!((path, one.body), (other, two.body), "the same whatever is remembered");
     }
-    // Only these files, only to be read, and only by the names of this port.
+    // Only these files are open, only for reading, and only under the host names of this port.
     for path in ["/web", "/web/", "/web/../v1/status", "/web/none.js", "//", "/index.html", "/v1", "/v1/status", "/mcp"]
     {
         assert_eq!(full.tcp(path, &[HOST]).status, 401, "{path}");

@@ -1,4 +1,4 @@
-//! A home with one conversation and the router over it, asked without a network.
+//! A home with one conversation and the router over it, called without a network.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,15 +18,15 @@ use tower::ServiceExt;
 
 pub const PORT: u16 = 7411;
 
-/// What a test asks, and what it was told.
+/// A home, its engine and router, and records of what the router called.
 pub struct World {
     _home: TestHome,
     pub engine: Engine,
     pub tokens: Tokens,
     pub router: Router,
-    /// Held, it keeps hooks called `Wait` from ending.
+    /// While a test holds this lock, hooks called `Wait` do not end.
     pub holds: Arc<Mutex<()>>,
-    /// The hooks that came in.
+    /// Hook calls the router received.
     pub hooks: Arc<Mutex<Vec<HookRequest>>>,
     pub imports: Arc<Mutex<Vec<ImportRequest>>>,
     pub retired: Arc<Mutex<u32>>,
@@ -51,13 +51,13 @@ impl Answer {
         self.headers.get(name).map_or("", |v| v.to_str().unwrap())
     }
 
-    /// The answer, which must have this status.
+    /// Returns the answer after checking its status.
     pub fn is(self, status: u16) -> Answer {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
         self
     }
 
-    /// The problem's kind.
+    /// Returns the kind of the problem.
     pub fn kind(&self) -> String {
         assert_eq!(self.header("content-type"), "application/problem+json");
         let problem = self.json();
@@ -109,7 +109,7 @@ impl World {
         World { _home: home, engine, tokens, router, holds, hooks, imports, retired, changes, runtime }
     }
 
-    /// A world in which something was said, by the person and a model, in one session of plain turns.
+    /// Makes a world with turns of the person and a model, in two sessions of plain turns.
     pub fn with_words() -> World {
         let world = World::new();
         let lines = [

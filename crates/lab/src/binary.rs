@@ -1,11 +1,12 @@
-//! The product as people run it: a whole process of the `heirloom` binary.
+//! The product as people run it: whole processes of the `heirloom` binary.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use heirloom_engine::error::{Error, Result};
 
-/// The binary named, or the one beside this program. `NotFound` where there is none, with the command that builds it.
+/// Returns the binary named, or the one beside this program. `NotFound` if there is none, with the command that builds
+/// it.
 pub fn find(named: Option<&Path>) -> Result<PathBuf> {
     let path = match named {
         Some(path) => path.to_owned(),
@@ -22,14 +23,15 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// A process of it.
+/// Returns a command that runs the binary.
 pub fn command(exe: &Path, args: &[String]) -> Command {
     let mut command = Command::new(exe);
     command.args(args);
     command
 }
 
-/// The same for a person who has nothing but the folder `user`, so that no program's sessions of another one are read.
+/// Returns the command for a person whose only files are in the folder `user`, so that no other person's sessions are
+/// read.
 pub fn command_of(exe: &Path, user: &Path, args: &[String]) -> Command {
     let mut command = command(exe, args);
     command.env_clear().env("HOME", user);
@@ -39,12 +41,12 @@ pub fn command_of(exe: &Path, user: &Path, args: &[String]) -> Command {
     command
 }
 
-/// The arguments of a search in a home.
+/// Returns the arguments of a search in a home.
 pub fn search(home: &Path, query: &str) -> Vec<String> {
     ["--home", &home.to_string_lossy(), "--json", "search", query].map(str::to_owned).to_vec()
 }
 
-/// The arguments of a program's hook in a home.
+/// Returns the arguments of a program's hook in a home.
 pub fn hook(home: &Path, program: &str, event: &str) -> Vec<String> {
     ["--home", &home.to_string_lossy(), "hook", program, event].map(str::to_owned).to_vec()
 }

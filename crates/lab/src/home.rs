@@ -1,5 +1,5 @@
-//! A throw-away home, opened through the engine's door. What imports, indexes, searches or asks for a context in the
-//! laboratory does it through here.
+//! A temporary home, opened through the engine's door. All imports, indexing, searches and contexts of the laboratory
+//! go through this module.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,21 +28,22 @@ use crate::sources::{Sources, user_home};
 
 pub use heirloom_engine::report::import::Imported;
 
-/// Who the audit says it was.
+/// Actor name in the audit.
 pub const ACTOR: &str = "lab";
 
-/// A home with one agent, made for a measurement. Days are those of UTC, so that a measurement is the same everywhere.
+/// A home with one agent, made for a measurement. Its days are those of UTC, so that a measurement gives the same
+/// result everywhere.
 pub struct LabHome {
     engine: Engine,
 }
 
 impl LabHome {
-    /// Makes the home, or opens the one that is there, with the embedding table of the product.
+    /// Makes the home, or opens an existing one, with the embedding table of the product.
     pub fn create(root: &Path) -> Result<LabHome> {
         LabHome::create_with(root, AgentId::main(), Arc::new(StaticTable::built_in()))
     }
 
-    /// [`LabHome::create`] for an agent and with a model of the caller's.
+    /// Does what [`LabHome::create`] does, for a given agent and embedding model.
     pub fn create_with(root: &Path, agent: AgentId, embedder: Arc<dyn Embedder>) -> Result<LabHome> {
         let options = Options {
             programs: heirloom_harness::on_machine(&HostPaths::default()),
@@ -62,17 +63,17 @@ impl LabHome {
         Ok(LabHome { engine })
     }
 
-    /// The ledger, for measurements of single steps.
+    /// Returns the ledger, for measurements of single steps.
     pub fn ledger(&self) -> &Ledger {
         self.engine.ledger()
     }
 
-    /// The assistant home of the agent, furnished where there is none.
+    /// Returns the assistant home of the agent; makes it if there is none.
     pub fn assistant(&self) -> Result<AssistantHome<'_>> {
         self.engine.assistant()
     }
 
-    /// The index with everything in it that was stored: words, vectors, and the files of the assistant home.
+    /// Returns the index after bringing it up to date: words, vectors, and the files of the assistant home.
     pub fn index(&self) -> Result<Lent<'_>> {
         let mut index = self.engine.index()?;
         index.catch_up(self.ledger(), None, &mut |_| {})?;
@@ -81,23 +82,23 @@ impl LabHome {
         Ok(index)
     }
 
-    /// Reads the files into ledger and index; nothing is distilled yet.
+    /// Reads the files into ledger and index without distilling them.
     pub fn store(&self, sources: &Sources) -> Result<(Totals, Vec<Problem>)> {
         self.engine.store(&named(sources))
     }
 
-    /// All that `heirloom import` does: stores, distils, indexes what came of it, renders the pages.
+    /// Does everything `heirloom import` does: stores, distils, indexes the result, and renders the pages.
     pub fn import(&self, sources: &Sources) -> Result<Imported> {
         self.engine.import(&named(sources))
     }
 
-    /// The turns for a question, best first, as `heirloom search` finds them.
+    /// Returns the turns for a question, best first, as `heirloom search` finds them.
     pub fn search(&self, index: &mut Index, question: &str, filter: &Filter) -> Result<Vec<Hit>> {
         let query = recall::understand(self.ledger(), self.engine.agent(), question, &TimeZone::UTC)?;
         Ok(recall::search(self.ledger(), index, self.engine.agent(), &query, filter)?.hits)
     }
 
-    /// [`LabHome::search`] where a question in which nothing can be looked for finds nothing.
+    /// Searches as [`LabHome::search`] does; a question without searchable words finds nothing.
     pub fn ask(&self, index: &mut Index, question: &str, filter: &Filter) -> Result<Vec<Hit>> {
         match self.search(index, question, filter) {
             Err(e) if e.kind() == ErrorKind::Usage => Ok(Vec::new()),
@@ -105,7 +106,7 @@ impl LabHome {
         }
     }
 
-    /// What a new session of a project is given with a prompt, within a budget of tokens.
+    /// Returns the context that a new session of a project is given with a prompt, within a budget of tokens.
     pub fn context(&self, index: &mut Index, workspace: Option<String>, prompt: &str, budget: usize) -> Result<Given> {
         let at = self.assistant()?;
         let ask = Ask {
@@ -129,13 +130,13 @@ impl LabHome {
         inject::assemble(&at, &ask, recall::recall(&at, index, Some(&audience), &asked)?)
     }
 
-    /// The sessions of the agent.
+    /// Returns the sessions of the agent.
     pub fn sessions(&self) -> Result<Vec<SessionRow>> {
         let agent_no = self.assistant()?.agent_no;
         self.engine.read(|tx| read::sessions(tx, agent_no, &SessionFilter::default()))
     }
 
-    /// The turns of a session in order; of its main line only, or of all lanes.
+    /// Returns the turns of a session in order; of its main line only, or of all lanes.
     pub fn turns(&self, session: &SessionRow, main_only: bool) -> Result<Vec<Turn>> {
         let mut turns = Vec::new();
         self.engine.read(|tx| {
@@ -147,8 +148,8 @@ impl LabHome {
         Ok(turns)
     }
 
-    /// What a compaction of the session up to `last` would be made of, and the handoff rendered from it. Nothing is
-    /// stored.
+    /// Returns the distillate a compaction of the session up to `last` would store, and the handoff rendered from it.
+    /// Nothing is stored.
     pub fn compacted(&self, session: &SessionRow, last: TurnId) -> Result<(Distillate, String)> {
         let (at, limits) = (self.assistant()?, Limits::default());
         let distillate = compaction::preview(&Pass::new(&at, limits), session.no, last)?;
@@ -166,7 +167,7 @@ fn named(sources: &Sources) -> Vec<Source> {
     sources.files.iter().map(source).collect()
 }
 
-/// The files whose sizes tell what a home takes on disk: the ledger and the index.
+/// Returns the files whose sizes make up a home on disk: the ledger and the index.
 pub fn databases(root: &Path) -> [std::path::PathBuf; 2] {
     [layout::RUNTIME_DB, layout::INDEX_DB].map(|path| root.join(path.as_str()))
 }

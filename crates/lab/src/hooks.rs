@@ -1,4 +1,4 @@
-//! What a program's hooks cost in a home: whole processes, as the program starts them (R12.5).
+//! Measures a program's hooks in a home: whole processes, as the program starts them (R12.5).
 
 use std::path::Path;
 use std::process::Command;
@@ -12,8 +12,7 @@ use crate::binary;
 use crate::measure::{Costs, command_fed};
 use crate::synthetic::Asked;
 
-/// What happens in a session, in this order; each session is one of the same project. Prompts alone are
-/// given what recall finds.
+/// Events of a session, in order; all sessions belong to one project. Only prompts are given recalled items.
 const EVENTS: [(&str, &str); 4] = [
     ("session start", "SessionStart"),
     ("prompt", "UserPromptSubmit"),
@@ -21,17 +20,17 @@ const EVENTS: [(&str, &str); 4] = [
     ("session end", "SessionEnd"),
 ];
 
-/// The project: one of those of [`crate::synthetic`].
+/// Folder of the project: one of those of [`crate::synthetic`].
 const PROJECT: &str = "/home/user/project-0";
 
-/// The lock of a home that the one-shot worker holds which a hook starts.
+/// Lock held by the one-shot worker that a hook starts.
 const WORKER: &str = "worker";
 
-/// That worker must not run beside the next measurement.
+/// Maximum wait for that worker, which must not run during the next measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs so many sessions of Claude Code's with one prompt each; `start` makes the command of some arguments. What hooks
-/// leave to the worker is done in between.
+/// Runs `rounds` sessions of Claude Code with one prompt each; `start` makes the command from arguments. Work that
+/// hooks leave to the worker is done in between.
 pub fn measure(
     start: &dyn Fn(&[String]) -> Command,
     home: &Path,
@@ -61,10 +60,10 @@ pub fn measure(
     Ok(out)
 }
 
-/// Questions of some ten words, as people ask them.
+/// Returns questions of about ten words, as people ask them.
 fn prompts(asked: &[Asked]) -> Vec<String> {
     let of = |which: usize| asked.get(which).map_or(&[][..], |kind| &kind.queries).iter();
-    // Some words that are not frequent, and more of them with one that is.
+    // Each question has some rare words, and some more with a frequent one among them.
     let prompts: Vec<String> =
         of(1).zip(of(2)).map(|(few, many)| format!("Why did we do {few} with {many}?")).collect();
     if prompts.is_empty() { vec!["What is left to do here?".into()] } else { prompts }

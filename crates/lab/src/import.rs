@@ -1,4 +1,4 @@
-//! `heirloom-lab import`: what an import costs, and what it leaves on disk.
+//! `heirloom-lab import`: measures the cost of an import, and its size on disk.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::measure::{self, Cost, Measured};
 use crate::print;
 use crate::sources::Sources;
 
-/// Import real session files into a throw-away home: speed, bytes per source byte, memory
+/// Import real session files into a temporary home: speed, bytes per source byte, memory
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Files or folders [default: every program's usual place]
@@ -27,9 +27,9 @@ pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
     Ok(json!({"import": one.to_json()}))
 }
 
-/// What an import cost, and what it left on disk.
+/// Cost and size of an import.
 pub struct Imported {
-    /// What was read.
+    /// Report of the import.
     done: Done,
     problems: usize,
     cost: Cost,
@@ -38,13 +38,13 @@ pub struct Imported {
     peak_bytes: Option<u64>,
 }
 
-/// Imports into a new home at `root`, and measures it.
+/// Imports into a new home at `root`, and measures the import.
 pub fn measured(root: &Path, sources: &Sources) -> Result<Imported> {
     let home = LabHome::create(root)?;
     let measured = Measured::start();
     let done = home.import(sources)?;
     let cost = measured.stop();
-    // Closed, so that the logs are in the files and only these count.
+    // The home is closed, so that SQLite's logs are folded into the databases and only these count.
     drop(home);
     let [ledger_bytes, index_bytes] = home::databases(root).map(|p| std::fs::metadata(p).map_or(0, |m| m.len()));
     let problems = done.problems.len();

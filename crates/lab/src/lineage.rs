@@ -1,7 +1,8 @@
-//! What the lineage and the pages made from it cost in homes of several sizes, and whether that grows.
+//! Measures the cost of the lineage and its pages in homes of several sizes, and whether the cost grows with the size.
 //!
-//! Two kinds of measures. What happens once for each turn (import, distilling, verifying) is given per turn, and linear
-//! is a ratio of one; what happens at every end of a session or compaction is given as it is, and flat is a ratio of one.
+//! There are two kinds of measures. Work done once for each turn (import, distilling, verifying) is given per turn; a
+//! ratio of one means linear growth. Work done at every end of a session or compaction is given in total; a ratio of
+//! one means a flat cost.
 
 use std::path::Path;
 
@@ -26,46 +27,46 @@ use crate::{machine, print, size};
 
 /// Distilling, compaction, pages and verify in homes of several sizes: what grows with the home, and what stays flat
 ///
-/// Made-up work in twelve projects, named topics and conversations with people. What happens once for each turn is given
-/// per turn; what happens at every end of a session or compaction, as it is. The last column is the largest home beside
-/// the smallest: 1 is linear in the first part, and flat in the second.
+/// The conversations are made up: twelve projects, named topics and conversations with people. Work done once for each
+/// turn is given per turn; work done at every end of a session or compaction is given in total. The last column
+/// compares the largest home with the smallest: 1 means linear in the first part, and flat in the second.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Sizes of the homes, in turns, the smallest first
+    /// Sizes of the homes in turns, the smallest first
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [10_000u64, 100_000])]
     turns: Vec<u64>,
 
-    /// Sessions that live and end in each home
+    /// Number of sessions that begin and end in each home
     #[arg(long, value_name = "N", default_value_t = 7)]
     rounds: u32,
 
-    /// Leave the home of the last size where it is, and say where
+    /// Keep the home of the last size, and print its path
     #[arg(long)]
     pub keep: bool,
 }
 
-/// Turns of the session that is compacted.
+/// Number of turns of the session that is compacted.
 const COMPACTED: u64 = 400;
 
-/// Turns that come in while it goes on.
+/// Number of turns added while that session goes on.
 const BATCH: u64 = 60;
 
-/// What was measured in a home of one size.
+/// Measurements in a home of one size.
 struct Home {
     turns: u64,
     source: u64,
     sessions: u64,
-    /// Open loops in files when it was made.
+    /// Number of open loops with files when the home was made.
     loops: u64,
     size: size::Size,
     peak: Vec<(&'static str, Option<u64>)>,
-    /// Once for each turn.
+    /// Costs of work done once for each turn.
     whole: Vec<(&'static str, Cost)>,
-    /// At every end of a session, or compaction.
+    /// Costs of work done at every end of a session, or compaction.
     each: Vec<(&'static str, Cost)>,
 }
 
-/// Measures homes of the sizes asked for, each below `folder` and removed when the next one is made.
+/// Measures homes of the requested sizes, each below `folder` and removed before the next one is made.
 pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
     let mut homes = Vec::new();
     let smallest = args.turns.iter().min().copied().unwrap_or(1);
@@ -135,7 +136,7 @@ fn one(place: &Path, (turns, smallest): (u64, u64), rounds: u32) -> Result<Home>
     Ok(Home { turns, source: stored.bytes, sessions, loops, size, peak, whole, each: each.medians() })
 }
 
-/// Costs by name, in the order they were first met.
+/// Costs by name, in the order of their first measurement.
 #[derive(Default)]
 struct Each(Vec<(&'static str, Vec<Cost>)>);
 
@@ -156,11 +157,11 @@ impl Each {
     }
 }
 
-/// One session of a project lives: it comes in, goes on, is compacted and ends.
+/// Plays one session of a project: its turns are imported, more are added, it is compacted, and it ends.
 fn round(home: &LabHome, pass: &Pass, story: &mut Story, folder: &Path, each: &mut Each) -> Result<()> {
     let at = pass.at;
     let now = at.ledger.now();
-    // Said within the last minutes: the session goes on.
+    // The turns' times are within the last minutes, so the session counts as going on.
     let mut chat = story.begin(folder, 3, now - (COMPACTED + BATCH) as i64 * 900, 900)?;
     story.go_on(&mut chat, COMPACTED, false)?;
     home.store(&one_file(&chat)?)?;
@@ -284,7 +285,8 @@ const PARTS: [(&str, Part); 7] = [
     ("lineage, pages", |s| s.bytes()),
 ];
 
-/// The last home's value for one of the first's. `None` with one home, or where the first has none.
+/// Returns the value of the last home divided by that of the first. `None` with one home, or if the first value is
+/// zero.
 fn ratio(homes: &[Home], f: &dyn Fn(&Home) -> f64) -> Option<f64> {
     let (first, last) = (homes.first()?, homes.last()?);
     (homes.len() > 1 && f(first) > 0.0).then(|| f(last) / f(first))

@@ -1,7 +1,7 @@
-//! The laboratory: what Heirloom costs and how much it finds, in numbers a stranger can reproduce. Never shipped.
+//! The laboratory: measures Heirloom's cost and how much it finds, in numbers a stranger can reproduce. Never shipped.
 //!
-//! Everything is measured in one run on one machine, and set against a baseline of the same run: a bare process, bytes of
-//! source. Homes are made here, below the cache folder, and removed afterwards; no memory of a person is opened.
+//! Everything is measured in one run on one machine, and compared with a baseline of the same run: a bare process, or
+//! bytes of source. Homes are made below the cache folder and removed afterwards; no memory of a person is opened.
 
 mod binary;
 mod distill;
@@ -29,9 +29,9 @@ use clap::{Parser, Subcommand};
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use serde_json::{Value, json};
 
-/// The laboratory beside Heirloom: what it costs, and how much it finds
+/// The laboratory beside Heirloom: measures its cost, and how much it finds
 ///
-/// Everything happens in throw-away homes below the cache folder; no memory of a person is opened or changed.
+/// Everything happens in temporary homes below the cache folder; no memory of a person is opened or changed.
 ///
 /// Exit codes: 0 ok · 1 the machine failed · 2 usage · 3 refused · 4 not found · 5 damaged · 75 busy
 #[derive(Parser, Debug)]
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the command in a folder of its own, which is removed unless it was to be kept.
+/// Runs the command in a folder of its own, which is removed unless it is to be kept.
 fn run(cli: &Cli) -> Result<Value> {
     let cache = sources::cache()
         .ok_or_else(|| Error::usage("there is no cache folder (HOME is not set)").hint("set HOME or XDG_CACHE_HOME"))?;
@@ -124,13 +124,13 @@ fn failed(e: &Error, json: bool) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Makes a folder and those above it.
+/// Makes a folder and the folders above it.
 fn make_dir(folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder).map_err(|e| Error::io("make", folder, e))?;
     Ok(folder.to_owned())
 }
 
-/// How many processors there are: what a reader needs to know of the machine.
+/// Returns the number of processors, which a reader needs to judge the figures.
 fn machine() -> Value {
     json!({"cpus": std::thread::available_parallelism().map_or(0, usize::from)})
 }

@@ -1,4 +1,5 @@
-//! `heirloom-lab make`: a synthetic home that stays, for whoever wants to look at it or measure something else in it.
+//! `heirloom-lab make`: makes a synthetic home that is kept, for people who want to look at it or measure something
+//! else.
 
 use std::path::{Path, PathBuf};
 
@@ -11,33 +12,33 @@ use crate::sources::Sources;
 use crate::story::Story;
 use crate::{make_dir, print, synthetic};
 
-/// Make a synthetic home that stays: its session files, and the home they were imported into
+/// Make a synthetic home that is kept: its session files, and the home they were imported into
 ///
-/// The same size gives the same words, everywhere.
+/// The same size gives the same words on every machine.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Where to: a folder that is empty or not there yet. It gets `sessions` and `home`
+    /// Folder to write to, empty or new. It gets `sessions` and `home`
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// How many turns
+    /// Number of turns
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     turns: u64,
 
-    /// What the sessions are made of
+    /// Kind of text in the sessions
     #[arg(long, value_name = "KIND", value_enum, default_value_t = Kind::Work)]
     text: Kind,
 
-    /// Write the session files only, and make no home of them
+    /// Only write the session files; do not import them
     #[arg(long)]
     sessions_only: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Kind {
-    /// People ask, decide and owe; programs change files and run tests: what `lineage` measures
+    /// People ask, decide and owe; programs change files and run tests: the text that `lineage` measures
     Work,
-    /// Words by how often they are said, in no order: what `speed` measures
+    /// Random words by frequency, in no order: the text that `speed` measures
     Words,
 }
 
@@ -46,7 +47,7 @@ pub fn run(args: &Args, for_people: bool) -> Result<Value> {
         return Err(Error::refused(format!("{} is not empty", args.folder.display()))
             .hint("name a folder that is empty or not there yet"));
     }
-    // The engine names files by their whole path.
+    // The engine names files by their absolute path.
     let folder = make_dir(&args.folder)?.canonicalize().map_err(|e| Error::io("find", &args.folder, e))?;
     let sessions = make_dir(&folder.join("sessions"))?;
     print::progress(&format!("writing sessions with {}", print::counted(args.turns, "turn")));
@@ -65,7 +66,7 @@ pub fn run(args: &Args, for_people: bool) -> Result<Value> {
     Ok(json!({"sessions": sessions, "home": made.map(|_| &home), "turns": made.unwrap_or(args.turns)}))
 }
 
-/// Imports the sessions. Returns how many turns were stored.
+/// Imports the sessions. Returns the number of turns stored.
 fn fill(home: &Path, sessions: &Path) -> Result<u64> {
     print::progress("importing");
     let done = LabHome::create(home)?.import(&Sources::of(&[sessions.to_owned()])?)?;

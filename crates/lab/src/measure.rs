@@ -1,4 +1,4 @@
-//! CPU, wall time and memory of this process and of those it starts.
+//! CPU, wall time and memory of this process and of processes it starts.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::Instant;
 use heirloom_engine::error::{Error, Result};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Seconds.
+/// Cost in seconds.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Cost {
     pub cpu: f64,
@@ -31,7 +31,7 @@ impl Measured {
     }
 }
 
-/// Costs of the same thing, done again and again.
+/// Costs of repeated runs of the same thing.
 #[derive(Clone, Default, Debug)]
 pub struct Costs(Vec<Cost>);
 
@@ -44,7 +44,7 @@ impl Costs {
         self.0.append(&mut others.0);
     }
 
-    /// The cost that so many of a hundred stay within, each kind for itself.
+    /// Returns the cost that this percentage of runs stays within, for CPU and wall time separately.
     pub fn within(&self, hundredths: usize) -> Cost {
         let of = |one: fn(&Cost) -> f64| {
             let mut all: Vec<f64> = self.0.iter().map(one).collect();
@@ -59,20 +59,20 @@ impl Costs {
     }
 }
 
-/// Starts a program again and again. One run before that warms the caches.
+/// Starts a program repeatedly. One run before the first warms the caches.
 pub fn processes(exe: &Path, args: &[String], rounds: u32) -> Result<Costs> {
     fed(exe, args, b"")?;
     (0..rounds.max(1)).map(|_| fed(exe, args, b"")).collect::<Result<Vec<Cost>>>().map(Costs)
 }
 
-/// Starts a program once, with this on its standard input.
+/// Starts a program once, with `input` on its standard input.
 pub fn fed(exe: &Path, args: &[String], input: &[u8]) -> Result<Cost> {
     let mut command = Command::new(exe);
     command.args(args);
     command_fed(command, input)
 }
 
-/// Starts a command once, with this on its standard input.
+/// Starts a command once, with `input` on its standard input.
 pub fn command_fed(mut command: Command, input: &[u8]) -> Result<Cost> {
     let shown = format!("{command:?}");
     let (before, started) = (children_cpu(), Instant::now());
@@ -83,7 +83,7 @@ pub fn command_fed(mut command: Command, input: &[u8]) -> Result<Cost> {
         .spawn()
         .map_err(|e| Error::io("start", Path::new(command.get_program()), e))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // Who does not read it has ended already.
+        // Writing fails if the process has already ended without reading.
         let _ = stdin.write_all(input);
     }
     let exact = ended_cpu(child.id());
@@ -95,7 +95,8 @@ pub fn command_fed(mut command: Command, input: &[u8]) -> Result<Cost> {
     Ok(Cost { cpu: exact.unwrap_or_else(|| children_cpu() - before), wall })
 }
 
-/// CPU of the first thread of a child, from the kernel's own clock, once it has ended and before it is waited for. Linux only.
+/// Returns the CPU time of a child's first thread from the kernel's clock, after it has ended and before it is waited
+/// for. Linux only.
 fn ended_cpu(child: u32) -> Option<f64> {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let pid = Pid::from_raw(i32::try_from(child).ok()?)?;
@@ -105,7 +106,7 @@ fn ended_cpu(child: u32) -> Option<f64> {
     Some(nanoseconds / 1e9)
 }
 
-/// The most memory this process ever held. Linux only.
+/// Returns the peak memory of this process. Linux only.
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
@@ -113,12 +114,12 @@ pub fn peak_memory() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Lets [`peak_memory`] begin anew. Where the kernel does not know how, the peak stays that of the whole process.
+/// Resets [`peak_memory`]. If the kernel does not support that, the peak stays that of the whole process.
 pub fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// The median of each kind of cost.
+/// Returns the median of CPU and of wall time.
 pub fn median(costs: &[Cost]) -> Cost {
     let middle = |of: fn(&Cost) -> f64| {
         let mut all: Vec<f64> = costs.iter().map(of).collect();
@@ -133,8 +134,8 @@ fn own_cpu() -> f64 {
     t.tv_sec as f64 + t.tv_nsec as f64 / 1e9
 }
 
-/// CPU of all children that have ended, from the kernel's own books (ticks of 10 ms, exact in the sum). 0 where there
-/// is no such book.
+/// Returns the CPU time of all children that have ended, from the kernel's accounts (ticks of 10 ms, exact in the sum).
+/// 0 on systems without them.
 fn children_cpu() -> f64 {
     let ticks = || -> Option<f64> {
         let stat = std::fs::read_to_string("/proc/self/stat").ok()?;

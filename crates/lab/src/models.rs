@@ -1,6 +1,6 @@
-//! `heirloom-lab models`: what the vector of a text costs.
+//! `heirloom-lab models`: measures the cost of a text's vector.
 //!
-//! The anchor is what copying one vector takes, so that runs on different machines compare.
+//! The baseline is the time to copy one vector, so that runs on different machines compare.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::print;
 const SENTENCE: &str = "We moved the session store to SQLite in WAL mode last week because two processes were writing, \
                         and the deploy to staging failed once on a locked database file.";
 
-/// The best of many short rounds, in microseconds for one call: the machine is never alone.
+/// Returns the best of many short rounds, in microseconds per call, because other processes disturb some rounds.
 fn best(rounds: usize, calls: usize, mut call: impl FnMut()) -> f64 {
     let mut round = || {
         let start = Instant::now();
@@ -27,9 +27,9 @@ fn best(rounds: usize, calls: usize, mut call: impl FnMut()) -> f64 {
     (0..rounds).map(|_| round()).fold(f64::MAX, f64::min)
 }
 
-/// What the vector of a text costs: by the table in the binary, and by a sentence model in a folder
+/// Measure the cost of a text's vector: with the table in the binary, and with a sentence model in a folder
 ///
-/// Microseconds of one call, the best of many short rounds, and for the table how many times copying one vector that is.
+/// Prints microseconds per call, the best of many short rounds, and for the table the ratio to copying one vector.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// A folder with a sentence model of the MiniLM kind: config.json, model.safetensors and vocab.txt
@@ -37,7 +37,7 @@ pub struct Args {
     model_folder: Option<PathBuf>,
 }
 
-/// What was measured, and its microseconds.
+/// Name of a measurement, and its microseconds.
 type Line = (String, f64);
 
 pub fn run(args: &Args, for_people: bool) -> Result<Value> {

@@ -1,10 +1,10 @@
-//! What people see of a measurement: tables, sizes, counts, and words of a transcript made harmless for a terminal.
+//! Output of measurements for people: tables, sizes, counts, and words of a transcript made harmless for a terminal.
 
 use std::io::{IsTerminal, Write};
 
 pub use heirloom_engine::report::{count, counted};
 
-/// Columns padded to their widest cell; the last one is not.
+/// Formats columns padded to their widest cell, except the last column.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |s: &str| s.chars().count();
@@ -23,7 +23,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// `1.9 GB`, `240 MB`, `812 B`: decimal, as disks and programs print them.
+/// Formats a size: `1.9 GB`, `240 MB`, `812 B`; decimal, as disks and programs print it.
 pub fn bytes(n: u64) -> String {
     let (mut value, mut unit) = (n as f64, 0);
     while value >= 999.5 && unit < 4 {
@@ -34,7 +34,7 @@ pub fn bytes(n: u64) -> String {
     if unit > 0 && value < 9.95 { format!("{value:.1} {name}") } else { format!("{value:.0} {name}") }
 }
 
-/// One line of a transcript, at most `width` characters, without anything a terminal would obey.
+/// Returns one line of a transcript, at most `width` characters, without anything a terminal would execute.
 pub fn excerpt(text: &str, width: usize) -> String {
     let obeyed = |c: char| {
         c.is_control()
@@ -47,7 +47,7 @@ pub fn excerpt(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Writes to standard output; a reader that went away (`| head`) is no error.
+/// Writes to standard output; a closed reader (`| head`) is not an error.
 pub fn out(text: &str) {
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {
@@ -55,17 +55,17 @@ pub fn out(text: &str) {
     }
 }
 
-/// The same with a line end.
+/// Writes a line to standard output.
 pub fn line(text: &str) {
     out(&format!("{text}\n"));
 }
 
-/// One line to standard error.
+/// Writes a line to standard error.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// What is being done now, for people who wait at a terminal.
+/// Prints the current step, for people who wait at a terminal.
 pub fn progress(text: &str) {
     if std::io::stderr().is_terminal() {
         note(text);

@@ -1,10 +1,10 @@
-//! How much room the lineage takes, and what it is made of.
+//! Size of the lineage in the ledger, by its parts.
 
 use heirloom_engine::error::Result;
 use heirloom_engine::ledger::Read;
 use rusqlite::OptionalExtension;
 
-/// Rows and bytes of the lineage in one ledger, of all its agents.
+/// Rows and bytes of the lineage in one ledger, over all agents.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Size {
     pub chunks: u64,
@@ -13,11 +13,11 @@ pub struct Size {
     pub condensed: u64,
     pub edges: u64,
     pub threads: u64,
-    /// Bytes of the summaries' words, and of the compressed distillates.
+    /// Bytes of the summaries' words; `distillates` counts the compressed distillates.
     pub summaries: u64,
     pub distillates: u64,
-    /// Whole pages, with what is free in them and the indexes: of nodes; of edges; of what else there is only for the
-    /// lineage (threads, which run belongs to which, compactions, marks); of indexes it has on turns and runs.
+    /// Bytes of whole database pages, with their free space and indexes: of nodes, of edges, of other tables only the
+    /// lineage needs (threads, threads of runs, compactions, marks), and of its indexes on turns and runs.
     pub node_pages: u64,
     pub edge_pages: u64,
     pub other_pages: u64,
@@ -29,21 +29,21 @@ impl Size {
         self.chunks + self.sessions + self.compactions + self.condensed
     }
 
-    /// All its pages.
+    /// Returns the bytes of all its pages.
     pub fn bytes(&self) -> u64 {
         self.node_pages + self.edge_pages + self.other_pages + self.turn_index_pages
     }
 }
 
-/// Tables that are there for the lineage only.
+/// Tables that only the lineage needs.
 const TABLES: [&str; 7] =
     ["threads", "thread_names", "thread_links", "thread_switches", "run_threads", "compactions", "lineage_marks"];
 
-/// Indexes it has on tables of the transcript.
+/// Indexes of the lineage on tables of the transcript.
 const INDEXES: [&str; 5] = ["turns_lane", "turns_hint", "turns_call", "turns_voice", "turn_results_left"];
 
-/// Measures the lineage. Reads every page of the ledger once (SQLite's own account of its pages), so it is for
-/// measuring only.
+/// Measures the lineage. It reads every page of the ledger once (SQLite's own account of its pages), so it is for
+/// measurements only.
 pub fn size(tx: &Read) -> Result<Size> {
     let mut out = Size::default();
     let mut statement = tx.prepare_cached(

@@ -1,4 +1,4 @@
-//! Session files of the outside programs: where they are, and whose each one is.
+//! Finds session files of the outside programs, and tells which program each belongs to.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::source::file::{LineFile, find};
 use heirloom_harness::{ALL, Form, Harness, HostPaths};
 
-/// How much of a file is looked at to tell whose it is.
+/// Number of bytes at the beginning of a file that are read to recognise its program.
 const SNIFF_BYTES: usize = 64 * 1024;
 
 /// Files to import.
@@ -15,8 +15,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The files and folders named; where none is, what every program has at its usual place. `NotFound` where that is
-    /// nothing, `Usage` for a file of no known program.
+    /// Collects the files and folders named; if none is named, the usual places of every program. `NotFound` if there
+    /// are no files, `Usage` for a file of no known program.
     pub fn of(paths: &[PathBuf]) -> Result<Sources> {
         let mut sources = Sources { files: Vec::new() };
         if paths.is_empty() {
@@ -58,7 +58,7 @@ impl Sources {
         for file in files {
             match whose(&file) {
                 Ok((harness, form)) => self.files.push((harness, form, file)),
-                // A folder may hold files of other kinds.
+                // A folder may hold files of other kinds, which are ignored.
                 Err(e) if e.kind() == ErrorKind::Usage => {}
                 Err(e) => return Err(e),
             }
@@ -67,7 +67,7 @@ impl Sources {
     }
 }
 
-/// Whose file this is, by its name and its first bytes.
+/// Returns the program and form of a file, by its name and first bytes.
 fn whose(path: &Path) -> Result<(&'static dyn Harness, Form)> {
     let mut file = LineFile::open(path)?;
     let head = file.head(SNIFF_BYTES).map_err(|e| Error::io("read", path, e))?;
@@ -79,7 +79,7 @@ fn whose(path: &Path) -> Result<(&'static dyn Harness, Form)> {
     Ok((harness, form))
 }
 
-/// The machine as the programs see it, as the product reads it from the environment.
+/// Returns the programs' places on this machine, from the environment, as the product does.
 fn host() -> HostPaths {
     HostPaths {
         home: user_home().unwrap_or_default(),
@@ -94,12 +94,12 @@ fn host() -> HostPaths {
     }
 }
 
-/// The home directory of the person who measures.
+/// Returns the home directory of the person who measures.
 pub fn user_home() -> Option<PathBuf> {
     variable("HOME")
 }
 
-/// Where throw-away homes are made: the cache folder of the person who measures.
+/// Returns the cache folder of the person who measures, in which temporary homes are made.
 pub fn cache() -> Option<PathBuf> {
     variable("XDG_CACHE_HOME").filter(|p| p.is_absolute()).or_else(|| user_home().map(|h| h.join(".cache")))
 }

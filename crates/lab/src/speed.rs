@@ -1,4 +1,4 @@
-//! `heirloom-lab speed`: what import, search and hooks cost in homes of several sizes.
+//! `heirloom-lab speed`: measures import, search and hooks in homes of several sizes.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,19 @@ use crate::sources::Sources;
 use crate::synthetic::{self, Asked};
 use crate::{binary, hooks, import, machine, print};
 
-/// Import, search and hooks in synthetic homes: whole processes against a bare one, and searches against a scan of memory
+/// Measure import, search and hooks in synthetic homes: whole processes against a bare one, and searches against a scan
+/// of memory
 ///
-/// For queries of several kinds: the CPU of a whole `heirloom search`, and that of the search alone in a process that has
-/// the home open, by words, by vectors and by both. For what a program's hooks run: CPU and wall time of the process.
-/// Always the median and what 95 of 100 stay within.
+/// For queries of several kinds it measures the CPU of a whole `heirloom search`, and the CPU of the search alone in a
+/// process that has the home open, by words, by vectors and by both. For hooks it measures CPU and wall time of the
+/// process. Each figure is the median and the value that 95 of 100 stay within.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Sizes of the homes, in turns
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [10_000u64, 100_000])]
     turns: Vec<u64>,
 
-    /// Searches per query, and sessions with a hook of each kind
+    /// Number of searches per query, and of sessions with a hook of each kind
     #[arg(long, value_name = "N", default_value_t = 15)]
     rounds: u32,
 
@@ -33,15 +34,15 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
 
-    /// Leave the synthetic homes where they are, and say where
+    /// Keep the synthetic homes, and print their paths
     #[arg(long)]
     pub keep: bool,
 }
 
-/// Hits of a search, as `heirloom search` has them.
+/// Number of hits of a search, as in `heirloom search`.
 const LIMIT: usize = 8;
 
-/// Bytes of a vector's code: what a search by vectors must at least look at.
+/// Bytes of a vector's code: the least that a search by vectors must read per turn.
 const CODE: usize = 32;
 
 const LEGS: [(&str, Legs); 3] = [("words", Legs::Words), ("vectors", Legs::Vectors), ("both", Legs::Fused)];
@@ -60,13 +61,13 @@ pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
         if for_people {
             imported.print();
         }
-        // The source is not needed any more; at a million turns it is the larger part.
+        // The source is not needed any more; at a million turns it is the larger part of the disk space.
         let _ = std::fs::remove_dir_all(&projects);
         let bare = processes(&exe, &["--version".into()], rounds)?;
         let scan = memory_scan(turns, rounds);
         let home = LabHome::create(&root)?;
         let mut index = home.index()?;
-        // As a process that stays has it.
+        // The index is mapped into memory, as in a process that stays.
         index.keep_mapped()?;
         let mut kinds = Vec::new();
         for kind in &asked {
@@ -94,12 +95,12 @@ pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
     Ok(json!({"homes": homes, "machine": machine()}))
 }
 
-/// What queries of a kind cost.
+/// Costs of queries of one kind.
 struct Kind {
     what: &'static str,
-    /// `heirloom search`, from start to end.
+    /// A whole `heirloom search` process.
     whole: Costs,
-    /// The search alone, by [`LEGS`].
+    /// The search alone, for each of [`LEGS`].
     legs: [Costs; 3],
 }
 
@@ -157,7 +158,7 @@ fn show_hooks(hooks: &[(&str, Costs)], bare: &Costs) {
     print::line("");
 }
 
-/// Whole processes.
+/// Measures whole processes.
 fn whole(exe: &Path, home: &Path, kind: &Asked, rounds: u32) -> Result<Costs> {
     let mut costs = Costs::default();
     for query in &kind.queries {
@@ -166,12 +167,12 @@ fn whole(exe: &Path, home: &Path, kind: &Asked, rounds: u32) -> Result<Costs> {
     Ok(costs)
 }
 
-/// Rounds of each of a kind's queries.
+/// Returns the number of rounds for each query of a kind.
 fn each(rounds: u32, kind: &Asked) -> u32 {
     rounds.div_ceil(kind.queries.len().max(1) as u32).max(1)
 }
 
-/// The search alone, in this process, the caches warm.
+/// Measures the search alone, in this process, with warm caches.
 fn legs(home: &LabHome, index: &mut Index, kind: &Asked, rounds: u32) -> Result<[Costs; 3]> {
     let mut out: [Costs; 3] = Default::default();
     for query in &kind.queries {
@@ -189,7 +190,7 @@ fn legs(home: &LabHome, index: &mut Index, kind: &Asked, rounds: u32) -> Result<
     Ok(out)
 }
 
-/// Comparing as many codes as there are turns, all in memory: no search by vectors can cost less.
+/// Compares as many codes as there are turns, all in memory: no search by vectors can cost less.
 fn memory_scan(turns: u64, rounds: u32) -> Costs {
     let words = turns as usize * CODE / 8;
     let codes: Vec<u64> = (0..words as u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();

@@ -1,4 +1,5 @@
-//! `heirloom-lab statements`: what each sentence of labelled conversations is taken for, against its label, by author.
+//! `heirloom-lab statements`: classifies each sentence of labelled conversations and compares it with its label, by
+//! author.
 
 mod train;
 
@@ -12,26 +13,26 @@ use serde_json::{Value, json};
 
 use crate::print;
 
-/// What labelled sentences are taken for: precision and recall of each label and each rule, authors held out
+/// Classify labelled sentences: precision and recall of each label and each rule, with authors held out
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Labelled sentences, one JSON object a line
+    /// File with labelled sentences, one JSON object a line
     file: PathBuf,
-    /// Write what the filter learns from all of them here
+    /// Write the filter's weights, learned from all sentences, into this file
     #[arg(long, value_name = "OUT")]
     train: Option<PathBuf>,
-    /// How many parts the authors are divided into; each is judged by what the others teach
+    /// Number of parts the authors are divided into; each part is judged by a filter that learned from the others
     #[arg(long, default_value_t = 8)]
     folds: usize,
-    /// List every sentence that is taken for something else
+    /// List every sentence that is classified wrongly
     #[arg(long)]
     wrong: Option<String>,
-    /// Write the features of each sentence here
+    /// Write the features of each sentence into this file
     #[arg(long, value_name = "OUT")]
     dump: Option<PathBuf>,
 }
 
-/// A line of the file.
+/// One labelled sentence of the file.
 #[derive(Deserialize)]
 struct Item {
     id: String,
@@ -51,7 +52,7 @@ struct Item {
     second: Option<String>,
 }
 
-/// A labelled sentence as the engine sees it in its place.
+/// A labelled sentence as the engine sees it in its context.
 pub struct Example {
     pub id: String,
     pub author: String,
@@ -59,13 +60,13 @@ pub struct Example {
     pub text: String,
     pub label: Label,
     pub second: Option<Label>,
-    /// `None`: its form shows that it was pasted; it is left out.
+    /// The engine's view; `None` if its form shows that it was pasted, so that it is left out.
     pub seen: Option<Seen>,
-    /// What it is taken for, and whether that is sure.
+    /// Label the engine gives it, and whether that label is sure.
     pub taken: (Label, bool),
 }
 
-/// Measures, and trains if that is asked.
+/// Measures, and trains if requested.
 pub fn run(args: &Args, for_people: bool) -> Result<Value> {
     let examples = load(&args.file)?;
     let mut report = json!({"sentences": examples.len()});
@@ -96,7 +97,7 @@ pub fn run(args: &Args, for_people: bool) -> Result<Value> {
     Ok(report)
 }
 
-/// A label, and whether it is sure.
+/// A given label, and whether it is sure.
 pub type Taken = (Label, bool);
 
 fn load(file: &Path) -> Result<Vec<Example>> {
@@ -112,7 +113,7 @@ fn load(file: &Path) -> Result<Vec<Example>> {
     Ok(examples)
 }
 
-/// The sentence between its neighbours, under its heading.
+/// Places the sentence between its neighbours, under its heading.
 fn example(item: Item, label: Label) -> Example {
     let mut text = String::new();
     let mut line = |part: &str| {
@@ -127,7 +128,7 @@ fn example(item: Item, label: Label) -> Example {
     }
     line(item.before.as_deref().unwrap_or_default());
     let marked = item.text.starts_with(['-', '*', '•', '+']) || item.text.starts_with(|c: char| c.is_ascii_digit());
-    // A block stood in a fence, or is a table.
+    // A block was in a fence, unless it is a table.
     let fenced = item.kind == "block" && !item.text.starts_with('|');
     let said = if fenced {
         format!("```\n{}\n```", item.text)
@@ -160,7 +161,8 @@ fn example(item: Item, label: Label) -> Example {
     }
 }
 
-/// Precision and recall of each label, of all and of those that are sure. A second label counts as right.
+/// Computes precision and recall of each label, for all sentences and for sure ones. A second label counts as right,
+/// too.
 fn table(title: &str, examples: &[Example], taken: &[Taken], for_people: bool) -> Value {
     let mut rows = vec![["label", "n", "P", "R", "F1", "sure: n", "P", "R", "P by author"].map(str::to_owned).to_vec()];
     let mut labels = BTreeMap::new();
@@ -206,7 +208,7 @@ fn table(title: &str, examples: &[Example], taken: &[Taken], for_people: bool) -
     json!(labels)
 }
 
-/// How often each rule holds where no earlier one does, and how often it is right.
+/// Counts how often each rule is the first to hold, and how often it is right.
 fn by_rule(examples: &[Example], for_people: bool) -> Value {
     let mut rows = vec![["line", "first", "right", "P", "authors", "P by author", "rule"].map(str::to_owned).to_vec()];
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
-//! Work made up from a seed, as a lineage sees it: people ask, decide, owe and change their minds; programs read and
-//! change files, run tests that fail and then pass, and cut their context. Projects, named topics, people and sessions
-//! that stand alone; sessions from a handful of turns to nearly a thousand. The words of one size are the same
-//! everywhere; the last session ends now, since pages tell of what was lately.
+//! Made-up work from a seed, as input for the lineage: people ask, decide, owe and change their minds; programs read
+//! and change files, run tests that fail and then pass, and cut their context. There are projects, named topics, people
+//! and standalone sessions; a session has from a handful to nearly a thousand turns. The words for one size are the
+//! same on every machine; the last session ends now, since pages show recent days.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,26 +12,26 @@ use serde_json::{Value, json};
 
 use crate::synthetic::{Random, Zipf, uuid};
 
-/// Days the smallest home reaches back, so that the pages of the last month have as much to show in all of them.
+/// Days the smallest home reaches back, so that homes of all sizes have as much in the pages of the last month.
 const SPAN_MS: Millis = 60 * 24 * 3_600_000;
 
-/// Turns of sessions, each as likely as the others: about 160 on average.
+/// Possible numbers of turns of a session, all equally likely: about 160 on average.
 const LENGTHS: [u64; 8] = [6, 12, 24, 48, 90, 140, 260, 700];
 
 const PROJECTS: u64 = 12;
 const TOPICS: u64 = 20;
 const PEOPLE: u64 = 30;
 
-/// A program cuts its context about every so many turns.
+/// Number of turns after which a program cuts its context, on average.
 const CUT_AFTER: u64 = 340;
 
-/// Makes conversations.
+/// Generator of conversations.
 pub struct Story {
     random: Random,
     zipf: Zipf,
 }
 
-/// A session that is being written: more can be added to it.
+/// A session that is being written; turns can be added to it.
 pub struct Chat {
     pub path: PathBuf,
     pub native: String,
@@ -46,9 +46,9 @@ impl Story {
         Story { random: Random::new(), zipf: Zipf::new() }
     }
 
-    /// Writes `turns` turns below `folder`, the last of them said shortly before `now`, as many a day as there are in a
-    /// home of `smallest` turns: sessions of a program in its own format, and conversations of other kinds as plain turns.
-    /// Returns how many sessions.
+    /// Writes `turns` turns below `folder`, the last of them shortly before `now`, with as many turns a day as in a
+    /// home of `smallest` turns: sessions of a program in its own format, and other conversations as plain turns.
+    /// Returns the number of sessions.
     pub fn write(&mut self, folder: &Path, turns: u64, smallest: u64, now: Millis) -> Result<u64> {
         let lengths = self.lengths(turns);
         let apart = SPAN_MS * turns as Millis / smallest.max(1) as Millis / lengths.len().max(1) as Millis;
@@ -57,7 +57,7 @@ impl Story {
             if n % 8 == 5 {
                 self.plain(folder, n as u64, (*length).min(60), at)?;
             } else {
-                // One project has more of it than any other.
+                // One project has more sessions than any other.
                 let project = if self.random.below(3) == 0 { 0 } else { self.random.below(PROJECTS) };
                 let mut chat = self.begin(folder, project, at, 20_000)?;
                 self.go_on(&mut chat, *length, true)?;
@@ -67,7 +67,7 @@ impl Story {
         Ok(lengths.len() as u64)
     }
 
-    /// How long each session is to be, until there are so many turns.
+    /// Returns the lengths of sessions that together have `turns` turns.
     fn lengths(&mut self, turns: u64) -> Vec<u64> {
         let (mut out, mut all) = (Vec::new(), 0);
         while all < turns {
@@ -79,7 +79,7 @@ impl Story {
         out
     }
 
-    /// A new session of a project. `step`: the longest pause between two turns.
+    /// Begins a session of a project. `step` is the longest pause between two turns.
     pub fn begin(&mut self, folder: &Path, project: u64, at: Millis, step: Millis) -> Result<Chat> {
         let native = uuid(&mut self.random);
         let dir = folder.join(format!("-home-user-project-{project}"));
@@ -88,7 +88,7 @@ impl Story {
         Ok(Chat { path, native, cwd: format!("/home/user/project-{project}"), parent: None, at, step })
     }
 
-    /// Adds so many turns to a session. `cuts`: its program compacts its context now and then.
+    /// Adds turns to a session. With `cuts`, its program compacts its context now and then.
     pub fn go_on(&mut self, chat: &mut Chat, turns: u64, cuts: bool) -> Result<()> {
         let (mut lines, mut written, mut since) = (Vec::new(), 0, 0);
         while written < turns {
@@ -106,7 +106,7 @@ impl Story {
         append(&chat.path, &lines)
     }
 
-    /// One prompt, what the program did, and its answer.
+    /// Writes one run: a prompt, the program's tool calls, and its answer.
     fn run(&mut self, chat: &mut Chat) -> Vec<String> {
         let prompt = self.prompt();
         let mut lines = vec![chat.user(json!(prompt), &mut self.random)];
@@ -123,7 +123,7 @@ impl Story {
         lines
     }
 
-    /// The program compacts its context and tells itself what there was.
+    /// Writes a compaction: the boundary record and the program's summary.
     fn cut(&mut self, chat: &mut Chat) -> [String; 2] {
         let boundary = chat.record(
             "system",
@@ -148,7 +148,7 @@ impl Story {
         [boundary, told]
     }
 
-    /// A conversation that no program of ours had: on a named topic, with somebody, or on its own.
+    /// Writes a conversation outside the known programs: on a named topic, with a person, or on its own.
     fn plain(&mut self, folder: &Path, n: u64, turns: u64, mut at: Millis) -> Result<()> {
         std::fs::create_dir_all(folder).map_err(|e| Error::io("make", folder, e))?;
         let path = folder.join(format!("talk-{n}.turns.jsonl"));
@@ -208,7 +208,7 @@ impl Story {
         }
     }
 
-    /// A tool with its input, its output, and whether it failed.
+    /// Returns a tool with its input, its output, and whether it failed.
     fn tool(&mut self, cwd: &str) -> (&'static str, Value, String, bool) {
         let path = format!("{cwd}/{}", self.file());
         let output = self.zipf.text(&mut self.random, 20, 160);

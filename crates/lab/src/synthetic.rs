@@ -1,6 +1,6 @@
-//! Sessions made up from a seed: a program's own format, words of English by Zipf's law and made-up names behind them,
-//! several projects, tool calls with their output. The same size gives the same bytes, everywhere. Words stand where
-//! chance puts them: text that means something has fewer different words in a turn, and is found faster.
+//! Sessions made up from a seed, in a program's own format: English words by Zipf's law, followed by made-up names;
+//! several projects, and tool calls with output. The same size gives the same bytes on every machine. Words are placed
+//! at random: meaningful text has fewer different words in a turn, and is found faster.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,27 +9,27 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
 use serde_json::json;
 
-/// Words of the vocabulary; a developer's is about as large.
+/// Number of words in the vocabulary, about that of a developer.
 const VOCABULARY: usize = 60_000;
 
-/// Turns in a session. Real ones have from 10 to 1,000.
+/// Number of turns in a session. Real sessions have from 10 to 1,000.
 const TURNS_PER_SESSION: u64 = 120;
 
 const PROJECTS: usize = 12;
 
-/// What people ask for, some queries each.
+/// Queries of one kind.
 pub struct Asked {
     pub what: &'static str,
     pub queries: Vec<String>,
 }
 
-/// Queries of each kind.
+/// Number of queries of each kind.
 const QUERIES: u64 = 6;
 
-/// Words more frequent than this rank are no words anybody looks for, with one in eight as the exception.
+/// Words more frequent than this rank are not searched for, except in one kind of query, for one word in eight.
 const NOT_ASKED: usize = 100;
 
-/// Writes sessions with `turns` turns below `folder`. Returns queries to measure with.
+/// Writes sessions with `turns` turns below `folder`. Returns queries for measurements.
 pub fn write(folder: &Path, turns: u64) -> Result<Vec<Asked>> {
     let mut random = Random::new();
     let zipf = Zipf::new();
@@ -52,7 +52,7 @@ pub fn write(folder: &Path, turns: u64) -> Result<Vec<Asked>> {
         };
         let until = (written + TURNS_PER_SESSION).min(turns);
         while written < until {
-            // One run: a prompt, reasoning-free answer with up to three tools, a closing message.
+            // One run has a prompt, an answer with up to three tools and no reasoning, and a closing message.
             let asked = zipf.text(&mut random, 8, 60);
             if said.len() < 400 {
                 said.push(asked.clone());
@@ -76,10 +76,10 @@ pub fn write(folder: &Path, turns: u64) -> Result<Vec<Asked>> {
     Ok(queries(&zipf, &said))
 }
 
-/// Draws so many words.
+/// Function that draws a number of words.
 type Words<'w> = &'w mut dyn FnMut(usize) -> Vec<String>;
 
-/// Words by how often they are said, without the most frequent ones; phrases as they were said.
+/// Returns queries: words by frequency without the most frequent ones, and phrases as they were said.
 fn queries(zipf: &Zipf, said: &[String]) -> Vec<Asked> {
     let mut random = Random::new();
     let mut words = |many: usize| -> Vec<String> {
@@ -165,7 +165,7 @@ pub fn message(content: serde_json::Value, stop: &str, random: &mut Random) -> s
     })
 }
 
-/// The word of a rank: pronounceable, different for every rank.
+/// Returns the word of a rank: pronounceable, and different for every rank.
 fn word(rank: usize) -> String {
     const FIRST: &[u8] = b"bcdfghjklmnprstvz";
     const THEN: &[u8] = b"aeiou";
@@ -181,10 +181,10 @@ fn word(rank: usize) -> String {
     out
 }
 
-/// Ranks drawn by Zipf's law (exponent 1.05), by looking up a cumulative table.
+/// Draws ranks by Zipf's law (exponent 1.05) from a cumulative table.
 pub struct Zipf {
     cumulative: Vec<f64>,
-    /// English by rank; made-up names behind it.
+    /// English words by rank; made-up names follow behind them.
     words: Vec<&'static str>,
 }
 
@@ -200,7 +200,7 @@ impl Zipf {
         Zipf { cumulative, words: heirloom_embed::StaticTable::built_in().plain_words() }
     }
 
-    /// The word of a rank.
+    /// Returns the word of a rank.
     pub fn word(&self, rank: usize) -> String {
         let rank = rank.min(self.cumulative.len());
         self.words.get(rank).map_or_else(|| word(rank), |word| (*word).to_owned())
@@ -212,7 +212,7 @@ impl Zipf {
         self.cumulative.partition_point(|c| *c < at)
     }
 
-    /// Rare enough for somebody to look for it.
+    /// Returns whether a word is rare enough for somebody to search for it.
     fn is_asked(&self, word: &str) -> bool {
         !self.words[..NOT_ASKED].contains(&word) && word.len() > 4
     }
@@ -234,11 +234,11 @@ impl Zipf {
     }
 }
 
-/// xorshift64*: small, fast, the same everywhere.
+/// Random numbers by xorshift64*: small, fast, and the same on every machine.
 pub struct Random(u64);
 
 impl Random {
-    /// Always the same.
+    /// Starts from a fixed seed.
     pub fn new() -> Random {
         Random(0x9e37_79b9_7f4a_7c15)
     }

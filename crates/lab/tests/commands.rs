@@ -1,4 +1,4 @@
-//! Every command of the laboratory: what it says of itself, what it prints, and what it says where it cannot measure.
+//! Every command of the laboratory: its help, its output, and its errors if it cannot measure.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::world::{World, names};
 
-/// The demo's sessions of the product.
+/// Returns the folder of the product's demo sessions.
 fn demo() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../app/demo/claude").display().to_string()
 }
 
-/// A binary in place of the product's, which writes down how it was called and succeeds.
+/// Makes a fake product binary that records its calls and succeeds.
 fn recorder(world: &World) -> (PathBuf, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
     let folder = world.test.folder("bin");
@@ -121,7 +121,7 @@ fn an_import_of_real_files_is_measured() {
     let empty = world.test.folder("empty");
     let said = world.says(4, &["import", empty.to_str().unwrap()]);
     assert!(said.contains("no session file"), "{said}");
-    // Of the programs' usual places none is there.
+    // None of the programs' usual places exists.
     assert!(world.says(4, &["import"]).contains("usual places"));
     let said = world.says(4, &["import", "nowhere.jsonl"]);
     assert!(said.contains("nowhere.jsonl"), "{said}");
@@ -158,7 +158,7 @@ fn a_synthetic_home_is_made_and_stays() {
     let folder = place.join("files");
     let made = world.json(&["make", folder.to_str().unwrap(), "--turns", "30", "--sessions-only"]);
     assert!(made["home"].is_null() && !folder.join("home").exists(), "{made}");
-    // The words of one size are the same everywhere; only the days of work are those before today.
+    // The words for one size are the same everywhere; only the dates of the kind `work` depend on today.
     let (one, two) = (place.join("once"), place.join("again"));
     let words = |folder: &Path| {
         world.json(&["make", folder.to_str().unwrap(), "--turns", "50", "--text", "words", "--sessions-only"]);

@@ -1,4 +1,4 @@
-//! How much memory an import takes does not depend on how much there is to import.
+//! The memory an import takes does not depend on the size of its input.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn the_memory_of_an_import_does_not_grow_with_the_archive() {
     assert!((large as f64) < 1.5 * small as f64, "{small} bytes for 4 MB, {large} for 24 MB");
 }
 
-/// Sessions of 2 MB, in lines of the size tools answer with.
+/// Writes sessions of 2 MB, in lines as long as tool outputs.
 fn sessions(folder: &Path, bytes: usize) {
     let mut rng = Rng::new(bytes as u64);
     let mut written = 0;
@@ -50,7 +50,7 @@ fn sessions(folder: &Path, bytes: usize) {
     }
 }
 
-/// A few words and much encoded data, which is stored and not searched in: large sessions that do not take long.
+/// Returns a few words and much encoded data, which is stored but not indexed: large sessions that import quickly.
 fn words_and_data(rng: &mut Rng, words: usize, data: usize) -> String {
     let mut text = String::new();
     for _ in 0..words {
@@ -62,7 +62,7 @@ fn words_and_data(rng: &mut Rng, words: usize, data: usize) -> String {
     text
 }
 
-/// A Claude Code session made up: a prompt and an answer per number.
+/// Returns a line of a made-up Claude Code session: a prompt or an answer.
 fn claude_line(session: &str, n: usize, role: &str, text: &str) -> String {
     let content = if role == "user" { json!(text) } else { json!([{"type": "text", "text": text}]) };
     let second = n % 60;

@@ -1,5 +1,5 @@
-//! How much is found, measured: the figures are the published definitions, the data is brought by the person who
-//! measures, and our own questions are about turns there are.
+//! Retrieval measures: figures follow the published definitions, data comes from the person who measures, and our own
+//! questions refer to existing turns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, names};
 
-/// Two conversations as LoCoMo writes them: dates, captions, evidence that is joined, padded, missing or nowhere.
+/// Two conversations in LoCoMo's format: dates, captions, and evidence that is joined, padded, missing or wrong.
 fn small() -> Value {
     let turn = |id: &str, who: &str, text: &str| json!({"dia_id": id, "speaker": who, "text": text});
     let mut photo = turn("D2:1", "Ben", "Look what I made at the class!");
@@ -55,7 +55,8 @@ fn lines(path: &Path) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect()
 }
 
-/// The definitions once more, over one ranked list: R@5, MRR, NDCG@10, session R@5 and MemPalace's session@5.
+/// Computes the measures again from their definitions, over one ranked list: R@5, MRR, NDCG@10, session R@5 and
+/// MemPalace's session@5.
 fn by_definition(ranked: &[String], evidence: &[&str], raw_sessions: &[&str]) -> [f64; 5] {
     let session = |id: &str| id.split(':').next().unwrap().to_owned();
     let mut sessions: Vec<String> = Vec::new();
@@ -100,7 +101,7 @@ fn locomos_figures_are_the_published_definitions() {
     assert!(ranked["conv-1:q1"].contains(&"D2:1".to_owned()), "found by its caption: {ranked:?}");
     assert_eq!(ranked["conv-1:q5"], Vec::<String>::new(), "nobody speaks of it");
     assert!(ranked["conv-2:q0"].iter().all(|id| id.starts_with('D')), "each conversation is asked by itself");
-    // What is evidence after repair, and the sessions MemPalace takes from the strings as they are.
+    // For each question: its evidence after repair, and the sessions MemPalace takes from the strings as they are.
     let evidence: [(&str, &[&str], &[&str]); 5] = [
         ("conv-1:q0", &["D1:1"], &["D1"]),
         ("conv-1:q1", &["D2:1", "D1:2"], &["D2"]),
@@ -128,7 +129,7 @@ fn locomos_figures_are_the_published_definitions() {
             close(group, column, ids.iter().map(|id| measured(id)[n]).sum::<f64>() / ids.len() as f64);
         }
     }
-    // Without evidence there is nothing to find, and MemPalace counts it as found; what is missed is missed.
+    // A question without evidence counts as found for MemPalace only; evidence that is not ranked counts as missed.
     assert_eq!(found["groups"]["adversarial"]["n"], 2);
     close("adversarial", "R@5", 0.0);
     close("adversarial", "mp_session@5", 0.5);
@@ -223,7 +224,7 @@ fn questions_over_sessions_are_asked_and_looked_for_in_a_context() {
     world.untouched();
 }
 
-/// The set of the repository: complete, and over turns that there are.
+/// Checks the repository's set of questions: it is complete, and its evidence exists.
 #[test]
 fn our_own_questions_have_their_answers() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("retrieval/questions.jsonl");
@@ -254,7 +255,7 @@ fn our_own_questions_are_answered_as_well_as_before() {
     println!("{found}");
     assert_eq!(found["left_out"], json!([]), "every turn that answers is there");
     assert_eq!(found["groups"]["all"]["n"], lines(Path::new(&file)).len());
-    // What is measured today; a change that loses a tenth of it is one to look at.
+    // The limits are below today's figures; a change that loses a tenth must be looked at.
     let all = |column: &str| found["groups"]["all"][column].as_f64().unwrap();
     assert!(all("R@10") >= 70.0 && all("in_context") >= 70.0, "{found}");
 }

@@ -1,4 +1,4 @@
-//! What the tests of the laboratory share: somebody's machine with the laboratory on it.
+//! Shared by the tests of the laboratory: a user's machine with the laboratory on it.
 
 use std::path::PathBuf;
 
@@ -21,14 +21,15 @@ impl World {
         self.test.run(LAB, args, b"")
     }
 
-    /// Runs it, expects an exit code, gives back standard output and standard error together.
+    /// Runs the laboratory, checks the exit code, and returns standard output and standard error together.
     pub fn says(&self, code: i32, args: &[&str]) -> String {
         let out = self.run(args);
         assert_eq!(out.status, Some(code), "{args:?}\n{}{}", out.stdout, out.stderr);
         format!("{}{}", out.stdout, out.stderr)
     }
 
-    /// Runs it with `--json` and expects one line of it, and nothing left behind.
+    /// Runs the laboratory with `--json`, checks that it prints one line and leaves nothing behind, and returns the
+    /// JSON.
     pub fn json(&self, args: &[&str]) -> Value {
         let out = self.run(&[args, &["--json"]].concat());
         assert_eq!((out.status, out.stderr.as_str()), (Some(0), ""), "{args:?}\n{}", out.stdout);
@@ -37,20 +38,20 @@ impl World {
         serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}\n{}", out.stdout))
     }
 
-    /// No memory of the person was made, and no throw-away home is left.
+    /// Checks that no memory of the person was made, and that no temporary home is left.
     pub fn untouched(&self) {
         assert!(!self.test.home().exists(), "a measurement does not touch the memory");
         let left = std::fs::read_dir(self.cache()).map_or(0, |there| there.count());
         assert_eq!(left, 0, "a measurement leaves nothing in {}", self.cache().display());
     }
 
-    /// Where throw-away homes are made.
+    /// Returns the folder in which temporary homes are made.
     pub fn cache(&self) -> PathBuf {
         self.test.user().join(".cache/heirloom-lab")
     }
 }
 
-/// The names of an object's fields are these, in any order.
+/// Checks that an object has exactly these fields, in any order.
 pub fn names(value: &Value, expected: &str) {
     let mut expected: Vec<&str> = expected.split_whitespace().collect();
     let object = value.as_object().unwrap_or_else(|| panic!("no object: {value}"));

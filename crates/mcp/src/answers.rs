@@ -1,4 +1,4 @@
-//! What each tool answers.
+//! Answers of the tools.
 
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::proposal::NewProposal;
@@ -25,12 +25,12 @@ use crate::ask::{self, Act, Found, View, arguments, budget, start};
 use crate::memory::Memory;
 use crate::words::{Answer, day, day_of, one_line, short};
 
-/// The most bytes of a hit.
+/// Maximum number of bytes of a hit.
 const HIT: usize = 240;
-/// The tokens of an answer without a budget of its own.
+/// Default number of tokens of an answer.
 const USUAL: usize = 1_200;
 
-/// Calls a tool. `NotFound` for a name that is none.
+/// Calls a tool. `NotFound` for an unknown name.
 pub fn call(memory: &Memory, tool: &str, given: Option<JsonObject>) -> Result<String> {
     match tool {
         "recall_memory" => recall(memory, &arguments(tool, given)?),
@@ -145,7 +145,7 @@ fn open(memory: &Memory, asked: &ask::Open) -> Result<String> {
         for turn in &report.turns {
             let turn = &turn.turn;
             answer.line(&format!("[{}] {} · {}", turn.id, who(turn), day(turn.at, &zone)));
-            // Each has its share, so that none hides what stands behind it.
+            // Each turn gets an equal share of the budget, so that a long turn does not hide the ones after it.
             let text = heirloom_engine::tokens::cut(&turn.text, budget(asked.budget) / report.turns.len().max(1));
             answer.lines(&text);
         }
@@ -183,7 +183,7 @@ fn open(memory: &Memory, asked: &ask::Open) -> Result<String> {
     Ok(answer.finish(&after))
 }
 
-/// The answer, with a word about what did not fit.
+/// Finishes an answer, with a note if something did not fit.
 fn whole(answer: Answer) -> String {
     let after = if answer.is_full() { vec![CUT.to_owned()] } else { Vec::new() };
     answer.finish(&after)
@@ -199,7 +199,7 @@ fn who(turn: &heirloom_engine::transcript::read::Turn) -> String {
         .unwrap_or_else(|| role.to_owned())
 }
 
-/// The stored bytes of a turn's record, as text, page by page.
+/// Returns the stored bytes of a turn's record as text, page by page.
 fn raw(engine: &Engine, reference: &Reference, asked: &ask::Open) -> Result<String> {
     let Reference::Turn(id) = reference else {
         return Err(
@@ -214,7 +214,7 @@ fn raw(engine: &Engine, reference: &Reference, asked: &ask::Open) -> Result<Stri
         None => 0,
     };
     let begin = text.floor_char_boundary(first.min(text.len()));
-    // Four bytes a token, as text without blanks has fewer.
+    // A page has three bytes per token of the budget: text without blanks has fewer bytes per token than prose.
     let end = text.floor_char_boundary((begin + 3 * budget(asked.budget)).min(text.len()));
     let mut answer = Answer::new(usize::MAX);
     answer.line(&text[begin..end]);
@@ -222,7 +222,7 @@ fn raw(engine: &Engine, reference: &Reference, asked: &ask::Open) -> Result<Stri
     Ok(answer.finish(&after))
 }
 
-/// What a reference stands for, in lines.
+/// Writes the subject of a reference, in lines.
 fn subject(engine: &Engine, report: &ExpandReport, answer: &mut Answer) {
     let zone = engine.zone();
     let node_line = |node: &Node| {
@@ -266,7 +266,7 @@ fn subject(engine: &Engine, report: &ExpandReport, answer: &mut Answer) {
             answer.line(&one_line(&view.thread.label));
             view.nodes.iter().for_each(|n| _ = answer.line(&node_line(n)));
         }
-        // What has no words of its own here is told as its report has it.
+        // These subjects have no wording of their own here: their report is shown as JSON.
         Subject::Pending(_) | Subject::Channel(_) | Subject::Job(_) | Subject::Context(_) | Subject::Quarantine(_) => {
             let value = serde_json::to_string_pretty(&report.subject).unwrap_or_default();
             answer.lines(&value);
@@ -406,7 +406,7 @@ fn list_loops(memory: &Memory, engine: &Engine) -> Result<String> {
     if all.is_empty() {
         return Ok("Nothing is open.".into());
     }
-    // Those of this project first.
+    // Items of this project come first.
     all.sort_by_key(|(scope, _)| *scope != here);
     let mut answer = Answer::new(USUAL);
     let shown = all.iter().filter(|(_, line)| answer.line(line)).count();
@@ -418,7 +418,7 @@ fn changed(items: &[Item], how: &str) -> String {
     items.iter().map(|i| format!("{how}: {} [{}]", one_line(&i.title), i.id)).collect::<Vec<_>>().join("\n")
 }
 
-/// What can be read without knowing an id: the heads, and the newest sessions.
+/// Lists what can be read without knowing an id: the heads, and the newest sessions.
 pub fn resources(memory: &Memory) -> Result<Vec<(String, String)>> {
     let engine = memory.engine()?;
     let mut found = vec![
@@ -437,7 +437,7 @@ pub fn resources(memory: &Memory) -> Result<Vec<(String, String)>> {
     Ok(found)
 }
 
-/// The text behind `heirloom://KIND/ID`.
+/// Returns the text of the resource `heirloom://KIND/ID`.
 pub fn resource(memory: &Memory, uri: &str) -> Result<String> {
     let unknown =
         || Error::not_found(format!("{uri} is no resource")).hint("heirloom://turn/t9c11, node, session, memory, head");

@@ -1,11 +1,11 @@
-//! What the tools are asked: their arguments, checked, with a sentence for what is wrong.
+//! Arguments of the tools, checked; a wrong argument gives an error in one sentence.
 
 use heirloom_engine::error::{Error, Result};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// Reads the arguments of a tool. `Usage` says which is wrong, and the tool that was meant.
+/// Parses the arguments of a tool. `Usage` names the wrong argument and the tool.
 pub fn arguments<T: DeserializeOwned>(tool: &str, given: Option<JsonObject>) -> Result<T> {
     serde_json::from_value(serde_json::Value::Object(given.unwrap_or_default()))
         .map_err(|e| Error::usage(format!("{tool}: {e}")).hint(format!("call {tool} with the arguments of its schema")))
@@ -48,7 +48,7 @@ pub struct Open {
     pub budget: Option<u64>,
 }
 
-/// How much of a reference is shown.
+/// Level of detail at which a reference is shown.
 #[derive(Deserialize, Default, Clone, Copy, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum View {
@@ -95,12 +95,12 @@ pub enum Act {
     Resolve,
 }
 
-/// The tokens an answer may have.
+/// Returns the token budget of an answer, within the allowed range.
 pub fn budget(asked: Option<u64>) -> usize {
     usize::try_from(asked.unwrap_or(1_200).clamp(300, 4_000)).unwrap_or(1_200)
 }
 
-/// Where a page begins: a count, as `cursor` names it.
+/// Parses a cursor, which is the count at which a page begins.
 pub fn start(cursor: Option<&str>) -> Result<usize> {
     let Some(cursor) = cursor else { return Ok(0) };
     let number = cursor.parse().ok().filter(|n| *n <= 10_000);

@@ -1,5 +1,5 @@
-//! The same tools over streamable HTTP: each request is answered by itself, and no session is kept. Who may ask, and
-//! whose memory it is, has been decided before.
+//! The tools over streamable HTTP: each request is answered by itself, and no session is kept. The caller has already
+//! decided who may ask, and for which agent.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use crate::memory::Memory;
 use crate::server::Server;
 
-/// What answers requests of the protocol.
+/// The service that answers requests of the protocol.
 pub type Asked = StreamableHttpService<Server, NeverSessionManager>;
 
-/// Answers requests with what this memory knows. `hosts`, `origins`: those that are ours, exactly; the SDK checks neither
-/// by itself when it is given none.
+/// Returns the service for a memory. `hosts` and `origins` are the exact values that are accepted; the SDK checks
+/// neither if its lists are empty.
 pub fn answering(memory: Memory, hosts: &[String], origins: &[String]) -> Asked {
     let server = Server::new(memory);
     let config = StreamableHttpServerConfig::default()

@@ -1,12 +1,12 @@
 //! The memory for programs that speak the Model Context Protocol: seven tools, resources and prompts over the engine's
 //! door.
 //!
-//! The protocol is the SDK's (`rmcp`), behind two files ([`server`], [`http`]): a new revision of it is an upgrade. What the tools
-//! are stands in `tools.json`; what they answer is text, made by [`answers`] from the engine's reports. Some programs show
-//! a model nothing but the structured part of a result where there is one, so there is none.
+//! The SDK (`rmcp`) implements the protocol, behind two files ([`server`], [`http`]), so a new revision of the protocol
+//! is an upgrade of the SDK. `tools.json` defines the tools; [`answers`] makes their answers as text from the engine's
+//! reports. A result has no structured part, because some programs show a model only that part if there is one.
 //!
-//! Everything answered is fenced as data, redacted and bounded. Nothing here forgets, merges or changes settings: these
-//! are a person's acts.
+//! Every answer is fenced as data, redacted and bounded. No tool forgets, merges or changes settings: these acts are a
+//! person's.
 
 mod answers;
 mod ask;
@@ -17,4 +17,4 @@ mod words;
 
 pub use http::{Asked, answering};
 pub use memory::{Memory, Opening};
-pub use server::{Failed, Server, serve_stdio, stated};
+pub use server::{Failed, Server, may_write, serve_stdio, stated};

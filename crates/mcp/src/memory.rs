@@ -1,4 +1,4 @@
-//! The engine behind the tools: opened by the first call, closed when nobody asks.
+//! The engine behind the tools: opened by the first call, and closed when it is not used.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::Result;
 
-/// Opens the memory.
+/// Function that opens the engine.
 pub type Opening = Arc<dyn Fn() -> Result<Engine> + Send + Sync>;
 
-/// How long an engine nobody asks stays open. A client may live for days and ask twice.
+/// Time after which an unused engine is closed. A client may run for days and ask twice.
 const REST: Duration = Duration::from_secs(60);
 
-/// Where the client works: what is told is what a session there would be told.
+/// The client's place of work: answers contain what a session there may be told.
 enum Place {
     Nowhere,
     Folder(PathBuf),
@@ -21,30 +21,31 @@ enum Place {
     Project(String),
 }
 
-/// A memory that is open while it is asked.
+/// A memory whose engine is open only while it is used.
 pub struct Memory {
     opening: Opening,
     place: Place,
-    /// In whose name tools act.
+    /// Name under which the tools act, for the audit.
     actor: String,
     open: Mutex<Option<(Engine, Instant)>>,
 }
 
 impl Memory {
-    /// `folder`: the client's; `None` for one that works in no project.
+    /// Makes a memory that is opened by its first call. `folder` is the client's; `None` for a client that works in no
+    /// project.
     pub fn new(opening: Opening, folder: Option<PathBuf>) -> Memory {
         let place = folder.map_or(Place::Nowhere, Place::Folder);
         Memory { opening, place, actor: "mcp".into(), open: Mutex::new(None) }
     }
 
-    /// A memory that is open already, for a client that works in this project; it acts in the engine's name.
+    /// Makes a memory over an open engine, for a client that works in this project; it acts in the engine's name.
     pub fn over(engine: Engine, project: Option<String>) -> Memory {
         let place = project.map_or(Place::Nowhere, Place::Project);
         let actor = format!("mcp {}", engine.actor());
         Memory { opening: Arc::new(move || Ok(engine.clone())), place, actor, open: Mutex::new(None) }
     }
 
-    /// The engine, acting in the name of the tools.
+    /// Returns the engine, acting under the tools' name.
     pub fn engine(&self) -> Result<Engine> {
         let mut open = self.open.lock().unwrap_or_else(|e| e.into_inner());
         let engine = match open.take() {
@@ -55,7 +56,7 @@ impl Memory {
         Ok(engine)
     }
 
-    /// Closes an engine that was not asked for a minute.
+    /// Closes an engine that was not used for a minute.
     pub fn rest(&self) {
         let mut open = self.open.lock().unwrap_or_else(|e| e.into_inner());
         if open.as_ref().is_some_and(|(_, asked)| asked.elapsed() >= REST) {
@@ -63,7 +64,7 @@ impl Memory {
         }
     }
 
-    /// The id of the client's project; `None` where its folder is no place for one.
+    /// Returns the id of the client's project; `None` if its folder belongs to no project.
     pub fn workspace(&self, engine: &Engine) -> Option<String> {
         match &self.place {
             Place::Nowhere => None,

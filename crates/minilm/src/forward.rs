@@ -5,7 +5,7 @@ use heirloom_engine::error::Result;
 use super::Config;
 use super::weights::Weights;
 
-/// Outputs computed side by side, and texts' pieces computed side by side: so many sums stay in registers.
+/// Number of outputs, and of a text's pieces, that are computed side by side: so many sums stay in registers.
 const PANEL: usize = 8;
 const ROWS: usize = 4;
 
@@ -32,7 +32,7 @@ struct Layer {
     narrow_norm: Norm,
 }
 
-/// `x · Wᵀ + b`. The weights lie in panels of eight outputs, so that they are read from first to last.
+/// Computes `x · Wᵀ + b`. The weights are stored in panels of eight outputs, so that they are read from first to last.
 struct Linear {
     inputs: usize,
     outputs: usize,
@@ -72,7 +72,7 @@ impl Encoder {
             })
         };
         let mut places = weights.get("embeddings.position_embeddings.weight", &[positions, width])?;
-        // Every piece is of the first of the two texts BERT can be given.
+        // BERT adds a vector for the first or second of two texts; here every piece belongs to the first.
         let kind = weights.get("embeddings.token_type_embeddings.weight", &[2, width])?;
         for place in places.chunks_exact_mut(width) {
             add(place, &kind[..width]);
@@ -88,7 +88,7 @@ impl Encoder {
         })
     }
 
-    /// The mean of the last layer over all pieces.
+    /// Returns the mean of the last layer over all pieces.
     pub(super) fn mean(&self, pieces: &[u32]) -> Vec<f32> {
         let width = self.width;
         let mut x: Vec<f32> = Vec::with_capacity(pieces.len() * width);
@@ -159,7 +159,7 @@ impl Linear {
         let (inputs, outputs) = (self.inputs, self.outputs);
         let count = x.len() / inputs;
         let mut out = vec![0.0; count * outputs];
-        // The last rows may be computed twice: fewer than four at a time are not worth a loop of their own.
+        // The last rows may be computed twice: fewer than four at a time are not worth another loop.
         let starts = (0..count).step_by(ROWS).map(|n| n.min(count.saturating_sub(ROWS)));
         for start in starts {
             let rows: [&[f32]; ROWS] = std::array::from_fn(|n| &x[(start + n).min(count - 1) * inputs..][..inputs]);
@@ -214,7 +214,7 @@ fn add_times(to: &mut [f32], from: &[f32], times: f32) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += from * times);
 }
 
-/// x · Φ(x), with the error function of Abramowitz and Stegun 7.1.26: wrong by less than 2e-7.
+/// Returns x · Φ(x), with the error function of Abramowitz and Stegun 7.1.26: wrong by less than 2e-7.
 fn gelu(x: f32) -> f32 {
     let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * z);
@@ -223,12 +223,12 @@ fn gelu(x: f32) -> f32 {
     x * if x > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// eˣ for x up to 88, right to the last digit or two. Not the standard library's, which is the operating system's, and
-/// another on another.
+/// Returns eˣ for x up to 88, right to the last digit or two. The standard library's function is not used: it is the
+/// operating system's, and differs between systems.
 fn exp(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0;
     let x = x.max(-87.0);
-    // Adding and taking away 1.5 · 2²³ rounds to a whole number.
+    // Adding and subtracting 1.5 · 2²³ rounds to a whole number.
     let n = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
     let r = (x - n * 0.693_359_4) + n * 2.121_944_4e-4;
     let series = 1.0 / 720.0;
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn gelu_is_x_times_the_normal_distribution() {
-        // From a table of Φ.
+        // The expected values are from a table of Φ.
         for (x, wanted) in [(0.0, 0.0), (1.0, 0.841_344_8), (-1.0, -0.158_655_25), (2.5, 2.484_475_8), (-9.0, 0.0)] {
             assert!((gelu(x) - wanted).abs() < 1e-6, "{x} {}", gelu(x));
         }

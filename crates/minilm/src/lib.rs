@@ -1,7 +1,8 @@
 //! A sentence model of the MiniLM kind, run from a folder (R10.8): BERT's encoder, the mean of its last layer, length 1.
 //!
-//! Plain loops over `f32`: sums are taken in one order, and the exponential is ours, so that vectors are the same on every
-//! machine. A text costs 21 million multiplications a piece; there is no batching to gain from on one core.
+//! Plain loops over `f32`: sums are taken in one order, and the exponential is implemented here, so that vectors are
+//! the same on every machine. A text costs 21 million multiplications for each piece; on one core, batching would gain
+//! nothing.
 
 mod forward;
 mod weights;
@@ -19,17 +20,17 @@ use serde::Deserialize;
 use forward::Encoder;
 use weights::Weights;
 
-/// Pieces of a text that are read, its start and end marks among them: what these models were trained on.
+/// Pieces of a text that are read, including its start and end marks: the length these models were trained on.
 const MOST_PIECES: usize = 256;
 
-/// Bytes in which these pieces are looked for; 64 bytes a piece leave room for white space.
+/// Bytes of a text in which these pieces are searched; 64 bytes a piece leave room for white space.
 const MOST_BYTES: usize = 16 * 1024;
 
 /// A BERT sentence model of 384 dimensions or so, out of a folder with `config.json`, `model.safetensors` (`F32`) and
 /// `vocab.txt`, as sentence-transformers keeps them: all-MiniLM-L6-v2 and -L12-v2 and their like, uncased and mean pooled.
 ///
-/// The first 256 pieces of a text are read; all zeros where none of its words is known. Keeps the weights in memory
-/// (90 MB for MiniLM-L6) and never fails once it is open.
+/// The first 256 pieces of a text are read; a text without a known word gets all zeros. The weights are held in memory
+/// (90 MB for MiniLM-L6). Once the model is open, it never fails.
 pub struct MiniLm {
     model: String,
     vocabulary: Vocabulary,
@@ -54,11 +55,11 @@ fn bert_epsilon() -> f32 {
 }
 
 impl MiniLm {
-    /// Reads the model. Its name holds a hash of its weights and vocabulary, so that another model in the same folder is
-    /// another model.
+    /// Reads the model. Its name contains a hash of its weights and vocabulary, so that another model in the same
+    /// folder has another name.
     ///
-    /// `NotFound` where a file is missing, `Refused` where the folder holds something else than such a model, `Damaged`
-    /// where the weights are cut short.
+    /// `NotFound` if a file is missing, `Refused` if the folder holds no such model, `Damaged` if the weights are cut
+    /// short.
     pub fn open(folder: &Path) -> Result<MiniLm> {
         let read = |name: &str| {
             let path = folder.join(name);
@@ -128,13 +129,13 @@ impl Embedder for MiniLm {
         Ok(texts.iter().map(|text| self.vector(text)).collect())
     }
 
-    /// A text takes tens of milliseconds.
+    /// Returns false: a text takes tens of milliseconds.
     fn is_quick(&self) -> bool {
         false
     }
 }
 
-/// The pieces of `vocab.txt`, those that start a word apart from those that go on.
+/// The pieces of `vocab.txt`: those that start a word, and those that continue one.
 struct Vocabulary {
     starting: HashMap<String, u32>,
     continuing: HashMap<String, u32>,

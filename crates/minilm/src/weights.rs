@@ -1,4 +1,4 @@
-//! The tensors of a safetensors file: a JSON header that says where each is, then their bytes.
+//! The tensors of a safetensors file: a JSON header with the place of each, then their bytes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -39,7 +39,7 @@ impl<'a> Weights<'a> {
         Ok(Weights { entries, bytes, folder })
     }
 
-    /// The numbers of the tensor of that name and shape.
+    /// Returns the numbers of the tensor of that name and shape.
     pub(super) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         let place = || format!("model.safetensors in {}", self.folder.display());
         let refused = |why: String| {

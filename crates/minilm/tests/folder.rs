@@ -9,7 +9,7 @@ use heirloom_minilm::MiniLm;
 
 use crate::suite;
 
-/// The folder with config.json, model.safetensors and vocab.txt.
+/// Returns the folder with config.json, model.safetensors and vocab.txt.
 fn folder() -> PathBuf {
     PathBuf::from(std::env::var_os("HEIRLOOM_MINILM").expect("HEIRLOOM_MINILM names the folder of a model"))
 }
@@ -40,7 +40,7 @@ fn all_minilm_l6_v2_is_itself() {
     assert!((cosine(&vectors) - 0.40456).abs() < 1e-4, "{}", cosine(&vectors));
 }
 
-/// What lies in a folder is what somebody put there.
+/// A folder may contain any files, so folders without a model are refused.
 #[test]
 fn folders_without_a_model_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use crate::asking::{Question, Transport};
 use crate::http::Address;
 use crate::schema::dialect;
 
-/// The version of the protocol.
+/// Version of the protocol.
 const VERSION: &str = "2023-06-01";
 
 pub(crate) struct Anthropic {
@@ -37,11 +37,11 @@ fn body(model: &str, question: &Question) -> Value {
     })
 }
 
-/// The messages of a question after the instructions, in the form most protocols share.
+/// Returns the messages of a question after the instructions, in the form most protocols share.
 pub(crate) fn messages(question: &Question) -> Vec<Value> {
     let mut messages = vec![json!({"role": "user", "content": question.ask.input})];
     if let Some((answer, wrong)) = &question.again {
-        // No protocol takes an empty message.
+        // No protocol accepts an empty message.
         let answer = if answer.trim().is_empty() { "(nothing)" } else { answer };
         messages.push(json!({"role": "assistant", "content": answer}));
         messages.push(json!({"role": "user", "content": wrong}));
@@ -58,7 +58,7 @@ fn read(answer: &Value) -> Result<Answer, Failure> {
     let parts = answer["content"].as_array().map_or(&[][..], Vec::as_slice);
     let text: String = parts.iter().filter(|p| p["type"] == "text").filter_map(|p| p["text"].as_str()).collect();
     let usage = &answer["usage"];
-    // What was read from or written to a cache is counted apart.
+    // Tokens read from or written to a cache are reported separately and are added here.
     let tokens_in = usage["input_tokens"].as_u64().map(|fresh| {
         let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
         fresh + cached.iter().filter_map(|name| usage[*name].as_u64()).sum::<u64>()

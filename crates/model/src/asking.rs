@@ -1,25 +1,26 @@
-//! One question: it is put to whatever stands behind the model, the answer is checked against the schema, and where it
-//! does not fit the model is told once what to mend (R14.4).
+//! One question: it is sent to the provider or program, the answer is checked against the schema, and if it does not
+//! fit, the model is told its faults once and answers again (R14.4).
 
 use heirloom_engine::model::{Answer, Ask, Failure, Model};
 
 use crate::schema::{Unfit, fitted};
 
-/// The most bytes of an answer. The engine takes 256 KiB of a summary; this leaves room for what stands around it.
+/// Most bytes of an answer. The engine accepts 256 KiB of a summary; this leaves room for text around it.
 pub(crate) const LARGEST_ANSWER: usize = 1 << 20;
 
-/// The most bytes of a bad answer that are shown to the model again.
+/// Most bytes of a bad answer that are shown to the model again.
 const LONGEST_REPEATED: usize = 8 << 10;
 
-/// What is sent: the question, and after a bad answer what was wrong with it.
+/// The text to send: the question, and after a bad answer that answer with its faults.
 pub(crate) struct Question<'a> {
     pub ask: &'a Ask<'a>,
-    /// The answer before and what the model is told of it.
+    /// The bad answer, and the words that tell the model its faults.
     pub again: Option<(&'a str, String)>,
 }
 
 impl Question<'_> {
-    /// The whole as one text, for what takes no messages. `with_schema`: nothing else carries the schema.
+    /// Returns the whole question as one text, for programs that take no messages. `with_schema`: nothing else in the
+    /// call has the schema.
     pub fn as_text(&self, with_system: bool, with_schema: bool) -> String {
         let mut text = String::new();
         if with_system {
@@ -37,18 +38,18 @@ impl Question<'_> {
     }
 }
 
-/// The request for JSON in words, where no option of the model carries the schema.
+/// Returns the request for JSON in words, for models that take no schema as an option.
 pub(crate) fn asked_form(ask: &Ask) -> String {
     format!("\n\nAnswer with one JSON object and nothing else. It has to fit this JSON Schema:\n{}", ask.schema)
 }
 
-/// What stands behind a model: a provider's protocol or a program.
+/// The way to a model: a provider's protocol or a program.
 pub(crate) trait Transport: Send + Sync {
-    /// Puts the question once. The text may be anything.
+    /// Sends the question once. The text of the answer may be anything.
     fn send(&self, question: &Question) -> Result<Answer, Failure>;
 }
 
-/// A model as the engine takes it.
+/// A model with its transport, which checks the answers.
 pub struct Asking {
     name: String,
     transport: Box<dyn Transport>,

@@ -1,8 +1,7 @@
-//! What providers over HTTP have in common: an address that is asked and no other, limits, and what a status means
-//! (R14.4).
+//! Shared parts of providers over HTTP: one address that alone is asked, limits, and the meaning of a status (R14.4).
 //!
-//! No redirect is followed and no proxy used. A message has the origin, the status and the provider's code for it; never
-//! its words, which may repeat the key or the question.
+//! No redirect is followed and no proxy used. A message has the origin, the status and the provider's code for it; it
+//! never has the provider's words, which may repeat the key or the question.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +15,7 @@ use ureq::http::{HeaderMap, Uri};
 use crate::asking::LARGEST_ANSWER;
 use crate::key::Key;
 
-/// The longest a provider's request to wait is honoured: a day, after which the budget is another one.
+/// Longest pause requested by a provider that is kept: a day, since the next day has a new budget.
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One address of a provider.
@@ -29,32 +28,33 @@ pub(crate) struct Address {
     key: Option<(&'static str, String)>,
 }
 
-/// An answer that is none.
+/// An answer with an error status.
 pub(crate) struct Status {
     pub status: u16,
-    /// The provider's words, lower case; looked at and never passed on.
+    /// The provider's words in lower case; they are searched and never passed on.
     words: String,
-    /// Its code: letters and underscores.
+    /// The provider's error code: letters and underscores.
     code: Option<String>,
     after: Option<Duration>,
 }
 
 impl Status {
-    /// The question is longer than the model takes.
+    /// Whether the question is longer than the model accepts.
     pub fn is_too_long(&self) -> bool {
         ["context length", "context_length", "too long", "too many tokens"].iter().any(|w| self.words.contains(w))
     }
 }
 
-/// Why a request brought nothing.
+/// Reason why a request got no answer.
 pub(crate) enum Silence {
     Status(Status),
     Other(Failure),
 }
 
 impl Address {
-    /// An address below `base`, which may name it already. `header`: in which header a key is sent, and what stands
-    /// before it. `Usage` for what is no address, `Refused` if the key would cross a network in the clear.
+    /// Makes the address of `path` below `base`, which may contain the path already. `header`: name of the header with
+    /// the key, and the text before the key. `Usage` for an invalid address, `Refused` if the key would cross a network
+    /// in the clear.
     pub fn new(
         base: &str,
         path: &str,
@@ -77,7 +77,7 @@ impl Address {
         Ok(Address { url, origin, agent, timeout, key })
     }
 
-    /// Sends a body and reads the JSON of a good answer, of limited size.
+    /// Sends a body and reads the JSON of a successful answer, of limited size.
     pub fn post(&self, headers: &[(&str, &str)], body: &Value) -> Result<Value, Silence> {
         let other = |failure| Silence::Other(failure);
         let mut post = self.agent.post(&self.url).content_type("application/json");
@@ -106,7 +106,7 @@ impl Address {
             .map_err(|_| other(Failure::Unusable(format!("{} answered in no form we know", self.origin))))
     }
 
-    /// What a status means.
+    /// Returns the failure that a status means.
     pub fn failure(&self, status: &Status) -> Failure {
         let has = |words: &[&str]| words.iter().any(|w| status.words.contains(w));
         let code = status.code.as_ref().map(|code| format!(", {code}")).unwrap_or_default();
@@ -125,7 +125,7 @@ impl Address {
         }
     }
 
-    /// Either kind of silence as a failure.
+    /// Turns the reason why a request got no answer into a failure.
     pub fn failed(&self, silence: Silence) -> Failure {
         match silence {
             Silence::Status(status) => self.failure(&status),
@@ -159,7 +159,7 @@ impl Status {
     }
 }
 
-/// `Retry-After`: seconds, or a moment.
+/// Reads the header `Retry-After`: seconds, or a point in time.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get("retry-after")?.to_str().ok()?.trim();
     let pause = match text.parse::<u64>() {
@@ -173,7 +173,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(pause.min(LONGEST_PAUSE))
 }
 
-/// Scheme, host and port of a valid address.
+/// Returns scheme, host and port of a valid address.
 fn origin(url: &str, has_key: bool) -> Result<String> {
     let bad = |why: &str| {
         Error::usage(format!("the address of the language model {why}")).hint("write it like http://127.0.0.1:8080/v1")

@@ -1,16 +1,17 @@
-//! The key of a provider. It is sent to its origin and is in no message, no debug output and no report (R14.4).
+//! The key of a provider. It is sent to the provider's origin only, and no message, debug output or report contains it
+//! (R14.4).
 
 use std::fmt;
 
 use heirloom_engine::error::{Error, Result};
 
-/// A key, as it is sent.
+/// A key, in the form in which it is sent.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
 impl Key {
-    /// A key as it stands in a variable or a file, without the white space around it. `Usage` where it is empty or has a
-    /// character no key has.
+    /// Reads a key from the text of a variable or a file, without the white space around it. `Usage` if it is empty or
+    /// has a character that keys do not have.
     pub fn parse(text: &str) -> Result<Key> {
         let key = text.trim();
         if key.is_empty() || !key.bytes().all(|b| b.is_ascii_graphic()) {
@@ -22,7 +23,7 @@ impl Key {
         Ok(Key(key.to_owned()))
     }
 
-    /// The key itself, to be sent to its origin or stored where only its owner can read it.
+    /// Returns the key itself, to be sent to its origin or stored where only its owner can read it.
     pub fn secret(&self) -> &str {
         &self.0
     }

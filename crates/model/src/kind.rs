@@ -1,4 +1,4 @@
-//! The kinds of model, and what a choice of one consists of.
+//! The kinds of model, and the settings of a chosen model.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
@@ -15,14 +15,14 @@ use crate::ollama::Ollama;
 use crate::openai::OpenAi;
 use crate::program::{Claude, Codex, Folders, OpenClaw, Other, Preset, Program};
 
-/// How a model is reached.
+/// Ways to reach a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Claude Code, with the login it has.
+    /// Claude Code, with its own login.
     Claude,
-    /// Codex, with the login it has.
+    /// Codex, with its own login.
     Codex,
-    /// OpenClaw, with the model it is set up with.
+    /// OpenClaw, with the model of its own settings.
     OpenClaw,
     /// Ollama, usually on this machine.
     Ollama,
@@ -37,7 +37,7 @@ impl Kind {
     pub const ALL: [Kind; 7] =
         [Kind::Claude, Kind::Codex, Kind::OpenClaw, Kind::Ollama, Kind::Anthropic, Kind::OpenAi, Kind::Command];
 
-    /// As the settings and the command line write it.
+    /// Returns the name of the kind in the settings and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Claude => "claude",
@@ -54,17 +54,17 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// It is a program with a preset: its name is what is started.
+    /// Whether the kind is a program with a preset, so that its name is the program to start.
     pub fn is_preset(self) -> bool {
         matches!(self, Kind::Claude | Kind::Codex | Kind::OpenClaw)
     }
 
-    /// It is asked over HTTP.
+    /// Whether the kind is asked over HTTP.
     pub fn is_provider(self) -> bool {
         matches!(self, Kind::Ollama | Kind::Anthropic | Kind::OpenAi)
     }
 
-    /// The address that is asked where none is named.
+    /// Returns the address used when the settings name none.
     pub fn usual_url(self) -> Option<&'static str> {
         match self {
             Kind::Ollama => Some("http://127.0.0.1:11434"),
@@ -74,7 +74,7 @@ impl Kind {
         }
     }
 
-    /// The model that is asked for where none is named: a small one, since summaries need no more.
+    /// Returns the model used when the settings name none: a small one, since summaries need no more.
     pub fn usual_model(self) -> Option<&'static str> {
         match self {
             Kind::Claude => Some("haiku"),
@@ -84,29 +84,29 @@ impl Kind {
     }
 }
 
-/// A model by its settings.
+/// Settings of a model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
     pub kind: Kind,
-    /// As the provider or program calls it.
+    /// The model's name at its provider or program.
     pub model: Option<String>,
-    /// The address of a provider. OpenAI's with its `/v1`.
+    /// The address of a provider. For OpenAI it includes `/v1`.
     pub url: Option<String>,
-    /// The program and its arguments. Of a preset the program alone.
+    /// The program and its arguments; for a preset, only the program.
     pub command: Vec<String>,
-    /// Sent to the provider's origin and nowhere else.
+    /// The key, which is sent to the provider's origin and nowhere else.
     pub key: Option<Key>,
-    /// The longest one request may take.
+    /// Longest time one request may take.
     pub timeout: Duration,
 }
 
 impl Choice {
-    /// A choice with nothing named: two minutes a request, since models on a person's own machine are slow.
+    /// Makes a choice with defaults: two minutes for a request, since models on a person's own machine are slow.
     pub fn new(kind: Kind) -> Choice {
         Choice { kind, model: None, url: None, command: Vec::new(), key: None, timeout: Duration::from_secs(120) }
     }
 
-    /// The name recorded with what it makes: `claude/haiku`.
+    /// Returns the name recorded with everything made from the model's answers: `claude/haiku`.
     pub fn name(&self) -> String {
         let program = || {
             let first = self.command.first().map(PathBuf::from);
@@ -119,8 +119,8 @@ impl Choice {
         format!("{}/{}", self.kind.name(), model.as_deref().unwrap_or("default"))
     }
 
-    /// The model, ready to be asked; nothing is asked yet. `Usage` where something is missing or makes no sense,
-    /// `Refused` if a key would cross a network in the clear.
+    /// Makes the model without asking it anything. `Usage` if a setting is missing or invalid, `Refused` if a key would
+    /// cross a network in the clear.
     pub fn open(&self, folders: Folders) -> Result<Asking> {
         let transport: Box<dyn Transport> = match self.kind {
             Kind::Anthropic => Box::new(Anthropic {
@@ -147,7 +147,8 @@ impl Choice {
         Ok(Asking::new(self.name(), transport))
     }
 
-    /// Whether the program of a preset is there and of a version that was tried. Providers and commands are not asked.
+    /// Checks that the program of a preset is installed in a version that was tried. Providers and commands are not
+    /// checked.
     pub fn look(&self, folders: &Folders) -> Result<(), Failure> {
         match self.kind.is_preset() {
             true => crate::program::look(self.program_path(), self.kind.name(), folders, self.timeout),

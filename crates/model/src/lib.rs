@@ -1,12 +1,12 @@
-//! Language models behind the engine's [`Model`](heirloom_engine::model::Model): providers over HTTP and programs that
-//! are installed anyway (D5, R14.4).
+//! Language models behind the engine's [`Model`](heirloom_engine::model::Model): providers over HTTP, and programs that
+//! are already installed (D5, R14.4).
 //!
-//! A [`Choice`] is what the settings say; [`Choice::open`] makes a model of it. Each kind has a file: how it is asked, how
-//! its answer is read. What they share stands beside them: one question with its check and its repair (`asking`), what a
-//! kind understands of JSON Schema (`schema`), an address and what its statuses mean (`http`), a run of a program
-//! (`program`).
+//! A [`Choice`] has the settings of a model; [`Choice::open`] makes the model. Each kind has a file with its requests
+//! and how its answers are read. The shared parts are in files beside them: one question with its check and its repair
+//! (`asking`), the part of JSON Schema that strict models accept (`schema`), an address and the meaning of its statuses
+//! (`http`), a run of a program (`program`).
 //!
-//! No message holds a key, the words of a provider or a program, or text of a conversation.
+//! No message contains a key, words of a provider or a program, or text of a conversation.
 
 mod anthropic;
 mod asking;

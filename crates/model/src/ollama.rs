@@ -9,10 +9,10 @@ use crate::asking::{Question, Transport};
 use crate::http::Address;
 use crate::schema::dialect;
 
-/// How long the model stays in memory after an answer: the next question of a pass comes within seconds.
+/// Time the model stays in memory after an answer: the next question of a pass comes within seconds.
 const KEEP_ALIVE: &str = "5m";
 
-/// The context is a multiple of this many tokens.
+/// The context size is a multiple of this many tokens.
 const STEP: usize = 4_096;
 
 pub(crate) struct Ollama {
@@ -32,8 +32,8 @@ fn body(model: &str, question: &Question) -> Value {
     let ask = question.ask;
     let mut all = vec![json!({"role": "system", "content": ask.system})];
     all.extend(messages(question));
-    // Without a size Ollama takes 4,096 tokens and silently drops the beginning of what is longer. Our count is an
-    // estimate; a quarter more is room for other tokenisers.
+    // Without a size Ollama takes 4,096 tokens and silently drops the beginning of longer input. Our count is an
+    // estimate; a quarter is added for other tokenisers.
     let needs: usize = all.iter().filter_map(|m| m["content"].as_str()).map(tokens).sum();
     let context = (needs + needs / 4 + ask.max_output).next_multiple_of(STEP);
     json!({
@@ -42,7 +42,7 @@ fn body(model: &str, question: &Question) -> Value {
         "stream": false,
         "think": false,
         "keep_alive": KEEP_ALIVE,
-        // Its grammars have no room for long repetitions, which lengths become.
+        // The reduced schema is sent: Ollama turns lengths into repetitions of a grammar, and fails on long ones.
         "format": dialect(ask.schema),
         "options": {"num_ctx": context, "num_predict": ask.max_output},
     })
@@ -56,7 +56,7 @@ fn read(answer: &Value) -> Result<Answer, Failure> {
         text: answer["message"]["content"].as_str().unwrap_or_default().to_owned(),
         tokens_in: answer["prompt_eval_count"].as_u64(),
         tokens_out: answer["eval_count"].as_u64(),
-        // On this machine.
+        // The model runs on this machine and costs nothing.
         cost: Some(0),
     })
 }

@@ -1,8 +1,8 @@
 //! OpenAI Chat Completions, as many servers speak it: `/chat/completions`, with `response_format` for the form of the
 //! answer.
 //!
-//! Servers differ in what they know of `response_format`. The strictest form is tried first; what the server refuses is
-//! not tried again as long as the process lives.
+//! Servers differ in the forms of `response_format` they accept. The strictest form is tried first; a form the server
+//! refuses is not tried again as long as the process lives.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,7 +14,7 @@ use crate::asking::{Question, Transport, asked_form};
 use crate::http::{Address, Silence};
 use crate::schema::dialect;
 
-/// How the form of the answer is asked for, strictest first.
+/// Ways to ask for the form of the answer, strictest first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     JsonSchema,
@@ -41,7 +41,7 @@ impl Transport for OpenAi {
                     self.takes.fetch_max(n, Ordering::Relaxed);
                     return read(&answer);
                 }
-                // Only a refusal of the request may be about its form.
+                // Only a refused request can have been refused for its form.
                 Err(Silence::Status(status))
                     if matches!(status.status, 400 | 415 | 422 | 501) && !status.is_too_long() =>
                 {
@@ -66,7 +66,7 @@ impl OpenAi {
         };
         let mut all = vec![json!({"role": "system", "content": system})];
         all.extend(messages(question));
-        // OpenAI's own models take the newer name only, most other servers the older one only.
+        // OpenAI's own models accept only the newer name, most other servers only the older one.
         let limit = match self.address.origin.ends_with("//api.openai.com") {
             true => "max_completion_tokens",
             false => "max_tokens",
@@ -98,12 +98,12 @@ fn read(answer: &Value) -> Result<Answer, Failure> {
         text: choice["message"]["content"].as_str().unwrap_or_default().to_owned(),
         tokens_in: usage["prompt_tokens"].as_u64(),
         tokens_out: usage["completion_tokens"].as_u64(),
-        // OpenRouter tells what it cost, in dollars.
+        // OpenRouter reports the cost in dollars.
         cost: usage["cost"].as_f64().map(millionths),
     })
 }
 
-/// Dollars as millionths of a dollar; what is no amount is 0.
+/// Converts dollars to millionths of a dollar; negative and invalid amounts become 0.
 pub(crate) fn millionths(dollars: f64) -> u64 {
     (dollars * 1e6).round().max(0.0) as u64
 }

@@ -1,12 +1,12 @@
-//! What a kind of model understands of JSON Schema, and whether an answer fits the whole of it.
+//! The part of JSON Schema that a kind of model accepts, and the check of an answer against the whole schema.
 //!
-//! Strict forms of structured output refuse lengths, patterns and optional fields. They are given less ([`dialect`]): what
-//! is left out stands in the descriptions, and what is optional may be null. The answer is judged by the full schema
-//! ([`fitted`]).
+//! Strict forms of structured output refuse lengths, patterns and optional fields. They get a reduced schema
+//! ([`dialect`]): the missing rules are written into the descriptions, and optional fields may be null. The answer is
+//! checked against the full schema ([`fitted`]).
 
 use serde_json::{Map, Value, json};
 
-/// Keywords strict forms refuse, and how each is said in words. An empty text: it is left out without a word.
+/// Keywords that strict forms refuse, each with the words that replace it. An empty text: the keyword is dropped.
 const TOLD: &[(&str, &str)] = &[
     ("minLength", "at least {} characters"),
     ("maxLength", "at most {} characters"),
@@ -30,8 +30,9 @@ const TOLD: &[(&str, &str)] = &[
     ("$comment", ""),
 ];
 
-/// The schema as strict forms of structured output take it: every field required, optional ones may be null, no others
-/// allowed, no lengths, ranges or patterns. Descriptions beside a reference move into the object that holds it. Pure.
+/// Returns the schema in the form that strict structured output accepts: every field required, optional ones may be
+/// null, no others allowed, no lengths, ranges or patterns. Descriptions beside a reference move into the object that
+/// holds it. Pure.
 pub fn dialect(schema: &Value) -> Value {
     narrowed(schema, schema)
 }
@@ -87,7 +88,7 @@ fn properties(of: &Map<String, Value>, properties: &Value, root: &Value, said: &
         if let (Some(_), Some(words)) = (value.get("$ref"), value.get("description").and_then(Value::as_str)) {
             said.push(format!("{name}: {words}"));
         }
-        // An empty list says as much as a list that is left out.
+        // An empty list means the same as a missing one, so such a list can be required.
         let must_be_there = required.contains(&name.as_str()) || may_be_an_empty_list(value, root);
         let form = narrowed(value, root);
         to.insert(name.clone(), if must_be_there { form } else { json!({"anyOf": [form, {"type": "null"}]}) });
@@ -105,20 +106,20 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Why an answer cannot be used.
+/// Reason why an answer does not fit the schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Unfit {
-    /// For the model: what to mend, and where. May have names out of its answer, no values.
+    /// For the model: the fault, and its place. May contain names from its answer, but no values.
     pub told: String,
-    /// For people and logs: nothing out of the answer.
+    /// For people and logs: contains nothing from the answer.
     pub shown: String,
 }
 
-/// The longest sentence a model is told of what to mend, in bytes.
+/// Longest description of a fault that a model is told, in bytes.
 const LONGEST_TOLD: usize = 400;
 
-/// The answer as plain JSON, if it fits the schema: without the fence some models put around it, and without fields that
-/// are null because the dialect asked for them.
+/// Returns the answer as plain JSON, if it fits the schema: without the fence some models put around it, and without
+/// fields that are null because the dialect required them.
 pub(crate) fn fitted(schema: &Value, answer: &str) -> Result<String, Unfit> {
     let unfit = |why: String| Unfit { told: why.clone(), shown: why };
     let found = json_in(answer).ok_or_else(|| unfit("it is no JSON object".into()))?;
@@ -135,14 +136,14 @@ pub(crate) fn fitted(schema: &Value, answer: &str) -> Result<String, Unfit> {
             let told = format!("at {}/: {}", error.instance_path(), error.masked());
             Err(Unfit {
                 told: told[..told.floor_char_boundary(LONGEST_TOLD)].to_owned(),
-                // The path within the schema has only names we gave.
+                // The path within the schema has only names from our schema.
                 shown: format!("it does not fit the schema ({})", error.schema_path()),
             })
         }
     }
 }
 
-/// From the first brace to the last.
+/// Returns the text from the first brace to the last.
 fn json_in(answer: &str) -> Option<&str> {
     let (from, to) = (answer.find('{')?, answer.rfind('}')?);
     answer.get(from..=to)

@@ -1,4 +1,4 @@
-//! Programs that are run as a model: shell scripts that look like them, and note how they were called.
+//! Tests of programs that are run as a model: shell scripts stand for them and note how they were called.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use heirloom_testkit::TestHome;
 
 use crate::{ask, folders, schema};
 
-/// A folder with a script in it that stands for a program.
+/// A folder with a script that stands for a program.
 struct Fake {
     home: TestHome,
     path: PathBuf,
 }
 
 impl Fake {
-    /// `version`: what it says of itself; `body`: what it does when asked.
+    /// Makes the script. `version`: its output for `--version`; `body`: its commands for any other call.
     fn new(name: &str, version: &str, body: &str) -> Fake {
         let home = TestHome::new();
         let bin = home.folder("bin");
@@ -28,7 +28,7 @@ impl Fake {
              printf '%s\\n' \"$@\" >'{noted}/arguments'\ncat >'{noted}/input'\npwd >'{noted}/cwd'\nls -A >'{noted}/listing'\n\
              env >'{noted}/env'\n{body}\n"
         );
-        // Written under another name: a file that is open for writing cannot be run.
+        // The script is written under another name first: a file that is open for writing cannot be run.
         std::fs::write(bin.join("new"), script).unwrap();
         std::fs::set_permissions(bin.join("new"), std::fs::Permissions::from_mode(0o755)).unwrap();
         std::fs::rename(bin.join("new"), &path).unwrap();
@@ -51,7 +51,8 @@ impl Fake {
         choice.open(self.folders()).unwrap().answer(&ask(&schema()))
     }
 
-    /// It ran in the empty folder, which is still empty, with our mark in its environment, and left no file of ours.
+    /// Asserts that the script ran in the empty folder, which is still empty, with our variable in its environment, and
+    /// that no file of ours is left.
     fn left_no_trace(&self) {
         let folders = self.folders();
         assert_eq!(Path::new(self.noted("cwd").trim()), folders.empty.canonicalize().unwrap());
@@ -191,7 +192,7 @@ fn at_the_deadline_the_whole_group_is_killed() {
     }
     assert!(!alive(), "its child still runs");
 
-    // One that ends and leaves a child behind with its output open is not waited for.
+    // A program that ends and leaves a child behind with its output open is not waited for.
     let fake = Fake::new("mine", "", "sleep 600 & echo '{\"says\":\"done\"}'");
     assert!(fake.ask(&fake.choice(Kind::Command)).is_ok());
 }

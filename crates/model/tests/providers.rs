@@ -1,4 +1,4 @@
-//! Providers over HTTP, in every wire form, well and ill.
+//! Tests of providers over HTTP, in every wire form, with good and bad answers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -15,7 +15,7 @@ const KEY: &str = "sk-test-0123456789abcdef";
 
 const GOOD: &str = r#"{"says":"done"}"#;
 
-/// A choice of a provider at the fake server.
+/// Makes a choice of a provider at the fake server.
 fn choice(kind: Kind, server: &FakeModel) -> Choice {
     let base = if kind == Kind::OpenAi { format!("{}/v1", server.url()) } else { server.url() };
     Choice { model: Some("small".into()), url: Some(base), key: Some(Key::parse(KEY).unwrap()), ..Choice::new(kind) }
@@ -28,7 +28,7 @@ fn answer(choice: &Choice) -> Result<Answer, Failure> {
     choice.open(folders(&home)).unwrap().answer(&ask(&schema()))
 }
 
-/// A server that gives these answers one after the other; the last one stays.
+/// Starts a server that gives these answers one after the other and then repeats the last one.
 fn server(replies: Vec<Reply>) -> FakeModel {
     let next = AtomicUsize::new(0);
     FakeModel::start(Box::new(move |_| {
@@ -168,7 +168,7 @@ fn what_is_slow_cut_empty_or_endless_has_an_end() {
     assert!(matches!(answer(&gone), Err(Failure::Later { .. })));
 }
 
-/// The forms of `response_format` a server was asked with.
+/// Returns the forms of `response_format` the server was asked with.
 fn forms(server: &FakeModel) -> Vec<Value> {
     server.requests().iter().map(|r| r.body["response_format"]["type"].clone()).collect()
 }
@@ -187,7 +187,7 @@ fn a_server_that_knows_no_schema_is_asked_in_words_and_remembered() {
     model.answer(&ask(&schema)).unwrap();
     assert_eq!(server.requests().len(), 4, "the form is remembered");
 
-    // A question that is too long is no question of form, and none is remembered where all were refused.
+    // A question that is too long says nothing about the form, and if all forms were refused, none is remembered.
     let long = self::server(vec![Reply::overflow()]);
     assert!(matches!(answer(&choice(Kind::OpenAi, &long)), Err(Failure::Unusable(_))));
     assert_eq!(long.requests().len(), 1);

@@ -1,4 +1,4 @@
-//! Models asked over real connections and real processes, against servers and programs that say what a test tells them.
+//! Tests of models over real connections and real processes, with servers and programs that answer as a test says.
 
 mod programs;
 mod providers;
@@ -9,7 +9,7 @@ use heirloom_model::Folders;
 use heirloom_testkit::TestHome;
 use serde_json::{Value, json};
 
-/// A schema with a length, which strict forms refuse, and an optional field.
+/// Returns a schema with a length, which strict forms refuse, and an optional field.
 pub fn schema() -> Value {
     json!({
         "type": "object", "required": ["says"], "additionalProperties": false,
@@ -21,7 +21,7 @@ pub fn ask(schema: &Value) -> Ask<'_> {
     Ask { purpose: Purpose::Trial, system: "Say it.", input: "my diary", schema, max_output: 200 }
 }
 
-/// The two folders of a home a program works with.
+/// Returns the two folders of a home that a program works with.
 pub fn folders(home: &TestHome) -> Folders {
     Folders { empty: home.folder("model"), scratch: home.folder("scratch") }
 }

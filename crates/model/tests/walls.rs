@@ -1,4 +1,4 @@
-//! What this crate may use of the engine: its vocabulary, and what makes a text harmless.
+//! Tests which parts of the engine this crate may use: its vocabulary, and the functions that make a text harmless.
 
 use std::path::{Path, PathBuf};
 

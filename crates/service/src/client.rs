@@ -1,48 +1,48 @@
-//! Asks a service over its socket: one request, one answer, by hand. For hooks, whose whole time is the start of their
-//! process, and for commands that ask how the service is.
+//! Asks a service over its socket: one HTTP request and one answer, without an HTTP library. Used by hooks, whose whole
+//! time is the start of their process, and by commands that ask for the service's state.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The header of every answer that names the build.
+/// The response header that names the build.
 const BUILD: &str = "heirloom-build";
 
-/// The longest answer.
+/// Maximum size of an answer, in bytes.
 const LONGEST: usize = 32 << 20;
 
-/// A question.
+/// A request to the service.
 pub struct Question<'q> {
-    /// `POST`
+    /// HTTP method, such as `POST`.
     pub method: &'q str,
     pub path: &'q str,
-    /// Names and values.
+    /// Names and values of the request's headers.
     pub headers: &'q [(&'q str, &'q str)],
     pub body: &'q [u8],
-    /// When to give up.
+    /// Time at which to give up.
     pub until: Instant,
 }
 
-/// What came back.
+/// Answer of the service.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
     pub status: u16,
-    /// `<schema of the ledger>.<version>`
+    /// Build of the service: `<schema of the ledger>.<version>`.
     pub build: Option<String>,
     pub body: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Silence {
-    /// Nobody listens there: nothing was asked.
+    /// Nobody listens on the socket: nothing was sent.
     NobodyThere,
-    /// The question was sent, and may have been understood.
+    /// The request was sent, and may have been carried out.
     NoAnswer(&'static str),
 }
 
-/// Asks the service at `socket`.
+/// Sends a request to the service at `socket` and waits for its answer.
 pub fn ask(socket: &Path, question: &Question) -> Result<Answer, Silence> {
     let mut stream = UnixStream::connect(socket).map_err(|_| Silence::NobodyThere)?;
     let Question { method, path, headers, body, until } = question;
@@ -93,7 +93,7 @@ fn lost(e: &std::io::Error) -> &'static str {
     }
 }
 
-/// The answer, once all of it is there. Our service says how long a body is.
+/// Parses the answer once all of it has arrived. Our service always sends the length of a body.
 fn whole(got: &[u8]) -> Option<Answer> {
     let end = got.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&got[..end]).ok()?;
@@ -108,7 +108,7 @@ fn whole(got: &[u8]) -> Option<Answer> {
             build = Some(value.trim().to_owned());
         }
     }
-    // An answer without a body says no length.
+    // An answer without a body (204) has no length header.
     let length = if status == 204 { 0 } else { length? };
     let body = got.get(end + 4..(end + 4).checked_add(length)?)?;
     Some(Answer { status, build, body: body.to_vec() })

@@ -1,4 +1,4 @@
-//! Connections: accepted up to a limit, each served by the router, ended where their client is too slow.
+//! Connections: accepted up to a limit, served by the router, and closed if their client is too slow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,26 +19,26 @@ use crate::hints::Hints;
 use crate::patience::{BODY, Patient, Timed};
 use crate::serve::Via;
 
-/// The most connections at once, on the socket and on the port each. More wait to be accepted.
+/// Maximum number of open connections, for the socket and for the port each. Further clients wait to be accepted.
 pub const MOST: usize = 256;
 
-/// The head of a request must have come within this time, and a connection may rest as long between two requests.
+/// Time limit for the head of a request, and for the pause between two requests of a connection.
 const HEAD: Duration = Duration::from_secs(15);
 
-/// The longest head, in bytes.
+/// Maximum size of a request's head, in bytes.
 const LONGEST_HEAD: usize = 64 * 1024;
 
-/// What all connections share.
+/// State shared by all connections.
 pub struct Shared {
     pub router: Router,
     pub mark: fn(Via, &mut Extensions),
     pub hints: Arc<Hints>,
-    /// Set to true when no more requests are taken.
+    /// Set to true when no more requests are accepted.
     pub stop: watch::Receiver<bool>,
     pub open: Arc<AtomicU64>,
 }
 
-/// Accepts on the socket until told to stop. Other users' processes are turned away.
+/// Accepts connections on the socket until `stop` is set. Processes of other users are refused.
 pub async fn on_socket(listener: UnixListener, shared: Arc<Shared>) {
     let us = rustix::process::geteuid().as_raw();
     let places = Arc::new(Semaphore::new(MOST));
@@ -63,7 +63,7 @@ pub async fn on_socket(listener: UnixListener, shared: Arc<Shared>) {
     }
 }
 
-/// Accepts on the port until told to stop.
+/// Accepts connections on the port until `stop` is set.
 pub async fn on_port(listener: TcpListener, port: u16, shared: Arc<Shared>) {
     let places = Arc::new(Semaphore::new(MOST));
     let mut stop = shared.stop.clone();
@@ -87,7 +87,7 @@ pub async fn on_port(listener: TcpListener, port: u16, shared: Arc<Shared>) {
     }
 }
 
-/// Accepting fails where there are no descriptors left: it goes on when some are given back.
+/// Waits before accepting again: accepting fails while no file descriptors are free.
 async fn pause() {
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
@@ -97,7 +97,7 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, via
     let asked = Arc::clone(shared);
     let service = service_fn(move |request: Request<hyper::body::Incoming>| {
         asked.hints.asked();
-        // For us, and for the router in its own words.
+        // `via` is for the service's own routes; `mark` sets the router's equivalent.
         let mut request = request.map(|body| Body::new(Timed::new(body, BODY)));
         request.extensions_mut().insert(via);
         (asked.mark)(via, request.extensions_mut());
@@ -111,7 +111,7 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, via
         .serve_connection(TokioIo::new(Patient::new(stream)), service);
     tokio::pin!(connection);
     let mut stop = shared.stop.clone();
-    // A client that is gone or too slow is nobody's error.
+    // A client that is gone or too slow is not an error of the service.
     let is_told = tokio::select! {
         _ = connection.as_mut() => false,
         _ = stop.wait_for(|stop| *stop) => true,

@@ -1,4 +1,5 @@
-//! What wakes the keeper: every event is a hint to look, never the truth. The cursors of the import are.
+//! Hints that wake the keeper. An event only says that it is worth looking; what is new is decided by the cursors of
+//! the import.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -6,17 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// More files than this are looked for rather than listed.
+/// Maximum number of changed files that are listed; with more, everything is looked at.
 const MOST_FILES: usize = 2_000;
 
-/// What was seen since the keeper looked last.
+/// Hints gathered since the keeper looked last.
 #[derive(Default, Debug)]
 pub struct Seen {
     /// Session stores that changed, and folders that are new.
     pub files: HashSet<PathBuf>,
-    /// Something may have been missed: everything is looked at.
+    /// Events may have been missed: everything must be looked at.
     pub all: bool,
-    /// The ledger was written.
+    /// The ledger was written by some process.
     pub ledger: bool,
     /// A hook left a call in the spool.
     pub spool: bool,
@@ -24,9 +25,9 @@ pub struct Seen {
     pub settings: bool,
     /// The home itself, or a folder above a missing one, may have changed.
     pub places: bool,
-    /// A client asked after a rest.
+    /// A client made a request while the process was at rest.
     pub asked: bool,
-    /// The process ends.
+    /// The process is ending.
     pub stop: bool,
 }
 
@@ -36,7 +37,7 @@ impl Seen {
             && !(self.all || self.ledger || self.spool || self.settings || self.places || self.asked || self.stop)
     }
 
-    /// Adds what was seen meanwhile.
+    /// Adds later hints to these.
     pub fn add(&mut self, more: Seen) {
         self.files.extend(more.files);
         self.all |= more.all;
@@ -57,19 +58,19 @@ impl Seen {
     }
 }
 
-/// Where hints are left, and waited for.
+/// Place where hints are left and waited for.
 #[derive(Default)]
 pub struct Hints {
     seen: Mutex<Seen>,
     woken: Condvar,
-    /// Requests of clients so far.
+    /// Number of client requests so far.
     requests: AtomicU64,
-    /// How many there were when the process came to rest; the next one wakes the keeper. 0: it is not at rest.
+    /// 1 while the process is at rest, so that the next request wakes the keeper; 0 otherwise.
     at_rest: AtomicU64,
 }
 
 impl Hints {
-    /// Leaves a hint.
+    /// Leaves a hint and wakes the keeper.
     pub fn leave(&self, hint: impl FnOnce(&mut Seen)) {
         let mut seen = self.lock();
         hint(&mut seen);
@@ -81,7 +82,7 @@ impl Hints {
         }
     }
 
-    /// A client asks for something.
+    /// Counts a client's request; wakes the keeper if the process is at rest.
     pub fn asked(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         if self.at_rest.swap(0, Ordering::Relaxed) > 0 {
@@ -89,17 +90,17 @@ impl Hints {
         }
     }
 
-    /// How many requests there were.
+    /// Returns the number of requests so far.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// The process is at rest: the next request is a hint.
+    /// Marks the process as at rest: the next request leaves a hint.
     pub fn rests(&self) {
         self.at_rest.store(1, Ordering::Relaxed);
     }
 
-    /// Waits for a hint, at most until then, and takes what there is.
+    /// Waits for a hint until the given time at most, and takes all hints.
     pub fn wait(&self, until: Instant) -> Seen {
         let mut seen = self.lock();
         while seen.is_empty() {
@@ -112,7 +113,7 @@ impl Hints {
         std::mem::take(&mut seen)
     }
 
-    /// Takes what there is.
+    /// Takes all hints without waiting.
     pub fn take(&self) -> Seen {
         std::mem::take(&mut self.lock())
     }

@@ -1,8 +1,8 @@
-//! The one thread that reads the programs' stores and does what falls due.
+//! The keeper: the one thread that reads the programs' stores and does what falls due.
 //!
-//! It sleeps until there is a hint, until something falls due, or until the next look at everything (ten minutes). A hint
-//! is waited on for a fifth of a second, so that many become one. What it does then is what `heirloom import` and
-//! `heirloom work` do; so an event that is missed costs time and never a line.
+//! It sleeps until a hint arrives, until something falls due, or until the next look at everything (ten minutes). After
+//! a hint it waits a fifth of a second, so that many hints become one round. A round does what `heirloom import` and
+//! `heirloom work` do, so an event that is missed costs time and never loses a line.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,75 +26,75 @@ use crate::serve::{Chore, Order, Say};
 use crate::upgrade::Executable;
 use crate::watch::{Root, Watch, roots};
 
-/// Hints are gathered this long.
+/// Time in which further hints are gathered.
 const GATHER: Duration = Duration::from_millis(200);
 
-/// Between two looks at everything.
+/// Interval between two looks at everything.
 const TICK: Duration = Duration::from_secs(600);
 
-/// After this long without work and requests, what is held for speed is given back.
+/// Time without work and requests after which memory held for speed is released.
 const REST: Duration = Duration::from_secs(60);
 
-/// After work that could not be done, the next attempt waits this long.
+/// Pause before work that could not be done is tried again.
 const VAIN: Duration = Duration::from_secs(60);
 
-/// A spool that could not be emptied is looked at again after this time; one with nothing that can be stored now later.
+/// Pause before a spool that could not be emptied is looked at again; `SPOOL_LATER` if nothing in it can be stored now.
 const SPOOL_AGAIN: Duration = Duration::from_secs(5);
 const SPOOL_LATER: Duration = Duration::from_secs(300);
 
-/// A chore waits until what came while no service ran has been read.
+/// Pause before the first chore, so that whatever was written while no service ran is read first.
 const BEFORE_CHORES: Duration = Duration::from_secs(5);
 
-/// Whether a chore has come to its end, and when the next is due, is looked at again after this time.
+/// Interval at which the keeper checks whether a chore has ended and when the next one is due.
 const CHORES_AGAIN: Duration = Duration::from_secs(60);
 
-/// Between two passes over what is due.
+/// Pause between two passes over due work.
 const WORK_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest it pauses after reading, so that a program that writes without an end does not take a core.
+/// Maximum pause after a round with work, so that a program that writes without end does not keep a core busy.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The keeper, made ready.
+/// The keeper with everything it needs.
 pub struct Keeper {
     pub engine: Engine,
     pub programs: Vec<Arc<dyn Program>>,
     pub hints: Arc<Hints>,
-    /// The newest number of the audit.
+    /// Newest row number of the audit.
     pub changes: tokio_watch::Sender<u64>,
     pub orders: mpsc::UnboundedSender<Order>,
     pub running: Running,
-    /// Look instead of watching.
+    /// Look for changes instead of watching.
     pub poll: bool,
     pub executable: Option<Arc<Executable>>,
     pub say: Say,
     pub chore: Option<Chore>,
 }
 
-/// What it remembers between two rounds.
+/// State the keeper holds between two rounds.
 struct Round {
     watch: Option<Watch>,
     looks: Option<Looks>,
     settings: Option<Vec<u8>>,
     tick: Instant,
-    /// When something falls due.
+    /// Time at which work falls due.
     work: Option<Instant>,
-    /// When the spool is looked at again.
+    /// Time at which the spool is looked at again.
     spool: Option<Instant>,
-    /// When the chore is looked at again, and the thread that does it.
+    /// Time at which the chore is looked at again; `doing` is the thread that runs it.
     chore: Option<Instant>,
     doing: Option<JoinHandle<()>>,
-    /// No work before.
+    /// Earliest time for the next pass over due work.
     not_before: Instant,
     rest: Option<Instant>,
     requests: u64,
     day: String,
     said: Option<String>,
-    /// Device and inode of the home.
+    /// Device and inode of the home's folder.
     home: Option<(u64, u64)>,
 }
 
 impl Keeper {
-    /// Keeps until it is told to stop.
+    /// Runs rounds until the process ends.
     pub fn keep(mut self) {
         let now = Instant::now();
         let mut round = Round {
@@ -140,7 +140,7 @@ impl Keeper {
         }
     }
 
-    /// One round. Returns whether anything was read or done.
+    /// Runs one round. Returns whether anything was read or done.
     fn round(&mut self, round: &mut Round, mut seen: Seen) -> bool {
         if let Some(looks) = &mut round.looks {
             looks.look(&mut seen);
@@ -191,7 +191,8 @@ impl Keeper {
         did
     }
 
-    /// Stores what hooks left. What cannot be stored now, or was not finished, is tried again.
+    /// Stores the calls that hooks left in the spool. Calls that cannot be stored now, or are still being written, are
+    /// tried again.
     fn take_spool(&self, round: &mut Round) -> bool {
         let taken = self.engine.take_spool();
         let failed = taken.is_err();
@@ -218,7 +219,7 @@ impl Keeper {
         now.to_zoned(self.engine.zone()).date().to_string()
     }
 
-    /// Once a day, for every agent: pages that show days, and what grows old.
+    /// At the beginning of a day, looks at every agent's files: pages that show days change, and memories grow stale.
     fn begin_day(&mut self, round: &mut Round) {
         let day = self.day();
         if day == round.day {
@@ -252,7 +253,7 @@ impl Keeper {
         self.watching(round, refused, &roots);
     }
 
-    /// Goes on by looking, where `refused` says why, and tells what is watched.
+    /// Polls for changes if `refused` says why they cannot be watched, and reports what is watched.
     fn watching(&mut self, round: &mut Round, refused: Option<String>, roots: &[Root]) {
         if let Some(why) = &refused {
             (self.say)(&format!("looks for changes every two seconds: {why}"));
@@ -268,7 +269,7 @@ impl Keeper {
         }
     }
 
-    /// Watches folders that have come. Returns whether there are any.
+    /// Watches programs' folders that have been created. Returns whether there are any.
     fn look_for_roots(&mut self, round: &mut Round) -> bool {
         let before = self.running.watching.roots.clone();
         let roots = roots(&self.programs);
@@ -285,7 +286,7 @@ impl Keeper {
         self.running.watching.roots.iter().any(|root| !before.contains(root))
     }
 
-    /// Every store of every program.
+    /// Returns every store of every program.
     fn everything(&mut self, round: &mut Round) -> Vec<Source> {
         let mut sources = Vec::new();
         for program in &self.programs {
@@ -297,7 +298,7 @@ impl Keeper {
         sources
     }
 
-    /// The stores that hints named, and those in folders they named.
+    /// Returns the stores that hints named, and the stores in folders they named.
     fn named<'p>(&self, paths: impl Iterator<Item = &'p PathBuf>) -> Vec<Source> {
         let roots = roots(&self.programs);
         let mut sources = Vec::new();
@@ -319,7 +320,7 @@ impl Keeper {
         sources
     }
 
-    /// Reads what is new in these stores into ledger and index: it is found from now on.
+    /// Reads what is new in these stores into ledger and index, so that searches find it.
     fn read(&mut self, round: &mut Round, sources: &[Source]) {
         if sources.is_empty() {
             return;
@@ -331,7 +332,7 @@ impl Keeper {
         }
     }
 
-    /// Does what is due, and finds out when something is due next. Returns whether anything was done.
+    /// Does due work, and computes when work falls due next. Returns whether anything was done.
     fn work(&mut self, round: &mut Round) -> bool {
         let now = Instant::now();
         let due = self.engine.due().unwrap_or(0);
@@ -358,13 +359,13 @@ impl Keeper {
         let next = self.engine.next_due().ok().flatten();
         round.work = next.map(|at| {
             let pause = u64::try_from(at - self.engine.now()).unwrap_or(0) + 50;
-            // The clock may be set meanwhile.
+            // The system clock may be set meanwhile, so the pause is limited.
             Instant::now() + Duration::from_millis(pause).min(TICK)
         });
         did
     }
 
-    /// Begins the chore if it is due, on a thread of its own, and finds out when to look at it again.
+    /// Starts the chore on its own thread if it is due, and sets the time to look at it again.
     fn chore(&self, round: &mut Round) {
         let Some(chore) = &self.chore else { return };
         round.chore = Some(Instant::now() + CHORES_AGAIN);
@@ -374,7 +375,7 @@ impl Keeper {
         let pause = (chore.due)(&self.engine).map_or(Millis::MAX, |due| due.saturating_sub(self.engine.now()));
         if pause > 0 {
             let pause = Duration::from_millis(u64::try_from(pause).unwrap_or(0) + 50);
-            // The clock may be set meanwhile, or the settings changed.
+            // The clock or the settings may change meanwhile, so the pause is limited.
             round.chore = Some(Instant::now() + pause.min(TICK));
             return;
         }
@@ -386,7 +387,7 @@ impl Keeper {
         round.doing = doing.ok();
     }
 
-    /// Gives back what is held for speed, a minute after the last thing happened.
+    /// Releases memory held for speed, one minute after the last activity.
     fn rest(&self, round: &mut Round, happened: bool) {
         let now = Instant::now();
         let requests = self.hints.requests();
@@ -400,7 +401,7 @@ impl Keeper {
         }
     }
 
-    /// Passes on the newest number of the audit.
+    /// Publishes the newest row number of the audit.
     fn tell(&self) {
         let newest = self.engine.read(heirloom_engine::ledger::audit::newest);
         if let Ok(newest) = newest {
@@ -408,7 +409,7 @@ impl Keeper {
         }
     }
 
-    /// The value; an error is said, once.
+    /// Returns the value; reports an error once.
     fn tried<T>(&self, round: &mut Round, outcome: Result<T>) -> Option<T> {
         match outcome {
             Ok(value) => Some(value),
@@ -427,7 +428,7 @@ impl Keeper {
     }
 }
 
-/// Device and inode of a folder.
+/// Returns device and inode of a folder.
 fn place(folder: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
     std::fs::metadata(folder).ok().map(|meta| (meta.dev(), meta.ino()))

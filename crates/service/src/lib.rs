@@ -1,13 +1,14 @@
-//! The memory as a process that stays (R5.3): it listens for programs, watches the programs' session stores, and does what
-//! falls due. Everything works without it; with it, a line is found two seconds after it was written, and a hook costs
-//! little more than its process.
+//! The memory as a process that stays (R5.3): it listens for programs, watches the programs' session stores, and does
+//! what falls due. Everything works without it; with it, a line is found two seconds after it was written, and a hook
+//! costs little more than its process.
 //!
-//! Reading order: [`serve`](mod@serve) is the life of the process from the lock to the last answer; [`running`] is what
-//! it says of itself in the home; [`sockets`] are what it listens on; [`connections`] serves them; [`client`] asks; [`keeper`] is the one
-//! thread that reads stores and works; [`hints`] and [`watch`] wake it; [`looks`] stands in where nothing can be watched;
-//! [`upgrade`] puts a new build in the place of a running one; [`unit`] is how a system starts it.
+//! Reading order: [`serve`](mod@serve) is the life of the process from the lock to the last answer; [`running`] is its
+//! description of itself in the home; [`sockets`] opens what it listens on; [`connections`] serves them; [`client`]
+//! asks a service; [`keeper`] is the one thread that reads stores and works; [`hints`] and [`watch`] wake it; [`looks`]
+//! polls where nothing can be watched; [`upgrade`] replaces a running build with a new one; [`unit`] makes the file by
+//! which a system starts it.
 //!
-//! Knows no route: what is answered is a router of its caller's. Knows no outside program by name.
+//! The crate knows no route, because its caller supplies the router, and no outside program by name.
 
 pub mod client;
 mod connections;

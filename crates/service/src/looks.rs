@@ -1,5 +1,5 @@
-//! Stands in for events where there are none: files touched within a day are looked at every two seconds, all folders every
-//! minute.
+//! Polling, for systems without file events: files touched within a day are looked at every two seconds, all folders
+//! every minute.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -10,19 +10,19 @@ use heirloom_engine::home::layout;
 
 use crate::hints::Seen;
 
-/// Between two looks at files that may be in use.
+/// Interval between two looks at files that may be in use.
 const SHORT: Duration = Duration::from_secs(2);
 
-/// Between two looks at everything.
+/// Interval between two looks at everything.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A file that was touched within this time may be in use.
+/// A file touched within this time may be in use.
 const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Inode, size, time of the last change in nanoseconds.
+/// Inode, size, and time of the last change in seconds and nanoseconds.
 type Stamp = (u64, u64, i64, i64);
 
-/// What was seen of files in use, and when to look again.
+/// Stamps of the files in use, and the times of the next looks.
 pub struct Looks {
     home: PathBuf,
     files: HashMap<PathBuf, Option<Stamp>>,
@@ -38,12 +38,12 @@ impl Looks {
         looks
     }
 
-    /// When to look next.
+    /// Returns the time of the next look.
     pub fn next(&self) -> Instant {
         self.next
     }
 
-    /// These are the stores there are.
+    /// Takes the list of all stores, and remembers the stamps of those that may be in use.
     pub fn stores<'p>(&mut self, stores: impl Iterator<Item = &'p Path>) {
         self.files.retain(|path, _| path.starts_with(&self.home));
         let now = SystemTime::now();
@@ -63,7 +63,7 @@ impl Looks {
         }
     }
 
-    /// Looks, where it is time to.
+    /// Looks for changes if it is time to, and adds them to `seen`.
     pub fn look(&mut self, seen: &mut Seen) {
         let now = Instant::now();
         if now < self.next {
@@ -85,7 +85,7 @@ impl Looks {
         }
     }
 
-    /// The files that are not as they were.
+    /// Returns the files whose stamp has changed.
     fn changed(&mut self) -> Vec<PathBuf> {
         for ours in ["state/runtime.db-wal", "spool", "config.toml"] {
             self.files.entry(self.home.join(ours)).or_insert_with_key(|path| stamp(path));

@@ -1,4 +1,4 @@
-//! How long a client may take: a body that does not come and an answer nobody takes end their connection.
+//! Time limits for clients: a body that does not arrive, or an answer that nobody reads, ends the connection.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,10 +8,10 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// The whole body of a request must have come after this time: 100 MB at a few MB a second.
+/// Time limit for the whole body of a request: enough for 100 MB at a few MB a second.
 pub const BODY: Duration = Duration::from_secs(30);
 
-/// An answer must go on within this time.
+/// Maximum time without progress while an answer is written.
 const ANSWER: Duration = Duration::from_secs(30);
 
 /// A body with a time limit.
@@ -55,7 +55,7 @@ where
     }
 }
 
-/// A stream that gives up where nobody reads what it writes.
+/// A stream that fails if nobody reads what it writes.
 pub struct Patient<S> {
     stream: S,
     stalled: Option<Pin<Box<Sleep>>>,

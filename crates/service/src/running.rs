@@ -1,7 +1,8 @@
-//! `run/service.json`: what a running service says of itself: for hooks, which ask it, and for `status` and `doctor`.
+//! `run/service.json`: a running service's description of itself, for hooks, which ask it, and for `status` and
+//! `doctor`.
 //!
-//! The file may be left by a process that is gone. What proves that a service runs is the lock `run/serve.lock`, which dies
-//! with its holder; a socket nobody listens on refuses at once.
+//! The file may have been left by a process that is gone. The lock `run/serve.lock`, which dies with its holder, proves
+//! that a service runs; a socket without a listener refuses at once.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -12,51 +13,52 @@ use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::home::{Home, HomeLock, RelPath};
 use serde::{Deserialize, Serialize};
 
-/// The lock of the one service of a home.
+/// Lock held by the one service of a home.
 pub const LOCK: &str = "serve";
 
-/// The file.
+/// Path of the file.
 const FILE: RelPath = RelPath::literal("run/service.json");
 
-/// The same, until it is whole.
+/// Path under which the file is written before it replaces the old one.
 const NEW: RelPath = RelPath::literal("run/service.json.new");
 
-/// The form of the file.
+/// Format version of the file.
 const VERSION: u64 = 1;
 
-/// The largest file that is read.
+/// Maximum size of the file in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// What a service says of itself.
+/// Description of a service by itself.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub struct Running {
     pub v: u64,
     pub pid: u32,
-    /// When it began, in milliseconds.
+    /// Start of the service, in milliseconds since 1970.
     pub since: Millis,
-    /// `<schema of the ledger>.<version>`.
+    /// Build of the service: `<schema of the ledger>.<version>`.
     pub build: String,
-    /// What hooks must have in common with it: where programs are, whose memory it is.
+    /// Digest of the settings that hooks must share with the service: the programs' folders and the default agent.
     pub environment: String,
     pub socket: PathBuf,
-    /// The port on 127.0.0.1, unless it only listens on its socket.
+    /// Port on 127.0.0.1; `None` if the service only listens on its socket.
     pub port: Option<u16>,
     pub watching: Watching,
 }
 
-/// How it learns of what programs write.
+/// The way the service notices what programs write.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub struct Watching {
-    /// The system tells it; otherwise it looks every few seconds.
+    /// True if the system reports changes; false if the service polls every few seconds.
     pub by_events: bool,
-    /// Why it has to look.
+    /// Reason for polling.
     pub why: Option<String>,
-    /// The folders of the programs that are there.
+    /// Watched folders of the programs, of those that exist.
     pub roots: Vec<PathBuf>,
 }
 
 impl Running {
-    /// What the service of the home at `root` says, or the last one did. `None`: there is none, or it is of another form.
+    /// Reads the description of the service at `root`, or of the last one that ran. `None` if there is none or its
+    /// format is another one.
     pub fn read(root: &Path) -> Option<Running> {
         use std::io::Read as _;
         let mut text = String::new();
@@ -66,16 +68,16 @@ impl Running {
         (running.v == VERSION).then_some(running)
     }
 
-    /// The schema of the ledger it writes.
+    /// Returns the ledger schema this service writes.
     pub fn schema(&self) -> Option<i64> {
         schema_of(&self.build)
     }
 
-    /// Says it in the home, whole or not at all.
+    /// Writes the description into the home, whole or not at all.
     pub(crate) fn write(&self, home: &Home) -> Result<()> {
         let bytes =
             serde_json::to_vec(self).map_err(|e| Error::new(ErrorKind::Machine, "what the service says").because(e))?;
-        // Under the lock of the one service: nobody else writes here. Readers see the old one or the new one.
+        // The lock of the one service is held, so nobody else writes here. Readers see the old file or the new one.
         let path = home.root().join(FILE.as_str());
         let new = home.root().join(NEW.as_str());
         let written = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new);
@@ -97,14 +99,14 @@ impl Running {
     }
 }
 
-/// The schema in `<schema>.<version>`.
+/// Returns the schema in `<schema>.<version>`.
 pub fn schema_of(build: &str) -> Option<i64> {
     build.split_once('.')?.0.parse().ok()
 }
 
-/// Takes the home for one service. `Busy` where another one has it.
+/// Takes the service lock of a home. `Busy` if another service holds it.
 pub fn claim(home: &Home) -> Result<HomeLock> {
-    // Whoever asks whether a service runs holds the lock for a moment.
+    // A process that checks whether a service runs holds the lock for a moment, so the lock is tried repeatedly.
     for _ in 0..20 {
         if let Some(lock) = home.try_lock(LOCK)? {
             return Ok(lock);
@@ -116,7 +118,7 @@ pub fn claim(home: &Home) -> Result<HomeLock> {
         .hint("⟨service status⟩ shows it"))
 }
 
-/// What the service of a home says, if one runs.
+/// Returns the description of the home's service, if one runs.
 pub fn of(home: &Home) -> Option<Running> {
     match home.try_lock(LOCK) {
         Ok(None) => Running::read(home.root()),
@@ -124,7 +126,7 @@ pub fn of(home: &Home) -> Option<Running> {
     }
 }
 
-/// Takes back what was said.
+/// Removes the description.
 pub(crate) fn forget(home: &Home) {
     let _ = home.remove(&FILE);
 }

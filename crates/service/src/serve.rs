@@ -1,11 +1,11 @@
-//! The life of a service: it opens its sockets, serves, and ends in order.
+//! The life of a service: it opens its sockets, serves requests, and ends in order.
 //!
-//! | what comes | what happens |
+//! | event | reaction |
 //! |---|---|
-//! | SIGTERM, SIGINT | no new requests; those that came are answered; jobs are given back; gone within five seconds |
-//! | the same again | gone at once |
-//! | a new build in our place, other settings | requests are answered for two seconds, then the new build goes on with the sockets |
-//! | the home was moved or deleted | gone, with a word |
+//! | SIGTERM, SIGINT | new requests are refused, begun ones answered, jobs released; ends within five seconds |
+//! | a second signal | ends at once |
+//! | a new build in its place, changed settings | answers requests for two seconds, then the new build takes the sockets |
+//! | the home was moved or deleted | says so and ends |
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,96 +34,96 @@ use crate::sockets::{Sockets, Tcp};
 use crate::supervisor;
 use crate::upgrade::{Executable, Handed};
 
-/// How long requests that came are answered after a signal.
+/// Time in which begun requests are answered after a signal.
 const ENDING: Duration = Duration::from_secs(4);
 
-/// The same where a new build waits to go on.
+/// Time in which begun requests are answered when a new build waits to take over.
 const REPLACING: Duration = Duration::from_secs(2);
 
-/// Threads for calls of the engine. It has one writer and a few readers; more would only wait.
+/// Number of threads for calls of the engine. It has one writer and a few readers; more threads would only wait.
 const THREADS: usize = 12;
 
-/// Files of the event loop: those it waits with, and those through which signals come.
+/// Number of file descriptors the event loop needs: for waiting, and for signals.
 const FILES: usize = 8;
 
-/// Says a line to whoever reads the log.
+/// Writes a line to the service's log.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What a service is made of.
+/// Everything a service is made of.
 pub struct Service {
-    /// The memory, opened to store.
+    /// The engine, opened for writing.
     pub engine: Engine,
     pub programs: Vec<Arc<dyn Program>>,
     pub tcp: Tcp,
-    /// `<schema of the ledger>.<version>`
+    /// Build of this binary: `<schema of the ledger>.<version>`.
     pub build: String,
-    /// What hooks must have in common with it.
+    /// Digest of the settings that hooks must share with the service.
     pub environment: String,
-    /// Look for changes instead of being told.
+    /// Poll for changes instead of watching.
     pub poll: bool,
-    /// Makes what is answered.
+    /// Makes the router that answers requests.
     pub router: Box<dyn FnOnce(Wires) -> Router>,
-    /// Marks a request with the way it came.
+    /// Marks a request with the way it came in.
     pub mark: fn(Via, &mut Extensions),
     pub say: Say,
-    /// What the application does from time to time.
+    /// Recurring work of the application, such as backups.
     pub chore: Option<Chore>,
 }
 
 type Due = dyn Fn(&Engine) -> Option<Millis> + Send + Sync;
 type Run = dyn Fn(&Engine) -> Result<Option<String>> + Send + Sync;
 
-/// Something of the application's that falls due from time to time and may take long: a backup. It has a thread of its
-/// own; where the service ends meanwhile, it is begun again by the next one.
+/// Work of the application that falls due from time to time and may take long, such as a backup. It runs on its own
+/// thread; if the service ends meanwhile, the next service starts the work again.
 #[derive(Clone)]
 pub struct Chore {
-    /// When it is due; `None`: not for now.
+    /// Returns the time at which the work is due; `None` if it is not due for now.
     pub due: Arc<Due>,
-    /// Does it. Returns what there is to say.
+    /// Does the work. Returns a line for the log, if any.
     pub run: Arc<Run>,
 }
 
-/// What the router is connected to.
+/// Connections between the service and its router.
 pub struct Wires {
-    /// A newer build asks this one to make room.
+    /// Called when a newer build asks this one to end.
     pub retire: Arc<dyn Fn() + Send + Sync>,
-    /// The newest number of the audit, whenever it grows. It ends with the service.
+    /// Newest row number of the audit; updated whenever it grows. The channel closes when the service ends.
     pub changes: watch::Receiver<u64>,
 }
 
-/// The way a request came.
+/// The way a request came in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Via {
-    /// The socket, from a process of the same user.
+    /// The socket, used by a process of the same user.
     Socket,
     Tcp {
         port: u16,
     },
 }
 
-/// Why the process is to change.
+/// Reason for the process to end or to be replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// Begin again, as the file that is in our place now.
+    /// Start again from the executable file that is in our place now.
     Replace(&'static str),
     HomeGone,
-    /// A newer build asks for room.
+    /// A newer build asked this one to end.
     Retire,
-    /// A signal.
+    /// A signal asked the process to end.
     End,
 }
 
-/// How a service ended.
+/// Reason why a service ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     Asked,
-    /// The home is not where it was.
+    /// The home's folder is gone or was moved.
     HomeGone,
-    /// The ledger is of a newer build.
+    /// The ledger was migrated by a newer build.
     Retired,
 }
 
-/// Serves until it is told to end. `lock`: that of [`running::claim`].
+/// Serves until it is told to end. `lock` is the one taken by [`running::claim`].
 pub fn serve(service: Service, lock: HomeLock) -> Result<Ended> {
     let executable = Executable::ours().map(Arc::new);
     let sockets = Sockets::open(service.engine.home(), service.tcp)?;
@@ -138,7 +138,7 @@ pub fn serve(service: Service, lock: HomeLock) -> Result<Ended> {
     let engine = service.engine.clone();
     let say = Arc::clone(&service.say);
     let (order, handed) = runtime.block_on(run(service, sockets, handed, executable.clone()))?;
-    // Calls of the engine that have begun are short, but for imports, which lose nothing.
+    // Begun calls of the engine are short, except imports, which lose nothing when they are cut off.
     runtime.shutdown_timeout(Duration::from_millis(500));
     if let Err(e) = engine.release_jobs() {
         say(&e.to_string());
@@ -158,12 +158,12 @@ pub fn serve(service: Service, lock: HomeLock) -> Result<Ended> {
     })
 }
 
-/// Whether as many files can be opened as the event loop begins with: it panics where they cannot.
+/// Checks that enough file descriptors are free: the event loop panics if it cannot open them.
 fn there_is_room() -> std::io::Result<()> {
     (0..FILES).map(|_| std::fs::File::open("/dev/null")).collect::<std::io::Result<Vec<_>>>().map(drop)
 }
 
-/// Serves. Returns why it ended, with the sockets where a new build goes on with them.
+/// Serves. Returns the reason for the end, with the sockets if a new build takes them over.
 async fn run(
     service: Service,
     sockets: Sockets,
@@ -249,12 +249,12 @@ async fn run(
         Order::Replace(_) => (REPLACING, Some(handed)),
         _ => {
             supervisor::stopping();
-            // With the last copy of a socket, whoever comes is refused, and does without us.
+            // Once the last copy of the socket is closed, clients are refused at once and do without the service.
             let _ = std::fs::remove_file(&handed.path);
             (ENDING, None)
         }
     };
-    // First of all: nobody comes in any more, and who waits for changes learns that there are none.
+    // First, no more connections are accepted, and listeners for events learn that the stream ends.
     stop.send_replace(true);
     hints.leave(|seen| seen.stop = true);
     for accepting in accepting {
@@ -271,7 +271,7 @@ async fn run(
     Ok((order, handed))
 }
 
-/// A second signal.
+/// Waits for a second signal.
 async fn again(term: &mut Signal, int: &mut Signal) {
     tokio::select! {
         _ = term.recv() => {}
@@ -279,7 +279,7 @@ async fn again(term: &mut Signal, int: &mut Signal) {
     }
 }
 
-/// What to do for a newer build that asks for room. `None`: it is not newer.
+/// Decides how to make room for a newer build. `None` if no newer build is there.
 async fn make_room(engine: &Engine, executable: Option<Arc<Executable>>) -> Option<Order> {
     let engine = engine.clone();
     let decided = tokio::task::spawn_blocking(move || {
@@ -292,7 +292,7 @@ async fn make_room(engine: &Engine, executable: Option<Arc<Executable>>) -> Opti
     decided.await.ok().flatten()
 }
 
-/// `GET /v1/daemon`, on the socket only: what the service says of itself, and how many connections it has.
+/// Serves `GET /v1/daemon`, on the socket only: the service's description of itself, and its number of connections.
 fn about(home: std::path::PathBuf, open: Arc<AtomicU64>) -> Router {
     let said = move |via: Extension<Via>| async move { answer(&home, &open, via.0) };
     Router::new().route("/v1/daemon", get(said))

@@ -1,5 +1,5 @@
-//! What a service listens on: a socket in the home for this user, and a port of the loopback. Both can be handed from one
-//! build of it to the next, so that nobody is refused in between.
+//! The sockets of a service: a unix socket in the home for this user, and a TCP port on the loopback. Both can be
+//! handed from one build to the next, so that no client is refused in between.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -11,20 +11,21 @@ use std::path::{Path, PathBuf};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::Home;
 
-/// Tells the next build that its standard input and output are sockets: `<process id>:<path of the socket>`.
+/// Variable that tells the next build that its standard input and output are sockets:
+/// `<process id>:<path of the socket>`.
 pub const INHERITED: &str = "HEIRLOOM_INHERITED";
 
-/// The longest path of a socket, with its end, on Linux and on macOS.
+/// Maximum length of a socket's path on this system, without the final zero byte.
 const LONGEST: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
-/// Where to listen beside the socket.
+/// TCP address to listen on, beside the unix socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tcp {
-    /// Nowhere.
+    /// No TCP.
     No,
-    /// There, or on any free port where that one is taken.
+    /// This address, or any free port if its port is taken.
     Preferred(SocketAddr),
-    /// There and nowhere else.
+    /// Exactly this address.
     Only(SocketAddr),
 }
 
@@ -36,7 +37,7 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Opens them, under the lock of the one service: a socket that is there is one nobody listens on.
+    /// Opens the sockets. The service lock is held, so a socket file that exists has no listener and is replaced.
     pub fn open(home: &Home, tcp: Tcp) -> Result<Sockets> {
         if let Some(inherited) = inherited()? {
             return Ok(inherited);
@@ -55,7 +56,7 @@ impl Sockets {
         Ok(Sockets { unix, path, tcp })
     }
 
-    /// The port, where it listens on one.
+    /// Returns the TCP port, if there is one.
     pub fn port(&self) -> Option<u16> {
         self.tcp.as_ref()?.local_addr().ok().map(|at| at.port())
     }
@@ -78,7 +79,8 @@ fn is_loopback(ip: IpAddr) -> bool {
     ip.is_loopback()
 }
 
-/// The path of the socket: in the home, or where that is too long for the system, in the user's folder of run-time files.
+/// Returns the path of the unix socket: in the home, or, if that is too long for the system, in the user's runtime
+/// folder.
 fn place(root: &Path) -> Result<PathBuf> {
     let usual = root.join("run/heirloom.sock");
     if usual.as_os_str().len() <= LONGEST {
@@ -105,7 +107,7 @@ fn is_mine_alone(folder: &Path) -> bool {
     })
 }
 
-/// 16 hex digits that stand for a home.
+/// Returns 16 hex digits that identify a home.
 fn short_name(root: &Path) -> String {
     let digest = heirloom_engine::home::digest(root.as_os_str().as_encoded_bytes());
     digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
@@ -121,20 +123,20 @@ fn listen(path: &Path) -> Result<UnixListener> {
         }
         Err(_) => {}
     }
-    // Its folder is the user's alone; so nobody connects before the mode is set.
+    // The folder is accessible to the user alone, so nobody can connect before the mode is set.
     let unix = UnixListener::bind(path).map_err(|e| Error::io("listen on", path, e))?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
         .map_err(|e| Error::io("set the mode of", path, e))?;
     Ok(unix)
 }
 
-/// The sockets of the build before this one: its socket is our standard input, its port our standard output. Both are
-/// moved out of the way, so that nothing else reads or prints there.
+/// Takes the sockets of the previous build: the unix socket is our standard input, the TCP socket our standard output.
+/// Both are copied, and the null device takes their place, so that nothing else reads or prints there.
 fn inherited() -> Result<Option<Sockets>> {
     let Some(said) = std::env::var_os(INHERITED) else { return Ok(None) };
     let said = said.to_string_lossy().into_owned();
     let Some((pid, path)) = said.split_once(':') else { return Ok(None) };
-    // Children of ours have the variable, too.
+    // Child processes inherit the variable, too; the process id tells them apart.
     if pid != std::process::id().to_string() {
         return Ok(None);
     }
@@ -148,12 +150,12 @@ fn inherited() -> Result<Option<Sockets>> {
     rustix::stdio::dup2_stdin(&null).map_err(|e| failed(e.into()))?;
     rustix::stdio::dup2_stdout(&null).map_err(|e| failed(e.into()))?;
     unix.local_addr().map_err(failed)?;
-    // Without a port, standard output was the null device.
+    // Without a port, the previous build passed the null device as standard output.
     let tcp = tcp.local_addr().is_ok().then_some(tcp);
     Ok(Some(Sockets { unix, path: PathBuf::from(path), tcp }))
 }
 
-/// What the next build is told.
+/// Returns the value of [`INHERITED`] for the next build.
 pub fn handed_over(path: &Path) -> OsString {
     let mut said = OsString::from(format!("{}:", std::process::id()));
     said.push(path);

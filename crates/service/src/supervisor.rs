@@ -1,14 +1,14 @@
-//! Tells the system that started the process how it is (`sd_notify`): a datagram to the socket it names. Without such a
-//! system nothing is said.
+//! Reports the state of the process to the system that started it (`sd_notify`): a datagram to the socket named in
+//! `NOTIFY_SOCKET`. Without that variable nothing is sent.
 
 use std::os::unix::net::UnixDatagram;
 
-/// Says that requests are answered.
+/// Reports that requests are answered.
 pub fn ready() {
     say("READY=1");
 }
 
-/// Says that the process ends.
+/// Reports that the process is ending.
 pub fn stopping() {
     say("STOPPING=1");
 }

@@ -1,15 +1,15 @@
-//! How a system starts the service with the user's session: a unit of systemd's user manager, an agent of launchd. Text
-//! made of values; nothing is written or run here.
+//! Files by which a system starts the service with the user's session: a unit of systemd's user manager, and an agent
+//! of launchd. This module only makes text; it writes and runs nothing.
 
 use std::path::{Path, PathBuf};
 
-/// The name of the unit.
+/// Name of the systemd unit.
 pub const UNIT: &str = "heirloom.service";
 
-/// The name of the agent.
+/// Label of the launchd agent.
 pub const LABEL: &str = "io.github.heirloom-memory.heirloom";
 
-/// What the system is told.
+/// Values for the unit or agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Start {
     pub program: PathBuf,
@@ -28,7 +28,7 @@ impl Start {
     }
 }
 
-/// The unit of systemd's user manager.
+/// Returns the unit for systemd's user manager.
 pub fn systemd(start: &Start) -> String {
     let command: Vec<String> = start.arguments().iter().map(|argument| in_command(argument)).collect();
     let mut variables = String::new();
@@ -57,7 +57,7 @@ pub fn systemd(start: &Start) -> String {
     )
 }
 
-/// The property list of a launchd agent. `log`: where what it says goes.
+/// Returns the property list of a launchd agent. `log` is the file for the service's output.
 pub fn launchd(start: &Start, log: &Path) -> String {
     let string = |text: &str| format!("<string>{}</string>", in_xml(text));
     let arguments: String = start.arguments().iter().map(|text| format!("    {}\n", string(text))).collect();
@@ -82,7 +82,7 @@ pub fn launchd(start: &Start, log: &Path) -> String {
     )
 }
 
-/// An argument of `ExecStart`, where systemd replaces `%x` and `$x`.
+/// Quotes an argument for `ExecStart`, where systemd expands `%x` and `$x`.
 fn in_command(argument: &str) -> String {
     let escaped = argument.replace('%', "%%").replace('$', "$$");
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);

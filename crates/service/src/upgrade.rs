@@ -1,4 +1,4 @@
-//! Puts a new build in the place of a running one: the file we were started from is another one now.
+//! Replaces a running build with a new one, once another file is in the place of the executable that started it.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
@@ -9,35 +9,35 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::sockets::{INHERITED, Sockets, handed_over};
 
-/// A file that is younger may still be on its way.
+/// Minimum age of a new executable: a younger file may still be being written.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// How long a new build may take to say what it is.
+/// Time limit for a new executable to print its version.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The file a process was started from.
+/// The file this process was started from.
 pub struct Executable {
     path: PathBuf,
-    /// Device, inode, time of the last change in nanoseconds.
+    /// Device, inode, and time of the last change in seconds and nanoseconds.
     was: (u64, u64, i64, i64),
 }
 
 impl Executable {
-    /// Ours. `None` where the system does not tell.
+    /// Returns this process's executable. `None` if the system does not tell its path.
     pub fn ours() -> Option<Executable> {
         let path = std::env::current_exe().ok()?;
         let was = stamp(&path)?.0;
         Some(Executable { path, was })
     }
 
-    /// Whether another one that runs is in its place.
+    /// Returns whether another executable that runs is now at the same path.
     pub fn was_replaced(&self) -> bool {
         let Some((now, changed)) = stamp(&self.path) else { return false };
         let settled = SystemTime::now().duration_since(changed).map_or(true, |age| age >= SETTLED);
         now != self.was && settled && runs(&self.path)
     }
 
-    /// Becomes the new build, which goes on with the sockets. Returns only where that fails.
+    /// Executes the new build, which takes over the sockets. Returns only if that fails.
     pub fn replace_us(&self, sockets: Handed) -> std::io::Error {
         Command::new(&self.path)
             .args(std::env::args_os().skip(1))
@@ -48,7 +48,7 @@ impl Executable {
     }
 }
 
-/// Copies of the sockets, for the next build.
+/// Copies of the sockets for the next build.
 pub struct Handed {
     unix: OwnedFd,
     tcp: Option<OwnedFd>,
@@ -67,7 +67,7 @@ fn stamp(path: &std::path::Path) -> Option<((u64, u64, i64, i64), SystemTime)> {
     Some(((meta.dev(), meta.ino(), meta.mtime(), meta.mtime_nsec()), meta.modified().ok()?))
 }
 
-/// Whether the file is a program that starts here: half a file does not.
+/// Returns whether the file is a program that starts here: an incomplete file does not.
 fn runs(path: &std::path::Path) -> bool {
     let started = Command::new(path)
         .arg("--version")

@@ -1,4 +1,4 @@
-//! The system's events about files (inotify, FSEvents), as hints: one watcher for the programs' folders and for what other
+//! File events of the system (inotify, FSEvents) as hints: one watcher for the programs' folders and for what other
 //! processes change in the home.
 
 use std::path::{Path, PathBuf};
@@ -11,39 +11,39 @@ use notify::{Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveM
 
 use crate::hints::{Hints, Seen};
 
-/// What SQLite puts beside a database.
+/// Suffixes of the files SQLite puts beside a database.
 const BESIDE: &[&str] = &["-wal", "-shm", "-journal"];
 
-/// A folder of a program's sessions.
+/// A folder with a program's sessions.
 #[derive(Clone)]
 pub struct Root {
     pub program: Arc<dyn Program>,
     pub path: PathBuf,
 }
 
-/// Every folder of every program, whether or not it is there, without links in its path where it is.
+/// Returns every folder of every program, whether or not it exists; links in an existing path are resolved.
 pub fn roots(programs: &[Arc<dyn Program>]) -> Vec<Root> {
     let all = programs.iter().flat_map(|program| program.roots().into_iter().map(move |path| (program, path)));
     all.map(|(program, path)| Root { program: Arc::clone(program), path: path.canonicalize().unwrap_or(path) })
         .collect()
 }
 
-/// A watcher at work.
+/// A running watcher.
 pub struct Watch {
     watcher: RecommendedWatcher,
     known: Arc<Mutex<Known>>,
-    /// Folders that are watched.
+    /// Folders that are being watched.
     watched: Vec<PathBuf>,
 }
 
-/// What the watcher's thread needs to know.
+/// State shared with the watcher's thread.
 struct Known {
     home: PathBuf,
     roots: Vec<Root>,
 }
 
 impl Watch {
-    /// Begins to watch the home and what there is of the programs' folders. `Err`: why the system refuses.
+    /// Starts watching the home and the programs' folders that exist. `Err` is the reason why the system refuses.
     pub fn begin(home: &Path, roots: Vec<Root>, hints: Arc<Hints>) -> Result<Watch, String> {
         let known = Arc::new(Mutex::new(Known { home: home.to_owned(), roots }));
         let config = Config::default().with_event_kinds(EventKindMask::CORE).with_follow_symlinks(false);
@@ -65,7 +65,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Watches programs' folders that have come, and what is above those that are not there.
+    /// Watches programs' folders that have been created, and for missing ones the nearest folder above them.
     pub fn look_for_roots(&mut self) -> Result<(), String> {
         let roots: Vec<PathBuf> = {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +74,7 @@ impl Watch {
             }
             known.roots.iter().map(|root| root.path.clone()).collect()
         };
-        // A folder that is made anew is another one, although its path is the same.
+        // A folder that was removed and made again needs a new watch, although its path is the same.
         self.watched.retain(|path| path.exists());
         for root in roots {
             if root.is_dir() {
@@ -88,7 +88,7 @@ impl Watch {
         Ok(())
     }
 
-    /// A folder was removed, and may have been made anew: it is no longer watched.
+    /// Stops watching a folder that was removed; it may have been made again, which needs a new watch.
     pub fn lost(&mut self, folder: &Path) {
         if self.watched.iter().any(|watched| watched == folder) {
             let _ = self.watcher.unwatch(folder);
@@ -103,7 +103,7 @@ impl Watch {
         match self.watcher.watch(&folder, mode) {
             Ok(()) => self.watched.push(folder),
             Err(e) if is_limit(&e) => return Err(why(&e)),
-            // Gone meanwhile, or not ours to read: it is looked at with everything else.
+            // The folder is gone or cannot be read: it is covered by the regular look at everything.
             Err(_) => {}
         }
         Ok(())
@@ -132,7 +132,7 @@ impl Known {
         }
         let store = without_ending(path);
         let is_new = matches!(event.kind, EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_)));
-        // What is in a new folder may have been there before it was watched.
+        // A new folder may contain files that were written before it was watched.
         if root.program.form(&store).is_some() || is_new && path.is_dir() {
             seen.files.insert(store);
         }
@@ -149,7 +149,7 @@ fn hear_of_home(below: &Path, seen: &mut Seen) {
     }
 }
 
-/// The database, where this is what SQLite puts beside it.
+/// Returns the path of the database if this is a file SQLite puts beside it; otherwise the path itself.
 pub fn without_ending(path: &Path) -> PathBuf {
     let Some(text) = path.to_str() else { return path.to_owned() };
     BESIDE.iter().find_map(|end| text.strip_suffix(end)).map_or(path.to_owned(), PathBuf::from)
@@ -158,7 +158,7 @@ pub fn without_ending(path: &Path) -> PathBuf {
 fn is_limit(error: &notify::Error) -> bool {
     match &error.kind {
         ErrorKind::MaxFilesWatch => true,
-        // No descriptor, no memory for more watches.
+        // No file descriptor or no memory is left for further watches.
         ErrorKind::Io(e) => {
             matches!(e.raw_os_error(), Some(23 | 24 | 28)) || e.kind() == std::io::ErrorKind::OutOfMemory
         }
@@ -166,7 +166,7 @@ fn is_limit(error: &notify::Error) -> bool {
     }
 }
 
-/// In people's words, with what they can do.
+/// Describes the error for people, with what they can do.
 fn why(error: &notify::Error) -> String {
     match &error.kind {
         ErrorKind::MaxFilesWatch => {

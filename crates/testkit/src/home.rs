@@ -1,12 +1,12 @@
-//! A user who exists for one test only: an empty home directory, an empty Heirloom home, an empty environment. Does not
-//! know the structure of a home.
+//! A user who exists for one test only: an empty home directory, an empty Heirloom home, an empty environment. This
+//! module does not know the structure of a home.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than any command in a test takes on a slow machine; a command still running then hangs.
+/// Time after which a running command counts as hanging: longer than any command in a test takes on a slow machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Two folders with unguessable names that are deleted when this is dropped: the user's home and, inside, Heirloom's.
@@ -35,17 +35,17 @@ impl TestHome {
         TestHome { dir }
     }
 
-    /// The user's home directory (`HOME`).
+    /// Returns the user's home directory (`HOME`).
     pub fn user(&self) -> PathBuf {
         self.dir.path().join("user")
     }
 
-    /// The path of Heirloom's home (`HEIRLOOM_HOME`).
+    /// Returns the path of Heirloom's home (`HEIRLOOM_HOME`).
     pub fn home(&self) -> PathBuf {
         self.dir.path().join("user/.heirloom")
     }
 
-    /// A folder outside both, for projects and canaries. The same name gives the same folder.
+    /// Makes a folder outside both, for projects and canaries. The same name gives the same folder.
     pub fn folder(&self, name: &str) -> PathBuf {
         let path = self.dir.path().join(name);
         std::fs::create_dir_all(&path).expect("a folder beside the home");
@@ -58,7 +58,7 @@ impl TestHome {
         self.dir.path().to_owned()
     }
 
-    /// A command that sees only this environment. It has no variables except `PATH`, `HOME`, `HEIRLOOM_HOME`,
+    /// Makes a command that sees only this environment. It has no variables except `PATH`, `HOME`, `HEIRLOOM_HOME`,
     /// `NO_COLOR`, `TZ` and `LANG`, so that nothing of the person who runs the tests leaks in, neither their colours
     /// nor their `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `XDG_DATA_HOME` or `OPENCLAW_STATE_DIR`.
     pub fn command(&self, binary: impl AsRef<Path>) -> Command {
@@ -91,7 +91,8 @@ pub fn run(mut command: Command, stdin: &[u8]) -> Output {
     let mut input = child.stdin.take().expect("piped");
     let mut output = child.stdout.take().expect("piped");
     let mut complaints = child.stderr.take().expect("piped");
-    // All three pipes at once; otherwise a child that fills one while we fill another would block for ever.
+    // All three pipes are served at once; otherwise a child that fills one while this thread fills another would block
+    // for ever.
     std::thread::scope(|scope| {
         scope.spawn(move || drop(input.write_all(stdin)));
         let stdout = scope.spawn(move || read_all(&mut output));
@@ -102,7 +103,7 @@ pub fn run(mut command: Command, stdin: &[u8]) -> Output {
                 break status;
             }
             if began.elapsed() > TIMEOUT {
-                // Killed first: the threads above end only when its pipes close.
+                // The child is killed first: the threads above end only when its pipes close.
                 let _ = child.kill();
                 let _ = child.wait();
                 panic!("{command:?} was still running after {TIMEOUT:?}");

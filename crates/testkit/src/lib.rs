@@ -1,8 +1,8 @@
 //! An isolated environment for tests: temporary homes, seeded randomness, broken input, a scripted model.
 //! Dev-dependency only.
 //!
-//! Does not depend on the engine or the harnesses, and knows of a record only that it is a line of JSON; so a crate
-//! under test never meets its own types here.
+//! This crate does not depend on the engine or the harnesses, and knows of a record only that it is a line of JSON; so
+//! a crate under test never meets its own types here.
 
 pub mod fake_model;
 mod home;
@@ -20,9 +20,9 @@ pub use rng::Rng;
 pub use tables::insert_rows;
 pub use vectors::word_vector;
 
-/// Sessions recorded from the real programs, too large or too private to be committed: the folder `HEIRLOOM_RECORDINGS`
-/// names (relative to the repository), or `shared` beside the repository. A test that needs it is `#[ignore]`d in a
-/// module named `recorded`, and is run by `just real`; without the folder it fails.
+/// Returns the folder of sessions recorded from the real programs, which are too large or too private to be committed:
+/// `HEIRLOOM_RECORDINGS` names it (relative to the repository), otherwise it is `shared` beside the repository. A test
+/// that needs it is `#[ignore]`d in a module named `recorded`, and is run by `just real`; without the folder it fails.
 pub fn recordings() -> PathBuf {
     let named = std::env::var_os("HEIRLOOM_RECORDINGS").filter(|name| !name.is_empty());
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -32,7 +32,7 @@ pub fn recordings() -> PathBuf {
     })
 }
 
-/// The same, or `None` if it is missing.
+/// Returns the folder `shared` beside the repository, or `None` if it is missing.
 pub fn shared() -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     if dir.is_dir() {

@@ -3,7 +3,7 @@
 
 use crate::Rng;
 
-/// Deep enough to overflow the stack of a parser that recurses.
+/// Nesting that overflows the stack of a parser that recurses.
 const DEEP: usize = 100_000;
 
 /// Every kind of damage, in the order of [`mutate_with`]'s numbers.
@@ -113,7 +113,7 @@ fn insert_member(out: &mut Vec<u8>, key: &str, value: &str) {
     }
 }
 
-/// The strings of the line as ranges that include the quotes.
+/// Returns the strings of the line as ranges that include the quotes.
 fn strings(line: &[u8]) -> Vec<(usize, usize)> {
     let (mut found, mut start, mut at) = (Vec::new(), None, 0);
     while at < line.len() {
@@ -131,13 +131,13 @@ fn strings(line: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
-/// The strings that are keys: those followed by a colon.
+/// Returns the strings that are keys: those followed by a colon.
 fn keys(line: &[u8]) -> Vec<(usize, usize)> {
     let colon = |end: usize| line[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
     strings(line).into_iter().filter(|(_, end)| colon(*end)).collect()
 }
 
-/// A random member with a scalar value: the start of its key, and the start and end of its value.
+/// Returns a random member with a scalar value: the start of its key, and the start and end of its value.
 fn pick_member(line: &[u8], rng: &mut Rng) -> Option<(usize, usize, usize)> {
     let strings = strings(line);
     let members: Vec<_> = keys(line)

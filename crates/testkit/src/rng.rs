@@ -5,13 +5,13 @@
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator for a seed.
+    /// Makes a generator for a seed.
     pub fn new(seed: u64) -> Rng {
         // Zero would stay zero for ever; the multiplication keeps neighbouring seeds apart.
         Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -19,18 +19,18 @@ impl Rng {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number below `end`; 0 when `end` is 0.
+    /// Returns a number below `end`; 0 when `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         // The bias of the remainder is far below anything a test could notice.
         if end == 0 { 0 } else { (self.next_u64() >> 11) as usize % end }
     }
 
-    /// One of the items. Panics if there is none.
+    /// Returns one of the items. Panics if there is none.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 
-    /// Random bytes.
+    /// Returns random bytes.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| (self.next_u64() >> 56) as u8).collect()
     }

@@ -2,8 +2,8 @@
 
 use crate::Rng;
 
-/// A vector of length 1 as a sum of one direction per word, so that texts are the nearer the more words they share; all
-/// zeros for a text without a letter. Each `seed` acts as another model.
+/// Returns a vector of length 1 as a sum of one direction per word, so that texts are nearer the more words they share;
+/// all zeros for a text without a letter. Each `seed` acts as another model.
 pub fn word_vector(seed: u64, dimensions: usize, text: &str) -> Vec<f32> {
     let mut sum = vec![0f32; dimensions];
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()) {

@@ -19,20 +19,20 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// All agents of this home
+    /// List all agents of this home
     List,
-    /// Make an agent known
+    /// Add an agent
     Add {
-        /// 1 to 64 of a-z, 0-9, _ and -
+        /// Id of the agent: 1 to 64 of a-z, 0-9, _ and -
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Use another program's workspace, with its SOUL.md, MEMORY.md and so on, as the agent's own pages, where it is
+    /// Use another program's workspace, with its SOUL.md, MEMORY.md and so on, in its place as the agent's own pages
     Adopt {
-        /// The folder; nothing in it is changed by this
+        /// The workspace folder; adopting changes nothing in it
         #[arg(value_name = "DIR", required_unless_present = "undo")]
         folder: Option<PathBuf>,
-        /// Go back to the folder in the home
+        /// Use the folder in the home again
         #[arg(long, conflicts_with = "folder")]
         undo: bool,
     },

@@ -1,4 +1,4 @@
-//! `heirloom append`: live lines in, acknowledgements out.
+//! `heirloom append`: reads live lines and acknowledges each one.
 
 use std::io::{BufRead, BufReader};
 
@@ -14,8 +14,9 @@ use crate::print;
 /// Store a live conversation: JSON lines in, each acknowledged after its commit
 ///
 /// One object per line on standard input: {"session": …, "text": …, "id"?, "time"?, "speaker"?, "role"?, "workspace"?,
-/// "thread"?, "participants"?}. Each is answered with one JSON line, {"ok":true,"state":"stored","turn":"t1f",…}; one
-/// stored before with "known"; one that cannot be used with "ok":false and the reason.
+/// "thread"?, "participants"?}. Each line is answered with one JSON line: {"ok":true,"state":"stored","turn":"t1f",…}
+/// for a new turn, "state":"known" for a turn that was stored before, and "ok":false with the reason for a line that
+/// cannot be used.
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 
@@ -25,7 +26,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     Ok(exit(&take_lines(&context, "cli append", true)?))
 }
 
-/// `heirloom import --format turns -`
+/// Imports plain turns from standard input: `heirloom import --format turns -`.
 pub fn import_stdin(global: &Global, context: &Context) -> Result<Exit> {
     let taken = take_lines(context, "cli import", false)?;
     if global.json {

@@ -15,9 +15,9 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Artifacts: what was made and is worth keeping
+/// Artifacts: texts that were made and are worth keeping
 ///
-/// Each is a dated file in continuity/artifacts/. Jobs put their output there, and promoted drafts go there.
+/// Each artifact is a dated file in continuity/artifacts/. Output of jobs and promoted drafts become artifacts.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -26,24 +26,24 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// What was kept, newest first
+    /// List artifacts, newest first
     List {
-        /// How many
+        /// Maximum number of artifacts
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
         limit: usize,
     },
     /// Keep a text; a taken name gets -2, -3
     Add {
-        /// A few words; the file is named after them and the day
+        /// Title in a few words; the file is named after the title and the day
         #[arg(value_name = "TITLE")]
         title: String,
         /// The file to keep; - is standard input. Markdown stays as it is, other text is fenced
         #[arg(long, value_name = "FILE", default_value = "-")]
         file: PathBuf,
     },
-    /// The file, as it stands
+    /// Print an artifact's file
     Show {
-        /// Its id (a:…), title or file
+        /// Id (a:…), title or file
         #[arg(value_name = "ARTIFACT")]
         name: String,
     },

@@ -7,7 +7,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Who changed what, and when: one row per transaction, each chained to the one before
+/// The audit: who changed what, and when; one row per transaction, each chained to the one before
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -16,9 +16,9 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// The newest entries
+    /// List the newest entries
     List {
-        /// How many
+        /// Maximum number of entries
         #[arg(long, short = 'n', value_name = "N", default_value_t = 30)]
         limit: usize,
     },
@@ -43,7 +43,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }))
 }
 
-/// The details of an audit row as one line, without the digests that only `verify` uses.
+/// Returns the details of an audit row as one line, without the digests that only `verify` uses.
 fn detail(row: &Entry) -> String {
     let details = row.detail.as_object().into_iter().flatten();
     let details = details.filter(|(key, _)| !matches!(key.as_str(), "digests" | "first_record" | "last_record"));

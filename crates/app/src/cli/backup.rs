@@ -13,28 +13,29 @@ use crate::{config, print};
 
 /// Copy the whole memory into a folder or one file, while programs run
 ///
-/// The ledger, the visible files, drafts, the spool and the settings, as of one moment, read back and compared. Into a
-/// folder that has an earlier backup of this memory only what changed is written. A name that ends with .tar.zst is one
-/// file, and one that ends with .age an encrypted one (age): with a passphrase, which is asked for, or for recipients. A
-/// backup has everything that was said, secrets included: encrypt it, or keep it where only you can read it. heirloom
-/// restore --from puts it back; the search index is made again. The section backup of config.toml has the service make
-/// backups by itself: to = "/folder", every = "1d", keep = 7, and recipients = ["age1…"] or passphrase_file = "/file".
+/// Copies the ledger, the visible files, drafts, the spool and the settings as of one moment, then reads the copy back and
+/// compares it. In a folder with an earlier backup of this memory only changed data is written. A name that ends with
+/// .tar.zst makes one compressed file; one that ends with .age is encrypted (age), with a passphrase you are asked for, or
+/// for recipients. A backup contains everything that was said, secrets included: encrypt it, or keep it where only you can
+/// read it. heirloom restore --from restores it; the search index is rebuilt. The section backup of config.toml lets the
+/// service make scheduled backups: to = "/folder", every = "1d", keep = 7, and recipients = ["age1…"] or
+/// passphrase_file = "/file".
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// A folder that is not there yet, is empty or has a backup of this memory; or a file that is not there:
-    /// NAME.tar.zst, NAME.tar.zst.age [default: the next of those config.toml names]
+    /// A folder: new, empty, or with an earlier backup of this memory. Or a new file: NAME.tar.zst, NAME.tar.zst.age
+    /// [default: the next scheduled backup of config.toml]
     #[arg(value_name = "DIR|FILE")]
     to: Option<PathBuf>,
 
-    /// Encrypt it for whoever has this key's other half (age1…); may be said several times
+    /// Encrypt for the owner of this public key (age1…); may be repeated
     #[arg(long, value_name = "AGE1", requires = "to", conflicts_with_all = ["passphrase_file", "passphrase_stdin"])]
     recipient: Vec<String>,
 
-    /// Encrypt it with the passphrase in this file, which only you may read
+    /// Encrypt with the passphrase in this file; only you may have permission to read it
     #[arg(long, value_name = "FILE", requires = "to", conflicts_with = "passphrase_stdin")]
     passphrase_file: Option<PathBuf>,
 
-    /// Encrypt it with the passphrase on standard input
+    /// Encrypt with the passphrase on standard input
     #[arg(long, requires = "to")]
     passphrase_stdin: bool,
 }
@@ -58,7 +59,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(said(global, &report))
 }
 
-/// Whether the name is that of one file.
+/// Returns whether the name has the ending of a packed backup, so that one file is asked for.
 fn is_file(to: &Path) -> bool {
     let name = to.to_string_lossy();
     (name.ends_with(PACKED) || name.ends_with(".age")) && !to.is_dir()

@@ -8,7 +8,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Channel pairing: who asks to be let in, and what you said
+/// Channel pairing: requests of people to be let in on a channel, and your answers
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -17,37 +17,37 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Who waits for an answer, newest first
+    /// List requests that wait for an answer, newest first
     Pending {
-        /// Those who were answered, too
+        /// Include answered requests
         #[arg(long)]
         all: bool,
-        /// How many
+        /// Maximum number of requests
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
         limit: usize,
     },
-    /// Note that somebody asks; while they wait, asking again is the same request
+    /// Record that a person asks to be let in; asking again while the request waits is the same request
     Ask {
         /// The channel, as its program names it: telegram
         #[arg(value_name = "CHANNEL")]
         channel: String,
-        /// Who asks, as the channel names them
+        /// Id of the person, as the channel names them
         #[arg(value_name = "PEER")]
         peer: String,
-        /// What they call themselves
+        /// Name the person goes by
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// What else they say
+        /// Message the person sent with the request
         #[arg(long, value_name = "TEXT")]
         detail: Option<String>,
     },
-    /// Let them in
+    /// Let people in
     Approve {
         /// Numbers (c:17), or CHANNEL/PEER
         #[arg(value_name = "ID", required = true)]
         ids: Vec<String>,
     },
-    /// Do not let them in
+    /// Refuse people
     Deny {
         /// Numbers (c:17), or CHANNEL/PEER
         #[arg(value_name = "ID", required = true)]
@@ -107,7 +107,7 @@ fn list(global: &Global, all: bool, limit: usize) -> Result<Exit> {
     }))
 }
 
-/// `Ada (4711) on telegram`.
+/// Describes who asks: `Ada (4711) on telegram`.
 fn who(request: &RequestReport) -> String {
     let (peer, channel) = (print::safe_line(&request.event.peer), print::safe_line(&request.event.channel));
     match &request.event.name {

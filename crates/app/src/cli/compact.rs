@@ -7,21 +7,21 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Compact a conversation: one handoff takes the place of what was said, the newest words stay
+/// Compact a conversation: a handoff replaces older turns in its context, the newest turns stay
 ///
-/// Before it stands, open loops and proposals in it are written as files. Nothing is deleted; every line of the handoff
-/// leads back to the turns it came from (heirloom expand). Doing it again without anything new changes nothing.
+/// Open loops and proposals in these turns are written as files first. Nothing is deleted; every line of the handoff
+/// leads back to the turns it came from (heirloom expand). Repeating the command without new turns changes nothing.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The session; the beginning of its id is enough
     #[arg(long, value_name = "KEY")]
     session: String,
 
-    /// The last turn the handoff takes the place of: a turn (t9c11) or its program's own id [default: all of it]
+    /// The last turn the handoff replaces: a turn (t9c11) or its program's own id [default: the whole session]
     #[arg(long, value_name = "ID")]
     until: Option<String>,
 
-    /// Print the handoff as it would stand there, and change nothing
+    /// Print the handoff and change nothing
     #[arg(long)]
     dry_run: bool,
 }

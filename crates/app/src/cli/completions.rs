@@ -9,7 +9,7 @@ use crate::context::Global;
 use crate::error::Exit;
 use crate::print;
 
-/// Print what a shell needs to complete Heirloom's commands and options
+/// Print a shell's completion script for Heirloom's commands and options
 ///
 /// bash: heirloom completions bash > ~/.local/share/bash-completion/completions/heirloom
 /// zsh: heirloom completions zsh > a folder of your $fpath, as _heirloom

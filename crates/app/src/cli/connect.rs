@@ -15,11 +15,11 @@ use crate::error::{Exit, kind_name};
 use crate::print::{self, Paint};
 use crate::{config, programs};
 
-/// Have agent programs tell Heirloom what is said, and give them what it remembers
+/// Connect agent programs: they report their conversations to Heirloom and are given what it remembers
 ///
-/// Shows what it would change in a program's own settings, asks, and writes all of it or nothing. What you or others
-/// wrote there stays as it is to the byte; `heirloom disconnect` takes it back. Running it again changes nothing. Without
-/// a terminal nothing is written unless --yes is given.
+/// Shows the changes to a program's own settings, asks, and writes all of them or none. Everything you or others wrote
+/// there stays as it is to the byte; `heirloom disconnect` removes the changes again. Running the command again changes
+/// nothing. Without a terminal nothing is written unless --yes is given.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// claude-code, codex, opencode, openclaw; over MCP only: claude-desktop, cursor, gemini, vscode, zed [default: those
@@ -34,11 +34,11 @@ pub struct Args {
     #[arg(long, short)]
     yes: bool,
 
-    /// Codex: also write down that you trust these hooks; without it, open codex, type /hooks and trust them there
+    /// Codex: also record that you trust these hooks; without it, open codex, type /hooks and trust them there
     #[arg(long)]
     trust: bool,
 
-    /// Leave out MCP, by which a program asks Heirloom by itself beside what its hooks give it
+    /// Leave out MCP, over which a program can ask Heirloom by itself in addition to its hooks
     #[arg(long)]
     no_mcp: bool,
 
@@ -102,7 +102,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The programs named by the caller, or all that are installed on this machine.
+/// Returns the programs named by the caller, or all that are installed on this machine.
 fn chosen(args: &Args, host: &HostPaths) -> Result<Vec<Program>> {
     let has_something = |program: &Program| matches!(program, Program::Hooked(_)) || !args.no_mcp;
     if !args.program.is_empty() {
@@ -124,7 +124,7 @@ fn chosen(args: &Args, host: &HostPaths) -> Result<Vec<Program>> {
     Ok(here)
 }
 
-/// Whether the user is asked and what is shown before.
+/// The options for asking the user, and for showing the changes first.
 pub struct Ask<'g> {
     pub dry_run: bool,
     pub yes: bool,
@@ -134,7 +134,7 @@ pub struct Ask<'g> {
     pub global: &'g Global,
 }
 
-/// Connects one program, unless its files or its user prevent it.
+/// Shows the changes, asks, and connects one program. If its files or its user prevent that, the outcome says so.
 pub fn connect(
     program: Program,
     host: &HostPaths,
@@ -193,7 +193,7 @@ pub fn connect(
     Ok(outcome(&target, "connected", &changes, Exit::Ok))
 }
 
-/// Lets a program ask by itself, unless its files or its user prevent it.
+/// Adds Heirloom as an MCP server to a program's settings, unless its files or its user prevent that.
 fn let_ask(target: Target, ask: &Ask) -> Result<Outcome> {
     let of = |state: &str, changes: &[FileChange], exit: Exit| Outcome {
         json: json!({"state": state, "files": files_json(changes)}),
@@ -254,14 +254,14 @@ fn let_ask(target: Target, ask: &Ask) -> Result<Outcome> {
     Ok(of("connected", &changes, Exit::Ok))
 }
 
-/// The changes recorded in the home; empty if there is no home.
+/// Returns the record of changes from the home; empty if there is no home.
 pub fn record(global: &Global) -> Record {
     let at = config::home(global.home.as_deref());
     let options = HomeOptions { allow_network_fs: config::allow_network_fs() };
     at.and_then(|at| Home::open_with(&at.value, &options)).map(|home| Record::load(&home)).unwrap_or_default()
 }
 
-/// The home, created if there is none, because changes are recorded in it.
+/// Opens the home, which stores the record of changes; creates it if there is none.
 pub fn home(global: &Global) -> Result<Home> {
     let at = config::home(global.home.as_deref())?;
     Home::create_with(&at.value, &HomeOptions { allow_network_fs: config::allow_network_fs() })
@@ -286,13 +286,13 @@ pub fn show(changes: &[FileChange], diff: bool) {
     }
 }
 
-/// The changes as JSON.
+/// Returns the changes as JSON.
 pub fn files_json(changes: &[FileChange]) -> Vec<Value> {
     let one = |c: &FileChange| json!({"path": c.path.display().to_string(), "change": c.kind(), "meaning": c.meaning, "diff": c.diff()});
     changes.iter().map(one).collect()
 }
 
-/// The result for a program whose files were not changed, with the reason.
+/// Returns the result for a program whose files were not changed, with the reason.
 pub fn refused(program: Program, target: Option<&Target>, e: &Error, global: &Global) -> Outcome {
     refused_of(program, target, e, global, false)
 }
@@ -341,7 +341,7 @@ fn outcome(target: &Target, state: &str, changes: &[FileChange], exit: Exit) -> 
     Outcome { json, exit }
 }
 
-/// The name of a trust state in JSON.
+/// Returns the name of a trust state in JSON.
 pub fn trust_word(trust: Trusted) -> &'static str {
     match trust {
         Trusted::Yes => "trusted",
@@ -351,7 +351,7 @@ pub fn trust_word(trust: Trusted) -> &'static str {
     }
 }
 
-/// Prints what the user still has to do if the program asks for trust.
+/// Prints the remaining step for the user if the program still needs their trust in the hooks.
 fn say_trust(target: &Target) -> Result<()> {
     let title = target.program.title();
     match target.trusted()? {
@@ -374,7 +374,7 @@ fn say_obstacle(target: &Target) {
     }
 }
 
-/// Whether a person can be asked: input and output are a terminal, and JSON is not wanted.
+/// Returns whether a person can be asked: input and output are a terminal, and JSON was not requested.
 pub fn can_ask(global: &Global) -> bool {
     !global.json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }

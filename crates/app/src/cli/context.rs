@@ -13,10 +13,10 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// What a program is given at the beginning of a session, with a prompt, or after a compaction
+/// Print the context a program is given at the start of a session, with a prompt, or after a compaction
 ///
-/// Puts together handoff, thread head, memory, pages and what recall finds, within a budget; fences it as data, and
-/// remembers what was given, so that nothing is given twice until the context is cut. --dry-run only looks.
+/// Assembles handoff, thread head, memory, pages and recalled items within a budget, fences them as data, and records
+/// what was given, so that nothing is given twice until the context is cut. --dry-run records nothing.
 #[derive(clap::Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -29,43 +29,43 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Print a context that was given, byte for byte
+    /// Print a context that was given earlier, byte for byte
     Replay(Replay),
-    /// List what was given, newest first
+    /// List contexts that were given, newest first
     List(List),
 }
 
 #[derive(clap::Args, Debug)]
 struct Give {
-    /// The session: harness:id, or the beginning of one that is stored
+    /// The session: harness:id, or the beginning of the id of a stored session
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
 
-    /// What happens: start, resume, clear, compact, prompt [default: prompt with --prompt, else start]
+    /// The event: start, resume, clear, compact, prompt [default: prompt with --prompt, else start]
     #[arg(long, value_name = "EVENT", value_parser = ["start", "resume", "clear", "compact", "prompt"])]
     event: Option<String>,
 
-    /// The most tokens [default: 1999 at a start, 750 with a prompt]
+    /// Maximum number of tokens [default: 1999 at a start, 750 with a prompt]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(50..=1_000_000))]
     budget: Option<u32>,
 
-    /// What the person says; - reads it from standard input
+    /// The person's prompt; - reads it from standard input
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
 
-    /// The project of a session nothing is stored of yet: its id, label or path [default: the current folder]
+    /// Project of a session of which nothing is stored yet: its id, label or path [default: the current folder]
     #[arg(long, value_name = "W")]
     workspace: Option<String>,
 
-    /// The thread it belongs to
+    /// Thread the session belongs to
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
 
-    /// The program keeps nothing of what it is given: everything of this epoch is printed again
+    /// The program does not keep the context it is given: everything of this epoch is printed again
     #[arg(long)]
     for_one_call: bool,
 
-    /// The program keeps no turns: the newest are given, too
+    /// The program does not keep turns: the newest ones are given as well
     #[arg(long)]
     with_tail: bool,
 
@@ -73,28 +73,28 @@ struct Give {
     #[arg(long)]
     dry_run: bool,
 
-    /// Say of every part and item why it is there, and what was left out
+    /// Print the reason for every part and item, and what was left out
     #[arg(long)]
     explain: bool,
 }
 
 #[derive(clap::Args, Debug)]
 struct Replay {
-    /// Its id, as x:17
+    /// Id of the context, such as x:17
     id: String,
 
-    /// Say of every line why it was chosen, and what was left out and why
+    /// Print why each line was chosen, and what was left out and why
     #[arg(long)]
     why: bool,
 }
 
 #[derive(clap::Args, Debug)]
 struct List {
-    /// Only what that session was given
+    /// Only contexts given to that session
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
 
-    /// How many
+    /// Maximum number of contexts
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
 }
@@ -136,7 +136,7 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
     let engine = context.acting_as("cli context");
     let workspace = match &args.workspace {
         Some(name) => Some(engine.workspace_id(name)?),
-        // The current folder may not belong to a project.
+        // The current folder may be in no project; the context then has none.
         None => engine.workspace_id(".").ok(),
     };
     let mut request = ContextRequest {
@@ -217,8 +217,8 @@ fn replay(global: &Global, args: &Replay) -> Result<Exit> {
     show(&engine, global, id, args.why)
 }
 
-/// Prints a context that was given, byte for byte; with `why`, also why each line is there and what was left out. A
-/// record that does not fit its digest is a problem.
+/// Prints a context that was given, byte for byte; with `why`, also the reason for each line and what was left out. If
+/// the stored block does not match its digest, the exit code says "damaged".
 pub fn show(engine: &Engine, global: &Global, id: ContextId, why: bool) -> Result<Exit> {
     let report = engine.replay(id)?;
     if global.json {
@@ -268,10 +268,10 @@ pub fn show(engine: &Engine, global: &Global, id: ContextId, why: bool) -> Resul
     Ok(Exit::Ok)
 }
 
-/// The most columns of a line that are repeated to say why it is there.
+/// Maximum number of columns of a line that is repeated above its reason.
 const SHOWN: usize = 72;
 
-/// Prints each line of a block with why it was chosen.
+/// Prints each line of a block with the reason why it was chosen.
 fn lines(block: &str, report: &ReplayReport) {
     let paint = Paint::stdout();
     let text: Vec<&str> = block.lines().collect();

@@ -12,10 +12,10 @@ use crate::context::Global;
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Take out of agent programs what `heirloom connect` put in
+/// Remove from agent programs what `heirloom connect` added
 ///
-/// A settings file nobody changed since is again what it was, to the byte; in one that somebody changed, only what is
-/// Heirloom's goes. What Heirloom remembers stays.
+/// A settings file nobody changed since is restored to the byte; from a file that was changed, only Heirloom's entries
+/// are removed. The memory itself stays.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// claude-code, codex, opencode, openclaw, claude-desktop, cursor, gemini, vscode, zed [default: all that are connected]
@@ -56,7 +56,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 }
             };
             if !mcp.is_empty() && !args.dry_run {
-                // They may have been in the same file.
+                // Hooks and MCP settings may share a file, which has just changed: the plan is made again from the new
+                // text.
                 planned = plan(&self::record(global));
             }
         }
@@ -115,7 +116,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Takes back what lets a program ask by itself. It goes first, because it was put in last. Returns what is changed.
+/// Removes the MCP settings of a program. They go before the hooks because they were added after them. Returns the
+/// changes.
 fn take_mcp(
     program: Program,
     host: &HostPaths,

@@ -18,7 +18,7 @@ use crate::{config, connection, programs, retention};
 /// Check the home, its store, its files, and the programs on this machine; repairs nothing
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Measure this home instead: a search, a hook and an import, in a copy that is removed afterwards
+    /// Measure the speed of this home: a search, a hook and an import, in a copy that is removed afterwards
     #[arg(long)]
     speed: bool,
 }
@@ -55,12 +55,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(if good { Exit::Ok } else { Exit::Problems })
 }
 
-/// Every check, those of one program together.
+/// Runs every check; the checks of one program follow each other.
 pub fn look_at_all(global: &Global) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     let context = match Context::open(global) {
         Ok(context) => Some(context),
-        // A program was connected, and no session has come yet.
+        // A program is connected, but no session has arrived yet: the home does not exist, and that is fine.
         Err(e) if e.kind() == ErrorKind::NotFound && is_any_connected(global) => {
             checks.push(Check {
                 subject: "Home",
@@ -121,7 +121,7 @@ fn home(context: &Context, checks: &mut Vec<Check>) {
     }
 }
 
-/// When the last backup was made, whether one failed since, and whether the settings ask for one that did not come.
+/// Checks the age of the last backup, a failure since, and whether the backups asked for by the settings are made.
 fn backup(context: &Context, checks: &mut Vec<Check>) {
     let mut add = |ok: bool, what: String, next: Option<String>| {
         checks.push(Check { subject: "Backup", ok, what, next });
@@ -140,7 +140,7 @@ fn backup(context: &Context, checks: &mut Vec<Check>) {
         _ => "none yet".to_owned(),
     };
     match plan {
-        // Twice as long as it should take: a machine may have been off.
+        // A backup may take twice its interval before it counts as late: the machine may have been off.
         Some(plan) if seen.at.is_none_or(|at| now - at > 2 * plan.rotation.every) && seen.failed_at.is_none() => {
             let next = "heirloom backup makes it; by itself the service does: heirloom service install".to_owned();
             add(false, format!("{last}; the settings ask for one more often"), Some(next));
@@ -263,7 +263,7 @@ fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
     Ok(())
 }
 
-/// The version of each program, as of its newest session.
+/// Returns the version of each program, taken from its newest session.
 fn versions(context: &Context) -> Result<BTreeMap<String, String>> {
     let Some(no) = context.read(|tx| read::agent_no(tx, context.agent()))? else { return Ok(BTreeMap::new()) };
     let mut sessions = context.read(|tx| read::sessions(tx, no, &SessionFilter::default()))?;
@@ -324,7 +324,7 @@ fn machine(versions: &BTreeMap<String, String>, checks: &mut Vec<Check>) {
     }
 }
 
-/// Whether a service runs, and how it learns of changes. None is needed.
+/// Checks whether a service runs and how it notices changes. A home without a service passes.
 fn service(context: &Context, global: &Global, checks: &mut Vec<Check>) {
     let mut add = |ok: bool, what: String, next: Option<String>| {
         checks.push(Check { subject: "Service", ok, what, next });
@@ -444,13 +444,14 @@ fn connections(global: &Global, checks: &mut Vec<Check>) {
                     };
                     let next =
                         "open codex, type /hooks and trust Heirloom's; or heirloom connect codex --trust".to_owned();
-                    // Connecting has said that it is to be done; what was trusted once has changed unasked.
+                    // Untrusted new hooks pass this check, since connect already asked for trust; hooks whose trusted
+                    // form has changed fail it.
                     let is_new = trust == Trusted::No;
                     add(is_new, format!("connected, but its hooks are {why} and do not run"), Some(next));
                 }
                 Err(e) => add(false, e.to_string(), e.next_step().map(str::to_owned)),
             },
-            // Reported above.
+            // Missing binaries and permissions were already reported above.
             State::Older | State::Partly if !gone.is_empty() || !lacks.is_empty() => {}
             State::Older => add(false, "connected, but in an older form or for another home".into(), connect),
             State::Partly => add(false, "connected in part only".into(), connect),

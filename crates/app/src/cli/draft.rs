@@ -9,9 +9,9 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Drafts: what programs left in runtime/ for you to keep or to throw away
+/// Drafts: files that programs left in runtime/ for you to keep or to delete
 ///
-/// A draft is never part of the memory. Promoted, it becomes an artifact.
+/// A draft is never part of the memory. A promoted draft becomes an artifact.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -20,14 +20,14 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// What was left, by name
+    /// List drafts, by name
     List,
-    /// Make artifacts of drafts
+    /// Turn drafts into artifacts
     Promote {
         /// Drafts, as listed: HARNESS/FILE
         #[arg(value_name = "FILE", required = true)]
         files: Vec<String>,
-        /// What the artifact is called [default: the file's name]
+        /// Title of the artifact [default: the file's name]
         #[arg(long, value_name = "TITLE")]
         title: Option<String>,
     },

@@ -17,11 +17,11 @@ use crate::error::Exit;
 use crate::hook;
 use crate::{print, section};
 
-/// The model that finds what is near in meaning: which it is, and another one in its place
+/// The embedding model, which finds text that is near in meaning: show it, or choose another one
 ///
-/// Built in is a table that needs no file, no network and no time. A sentence model of the MiniLM kind in a folder, or an
-/// OpenAI-compatible endpoint, finds more paraphrases and costs milliseconds a text. What is stored is embedded anew in
-/// the background; until that is done searches go on as they were.
+/// The built-in model is a table that needs no file, no network and hardly any time. A sentence model of the MiniLM
+/// kind in a folder, or an OpenAI-compatible endpoint, finds more paraphrases and takes milliseconds for each text.
+/// After a change all turns are embedded anew in the background; until that is done, searches use the old vectors.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -30,12 +30,12 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Which model is wanted, which one answers now, and how far the change is
+    /// Show the chosen model, the one that answers now, and the progress of a change
     Status,
-    /// Take another model: a folder, an endpoint, or built-in
+    /// Choose another model: a folder, an endpoint, or built-in
     ///
-    /// The model is tried first; what the change costs is said before anything is written. Then the section embeddings of
-    /// config.toml is replaced, and the worker starts.
+    /// The model is tried first, and the cost of the change is printed before anything is written. Then the section
+    /// embeddings of config.toml is replaced, and the worker starts.
     Use(Use),
 }
 
@@ -49,7 +49,7 @@ struct Use {
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 
-    /// The dimensions of its vectors; asked of the endpoint if not said
+    /// The dimensions of its vectors [default: asked of the endpoint]
     #[arg(long, value_name = "N")]
     dimensions: Option<usize>,
 
@@ -57,7 +57,7 @@ struct Use {
     #[arg(long, value_name = "VARIABLE")]
     key_from: Option<String>,
 
-    /// Try the model and say what it would cost; change nothing
+    /// Try the model and print what the change would cost; change nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -65,8 +65,8 @@ struct Use {
 /// The value that means the table in the binary.
 const BUILT_IN: &str = "built-in";
 
-/// Sample texts to embed before a model is chosen: they show that the model works and how long a text takes. A question,
-/// two sentences, a long answer.
+/// Sample texts embedded before a model is chosen: a question, two sentences and a long answer. They show that the
+/// model works and how long a text takes.
 const TRIED: [&str; 4] = [
     "Why did the deployment fail on Friday?",
     "The migration takes a lock on the orders table, so run it at night.",
@@ -76,7 +76,7 @@ const TRIED: [&str; 4] = [
      reader in place behind a flag until the nightly run has been green for a week, and noted that in the changelog.",
 ];
 
-/// Bytes a vector takes beside its dimensions: its code, one bit for each, and its key.
+/// Bytes a vector takes beside its dimensions: the key, and a code with one bit for each dimension.
 const KEY_BYTES: u64 = 12;
 
 /// The report of `embed use`: the chosen model and the cost of embedding everything with it.
@@ -95,20 +95,20 @@ struct Chosen {
     seconds: f64,
     /// The estimated size of the vectors in the index, in bytes.
     bytes: u64,
-    /// Nothing was written.
+    /// True if nothing was written (`--dry-run`).
     dry_run: bool,
-    /// It was the model before, too.
+    /// True if this model was chosen before, too.
     unchanged: bool,
 }
 
 /// The report of `embed status`: the model of the settings and the one that answers now.
 #[derive(Serialize)]
 struct State {
-    /// The model the settings name; null if it cannot be had.
+    /// Name of the model in the settings; null if it cannot be used.
     model: Option<String>,
     at: String,
     problem: Option<String>,
-    /// The model whose vectors answer now.
+    /// Name of the model whose vectors answer searches now.
     in_use: Option<String>,
     renewing: Option<Renewing>,
 }
@@ -146,7 +146,7 @@ fn status(global: &Global) -> Result<Exit> {
     }))
 }
 
-/// How far a change of model is.
+/// Describes the progress of a change of model.
 pub fn going_on(renewing: Renewing, in_use: Option<&str>) -> String {
     let made =
         format!("{} of {} embedded anew", print::count(renewing.turns), print::counted(renewing.of_turns, "turn"));
@@ -160,7 +160,7 @@ fn take(global: &Global, wanted: &Use) -> Result<Exit> {
     let context = Context::open(global)?;
     let settings = settings(wanted)?;
     let model = settings.embedder()?;
-    // A first text may start a model; the others are measured.
+    // The first text may have to load the model; only the others are timed.
     let vectors = model.embed(&TRIED[..1])?;
     let started = Instant::now();
     let more = model.embed(&TRIED[1..])?;
@@ -264,7 +264,7 @@ fn settings(wanted: &Use) -> Result<Embeddings> {
     Ok(settings)
 }
 
-/// The whole address: `http://127.0.0.1:11434` and `…/v1` are taken for `…/v1/embeddings`.
+/// Completes an endpoint's URL: `http://127.0.0.1:11434` and `…/v1` become `…/v1/embeddings`.
 fn address(url: &str) -> String {
     let bare = url.trim_end_matches('/');
     let path = bare.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);
@@ -287,7 +287,7 @@ fn folder(named: &str) -> Result<PathBuf> {
     }
 }
 
-/// The values of the section; none for the built-in table.
+/// Returns the values for the section `embeddings`; empty for the built-in table.
 fn values(settings: &Embeddings) -> Result<Vec<(&'static str, Value)>> {
     let text = |text: &str| Value::String(text.to_owned());
     Ok(match settings.model_at()? {

@@ -7,16 +7,16 @@ use crate::context::{Context, Global, label_of};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Learn from sessions that are over: commands that work, facts, ways of doing something, what is not allowed
+/// Learn from sessions that are over: commands that work, facts, procedures, things that are not allowed
 ///
-/// Evidence is what two sessions show or what you said outright; what was read on pages or in tools' output is none. The
-/// best of it waits for your yes (heirloom review), at most eight a day for each project; a fact that several sessions show
-/// is written as a memory. Nothing is deleted. Workers do this by themselves when a session is over.
+/// Evidence is what two sessions show or what you said outright; text read on pages or in tools' output is no evidence.
+/// The best candidates wait for your yes (heirloom review), at most eight a day for each project; a fact that several
+/// sessions show is written as a memory. Nothing is deleted. Workers run this by themselves when a session is over.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Only say what would be written and proposed
+    /// Only print what would be written and proposed
     #[arg(long)]
     dry_run: bool,
 }
@@ -25,7 +25,7 @@ pub struct Args {
 enum Command {
     /// List what evolve found in sessions, with the evidence: what it will propose later, and what it has proposed
     List {
-        /// Also what was written, accepted, rejected or taken back
+        /// Include candidates that were written, accepted, rejected or taken back
         #[arg(long)]
         all: bool,
     },

@@ -21,16 +21,16 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// From a line of a page down to the words: what a bracket stands for, what is above, below and around it
+/// Follow a reference down to the turns: shows what it refers to, and what is above, below and around it
 ///
 /// Credentials are shown as [redacted:KIND]; heirloom show --raw t… prints the exact bytes of a turn.
-// [redacted:KIND] is what is printed, and no link.
+// `[redacted:KIND]` is the text that is printed; rustdoc takes it for a link.
 #[allow(rustdoc::broken_intra_doc_links)]
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// What stands in the bracket: a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17, j:NAME, q:17;
-    /// a context a program was given (x:17), a file of the assistant home, with or without a line (MEMORY.md:12), a
-    /// session, a thread
+    /// The reference as it stands in brackets: a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17,
+    /// j:NAME, q:17; a context a program was given (x:17), a file of the assistant home with or without a line
+    /// (MEMORY.md:12), a session, a thread
     #[arg(value_name = "ID", required = true, num_args = 1..)]
     id: Vec<String>,
 
@@ -38,23 +38,23 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=16))]
     depth: u8,
 
-    /// The words, too: 20 turns or 8 KiB of them, and how to go on
+    /// Print the turns' words, too: 20 turns or 8 KiB at once, and the command for the next page
     #[arg(long)]
     transcript: bool,
 
-    /// Turns of a page of words
+    /// Turns in a page of words
     #[arg(long, short = 'n', value_name = "N", default_value_t = TURNS as u16, value_parser = clap::value_parser!(u16).range(1..=MOST_TURNS as i64))]
     limit: u16,
 
-    /// Go on where a page of words ended
+    /// Continue behind the page of words that printed this cursor
     #[arg(long, value_name = "C")]
     cursor: Option<String>,
 }
 
-/// The most lines of a section that are printed; JSON contains all of them.
+/// Maximum number of lines printed for a section; JSON contains all of them.
 const LINES: usize = 6;
 
-/// The most lines of one turn if several are printed.
+/// Maximum number of lines printed for one turn if several are printed.
 const TURN_LINES: usize = 12;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -77,11 +77,11 @@ struct Page<'a> {
 impl Page<'_> {
     fn show(&self, report: &ExpandReport, reach: &Reach) {
         let found = &report.found;
-        // With a cursor, the page before has shown everything but the words.
+        // A cursor asks for a further page of words: the first page has already printed everything else.
         if reach.cursor.is_none() {
             match &found.subject {
                 Subject::Node(view) => self.node(view),
-                // The words of a turn are printed first.
+                // A turn is printed as its words first, with the nodes above it after them.
                 Subject::Turn(view) => return self.turn(view, found.transcript.as_ref(), reach),
                 Subject::File(view) => self.file(view),
                 Subject::Session(view) => {
@@ -158,13 +158,13 @@ impl Page<'_> {
         }
     }
 
-    /// Prints a section of nodes with the command that expands the first of them.
+    /// Prints a section of nodes, followed by the command that expands the node `to`.
     fn onward(&self, title: &str, mut lines: Vec<String>, to: Option<NodeId>) {
         lines.extend(to.map(|id| self.paint.dim(&format!("heirloom expand {id}"))));
         self.section(title, lines);
     }
 
-    /// A line with a description and the command that shows it.
+    /// Returns a line with a description and the command that shows the thing.
     fn way(&self, what: &str, id: &str) -> String {
         format!("{}  {}", print::safe_line(what), self.paint.dim(&See::of("expand", id).to_string()))
     }
@@ -269,7 +269,7 @@ impl Page<'_> {
         self.section("Files", first(&files, false));
     }
 
-    /// One line about a node.
+    /// Returns one line about a node.
     fn line(&self, node: &Node) -> String {
         let subject = if node.forgotten { "its words were forgotten".to_owned() } else { subject_of(node) };
         let mut line = format!(
@@ -413,7 +413,7 @@ impl Page<'_> {
             }
             let text = print::safe(&passage.turn.text);
             let lines: Vec<&str> = text.trim_end().lines().collect();
-            // A single turn, and a page of a transcript, is printed in full.
+            // One turn asked for alone, and turns of a further page, are printed in full.
             let whole = alone || reach.cursor.is_some() || reach.limit != TURNS || lines.len() <= TURN_LINES;
             print::line(&if whole { lines.join("\n") } else { lines[..TURN_LINES].join("\n") });
             if !whole {
@@ -435,7 +435,7 @@ impl Page<'_> {
     }
 }
 
-/// The first lines of a section, followed by the number of those left out.
+/// Returns the first lines of a section, followed by the number of lines left out.
 fn first(lines: &[String], more: bool) -> Vec<String> {
     let mut out: Vec<String> = lines.iter().take(LINES.max(8)).cloned().collect();
     if lines.len() > out.len() || more {
@@ -463,7 +463,7 @@ fn kind_of(node: &Node) -> String {
     }
 }
 
-/// The subject of a node in one line.
+/// Returns the subject of a node in one line.
 fn subject_of(node: &Node) -> String {
     let goal = node.distillate.goal.as_ref().map(|g| g.text.as_str());
     let about = if node.summary.trim().is_empty() { goal.unwrap_or("") } else { &node.summary };

@@ -1,4 +1,5 @@
-//! Why a search found what it found: how the query was understood, what each score is made of, what was limited (R10.9).
+//! Explanation of a search result: how the query was understood, how each score was computed, and which limits applied
+//! (R10.9).
 
 use heirloom_engine::recall::query::{Kind, Term};
 use heirloom_engine::recall::{Stage, Trace};
@@ -10,7 +11,7 @@ use crate::print::{self, Paint};
 /// The filters of a search as name and value, for people.
 pub type Limits = Vec<(&'static str, String)>;
 
-/// The note below the hits that tells how times in the query were understood. `None` if the query names no time.
+/// Returns the note below the hits about how times in the query were understood. `None` if the query names no time.
 pub fn note(understood: &Understood) -> Option<String> {
     let query = &understood.query;
     if query.times.is_empty() {
@@ -70,7 +71,7 @@ pub fn people(understood: &Understood, found: Option<&SearchReport>, limits: &Li
     print::line("");
 }
 
-/// `score 1.00 = words 1.00 + meaning 0.43 + neighbours 0.20, of 1.63`
+/// Returns a hit's score as a sum: `score 1.00 = words 1.00 + meaning 0.43 + neighbours 0.20, of 1.63`.
 pub fn line(score: f64, trace: &Trace) -> String {
     let mut out = vec![format!("words {:.2}", trace.words)];
     let added = [
@@ -88,12 +89,12 @@ pub fn line(score: f64, trace: &Trace) -> String {
     format!("score {score:.2}: {sum} = {:.2}", trace.sum)
 }
 
-/// `lineage · score 0.81 · says it, newest of its thread`
+/// Returns the stage, score and reasons of a recalled item: `lineage · score 0.81 · says it, newest of its thread`.
 pub fn recalled(stage: Stage, score: f64, reasons: &[String]) -> String {
     format!("{stage} · score {score:.2} · {}", reasons.join(", "))
 }
 
-/// The most ids printed for one reason.
+/// Maximum number of ids printed for one reason.
 const NAMED: usize = 6;
 
 /// Prints what was left out, one line per reason.
@@ -108,7 +109,7 @@ pub fn left_out<'d>(dropped: impl Iterator<Item = (&'d str, &'d str)>) {
     if reasons.is_empty() {
         return;
     }
-    // Items left out as duplicates of another item share one line.
+    // Items left out because they repeat another item share one line.
     let (same, other): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|(why, _)| why.starts_with("says what "));
     print::line("\nLeft out");
     for (why, ids) in &other {

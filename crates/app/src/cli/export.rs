@@ -12,43 +12,43 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Write a session back, byte for byte as its program wrote it; or the whole memory in plain files
+/// Write a session as its program wrote it, byte for byte; or the whole memory as plain files
 ///
-/// For programs that keep sessions in a database: its rows, one canonical JSON line each (docs/FORMAT.md). A session
-/// with sub-agents: the main line, or one with --lane, or all files with --all --out DIR. What was forgotten is left out
-/// and counted.
+/// A session from a database is written as its rows, one canonical JSON line each (docs/FORMAT.md). A session with
+/// sub-agents is written as its main line, as one lane with --lane, or as all its files with --all --out DIR. Forgotten
+/// records are left out and counted.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The session
+    /// The session to export
     #[arg(long, value_name = "KEY", required_unless_present_any = ["source", "all"])]
     session: Option<String>,
 
-    /// The session file with this path, whatever sessions are in it
+    /// Export the session file with this path, with all sessions in it
     #[arg(long, value_name = "PATH", conflicts_with = "session")]
     source: Option<PathBuf>,
 
-    /// Where to; an existing file is not overwritten without --force [default: standard output]
+    /// File to write to; an existing file is not overwritten without --force [default: standard output]
     #[arg(long, short = 'o', value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// This sub-agent's file
+    /// Export the file of this sub-agent
     #[arg(long, value_name = "LANE")]
     lane: Option<String>,
 
-    /// With --session: every file of it, into the folder --out. Alone: the whole memory in plain files, into a folder that
-    /// is not there yet (docs/FORMAT.md); heirloom import of it makes a home of it again
+    /// With --session: write every file of the session into the folder --out. Alone: write the whole memory as plain
+    /// files into a new folder (docs/FORMAT.md); heirloom import of that folder makes a home of it again
     #[arg(long, conflicts_with = "lane")]
     all: bool,
 
-    /// Where the whole memory goes
+    /// New folder for the whole memory
     #[arg(value_name = "DIR", requires = "all", conflicts_with_all = ["session", "source", "out"])]
     folder: Option<PathBuf>,
 
-    /// An older generation of a file that was rewritten; 0 is the oldest
+    /// Export an older generation of a file that was rewritten; 0 is the oldest
     #[arg(long, value_name = "N")]
     generation: Option<i64>,
 
-    /// Overwrite
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -124,7 +124,7 @@ fn say(beside: &Beside) {
     });
 }
 
-/// The path of a file of a session below the folder `--out`; sub-agents have a folder of their own.
+/// Returns the path of a session's file below the folder `--out`; files of sub-agents go into a subfolder.
 fn path_in(args: &Args, stream: &StreamRow) -> PathBuf {
     let mut path = args.out.clone().unwrap_or_else(|| ".".into());
     if !stream.lane.is_empty() {
@@ -159,7 +159,7 @@ fn write(context: &Context, args: &Args, parts: Vec<(Option<PathBuf>, Part)>) ->
     }))
 }
 
-/// Prints how many records an export leaves out because they were forgotten (D6).
+/// Prints the number of records an export leaves out because they were forgotten (D6).
 fn note_forgotten(records: u64) {
     if records > 0 {
         print::note(&format!("{} forgotten and left out", print::counted(records, "record")));
@@ -178,7 +178,7 @@ fn to_file(context: &Context, path: &Path, force: bool, part: &Part) -> Result<W
     let fail = |e: std::io::Error| Error::io("write", path, e);
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let beside = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-    // For its owner alone, whatever the umask: everything is in it, secrets included.
+    // Only its owner may read the file, whatever the umask: an export contains everything, secrets included.
     let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside).map_err(fail)?;
     let mut out = std::io::BufWriter::new(file);
     let bar = print::bar(0, "Exporting", print::BYTES, context.json);

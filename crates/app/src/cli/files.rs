@@ -1,4 +1,4 @@
-//! Showing a visible file, and opening it in an editor: the same for every command that has one.
+//! Showing a visible file and opening it in an editor, for every command about files.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Prints a file and its path. `more`: a further part of the last line.
+/// Prints a file and its path. `more` is added to the last line.
 pub fn print_file(json: bool, report: &FileTextReport, more: Option<String>) -> Result<Exit> {
     Ok(print::answer(json, report, || {
         print::line(print::safe(&report.document).trim_end());
@@ -30,14 +30,14 @@ pub fn show(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<Exit
     print_file(context.json, &FileTextReport::of(at, entry)?, None)
 }
 
-/// Prints the item called `name`: the active one, else the newest in the archive. `none`: the error if there are no
-/// visible files yet.
+/// Prints the item called `name`: the active one, else the newest in the archive. `none` is the error for a home
+/// without visible files.
 pub fn show_named(global: &Global, actor: &str, kind: Kind, name: &str, none: Error) -> Result<Exit> {
     let report = Context::open(global)?.acting_as(actor).file(kind, name)?.ok_or(none)?;
     print_file(global.json, &report, None)
 }
 
-/// Opens a file in the user's editor and reads it again. Returns whether it was changed.
+/// Opens a file in the user's editor and reads it afterwards. Returns whether it was changed.
 pub fn edit(global: &Global, engine: &Engine, entry: &Entry) -> Result<bool> {
     let file = engine.assistant()?.shown(&entry.path);
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() || global.json {

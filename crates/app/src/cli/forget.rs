@@ -14,11 +14,11 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Forget what was said: a session, single turns, a person, a project, a thread, or every place where a text stands
+/// Forget a session, single turns, a person, a project, a thread, or every place where a text stands
 ///
-/// Says first what would go. It goes from records and their bytes, turns, summaries, items made from it, pages, the
-/// search index, names and ids, logs and our own backups; its place stays, so that no import brings it back. Files of the programs
-/// themselves, and what people wrote, are named and left alone.
+/// Prints first what would be removed. It is removed from records and their bytes, turns, summaries, items made from
+/// it, pages, the search index, names and ids, logs and our own backups; its place in the ledger stays, so that no
+/// import brings it back. Files of the programs, and files with words that people wrote, are named and left alone.
 #[derive(clap::Args, Debug)]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["session", "turn", "person", "project", "thread", "text"])))]
 pub struct Args {
@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long, value_name = "ID", num_args = 1..)]
     turn: Vec<String>,
 
-    /// A person: what they said, and every place where the name stands
+    /// A person: their turns, and every place where the name stands
     #[arg(long, value_name = "NAME")]
     person: Option<String>,
 
@@ -38,36 +38,36 @@ pub struct Args {
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
 
-    /// A thread: what was said in it, and its names
+    /// A thread: its turns, and its names
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
 
-    /// Everything that has this text, also as JSON quotes it; - reads it from standard input
+    /// Every place with this text, also as JSON quotes it; - reads it from standard input
     #[arg(long = "match", id = "text", value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
 
-    /// Whatever the case of its letters
+    /// Match letters in upper and lower case alike
     #[arg(long, requires = "text")]
     ignore_case: bool,
 
-    /// Only what was said since: 2026-11-21, today, 7d
+    /// Only turns since this time: 2026-11-21, today, 7d
     #[arg(long, value_name = "TIME", requires = "text")]
     since: Option<String>,
 
-    /// Only what was said until
+    /// Only turns until this time
     #[arg(long, value_name = "TIME", requires = "text")]
     until: Option<String>,
 
-    /// Do it without asking
+    /// Forget without asking
     #[arg(long, conflicts_with = "dry_run")]
     yes: bool,
 
-    /// Only say what would go
+    /// Only print what would be removed
     #[arg(long)]
     dry_run: bool,
 }
 
-/// The most ids or paths of one kind that are printed.
+/// Maximum number of ids or paths of one kind that are printed.
 const SHOWN: usize = 8;
 
 const BY_HAND: &str = "Files with the words that people wrote, which are left alone";

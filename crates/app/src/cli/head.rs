@@ -18,11 +18,12 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Heads: the pages programs read first, what other programs put into them, and their revisions
+/// Heads: the pages programs read first, the sections other programs write into them, and their revisions
 ///
-/// MEMORY.md, ACTIVE.md, the index of threads and the head of each thread are rendered; besides, a program may keep
-/// named sections in them. To write one: acquire the head, commit the section with the epoch and the revision that came
-/// with it, release the head. A commit that meets a busy head is refused (75) and kept: it lands when the head is free.
+/// MEMORY.md, ACTIVE.md, the index of threads and the head of each thread are rendered; a program may add named
+/// sections to them. To write a section: acquire the head, commit the section with the epoch and the revision that came
+/// with the lease, release the head. A commit to a busy head is refused (75) and kept: it is applied when the head is
+/// free.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -31,74 +32,75 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// The heads, who is at work on them, and what waits
+    /// List the heads, who holds them, and which commits wait
     List,
-    /// What a head says: the rendered block and the sections
+    /// Print a head: its rendered block and its sections
     Show {
         /// memory, active, threads, or a thread's key or name
         #[arg(value_name = "HEAD", default_value = "memory")]
         head: String,
-        /// The head of this thread, whatever it is called
+        /// The head of this thread, for a name that is also the name of another head
         #[arg(long, value_name = "T", conflicts_with = "head")]
         thread: Option<String>,
-        /// As it was in this revision
+        /// Show the head as it was in this revision
         #[arg(long, value_name = "N")]
         revision: Option<i64>,
-        /// Why each line is there, and what was left out
+        /// Show why each line is there, and what was left out
         #[arg(long, conflicts_with = "revision")]
         why: bool,
     },
-    /// The revisions of a head, newest first
+    /// List the revisions of a head, newest first
     Log {
         /// memory, active, threads, or a thread's key or name
         #[arg(value_name = "HEAD")]
         head: String,
-        /// How many
+        /// Maximum number of revisions
         #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
         limit: usize,
     },
-    /// The lines in which two revisions differ
+    /// Print the lines in which two revisions differ
     Diff {
         /// memory, active, threads, or a thread's key or name
         #[arg(value_name = "HEAD")]
         head: String,
-        /// The older one
+        /// The older revision
         #[arg(value_name = "A")]
         from: i64,
-        /// The newer one [default: the newest there is]
+        /// The newer revision [default: the newest there is]
         #[arg(value_name = "B")]
         to: Option<i64>,
     },
-    /// Bring the sections of a revision back, as a new revision
+    /// Restore the sections of a revision, as a new revision
     ///
-    /// The rendered block follows from what is known now and is rendered anew. What you yourself wrote around it is not
-    /// part of a revision; earlier states of the file are in heirloom show --revisions MEMORY.md.
+    /// The rendered block follows from what is known now and is rendered anew. Text you wrote around it is not part of
+    /// a revision; earlier states of the file are in heirloom show --revisions MEMORY.md.
     Restore {
         /// memory, active, threads, or a thread's key or name
         #[arg(value_name = "HEAD")]
         head: String,
-        /// The revision
+        /// Number of the revision
         #[arg(value_name = "N")]
         revision: i64,
     },
-    /// Take a head, to commit sections to it
+    /// Acquire a head, to commit sections to it
     ///
-    /// Prints the epoch and the revision a commit has to name. Acquiring again fences your older self.
+    /// Prints the epoch and the revision a commit must name. Acquiring a head again under the same name makes the
+    /// earlier lease invalid.
     Acquire {
         /// memory, active, threads, or a thread's key or name
         #[arg(value_name = "HEAD")]
         head: String,
-        /// Your name for yourself: letters, digits and - _ . : @ /
+        /// Name the caller chooses for itself: letters, digits and - _ . : @ /
         #[arg(long, value_name = "NAME")]
         owner: String,
-        /// For how long
+        /// Duration of the lease in seconds
         #[arg(long, value_name = "SECS", default_value_t = lease::TTL / 1000, value_parser = clap::value_parser!(i64).range(1..=60))]
         ttl: i64,
     },
-    /// Put a section in, replace it, or take it out (with nothing in it)
+    /// Write, replace or remove a section (an empty one is removed)
     ///
-    /// It stays as it is until you replace it; at most 4 KiB, and 8 sections a head. Refused and kept for later (75)
-    /// where somebody else is at work, the lease has run out, or the head has another revision by now.
+    /// A section stays until it is replaced; at most 4 KiB, and 8 sections a head. The commit is refused and kept for
+    /// later (75) if another writer holds the head, the lease has expired, or the head has a newer revision.
     Commit {
         /// memory, active, threads, or a thread's key or name
         #[arg(value_name = "HEAD")]
@@ -106,28 +108,28 @@ enum Command {
         /// The section: 1 to 40 of a-z, 0-9 and -
         #[arg(long, value_name = "NAME")]
         section: String,
-        /// The name the head was acquired in
+        /// Owner name the head was acquired with
         #[arg(long, value_name = "NAME")]
         owner: String,
-        /// The epoch that came with the lease
+        /// Epoch returned with the lease
         #[arg(long, value_name = "E", allow_negative_numbers = true)]
         epoch: i64,
-        /// The revision the words rest on: the one that came with the lease, or that of your last commit
+        /// Revision the content is based on: the one returned with the lease, or that of your last commit
         #[arg(long, value_name = "R", allow_negative_numbers = true)]
         base: i64,
-        /// Where the words are; - is standard input
+        /// File with the content; - is standard input
         #[arg(long, value_name = "FILE", default_value = "-")]
         file: PathBuf,
     },
-    /// Give a head back
+    /// Release a head
     Release {
         /// memory, active, threads, or a thread's key or name
         #[arg(value_name = "HEAD")]
         head: String,
-        /// The name it was acquired in
+        /// Owner name the head was acquired with
         #[arg(long, value_name = "NAME")]
         owner: String,
-        /// The epoch that came with the lease
+        /// Epoch returned with the lease
         #[arg(long, value_name = "E", allow_negative_numbers = true)]
         epoch: i64,
     },
@@ -225,7 +227,7 @@ fn show(report: &HeadShown) {
     print::out(&report.text);
 }
 
-/// Prints every line of a head as it would be rendered now with its reasons, and what was left out.
+/// Prints every line the head would have if rendered now, with the reasons for it, and what was left out.
 fn explain(report: &HeadExplained) {
     let paint = Paint::stdout();
     let mut section = None;
@@ -315,8 +317,8 @@ fn busy(report: &BusyReport) {
     print::note(&format!("          {}", report.next));
 }
 
-/// The text of a section, from a file or standard input. Slightly more than the limit is read, so that a longer text is
-/// refused and not cut.
+/// Reads the text of a section from a file or standard input. It reads slightly more than the limit, so that a text
+/// that is too long is refused and not cut.
 fn words(file: &Path) -> Result<String> {
     let stdin = file == Path::new("-");
     if stdin && std::io::stdin().is_terminal() {

@@ -7,16 +7,16 @@ use heirloom_engine::error::Result;
 use crate::context::Global;
 use crate::error::Exit;
 
-/// What a program's hook runs: the payload comes on standard input, what is printed is the program's to read
+/// Handle a program's hook: reads the payload from standard input and prints the answer for the program
 ///
-/// Written into the programs' settings by heirloom connect. It always succeeds, within a fraction of a second, and prints
-/// what the program accepts or nothing; what it had to skip stands in logs/hooks.log.
+/// heirloom connect writes this command into the programs' settings. It always succeeds, within a fraction of a second,
+/// and prints what the program accepts or nothing; work it had to skip is noted in logs/hooks.log.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The program: claude-code, codex, opencode, openclaw
     program: String,
 
-    /// The program's own name of what happened, such as UserPromptSubmit
+    /// The program's own name of the event, such as UserPromptSubmit
     event: String,
 }
 
@@ -25,8 +25,8 @@ pub fn run(global: &Global, args: &Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Parses the arguments of a hook as programs pass them, without the argument parser, which takes longer than everything
-/// else a hook does. `None`: the arguments have another form, or ask for help.
+/// Parses the arguments of a hook as programs pass them, without the argument parser, which takes longer than
+/// everything else a hook does. `None` if the arguments have another form, or ask for help.
 pub fn plainly(arguments: &[OsString]) -> Option<(Global, String, String)> {
     let mut rest = arguments.get(1..)?.iter();
     let mut global = Global::default();
@@ -43,7 +43,7 @@ pub fn plainly(arguments: &[OsString]) -> Option<(Global, String, String)> {
     (command == "hook").then_some((global, program, event))
 }
 
-/// Whether the arguments are those of a hook, even of an invalid call.
+/// Returns whether the arguments are those of a hook, even of an invalid call.
 pub fn is_meant(arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().skip(1);
     while let Some(word) = words.next() {

@@ -14,22 +14,22 @@ use crate::error::Exit;
 use crate::terminal::Terminal;
 use crate::{config, print, programs};
 
-/// Import sessions: those of all programs found here, or the files named
+/// Import sessions: those of all programs on this machine, or the files named
 ///
-/// Reads only what is new since the last time; running it again costs almost nothing. The programs' own files are
-/// never changed. What cannot be decoded is kept and set aside; the rest is imported (exit code 1).
+/// Reads only what is new since the last import; running it again costs almost nothing. The programs' own files are
+/// never changed. A record that cannot be decoded is kept and set aside, and the rest is imported (exit code 1).
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Files or folders; what heirloom export --all wrote, into a home without a memory; `-` reads plain turns from standard
-    /// input [default: all programs' usual places]
+    /// Files or folders; the folder of a heirloom export --all, into a home without a memory; `-` reads plain turns
+    /// from standard input [default: the usual places of all programs]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// Only this program, or: the files named are this program's
+    /// Import only this program's sessions, or treat the named files as this program's
     #[arg(long, value_name = "NAME", value_parser = ["claude-code", "codex", "opencode", "openclaw"])]
     harness: Option<String>,
 
-    /// The files named hold plain turns: one JSON object per line with `session` and `text`
+    /// Read the named files as plain turns: one JSON object per line with `session` and `text`
     #[arg(long, value_name = "FORMAT", value_parser = ["turns"], conflicts_with = "harness")]
     format: Option<String>,
 }
@@ -80,14 +80,14 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(exit(&done))
 }
 
-/// Makes a home of an export of everything.
+/// Makes a home from an export of everything.
 fn whole(global: &Global, folder: &Path) -> Result<Exit> {
     let root = config::home(global.home.as_deref())?.value;
     let report = import_export(folder, &root, &home_options(), &Terminal::new(global.json))?;
-    restore::said(global, "cli import", "A memory of the export in", &report)
+    restore::said(global, "cli import", "Imported into", &report)
 }
 
-/// The exit code of a command that imports.
+/// Returns the exit code of a command that imports.
 pub fn exit(done: &Imported) -> Exit {
     if done.problems.is_empty() { Exit::Ok } else { Exit::Problems }
 }
@@ -110,7 +110,7 @@ impl Plan {
         self.problems.extend(found.errors.iter().map(|e| Problem::of(Path::new(""), e)));
     }
 
-    /// Adds a file or folder the user named.
+    /// Adds a file or folder that the user named.
     pub fn path(&mut self, path: &Path, named: Option<&'static dyn Harness>) {
         if !path.is_dir() {
             match programs::whose(path, named) {
@@ -119,7 +119,8 @@ impl Plan {
             }
             return;
         }
-        // In a folder that belongs to no program, file names prove nothing: every file that looks like a transcript is tried.
+        // In a folder that belongs to no program, file names prove nothing: every file that looks like a transcript is
+        // tried.
         let looks = |p: &Path| match named {
             Some(h) if h.spec().name != "turns" => h.claims(p).is_some() || is_lines(p),
             Some(_) => is_lines(p),
@@ -158,7 +159,7 @@ impl Plan {
         self.sources.is_empty() && self.problems.is_empty()
     }
 
-    /// Imports the sources. Problems with finding them come first in the report.
+    /// Imports the sources. Problems from collecting the sources come first in the report.
     pub fn import(self, engine: &Engine) -> Result<Imported> {
         let mut done = engine.import(&self.sources)?;
         done.problems.splice(0..0, self.problems);

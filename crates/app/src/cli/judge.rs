@@ -8,10 +8,11 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// How important what was said is taken to be, and why
+/// Show how important messages are rated, and why
 ///
-/// Messages are judged by words, ten at a time, and by your language model where you chose one. It decides what comes first: in search among equals, in what sessions are
-/// learned from. Nothing is withheld or deleted by it.
+/// Messages are rated by their words, ten at a time, and by your language model if you chose one. The rating decides
+/// the order of results that are otherwise equal in search, and which sentences sessions are learned from first.
+/// Nothing is withheld or deleted because of it.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -20,7 +21,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// The importance of each category, with what your decisions taught; of a turn, what was said of its chunk
+    /// Print the importance of each category, including what your decisions taught; for a turn, the rating of its chunk
     Explain {
         /// A turn (t…)
         #[arg(value_name = "TURN")]

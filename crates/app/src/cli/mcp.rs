@@ -14,10 +14,11 @@ use crate::error::Exit;
 
 /// Serve this memory to one program over the Model Context Protocol, on standard input and output
 ///
-/// A program that speaks the protocol starts this itself. Its settings name the command heirloom with the argument mcp,
-/// for example {"mcpServers": {"heirloom": {"command": "heirloom", "args": ["mcp"]}}}. What it is told is what a session
-/// in its folder would be told. It can recall, search, open what was said, propose memory, and add and close open loops;
-/// it cannot forget, merge or change settings. The server ends with the program and holds nothing while it is not asked.
+/// A program that speaks the protocol starts this command itself. Its settings name the command heirloom with the
+/// argument mcp, for example {"mcpServers": {"heirloom": {"command": "heirloom", "args": ["mcp"]}}}. The program is
+/// given only what a session in its folder may see. It can recall, search, open what was said, propose memory, and add
+/// and close open loops; it cannot forget, merge or change settings. The server ends with the program and holds no lock
+/// or file between requests.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The project's folder [default: the current one]
@@ -27,7 +28,7 @@ pub struct Args {
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     end_with_parent();
-    // A model calls tools; it has no command line.
+    // The caller is a model that calls tools and has no command line, so next steps name the tool where there is one.
     see::word_with(|step| match step.split_once(' ') {
         Some(("expand" | "show", id)) => format!("open_reference {id}"),
         _ => format!("heirloom {step}"),
@@ -49,7 +50,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// The current folder, where it is not the user's home or above it: programs with windows start their servers there.
+/// Returns the current folder, unless it is the user's home or above it: desktop programs start their servers there.
 fn project_folder() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let home = config::user_home().map(|home| home.canonicalize().unwrap_or(home));
@@ -57,14 +58,14 @@ fn project_folder() -> Option<PathBuf> {
     (!is_above).then_some(here)
 }
 
-/// Asks the kernel to end this process with the one that started it: a client that was killed closes nothing.
+/// Asks the kernel to end this process together with its parent: a client that is killed does not close our input.
 fn end_with_parent() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Signal, getppid, set_parent_process_death_signal};
         let before = getppid();
         let _ = set_parent_process_death_signal(Some(Signal::TERM));
-        // It may have ended before the kernel was asked.
+        // The parent may have ended before the kernel was asked.
         if getppid() != before {
             std::process::exit(0);
         }

@@ -12,10 +12,10 @@ use crate::context::{Context, Global, label_of};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// What is remembered for good: one file per thing, with its history
+/// Durable memory: one file per thing remembered, with its history
 ///
-/// Each is a file in memory/ that you can edit by hand. What contradicts an older memory takes its place, and the older
-/// one stays as history.
+/// Each memory is a file in memory/ that you can edit by hand. A newer memory that contradicts an older one supersedes
+/// it, and the older one stays as history.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -24,121 +24,122 @@ pub struct Args {
 
 #[derive(clap::Args, Debug)]
 struct Filter {
-    /// Only of this class: preference, identity, fact, procedure, blocker or reference
+    /// Only memories of this class: preference, identity, fact, procedure, blocker or reference
     #[arg(long, value_name = "C")]
     class: Option<String>,
-    /// Only of this project: its id, label or path (. is the current one)
+    /// Only memories of this project: its id, label or path (. is the current one)
     #[arg(long, value_name = "W")]
     workspace: Option<String>,
-    /// Only with this tag
+    /// Only memories with this tag
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
 }
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// What is remembered, pinned first, then newest first
+    /// List memories, pinned first, then newest first
     List {
         #[command(flatten)]
         filter: Filter,
-        /// What something newer has taken the place of, instead
+        /// List memories that something newer superseded, instead of current ones
         #[arg(long)]
         superseded: bool,
-        /// Only what should be looked at again
+        /// Only memories that are stale and should be reviewed
         #[arg(long)]
         stale: bool,
-        /// Only what is pinned
+        /// Only pinned memories
         #[arg(long)]
         pinned: bool,
-        /// How many
+        /// Maximum number of memories
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
         limit: usize,
     },
-    /// The file, as it stands, and whether it is still good
+    /// Print a memory's file, and whether it is still fresh
     Show {
-        /// Its id (m:…), title, or path below memory/
+        /// Id (m:…), title, or path below memory/
         #[arg(value_name = "MEMORY")]
         name: String,
-        /// Refuse what belongs to any other project than this
+        /// Refuse a memory of another project than this one
         #[arg(long, value_name = "W")]
         workspace: Option<String>,
     },
-    /// Remember something (heirloom remember, with everything there is to say)
+    /// Remember something (like heirloom remember, with all options)
     Add {
-        /// What is to be remembered, as Markdown; - reads it from standard input
+        /// Text to remember, as Markdown; - reads it from standard input
         #[arg(value_name = "TEXT")]
         text: String,
-        /// A few words; another text of this title takes this one's place [default: the first sentence]
+        /// Title in a few words; a new text under an existing title supersedes the older memory [default: the first
+        /// sentence]
         #[arg(long, value_name = "TITLE")]
         title: Option<String>,
-        /// What kind of thing it is: preference, identity, fact, procedure, blocker or reference
+        /// Class of the memory: preference, identity, fact, procedure, blocker or reference
         #[arg(long, value_name = "C")]
         class: Option<String>,
-        /// The project it belongs to: its id, label or path [default: the current one]
+        /// Project the memory belongs to: its id, label or path [default: the current one]
         #[arg(long, value_name = "W")]
         workspace: Option<String>,
-        /// A word to find it by; can be given more than once
+        /// A tag, for finding the memory; can be given more than once
         #[arg(long = "tag", value_name = "TAG")]
         tags: Vec<String>,
-        /// What it is about, where the title does not say
+        /// Subject of the memory, if the title does not say it
         #[arg(long, value_name = "WORDS")]
         subject: Option<String>,
-        /// How sure it is, from 0 to 1
+        /// Confidence, from 0 to 1
         #[arg(long, value_name = "P")]
         confidence: Option<f64>,
     },
     /// Change a memory; without options its file is opened in your editor
     Edit {
-        /// Its id (m:…), title, or path below memory/
+        /// Id (m:…), title, or path below memory/
         #[arg(value_name = "MEMORY")]
         name: String,
         /// The new text; - reads it from standard input
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         text: Option<String>,
-        /// A new title; the file keeps its name
+        /// New title; the file keeps its name
         #[arg(long, value_name = "TITLE")]
         title: Option<String>,
-        /// What lists show of it
+        /// Summary shown in lists
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         summary: Option<String>,
-        /// Its tags from now on; can be given more than once, "" takes them out
+        /// New tags, which replace the present ones; can be given more than once, "" removes all
         #[arg(long = "tag", value_name = "TAG")]
         tags: Vec<String>,
-        /// How sure it is, from 0 to 1
+        /// Confidence, from 0 to 1
         #[arg(long, value_name = "P")]
         confidence: Option<f64>,
     },
-    /// Say that memories still hold: they count as fresh again
+    /// Confirm that memories still hold: they count as fresh again
     Verify {
         /// Ids (m:…), titles, or paths below memory/
         #[arg(value_name = "MEMORY", required = true)]
         names: Vec<String>,
     },
-    /// Put one memory in the place of another; both stay
+    /// Supersede one memory with another; both stay as files
     Supersede {
-        /// The one that no longer holds
+        /// The memory that no longer holds
         #[arg(value_name = "OLD")]
         old: String,
-        /// The one that does
+        /// The memory that holds instead
         #[arg(value_name = "NEW", required_unless_present = "text")]
         new: Option<String>,
-        /// What holds now, where it is not remembered yet; - reads it from standard input
+        /// Text that holds now, if it is not remembered yet; - reads it from standard input
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "new")]
         text: Option<String>,
     },
-    /// Keep memories in front
+    /// Pin memories, so that they come first
     Pin {
         /// Ids (m:…), titles, or paths below memory/
         #[arg(value_name = "MEMORY", required = true)]
         names: Vec<String>,
-        /// Let go of them again
+        /// Remove the pin
         #[arg(long)]
         off: bool,
     },
-    /// Which vectors of old talk of little importance go, and why; the words stay and are found
+    /// List which vectors of old, unimportant chunks are dropped, and why; the words stay and are found
     ///
-    /// Off unless [decay] of config.toml says on = true. What a pinned memory came from is spared; vectors are made again
-    /// when the policy is switched off.
+    /// Off unless the section [decay] of config.toml says on = true. Chunks that a pinned memory came from keep their
+    /// vectors; dropped vectors are made again when the policy is switched off.
     Decay {
         /// List every chunk with its reason
         #[arg(long)]
@@ -150,31 +151,31 @@ enum Command {
         #[arg(value_name = "MEMORY", required = true)]
         names: Vec<String>,
     },
-    /// Memories with these words, best first
+    /// Find memories with these words, best first
     Search {
-        /// Words in any order
+        /// Words to find, in any order
         #[arg(value_name = "WORDS", required = true)]
         words: Vec<String>,
         #[command(flatten)]
         filter: Filter,
-        /// How many
+        /// Maximum number of memories
         #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
         limit: usize,
     },
     /// List preferences and facts about you that were found in your prompts and wait for your decision; heirloom review lists
     /// them, too
     Pending {
-        /// What was decided, too
+        /// Include notices that were decided
         #[arg(long)]
         all: bool,
     },
-    /// Say yes to something noticed
+    /// Accept noticed facts or preferences
     Accept {
         /// Ids (u:…)
         #[arg(value_name = "NOTICED", required = true)]
         ids: Vec<String>,
     },
-    /// Say no to something noticed; you are not asked again
+    /// Dismiss noticed facts or preferences; they are not asked about again
     Dismiss {
         /// Ids (u:…)
         #[arg(value_name = "NOTICED", required = true)]
@@ -321,7 +322,7 @@ fn show(global: &Global, name: &str, workspace: Option<&str>) -> Result<Exit> {
     files::print_file(global.json, &report, foot)
 }
 
-/// Changes the memories of these names under the tree lock, and prints them.
+/// Applies a change to the memories with these names under the tree lock, and prints the result.
 fn each(global: &Global, names: &[String], message: &str, what: MemoryAct) -> Result<Exit> {
     let report = Context::open(global)?.acting_as(ACTOR).change_memories(names, what)?;
     print_changed(global, &report, message)

@@ -81,8 +81,8 @@ pub struct Cli {
     command: Command,
 }
 
-/// The commands somebody waits for at every thought, as they are in [`Cli`]. Making the parser of all commands takes a
-/// tenth of the time of a search.
+/// The frequent commands, with the same definitions as in [`Cli`]. Building the parser for all commands takes a tenth
+/// of the time of a search.
 #[derive(Parser, Debug)]
 #[command(name = "heirloom", disable_help_subcommand = true)]
 struct Frequent {
@@ -99,7 +99,8 @@ enum FrequentCommand {
     Show(show::Args),
 }
 
-/// Parses the arguments. Help, mistakes and all other commands are the whole parser's.
+/// Parses the arguments. Only frequent commands use the small parser; help, usage errors and all other commands go to
+/// the full one.
 pub fn parse(arguments: &[OsString]) -> std::result::Result<Cli, clap::Error> {
     let names = ["search", "recall", "show"];
     if arguments.iter().skip(1).any(|argument| names.iter().any(|name| argument == name))
@@ -115,7 +116,7 @@ pub fn parse(arguments: &[OsString]) -> std::result::Result<Cli, clap::Error> {
     Cli::try_parse_from(arguments)
 }
 
-/// Each command's own comment is its help.
+/// The comment of each command's arguments is its help.
 #[derive(Subcommand, Debug)]
 enum Command {
     Up(up::Args),

@@ -19,10 +19,10 @@ use crate::error::Exit;
 use crate::print;
 use crate::section;
 
-/// The language model that writes better summaries: the program you have anyway, a server of yours, or a provider
+/// The language model that writes better summaries: a program you already have, a server of yours, or a provider
 ///
-/// None is needed, and none is asked until one is chosen here. What is said to it is taken from your conversations, with
-/// credentials taken out; what it answers is checked against them and stands beside what is found without it.
+/// No model is needed, and none is asked until you choose one here. Questions to it contain text of your conversations
+/// with credentials removed; its answers are checked against that text and stored beside what is found without it.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -31,17 +31,17 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Which model is asked, what it used today, and whether it is asked now
+    /// Show the chosen model, its use today, and whether it is asked now
     Status,
-    /// Choose a model: shows what it would be asked and how much that is in a day, and asks before it writes
+    /// Choose a model: shows a sample question and the amount per day, and asks before it writes
     ///
-    /// claude, codex and openclaw are the programs on this machine with the login they have, called without tools, hooks
-    /// or sessions; what they use counts against your plan. ollama is asked on this machine. A URL is a server that speaks
-    /// OpenAI's protocol. Anything else is a command: it gets the question on standard input and prints JSON.
+    /// claude, codex and openclaw are the programs on this machine with the login they have, called without tools,
+    /// hooks or sessions; their use counts against your plan. ollama runs on this machine. A URL is a server that
+    /// speaks OpenAI's protocol. Anything else is a command, which gets the question on standard input and prints JSON.
     Use(Use),
-    /// Ask the chosen model something small, to see whether it answers; after a refusal this turns it on again
+    /// Ask the chosen model a small question to see whether it answers; after a refusal this turns the model on again
     Test,
-    /// Ask no model any more; what it wrote stays
+    /// Ask no model any more; stored answers stay
     Off,
 }
 
@@ -55,7 +55,7 @@ struct Use {
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 
-    /// The address of a provider, where it is not the usual one
+    /// Address of a provider, if it is not the usual one
     #[arg(long, value_name = "URL")]
     url: Option<String>,
 
@@ -67,11 +67,11 @@ struct Use {
     #[arg(long)]
     key_stdin: bool,
 
-    /// The most tokens of a day [default: 300000]
+    /// Maximum number of tokens per day [default: 300000]
     #[arg(long, value_name = "N")]
     tokens: Option<u64>,
 
-    /// The most questions of a day [default: 60]
+    /// Maximum number of questions per day [default: 60]
     #[arg(long, value_name = "N")]
     calls: Option<u64>,
 
@@ -88,28 +88,28 @@ struct Chosen {
     #[serde(flatten)]
     preview: ModelPreview,
     budget: Budget,
-    /// It is in the settings now.
+    /// True if the choice was written to the settings.
     written: bool,
 }
 
 /// The report of `model status`.
 #[derive(Serialize)]
 struct State {
-    /// Null where the settings name none.
+    /// Null if the settings name no model.
     language_model: Option<LanguageModelReport>,
 }
 
 /// The report of `model off`.
 #[derive(Serialize)]
 struct Off {
-    /// There was one.
+    /// True if a model was chosen before.
     was_on: bool,
 }
 
-/// Lines of a question that are shown before a model is chosen.
+/// Number of lines of a sample question shown before a model is chosen.
 const SHOWN_LINES: usize = 14;
 
-/// The longest key that is read.
+/// Maximum length of a key, in bytes.
 const LONGEST_KEY: u64 = 16 << 10;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -168,7 +168,7 @@ pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
     ]
 }
 
-/// Describes the use of today's budget: `4 of 60 questions, 31,000 of 300,000 tokens`.
+/// Describes how much of today's budget is used: `4 of 60 questions, 31,000 of 300,000 tokens`.
 pub fn spent(report: &LanguageModelReport) -> String {
     let (spent, budget) = (&report.spent, &report.budget);
     let cost = if spent.cost > 0 { format!(", ${:.2}", spent.cost as f64 / 1e6) } else { String::new() };
@@ -182,7 +182,7 @@ pub fn spent(report: &LanguageModelReport) -> String {
 }
 
 fn take(global: &Global, wanted: &Use) -> Result<Exit> {
-    // The folder programs run in is made where an older home has none.
+    // The home's folder for model programs is created here if an older home lacks it.
     let context = Context::existing(global)?;
     let mut settings = settings(&context, wanted)?;
     let key = wanted.key_stdin.then(read_key).transpose()?;
@@ -191,7 +191,7 @@ fn take(global: &Global, wanted: &Use) -> Result<Exit> {
     }
     let choice = settings.choice_with(context.home(), key.clone())?;
     let folders = config::model_folders(context.home());
-    // A program that is not there, or of a version nobody tried, is told now and not in the night.
+    // A missing program or an untested version is reported now, not when the worker first calls it.
     choice.look(&folders).map_err(|e| {
         Error::refused(format!("{}: {e}", choice.name()))
             .hint("nothing was written; another model: heirloom model use --help")
@@ -303,7 +303,7 @@ fn off(global: &Global) -> Result<Exit> {
     }))
 }
 
-/// The settings for a model from the arguments; limits that were set before stay.
+/// Builds the settings for a model from the arguments; limits set before are kept.
 fn settings(context: &Context, wanted: &Use) -> Result<Model> {
     let before = config::file(context.home())?.model;
     let first = wanted.what.first().map(String::as_str).unwrap_or_default();
@@ -348,15 +348,15 @@ fn settings(context: &Context, wanted: &Use) -> Result<Model> {
     })
 }
 
-/// `http://127.0.0.1:1234` is taken for `…/v1`, where servers of this protocol answer.
+/// Completes a server's URL: `http://127.0.0.1:1234` becomes `…/v1`, where servers of this protocol answer.
 fn address(url: &str) -> String {
     let bare = url.trim_end_matches('/');
     let has_path = bare.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
     if has_path { bare.to_owned() } else { format!("{bare}/v1") }
 }
 
-/// The whole path of a program: named with its folder, or found in a folder of PATH. A relative folder is not searched
-/// (R14.3).
+/// Returns the absolute path of a program, which is given as a path or searched in the folders of PATH. Relative
+/// folders of PATH are skipped (R14.3).
 fn program(named: &str) -> Result<String> {
     let found = match named.contains('/') {
         true => std::path::absolute(named).ok().filter(|path| path.is_file()),

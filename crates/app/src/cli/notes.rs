@@ -1,4 +1,4 @@
-//! Visible files among what a search finds, printed.
+//! Prints the visible files that a search found.
 
 use heirloom_engine::recall::FileHit;
 use heirloom_engine::redact::redact;
@@ -8,8 +8,8 @@ use heirloom_engine::tree::file_table::State;
 use super::{explained, search};
 use crate::print::{self, Paint};
 
-/// Prints the files that were found, those that were rendered from others or those that were not, under a heading.
-/// Returns whether there are any.
+/// Prints found files under a heading: either rendered pages (`rendered`) or all other files. Returns whether there are
+/// any.
 pub fn people(files: &[FileHitReport], (heading, rendered): (&str, bool), explain: bool) -> bool {
     let paint = Paint::stdout();
     let width = print::width();
@@ -47,7 +47,7 @@ pub fn people(files: &[FileHitReport], (heading, rendered): (&str, bool), explai
     any
 }
 
-/// The id of an item, else its path and line.
+/// Returns the id of the item in a file, or the file's path and line.
 fn name(hit: &FileHit) -> String {
     let place = || format!("{}:{}", hit.entry.path, hit.line);
     print::safe_line(&hit.entry.item.clone().unwrap_or_else(place))

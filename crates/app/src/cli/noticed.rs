@@ -1,4 +1,4 @@
-//! A person's yes and no: to what was noticed about them (`heirloom memory pending`, `accept`, `dismiss`) and to proposals.
+//! A person's yes and no to notices about them (`heirloom memory pending`, `accept`, `dismiss`) and to proposals.
 
 use heirloom_engine::engine::Verdict;
 use heirloom_engine::error::Result;
@@ -12,7 +12,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// `TL;DR first`; `name: Ada`.
+/// Returns a notice in one line: `TL;DR first` or `name: Ada`.
 fn shown(p: &Pending) -> String {
     print::safe_line(&match &p.kind {
         NoticeKind::Profile { key, value } => format!("{key}: {value}"),

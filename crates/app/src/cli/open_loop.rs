@@ -13,9 +13,10 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Open loops: what is promised and not done yet
+/// Open loops: commitments that are not resolved yet
 ///
-/// Each is a file in continuity/open-loops/ that you can edit by hand; its name is made from its title and stays.
+/// Each open loop is a file in continuity/open-loops/ that you can edit by hand; the file keeps the name made from its
+/// first title.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -26,43 +27,43 @@ pub struct Args {
 enum Command {
     /// List open loops, newest first; open items of pages that have no file yet come last
     List {
-        /// What was resolved, instead
+        /// List resolved loops instead of open ones
         #[arg(long)]
         resolved: bool,
-        /// Only of this project: its id, label or path (. is the current one)
+        /// Only loops of this project: its id, label or path (. is the current one)
         #[arg(long, value_name = "W")]
         workspace: Option<String>,
-        /// How many
+        /// Maximum number of loops
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
         limit: usize,
     },
-    /// Open a loop; one of this title that is open already is added to
+    /// Open a loop; text for a title that is open already is added to that loop
     Add {
-        /// A few words; the same title is the same loop
+        /// Title in a few words; the same title is the same loop
         #[arg(value_name = "TITLE")]
         title: String,
-        /// What else there is to say, as Markdown
+        /// Further text, as Markdown
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         text: Option<String>,
-        /// By when: YYYY-MM-DD
+        /// Due date: YYYY-MM-DD
         #[arg(long, value_name = "DATE")]
         due: Option<String>,
-        /// It belongs to this project: its id, label or path (. is the current one)
+        /// Project the loop belongs to: its id, label or path (. is the current one)
         #[arg(long, value_name = "W")]
         workspace: Option<String>,
     },
-    /// The file, as it stands
+    /// Print a loop's file
     Show {
-        /// Its id (l:…), title or file
+        /// Id (l:…), title or file
         #[arg(value_name = "LOOP")]
         name: String,
     },
-    /// Close loops; their files go to the archive, and what has no file yet gets one there
+    /// Close loops; their files go to the archive, and an open item without a file gets one there
     Resolve {
         /// Ids (l:…), titles or files
         #[arg(value_name = "LOOP", required = true)]
         names: Vec<String>,
-        /// How it ended
+        /// Note on how the loop ended
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         note: Option<String>,
     },
@@ -106,17 +107,17 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
 }
 
-/// The scope of a project: `workspace/<id>`.
+/// Returns the scope of a project: `workspace/<id>`.
 pub fn scope_of(engine: &Engine, workspace: &str) -> Result<String> {
     Ok(format!("workspace/{}", engine.workspace_id(workspace)?))
 }
 
-/// Prints the items an act changed. `message`: what happened to them.
+/// Prints the items an act changed. `message` names the change.
 pub fn print_items(global: &Global, items: &[Item], message: &str) -> Exit {
     print::answer(global.json, &ItemsReport { items }, || print_people(items, message))
 }
 
-/// [`print_items`] for people.
+/// Prints items for people, as [`print_items`] does without `--json`.
 pub fn print_people(items: &[Item], message: &str) {
     for item in items {
         print::line(&format!("{message}: {} · {}", print::safe_line(&item.title), item.id));
@@ -169,7 +170,7 @@ fn show(global: &Global, name: &str) -> Result<Exit> {
         Err(e) if e.kind() == ErrorKind::NotFound => e,
         other => return other,
     };
-    // An open item that has no file: print its text and the turns it comes from.
+    // The name may be that of an open item that has no file yet: its text and the turns it comes from are printed.
     let Some(item) = Context::open(global)?.acting_as(ACTOR).unfiled_loop(name)? else { return Err(e) };
     Ok(print::answer(global.json, &item, || {
         print::line(&print::safe_line(&item.text));

@@ -8,10 +8,10 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// What every session may know of you: name, time zone, language
+/// Your profile, which every session may know: name, time zone, language
 ///
-/// Keys: name, pronouns, language, timezone, location, role, organization, and any of your own. The time zone also says
-/// whose days the daily notes are.
+/// Keys: name, pronouns, language, timezone, location, role, organization, and any of your own. The time zone also
+/// decides where the days of the daily notes begin.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -20,7 +20,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// All of it
+    /// Show all values
     Show,
     /// Set a value
     Set {
@@ -31,9 +31,9 @@ enum Command {
         #[arg(value_name = "VALUE")]
         value: String,
     },
-    /// Take a value out
+    /// Remove a value
     Unset {
-        /// Its key
+        /// Key of the value
         #[arg(value_name = "KEY")]
         key: String,
     },

@@ -15,10 +15,10 @@ use crate::context::{Context, Global, label_of};
 use crate::error::Exit;
 use crate::print;
 
-/// Memory that waits for your yes; heirloom review shows it with everything else that waits
+/// Proposals: memory that waits for your yes; heirloom review shows them with everything else that waits
 ///
-/// Each is a file in continuity/proposals/memory/ that you can edit by hand before you say yes; its lines (- …) become
-/// one memory each.
+/// Each proposal is a file in continuity/proposals/memory/ that you can edit by hand before you say yes; each of its
+/// lines (- …) becomes a memory of its own.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -27,81 +27,81 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// What waits, newest first
+    /// List waiting proposals, newest first
     List {
-        /// What was merged, instead
+        /// List merged proposals instead
         #[arg(long, conflicts_with = "rejected")]
         merged: bool,
-        /// What was rejected, instead
+        /// List rejected proposals instead
         #[arg(long)]
         rejected: bool,
-        /// Only for this project: its id, label or path (. is the current one)
+        /// Only proposals for this project: its id, label or path (. is the current one)
         #[arg(long, value_name = "W")]
         workspace: Option<String>,
-        /// How many
+        /// Maximum number of proposals
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
         limit: usize,
     },
-    /// Propose memory; a proposal of this title that waits already is added to
+    /// Propose memory; entries for a title that waits already are added to that proposal
     Add {
-        /// A few words; the same title is the same proposal
+        /// Title in a few words; the same title is the same proposal
         #[arg(value_name = "TITLE")]
         title: String,
-        /// What is to be remembered; can be given more than once
+        /// Text to remember; can be given more than once
         #[arg(long = "entry", value_name = "TEXT", allow_hyphen_values = true, required = true)]
         entries: Vec<String>,
-        /// What kind of thing it is: preference, identity, fact, procedure, blocker or reference [default: fact]
+        /// Class of the memory: preference, identity, fact, procedure, blocker or reference [default: fact]
         #[arg(long, value_name = "C")]
         class: Option<String>,
-        /// Where it holds: workspace or agent [default: what the class says]
+        /// Scope: workspace or agent [default: depends on the class]
         #[arg(long, value_name = "S")]
         scope: Option<String>,
-        /// The project it belongs to: its id, label or path [default: the current one]
+        /// Project it belongs to: its id, label or path [default: the current one]
         #[arg(long, value_name = "W")]
         workspace: Option<String>,
     },
-    /// The file, as it stands
+    /// Print a proposal's file
     Show {
-        /// Its id (p:…), title or file
+        /// Id (p:…), title or file
         #[arg(value_name = "PROPOSAL")]
         name: String,
     },
     /// Change a proposal before the decision; without options its file is opened in your editor
     Edit {
-        /// Its id (p:…), title or file
+        /// Id (p:…), title or file
         #[arg(value_name = "PROPOSAL")]
         name: String,
-        /// What it proposes from now on; can be given more than once
+        /// New entries, which replace the present ones; can be given more than once
         #[arg(long = "entry", value_name = "TEXT", allow_hyphen_values = true)]
         entries: Vec<String>,
-        /// Its class: preference, identity, fact, procedure, blocker or reference
+        /// New class: preference, identity, fact, procedure, blocker or reference
         #[arg(long, value_name = "C")]
         class: Option<String>,
-        /// Where it holds: workspace or agent
+        /// Scope: workspace or agent
         #[arg(long, value_name = "S")]
         scope: Option<String>,
-        /// The project it belongs to: its id, label or path (. is the current one)
+        /// Project it belongs to: its id, label or path (. is the current one)
         #[arg(long, value_name = "W")]
         workspace: Option<String>,
     },
-    /// Say yes: each entry becomes a memory; of several proposals all are merged, or none
+    /// Accept: each entry becomes a memory; of several proposals all are merged, or none
     Merge {
         /// Ids (p:…), titles or files
         #[arg(value_name = "PROPOSAL", required = true)]
         names: Vec<String>,
     },
-    /// Say no; the file goes to the archive
+    /// Reject; the file goes to the archive
     Reject {
         /// Ids (p:…), titles or files
         #[arg(value_name = "PROPOSAL", required = true)]
         names: Vec<String>,
-        /// Why not; it is kept with the proposal
+        /// Reason, which is kept with the proposal
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         reason: Option<String>,
     },
-    /// Take a yes or a no back; memories that were changed since keep it from being undone
+    /// Undo a yes or a no; refused if memories made from it were changed since
     Undo {
-        /// Its id (p:…), title or file
+        /// Id (p:…), title or file
         #[arg(value_name = "PROPOSAL")]
         name: String,
     },
@@ -128,7 +128,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 Some(scope) => scope,
                 None => remember::destination(&engine, Some(class.name()), None)?.1,
             };
-            // A proposal that could never be merged is refused.
+            // A scope that cannot hold this class is refused now, because the proposal could never be merged.
             scope.holds(class)?;
             let source = Provenance { origin: Origin::User, ..Provenance::default() };
             let (class, scope) = (class.name().to_owned(), scope.to_string());
@@ -153,7 +153,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
 }
 
-/// The scope given by options; `None` if there is none.
+/// Returns the scope given by the options; `None` if they name none.
 pub fn scope_of(engine: &Engine, scope: Option<&str>, workspace: Option<&str>) -> Result<Option<Scope>> {
     let project = |name: &str| Ok(Some(Scope::Workspace(engine.workspace_id(name)?)));
     match (scope, workspace) {

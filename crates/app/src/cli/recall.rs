@@ -12,42 +12,42 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// What is known that answers a question: memory and open loops first, then summaries, then the words themselves
+/// Find what answers a question: memory and open loops first, then summaries, then turns
 ///
-/// Unlike search it chooses: the little that is worth reading, how old and how sure it is, nothing twice. For a person it
-/// looks everywhere; with --session, --workspace or --thread it tells only what may be told there.
+/// Unlike search, recall chooses: the few items worth reading, with their age and confidence, none of them twice. For a
+/// person it looks everywhere; with --session, --workspace or --thread it shows only what may be told there.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// What you want to know
+    /// Your question
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
 
-    /// How many items
+    /// Maximum number of items
     #[arg(long, short = 'n', value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=200))]
     limit: u16,
 
-    /// As that session would be told
+    /// Answer with what may be told in that session
     #[arg(long, value_name = "KEY", conflicts_with_all = ["workspace", "thread"])]
     session: Option<String>,
 
-    /// As a session in that project would be told: its id, label or path (. is the current one)
+    /// Answer with what may be told in a session of this project: its id, label or path (. is the current one)
     #[arg(long, value_name = "W")]
     workspace: Option<String>,
 
-    /// As a session in that thread would be told
+    /// Answer with what may be told in a session of this thread
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
 
-    /// The words themselves, too, even where something above answers
+    /// Include turns even if memory or summaries already answer
     #[arg(long)]
     deep: bool,
 
-    /// Say of every item why it is there, and what was left out
+    /// Print why each item is there, and what was left out
     #[arg(long)]
     explain: bool,
 }
 
-/// The most tokens of the question that are repeated in the output.
+/// Maximum number of tokens of the question that are repeated in the output.
 const SHOWN: usize = 60;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -63,7 +63,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     };
     let mut report = engine.recall(&request)?;
     if global.json {
-        // People saw a note about this when the index was opened.
+        // People are told about a missing model when the index is opened; the JSON report carries the same note.
         report.degraded.extend(engine.without_model().map(|e| format!("by words only: {e}")));
         print::report(&report);
     } else {

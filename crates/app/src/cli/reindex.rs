@@ -6,7 +6,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Make the search index anew from the ledger and the visible files; nothing can be lost
+/// Rebuild the search index from the ledger and the visible files; nothing can be lost
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 

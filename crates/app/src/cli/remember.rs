@@ -19,20 +19,20 @@ use crate::print::{self, Paint};
 
 /// Remember something for good
 ///
-/// In a project it becomes a fact of that project, elsewhere a preference of yours; --class says otherwise. The same
-/// words are remembered once. Programs use --propose: it waits for your yes (heirloom proposal list).
+/// In a project the text becomes a fact of that project, elsewhere a preference of yours; --class overrides this. The
+/// same words are remembered once. Programs use --propose: the text then waits for your yes (heirloom proposal list).
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// What is to be remembered; - reads it from standard input
+    /// Text to remember; - reads it from standard input
     #[arg(value_name = "TEXT")]
     text: String,
-    /// What kind of thing it is: preference, identity, fact, procedure, blocker or reference
+    /// Class of the memory: preference, identity, fact, procedure, blocker or reference
     #[arg(long, value_name = "C")]
     class: Option<String>,
-    /// The project it belongs to: its id, label or path [default: the current one]
+    /// Project the memory belongs to: its id, label or path [default: the current one]
     #[arg(long, value_name = "W")]
     workspace: Option<String>,
-    /// Only propose it; it is remembered when you say yes
+    /// Only propose it; it is remembered once you say yes
     #[arg(long)]
     propose: bool,
 }
@@ -80,7 +80,7 @@ pub fn propose(global: &Global, engine: &Engine, new: &NewProposal) -> Result<Ex
     Ok(exit)
 }
 
-/// The text of an argument, or of standard input if it is `-`.
+/// Returns the text of an argument, or of standard input if the argument is `-`.
 pub fn text_of(text: &str) -> Result<String> {
     if text != "-" {
         return Ok(text.to_owned());
@@ -93,13 +93,14 @@ pub fn text_of(text: &str) -> Result<String> {
         .read_to_end(&mut read)
         .map_err(|e| Error::usage("standard input cannot be read").because(e))?;
     if read.len() > LARGEST_TEXT {
-        // A text that is too long is refused as such, before its cut last character would be noticed.
+        // A text that is too long is refused for its length first: reading stopped at the limit, perhaps inside a
+        // character.
         leaf::check_text(&String::from_utf8_lossy(&read))?;
     }
     String::from_utf8(read).map_err(|e| Error::usage("standard input is not UTF-8").because(e))
 }
 
-/// The class and scope of a memory: as the options say, else by the current folder.
+/// Returns the class and scope of a memory: from the options, otherwise from the current folder.
 pub fn destination(engine: &Engine, class: Option<&str>, workspace: Option<&str>) -> Result<(Class, Scope)> {
     let class = class.map(Class::parse).transpose()?;
     let project = in_project();
@@ -116,14 +117,14 @@ pub fn destination(engine: &Engine, class: Option<&str>, workspace: Option<&str>
     Ok((class, scope))
 }
 
-/// Whether the current folder is in a project. The home directory and its parents are not.
+/// Returns whether the current folder is in a project. The home directory and its parents are in none.
 fn in_project() -> bool {
     let Ok(here) = std::env::current_dir() else { return false };
     let Some(home) = config::user_home() else { return here.parent().is_some() };
     !home.canonicalize().unwrap_or(home).starts_with(&here)
 }
 
-/// Prints the result of remembering. `guessed`: no class was given.
+/// Prints the result of remembering. `guessed` is true if no class was given.
 pub fn print_remembered(global: &Global, report: &RememberedReport, guessed: bool) -> Result<Exit> {
     Ok(print::answer(global.json, report, || {
         for item in &report.items {
@@ -149,7 +150,7 @@ pub fn print_remembered(global: &Global, report: &RememberedReport, guessed: boo
     }))
 }
 
-/// `Remembered as a fact of heirloom-api: Push rule · m:push-rule-3f2a91`
+/// Describes an added memory: `Remembered as a fact of heirloom-api: Push rule · m:push-rule-3f2a91`.
 pub fn sentence(added: &Added) -> String {
     let kind = match &added.scope {
         Scope::Agent => format!("{} for everywhere", article(added.class)),

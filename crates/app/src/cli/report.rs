@@ -7,7 +7,7 @@ use heirloom_engine::report::import::Imported;
 
 use crate::print::{bytes, count, counted, line, safe_line};
 
-/// The most problems that are printed; the rest is counted.
+/// Maximum number of problems printed; the others are counted.
 const SHOWN: usize = 12;
 
 /// Prints the first problems, one line each.
@@ -20,7 +20,7 @@ fn problems(problems: &[Problem]) {
     }
 }
 
-/// The last line of an import.
+/// Returns the summary line of an import.
 pub fn summary(done: &Imported) -> String {
     let known = match done.turns.shared {
         0 => String::new(),

@@ -17,35 +17,35 @@ use crate::error::Exit;
 use crate::terminal::Terminal;
 use crate::{config, print};
 
-/// Findings that people are shown.
+/// Number of findings printed at most.
 const SHOWN: usize = 20;
 
 /// Bring back a page, memory or open loop that was deleted by hand, or a whole backup
 ///
 /// When you delete a page, memory or open loop by hand, heirloom no longer uses it, but keeps its last version for 30 days.
-/// This command writes that version back, byte for byte. Rendered pages that nobody has written in are made again
-/// instead; of one you have written in, it brings your words back, and keeps what stands there by then. No other file is
-/// overwritten. It cannot bring back what heirloom forget removed. --from writes a backup into a home that has no memory yet, and verifies it; the passphrase of an
-/// encrypted one is asked for.
+/// This command writes that version back, byte for byte. A deleted page without words of yours is
+/// rendered again instead; from a page with words of yours, it restores them and keeps the page rendered meanwhile as a
+/// revision. It overwrites no other file. It cannot bring back what heirloom forget removed. --from restores a whole backup into a home without a memory and verifies it; for an encrypted backup it
+/// asks for the passphrase.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The path it had in the visible files, or its id (m:…, l:…)
     #[arg(value_name = "PATH", required_unless_present = "from")]
     name: Option<String>,
 
-    /// A whole memory, from this folder or file made by heirloom backup
+    /// Restore a whole memory from this folder or file made by heirloom backup
     #[arg(long, value_name = "DIR|FILE", conflicts_with = "name")]
     from: Option<PathBuf>,
 
-    /// The backup's passphrase is in this file, which only you may read
+    /// File with the passphrase of the backup; only you may have permission to read it
     #[arg(long, value_name = "FILE", requires = "from", conflicts_with_all = ["passphrase_stdin", "identity"])]
     passphrase_file: Option<PathBuf>,
 
-    /// The backup's passphrase is on standard input
+    /// Read the passphrase of the backup from standard input
     #[arg(long, requires = "from", conflicts_with = "identity")]
     passphrase_stdin: bool,
 
-    /// The file with the key (age-keygen's) the backup was encrypted for
+    /// File with the secret key (from age-keygen) for which the backup was encrypted
     #[arg(long, value_name = "FILE", requires = "from")]
     identity: Option<PathBuf>,
 }
@@ -59,7 +59,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let path = engine.act(|lock| restore::restore(lock, &name).map(|path| lock.at.shown(&path)))?;
     let report = Restored { restored: path };
     Ok(print::answer(global.json, &report, || {
-        print::line(&format!("Back again: {}", print::safe_line(&report.restored)));
+        print::line(&format!("Restored: {}", print::safe_line(&report.restored)));
     }))
 }
 
@@ -74,23 +74,23 @@ fn whole(global: &Global, from: &Path, args: &Args) -> Result<Exit> {
         }
         false => put_back(from, &root, &options, &terminal)?,
     };
-    said(global, "cli restore", "Back again in", &report)
+    said(global, "cli restore", "Restored into", &report)
 }
 
-/// A memory that was made in an empty home, and what verifying it found.
+/// Report of a whole memory restored or imported into an empty home, with the findings of `verify`.
 #[derive(Serialize)]
 struct Made<'a> {
     #[serde(flatten)]
     made: &'a PutBack,
-    /// Everything is as it was stored.
+    /// True where `verify` found no damage.
     ok: bool,
     findings: &'a [Finding],
 }
 
-/// Verifies a memory that was put back or made of an export, and says what was found.
+/// Verifies a memory that was just restored or imported, and prints the report with the findings.
 pub fn said(global: &Global, actor: &str, begin: &str, made: &PutBack) -> Result<Exit> {
     let verified = Context::open(global)?.acting_as(actor).verify()?;
-    // The index is made again when it is needed: that it is not there is no finding here.
+    // A backup has no search index, because the next search builds it. So findings that are no damage are left out here.
     let findings: Vec<Finding> = match verified.is_damaged() {
         true => verified.findings.iter().filter(|f| f.severity == Severity::Damaged).cloned().collect(),
         false => Vec::new(),
@@ -119,7 +119,7 @@ pub fn said(global: &Global, actor: &str, begin: &str, made: &PutBack) -> Result
     Ok(exit)
 }
 
-/// What opens the backup.
+/// Returns the key that decrypts the backup: from the flags, or, where it is encrypted, from a prompt.
 fn key(from: &Path, args: &Args) -> Result<Key> {
     if let Some(file) = &args.identity {
         return Key::identities(&text_of(file)?);
@@ -136,7 +136,7 @@ fn key(from: &Path, args: &Args) -> Result<Key> {
     }
 }
 
-/// A folder beside the home, on its disk, where a file is unpacked. It is removed in the end.
+/// A temporary folder beside the home, on the same disk, into which a packed backup is unpacked. Dropping it removes it.
 struct Unpacked(PathBuf);
 
 impl Unpacked {
@@ -146,7 +146,7 @@ impl Unpacked {
         let name = root.file_name().map_or_else(Default::default, |name| name.to_string_lossy().into_owned());
         let begin = format!(".{name}.restoring-");
         let parent = root.parent().unwrap_or(Path::new("/"));
-        // What was left by one that was killed.
+        // A restore that was killed leaves its folder behind: remove those older than an hour.
         for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
             let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
             let is_old = age.is_some_and(|age| age > std::time::Duration::from_secs(3600));

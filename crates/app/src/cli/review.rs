@@ -19,9 +19,9 @@ use crate::print::{self, Paint};
 /// Everything that waits for your yes, in one place
 ///
 /// The entries are sentences you asked to remember, preferences and facts found in your prompts, memory that programs
-/// propose, memories that contradict each other, procedures that could become skills, what a language model says of open
-/// loops, and edits of pages that were kept aside. On a terminal each is shown as a card and answered with one key;
-/// anywhere else they are listed.
+/// propose, memories that contradict each other, procedures that could become skills, a language model's findings about
+/// open loops, and edits of pages that were kept aside. On a terminal each is shown as a card and answered with one
+/// key; anywhere else they are listed.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -32,62 +32,63 @@ pub struct Args {
 enum Command {
     /// List the entries that wait for your decision, one line each
     List {
-        /// How many
+        /// Maximum number of entries
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
         limit: usize,
     },
-    /// One of them: what it says, where that was said, what it would take the place of
+    /// Show one entry: its text, where it was said, and what it would supersede
     Show {
-        /// Its id (p:…, u:…, s:…, k:…, o:…, r:…)
+        /// Id (p:…, u:…, s:…, k:…, o:…, r:…)
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Say yes
+    /// Accept entries
     Accept {
         /// Ids (p:…, u:…, s:…, k:…, o:…, r:…)
         #[arg(value_name = "ID", required_unless_present = "all")]
         ids: Vec<String>,
-        /// To all that waits
+        /// Accept every waiting entry
         #[arg(long, conflicts_with = "ids")]
         all: bool,
         /// Keep the memory it contradicts active, too, instead of superseding it
         #[arg(long)]
         both: bool,
-        /// Of a skill (k:…), where to: claude (.claude/skills of the project), agents (.agents/skills), workspace (the project's folder of the memory); can be given more than once
+        /// For a skill (k:…), the folder to write to: claude (.claude/skills of the project), agents (.agents/skills),
+        /// workspace (the project's folder of the memory); can be given more than once
         #[arg(long, value_name = "PLACE", conflicts_with_all = ["all", "both"])]
         into: Vec<super::skill::Place>,
     },
-    /// Change what would be remembered, before you say yes
+    /// Change what an entry would remember, before you say yes
     Edit {
-        /// Its id (p:… or u:…)
+        /// Id (p:… or u:…)
         #[arg(value_name = "ID")]
         id: String,
-        /// The new text; a proposal with several memories takes it once for each
+        /// New text; a proposal with several memories takes it once for each
         #[arg(long = "text", value_name = "TEXT", allow_hyphen_values = true)]
         texts: Vec<String>,
-        /// Its class: preference, identity, fact, procedure, blocker or reference
+        /// New class: preference, identity, fact, procedure, blocker or reference
         #[arg(long, value_name = "C")]
         class: Option<String>,
-        /// Where it holds: workspace or agent
+        /// Scope: workspace or agent
         #[arg(long, value_name = "S")]
         scope: Option<String>,
-        /// The project it belongs to: its id, label or path (. is the current one)
+        /// Project it belongs to: its id, label or path (. is the current one)
         #[arg(long, value_name = "W")]
         workspace: Option<String>,
     },
-    /// Say no; of two memories that contradict each other, both are kept
+    /// Reject entries; of two memories that contradict each other, both are kept
     Reject {
         /// Ids (p:…, u:…, s:…, k:…, o:…, r:…)
         #[arg(value_name = "ID", required_unless_present = "all")]
         ids: Vec<String>,
-        /// To all that waits
+        /// Reject every waiting entry
         #[arg(long, conflicts_with = "ids")]
         all: bool,
-        /// Why not; it is kept with a proposal
+        /// Reason, which is kept with a proposal
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         reason: Option<String>,
     },
-    /// Take a decision back; without an id, the last one
+    /// Undo a decision; without an id, the last one
     Undo {
         /// Ids (p:…, u:…, s:…, k:…, o:…, r:…)
         #[arg(value_name = "ID")]
@@ -142,7 +143,7 @@ fn found<'r>(report: &'r InboxReport, id: &str) -> Result<&'r WaitingReport> {
     fits.next().ok_or_else(|| Error::not_found(format!("{id} does not wait")).hint("heirloom review list"))
 }
 
-/// Opens the file of a proposal; what else waits has no file of its own.
+/// Opens the file of a proposal in the editor; other kinds of entries have no file of their own.
 fn in_editor(global: &Global, engine: &Engine, id: &str) -> Result<Exit> {
     let inbox = engine.inbox()?;
     let item = found(&inbox, id)?;
@@ -168,7 +169,7 @@ fn answer(global: &Global, engine: &Engine, ids: Vec<String>, all: bool, answer:
     Ok(print_decisions(global, &engine.decide(&Decision::Answer { items, answer })?))
 }
 
-/// `fact of barn`, `preference`, `your profile`.
+/// Returns the class and place of an entry: `fact of barn`, `preference`, `your profile`.
 fn kind_of(w: &WaitingReport) -> String {
     let class = match w.class.as_deref() {
         Some("profile") => "your profile",
@@ -179,7 +180,7 @@ fn kind_of(w: &WaitingReport) -> String {
     project.map_or_else(|| class.to_owned(), |project| format!("{class} of {project}"))
 }
 
-/// The heading of each kind in the list.
+/// Returns the heading of each kind of entry in the list.
 fn heading(kind: &str) -> &'static str {
     match kind {
         "supersession" => "Contradictions: does the newer one take the older one's place?",
@@ -243,7 +244,7 @@ fn show(global: &Global, id: &str) -> Result<Exit> {
     Ok(print::answer(global.json, item, || card(&engine, item)))
 }
 
-/// One thing that waits, in full.
+/// Prints one entry in full.
 fn card(engine: &Engine, w: &WaitingReport) {
     let paint = Paint::stdout();
     let when = print::when(w.since_ms, engine.now());
@@ -282,7 +283,7 @@ fn card(engine: &Engine, w: &WaitingReport) {
     }
 }
 
-/// Prints what decisions came to. Where something could not be decided, the command says so by its status.
+/// Prints the outcome of decisions. If one was refused, the exit code says so.
 fn print_decisions(global: &Global, report: &DecisionsReport) -> Exit {
     let exit = print::answer(global.json, report, || people(report));
     if report.refused.is_empty() { exit } else { Exit::Refused }
@@ -326,7 +327,7 @@ fn decided(item: &DecidedReport) {
 
 const KEYS: &str = "a accept · e edit · r reject · s skip · u undo · q quit";
 
-/// One card after the other, each answered with a key.
+/// Shows one card after the other and answers each with a key.
 fn cards(engine: &Engine) -> Result<Exit> {
     let term = Term::stdout();
     let mut passed: Vec<String> = Vec::new();
@@ -374,7 +375,7 @@ fn cards(engine: &Engine) -> Result<Exit> {
         match engine.decide(&decision) {
             Ok(report) => {
                 people(&report);
-                // What was taken back is to be seen again; what cannot be decided is not asked about for ever.
+                // An undone entry is shown again; an entry that cannot be decided is not shown a second time.
                 report.items.iter().filter(|i| i.outcome == "undone").for_each(|i| passed.retain(|p| *p != i.id));
                 passed.extend(report.refused.into_iter().map(|r| r.id));
             }
@@ -384,7 +385,7 @@ fn cards(engine: &Engine) -> Result<Exit> {
     }
 }
 
-/// Where a skill goes, asked with a key; `None`: nowhere yet.
+/// Asks with a key where a skill is written; `None` if the person postpones it.
 fn place(term: &Term) -> Result<Option<skill::Into>> {
     print::line(
         "Where to? c .claude/skills · a .agents/skills · w the project's folder of the memory · any other key: not yet",
@@ -398,7 +399,7 @@ fn place(term: &Term) -> Result<Option<skill::Into>> {
     })
 }
 
-/// The new text of an item, typed on one line; `None`: it stays.
+/// Asks for the new text of an entry on one line; `None` if it stays.
 fn edited(term: &Term, item: &WaitingReport) -> Result<Option<Change>> {
     if !matches!(item.kind, "proposal" | "noticed") {
         print::note("nothing to edit here: accept or reject it");

@@ -23,23 +23,24 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::{config, print, programs};
 
-/// Start a program in this project with its memory: what is known is given to it, what is said is kept
+/// Start a program in this project with its memory: it is given what is known, and its conversation is kept
 ///
-/// A program that is connected is started as it is. One that is not is connected for this run only, if it takes settings on
-/// its command line (Claude Code does); its settings stay as they are. When it has ended, its sessions are read once more,
-/// so that nothing is missing. Input, output and exit code are the program's: 128+n when signal n ended it. With --json a
-/// record of the run is the last line of standard error.
+/// A connected program is started as it is. A program that is not connected is connected for this run only, if it takes
+/// settings on its command line (Claude Code does); its own settings stay unchanged. When the program has ended, its
+/// sessions are imported once more, so that nothing is missing. Input, output and exit code are the program's: 128+n if
+/// signal n ended it. With --json a record of the run is the last line of standard error.
 ///
 /// With --confine the program runs inside bubblewrap (Linux): it can change this project (also at /workspace), its own
-/// state in the memory's runtime/ folder (also at /runtime; it is the program's home, so sign in there once) and the memory;
-/// the rest of your home is empty to it, the system is readable, the network is open.
+/// state in the memory's runtime/ folder (also at /runtime; it is the program's home, so sign in there once) and the
+/// memory. It sees the rest of your home as empty; it can read the system and use the network.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The program: claude-code, codex, opencode, openclaw
     #[arg(value_name = "PROGRAM")]
     program: String,
 
-    /// Inside bubblewrap: it can change this project, its own state and the memory, and sees nothing else of your home
+    /// Run inside bubblewrap: the program can change this project, its own state and the memory, and sees nothing else
+    /// of your home
     #[arg(long)]
     confine: bool,
 
@@ -52,28 +53,29 @@ pub struct Args {
     arguments: Vec<OsString>,
 }
 
-/// What became of a run.
+/// Record of a run, for `--json`.
 #[derive(Serialize)]
 struct Ran {
     program: &'static str,
-    /// `settings`: its own; `this run`: the command line; `private`: the settings of its private state.
+    /// Source of the connection: `settings` (the program's own), `this run` (the command line) or `private` (the
+    /// settings of its private state).
     connected: &'static str,
-    /// The folder where it keeps its state, where it was confined.
+    /// Folder of the program's private state, if it was confined.
     state: Option<PathBuf>,
     passed: u8,
-    /// What was read from its sessions when it had ended.
+    /// Number of new turns imported from the program's sessions after it ended.
     new_turns: Option<u64>,
-    /// Why they could not be read.
+    /// Reason why its sessions could not be read.
     problem: Option<String>,
 }
 
 const ACTOR: &str = "cli run";
 
-/// A program, found and made ready.
+/// A program that was found and is ready to start.
 struct Ready {
     command: Command,
     connected: &'static str,
-    /// Where it keeps its sessions.
+    /// Places where the program keeps its sessions.
     host: HostPaths,
     state: Option<PathBuf>,
 }
@@ -110,14 +112,15 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(Exit::Passed(passed))
 }
 
-/// The program as it is, connected for this run where it is not connected.
+/// Prepares the program as it is, connected for this run if its settings do not connect it.
 fn in_place(global: &Global, harness: &'static dyn Harness, binary: &Path, arguments: &[OsString]) -> Result<Ready> {
     let (host, how) = (config::host(), installed(global)?);
     let target = Target::look(Program::Hooked(harness), &host, &how)?;
     let mut command = Command::new(binary);
     let connected = match target.state()? {
         State::Connected | State::Otherwise(_) => "settings",
-        // Hooks of an older build, or of another memory, call somebody already: a second set would store things twice.
+        // Hooks of an older build, or of another memory, already report to somebody: a second set would store turns
+        // twice.
         State::Older | State::Partly => {
             return Err(not_connected(harness, "is connected otherwise than this build does it"));
         }
@@ -137,7 +140,7 @@ fn not_connected(harness: &dyn Harness, what: &str) -> Error {
         .hint(format!("heirloom connect {}", spec.name))
 }
 
-/// The program inside bubblewrap, connected in the settings of its private state.
+/// Prepares the program inside bubblewrap, connected in the settings of its private state.
 fn confined(
     global: &Global,
     engine: &Engine,
@@ -164,7 +167,7 @@ fn confined(
     let memory = real(engine.home().root());
     let folder = layout::runtime(engine.agent()).join(harness.spec().name)?;
     let state = real(engine.home().open_dir(&folder)?.shown());
-    // The defaults of the private home, which is another one than the user's.
+    // Defaults are resolved in the private home here, which is not the user's home, so the memory's path is named.
     let mut how = installed(global)?;
     if !how.command.iter().any(|word| word == "--home") {
         how.command.splice(1..1, ["--home".to_owned(), memory.display().to_string()]);
@@ -195,14 +198,16 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// The executable of this name. Relative folders of the PATH depend on where one stands, and are left out.
+/// Returns the executable with this name in PATH. Relative folders of PATH depend on the current directory and are
+/// skipped.
 fn on_path(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     let mut all = std::env::split_paths(&folders).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name));
     all.find(|path| path.to_str().is_some_and(can_run))
 }
 
-/// Waits for the program's end. Signals are its own: a terminal sends them to both, others only to us.
+/// Waits until the program ends, and passes signals on to it. Signals of a terminal reach it directly and are not
+/// passed on.
 fn wait(mut child: Child) -> Result<u8> {
     let (pid, terminal) = (Pid::from_child(&child), std::io::stdin().is_terminal());
     match signal_hook::iterator::Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP]) {
@@ -224,7 +229,7 @@ fn wait(mut child: Child) -> Result<u8> {
     Ok(u8::try_from(code).unwrap_or(u8::MAX))
 }
 
-/// Reads what is new in the program's sessions. Returns how many turns were new.
+/// Imports what is new in the program's sessions. Returns the number of new turns.
 fn read_again(engine: &Engine, harness: &'static dyn Harness, host: &HostPaths) -> Result<u64> {
     let mut plan = Plan::default();
     for found in programs::look(host, Some(harness.spec().name)) {

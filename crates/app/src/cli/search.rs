@@ -17,15 +17,23 @@ use crate::programs;
 
 /// Find notes and turns: memory, open loops and other visible files; what people and models said, tool calls and results
 ///
-/// Files people write come first, each with the line that answers, as it stands on disk now; pages rendered from them and from conversations come last. What says the same is one hit. Words are joined by OR and ranked; "a phrase" alone must occur as it stands, among other words it only brings what contains it forward; word* finds beginnings. Names with signs in
-/// them (orders_test.rs, E0277) are looked for whole and in their parts; a word is found inside others (refund in openRefundDialog, Vorlage in Rechnungsvorlage); emoji are words. Times are understood, in English and German, the most usual in French and Spanish: "last week", "in week 19", "on the 12th around 21:04", "vorgestern abend" bring what was said then forward; "since June", "before 2025", "vom 3. bis 5. Mai" and 2025-05-03 leave everything else out, as long as something is found. A time alone finds what was said then. A question about what you said, asked, wanted or decided brings your words and the answers to them forward, and one that names a project or a thread ("in bluebird") what was said there. Nothing is a syntax error.
+/// Visible files come first, each with the line that answers, as it stands on disk now; pages rendered from files and
+/// conversations come last. Hits with the same text are one hit. Words are joined by OR and ranked. "A phrase" alone
+/// must occur as it stands; among other words it only ranks its matches higher. word* finds beginnings. Names with
+/// signs in them (orders_test.rs, E0277) are looked for whole and in their parts; a word is found inside others (refund
+/// in openRefundDialog, Vorlage in Rechnungsvorlage); emoji are words. Times are understood in English and German, the
+/// most usual ones in French and Spanish: "last week", "in week 19", "on the 12th around 21:04", "vorgestern abend"
+/// rank turns of that time higher; "since June", "before 2025", "vom 3. bis 5. Mai" and 2025-05-03 leave out everything
+/// else, as long as something is found. A time alone finds what was said then. A question about what you said, asked,
+/// wanted or decided ranks your words and the answers to them higher, and a question that names a project or a thread
+/// ("in bluebird") ranks what was said there higher. No query is a syntax error.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// What to look for
+    /// Words to look for
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
 
-    /// How many hits, of files and of turns each
+    /// Maximum number of hits, counted for files and turns separately
     #[arg(long, short = 'n', value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=500))]
     limit: u16,
 
@@ -33,8 +41,8 @@ pub struct Args {
     #[arg(long, value_name = "W")]
     workspace: Option<String>,
 
-    /// Only in this thread: its key, a name, or what was merged into it (heirloom thread list). Of turns, those said in it;
-    /// of files, its page and what is owed in it
+    /// Only in this thread: its key, a name, or a name of a thread merged into it (heirloom thread list). It finds the
+    /// turns of the thread, its page and its open loops
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
 
@@ -58,7 +66,7 @@ pub struct Args {
     #[arg(long, value_name = "CLASS")]
     class: Option<String>,
 
-    /// Resolved loops and decided proposals, too
+    /// Include resolved loops and decided proposals
     #[arg(long)]
     archived: bool,
 
@@ -70,7 +78,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
 
-    /// Say how the query was understood, what each score is made of, and what was left out
+    /// Print how the query was understood, how each score was computed, and what was left out
     #[arg(long)]
     explain: bool,
 }
@@ -100,7 +108,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         report = report.explained(&limits);
     }
     if global.json {
-        // People saw a note about this when the index was opened.
+        // People are told about a missing model when the index is opened; the JSON report carries the same note.
         report.less.extend(engine.without_model().map(|e| format!("by words only: {e}")));
         report.degraded |= !report.less.is_empty();
         print::report(&report);
@@ -115,13 +123,13 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         print::line(&Paint::stdout().dim("Conversations"));
     }
     people(&report, &limits, now, args.explain);
-    // What pages say is in the conversations above, too.
+    // Pages come last: they repeat what conversations above say.
     notes::people(&report.files, ("Pages", true), args.explain);
     advise(&report, args.explain);
     Ok(Exit::Ok)
 }
 
-/// The filters of a search as name and value, for the explanation and for the message when nothing is found.
+/// Returns the filters of a search as name and value, for the explanation and for the message when nothing is found.
 fn limits_of(args: &Args) -> Limits {
     let kinds = (!args.kinds.is_empty()).then(|| args.kinds.join(", "));
     let given = [
@@ -180,7 +188,7 @@ fn people(report: &SearchReport, limits: &Limits, now: Millis, explain: bool) {
         };
         let mut foot = vec![found.show.to_string(), why, others];
         foot.retain(|part| !part.is_empty());
-        // Printed once per session, because it is long and always the same.
+        // The resume command is printed once per session, because it is long and always the same.
         if !resumed.contains(&found.session.as_str())
             && let Some(resume) = &found.resume
         {
@@ -194,7 +202,7 @@ fn people(report: &SearchReport, limits: &Limits, now: Millis, explain: bool) {
     }
 }
 
-/// Says why the answer may be less than it could be.
+/// Prints notes on how times were understood and why results may be incomplete.
 fn advise(report: &SearchReport, explain: bool) {
     let mut notes: Vec<String> = explained::note(&report.understood).filter(|_| !explain).into_iter().collect();
     notes.extend(report.less.iter().map(|why| print::safe_line(why)));

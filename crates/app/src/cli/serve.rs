@@ -17,22 +17,22 @@ use crate::error::Exit;
 use crate::hook::answering;
 use crate::{config, print, programs};
 
-/// The port where nothing else is said.
+/// Default port of the service.
 pub const PORT: u16 = 7347;
 
-/// Stay, and keep the memory up to date: watch the programs' sessions, answer hooks and the HTTP API, do what falls due
+/// Run the service: watch the programs' sessions, answer hooks and the HTTP API, and do what falls due
 ///
-/// While the service runs, search finds what a program writes within two seconds, and a hook takes little longer than
-/// starting its process. The service is optional: without it, hooks and commands do this work themselves. It listens on run/heirloom.sock in the home, for
-/// processes of this user, and on a port of 127.0.0.1, for programs with a token. Ctrl-C ends it. To have it started with
-/// your session: heirloom service install.
+/// While the service runs, search finds new turns within two seconds, and a hook takes little longer than starting its
+/// process. The service is optional: without it, hooks and commands do this work themselves. It listens on
+/// run/heirloom.sock in the home, for processes of this user, and on a port of 127.0.0.1, for programs with a token.
+/// Ctrl-C ends it. To start it with your session: heirloom service install.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The port on 127.0.0.1; 0 is any that is free [default: daemon.port in config.toml, else 7347 or any that is free]
+    /// The port on 127.0.0.1; 0 is any free port [default: daemon.port in config.toml, else 7347 or any free port]
     #[arg(long, value_name = "PORT", conflicts_with_all = ["listen", "no_tcp"])]
     port: Option<u16>,
 
-    /// The whole address, of this machine only: 127.0.0.1:7347, [::1]:7347
+    /// The address to listen on, of this machine only: 127.0.0.1:7347, [::1]:7347
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "no_tcp")]
     listen: Option<SocketAddr>,
 
@@ -40,11 +40,11 @@ pub struct Args {
     #[arg(long)]
     no_tcp: bool,
 
-    /// Look for changes every two seconds instead of being told by the system
+    /// Look for changes every two seconds instead of waiting for the system to report them
     #[arg(long)]
     poll: bool,
 
-    /// As heirloom service start runs it: in a session of its own
+    /// Set by heirloom service start: run in a session of its own
     #[arg(long, hide = true)]
     detached: bool,
 }
@@ -99,8 +99,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
 }
 
-/// Backups, where the settings ask for them, as they are then: nobody starts the service again for a line in config.toml.
-/// Settings that make no sense are said once, and everything else is done.
+/// Makes the backups the settings ask for. The settings are read each time, so a changed config.toml needs no restart.
+/// Settings that make no sense are reported once, and all other work goes on.
 fn chore() -> Chore {
     let said = Mutex::new(String::new());
     let plan = move |engine: &Engine| {
@@ -127,13 +127,14 @@ fn chore() -> Chore {
     }
 }
 
-/// How the C library's heap has to be for a process that stays: one for all threads, where it would keep one for each and
-/// what a thread freed is not used by another one; large pieces outside of it from one size on, and what is free at its
-/// end given back. It would raise both limits by what it is once asked for, and keep that much for good.
+/// Environment for the heap of the C library, suited to a process that stays. One arena for all threads: with an arena
+/// per thread, memory one thread has freed is not reused by others. Fixed limits from which large pieces are mapped
+/// separately and free memory at the end is returned: glibc would otherwise raise both limits to the largest request it
+/// ever saw, and keep that much for good.
 const HEAP: [(&str, &str); 3] =
     [("MALLOC_ARENA_MAX", "1"), ("MALLOC_MMAP_THRESHOLD_", "262144"), ("MALLOC_TRIM_THRESHOLD_", "262144")];
 
-/// Begins again with such a heap, which can only be chosen before a process has begun.
+/// Executes this program again with that heap, because it can only be chosen before a process starts.
 fn with_one_heap() {
     use std::os::unix::process::CommandExt as _;
     let chosen = HEAP.iter().any(|(name, _)| std::env::var_os(name).is_some());
@@ -141,12 +142,12 @@ fn with_one_heap() {
         return;
     }
     if let Ok(program) = std::env::current_exe() {
-        // Where that fails, it goes on as it is.
+        // If that fails, the service runs with the default heap.
         let _ = std::process::Command::new(program).args(std::env::args_os().skip(1)).envs(HEAP).exec();
     }
 }
 
-/// `<schema of the ledger>.<version>`
+/// Returns the build of this binary: `<schema of the ledger>.<version>`.
 pub fn build() -> String {
     format!("{SCHEMA_VERSION}.{}", env!("CARGO_PKG_VERSION"))
 }

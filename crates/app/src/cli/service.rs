@@ -22,10 +22,10 @@ use crate::print::{self, Paint};
 use crate::service::{Manager, Seen, look};
 use crate::{config, programs};
 
-/// Have the service started with your session, and see whether it runs
+/// Start the service with your session, and see whether it runs
 ///
-/// The service (heirloom serve) notices what programs write two seconds later and answers hooks and the HTTP API. Nothing
-/// needs it.
+/// The service (heirloom serve) notices new turns within two seconds and answers hooks and the HTTP API. Nothing needs
+/// it to run.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -34,15 +34,15 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Act {
-    /// Have your system start it with your session: systemd's user manager, or launchd
+    /// Let your system start the service with your session: systemd's user manager, or launchd
     Install(Install),
-    /// Take that back
+    /// Undo install
     Uninstall(Uninstall),
-    /// Whether it runs, since when, what it watches and where it listens
+    /// Show whether the service runs, since when, what it watches and where it listens
     Status,
-    /// Start it now
+    /// Start the service now
     Start,
-    /// End it now
+    /// End the service now
     Stop,
 }
 
@@ -56,7 +56,7 @@ struct Install {
     #[arg(long, short)]
     yes: bool,
 
-    /// The port on 127.0.0.1; 0 is any that is free
+    /// The port on 127.0.0.1; 0 is any free port
     #[arg(long, value_name = "PORT", conflicts_with = "no_tcp")]
     port: Option<u16>,
 
@@ -72,7 +72,7 @@ struct Uninstall {
     dry_run: bool,
 }
 
-/// How long a service may take to begin, and to end.
+/// Maximum time for a service to start, and to end.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -95,7 +95,7 @@ fn home(global: &Global) -> Result<Home> {
     })
 }
 
-/// The manager, or what to do where there is none.
+/// Returns the system's service manager, or an error with the next step if there is none.
 fn manager() -> Result<Manager> {
     Manager::here().ok_or_else(|| {
         Error::refused("no user manager of systemd answers here (systemctl --user), so nothing starts services for you")
@@ -113,7 +113,8 @@ fn start_of(home: &Home, args: &Install) -> Result<Start> {
     if args.no_tcp {
         more.push("--no-tcp".to_owned());
     }
-    // Where programs are is said by variables of the user's shell, which the system does not know.
+    // The shell's variables that say where programs keep their sessions are unknown to the service manager: they are
+    // copied.
     let names = [
         "CLAUDE_CONFIG_DIR",
         "CODEX_HOME",
@@ -164,7 +165,7 @@ fn install(global: &Global, args: &Install) -> Result<Exit> {
     if !args.yes && !confirm("Install the service?") {
         return said(global, "not installed", &path, Some(&text), &commands, Exit::Ok);
     }
-    // One started by hand makes room for the system's.
+    // A service started by hand ends, so that the system's service can take its place.
     if look(&home).is_some() && there.is_none() {
         end(&home)?;
     }
@@ -181,7 +182,7 @@ fn install(global: &Global, args: &Install) -> Result<Exit> {
 }
 
 fn uninstall(global: &Global, args: &Uninstall) -> Result<Exit> {
-    // Without a manager that answers, the file can still go.
+    // Without a manager that answers, the service file can still be removed.
     let manager = Manager::here().or(if cfg!(target_os = "linux") { Some(Manager::Systemd) } else { None });
     let Some(manager) = manager else { return Err(Error::refused("nothing starts services for you here")) };
     let path = file_of(manager)?;
@@ -193,7 +194,7 @@ fn uninstall(global: &Global, args: &Uninstall) -> Result<Exit> {
     if args.dry_run {
         return said(global, "would be removed", &path, None, &commands, Exit::Ok);
     }
-    // A manager that is not there cannot be told, and runs nothing.
+    // A manager that does not answer runs nothing and needs no command.
     if Manager::here().is_some() {
         run_all(&before)?;
     }
@@ -279,7 +280,7 @@ struct Report {
     socket: Option<String>,
     port: Option<u16>,
     connections: Option<u64>,
-    /// `events` or `looks`
+    /// `events` if the system reports changes, `looks` if the service polls.
     watching: Option<&'static str>,
     why: Option<String>,
     roots: Vec<String>,
@@ -353,7 +354,7 @@ fn people(seen: Option<&Seen>, installed: bool) {
     print::out(&print::table(&rows));
 }
 
-/// The addresses the running service listens on, as one line for people.
+/// Returns the addresses the running service listens on, as one line for people.
 pub fn listens(running: &heirloom_service::Running) -> String {
     let port = running.port.map_or(String::new(), |port| format!(" and http://127.0.0.1:{port}"));
     format!("{}{port}", running.socket.display())
@@ -368,7 +369,7 @@ fn start(global: &Global) -> Result<Exit> {
     begun(global, &home, "runs")
 }
 
-/// The description that the running service wrote of itself (process, socket, port). Starts the service if none runs.
+/// Returns the running service's description of itself (process, socket, port). Starts the service if none runs.
 pub fn running_or_started(global: &Global) -> Result<heirloom_service::Running> {
     let home = home(global)?;
     if look(&home).is_none() {
@@ -387,7 +388,7 @@ fn begin(global: &Global, home: &Home) -> Result<()> {
     await_it(home)
 }
 
-/// From this size on the log of earlier services is put aside, in the place of the one before it.
+/// Size in bytes from which the log is renamed to `service.log.1`, replacing the previous one.
 const LARGEST_LOG: u64 = 256 << 10;
 
 fn keep_small(log: &Path) {
@@ -396,7 +397,7 @@ fn keep_small(log: &Path) {
     }
 }
 
-/// Starts one that stays when the terminal goes.
+/// Starts a service that keeps running when the terminal is closed.
 fn detached(global: &Global, home: &Home) -> Result<()> {
     let log = home.root().join(layout::LOGS.as_str()).join("service.log");
     keep_small(&log);
@@ -454,7 +455,7 @@ fn stop(global: &Global) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Ends the service of the home, and waits for its end.
+/// Ends the service of the home, and waits until it is gone.
 fn end(home: &Home) -> Result<()> {
     let Some(running) = running::of(home) else { return Ok(()) };
     let pid = i32::try_from(running.pid).ok().and_then(rustix::process::Pid::from_raw);

@@ -19,7 +19,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Newest first
+    /// List sessions, newest first
     List {
         /// Only in this project: its id, label or path
         #[arg(long, value_name = "W")]
@@ -27,11 +27,11 @@ enum Command {
         /// Only from this program
         #[arg(long, value_name = "NAME", value_parser = ["claude-code", "codex", "opencode", "openclaw", "turns"])]
         harness: Option<String>,
-        /// How many
+        /// Maximum number of sessions
         #[arg(long, short = 'n', value_name = "N", default_value_t = 30)]
         limit: usize,
     },
-    /// What is stored of one session: its files, records, runs and their results
+    /// Show what is stored of one session: its files, records, runs and their results
     Show {
         /// The session; the beginning of its id is enough
         #[arg(value_name = "KEY")]

@@ -17,15 +17,16 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// Print a turn, a file, a whole session, or what was set aside
+/// Print a turn, a file, a whole session, or a record that was set aside
 ///
 /// Credentials are shown as [redacted:KIND]; --raw prints the exact bytes.
-// The brackets are what the help shows, no link.
+// `[redacted:KIND]` is the text that is printed; rustdoc takes it for a link.
 #[allow(rustdoc::broken_intra_doc_links)]
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// A turn (t9c11), an item (l:… p:… m:… a:…), a file in the assistant home (memory/preference/tea.md, or tea.md:12
-    /// for what stands around a line), a session, something set aside (q:17), or a context a program was given (x:17)
+    /// for the lines around line 12), a session, a record that was set aside (q:17), or a context a program was given
+    /// (x:17)
     #[arg(value_name = "ID", required_unless_present_any = ["session", "quarantine", "revisions", "revision"])]
     id: Option<String>,
 
@@ -37,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "LANE", requires = "session")]
     lane: Option<String>,
 
-    /// Turns before and after the one named; of a file with a line, lines (3 if not given)
+    /// Number of turns before and after the named one; for a file with a line, number of lines (3 if not given)
     #[arg(long, short = 'C', value_name = "N")]
     around: Option<usize>,
 
@@ -49,26 +50,26 @@ pub struct Args {
     #[arg(long, conflicts_with = "quarantine")]
     raw: bool,
 
-    /// Earlier states of the file that were kept; without a file, of all of them
+    /// List the kept earlier states of the file, or of all files if none is named
     #[arg(long, conflicts_with_all = ["session", "revision"])]
     revisions: bool,
 
-    /// One of them, by its number
+    /// Print one of these states, by its number
     #[arg(long, value_name = "N", conflicts_with = "session")]
     revision: Option<i64>,
 
-    /// Everything that was set aside because it could not be decoded
+    /// List every record that was set aside because it could not be decoded
     #[arg(long, conflicts_with_all = ["id", "session"])]
     quarantine: bool,
 }
 
-/// Lines of a tool's output that a session shows; `--full` shows all.
+/// Number of lines of a tool's output that a session shows; `--full` shows all.
 const TOOL_LINES: usize = 6;
 
-/// Lines shown before and after the one named.
+/// Number of lines shown before and after the named line.
 const LINES_AROUND: usize = 3;
 
-/// The most quarantined records that are printed, newest first.
+/// Maximum number of quarantined records printed, newest first.
 const QUARANTINE_LINES: usize = 200;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -100,7 +101,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     {
         return show_turn(&engine, global, turn, around, args.raw);
     }
-    // A session's name may look like a path; a file of that name has precedence.
+    // The name of a session may look like a path; a file with that name takes precedence.
     let in_a_file = if is_file || of_a_file {
         let part = match (args.revisions, args.revision) {
             (true, _) => Part::Revisions,
@@ -190,7 +191,7 @@ fn show_session(engine: &Engine, global: &Global, name: &str, lane: Option<&str>
     Ok(Exit::Ok)
 }
 
-/// The speaker, time and id of a turn.
+/// Returns the heading of a turn: speaker, time and id.
 pub fn heading(turn: &Turn, now: Millis, paint: Paint) -> String {
     let who = match (turn.role, turn.kind) {
         (_, TurnKind::CompactSummary) => "Compaction summary".to_owned(),
@@ -214,7 +215,7 @@ pub fn heading(turn: &Turn, now: Millis, paint: Paint) -> String {
     format!("{who}  {}", paint.dim(&side.join(" · ")))
 }
 
-/// The replacement for the text of a forgotten turn.
+/// Returns the placeholder printed for the text of a forgotten turn.
 fn forgotten(at: Millis, now: Millis) -> String {
     Paint::stdout().dim(&format!("[forgotten {}]", print::when(Some(at), now)))
 }

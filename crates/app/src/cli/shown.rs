@@ -1,4 +1,5 @@
-//! `heirloom show` of a visible file: found by id or path, whole, around a line, or as it was.
+//! `heirloom show` for a visible file: finds it by id or path and prints it whole, around a line, or in an earlier
+//! state.
 
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
@@ -14,9 +15,9 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Which state of a file is shown.
+/// The state of a file to show.
 pub enum Part {
-    /// The current one; with a line number, so many lines before and after it.
+    /// The current state; for a name with a line number, `around` lines before and after that line.
     Now {
         around: usize,
     },

@@ -9,10 +9,11 @@ use crate::context::{Context, Global, label_of};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Procedures that recur, as drafts of skills your programs can use
+/// Skills: drafts of recurring procedures that your programs can use
 ///
-/// Without a command: the drafts that wait. A draft is made of commands that succeeded in the same order in at least three sessions of a project. Nothing is written
-/// before you say yes and where to. A skill you edit by hand, or that was there already, is never touched.
+/// Without a command: the waiting drafts. A draft is made of commands that succeeded in the same order in at least
+/// three sessions of a project. Nothing is written before you say yes and where to. A skill that you edited by hand, or
+/// that existed before, is never touched.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -21,30 +22,31 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Drafts that wait for your decision, those that most sessions show first
+    /// List drafts that wait for your decision, those seen in most sessions first
     List {
-        /// Also those you accepted or rejected
+        /// Include accepted and rejected drafts
         #[arg(long)]
         all: bool,
     },
-    /// One draft, as the file it would be, and where its steps were seen
+    /// Show one draft as the file it would become, and the sessions its steps come from
     Show {
-        /// Its id (k:…) or name
+        /// Id (k:…) or name
         #[arg(value_name = "SKILL")]
         name: String,
     },
-    /// Say yes: write it as a SKILL.md
+    /// Accept: write the draft as a SKILL.md
     Accept {
-        /// Its id (k:…) or name
+        /// Id (k:…) or name
         #[arg(value_name = "SKILL")]
         name: String,
-        /// Where to: claude (.claude/skills of the project), agents (.agents/skills), workspace (the project's folder of the memory); can be given more than once
+        /// Folder to write to: claude (.claude/skills of the project), agents (.agents/skills), workspace (the
+        /// project's folder of the memory); can be given more than once
         #[arg(long, value_name = "PLACE", required = true)]
         into: Vec<Place>,
     },
-    /// Say no: it is not drafted again. A file that was written before stays
+    /// Reject: the procedure is not drafted again. A file that was already written stays
     Reject {
-        /// Its id (k:…) or name
+        /// Id (k:…) or name
         #[arg(value_name = "SKILL")]
         name: String,
     },
@@ -60,7 +62,7 @@ pub(super) enum Place {
 impl From<Place> for skill::Into {
     fn from(place: Place) -> skill::Into {
         match place {
-            // Claude Code reads the first; Codex and OpenCode read the second.
+            // Claude Code reads `.claude/skills`; Codex and OpenCode read `.agents/skills`.
             Place::Claude => skill::Into::Project(".claude/skills".into()),
             Place::Agents => skill::Into::Project(".agents/skills".into()),
             Place::Workspace => skill::Into::Workspace,

@@ -1,7 +1,7 @@
-//! `heirloom doctor --speed`: what a search, a hook and an import cost in this home, as whole processes.
+//! `heirloom doctor --speed`: measures a search, a hook and an import in this home, as whole processes.
 //!
-//! They run in a copy of the home below its `state/scratch`, so that nothing of them is stored: the home is only read.
-//! The copy is removed at the end, after an interruption too; one that a killed process left is removed by the next run.
+//! The processes run in a copy of the home below its `state/scratch`, so that the home itself is only read. The copy is
+//! removed at the end, also after an interruption; the copy of a run that was killed is removed by the next run.
 
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -25,17 +25,17 @@ use crate::print::{self, Paint};
 /// The prefix of a copy's folder name.
 const COPY: &str = "speed-";
 
-/// Homes with more bytes are not copied.
+/// Maximum size in bytes of a home that is copied.
 const LARGEST: u64 = 4 << 30;
 
-/// The number of turns of this home that are imported again into the copy.
+/// Number of turns of this home that are imported again into the copy.
 const TURNS: usize = 200;
 
-/// The number of queries, and how often each is run.
+/// Number of queries, and number of times each is run.
 const QUERIES: usize = 5;
 const ROUNDS: usize = 3;
 
-/// The number of sessions whose prompt is passed to a hook.
+/// Number of sessions whose prompt is passed to a hook.
 const PROMPTS: usize = 9;
 
 /// Wall times of whole processes, in milliseconds, in ascending order.
@@ -94,7 +94,7 @@ struct Sample {
     /// Texts of the newest turns, newest session first: the prompts to measure with.
     texts: Vec<String>,
     queries: Vec<String>,
-    /// The folder the newest session ran in, where its program says so.
+    /// Folder the newest session ran in, if its program recorded it.
     cwd: Option<String>,
 }
 
@@ -126,14 +126,14 @@ impl Sample {
         }
     }
 
-    /// The turns as lines of a new session in the plain format.
+    /// Returns the turns as lines of a new session in the plain format.
     fn as_new_session(&self, session: &str) -> String {
         let lines = self.texts.iter().enumerate();
         lines.map(|(n, text)| format!("{}\n", json!({"session": session, "id": n.to_string(), "text": text}))).collect()
     }
 }
 
-/// Queries of three words each, spread over the texts.
+/// Returns queries of three words each, taken from all over the texts.
 fn queries(texts: &[String]) -> Vec<String> {
     let mut words: Vec<&str> = Vec::new();
     for word in texts.iter().flat_map(|t| t.split(|c: char| !c.is_alphabetic())).filter(|w| w.chars().count() > 4) {
@@ -188,7 +188,7 @@ impl Copy {
                 let (from, to) = (root.join(file), copy.home.join(file));
                 make_private(to.parent().unwrap_or(&copy.home))?;
                 match std::fs::copy(&from, &to) {
-                    // Removed meanwhile, as a log is when another process has emptied it.
+                    // The file was removed meanwhile: a log disappears when another process has emptied it.
                     Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
                     done => done.map(drop).map_err(|e| Error::io("copy", &from, e))?,
                 }
@@ -246,7 +246,7 @@ impl Copy {
         ])
     }
 
-    /// The wall time of a process on the copy, in milliseconds.
+    /// Returns the wall time of a process on the copy, in milliseconds.
     fn timed(&self, global: &Global, args: &[&str], input: &[u8]) -> Result<f64> {
         let exe = std::env::current_exe().map_err(|e| Error::io("find", Path::new("this program"), e))?;
         let mut command = Command::new(&exe);
@@ -287,8 +287,8 @@ fn clear(scratch: &Path) {
     }
 }
 
-/// The files of a home that a copy needs, relative to its root. The working folders of `state` and links are left
-/// out.
+/// Returns the files of a home that a copy needs, relative to its root. The working folders of `state` and links are
+/// left out.
 fn files(root: &Path) -> Result<Vec<PathBuf>> {
     let skipped = [layout::SCRATCH, layout::BACKUPS, layout::SPOOL, layout::RUN, layout::LOGS];
     let (mut found, mut folders) = (Vec::new(), vec![PathBuf::new()]);

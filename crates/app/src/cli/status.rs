@@ -11,9 +11,9 @@ use crate::print::{self, Paint};
 use crate::service::look;
 use heirloom_service::Running;
 
-/// What is stored, how big, what is pending, what is wrong
+/// Show what is stored, its size, pending work, and problems
 ///
-/// A file that was deleted by hand is named once: not again after it was shown on a terminal or with --json.
+/// Names a file that was deleted by hand once: not again after it was shown on a terminal or with --json.
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 
@@ -34,7 +34,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     Ok(if report.wrong.is_empty() { Exit::Ok } else { Exit::Problems })
 }
 
-/// `home_from`, `agent_from`: the setting that chose the home and the agent.
+/// Prints the report for people. `home_from` and `agent_from` name the settings that chose the home and the agent.
 fn people(report: &StatusReport, home_from: &str, agent_from: &str, service: Option<&Running>) {
     let paint = Paint::stdout();
     let stored = &report.stored;
@@ -93,7 +93,7 @@ fn people(report: &StatusReport, home_from: &str, agent_from: &str, service: Opt
     }
 }
 
-/// When the last backup was made.
+/// Returns the time and place of the last backup.
 fn backup(report: &StatusReport) -> String {
     let seen = &report.backup;
     match (seen.at, &seen.to) {

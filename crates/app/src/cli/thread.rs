@@ -11,10 +11,10 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// Threads: what you work on, across sessions and programs
+/// Threads: lanes of work across sessions and programs
 ///
-/// A thread is a project, a person, a topic or a conversation of several people. T is its key, a name it has or had, or
-/// the beginning of what stands behind the slash of its key, from six characters on.
+/// A thread is a project, a person, a topic or a conversation of several people. T is its key, a present or former
+/// name, or at least the first six characters of the part of its key behind the slash.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -23,78 +23,78 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// What is being worked on, newest first
+    /// List threads, the one worked on last first
     List {
-        /// Closed and merged ones, too
+        /// Include closed and merged threads
         #[arg(long)]
         all: bool,
-        /// Only those one session was in, with its turns
+        /// Only threads that session has turns in
         #[arg(long, value_name = "KEY")]
         session: Option<String>,
-        /// How many
+        /// Maximum number of threads
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
         limit: usize,
     },
-    /// Where a thread stands: goal, what is open, who takes part, its sessions, nodes and links
+    /// Show where a thread stands: goal, open items, participants, its sessions, nodes and links
     Show {
         #[arg(value_name = "T", help = HELP_T)]
         thread: String,
     },
-    /// Call a thread something else; its old names lead to it still
+    /// Rename a thread; its old names still lead to it
     Name {
         #[arg(value_name = "T", help = HELP_T)]
         thread: String,
-        /// A few words
+        /// New name in a few words
         #[arg(value_name = "NAME", allow_hyphen_values = true)]
         name: String,
     },
-    /// Make a thread part of another
+    /// Merge a thread into another one
     Merge {
-        /// The thread that becomes part
+        /// The thread that is merged
         #[arg(value_name = "FROM")]
         from: String,
         /// The thread it becomes part of
         #[arg(value_name = "INTO")]
         into: String,
     },
-    /// Take a merged thread out again
+    /// Separate a merged thread again
     Unmerge {
         #[arg(value_name = "T", help = HELP_T)]
         thread: String,
     },
-    /// Take a thread off the list, until something new begins in it
+    /// Close a thread: it leaves the list until something new happens in it
     Close {
         #[arg(value_name = "T", help = HELP_T)]
         thread: String,
     },
-    /// Put a closed thread back on the list
+    /// Reopen a closed thread, so that it is listed again
     Reopen {
         #[arg(value_name = "T", help = HELP_T)]
         thread: String,
     },
-    /// Say that two threads may know of each other
+    /// Link two threads: each may be told about the other
     Link {
         #[arg(value_name = "A", help = HELP_T)]
         one: String,
         #[arg(value_name = "B", help = HELP_T)]
         other: String,
-        /// What they have to do with each other
+        /// Relation between the two threads
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         why: Option<String>,
     },
-    /// Take a link away
+    /// Remove a link
     Unlink {
         #[arg(value_name = "A", help = HELP_T)]
         one: String,
         #[arg(value_name = "B", help = HELP_T)]
         other: String,
     },
-    /// From its next prompt on, let a session belong to a thread
+    /// Assign a session to a thread, from its next prompt on
     Switch {
-        /// The thread; a key topic/… or lane/… that is new begins one
+        /// The thread; a new key topic/… or lane/… creates it
         #[arg(value_name = "T", required_unless_present = "auto")]
         thread: Option<String>,
-        /// The one it belongs to by itself, instead
+        /// Assign the thread that Heirloom chooses by itself
         #[arg(long, conflicts_with = "thread")]
         auto: bool,
         /// The session; the beginning of its id is enough
@@ -156,7 +156,7 @@ fn switch(engine: &Engine, global: &Global, name: Option<&str>, session: &str) -
     }))
 }
 
-/// Prints a thread after an act. `message`: what became of it, for people.
+/// Prints a thread after an act. `message` describes the act for people.
 fn changed(global: &Global, report: &ThreadChanged, message: impl FnOnce(&ThreadRow) -> String) -> Result<Exit> {
     Ok(print::answer(global.json, report, || {
         print::line(&format!("{}.", print::safe_line(&message(&report.thread.row))))

@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
 
-    /// How many sessions
+    /// Maximum number of sessions
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     limit: usize,
 }

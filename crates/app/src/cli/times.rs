@@ -7,7 +7,7 @@ pub use heirloom_engine::moment::Edge;
 
 use crate::print::zone;
 
-/// As [`moment::parse`], in the user's zone.
+/// Parses a time in the user's zone, as [`moment::parse`] does.
 pub fn parse(text: &str, now: Millis, edge: Edge) -> Result<Millis> {
     moment::parse(text, now, &zone(), edge)
 }

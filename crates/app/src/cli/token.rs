@@ -8,10 +8,10 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Tokens: which programs may ask this memory over HTTP, and for whom
+/// Tokens: which programs may access this memory over HTTP, and for which agents
 ///
-/// A program that asks through the unix socket of the service needs none. A token opens the memory of the agents it was
-/// made for and looks to it as if there were no others; it is kept as a digest and shown once.
+/// A program on the unix socket of the service needs no token. A token opens the agents it was made for; to its holder,
+/// other agents do not exist. It is stored as a digest and shown once.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -25,16 +25,16 @@ enum Command {
         /// A name for the token: the program that will use it
         #[arg(value_name = "NAME")]
         name: String,
-        /// For this agent; can be given more than once, and the first is meant where a request names none [default: the one
-        /// of --agent]
+        /// Agent the token opens; can be given more than once, and the first is used if a request names none [default:
+        /// the agent of --agent]
         #[arg(long = "for", value_name = "ID")]
         agents: Vec<String>,
     },
-    /// The tokens there are, oldest first
+    /// List the tokens, oldest first
     List,
-    /// Take a token back; it is refused from the next request on
+    /// Revoke a token; it is refused from the next request on
     Revoke {
-        /// What it is called
+        /// Name of the token
         #[arg(value_name = "NAME")]
         name: String,
     },

@@ -13,14 +13,14 @@ use crate::context::Global;
 use crate::error::Exit;
 use crate::print;
 
-/// How long the service may take to make a code.
+/// Maximum time for the service to make a code.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Look at the memory in the browser: what is open, what happened, what is known and why, and what waits for a yes
+/// Open the memory in the browser: open loops, what happened, what is known and why, and what waits for a yes
 ///
-/// The page is part of this program and asks only the service on this machine, which is started where none runs. Its address
-/// carries a code that is good once and for a minute; to open the page again, run this again. Where no browser can be
-/// opened, the address is printed.
+/// The page is part of this program and talks only to the service on this machine, which is started if it does not run.
+/// Its address carries a code that can be used once, for a minute; to open the page again, run this command again. If
+/// no browser can be opened, the address is printed.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Print the address instead of opening a browser
@@ -28,14 +28,14 @@ pub struct Args {
     no_open: bool,
 }
 
-/// Where the page is.
+/// Address of the page.
 #[derive(Serialize)]
 struct Page {
-    /// With the code in its fragment, which no server and no log sees.
+    /// URL with the code in its fragment, which no server and no log sees.
     address: String,
-    /// For how many seconds the code is good.
+    /// Validity of the code in seconds.
     seconds: u64,
-    /// A browser was asked to show it.
+    /// True if a browser was asked to show the page.
     opened: bool,
 }
 
@@ -54,7 +54,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let silent = |_| Error::new(ErrorKind::Busy, "the service does not answer").hint("try again");
     let (code, seconds) = code_in(ask(&running.socket, &question).map_err(silent)?)?;
     let address = format!("http://127.0.0.1:{port}/#{code}");
-    // The code is among the arguments of the browser for as long as that takes; it is good once, and for a minute.
+    // The code is visible in the browser's arguments while it starts; it can be used once, within a minute.
     let opened = !args.no_open && !global.json && browser(&address);
     let page = Page { address, seconds, opened };
     Ok(print::answer(global.json, &page, || match page.opened {
@@ -66,7 +66,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }))
 }
 
-/// The code and for how many seconds it is good.
+/// Returns the code, and its validity in seconds.
 fn code_in(answer: Answer) -> Result<(String, u64)> {
     let said: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     match (answer.status, said["code"].as_str()) {
@@ -79,7 +79,7 @@ fn code_in(answer: Answer) -> Result<(String, u64)> {
     }
 }
 
-/// Asks the desktop to show the address. Returns whether there is one that took it.
+/// Asks the desktop to open the address. Returns whether a program accepted it.
 fn browser(address: &str) -> bool {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let opener = if cfg!(target_os = "macos") {
@@ -94,7 +94,7 @@ fn browser(address: &str) -> bool {
     let run =
         Command::new(opener).arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let Ok(mut child) = run else { return false };
-    // One that fails does so at once; one that is a browser stays.
+    // An opener that fails ends at once; a browser keeps running.
     let until = Instant::now() + Duration::from_secs(2);
     while Instant::now() < until {
         match child.try_wait() {

@@ -19,14 +19,14 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::{config, demo, programs, retention};
 
-/// Find every session on this machine, import it, and say what is there
+/// Find every session on this machine, import it, and print a summary
 ///
 /// Looks for Claude Code, Codex, OpenCode and OpenClaw at their usual places, reads only what is new, and never changes
 /// their files; then offers to connect each of them, as heirloom connect does. Running it again is cheap and changes
 /// nothing.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Show it with sample sessions, in a throw-away home under the cache folder
+    /// Show this with sample sessions, in a temporary home under the cache folder
     #[arg(long)]
     demo: bool,
 
@@ -54,7 +54,7 @@ struct ProgramFound {
     root: Option<String>,
     stores: usize,
     bytes: u64,
-    /// The number of sessions the program will soon delete.
+    /// Number of sessions the program will soon delete.
     soon_deleted: u64,
 }
 
@@ -66,7 +66,7 @@ struct Offer {
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
-    // The demo needs it, too: its samples are in the user's cache folder. Nothing of the user's is read.
+    // The demo needs the user's home, too: its samples are in the cache folder there. No file of the user is read.
     let user_home = config::user_home().unwrap_or_default();
     let (global, host) = if args.demo {
         let demo = demo::write_out()?;
@@ -206,7 +206,7 @@ fn people(overview: &Overview, now: Millis) {
     print::line("");
 }
 
-/// Prints what the user can do next.
+/// Prints possible next steps.
 fn next_steps(overview: &Overview, is_demo: bool, user_home: &Path) {
     let (home, example) = if is_demo {
         (format!("--home {} ", overview.home), "why did we drop redis")
@@ -234,7 +234,7 @@ fn step(what: &str, how: &str) {
 struct Offered {
     programs: Vec<Offer>,
     exit: Exit,
-    /// Something could be connected, and there was no person to ask.
+    /// True if a program could be connected, but there was no person to ask.
     open: bool,
 }
 
@@ -244,8 +244,8 @@ impl Default for Offered {
     }
 }
 
-/// Offers to connect the unconnected programs of this machine: with `yes` it connects them, at a terminal it asks, else
-/// it changes nothing.
+/// Offers to connect the programs on this machine that are not connected: with `yes` it connects them, at a terminal it
+/// asks, otherwise it changes nothing.
 fn offer(global: &Global, host: &HostPaths, yes: bool) -> Result<Offered> {
     let (mut offered, mut is_explained) = (Offered::default(), false);
     let how = match connection::installed(global) {

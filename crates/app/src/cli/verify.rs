@@ -7,17 +7,17 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Recompute every digest, chain and reference; name what is damaged; repair nothing
+/// Recompute every digest, chain and reference; print what is damaged; repair nothing
 ///
-/// Exit 0: all is as it was stored. 1: only derived data is off (heirloom reindex). 5: the ledger is damaged.
+/// Exit 0: everything is as it was stored. 1: only derived data is wrong (heirloom reindex). 5: the ledger is damaged.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Make the vectors of every turn again and compare them, not only of some
+    /// Compute the vectors of every turn again and compare them, not only of a sample
     #[arg(long)]
     full: bool,
 }
 
-/// Findings that people are shown.
+/// Maximum number of findings shown to people.
 const SHOWN: usize = 50;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {

@@ -1,4 +1,4 @@
-//! What `status` and `doctor` have to say of the visible files.
+//! State of the visible files, for `status` and `doctor`.
 
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::Result;
@@ -7,12 +7,12 @@ use heirloom_engine::tree::file_table::Kind;
 
 use crate::print;
 
-/// The state of the visible files; `None` if there are none yet.
+/// Returns the state of the visible files; `None` if there are none yet.
 pub fn look(engine: &Engine) -> Result<Option<VisibleReport>> {
     engine.look()?.map(|(at, problems)| VisibleReport::of(&at, &problems)).transpose()
 }
 
-/// `3 open loops, 2 proposals, 12 memories`.
+/// Returns the counts of visible files: `3 open loops, 2 proposals, 12 memories`.
 pub fn summary(visible: &VisibleReport) -> String {
     let count = |kind| visible.count(kind);
     let counts = [

@@ -14,40 +14,40 @@ use crate::error::Exit;
 use crate::hook;
 use crate::{config, print};
 
-/// Do queued work: close what has been quiet, distil conversations, render pages, bring the index up to date
+/// Do queued work: close quiet conversations, distil them, render pages, update the index
 ///
-/// Commands and hooks never need it to be running.
+/// Commands and hooks never need this to be running.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Do what is due and stop; without it, go on as long as something will become due
+    /// Do what is due and stop; without it, continue as long as something will become due
     #[arg(long)]
     drain: bool,
 
-    /// As a hook starts it: in a session of its own, one at a time, without a word
+    /// Set by hooks: run in a session of its own, one at a time, without output
     #[arg(long, hide = true, requires = "drain")]
     detached: bool,
 
-    /// Then wait for what becomes due within ten minutes; so often it was waited for in vain
+    /// Afterwards wait for work that becomes due within ten minutes; N is the number of earlier waits in vain
     #[arg(long, hide = true, requires = "detached", value_name = "N")]
     stays: Option<u32>,
 }
 
-/// How long the worker sleeps while jobs wait for their time.
+/// Time the worker sleeps while jobs wait for their time.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Between two looks at whether the home is still there, while a worker of hooks waits.
+/// Interval at which a waiting worker of hooks checks that the home still exists.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// The longest a worker of hooks waits for one moment: what is due later than that is left to the next hook or command.
+/// Maximum time a worker of hooks waits; work that is due later is left to the next hook or command.
 const LONGEST_WAIT_MS: Millis = IDLE_MS + 60_000;
 
-/// A worker of hooks waits this long even if another one is waiting for something later.
+/// Wait up to this length is allowed even if another worker waits, which may be waiting for something later.
 const SHORT_WAIT_MS: Millis = 15_000;
 
-/// How often workers of hooks wait in vain, one after the other, before they leave it to the next hook.
+/// Number of waits in vain in a row after which workers of hooks leave the work to the next hook.
 const IN_VAIN: u32 = 3;
 
-/// The worker of hooks yields to the program whose hook started it.
+/// Nice value of the worker of hooks, so that it yields to the program whose hook started it.
 const WORKER_NICENESS: i32 = 10;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -57,7 +57,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::open(global)?;
     let engine = context.acting_as("cli work");
     let mut total = Worked::default();
-    // What was last said about waiting.
+    // Last message about waiting, so that it is not repeated.
     let mut told = None;
     loop {
         let worked = engine.work()?;
@@ -91,7 +91,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(if total.failed > 0 { Exit::Problems } else { Exit::Ok })
 }
 
-/// What is said while nothing is due yet.
+/// Describes waiting work while nothing is due yet.
 fn waiting(done: u64, later: u64, next: Millis, now: Millis) -> String {
     let minutes = (next - now).max(0) / 60_000 + 1;
     let minutes = if minutes == 1 { "a minute".to_owned() } else { format!("{minutes} minutes") };
@@ -100,17 +100,18 @@ fn waiting(done: u64, later: u64, next: Millis, now: Millis) -> String {
     )
 }
 
-/// The worker of hooks: does what is due, waits for what soon will be if it `stays`, and is gone. What comes in while it
-/// works or lets go of the lock is seen when it looks again. Without the lock nothing of the home is touched: of two
-/// builds, too, only one works.
+/// Runs the worker of hooks: it does what is due, waits for what soon will be if `stays` is set, and ends. After
+/// releasing the lock it looks again for work that arrived meanwhile. It touches nothing of the home without the lock,
+/// so even of two builds only one works.
 fn detached(global: &Global, stays: Option<u32>) -> Result<Exit> {
-    // Refused where it leads a session already, as when a person tries it in a terminal.
+    // `setsid` fails for a process that already leads a group, as when a person runs this in a terminal; that is
+    // harmless.
     let _ = rustix::process::setsid();
     let _ = rustix::process::nice(WORKER_NICENESS);
     let at = config::home(global.home.as_deref())?;
     let mut in_vain = true;
     loop {
-        // The home the hook used; it is not created again if it has been removed.
+        // The home is opened as the hook used it; a home that has been removed is not created again.
         let home = Home::open_with(&at.value, &home_options())?;
         let Some(lock) = home.try_lock(hook::worker::LOCK)? else { return Ok(Exit::Ok) };
         let spooled = spool::names(&home)?;
@@ -129,7 +130,7 @@ fn detached(global: &Global, stays: Option<u32>) -> Result<Exit> {
         // Work that cannot be done now is left to the next worker, unless new work arrived meanwhile.
         let still = engine.due()?;
         let again = still > 0 && (done > 0 || still > before);
-        // Also what came in while the home was being opened: its hooks found the lock taken.
+        // Calls that arrived while the home was being opened are handled, too: their hooks found the lock taken.
         let came_in = spool::names(engine.home())?.iter().any(|name| !spooled.contains(name));
         let some_left = !left.is_empty() && left.len() < spooled.len();
         if again || came_in || some_left {
@@ -138,17 +139,17 @@ fn detached(global: &Global, stays: Option<u32>) -> Result<Exit> {
         let Some(before) = stays else { return Ok(Exit::Ok) };
         let vain = if in_vain { before + 1 } else { 0 };
         let pause = engine.next_due()?.map(|next| next - engine.now());
-        // A fixed clock never reaches the moment.
+        // A fixed clock (tests) never reaches the moment.
         let waits = vain < IN_VAIN && matches!(clock(), Clock::System);
         let Some(pause) = pause.filter(|ms| waits && *ms <= LONGEST_WAIT_MS) else { return Ok(Exit::Ok) };
-        // Nothing of the home stays open meanwhile.
+        // The engine is dropped first, so that nothing of the home stays open while waiting.
         drop((engine, context));
         return wait(&home, pause, vain);
     }
 }
 
-/// Waits until something is due, in milliseconds, and starts a worker then. Of all that would, one waits; a short while
-/// anyone does, because the other may be waiting for something later.
+/// Waits `pause` milliseconds until something is due, and then starts a worker. Only one worker waits for a long time;
+/// several may wait for a short one, because the first may be waiting for something later.
 fn wait(home: &Home, pause: Millis, vain: u32) -> Result<Exit> {
     let lock = home.try_lock(hook::worker::WAITS)?;
     if lock.is_none() && pause > SHORT_WAIT_MS {

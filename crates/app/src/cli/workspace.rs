@@ -9,7 +9,8 @@ use crate::print;
 
 /// Projects: list them, join a moved one to its history
 ///
-/// A repository with its worktrees and subfolders is one project; folders of equal name are different ones.
+/// A repository with its worktrees and subfolders is one project; two folders with the same name are different
+/// projects.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -18,14 +19,14 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// All projects
+    /// List all projects
     List,
-    /// Say that a project has moved: what was said under OLD belongs to NEW
+    /// Record that a project has moved: sessions of OLD now belong to NEW
     Alias {
         /// Id or path of the old place
         #[arg(value_name = "OLD")]
         old: String,
-        /// Id or path of the new place; something must have been said there already
+        /// Id or path of the new place; it must already have a stored session
         #[arg(value_name = "NEW")]
         new: String,
     },

@@ -1,4 +1,4 @@
-//! Which path of the binary is written into the settings of other programs.
+//! Finds the path of the binary that is written into the settings of other programs.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use heirloom_harness::install::Installed;
 use crate::config;
 use crate::context::Global;
 
-/// The command by which programs call this binary, with the options that select this memory.
+/// Returns the command by which programs call this binary, with the options that select this memory.
 ///
 /// The path is absolute, because a program started from a desktop has another `PATH` than a shell. If `PATH` leads to
 /// this very file, the path found there is used: package managers put a stable link there and change its target with
@@ -30,7 +30,7 @@ pub fn installed(global: &Global) -> Result<Installed> {
     Ok(Installed { command })
 }
 
-/// Whether a program can execute this path.
+/// Returns whether a program can execute this path.
 pub fn can_run(path: &str) -> bool {
     Path::new(path).is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }

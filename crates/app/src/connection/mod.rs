@@ -1,6 +1,5 @@
 //! Connects the programs on this machine: computes what a plan would change in their files, makes the change as a whole
-//! or not at all, and reports the state of a connection. What belongs in the files is defined by each program's
-//! adapter.
+//! or not at all, and reports the state of a connection. Each program's adapter defines what belongs in the files.
 
 mod binary;
 mod program;
@@ -31,7 +30,7 @@ pub struct Target {
     pub program: Program,
     pub plan: InstallPlan,
     files: Vec<SettingsFile>,
-    /// Behind the paths of its files in the record: two plans may change the same file.
+    /// Suffix of this plan's paths in the record: two plans may change the same file.
     memo: &'static str,
 }
 
@@ -57,12 +56,12 @@ pub enum State {
 }
 
 impl Target {
-    /// Reads the files in which the program's hooks are. A program without hooks is a usage error.
+    /// Reads the files that contain the program's hooks. A usage error for a program without hooks.
     pub fn look(program: Program, host: &HostPaths, how: &Installed) -> Result<Target> {
         Target::of(program, host, "", |host| program.hooks_plan(host, how))
     }
 
-    /// The same for the plan that lets the program ask by itself. `None`: it cannot.
+    /// Reads the files that contain the program's MCP settings. `None` if the program cannot use MCP.
     pub fn look_mcp(program: Program, host: &HostPaths, how: &Installed) -> Result<Option<Target>> {
         match program.mcp_plan(host, how) {
             Some(_) => Target::of(program, host, "#mcp", |host| program.mcp_plan(host, how)).map(Some),
@@ -85,7 +84,7 @@ impl Target {
         Ok(Target { program, plan, files, memo })
     }
 
-    /// Where the record has what was changed in a file.
+    /// Returns the key under which the record stores the change of a file.
     fn memo_at(&self, path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(self.memo);
@@ -100,8 +99,8 @@ impl Target {
         self.files.first().and_then(|p| p.now.as_deref()).unwrap_or_default()
     }
 
-    /// The changes that connect the program; none if it is connected. `trust` also writes the user's trust in our
-    /// hooks. Refused, with nothing planned, if a file is not what it should be or may not be changed by us.
+    /// Returns the changes that connect the program; none if it is connected. `trust` also writes the user's trust in
+    /// our hooks. Refused, with nothing planned, if a file has an unexpected form or may not be changed by us.
     pub fn connect(&self, record: &Record, trust: bool) -> Result<Vec<FileChange>> {
         if let Some((path, why)) = self.forbidden() {
             return Err(Error::refused(format!("{} forbids it: {why}", path.display()))
@@ -114,7 +113,8 @@ impl Target {
         let mut first = self.first().to_owned();
         for (i, (edit, file)) in self.plan.edits.iter().zip(&self.files).enumerate() {
             if matches!(edit.change, Change::Trust { .. }) && !trust {
-                // The program reads this file, too: one it cannot read is told before anything is written.
+                // The program reads its trust file, too: a file that cannot be parsed is reported before anything is
+                // written.
                 let text = file.now.as_deref().unwrap_or_default();
                 trust::standing(text, &[]).map_err(|why| declined(Declined::Settings(why), &file.path))?;
                 continue;
@@ -146,7 +146,7 @@ impl Target {
         Ok(changes)
     }
 
-    /// The changes that disconnect the program, in the order they must be made.
+    /// Returns the changes that disconnect the program, in the order they must be made.
     pub fn disconnect(&self, record: &Record) -> Result<Vec<FileChange>> {
         let mut changes = Vec::new();
         for (i, (edit, file)) in self.plan.edits.iter().zip(&self.files).enumerate().rev() {
@@ -224,7 +224,7 @@ impl Target {
         Ok(())
     }
 
-    /// The state of the connection. An error means that a file cannot be understood.
+    /// Returns the state of the connection. Fails if a file cannot be parsed.
     pub fn state(&self) -> Result<State> {
         let mut all = Vec::new();
         for (edit, file) in self.plan.edits.iter().zip(&self.files) {
@@ -249,7 +249,7 @@ impl Target {
         })
     }
 
-    /// Whether the program's files contain anything of ours, however it is connected.
+    /// Returns whether the program's files contain anything of ours, however it is connected.
     pub fn has_ours(&self) -> bool {
         let mut pairs = self.plan.edits.iter().zip(&self.files);
         pairs.any(|(e, p)| {
@@ -258,8 +258,8 @@ impl Target {
         })
     }
 
-    /// The user's trust in our hooks as the program stores it: the weakest of them. `None` if the program asks for
-    /// none.
+    /// Returns the user's trust in our hooks as the program stores it; the weakest state of all hooks. `None` if the
+    /// program does not ask for trust.
     pub fn trusted(&self) -> Result<Option<Trusted>> {
         for (edit, file) in self.plan.edits.iter().zip(&self.files) {
             let Change::Trust { hooks, harness } = &edit.change else { continue };
@@ -272,7 +272,7 @@ impl Target {
         Ok(None)
     }
 
-    /// The binaries that our hooks and plugins in its files call, each once.
+    /// Returns the binaries that our hooks and plugins in the program's files call, each once.
     pub fn calls(&self) -> Vec<String> {
         let pairs = self.plan.edits.iter().zip(&self.files);
         let mut all: Vec<String> =
@@ -282,13 +282,13 @@ impl Target {
         all
     }
 
-    /// The missing permissions, by their names in its settings.
+    /// Returns the missing permissions, by their names in the program's settings.
     pub fn lacks(&self) -> Vec<String> {
         let pairs = self.plan.edits.iter().zip(&self.files);
         pairs.flat_map(|(e, p)| e.change.lacks(p.now.as_deref().unwrap_or_default())).collect()
     }
 
-    /// Whether hooks of others follow ours in a file whose trust is keyed by position, so that they lose their trust
+    /// Returns whether hooks of others follow ours in a file whose trust is keyed by position: they lose their trust
     /// when ours are removed.
     pub fn moves_trusted(&self) -> bool {
         let asks = self.plan.edits.iter().any(|e| matches!(e.change, Change::Trust { .. }));
@@ -296,17 +296,17 @@ impl Target {
         asks && pairs.any(|(e, p)| e.change.moves_others(p.now.as_deref().unwrap_or_default()))
     }
 
-    /// The setting of its own that keeps it from calling us, and what to do.
+    /// Returns the program's own setting that keeps it from calling us, and the next step.
     pub fn obstacle(&self) -> Option<(&'static str, &'static str)> {
         (self.plan.obstacle)(&self.texts())
     }
 
-    /// What the program will complain of although it works, and what to do.
+    /// Returns a complaint the program will make although the connection works, and the next step.
     pub fn remark(&self) -> Option<(&'static str, &'static str)> {
         (self.plan.remark)(&self.texts())
     }
 
-    /// The administrator's file that forbids the connection, and why.
+    /// Returns the administrator's file that forbids the connection, and the reason.
     pub fn forbidden(&self) -> Option<(PathBuf, &'static str)> {
         let mut files: Vec<PathBuf> = Vec::new();
         for path in &self.plan.policies {
@@ -323,13 +323,13 @@ impl Target {
         })
     }
 
-    /// The files a person must edit, and what to add, where Heirloom may not; those that have it already are left out.
-    /// `trust`: also what says that they trust our hooks.
+    /// Returns the files a person must edit because Heirloom may not, and the text to add. Files that already contain it
+    /// are left out. `trust`: includes the settings that trust our hooks.
     pub fn by_hand(&self, trust: bool) -> Vec<(PathBuf, String)> {
         let (mut first, mut out) = (self.first().to_owned(), Vec::new());
         for (i, (edit, file)) in self.plan.edits.iter().zip(&self.files).enumerate() {
             let now = file.now.as_deref();
-            // What is written in them otherwise is for a person to settle first, and was said.
+            // The person must correct such a file first; its error was reported.
             let Ok(edited) = edit.change.put(now, None, &first) else { continue };
             if i == 0 {
                 first.clone_from(&edited.text);
@@ -357,7 +357,7 @@ fn added(before: &str, after: &str) -> String {
 }
 
 impl FileChange {
-    /// The change as a unified diff; credentials in the lines around it are not shown.
+    /// Returns the change as a unified diff; credentials in the lines around it are hidden.
     pub fn diff(&self) -> String {
         let (old, new) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
         let name = self.path.display().to_string();
@@ -367,7 +367,7 @@ impl FileChange {
         redact(&diff.unified_diff().context_radius(3).header(header.0, header.1).to_string()).into_owned()
     }
 
-    /// `made`, `changed` or `removed`.
+    /// Returns the kind of the change: `made`, `changed` or `removed`.
     pub fn kind(&self) -> &'static str {
         match (&self.before, &self.after) {
             (None, _) => "made",
@@ -403,7 +403,7 @@ fn declined(why: Declined, path: &Path) -> Error {
     Error::refused(what).hint(next)
 }
 
-/// Rewords an error of connecting for disconnecting: what was to be added by hand is to be removed by hand.
+/// Rewords an error of connecting for disconnecting: the lines must be removed by hand instead of added.
 fn reworded_for_disconnect(error: &Error) -> Error {
     let by_hand = error.next_step().is_some_and(|next| next.contains("by hand"));
     match by_hand {
@@ -413,7 +413,7 @@ fn reworded_for_disconnect(error: &Error) -> Error {
     }
 }
 
-/// A copy of an error.
+/// Returns a copy of an error.
 fn copy_of(error: &Error) -> Error {
     let copy = Error::new(error.kind(), error.to_string());
     match error.next_step() {
@@ -422,8 +422,8 @@ fn copy_of(error: &Error) -> Error {
     }
 }
 
-/// The files of ours that are missing or outdated in a folder a person named; written only if `home` is given.
-/// Refused, with nothing written, if something else has the name of one.
+/// Returns our files that are missing or outdated in a folder a person named; writes them only if `home` is given.
+/// Refused, with nothing written, if a file of somebody else has the name of one of ours.
 pub fn own_folder(
     home: Option<&Home>,
     user: &Path,

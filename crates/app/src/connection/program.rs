@@ -1,4 +1,4 @@
-//! The programs that can be connected: those whose hooks call us, and those that only ask, over MCP.
+//! Programs that can be connected: those with hooks that call us, and those that only ask over MCP.
 
 use heirloom_engine::error::{Error, Result};
 use heirloom_harness::clients::{self, Client};
@@ -8,25 +8,25 @@ use heirloom_harness::{ALL, Harness, HostPaths};
 /// A program that can be connected.
 #[derive(Clone, Copy)]
 pub enum Program {
-    /// Its hooks call us; most can ask over MCP beside.
+    /// A program with hooks that call us; most can also ask over MCP.
     Hooked(&'static dyn Harness),
-    /// It asks over MCP and has no hooks of ours.
+    /// A program without hooks, which asks over MCP.
     Asking(&'static Client),
 }
 
-/// The programs with hooks.
+/// Returns the programs with hooks.
 pub fn hooked() -> impl Iterator<Item = Program> {
     let nowhere = HostPaths::default();
     let nothing = Installed { command: Vec::new() };
     ALL.iter().copied().filter(move |h| h.install_plan(&nowhere, &nothing).is_some()).map(Program::Hooked)
 }
 
-/// All programs, those with hooks first.
+/// Returns all programs, those with hooks first.
 pub fn connectable() -> impl Iterator<Item = Program> {
     hooked().chain(clients::ALL.iter().map(Program::Asking))
 }
 
-/// The programs with these names, in the order given; an unknown one is a usage error.
+/// Returns the programs with these names, in the order given; an unknown name is a usage error.
 pub fn named(names: &[String]) -> Result<Vec<Program>> {
     names
         .iter()
@@ -42,7 +42,7 @@ pub fn named(names: &[String]) -> Result<Vec<Program>> {
 }
 
 impl Program {
-    /// The name used in options and in JSON.
+    /// Returns the name used in options and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Program::Hooked(harness) => harness.spec().name,
@@ -50,7 +50,7 @@ impl Program {
         }
     }
 
-    /// The name shown to people.
+    /// Returns the name shown to people.
     pub fn title(self) -> &'static str {
         match self {
             Program::Hooked(harness) => harness.spec().title,
@@ -58,7 +58,7 @@ impl Program {
         }
     }
 
-    /// The changes to its settings that make its hooks call Heirloom. `None`: the program has no hooks.
+    /// Returns the changes to its settings that make its hooks call Heirloom. `None` if the program has no hooks.
     pub fn hooks_plan(self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
         match self {
             Program::Hooked(harness) => harness.install_plan(host, how),
@@ -66,7 +66,8 @@ impl Program {
         }
     }
 
-    /// The changes to its settings that add Heirloom as an MCP server. `None`: the program does not speak MCP.
+    /// Returns the changes to its settings that add Heirloom as an MCP server. `None` if the program does not speak
+    /// MCP.
     pub fn mcp_plan(self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
         match self {
             Program::Hooked(harness) => harness.mcp_plan(host, how),
@@ -74,7 +75,7 @@ impl Program {
         }
     }
 
-    /// Whether it was ever started here, judged by its folders.
+    /// Returns whether the program was ever started here, judged by its folders.
     pub fn is_here(self, host: &HostPaths) -> bool {
         let is_folder = |folder: &std::path::Path| folder.is_absolute() && folder.is_dir();
         match self {

@@ -1,6 +1,6 @@
-//! The record of what was changed in the settings of programs, kept in the home so that undoing restores the exact
-//! bytes. It contains positions and lengths of our text, and digests; of what others wrote, only a value that ours
-//! replaced. Without the record, our entries are still recognised by their own marks and removed.
+//! Record of the changes made to settings of programs, kept in the home so that undoing restores the exact bytes. It
+//! contains positions and lengths of our text, digests, and of text by others only a value that ours replaced. Without
+//! the record, our entries are still recognised by their own marks and removed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,23 +23,23 @@ pub struct Record {
     files: BTreeMap<PathBuf, Memo>,
 }
 
-/// The change of one file.
+/// Record of the change of one file.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Default, Debug)]
 #[serde(default)]
 pub struct Memo {
     /// BLAKE3 of the text the steps apply to; `None` if the exact original cannot be restored.
     of: Option<String>,
     was_absent: bool,
-    /// In that text, from `at`, `len` bytes are replaced by `text`.
+    /// Edits that undo the change: `len` bytes from `at` are replaced by `text`.
     steps: Vec<(usize, usize, String)>,
-    /// Containers that were created.
+    /// JSON or TOML containers that were created.
     made: Vec<String>,
     /// Folders that were created, outermost first.
     pub folders: Vec<PathBuf>,
 }
 
 impl Record {
-    /// The record of a home; empty if there is none that can be read.
+    /// Reads the record of a home; empty if none can be read.
     pub fn load(home: &Home) -> Record {
         let bytes = home.read(&layout::CONNECTED, LARGEST).ok().flatten().unwrap_or_default();
         serde_json::from_slice(&bytes).ok().filter(|r: &Record| r.version == VERSION).unwrap_or_default()
@@ -61,7 +61,7 @@ impl Record {
         Ok(())
     }
 
-    /// Whether nothing is connected.
+    /// Returns whether nothing is connected.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -70,7 +70,7 @@ impl Record {
         self.files.get(path)
     }
 
-    /// Stores the change of a file, or removes it.
+    /// Stores the change of a file; `None` removes it.
     pub fn set(&mut self, path: &Path, memo: Option<Memo>) {
         match memo {
             Some(memo) => self.files.insert(path.to_owned(), memo),
@@ -90,7 +90,7 @@ impl Memo {
         }
     }
 
-    /// The recorded change, as far as it applies to a text.
+    /// Returns the recorded change, as far as it applies to a text.
     pub fn past(&self, now: Option<&str>) -> Past {
         let step = |(at, len, text): &(usize, usize, String)| Step { at: *at, len: *len, text: text.clone() };
         Past {

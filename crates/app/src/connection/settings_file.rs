@@ -14,11 +14,11 @@ const LARGEST: u64 = 4 << 20;
 
 /// A settings file and its contents.
 pub struct SettingsFile {
-    /// Its path, for people and for the record of changes.
+    /// Path of the file, for people and for the record of changes.
     pub path: PathBuf,
     /// The text; `None` if there is no file.
     pub now: Option<String>,
-    /// Why it cannot be changed, although it may be read.
+    /// Reason why the file cannot be changed although it can be read.
     pub fixed: Option<Error>,
     root: Option<Rooted>,
     below: Option<RelPath>,
@@ -63,7 +63,7 @@ impl SettingsFile {
         Ok(SettingsFile { path, now, fixed, root: Some(root), below: Some(below) })
     }
 
-    /// The missing folders above the file, outermost first, below the folder it was looked for in.
+    /// Returns the missing folders above the file, outermost first.
     pub fn missing_folders(&self) -> Vec<PathBuf> {
         let above = self.path.ancestors().skip(1).take_while(|p| !p.exists());
         let mut missing: Vec<PathBuf> = above.map(Path::to_owned).collect();
@@ -71,8 +71,8 @@ impl SettingsFile {
         missing
     }
 
-    /// Replaces the text of the file, or removes it; its present text must be `from`. Durable when this returns; on an
-    /// error the file is unchanged.
+    /// Replaces the text of the file, or removes it; its present text must be `from`. The change is durable when this
+    /// returns; on an error the file is unchanged.
     pub fn write(&self, held: &HomeLock, from: Option<&str>, to: Option<&str>) -> Result<()> {
         let (Some(root), Some(below)) = (&self.root, &self.below) else {
             return Err(Error::refused(format!("{} cannot be changed", self.path.display())));
@@ -88,7 +88,7 @@ impl SettingsFile {
         };
         if let Some(parent) = below.parent() {
             root.create_dir_all(&parent).map_err(|e| unchanged(e, &self.path))?;
-            // Temporary files of a killed command.
+            // A command that was killed may have left temporary files here; old ones are removed.
             let _ = root.remove_temporaries_below(&parent, Clock::System.now());
         }
         // The bytes were read a moment ago and are compared again in the exchange, so there is no need to wait until
@@ -100,7 +100,7 @@ impl SettingsFile {
         }
     }
 
-    /// Removes a folder above it, if it is empty.
+    /// Removes a folder above the file, if the folder is empty.
     pub fn remove_folder(&self, folder: &Path) -> Result<()> {
         let (Some(root), Some(below)) = (&self.root, &self.below) else { return Ok(()) };
         let mut above = below.parent();
@@ -119,7 +119,7 @@ impl SettingsFile {
     }
 }
 
-/// Where a file really is, or would be made: behind the links above it.
+/// Returns the path of a file behind the links above it, whether the file exists or not.
 pub fn real(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
     match there {
@@ -129,7 +129,7 @@ pub fn real(path: &Path) -> PathBuf {
     }
 }
 
-/// The error for the first link between the anchor and the file, which names the link's target.
+/// Returns the error for the first link between the anchor and the file; it names the link's target.
 fn link(anchor: &Path, below: &str, path: &Path) -> Option<Error> {
     let mut at = anchor.to_owned();
     for name in Path::new(below).components() {
@@ -148,7 +148,7 @@ fn link(anchor: &Path, below: &str, path: &Path) -> Option<Error> {
     None
 }
 
-/// An error about another program's file: it says that nothing was changed, and nothing about our own home.
+/// Adds to an error about another program's file that nothing was changed; the hint about our own home is replaced.
 fn unchanged(error: Error, path: &Path) -> Error {
     let hint = match error.kind() {
         ErrorKind::Refused => format!("{} was left as it is", path.display()),
@@ -170,7 +170,7 @@ mod tests {
         let settings = user.join(".claude/settings.json");
         std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
         let look = || SettingsFile::find(&user, &user.join(".claude"), "settings.json").unwrap();
-        // Created, changed and removed by the program after it was read.
+        // The file is created, changed and removed by the program after it was read.
         let file = look();
         std::fs::write(&settings, "theirs").unwrap();
         let busy = |result: Result<()>| assert_eq!(result.unwrap_err().kind(), ErrorKind::Busy);

@@ -1,4 +1,4 @@
-//! What the service answers a hook: what the hook would do by itself, in a home that is open already.
+//! Answers a hook's call inside the service: the same work as in the hook, in a home that is already open.
 
 use heirloom_engine::engine::Engine;
 use heirloom_engine::program::{HookCall, HookId, Program as _};
@@ -9,7 +9,7 @@ use heirloom_http::{HookReply, HookRequest};
 use super::{log, reply_of};
 use crate::config;
 
-/// Does what a hook's call asks for. Never fails: what cannot be stored goes into the spool, with a line in the hooks' log.
+/// Handles a hook's call. Never fails: a call that cannot be stored goes into the spool, with a line in the hooks' log.
 pub fn answer(engine: &Engine, request: HookRequest) -> HookReply {
     HookReply { body: reply(engine, request).unwrap_or_default() }
 }

@@ -1,6 +1,6 @@
-//! Asks the service of the home about a hook's call, which costs a hook little more than its process. The service is never
-//! needed: where nobody listens, the hook does what it does without one. Once the call is sent it is not also stored here;
-//! what is not known to be stored goes into the spool under the same id.
+//! Passes a hook's call to the home's service, so that the hook costs little more than its process. The service is
+//! never needed: if none listens, the hook does the work itself. A call that was sent is not also stored here; if its
+//! answer does not arrive, it goes into the spool under the same id.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,28 +13,28 @@ use heirloom_service::client::{Question, Silence, ask};
 use crate::config;
 use crate::context::Global;
 
-/// How long before the process must end the call goes into the spool.
+/// Time before the deadline at which an unanswered call goes into the spool.
 pub const RESERVE: Duration = Duration::from_millis(150);
 
-/// How long a service may take to hear that it is of an older build.
+/// Maximum time for asking a service of an older build to end.
 const RETIRE: Duration = Duration::from_millis(50);
 
-/// What came of asking.
+/// Result of asking the service.
 pub enum Asked {
-    /// What the hook prints, which may be nothing.
+    /// The service answered with these bytes for the program, which may be none.
     Answered(Vec<u8>),
-    /// Nobody was asked.
+    /// No suitable service was found, and nothing was sent.
     Nobody,
-    /// It was sent, and nobody knows whether it is stored.
+    /// The call was sent, but nobody knows whether it is stored.
     Unknown(String),
 }
 
-/// Asks, if there is a service that stores what this build would store.
+/// Sends the call to the service, if one runs that would store the same as this build.
 pub fn ask_service(global: &Global, at: (&str, &str), id: HookId, payload: &[u8], until: Instant) -> Asked {
     let (program, event) = at;
     let Ok(home) = config::home(global.home.as_deref()) else { return Asked::Nobody };
     let Some(running) = Running::read(&home.value) else { return Asked::Nobody };
-    // Programs elsewhere, another agent, another clock: it would answer for somebody else.
+    // A service with other program folders, another default agent or another clock would store the call differently.
     if running.environment != config::environment(global) {
         return Asked::Nobody;
     }
@@ -57,7 +57,7 @@ pub fn ask_service(global: &Global, at: (&str, &str), id: HookId, payload: &[u8]
     }
 }
 
-/// Tells a service of an older build to make room.
+/// Asks a service of an older build to end.
 fn retire(socket: &Path) {
     let until = Instant::now() + RETIRE;
     let _ = ask(socket, &Question { method: "POST", path: "/v1/daemon/retire", headers: &[], body: b"", until });

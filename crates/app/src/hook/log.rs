@@ -1,4 +1,4 @@
-//! `logs/hooks.log`: one line for each thing a hook skipped, limited in size, without any text of conversations.
+//! `logs/hooks.log`: one line for each step a hook skipped; limited in size, without any text of conversations.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -7,7 +7,7 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::home::{Home, layout};
 use heirloom_engine::redact::redact;
 
-/// The size in bytes at which the log is renamed to `hooks.log.1`, replacing the previous one.
+/// Size in bytes at which the log is renamed to `hooks.log.1`, replacing the previous one.
 const LARGEST: u64 = 256 * 1024;
 
 /// Appends a line. Errors are ignored.

@@ -1,9 +1,9 @@
 //! `heirloom hook PROGRAM EVENT`: the command that a program's hook runs (R12.5).
 //!
-//! It never harms the program. A timer started before the first byte is read ends the process with status 0; the output
-//! is a single write at the very end, valid or nothing; a payload that cannot be stored goes to the spool; skipped work
-//! is one line in `logs/hooks.log`. Nothing started here can start a hook again. The service of the home is asked first
-//! ([`asking`]) and never needed.
+//! The command never harms the program. A timer started before the first byte is read ends the process with status 0;
+//! the output is a single write at the very end, valid or nothing; a payload that cannot be stored goes to the spool;
+//! skipped work is noted as one line in `logs/hooks.log`. No process started here can start a hook again. The home's
+//! service is asked first ([`asking`]), but never needed.
 
 pub mod answering;
 mod asking;
@@ -29,23 +29,23 @@ use asking::{Asked, RESERVE, ask_service};
 use crate::config;
 use crate::context::Global;
 
-/// Set for every process a hook starts: a model run by the worker must not fire our hooks again.
+/// Name of the variable set for every process a hook starts: a model run by the worker must not fire our hooks again.
 pub const GUARD: &str = "HEIRLOOM_HOOK";
 
-/// How long the process may run (R12.5).
+/// Time limit of the process (R12.5).
 const DEADLINE: Duration = Duration::from_millis(400);
 
-/// The same at a session's end, where programs wait least.
+/// Time limit at the end of a session, where programs wait least.
 const DEADLINE_AT_END: Duration = Duration::from_millis(300);
 
-/// How long writing to the spool may take after the deadline. On a slower disk the payload is not spooled; the
-/// program's own store has its contents.
+/// Time limit for writing to the spool after the deadline. On a slower disk the payload is not spooled; the program's
+/// own store has its contents.
 const SPOOL_LIMIT: Duration = Duration::from_millis(400);
 
-/// How long it waits for another process that writes the ledger; then the payload goes to the spool.
+/// Maximum wait for another process that writes the ledger; after that, the payload goes to the spool.
 const BUSY: Duration = Duration::from_millis(150);
 
-/// The longest payload that is read, in bytes. Prompts are shorter by orders of magnitude, and plugins send no
+/// Maximum size of a payload, in bytes. Prompts are shorter by orders of magnitude, and plugins do not send their
 /// contexts.
 const LONGEST_PAYLOAD: u64 = 16 << 20;
 
@@ -115,7 +115,7 @@ fn open_home(option: Option<&Path>) -> Option<Home> {
     Home::open_with(&at.value, &crate::context::home_options()).ok()
 }
 
-/// The output, if any. `until`: when the process ends.
+/// Returns the output for the program, if any. `until` is the time at which the process ends.
 fn answer(
     global: &Global,
     harness: &'static dyn Harness,
@@ -127,7 +127,7 @@ fn answer(
     let read = std::io::stdin().lock().take(LONGEST_PAYLOAD).read_to_end(&mut payload);
     let name = harness.spec().name;
     let skip = |why: String| {
-        // Without a home there is nothing to do.
+        // Without a home there is nowhere to log and nothing to do.
         let home = open_home(global.home.as_deref())?;
         log::line(&home, &format!("{name} {event}: {why}"));
         Some(home)
@@ -155,7 +155,7 @@ fn answer(
             save(&mut slot, global.home.as_deref(), &why);
             return None;
         }
-        // It stays in the timer's hands: whatever takes long from here on, the call is not lost.
+        // The timer still holds the payload: if the rest takes too long, the timer spools it.
         Asked::Nobody => {}
     }
     let program = OnMachine { harness, host: config::host() };
@@ -194,12 +194,12 @@ fn answer(
     if outcome.work {
         worker::start(engine.home());
     }
-    // The process ends with the reply: what closing would free is freed then, and a hook leaves nothing to be written.
+    // The process ends with the reply: memory and files are freed then, and a hook leaves nothing unwritten.
     std::mem::forget(engine);
     reply_of(harness, event, &outcome.block)
 }
 
-/// What a hook prints that gives this block.
+/// Returns the bytes a hook prints to give this block to the program.
 fn reply_of(harness: &dyn Harness, event: &str, block: &str) -> Option<Vec<u8>> {
     if block.is_empty() {
         // A plugin that keeps the last context must learn that there is none now.

@@ -1,9 +1,10 @@
-//! The one-shot worker: started by a hook when there is work, and ended when it is done and nothing becomes due within
-//! ten minutes (D4): a session that simply stops is closed then, without a service.
+//! The one-shot worker: started by a hook when there is work, and ended when the work is done and nothing becomes due
+//! within ten minutes (D4). It also closes sessions that simply stop, without a service.
 //!
-//! None is started while a [service](heirloom_service) runs, which does the work. At most one runs at a time: it holds the lock `run/worker.lock`. After releasing the lock it checks once more, so
-//! that no work is left behind. It runs in a session of its own, so that no signal meant for the program reaches it,
-//! and inherits none of the program's descriptors.
+//! No worker is started while a [service](heirloom_service) runs, which does the work. At most one worker runs at a
+//! time: it holds the lock `run/worker.lock`. After releasing the lock it checks once more that no work is left behind.
+//! It runs in a session of its own, so that no signal meant for the program reaches it, and inherits none of the
+//! program's descriptors.
 
 use std::process::{Command, Stdio};
 
@@ -12,19 +13,19 @@ use heirloom_engine::ledger::SCHEMA_VERSION;
 
 use super::GUARD;
 
-/// The lock of the one worker.
+/// Lock held by the one running worker.
 pub const LOCK: &str = "worker";
 
-/// The lock of the one that waits for what is due later. It does not hold [`LOCK`] meanwhile.
+/// Lock held by the one worker that waits for later work; it does not hold [`LOCK`] meanwhile.
 pub const WAITS: &str = "worker-waits";
 
-/// Starts a worker unless one is running, and does not wait for it. If it cannot be started, the next hook or command
-/// starts it.
+/// Starts a worker unless one is running, and does not wait for it. If the start fails, the next hook or command starts
+/// one.
 pub fn start(home: &Home) {
     start_again(home, 0);
 }
 
-/// [`start`] after a worker waited. `vain`: how often in a row there was nothing to do.
+/// Starts a worker after another one waited. `vain` is the number of waits in a row that ended without work.
 pub fn start_again(home: &Home, vain: u32) {
     // A service of this build does the work itself.
     if heirloom_service::running::of(home).is_some_and(|running| running.schema() == Some(SCHEMA_VERSION)) {

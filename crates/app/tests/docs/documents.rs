@@ -1,4 +1,4 @@
-//! What documents name exists, links lead somewhere, decisions and notes find each other.
+//! Documents: whatever they name exists, links lead somewhere, decisions and notes link to each other.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use heirloom_engine::error::ErrorKind;
 use super::requirements::requirements;
 use super::{commands, files, markdown, read, repository};
 
-/// D1 to D11 are decisions 0001 to 0011: requirement, list and page tell the same state.
+/// Checks that D1 to D11, the decisions 0001 to 0011, have the same state in requirement, list and page.
 #[test]
 fn decisions_have_the_states_of_their_requirements() {
     let (rows, list) = (requirements(), read("docs/adr/README.md"));
@@ -64,14 +64,14 @@ fn decisions_and_notes_link_both_ways() {
     }
 }
 
-/// Targets of Markdown links, outside code blocks.
+/// Returns the targets of Markdown links, outside code blocks.
 fn links(text: &str) -> impl Iterator<Item = String> {
     let prose: String = text.split("```").step_by(2).collect();
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(t, _)| t.to_owned());
     targets.collect::<Vec<_>>().into_iter()
 }
 
-/// The anchors of a document's headings, as hosts of repositories make them.
+/// Returns the anchors of a document's headings, as repository hosts make them.
 fn anchors(text: &str) -> Vec<String> {
     let prose: String = text.split("```").step_by(2).collect();
     let headings = prose.lines().filter(|l| l.starts_with('#')).map(|l| l.trim_start_matches('#').trim().to_owned());
@@ -81,7 +81,7 @@ fn anchors(text: &str) -> Vec<String> {
 
 #[test]
 fn links_lead_somewhere() {
-    // Pages that are written into a home lead to places there.
+    // Pages that are written into a home link to places in the home.
     for (file, text) in markdown().into_iter().filter(|(file, _)| !file.to_string_lossy().contains("/bootstrap/")) {
         for target in links(&text) {
             if target.contains("://") || target.starts_with("mailto:") {
@@ -99,7 +99,7 @@ fn links_lead_somewhere() {
     }
 }
 
-/// What stands between single backticks, outside code blocks.
+/// Returns the texts between single backticks, outside code blocks.
 fn code_spans(text: &str) -> Vec<String> {
     let prose: String = text.split("```").step_by(2).collect();
     prose.split('`').skip(1).step_by(2).map(|s| s.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
@@ -119,7 +119,7 @@ fn paths_named_in_documents_exist() {
     }
 }
 
-/// The kinds of errors in API.md, with their words, exit codes and statuses (R13.1, R13.2).
+/// Checks the kinds of errors in API.md against the code: words, exit codes and statuses (R13.1, R13.2).
 #[test]
 fn the_kinds_of_errors_are_those_of_the_code() {
     let page = read("docs/API.md");
@@ -143,7 +143,7 @@ fn the_format_names_the_schema_this_build_writes() {
 #[test]
 fn commands_named_in_documents_exist() {
     let commands = commands();
-    // What is not built may be named: the remarks of requirements say that it is missing.
+    // Commands that are not built yet may be named: the notes of requirements list them as missing.
     let planned: Vec<String> = requirements().values().flat_map(|r| r.missing.clone()).collect();
     for (file, text) in markdown() {
         for span in code_spans(&text) {
@@ -157,10 +157,10 @@ fn commands_named_in_documents_exist() {
     }
 }
 
-/// Words that have no place in a product: machines it was written on, and how.
+/// Checks for words that must not be in the product: names of the machines and tools it was written with.
 #[test]
 fn nothing_tells_of_the_machine_it_was_written_on() {
-    // Put together here, or this file would be the first to be found.
+    // The words are assembled here, so that this file does not contain them.
     let everywhere = [
         concat!("work", "place"),
         concat!("help", "er-"),
@@ -169,7 +169,7 @@ fn nothing_tells_of_the_machine_it_was_written_on() {
         concat!("crates", ".io"),
         concat!("registry", ".npmjs"),
     ];
-    // In code these two words mean a conversation, which is what the code is about.
+    // In code these two words mean a conversation, so they are only checked in prose.
     let in_prose = concat!("this ", "session");
     for file in files() {
         // The vocabulary of a language model has every word.

@@ -1,4 +1,4 @@
-//! FORMAT.md against a real ledger: the sample sessions, captured, checked, found, and read back without Heirloom.
+//! FORMAT.md against a real ledger: the sample sessions are captured, verified, found, and read back without Heirloom.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +36,7 @@ impl World {
     }
 }
 
-/// The only code block of that language in a document.
+/// Returns the only code block of that language in a document.
 fn fenced(document: &str, language: &str) -> String {
     let text = std::fs::read_to_string(super::repository().join(document)).unwrap();
     let fence = format!("```{language}\n");
@@ -57,7 +57,7 @@ fn empty() -> World {
     World { dir, ledger, index }
 }
 
-/// Imports these files, each as its program's.
+/// Imports these files, each with its program's decoder.
 fn import(world: &mut World, files: &[(&'static dyn Harness, PathBuf)]) -> Totals {
     let scratch = world.dir.path().join("home").join(layout::SCRATCH.as_str());
     let mut capture = Capture::new(&world.ledger, Some(&mut world.index), "test", &scratch, None).unwrap();
@@ -70,7 +70,7 @@ fn import(world: &mut World, files: &[(&'static dyn Harness, PathBuf)]) -> Total
     totals
 }
 
-/// A memory of the sample sessions.
+/// Makes a memory of the sample sessions.
 fn world() -> World {
     let demo = super::repository().join("crates/app/demo");
     let program = |path: &Path| super::demo::program_of(path.strip_prefix(&demo).unwrap().to_str().unwrap());
@@ -127,7 +127,7 @@ fn a_ledger_is_read_with_the_lines_of_the_document() {
     }
 }
 
-/// A generation of a file as it is exported; the newest where none is named.
+/// Exports a generation of a file; the newest if none is named.
 fn exported(world: &World, path: &Path, generation: Option<i64>) -> String {
     let path = path.canonicalize().unwrap();
     let mut out = Vec::new();
@@ -154,11 +154,11 @@ fn generations_and_pending_bytes_are_as_described() {
         std::fs::write(&path, content).unwrap();
         new_turns.push(import(&mut world, &turns).turns);
         assert_eq!(verify(&world.ledger, None, &mut |_| {}).unwrap().findings, []);
-        // As it is now, an unterminated end included.
+        // The export equals the file as it is now, including an unterminated end.
         assert_eq!(exported(&world, &path, None), *content);
     }
     assert_eq!(new_turns, [2, 0, 0, 1]);
-    // What the file was before it was rewritten, with the end that never became a line.
+    // The older generation is the file before it was rewritten, including the end that never became a line.
     assert_eq!(exported(&world, &path, Some(0)), grown);
     assert_eq!(exported(&world, &path, Some(1)), rewritten);
 }
@@ -183,7 +183,7 @@ fn the_codes_and_columns_are_those_of_the_document() {
     }
 }
 
-/// The two numbers of blocks, as the code has them.
+/// Checks the two numbers about blocks against the code.
 #[test]
 fn the_numbers_of_blocks_are_those_of_the_documents() {
     let read = |path: &str| std::fs::read_to_string(super::repository().join(path)).unwrap();
@@ -200,7 +200,7 @@ fn the_numbers_of_blocks_are_those_of_the_documents() {
     }
 }
 
-/// A reader without Heirloom relies on what stands in the frame: its size, its checksum, no dictionary.
+/// A reader without Heirloom relies on the frame: its size, its checksum, and that it uses no dictionary.
 #[test]
 fn frames_are_as_described() {
     let world = world();

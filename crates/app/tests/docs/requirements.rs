@@ -1,4 +1,4 @@
-//! Every requirement has an entry in dependencies.yaml, each entry says what is true, and INDEX.md is made from it.
+//! Every requirement has an entry in dependencies.yaml, each entry states what is true, and INDEX.md is made from it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use heirloom_engine::ledger::jobs::JobKind;
 
 use super::{commands, files, read, repository};
 
-/// Every requirement there is, by chapter.
+/// All requirements: chapter, prefix, and number of the last one.
 const CHAPTERS: &[(&str, &str, u32)] = &[
     ("Decisions", "D", 11),
     ("Home", "R3.", 6),
@@ -33,7 +33,7 @@ pub struct Entry {
     pub tests: Vec<String>,
     pub depends_on: Vec<String>,
     pub note: String,
-    /// What the note rests on: things that do not exist.
+    /// Things whose absence the note describes; they must not exist.
     pub missing: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ fn ids() -> impl Iterator<Item = String> {
     CHAPTERS.iter().flat_map(|(_, prefix, last)| (1..=*last).map(move |n| format!("{prefix}{n}")))
 }
 
-/// The fixed simple form described at the top of the file; anything else is an error.
+/// Parses the fixed simple form described at the top of the file; anything else is an error.
 pub fn requirements() -> BTreeMap<String, Entry> {
     let text = read("docs/specs/dependencies.yaml");
     let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
@@ -125,10 +125,10 @@ fn requirements_do_not_depend_on_themselves() {
     }
 }
 
-/// Whether a file of the repository has a test, of that name where one is given.
+/// Returns whether a file of the repository has a test, with that name if one is given.
 fn has_test(path: &str, name: Option<&str>) -> bool {
     let text = read(path);
-    // Between the attribute and the function there may be another one, `#[ignore = "…"]`.
+    // Another attribute, such as `#[ignore = "…"]`, may stand between `#[test]` and the function.
     let mut tests = text.split("#[test]").skip(1).filter_map(|rest| rest.split_once("fn ")?.1.split('(').next());
     tests.any(|test| name.is_none_or(|name| name == test))
 }
@@ -163,7 +163,7 @@ fn places_and_tests_of_requirements_exist() {
     }
 }
 
-/// Tables and columns of the ledger: `jobs`, `jobs.kind`.
+/// Returns the ledger's tables and columns, as `jobs` and `jobs.kind`.
 fn schema() -> Vec<String> {
     let mut found = Vec::new();
     for file in files().into_iter().filter(|f| f.starts_with("crates/engine/src/ledger/migrations")) {
@@ -184,7 +184,7 @@ fn schema() -> Vec<String> {
     found
 }
 
-/// Whether words stand in the code of a file or folder of the repository, comments left out.
+/// Returns whether words occur in the code of a file or folder of the repository, without comments.
 fn says(path: &str, words: &str) -> bool {
     let below: Vec<_> = files().into_iter().filter(|f| f.starts_with(path)).collect();
     assert!(!below.is_empty(), "there is no {path}");
@@ -195,7 +195,7 @@ fn says(path: &str, words: &str) -> bool {
     })
 }
 
-/// A remark of what is missing holds as long as what it rests on does not exist.
+/// Checks that things the notes call missing do not exist.
 #[test]
 fn what_remarks_say_is_missing_is_missing() {
     let (schema, commands) = (schema(), commands());
@@ -217,7 +217,7 @@ fn what_remarks_say_is_missing_is_missing() {
                 None => {
                     assert!(missing.contains('/'), "{id}: {missing:?} is no path");
                     match missing.split_once("::") {
-                        // The file of a test to come is one there is, or nobody would know where to write it.
+                        // A missing test names an existing file, in which it is to be written.
                         Some((path, test)) => has_test(path, Some(test)),
                         None => repository().join(missing).exists(),
                     }
@@ -228,7 +228,7 @@ fn what_remarks_say_is_missing_is_missing() {
     }
 }
 
-/// The tables of INDEX.md.
+/// Returns the tables of INDEX.md.
 fn made(entries: &BTreeMap<String, Entry>) -> String {
     let count = |state: &str| entries.values().filter(|e| e.state == state).count();
     let mut out = format!(
@@ -261,7 +261,7 @@ fn made(entries: &BTreeMap<String, Entry>) -> String {
     out
 }
 
-/// `BLESS=1` writes them.
+/// Compares the tables in INDEX.md with the entries; `BLESS=1` writes them.
 #[test]
 fn the_index_is_made_from_the_entries() {
     let index = read("docs/specs/INDEX.md");
@@ -276,7 +276,7 @@ fn the_index_is_made_from_the_entries() {
     assert!(tables == made, "INDEX.md is not what dependencies.yaml says; BLESS=1 cargo test docs rewrites it");
 }
 
-/// Ids like `R9.5` and `D3` in a text, each a word of its own.
+/// Returns ids such as `R9.5` and `D3` in a text, if each is a word of its own.
 fn cited(text: &str) -> Vec<String> {
     let word = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | ':');
     let words = text.split(|c: char| !word(c)).map(|w| w.trim_end_matches(['.', ':']));
@@ -299,7 +299,7 @@ fn every_id_in_the_sources_and_documents_is_a_requirement() {
             continue;
         }
         let text = read(file.to_str().unwrap());
-        // In Rust only in comments: strings of tests have ids of other things.
+        // In Rust only comments are checked: strings of tests contain ids of other things.
         let lines = text.lines().map(|l| if kind == "rs" { l.split_once("//").map_or("", |(_, c)| c) } else { l });
         for (i, line) in lines.enumerate() {
             for id in cited(line) {

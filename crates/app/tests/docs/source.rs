@@ -1,8 +1,8 @@
-//! What ARCHITECTURE.md says is absent from the engine.
+//! Checks that the things ARCHITECTURE.md calls absent from the engine are absent.
 
 use std::path::Path;
 
-/// Every source file of the engine without comments and without its tests.
+/// Returns every source file of the engine, without comments and tests.
 fn engine() -> Vec<(String, String)> {
     let root = super::repository().join("crates/engine/src");
     let code = |path: &Path| {

@@ -11,10 +11,10 @@ use serde_json::json;
 use super::{ClaudeCode, Codex, Machine, OpenClaw, Program};
 use crate::world::HEIRLOOM;
 
-/// What a program is asked in a trial.
+/// Question a program is asked in a trial.
 const QUESTION: &str = "Answer with the word: heirloom";
 
-/// Every file below a folder but Heirloom's own, with its contents.
+/// Returns every file below a folder with its contents, without Heirloom's own.
 fn below(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -33,7 +33,7 @@ fn below(root: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Heirloom on this machine, with the way to the fake model in its environment.
+/// Returns a command of Heirloom on this machine, with the variables that lead to the fake model.
 fn heirloom(machine: &Machine, args: &[&str]) -> Command {
     let mut command = machine.command("claude");
     let envs: Vec<_> = command.get_envs().map(|(k, v)| (k.to_owned(), v.map(ToOwned::to_owned))).collect();
@@ -70,13 +70,13 @@ fn claude_code_asked_as_a_model_leaves_no_trace() {
     machine.run("model-test", heirloom(&machine, &["model", "test"]));
     let asked = machine.model.asked_since(mark);
     assert!(!asked.is_empty(), "it was not asked");
-    // It may announce that there are tools to be looked up; that entry takes nothing and does nothing.
+    // The program may announce that tools can be looked up; that entry does nothing.
     let is_harmless = |name: &str| name.contains("StructuredOutput") || name == "DeferredToolPlaceholder";
     assert!(asked.iter().all(|a| a.tools.iter().all(|tool| is_harmless(&tool.name))), "{asked:?}");
     let after = below(&machine.home());
     let new: Vec<&String> = after.keys().filter(|name| !before.contains_key(*name)).collect();
     assert!(new.is_empty(), "new files: {new:?}");
-    // It rewrites its list of plugins at every start.
+    // The program rewrites its list of plugins at every start.
     let changed = after.iter().filter(|(name, bytes)| before.get(*name).is_some_and(|b| b != *bytes));
     let changed: Vec<&String> = changed.map(|(name, _)| name).filter(|name| !name.contains("plugins/")).collect();
     assert!(changed.is_empty(), "changed files: {changed:?}");
@@ -84,8 +84,8 @@ fn claude_code_asked_as_a_model_leaves_no_trace() {
     assert_eq!((machine.world.sessions(), claude.files()), (sessions, files));
 }
 
-/// What a program that was asked as a model left behind: files that are new or changed, but for those it writes at every
-/// start. `asks`: Heirloom as it finds the program.
+/// Returns the files that a program which was asked as a model added or changed, except those it writes at every start.
+/// `asks` runs Heirloom so that it finds the program.
 fn traces(
     machine: &Machine,
     program: &mut dyn Program,
@@ -98,7 +98,7 @@ fn traces(
     machine.world.says(0, &["import"]);
     let (sessions, files) = (machine.world.sessions(), program.files());
     machine.run("model-use", asks(&["model", "use", kind, "--yes"]));
-    // What a first call writes is there before.
+    // A first call has already written its files before the comparison.
     machine.model.answers(Box::new(|_| Some(Reply::text(r#"{"word":"heirloom"}"#))));
     machine.run("model-test", asks(&["model", "test"]));
     let before = below(&machine.home());
@@ -123,8 +123,8 @@ fn traces(
 fn codex_asked_as_a_model_leaves_no_trace() {
     let machine = Machine::new();
     let mut codex = Codex::on(&machine);
-    // Its own settings are not read, and with them goes a provider of the user's. So that it reaches the fake model, a
-    // script of its name stands before it on the path, which adds one.
+    // Codex does not read its own settings here, so a provider set there would be missing. A script with its name,
+    // which comes first in PATH, adds one that leads to the fake model.
     let bin = machine.home().join("bin");
     std::fs::create_dir_all(&bin).unwrap();
     let real = machine.command("codex").get_program().display().to_string();
@@ -157,7 +157,7 @@ fn codex_asked_as_a_model_leaves_no_trace() {
 fn openclaw_asked_as_a_model_leaves_no_trace() {
     let machine = Machine::new();
     let mut openclaw = OpenClaw::on(&machine);
-    // It opens its state database, which changes the journal beside it.
+    // The program opens its state database, which changes the journal beside it.
     let always = ["cache", "logs/", "state/openclaw.sqlite-shm", "state/openclaw.sqlite-wal"];
     let left = traces(&machine, &mut openclaw, "openclaw", &always, &|args| heirloom(&machine, args));
     assert!(left.is_empty(), "{left:?}");

@@ -10,7 +10,7 @@ use crate::world::files;
 
 pub struct ClaudeCode<'m> {
     machine: &'m Machine,
-    /// Options of its own.
+    /// Additional options of the program.
     options: Vec<String>,
 }
 
@@ -35,9 +35,9 @@ impl<'m> ClaudeCode<'m> {
         ] {
             command.env(off, "1");
         }
-        // Compacts by itself when the model reports more than two thirds of it.
+        // The program compacts by itself when the model reports more than two thirds of this window.
         command.env("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000");
-        // The prompt comes before the tools, which take every word after them.
+        // The prompt comes before the list of tools, which would take every word after it.
         command.args(["-p", prompt, "--model", "claude-sonnet-4-5", "--output-format", "json"]);
         if let Some(session) = session {
             command.args(["--resume", session]);

@@ -1,4 +1,4 @@
-//! Codex: one process per turn; its app server, over lines of JSON, for what has no command.
+//! Codex: one process per turn; its app server, over JSON lines, for acts that have no command.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -21,7 +21,7 @@ impl<'m> Codex<'m> {
         let home = machine.home().join(".codex");
         fs::create_dir_all(&home).unwrap();
         let url = machine.model.url();
-        // Compacts by itself when the model reports more than the limit.
+        // The program compacts by itself when the model reports more than this limit.
         let config = format!(
             r#"model = "gpt-5.1"
 model_provider = "fake"
@@ -103,7 +103,7 @@ impl Program for Codex<'_> {
         say(resume, &|m| m["id"] == 2);
         let compact = json!({"id": 3, "method": "thread/compact/start", "params": {"threadId": session}});
         say(compact, &|m| m["method"] == "turn/completed");
-        // Without input it ends.
+        // The server ends when its input is closed.
         drop(stdin);
         child.wait().unwrap();
     }

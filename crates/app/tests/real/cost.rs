@@ -1,12 +1,12 @@
-//! What a turn costs a program with Heirloom and without: processor time of the program and all it started, and time on
-//! the clock.
+//! The cost of a turn with and without Heirloom: processor time of the program and all processes it started, and wall
+//! time.
 //!
 //! ```sh
 //! cargo test --release --package heirloom --test runner what_a_turn_costs -- --ignored --nocapture
 //! ```
 //!
-//! Two machines side by side, turn about, so that whatever else the computer does falls on both. What hooks leave to the
-//! worker is held back and measured by itself.
+//! Two machines run side by side and alternate, so that other load falls on both. Work that hooks leave to the worker
+//! is held back and measured by itself.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::{ClaudeCode, Codex, Machine, OpenClaw, OpenCode, Program};
 
-/// Turns of each program on each machine; the first of a session, which starts things, is not among them.
+/// Number of turns of each program on each machine; the first turn of a session, which starts things, is not counted.
 const TURNS: usize = 10;
 
 #[derive(Clone, Copy, Default)]
@@ -24,7 +24,7 @@ struct Cost {
     processor: Duration,
 }
 
-/// One line of the table.
+/// Measures the turns of one line of the table.
 fn of_a_turn(
     machines: (&Machine, &Machine),
     program: (&mut dyn Program, &mut dyn Program),
@@ -53,7 +53,7 @@ fn of_a_turn(
     all
 }
 
-/// Nothing is left to a worker as long as this lives: the next one finds the lock taken.
+/// Holds the worker's lock while the returned file lives, so that no worker runs.
 fn hold_the_worker(machine: &Machine) -> File {
     let path = machine.world.test.home().join("run/worker.lock");
     let file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
@@ -62,7 +62,7 @@ fn hold_the_worker(machine: &Machine) -> File {
 }
 
 fn measured(program: &mut dyn Program, what: &mut dyn FnMut(&mut dyn Program)) -> Cost {
-    // What it keeps running between turns has to run already.
+    // A process that the program keeps between turns must already run.
     let before = (children(), program.group().map(of_group));
     let began = Instant::now();
     what(program);
@@ -71,13 +71,13 @@ fn measured(program: &mut dyn Program, what: &mut dyn FnMut(&mut dyn Program)) -
     Cost { clock, processor: children() - before.0 + kept }
 }
 
-/// Processor time of all processes that were started from here and are over, and of all those had waited for.
+/// Returns the processor time of all processes that were started here and have ended, and of those they waited for.
 fn children() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     ticks(&stat, 13..15)
 }
 
-/// Processor time of the processes of a group and of those they had waited for.
+/// Returns the processor time of the processes of a group and of those they waited for.
 fn of_group(group: u32) -> Duration {
     let entries = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let stat = std::fs::read_to_string(entry.ok()?.path().join("stat")).ok()?;
@@ -86,7 +86,7 @@ fn of_group(group: u32) -> Duration {
     entries.sum()
 }
 
-/// The fields of a `stat` of proc(5) behind the name, which may have anything in it: the state is the first.
+/// Returns the fields of a `stat` of proc(5) after the name, which may contain anything: the state is the first.
 fn fields(stat: &str) -> Vec<&str> {
     stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default()
 }
@@ -97,7 +97,7 @@ fn ticks(stat: &str, which: std::ops::Range<usize>) -> Duration {
 }
 
 fn median(costs: &[Cost], of: fn(&Cost) -> Duration) -> f64 {
-    // Without the first.
+    // The first turn is left out.
     let mut all: Vec<Duration> = costs.iter().skip(1).map(of).collect();
     all.sort_unstable();
     all[all.len() / 2].as_secs_f64()

@@ -1,5 +1,6 @@
-//! Connected by Heirloom's own command, the programs have one memory: what was told in one is heard in the others, in the
-//! same project and nowhere else; a compaction loses nothing and is given back once; and every turn is kept once.
+//! Connected by Heirloom's own command, the programs share one memory: what was said in one is given to the others, in
+//! the same project only; a compaction loses nothing and is followed by the context once; and every turn is stored
+//! once.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 use super::{ClaudeCode, Codex, Machine, OpenClaw, OpenCode, Program};
 use crate::world::let_it_settle;
 
-/// What is told in each: a thing, and a word for the preference.
+/// What is said to each program: a thing, and the colour of a preference.
 const TOLD: [(&str, &str, &str); 4] = [
     ("claude-code", "mail", "amber"),
     ("codex", "print", "teal"),
@@ -18,7 +19,7 @@ const TOLD: [(&str, &str, &str); 4] = [
     ("openclaw", "crawl", "ivory"),
 ];
 
-/// A decision, a preference and a task that is not finished.
+/// Tells a program a decision, a preference and a task that is not finished.
 fn tell(program: &mut dyn Program, project: &Path) {
     let (_, thing, colour) = *TOLD.iter().find(|(name, ..)| *name == program.name()).unwrap();
     let first = program.turn(project, &format!("Which store should the {thing} queue have?"), None);
@@ -37,7 +38,7 @@ fn words_of(name: &str) -> [String; 3] {
 
 fn answers(machine: &Machine) {
     let mut all: Vec<(String, Reply)> = Vec::new();
-    // What was said last first: where what is given stands in front of the prompt, earlier prompts are in it, too.
+    // The latest prompt comes first: where a context stands in front of the prompt, earlier prompts are in it, too.
     for (_, thing, _) in TOLD {
         let left = format!("The retry is in. TODO: the limit of five {thing} attempts is not enforced yet.");
         all.push((format!("retry to the {thing} worker"), Reply::text(left)));
@@ -53,7 +54,8 @@ fn answers(machine: &Machine) {
     machine.model.answers(table(all));
 }
 
-/// What the model heard from us, and what it heard last: all of it is a program's whole manual.
+/// Describes the blocks of ours that the model received, and the end of what it received, for messages of failed
+/// checks.
 pub fn ours(heard: &str) -> String {
     let blocks = heard.split("<heirloom-memory").skip(1).map(|rest| rest.split("</heirloom-memory>").next().unwrap());
     let blocks: Vec<&str> = blocks.collect();
@@ -61,7 +63,7 @@ pub fn ours(heard: &str) -> String {
     format!("{} blocks of ours: {}\n… and last: {last}", blocks.len(), blocks.join("\n---\n"))
 }
 
-/// Waits until what the hooks left to the worker is done.
+/// Waits until the work that hooks left to the worker is done.
 pub fn at_rest(machine: &Machine) {
     for _ in 0..200 {
         machine.world.says(0, &["work", "--drain"]);
@@ -79,7 +81,7 @@ pub fn at_rest(machine: &Machine) {
     panic!("the worker is not done");
 }
 
-/// Everything stands once, as the programs have it.
+/// Checks that every turn is stored once, as in the programs' stores.
 pub fn is_kept_once(machine: &Machine, programs: &[&mut dyn Program]) {
     at_rest(machine);
     let_it_settle();
@@ -138,7 +140,7 @@ fn one_memory_under(machine: &Machine, programs: &mut [&mut dyn Program]) {
             println!("told in {told}, heard once in {}", program.name());
         }
     }
-    // Another project hears none of it.
+    // A session in another project is given none of it.
     for program in programs.iter_mut() {
         let elsewhere =
             program.turn(&machine.project("elsewhere"), "What do you know of the queue and what is left?", None);
@@ -157,8 +159,8 @@ fn one_memory_under(machine: &Machine, programs: &mut [&mut dyn Program]) {
     println!("hooks.log:\n{log}");
 }
 
-/// Twelve prompts of one piece of work in one session, while no other is there: nothing of what was said in it is given
-/// to it, before its context is cut.
+/// Runs twelve prompts of one piece of work in a lone session: before its context is cut, it is given none of its own
+/// words.
 fn hears_none_of_its_own_words(machine: &Machine, program: &mut dyn Program) {
     machine.connect(program.name());
     let project = machine.project("barn");
@@ -195,7 +197,7 @@ fn hears_none_of_its_own_words(machine: &Machine, program: &mut dyn Program) {
         session = Some(turned.session);
     }
     println!("{}: {said} characters said, {given} given (summed over the requests)", program.name());
-    // What is said in one session is not lost for the next.
+    // The words of one session are available to the next.
     let next = program.turn(&project, "What did we decide about the table mail_jobs, in the other session?", None);
     assert!(next.heard.contains("keep the table mail_jobs"), "{}", ours(&next.heard));
 }
@@ -250,13 +252,13 @@ fn all_four_have_one_memory() {
     );
 }
 
-/// A compaction somebody asks for: node and handoff, heads brought up to date, and what fell out of the context is given
-/// again, once.
+/// A compaction that the user asks for: node and handoff are made, heads are updated, and what fell out of the context
+/// is given again, once.
 fn survives_a_compaction(machine: &Machine, program: &mut dyn Program) {
     answers(machine);
     machine.connect(program.name());
     let project = machine.project("barn");
-    // Somebody's yes makes it everybody's.
+    // A preference the user accepted counts for every session.
     machine.world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
     let (_, thing, _) = *TOLD.iter().find(|(name, ..)| *name == program.name()).unwrap();
     let plan: Vec<String> = (1..=120).map(|n| format!("Step {n}: measure plank {n} and saw it.")).collect();
@@ -278,7 +280,8 @@ fn survives_a_compaction(machine: &Machine, program: &mut dyn Program) {
     is_cut_once(machine, program, &first.session);
 }
 
-/// One compaction stands in the lineage, with a node from the summary the program made; every turn is kept once.
+/// Checks that one compaction is in the lineage, with a node from the summary the program made, and that every turn is
+/// stored once.
 fn is_cut_once(machine: &Machine, program: &mut dyn Program, session: &str) {
     at_rest(machine);
     machine.world.import(0, &[]);
@@ -321,7 +324,7 @@ fn a_compaction_of_openclaw_is_survived() {
     survives_a_compaction(&machine, &mut OpenClaw::on(&machine));
 }
 
-/// The program compacts by itself, because the model says that its context is nearly full.
+/// The program compacts by itself, because the model reports that its context is nearly full.
 fn survives_one_that_comes_by_itself(machine: &Machine, program: &mut dyn Program) {
     machine.connect(program.name());
     let project = machine.project("barn");
@@ -329,7 +332,7 @@ fn survives_one_that_comes_by_itself(machine: &Machine, program: &mut dyn Progra
     let plan: Vec<String> = (1..=120).map(|n| format!("Step {n}: measure plank {n} and saw it.")).collect();
     let decided =
         format!("We decided to use Postgres for the mail queue because it is there already.\n{}", plan.join("\n"));
-    // The latest first: earlier prompts are in what some of them ask with.
+    // The latest prompt comes first: some programs' requests contain earlier prompts.
     machine.model.answers(table([
         ("Good night", Reply::text("Good night.")),
         ("Where were we", Reply::text("At the queue.")),

@@ -1,5 +1,5 @@
-//! What the programs write today is kept whole: every turn once, byte for byte or row for row, and their summaries are
-//! known for what they are.
+//! Sessions that the programs write today are stored whole: every turn once, byte for byte or row for row, and their
+//! summaries are recognised.
 
 use std::path::Path;
 
@@ -10,10 +10,11 @@ use super::{ClaudeCode, Codex, Machine, OpenClaw, OpenCode, Program};
 use crate::roundtrip::rows;
 use crate::world::let_it_settle;
 
-/// Two turns in one session, one with a tool, and one in another project; then a compaction somebody asks for in the one
-/// and, since the model says that its context is nearly full, one the program makes by itself in the other.
+/// Runs two turns in one session, one of them with a tool, and one turn in another project; then a compaction the user
+/// asks for in the first session, and one the program makes by itself in the other, since the model reports that its
+/// context is nearly full.
 fn is_kept(machine: &Machine, program: &mut dyn Program) {
-    // A summary longer than what it stands for would not be taken over.
+    // A program does not take over a summary that is longer than what it replaces.
     let plan: Vec<String> = (1..=120).map(|n| format!("Step {n}: measure plank {n} and saw it.")).collect();
     let plan = Reply::text(plan.join("\n"));
     machine.model.answers(table([
@@ -40,7 +41,7 @@ fn is_kept(machine: &Machine, program: &mut dyn Program) {
     assert_eq!(said(machine, &one, "user"), ["The codename is zephyr.", "And the port is 4711."]);
     assert_eq!(said(machine, &two, "user"), ["Plant the heron tree."]);
     assert_eq!(said(machine, &one, "assistant").len(), 2);
-    // A program that compacts at the end of the turn has the model go on after it.
+    // A program that compacts at the end of a turn lets the model go on afterwards.
     assert!(said(machine, &two, "assistant")[0].starts_with("Step 1: "), "{:?}", said(machine, &two, "assistant"));
     let turns = machine.world.turns(&one);
     let results = turns.iter().filter(|t| t["kind"] == "tool-result");
@@ -54,7 +55,7 @@ fn is_kept(machine: &Machine, program: &mut dyn Program) {
     for (project, prompt, session) in [(&alpha, "Go on, please.", session), (&beta, "Water it.", &other.session)] {
         let mark = machine.model.mark();
         program.turn(project, prompt, Some(session));
-        // Where a program gives the summary back as the model's own words, it is not among what the model heard.
+        // Some programs pass the summary back as the model's own words, so that it is not in `heard`.
         let sent = machine.model.requests().split_off(mark);
         let has_it = |r: &Request| r.asked.is_some() && r.body.to_string().contains("of what was said so far");
         assert!(sent.iter().any(has_it), "the model has the summary: {prompt}");
@@ -70,7 +71,7 @@ fn is_kept(machine: &Machine, program: &mut dyn Program) {
     println!("{} wanted to call {:?}", program.name(), machine.model.outside());
 }
 
-/// The summary its program made is told from what was said, and stands in the lineage as that program's own.
+/// Checks that the program's summary is told apart from what was said, and is in the lineage as the program's own.
 fn has_its_summary(machine: &Machine, session: &str) {
     let turns = machine.world.turns(session);
     let summaries: Vec<&Value> = turns.iter().filter(|t| t["kind"] == "compact-summary").collect();
@@ -88,7 +89,7 @@ fn key(program: &dyn Program, session: &str) -> String {
     format!("{}:{session}", program.name())
 }
 
-/// Imports what is there, and again, and compares everything with the program's own store.
+/// Imports twice, and compares everything with the program's own store.
 fn came_in(machine: &Machine, program: &dyn Program) {
     let world = &machine.world;
     let_it_settle();
@@ -126,7 +127,7 @@ fn rows_are_exported(machine: &Machine, program: &dyn Program, path: &Path, tabl
     assert_eq!(exported, stored);
 }
 
-/// What somebody said in a session, in order, without the quotation marks one program puts around it.
+/// Returns what one role said in a session, in order, without the quotation marks one program puts around it.
 fn said(machine: &Machine, session: &str, role: &str) -> Vec<String> {
     let turns = machine.world.turns(session);
     let theirs = turns.iter().filter(|t| t["role"] == role && t["kind"] == "message");

@@ -1,5 +1,5 @@
-//! One made-up machine with the real programs on it: a throw-away home, a fake model everybody talks to, and what every
-//! process said.
+//! A machine for a test with the real programs: a temporary home, a fake model that all of them use, and the output of
+//! every process.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -17,13 +17,13 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::world::{HEIRLOOM, World};
 
-/// Where the programs are: the folder `scripts/real-programs` filled.
+/// Variable that names the folder with the programs, which `scripts/real-programs` fills.
 const PROGRAMS: &str = "HEIRLOOM_PROGRAMS";
 
-/// Longer than any one turn takes on a slow machine with others on it.
+/// Time limit: longer than any one turn takes on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// Four programs that each keep a processor busy do not get done sooner side by side.
+/// The tests run one at a time: four programs that each keep a processor busy do not finish sooner side by side.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A user's machine.
@@ -31,33 +31,33 @@ pub struct Machine {
     pub world: World,
     pub model: FakeModel,
     programs: PathBuf,
-    /// What every process printed: `NN-label.stdout`, `NN-label.stderr`.
+    /// Folder with the output of every process: `NN-label.stdout`, `NN-label.stderr`.
     runs: PathBuf,
     count: Cell<usize>,
-    /// What every program is started by: a shell script that ends with `exec "$@"`.
+    /// Shell script that starts every program; it ends with `exec "$@"`.
     within: RefCell<Option<String>>,
     _turn: Option<MutexGuard<'static, ()>>,
 }
 
-/// What a process left.
+/// Output of a process.
 pub struct Ran {
     pub stdout: String,
-    /// Where both of its outputs are.
+    /// Common path of the files with both of its outputs.
     pub log: PathBuf,
 }
 
-/// What became of a turn.
+/// Result of a turn.
 pub struct Turned {
-    /// What the program printed.
+    /// Standard output of the program.
     pub stdout: String,
-    /// Its own id of the session.
+    /// The program's own id of the session.
     pub session: String,
-    /// Everything the model was told with the prompt, whoever said it; empty when the prompt did not reach it.
+    /// All text the model received with the prompt, from whatever source; empty if the prompt did not reach it.
     pub heard: String,
 }
 
 impl Machine {
-    /// A new one. Panics where the programs are not installed.
+    /// Makes a machine. Panics if the programs are not installed.
     pub fn new() -> Machine {
         let programs = std::env::var_os(PROGRAMS).filter(|p| !p.is_empty()).unwrap_or_else(|| {
             panic!("{PROGRAMS} names no folder with the real programs (scripts/real-programs fills one)")
@@ -72,7 +72,7 @@ impl Machine {
         Machine::with(programs, Some(turn))
     }
 
-    /// Another one, for as long as this one is there.
+    /// Makes another machine, to be used while this one lives.
     pub fn beside(&self) -> Machine {
         Machine::with(self.programs.clone(), None)
     }
@@ -84,12 +84,12 @@ impl Machine {
         Machine { world, model, programs, runs, count: Cell::new(0), within: RefCell::default(), _turn: turn }
     }
 
-    /// The user's home directory.
+    /// Returns the user's home directory.
     pub fn home(&self) -> PathBuf {
         self.world.test.user()
     }
 
-    /// A project of that name; the same name gives the same folder.
+    /// Returns the folder of a project; the same name gives the same folder.
     pub fn project(&self, name: &str) -> PathBuf {
         let path = self.home().join(name);
         fs::create_dir_all(&path).unwrap();
@@ -101,8 +101,8 @@ impl Machine {
         self.world.says(0, &["connect", name, "--yes", "--trust"]);
     }
 
-    /// A program in this home. Nothing of the caller's environment is in it but the path; every way out of the machine
-    /// leads to the fake model, which lets nobody through and remembers whom they wanted ([`FakeModel::outside`]).
+    /// Returns the command of a program in this home. Of the caller's environment it has only PATH; every connection
+    /// out of the machine leads to the fake model, which refuses it and records the target ([`FakeModel::outside`]).
     pub fn command(&self, program: &str) -> Command {
         let program = self.programs.join("bin").join(program);
         let within = self.within.borrow();
@@ -112,15 +112,15 @@ impl Machine {
         command
     }
 
-    /// A shell command in this home, as the user would give it.
+    /// Returns a shell command in this home, as the user would give it.
     pub fn shell(&self, line: &str) -> Command {
         let mut command = self.in_this_home("/bin/sh");
         command.args(["-c", line]);
         command
     }
 
-    /// From now on, programs are started in a name space of their own, by a script that ends with `exec "$@"`; what it
-    /// mounts is seen by nobody else. `false`: that cannot be had here.
+    /// Makes later programs start in a namespace of their own, by a script that ends with `exec "$@"`; its mounts are
+    /// invisible outside. Returns `false` if that is not possible here.
     pub fn within(&self, script: Option<&str>) -> bool {
         let may = |script| {
             let mut command = self.in_this_home("unshare");
@@ -146,7 +146,7 @@ impl Machine {
         command
     }
 
-    /// Runs a process to its end, expects it to succeed. One that takes too long is ended with all it started.
+    /// Runs a process to its end and expects success. A process that takes too long is ended with all its children.
     pub fn run(&self, label: &str, mut command: Command) -> Ran {
         let (stdout, log) = self.log(label, &mut command);
         let began = Instant::now();
@@ -164,13 +164,14 @@ impl Machine {
         Server { child: keeper.spawn().expect("a shell"), stdout, log }
     }
 
-    /// What the model was told with the first of its prompts since `mark` that contains this one.
+    /// Returns what the model received with the first of its prompts since `mark` that contains this one.
     pub fn heard_since(&self, mark: usize, prompt: &str) -> String {
         let is_it = |a: &Asked| a.purpose == Purpose::Turn && a.prompt.contains(prompt);
         self.model.asked_since(mark).into_iter().find(is_it).map(|a| a.heard).unwrap_or_default()
     }
 
-    /// What the programs printed about us that sounds like a complaint, each once, without numbers and paths of its own.
+    /// Returns the lines of the programs' output about us that sound like a complaint, each once, without their numbers
+    /// and paths.
     pub fn complaints(&self) -> BTreeSet<String> {
         const COMPLAINTS: [&str; 8] = ["error", "fail", "cannot", "can't", "enoent", "not found", "timed out", "warn"];
         let own = self.world.test.user().parent().expect("a folder").display().to_string();
@@ -188,13 +189,13 @@ impl Machine {
         all
     }
 
-    /// A number nobody had before.
+    /// Returns a number that was not used before.
     pub fn next(&self) -> usize {
         self.count.set(self.count.get() + 1);
         self.count.get()
     }
 
-    /// Sends what a process prints into files: standard output, and both by their common beginning.
+    /// Redirects a process's output into files. Returns the path of standard output, and the common path of both.
     fn log(&self, label: &str, command: &mut Command) -> (PathBuf, PathBuf) {
         let log = self.runs.join(format!("{:02}-{label}", self.next()));
         let stdout = log.with_extension("stdout");
@@ -209,7 +210,7 @@ impl Drop for Machine {
         if !std::thread::panicking() {
             return;
         }
-        // For whoever looks into it.
+        // The model's requests are written out for whoever investigates a failure.
         let requests = self.runs.join("requests.jsonl");
         if let Ok(mut file) = File::create(&requests) {
             for request in self.model.requests() {
@@ -222,8 +223,8 @@ impl Drop for Machine {
     }
 }
 
-/// Runs a process in a group of its own to its end; `None` where it had to be ended. Nothing of the group is left: it
-/// would work on in a home that is about to vanish.
+/// Runs a process in a group of its own to its end; `None` if it had to be ended. Afterwards the whole group is killed:
+/// its processes would work on in a home that is about to vanish.
 fn finish(command: &mut Command, patience: Duration) -> Option<ExitStatus> {
     let child = command.stdin(Stdio::null()).process_group(0).spawn();
     let mut child = child.unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
@@ -236,7 +237,7 @@ fn finish(command: &mut Command, patience: Duration) -> Option<ExitStatus> {
     status
 }
 
-/// A command under a keeper, which ends it when the pipe it waits for ends: also when the tests are killed.
+/// Wraps a command in a keeper, which ends it when a pipe closes: also when the tests are killed.
 fn kept(command: &Command) -> Command {
     const KEEPER: &str = r#""$@" </dev/null & cat >/dev/null; kill -TERM 0"#;
     let mut keeper = Command::new("/bin/sh");
@@ -247,7 +248,7 @@ fn kept(command: &Command) -> Command {
     keeper
 }
 
-/// A process that runs as long as this lives.
+/// A process that runs as long as this value lives.
 pub struct Server {
     child: Child,
     stdout: PathBuf,
@@ -255,7 +256,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Waits until its output says so, so many times; gives back the output.
+    /// Waits until the output contains the words this many times; returns the output.
     pub fn says(&mut self, words: &str, times: usize) -> String {
         let began = Instant::now();
         loop {
@@ -269,12 +270,12 @@ impl Server {
         }
     }
 
-    /// The group its processes are in.
+    /// Returns the process group.
     pub fn group(&self) -> u32 {
         self.child.id()
     }
 
-    /// How often its output says so now.
+    /// Counts the words in the present output.
     pub fn said(&self, words: &str) -> usize {
         fs::read_to_string(&self.stdout).unwrap_or_default().matches(words).count()
     }
@@ -284,7 +285,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         let group = Pid::from_child(&self.child);
         let _ = kill_process_group(group, Signal::TERM);
-        // The keeper is gone at once; what it kept may still be writing.
+        // The keeper ends at once; the process it kept may still be writing.
         let _ = wait(&mut self.child, Duration::from_secs(20));
         let began = Instant::now();
         while kill_process_group(group, Signal::TERM).is_ok() && began.elapsed() < Duration::from_secs(20) {
@@ -295,7 +296,7 @@ impl Drop for Server {
     }
 }
 
-/// The exit status, or `None` where it is still running after that.
+/// Returns the exit status, or `None` if the process still runs after `patience`.
 fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let began = Instant::now();
     loop {
@@ -309,7 +310,7 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     }
 }
 
-/// Where a log is, and its last lines.
+/// Returns the path of a log and its last lines.
 pub fn shown(log: &Path) -> String {
     let mut text = log.display().to_string();
     for end in ["stdout", "stderr"] {
@@ -326,14 +327,14 @@ mod tests {
 
     use super::*;
 
-    /// A command that says its number and the number of what it started, and waits for longer than anybody likes.
+    /// Returns a command that prints its own process id and its child's, and then waits for a long time.
     fn slow(test: &TestHome, out: &Path) -> Command {
         let mut command = test.command("/bin/sh");
         command.args(["-c", "sleep 600 & echo $$ $! ready; wait"]).stdout(File::create(out).unwrap());
         command
     }
 
-    /// Whether any of the processes it named runs: not those that are over and were not asked for yet.
+    /// Returns whether any of the printed processes runs; ended processes that were not waited for do not count.
     fn running(out: &Path) -> bool {
         let said = fs::read_to_string(out).unwrap();
         let pids: Vec<&str> = said.split_whitespace().filter(|w| w.parse::<u32>().is_ok()).collect();
@@ -365,7 +366,7 @@ mod tests {
             server.says("ready", 1);
             assert!(running(&stdout));
             if killed {
-                // What is left of us when we are killed: the end of the pipe.
+                // The pipe's end is dropped, which is what remains of the tests when they are killed.
                 drop(server.child.stdin.take());
                 let began = Instant::now();
                 while running(&stdout) {

@@ -1,4 +1,4 @@
-//! The tools, as the model of each real program sees and calls them.
+//! The MCP tools, as the model of each real program sees and calls them.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{ClaudeCode, Codex, Machine, OpenCode, Program};
 use crate::world::HEIRLOOM;
 
-/// Something that was said in a conversation none of the programs had.
+/// Stores a turn of a conversation that none of the programs had.
 fn told(machine: &Machine) {
     let line = json!({"session": "talk", "id": "1", "time": "2026-11-20T10:00:00Z", "role": "assistant",
                       "text": "We chose Postgres for the orders queue because it is there already."});
@@ -17,7 +17,7 @@ fn told(machine: &Machine) {
     machine.world.says(0, &["session", "end", "turns:talk"]);
 }
 
-/// The model of a program is offered the tool, calls it, and hears what was said.
+/// The model of a program is offered the tool, calls it, and receives the stored words.
 fn is_asked(machine: &Machine, program: &mut dyn Program) {
     told(machine);
     machine.model.answers(Box::new(|asked| {

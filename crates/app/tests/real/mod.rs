@@ -1,14 +1,14 @@
-//! The four real programs, each on a machine made for one test, with a model that says what the test wants.
+//! The four real programs, each on a machine made for one test, with a model whose answers the test scripts.
 //!
-//! They are ignored by a plain `cargo test`; `just real` and `.ci/run` run them, one at a time, with the folder
-//! `HEIRLOOM_PROGRAMS` names, which `scripts/real-programs` fills. Without it they fail. A test that fails keeps its machine, with what every process printed and what the model
-//! was asked, and says where.
+//! A plain `cargo test` ignores these tests; `just real` and `.ci/run` run them, one at a time, with the folder that
+//! `HEIRLOOM_PROGRAMS` names and `scripts/real-programs` fills. Without it they fail. A test that fails keeps its
+//! machine, with the output of every process and the requests to the model, and prints its path.
 //!
-//! A test begins with [`Machine::new`], puts programs on it ([`ClaudeCode::on`] …), connects them where it wants hooks
+//! A test begins with [`Machine::new`], puts programs on it ([`ClaudeCode::on`] …), connects them if it wants hooks
 //! ([`Machine::connect`], before the first turn), scripts the model (`machine.model.answers(table([…]))`) and takes
-//! turns. [`Turned::heard`] is what the model was told with that prompt: what was told in one program and asked in
-//! another is one line each. A reply that [reports](heirloom_testkit::fake_model::Reply::reporting) 190,000 tokens makes
-//! each of them compact by itself before its next turn.
+//! turns. [`Turned::heard`] is the text the model received with that prompt, so that passing words from one program to
+//! another takes one line each. A reply that [reports](heirloom_testkit::fake_model::Reply::reporting) 190,000 tokens
+//! makes each program compact by itself before its next turn.
 
 mod asked;
 mod claude_code;
@@ -32,31 +32,31 @@ pub use machine::{Machine, Turned, shown};
 pub use openclaw::OpenClaw;
 pub use opencode::OpenCode;
 
-/// A program somebody works with.
+/// A program, driven by a test.
 pub trait Program {
-    /// Its name in Heirloom.
+    /// Returns its name in Heirloom.
     fn name(&self) -> &'static str;
 
-    /// A prompt and its answer, in a new session or in one begun in the same project.
+    /// Runs a prompt and its answer, in a new session or in an existing one of the same project.
     fn turn(&mut self, project: &Path, prompt: &str, session: Option<&str>) -> Turned;
 
-    /// Has it summarise a session now.
+    /// Compacts a session now.
     fn compact(&mut self, project: &Path, session: &str);
 
-    /// Ends what it keeps running between turns; the next turn starts it anew.
+    /// Ends processes it keeps running between turns; the next turn starts them again.
     fn stop(&mut self) {}
 
-    /// The group of processes it keeps running between turns.
+    /// Returns the process group it keeps running between turns.
     fn group(&self) -> Option<u32> {
         None
     }
 
-    /// The files its sessions are in.
+    /// Returns the files its sessions are in.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// The database its sessions are in, and the tables that hold them.
+    /// Returns the database its sessions are in, and the tables that hold them.
     fn database(&self) -> Option<(PathBuf, &'static [&'static str])> {
         None
     }

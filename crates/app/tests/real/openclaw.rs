@@ -1,5 +1,5 @@
-//! OpenClaw: a gateway that runs as long as the value, and a command per turn. A turn without it takes ten times as
-//! long. The gateway is started by the first turn, so that a connection made before is in it.
+//! OpenClaw: a gateway that runs as long as this value lives, and a command per turn. A turn without the gateway takes
+//! ten times as long. The first turn starts the gateway, so that a connection made before takes effect in it.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 use super::machine::Server;
 use super::{Machine, Program, Turned};
 
-/// How the gateway says that it has taken over a change of its settings.
+/// Log line of the gateway once it has applied a change of its settings.
 const RELOADED: &str = "config hot reload applied";
 
 pub struct OpenClaw<'m> {
     machine: &'m Machine,
     port: u16,
     gateway: Option<Server>,
-    /// The session's own key of every session started, by its id.
+    /// The program's own key of every session, by its id.
     keys: Vec<(String, String)>,
 }
 
 impl<'m> OpenClaw<'m> {
     pub fn on(machine: &'m Machine) -> OpenClaw<'m> {
-        // Free a moment ago; nobody else here asks for one by its number.
+        // The port was free a moment ago; no other test here asks for a port by number.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
         let model = json!({
             "id": "fake-model", "name": "Fake", "reasoning": false, "input": ["text"], "contextWindow": 128_000,
@@ -34,7 +34,7 @@ impl<'m> OpenClaw<'m> {
             "baseUrl": format!("{}/v1", machine.model.url()), "apiKey": "none", "api": "openai-completions",
             "models": [model],
         });
-        // A few words are kept as they are at a compaction; the rest of so short a conversation is summarised.
+        // A compaction keeps a few words as they are; the rest of such a short conversation is summarised.
         let defaults = json!({
             "model": {"primary": "fake/fake-model"}, "workspace": machine.home(), "skipBootstrap": true,
             "heartbeat": {"every": "0m"},
@@ -68,7 +68,7 @@ impl<'m> OpenClaw<'m> {
         command
     }
 
-    /// The program has one folder it works in; it is moved to where the next turn is.
+    /// Sets the program's one working folder to that of the next turn.
     fn work_in(&mut self, project: &Path) {
         let text = fs::read_to_string(self.config()).unwrap();
         let mut config: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));

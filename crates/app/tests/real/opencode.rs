@@ -1,4 +1,4 @@
-//! OpenCode: one process per turn; its server, over HTTP, for what has no command.
+//! OpenCode: one process per turn; its server, over HTTP, for acts that have no command.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -82,7 +82,7 @@ impl Program for OpenCode<'_> {
             body.len()
         )
         .unwrap();
-        // It keeps the connection; its head comes when the summary is there.
+        // The server keeps the connection open; its response head arrives when the summary is done.
         let mut head = String::new();
         BufReader::new(stream).read_line(&mut head).unwrap();
         assert!(head.starts_with("HTTP/1.1 200"), "{head}");

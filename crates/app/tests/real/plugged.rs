@@ -1,5 +1,5 @@
-//! Claude Code with Heirloom as a plugin: installed from the folder that `heirloom connect --plugin` makes, or loaded from
-//! it for one run; and beside hooks in the settings.
+//! Claude Code with Heirloom as a plugin: installed from the folder that `heirloom connect --plugin` makes, or loaded
+//! from it for one run; and beside hooks in the settings.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use heirloom_testkit::fake_model::{Reply, table};
 use super::hooked::{at_rest, is_kept_once, ours};
 use super::{ClaudeCode, Machine, Program};
 
-/// A home with something in it, and the plugin's folder.
+/// Makes a home with a memory, and the plugin's folder.
 fn folder(machine: &Machine) -> PathBuf {
     machine.world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
     let decided = "We decided to use Postgres for the mail queue because it is there already.";
@@ -18,7 +18,7 @@ fn folder(machine: &Machine) -> PathBuf {
     folder
 }
 
-/// Two turns and a new session, in which everything is given once.
+/// Runs two turns and a new session, in which everything is given once.
 fn remembers(machine: &Machine, program: &mut dyn Program) {
     let project = machine.project("barn");
     let first = program.turn(&project, "Which store should the mail queue have?", None);
@@ -32,7 +32,7 @@ fn remembers(machine: &Machine, program: &mut dyn Program) {
     is_kept_once(machine, &[program]);
 }
 
-/// Installs the plugin by the program's own commands, as `heirloom connect` says.
+/// Installs the plugin by the program's own commands, as `heirloom connect` prints them.
 fn install(machine: &Machine, folder: &std::path::Path) {
     let said = machine.world.json(&["connect", "claude-code", "--plugin", folder.to_str().unwrap()]);
     for line in said["then"].as_array().unwrap() {

@@ -1,5 +1,5 @@
-//! A model that hands a piece of work to a sub-agent: what the sub-agent is told is nobody's prompt and is given nothing
-//! of ours; what it said is kept once, in its own place; and the session that sent it is as it would be without one.
+//! A model that delegates to a sub-agent: the sub-agent's task is not a user's prompt and gets no context of ours; its
+//! words are stored once, in its own lane; and the parent session is as it would be without it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use super::hooked::{at_rest, is_kept_once, ours};
 use super::{ClaudeCode, Codex, Machine, OpenClaw, OpenCode, Program};
 
-/// What the user says, what the sub-agent is told, what it finds, and what the user is told in the end.
+/// The user's prompt, the sub-agent's task, the sub-agent's finding, and the final answer to the user.
 const ASKED: &str = "Have somebody measure the planks.";
 const SENT: &str = "Measure every plank of the barn and say how long they are.";
 const FOUND: &str = "The planks are 4711 long.";
 const SAID: &str = "All planks were measured.";
 
-/// Sends one sub-agent, with whichever tool the program offers, and waits for it where that is a tool, too. Counts how
-/// often it said the last of it.
+/// Scripts a model that sends one sub-agent, with whichever tool the program offers, and waits for it if that takes a
+/// tool, too. `told` counts the final answers.
 fn delegates(told: Arc<AtomicUsize>) -> Script {
     Box::new(move |asked| {
         let tells = || {
@@ -37,7 +37,7 @@ fn delegates(told: Arc<AtomicUsize>) -> Script {
             if has("sessions_spawn") {
                 return Reply::call("sessions_spawn", json!({"task": SENT}));
             }
-            // OpenClaw has it in a catalogue, behind one tool that calls the others.
+            // OpenClaw lists the tool in a catalogue, behind one tool that calls the others.
             if has("tool_call") {
                 return Reply::call("tool_call", json!({"id": "sessions_spawn", "args": {"task": SENT}}));
             }
@@ -49,11 +49,11 @@ fn delegates(told: Arc<AtomicUsize>) -> Script {
         };
         match asked.purpose {
             Purpose::Turn if asked.prompt.contains("Good night") => Some(Reply::text("Sleep well.")),
-            // Some are told of it with a prompt the program writes.
+            // Some programs report the finding with a prompt they write themselves.
             Purpose::Turn if asked.prompt.contains(FOUND) => Some(tells()),
             Purpose::Turn if asked.prompt.contains(SENT) => Some(Reply::text(FOUND)),
             Purpose::Turn if asked.prompt.contains(ASKED) => Some(sends()),
-            // The tool only sends: what was found is waited for.
+            // The tool only starts the sub-agent: another tool waits for the finding.
             Purpose::Turn if asked.after_tool && has("wait_agent") && !asked.heard.contains(FOUND) => {
                 Some(Reply::call("wait_agent", whom(asked)))
             }
@@ -63,7 +63,7 @@ fn delegates(told: Arc<AtomicUsize>) -> Script {
     })
 }
 
-/// Whom Codex is to wait for: the one it said it had sent.
+/// Returns the agent for which Codex must wait: the one it reported as sent.
 fn whom(asked: &Asked) -> Value {
     let tool = asked.tools.iter().find(|t| t.name == "wait_agent").expect("it was looked for");
     let list = tool.takes.iter().find(|name| name.as_str() != "timeout_ms").expect("whom to wait for");
@@ -79,7 +79,7 @@ fn keeps_to_itself(machine: &Machine, program: &mut dyn Program) {
     machine.model.answers(delegates(Arc::clone(&told)));
     let first = program.turn(&project, ASKED, None);
     assert_eq!(first.heard.matches("Answer in short sentences").count(), 1, "{}", ours(&first.heard));
-    // Where nobody waits for the sub-agent, it may still be at work.
+    // If no tool waits for the sub-agent, it may still be working.
     let heard = (0..300).find_map(|_| {
         std::thread::sleep(std::time::Duration::from_millis(100));
         let asked = machine.model.asked_since(0).into_iter();
@@ -156,7 +156,7 @@ fn a_subagent_of_openclaw_keeps_to_itself() {
     keeps_to_itself(&machine, &mut OpenClaw::on(&machine));
 }
 
-/// In a later process, whose plugin was not there when the sub-agent began.
+/// The sub-agent is asked again in a later process, whose plugin was not there when the sub-agent began.
 #[test]
 #[ignore = "needs the real programs: scripts/real-programs"]
 fn a_subagent_of_opencode_that_is_asked_again_keeps_to_itself() {

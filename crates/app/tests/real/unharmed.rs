@@ -1,5 +1,5 @@
-//! Whatever is the matter with Heirloom, the program does its turn: the command gone, the ledger locked, the home gone or
-//! of a newer build, the disk full. What was said then is there when it is well again.
+//! Whatever is wrong with Heirloom, the program completes its turn: the command gone, the ledger locked, the home gone
+//! or of a newer build, the disk full. Once all is well again, the turns are stored.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::hooked::{at_rest, is_kept_once};
 use super::{ClaudeCode, Codex, Machine, OpenClaw, OpenCode, Program};
 use crate::world::{HEIRLOOM, let_it_settle};
 
-/// What the user says in each state, and what the model answers.
+/// The user's prompt in each state, and the model's answer.
 const WORDS: [(&str, &str); 6] = [
     ("How is the roof?", "The roof is well."),
     ("How is the locked door?", "The door was oiled."),
@@ -23,14 +23,14 @@ const WORDS: [(&str, &str); 6] = [
 ];
 
 fn is_unharmed(machine: &Machine, program: &mut dyn Program) {
-    // The one its hooks call can be taken away.
+    // The hooks call a copy of the binary, which the test can remove.
     let binary = machine.world.test.folder("bin").join("heirloom");
     fs::copy(HEIRLOOM, &binary).unwrap();
     let connected = machine.world.test.run(&binary, &["connect", program.name(), "--yes", "--trust"], b"");
     assert_eq!(connected.status, Some(0), "{connected:?}");
     machine.world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
     let rows: Vec<(&str, Reply)> = WORDS.iter().map(|(asked, said)| (*asked, Reply::text(*said))).collect();
-    // The latest first: where what is given stands in front of the prompt, earlier prompts are in it.
+    // The latest prompt comes first: where a context stands in front of the prompt, earlier prompts are in it.
     machine.model.answers(table(rows.into_iter().rev()));
     let project = machine.project("barn");
     let [roof, locked, newer, gone, full, removed] = WORDS;
@@ -58,7 +58,7 @@ fn is_unharmed(machine: &Machine, program: &mut dyn Program) {
     busy.execute_batch("ROLLBACK").unwrap();
     drop(busy);
     is_empty(machine, &home);
-    // Without a look at the program's store.
+    // The turn is stored without reading the program's store.
     assert!(said(machine).iter().any(|text| text.contains(locked.0)), "{:?}", said(machine));
 
     let db = Connection::open(&ledger).unwrap();
@@ -106,9 +106,10 @@ fn is_unharmed(machine: &Machine, program: &mut dyn Program) {
     assert!(doctor.stdout.contains("cannot be run"), "{doctor:?}");
     fs::rename(&away, &binary).unwrap();
 
-    // After the answer, and with success: Claude Code says so of the hooks of a session's end, and of no others.
+    // Claude Code reports the hooks of a session's end as not found, after the answer and with success; it reports no
+    // other hook.
     let of_the_end = |line: &String| line.starts_with("sessionend hook [") && line.ends_with("not found");
-    // A server that cannot be started is a line in the program's log, and nothing more.
+    // An MCP server that cannot start is one line in the program's log, and nothing more.
     let of_the_server = |line: &String| {
         line.contains("failed to start server \"heirloom\"") || line.contains("\"server unavailable\" key=heirloom")
     };
@@ -132,7 +133,7 @@ fn is_unharmed(machine: &Machine, program: &mut dyn Program) {
     println!("hooks.log:\n{log}");
 }
 
-/// Waits until what hooks had to put aside is stored. The worker they started may be at it.
+/// Waits until calls that hooks had to put aside are stored. The worker they started may be storing them.
 fn is_empty(machine: &Machine, home: &Path) {
     for _ in 0..100 {
         at_rest(machine);
@@ -144,14 +145,14 @@ fn is_empty(machine: &Machine, home: &Path) {
     panic!("what was put aside was not stored: {} left", waiting(home));
 }
 
-/// How many payloads lie in the spool.
+/// Returns the number of payloads in the spool.
 fn waiting(home: &Path) -> usize {
     fs::read_dir(home.join("spool")).map_or(0, |entries| {
         entries.filter(|e| e.as_ref().unwrap().file_name().to_string_lossy().ends_with(".hook")).count()
     })
 }
 
-/// What people and models said, in every session.
+/// Returns what people and models said, in every session.
 fn said(machine: &Machine) -> Vec<String> {
     let sessions = machine.world.sessions();
     let turns: Vec<Value> = sessions.iter().flat_map(|session| machine.world.turns(session)).collect();

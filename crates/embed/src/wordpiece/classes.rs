@@ -1,23 +1,23 @@
 //! The character classes that BERT's tokenisation depends on, beyond ASCII: ranges of Unicode 14.0.0.
 
-/// CJK ideographs, in the blocks BERT names: each is a word.
+/// Whether a character is a CJK ideograph, in the blocks BERT names: each is a word.
 pub(super) fn ideograph(c: char) -> bool {
     matches!(u32::from(c),
         0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F | 0x2B740..=0x2B81F
         | 0x2B820..=0x2CEAF | 0xF900..=0xFAFF | 0x2F800..=0x2FA1F)
 }
 
-/// Enclosing marks (category Me), which are not accents.
+/// Whether a character is an enclosing mark (category Me), which is not an accent.
 pub(super) fn enclosing(c: char) -> bool {
     matches!(u32::from(c), 0x488..=0x489 | 0x1ABE | 0x20DD..=0x20E0 | 0x20E2..=0x20E4 | 0xA670..=0xA672)
 }
 
-/// Punctuation (general categories P*, plus ASCII's).
+/// Whether a character is punctuation (general categories P*, plus ASCII's).
 pub(super) fn punctuation(c: char) -> bool {
     c.is_ascii_punctuation() || (!c.is_ascii() && holds(&PUNCTUATION, c))
 }
 
-/// Control, format and private characters, and the replacement character, which are ignored.
+/// Whether a character is ignored: control, format and private characters, and the replacement character.
 pub(super) fn dropped(c: char) -> bool {
     c == '\u{FFFD}' || c.is_control() || holds(&FORMAT, c)
 }

@@ -65,9 +65,9 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         let mut placement = placement.clone();
         placement.native.clone_from(&group.key);
         let mut decoder = program.decoder(&placement, &[]);
-        // Kept apart from errors of the store: only the ledger's own errors end the capture.
+        // Errors of the ledger are held apart from errors of the store: only the ledger's own errors end the capture.
         let mut ours: Option<Error> = None;
-        // What is set aside may be damage of the store, which repairing it does not show in the fingerprint.
+        // A quarantined row may be damage of the store, and a repair of it would not change the group's fingerprint.
         let mut set_aside = false;
         let mut take = |row: Row, bytes: RowBytes| -> Result<()> {
             let bytes = match bytes {
@@ -86,8 +86,8 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
                     placement.lane.clone_from(lane);
                 }
             }
-            // Before the next row is planned, since planned bytes are in the blocks of the batch they are committed
-            // with.
+            // Commits before the next row is planned if the batch is full, since planned bytes are in the blocks of the
+            // batch they are committed with.
             make_room(capture, &mut last)?;
             let Some(step) = plan_row(capture, &origin, &placement, &row, &bytes, decoded)? else { return Ok(()) };
             capture.planned_records += 1;
@@ -145,8 +145,8 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     Ok(if any { Outcome::Read } else { Outcome::Unchanged })
 }
 
-/// Commits what is planned once it is enough for a batch: planned bytes are in the blocks of the batch they are committed
-/// with.
+/// Commits the plan if it is enough for a batch. Called between rows, since planned bytes are in the blocks of the
+/// batch they are committed with.
 fn make_room(capture: &mut Capture, last: &mut Option<Step>) -> Result<()> {
     if capture.planned_full() {
         if let Some(step) = last.take() {
@@ -157,8 +157,8 @@ fn make_room(capture: &mut Capture, last: &mut Option<Step>) -> Result<()> {
     Ok(())
 }
 
-/// Plans a new revision of a row of 32 MiB or more, in pieces of that size, none of which is decoded. `false`: nothing
-/// about it is new.
+/// Plans a new revision of a row of 32 MiB or more, in pieces of that size, none of which is decoded. `false`: the row
+/// is stored already.
 fn plan_long_row(
     capture: &mut Capture,
     origin: &Origin,
@@ -169,7 +169,7 @@ fn plan_long_row(
 ) -> Result<bool> {
     let key = capture.forgotten.marked(&format!("{}/{}", row.table, row.key)).into_owned();
     make_room(capture, last)?;
-    // Its stream may have been changed by a row that is still planned.
+    // A row that is planned and not yet committed may belong to the same stream.
     let (known, mut next) = capture.ledger.read(|tx| newest_pieces(tx, origin, &key))?;
     if is_same(&known, &mut long)? {
         return Ok(false);
@@ -213,7 +213,7 @@ fn plan_long_row(
     Ok(true)
 }
 
-/// Whether a long row is what is stored of it. It may be stored in one piece, as it was before November 2026.
+/// Whether a long row equals its stored revision, which may be a single piece if it was stored before November 2026.
 fn is_same(known: &[Piece], long: &mut LongRow) -> Result<bool> {
     let stored: u64 = known.iter().map(|piece| piece.length.max(0) as u64).sum();
     if known.is_empty() || stored != long.length() {
@@ -254,7 +254,7 @@ struct Piece {
     forgotten: bool,
 }
 
-/// The records of a row's newest revision in order, and the next position of its stream if there is one.
+/// Returns the records of a row's newest revision in order, and the next position of its stream if there is one.
 fn newest_pieces(tx: &Read, origin: &Origin, key: &str) -> Result<(Vec<Piece>, Option<i64>)> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     let mut statement = tx.prepare_cached(
@@ -277,7 +277,7 @@ fn newest_pieces(tx: &Read, origin: &Origin, key: &str) -> Result<(Vec<Piece>, O
 }
 
 /// Plans a new revision of a row, or only a new decoding: an unchanged part means something else once its message is
-/// finished. `None`: nothing about it is new.
+/// finished. `None`: neither is needed.
 fn plan_row(
     capture: &mut Capture,
     origin: &Origin,
@@ -290,7 +290,7 @@ fn plan_row(
     let known = capture.ledger.read(|tx| newest_revision(tx, origin, &key))?;
     let before = known.as_ref().map(|k| StreamAt { generation: 0, next: k.next });
     let (record, next) = match known {
-        // Of forgotten bytes only the length is known.
+        // Of a forgotten row only the length is known, so only the length is compared.
         Some(k) if k.same_as(bytes) => {
             if k.turns >= decoded.turns.len() as i64 {
                 return Ok(None);
@@ -384,9 +384,9 @@ fn remember_stat(capture: &Capture, origin: &Origin, proof: &str) -> Result<()> 
     })
 }
 
-/// Database and write-ahead log together: a commit may change only the log.
+/// Change times of database and write-ahead log together: a commit may change only the log.
 struct StatWithLog {
-    /// `None` where the last change is too recent to rely on.
+    /// Proof that nothing changed; `None` where the last change is too recent to rely on.
     proof: Option<String>,
 }
 

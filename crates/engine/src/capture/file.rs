@@ -1,4 +1,4 @@
-//! Captures a session file: what was added since the last read, or the whole file if it was rewritten.
+//! Captures a session file: the part added since the last read, or the whole file if it was rewritten.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::source::private::{Masker, Message};
 use crate::transcript::prepare::{Origin, OriginForm, PlannedRecord, digest};
 use crate::transcript::{After, Step, StreamAt};
 
-/// What the ledger stores about a file.
+/// Stored state of a file.
 struct Known {
     stream_no: StreamNo,
     generation: i64,
@@ -38,7 +38,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     {
         return Ok(Outcome::Unchanged);
     }
-    // The stat is proof only if the last change was old enough when it was taken.
+    // The stat proves something only if the last change was old enough when the stat was taken.
     let opened_at = capture.ledger.now();
     // The stream of a compressed file is its unpacked contents; the stat of the file itself shows whether they can have
     // changed.
@@ -102,7 +102,8 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     };
     let mut failure = None;
     let pending_before = std::mem::take(&mut at.after.pending);
-    // The last record is a line that was complete without its newline: the bytes that follow belong to that line.
+    // The last record may be a line that was complete without its newline: the bytes that follow then belong to that
+    // line.
     let mut inside_line = so_far == SoFar::Same { inside_line: true } && !at.after.mid_line;
     loop {
         let mid_line = pieces.mid_line();
@@ -151,7 +152,8 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
             }
             Piece::Tail(bytes) => {
                 if mid_line || !is_whole(bytes) {
-                    // Masked as what it is so far; it is masked anew with the rest of its line.
+                    // The pending bytes are masked as they are so far, and masked again together with the rest of their
+                    // line.
                     at.after.pending = masker.clone().record(bytes, message).into_owned();
                     break;
                 }
@@ -185,17 +187,17 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     Ok(outcome)
 }
 
-/// How much of the beginning of a file says where it took place.
+/// Bytes at the beginning of a file that are searched for the folder of its conversation.
 const BEGINNING: u64 = 64 << 10;
 
-/// Whether the conversation of a new file took place in the folder that is left out.
+/// Whether the conversation of a new file took place in the folder whose sessions are left out.
 fn is_left_out(capture: &Capture, program: &dyn Program, placement: &crate::event::Placement, path: &Path) -> bool {
     use std::io::Read as _;
     let Some(folder) = capture.left_out.as_deref() else { return false };
     let mut head = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut head));
     let named = folder.as_os_str().as_encoded_bytes();
-    // Nearly every file is done with here, without being decoded twice.
+    // The folder's name is in almost no file, so this check ends for nearly every file without decoding it twice.
     if read.is_err() || memchr::memmem::find(&head, named).is_none() {
         return false;
     }
@@ -208,7 +210,7 @@ fn is_left_out(capture: &Capture, program: &dyn Program, placement: &crate::even
     })
 }
 
-/// Plans the last step of a file, with the stat that will prove next time that nothing has changed.
+/// Plans the last step of a file, with the stat that proves at the next read that nothing has changed.
 fn settle(capture: &mut Capture, mut step: Step, proof: Option<&Stat>, tail_changed: bool) -> Outcome {
     let nothing = step.records.is_empty()
         && !tail_changed
@@ -297,7 +299,7 @@ fn known(tx: &Read, origin: &Origin) -> Result<Option<Known>> {
     Ok(Some(known))
 }
 
-/// How many bytes of a file are stored.
+/// Returns the number of bytes of a file that are stored.
 pub(super) fn stored(capture: &Capture, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<u64> {
     let Ok(canonical) = path.canonicalize() else { return Ok(0) };
     let placement = program.place(&canonical);
@@ -305,7 +307,7 @@ pub(super) fn stored(capture: &Capture, program: &dyn Program, agent: &AgentId, 
     Ok(capture.ledger.read(|tx| known(tx, &origin))?.map_or(0, |k| k.after.next.max(0) as u64))
 }
 
-/// The result of comparing the beginning of a file with what is stored of it.
+/// Result of comparing the beginning of a file with its stored records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SoFar {
     /// `inside_line`: the last stored record has no newline.
@@ -315,8 +317,8 @@ enum SoFar {
     Other,
 }
 
-/// Whether the file still begins with the stored bytes, compared record by record by digest. What is private is not
-/// stored, so the file is masked as it was then; `masker` is left where the stored bytes end.
+/// Whether the file still begins with the stored bytes, compared record by record by digest. Private spans are not
+/// stored, so the file is masked again before comparing; `masker` is left where the stored bytes end.
 fn same_so_far(
     capture: &Capture,
     known: &Known,
@@ -344,14 +346,14 @@ fn same_so_far(
             }
             let masked = masker.record(&bytes, message);
             if r.get(3)? {
-                // Forgotten bytes cannot be compared; only that the line still ends at the same offset.
+                // Forgotten bytes cannot be compared; it is only checked that the line still ends at the same offset.
                 if bytes.iter().position(|b| *b == b'\n').is_some_and(|at| at + 1 < bytes.len()) {
                     return Ok(SoFar::Other);
                 }
                 continue;
             }
             let (key, stored): (Vec<u8>, Vec<u8>) = (r.get(1)?, r.get(2)?);
-            // Stored before spans were masked, the record has the span.
+            // A record stored before spans were masked still contains the span.
             let is_stored = |bytes: &[u8]| digest(&key, bytes).as_slice() == stored;
             let before_masking = matches!(masked, Cow::Owned(_)) && is_stored(&bytes);
             if !before_masking && !is_stored(&masked) {
@@ -367,7 +369,7 @@ fn same_so_far(
     })
 }
 
-/// An unterminated line is complete once it parses as a JSON value.
+/// Whether an unterminated line is complete, which it is once it parses as a JSON value.
 fn is_whole(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|b| !b.is_ascii_whitespace())
         && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()

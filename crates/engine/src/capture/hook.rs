@@ -15,11 +15,11 @@ use crate::source::private::{Masker, Message};
 use crate::transcript::prepare::OriginForm;
 use crate::transcript::{After, IDLE_MS, Step, append, class_code};
 
-/// A store that has grown by more than this many bytes is left to the worker (R12.5).
+/// Most bytes a store may have grown by for a hook to read it; beyond that the worker reads it (R12.5).
 const INLINE_BYTES: u64 = 256 * 1024;
 
-/// A store larger than this many bytes is left to the worker, too: its stored part is compared first, at some
-/// milliseconds per megabyte.
+/// Most bytes a store may have for a hook to read it, because its stored part is compared first, at some milliseconds
+/// per megabyte. The worker reads a larger one.
 const INLINE_STORE: u64 = 1 << 20;
 
 impl Capture<'_> {
@@ -53,8 +53,8 @@ impl Capture<'_> {
         Ok(())
     }
 
-    /// Plans the turns of payloads that were stored before the part of the program's store that precedes them. `meaning`:
-    /// of one such payload.
+    /// Plans the turns of payloads that were stored before the part of the program's store that precedes them.
+    /// `meaning`: decodes one such payload.
     pub fn told_answers(
         &mut self,
         program: &dyn Program,
@@ -109,8 +109,8 @@ impl Capture<'_> {
         Ok(())
     }
 
-    /// Plans the new part of a session file, if it is small: a hook has no time for more (R12.5). `false`: it is left
-    /// to the worker.
+    /// Plans the new part of a session file, if it is small: a hook has no time for more (R12.5). `false`: the file is
+    /// left to the worker.
     pub fn file_if_small(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<bool> {
         let Ok(size) = std::fs::metadata(path).map(|m| m.len()) else { return Ok(false) };
         if size > INLINE_STORE || size > INLINE_BYTES + super::file::stored(self, program, agent, path)? {
@@ -120,8 +120,8 @@ impl Capture<'_> {
         Ok(!matches!(read, super::Outcome::Failed(_)))
     }
 
-    /// Commits what is planned together with the caller's own writes, in one transaction with one audit row. `None`:
-    /// the store changed meanwhile, and nothing was stored.
+    /// Commits the plan together with the caller's own writes, in one transaction with one audit row. `None`: the store
+    /// changed meanwhile, and nothing was stored.
     pub fn commit_with<T>(
         &mut self,
         action: &'static str,

@@ -18,7 +18,7 @@ use crate::source::private::{Masker, Message};
 use crate::transcript::prepare::{Origin, OriginForm};
 use crate::transcript::{After, IDLE_MS, Step, append};
 
-/// A session whose last turn is further away than this, in milliseconds, does not happen now.
+/// Milliseconds since the last turn up to which a session counts as happening now.
 const DAY_MS: u64 = 24 * 3_600_000;
 
 /// The outcome of a line.
@@ -28,7 +28,7 @@ pub enum LineAck {
     Stored { session: SessionKey, turn: Option<TurnId> },
     /// An equal line is already stored, or was forgotten; nothing was written.
     Known { session: SessionKey, turn: TurnId },
-    /// Not a line of the format; nothing was written.
+    /// The line is not of the format; nothing was written.
     Refused { reason: String },
 }
 
@@ -48,7 +48,7 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
     };
     let native = capture.forgotten.marked(&native).into_owned();
     let session = SessionKey::new(program.name(), &native);
-    // What is told while it happens happens now, unless it says when, or belongs to a conversation of another day.
+    // A line without a time gets the current one, unless it belongs to a conversation of another day.
     let now = capture.ledger.now();
     if last_at(capture, agent, &session)?.is_none_or(|last| last.abs_diff(now) < DAY_MS) {
         for turn in &mut decoded.turns {
@@ -73,7 +73,7 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
     {
         return Ok(LineAck::Known { session, turn });
     }
-    // Its offset is assigned at the commit, after lines stored by others meanwhile.
+    // The record's offset is assigned at the commit, after lines that others stored meanwhile.
     let record = capture.preparer.record(0, &bytes, None, decoded)?;
     capture.preparer.step(Step {
         origin,
@@ -115,7 +115,7 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
     Ok(LineAck::Stored { session, turn: appended.turns.first().copied() })
 }
 
-/// When something was last said in a session, if that is known.
+/// Returns when something was last said in a session, if that is known.
 fn last_at(capture: &Capture, agent: &AgentId, session: &SessionKey) -> Result<Option<Millis>> {
     capture.ledger.read(|tx| {
         let found = tx
@@ -128,7 +128,7 @@ fn last_at(capture: &Capture, agent: &AgentId, session: &SessionKey) -> Result<O
     })
 }
 
-/// The turn of an equal line stored before.
+/// Returns the turn of an equal line that was stored before.
 fn known(
     capture: &Capture,
     agent: &AgentId,

@@ -1,4 +1,4 @@
-//! Capture: appends what is new in programs' files and databases, and lines passed in live, to the ledger in batches
+//! Capture: appends new parts of programs' files and databases, and lines passed in live, to the ledger in batches
 //! (R5.1). Storey 3.
 //!
 //! A [`Capture`] reads sources one after the other, plans steps with no lock held and commits them in batches of about
@@ -6,7 +6,7 @@
 //! one batch and one line, not by the size of an archive. A source that cannot be read becomes a [`Problem`], and the
 //! next one is read.
 //!
-//! Knows no program by name: the caller passes a [`Program`].
+//! This room knows no program by name: the caller passes a [`Program`].
 
 mod database;
 mod file;
@@ -31,15 +31,15 @@ use crate::transcript::{Appended, IDLE_MS, Preparer, StreamMoved, append};
 
 pub use live::LineAck;
 
-/// A batch is committed once it holds this many source bytes…
+/// Source bytes of a full batch, which is then committed…
 const BATCH_BYTES: u64 = 1 << 20;
-/// …or this many records, which bounds the transaction's time when records are tiny.
+/// …or records of a full batch, which bounds the transaction's time when records are tiny.
 const BATCH_RECORDS: usize = 1500;
 
-/// How often a source that other processes are also reading is planned again.
+/// Number of times a source is planned again because another process is reading it, too.
 const ATTEMPTS: usize = 5;
 
-/// Counts of what a capture did so far.
+/// Counts of what a capture has done.
 #[derive(Default, Clone, Debug)]
 pub struct Totals {
     /// Sources with something new.
@@ -69,18 +69,18 @@ pub struct Capture<'l> {
     planned_records: usize,
     planned_private: u64,
     names: Names,
-    /// What is not to come back by the name of a source or a session.
+    /// Names that must not be stored again as the name of a source or a session.
     forgotten: ForgottenNames,
     totals: Totals,
     problems: Vec<Problem>,
-    /// Problems found in what is planned and not yet committed.
+    /// Problems with records that are planned and not yet committed.
     planned_problems: Vec<Problem>,
     /// Sources whose last step is planned and not yet committed.
     planned_sources: Vec<(PathBuf, AgentId)>,
     /// Sources to be read again, because their plan was outdated at the commit.
     again: Vec<(PathBuf, AgentId)>,
     scratch: PathBuf,
-    /// Sessions of this folder are not stored.
+    /// Folder whose sessions are not stored.
     left_out: Option<PathBuf>,
     /// Called with the source bytes of each commit.
     progress: Box<dyn FnMut(u64) + 'l>,
@@ -117,30 +117,30 @@ impl<'l> Capture<'l> {
     }
 
     /// Leaves out new session files whose conversation took place in this folder: programs that are asked as a language
-    /// model run there, and a session of one is nobody's conversation.
+    /// model run there, and such a session is not a conversation of a person.
     pub fn leaving_out(&mut self, folder: &Path) {
         self.left_out = Some(folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
     }
 
-    /// `progress` is called with the number of source bytes of each commit.
+    /// Sets the function that is called with the number of source bytes of each commit.
     pub fn on_progress(&mut self, progress: impl FnMut(u64) + 'l) {
         self.progress = Box::new(progress);
     }
 
-    /// Reads what is new in a session file. Returns only errors of the ledger; anything wrong with the file becomes a
+    /// Reads the new part of a session file. Returns only errors of the ledger; anything wrong with the file becomes a
     /// problem.
     pub fn file(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<()> {
         self.source(path, agent, |this| file::read(this, program, agent, path))?;
-        self.settle_again(program, &|this, agent, path| file::read(this, program, agent, path))
+        self.settle_again(&|this, agent, path| file::read(this, program, agent, path))
     }
 
-    /// Reads what is new in a program's SQLite store.
+    /// Reads new and changed rows of a program's SQLite store.
     pub fn database(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<()> {
         self.source(path, agent, |this| database::read(this, program, agent, path))?;
-        self.settle_again(program, &|this, agent, path| database::read(this, program, agent, path))
+        self.settle_again(&|this, agent, path| database::read(this, program, agent, path))
     }
 
-    /// Reads what is new in a session store of either form.
+    /// Reads the new part of a session store of either form.
     pub fn store(&mut self, program: &dyn Program, agent: &AgentId, path: &Path, form: Form) -> Result<()> {
         match form {
             Form::Lines => self.file(program, agent, path),
@@ -153,8 +153,8 @@ impl<'l> Capture<'l> {
         live::store(self, program, agent, line)
     }
 
-    /// Commits what is still planned. `Busy` if another process keeps reading the same sources: their contents are then
-    /// being stored by that process.
+    /// Commits the rest of the plan. `Busy` if another process keeps reading the same sources: that process then stores
+    /// their contents.
     pub fn finish(mut self) -> Result<(Totals, Vec<Problem>)> {
         self.commit()?;
         if !self.again.is_empty() {
@@ -189,11 +189,7 @@ impl<'l> Capture<'l> {
     }
 
     /// Plans sources again whose earlier plan was outdated at the commit.
-    fn settle_again(
-        &mut self,
-        _program: &dyn Program,
-        read: &dyn Fn(&mut Self, &AgentId, &Path) -> Result<Outcome>,
-    ) -> Result<()> {
+    fn settle_again(&mut self, read: &dyn Fn(&mut Self, &AgentId, &Path) -> Result<Outcome>) -> Result<()> {
         for _ in 0..ATTEMPTS {
             let again = std::mem::take(&mut self.again);
             if again.is_empty() {
@@ -320,7 +316,7 @@ impl Outcome {
     }
 }
 
-/// Says in the audit how many spans were left out because they are private.
+/// Notes in the audit row how many private spans were left out.
 fn note_private(tx: &mut Write, spans: u64) {
     if spans > 0 {
         tx.note("private", spans);
@@ -340,7 +336,7 @@ fn origin(
     form: OriginForm,
     path: &Path,
 ) -> Origin {
-    // A program whose folders name agents has each agent's sessions stored in that agent's memory (D3).
+    // Sessions in a folder that names an agent go to that agent's memory (D3).
     let agent = match placement.agent.as_deref().map(AgentId::parse) {
         Some(Ok(named)) if named != AgentId::main() => named,
         _ => agent.clone(),

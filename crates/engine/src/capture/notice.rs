@@ -1,5 +1,5 @@
-//! Statements about the user in the prompts of a batch, and what they ask to remember (R9.5): found while nothing is
-//! locked, stored as proposals in the transaction that stores the prompt.
+//! Statements about the user in the prompts of a batch, and things the prompts ask to remember (R9.5): they are found
+//! while nothing is locked, and stored as notices in the transaction that stores the prompt.
 
 use std::collections::HashMap;
 
@@ -15,13 +15,13 @@ use crate::statement::told::{SignalKind, signals};
 use crate::transcript::Fresh;
 use crate::transcript::prepare::Batch;
 
-/// What was found by the text of the prompt: few prompts have any, and equal prompts have the same.
+/// Findings by the text of the prompt: few prompts have any, and equal prompts have equal findings.
 pub(super) type Noticed = HashMap<String, Found>;
 
-/// What was found in a prompt.
+/// Findings in one prompt.
 pub(super) struct Found {
     about_the_user: Vec<Notice>,
-    /// Of which kind it is depends on the project it was said in.
+    /// Statements to remember; their kind depends on the project they were said in.
     remembered: Vec<Remembered>,
 }
 
@@ -48,13 +48,13 @@ pub(super) fn in_batch(batch: &Batch) -> Noticed {
                 // A rule about one project is not a memory about the user.
                 SignalKind::Rule => continue,
             };
-            // The same words make one proposal. What is said of the project stays with the project.
+            // The same words make one notice. A statement about the project is not also stored about the user.
             let overlaps = |r: &Remembered| r.range.start < s.range.end && s.range.start < r.range.end;
             let value = matches!(kind, NoticeKind::Profile { .. });
             if !value && remembered.iter().any(|r| overlaps(r) && r.class.of_workspace()) {
                 continue;
             }
-            // Without the words that ask to keep it, it reads better.
+            // The text is stored without the words that ask to keep it.
             let bare = remembered.iter().find(|r| overlaps(r) && !value);
             let text = bare.map_or(s.text, |r| r.text.clone());
             about_the_user.push(Notice { kind, title: s.title, text, confidence: s.confidence });
@@ -86,7 +86,7 @@ pub(super) fn store(tx: &mut Write, fresh: &[Fresh], noticed: &Noticed) -> Resul
     Ok(())
 }
 
-/// A remembered statement as a notice. Where there is no project, it holds everywhere.
+/// Makes a notice of a statement to remember. Where there is no project, the statement holds everywhere.
 fn of_project(r: &Remembered, project: Option<&str>) -> Notice {
     let kind = match (project, if project.is_some() { r.class } else { r.elsewhere }) {
         (Some(id), class) if class.of_workspace() => NoticeKind::Project { class, workspace: id.to_owned() },
@@ -96,7 +96,7 @@ fn of_project(r: &Remembered, project: Option<&str>) -> Notice {
     Notice { kind, title: r.title.clone(), text: r.text.clone(), confidence: r.confidence }
 }
 
-/// The id of the project a turn belongs to.
+/// Returns the id of the project a turn belongs to.
 fn project_of(tx: &Read, f: &Fresh) -> Result<Option<String>> {
     let Some(workspace_no) = f.workspace_no else { return Ok(None) };
     Ok(tx
@@ -108,8 +108,8 @@ fn project_of(tx: &Read, f: &Fresh) -> Result<Option<String>> {
         .optional()?)
 }
 
-/// Whether the speaker is the user. In a conversation of several people, what others say about themselves is not about
-/// the user. The profile names the user; where it does not, every prompt counts as theirs.
+/// Whether the speaker is the user. In a conversation of several people, statements of others about themselves are not
+/// about the user. The profile has the user's name; without a name in it, every prompt counts as the user's.
 fn speaks_for_the_user(tx: &Read, f: &Fresh) -> Result<bool> {
     let Some(speaker) = &f.turn.speaker else { return Ok(true) };
     let name: Option<String> = tx

@@ -42,7 +42,7 @@ pub struct NewArtifact {
     pub source: Provenance,
     /// `note`, `job`, `draft`.
     pub kind: Option<String>,
-    /// When it was made; the file is named after this day.
+    /// When the artifact was made; the file is named after this day.
     pub created: Millis,
     /// Additional front matter.
     pub fields: Map<String, Value>,
@@ -86,7 +86,7 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewArtifact, plan: Act) -> Result<(Act
     Ok((plan.step(step).tells(&Happened::ArtifactChanged), Item { id, title, path, change: Change::New }))
 }
 
-/// `YYYY/MM/YYYY-MM-DD-<slug>.md`, with the first suffix for which no file exists.
+/// Returns `YYYY/MM/YYYY-MM-DD-<slug>.md`, with the first suffix for which no file exists.
 fn free_name(lock: &TreeLock, title: &str, created: Millis) -> Result<RelPath> {
     let bad = || Error::usage(format!("{created} ms is no time")).hint("give a time of this age");
     let day = lock.at.day_of(created).ok_or_else(bad)?;
@@ -128,8 +128,8 @@ fn headed(title: &str, body: &str) -> String {
     format!("# {title}\n\n{body}")
 }
 
-/// Whether the text's own front matter can be combined with Heirloom's: it can be edited line by line and claims no
-/// identity.
+/// Whether the text's own front matter can be combined with Heirloom's: it can be edited line by line and has none of
+/// the keys that identify an item.
 fn can_combine(doc: &Document) -> bool {
     let ours = ["id", "flush", "source", "draft", "draft_digest", "job", "run"];
     ours.iter().all(|key| doc.get(key).is_none()) && doc.clone().set("format", &FORMAT.into()).is_ok()

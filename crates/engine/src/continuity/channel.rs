@@ -1,8 +1,8 @@
 //! Channel pairing: a peer asks for access on a channel, and a person accepts or refuses (R8.4).
 //!
-//! Nothing the peer says about itself is trusted. Channel and peer are identities: one with an invisible character is
-//! refused and never corrected, because the corrected one could be taken for another. Name and detail are cleaned and
-//! cut.
+//! Nothing the peer says about itself is trusted. Channel and peer are identities: an identity with an invisible
+//! character is refused and never corrected, because the corrected one could be taken for another. Name and detail are
+//! cleaned and cut.
 
 use rusqlite::{OptionalExtension, Row, params};
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ const LONGEST_PEER: usize = 200;
 const LONGEST_NAME: usize = 200;
 const LONGEST_DETAIL: usize = 2_000;
 
-/// The most requests waiting on one channel, so that invented peers cannot fill the ledger.
+/// Most requests that may wait on one channel, so that invented peers cannot fill the ledger.
 const MOST_WAITING: i64 = 1_000;
 
 /// The state of a request for access.
@@ -66,14 +66,14 @@ pub struct Event {
 }
 
 impl Event {
-    /// `c:17`.
+    /// Returns the id, such as `c:17`.
     pub fn id(&self) -> String {
         format!("c:{}", self.no)
     }
 }
 
-/// Records a request for access. While it waits, asking again is the same request; what it newly says about the peer
-/// replaces the earlier values.
+/// Records a request for access. Asking again while the request waits makes no second request, but replaces the name
+/// and detail of the peer.
 pub fn ask(
     at: &AssistantHome,
     channel: &str,
@@ -172,7 +172,7 @@ pub fn decide(at: &AssistantHome, which: &[String], yes: bool) -> Result<Vec<(Ev
     })
 }
 
-/// Requests, newest first: the waiting ones, or all; and their total number.
+/// Returns requests, newest first: the waiting ones, or all; and their total number.
 pub fn list(tx: &Read, agent_no: AgentNo, all: bool, limit: usize) -> Result<(Vec<Event>, u64)> {
     let which = if all { "1" } else { "state = 'pending'" };
     let mut statement = tx.prepare_cached(&format!(
@@ -186,8 +186,8 @@ pub fn list(tx: &Read, agent_no: AgentNo, all: bool, limit: usize) -> Result<(Ve
     Ok((events, count as u64))
 }
 
-/// The request a name refers to: by number, otherwise the waiting request of a channel and peer, otherwise their last
-/// one.
+/// Returns the request a name refers to: by number, otherwise the waiting request of a channel and peer, otherwise
+/// their last one.
 pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Event> {
     let number = name.strip_prefix("c:").unwrap_or(name).parse::<i64>().ok();
     let found = match number {
@@ -247,13 +247,13 @@ fn identity(what: &str, text: &str, longest: usize) -> Result<String> {
     Err(Error::usage(format!("{shown:?} is no {what}: {fault}")).hint("give it as the channel names it, on one line"))
 }
 
-/// A text as one line without invisible characters, cut to a length.
+/// Returns a text as one line without invisible characters, cut to a length.
 fn plain(text: &str, longest: usize) -> String {
     let visible: String = text.chars().filter(|c| c.is_whitespace() || !unseen(*c)).collect();
     visible.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(longest).collect()
 }
 
-/// Characters that have no width or change the direction of others, and white space other than the blank.
+/// Whether a character has no width, changes the direction of others, or is white space other than the blank.
 fn unseen(c: char) -> bool {
     c.is_control()
         || (c.is_whitespace() && c != ' ')

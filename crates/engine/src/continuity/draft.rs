@@ -18,7 +18,7 @@ use crate::tree::journal::{Act, hex};
 use crate::tree::provenance::{Origin, Provenance};
 use crate::tree::{AssistantHome, TreeLock};
 
-/// How many folder levels below a `drafts/` folder are searched.
+/// Most folder levels below a `drafts/` folder that are searched.
 const DEEPEST: usize = 8;
 
 /// The most drafts listed; programs can leave any number of files.
@@ -53,18 +53,18 @@ impl Form {
 /// A file a program left.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Draft {
-    /// `<harness>/<file>`: how it is named in commands.
+    /// Name of the draft in commands: `<harness>/<file>`.
     #[serde(rename = "draft")]
     pub name: String,
     pub form: Form,
-    /// In bytes.
+    /// Size in bytes.
     #[serde(rename = "bytes")]
     pub size: u64,
-    /// In milliseconds since 1970.
+    /// Time of the last change, in milliseconds since 1970.
     pub modified_at: Millis,
 }
 
-/// The drafts of all programs of the agent, by name, and the entries among them that are not drafts.
+/// Returns the drafts of all programs of the agent, by name, and a problem for each entry there that is not a draft.
 pub fn list(at: &AssistantHome) -> Result<(Vec<Draft>, Vec<Problem>)> {
     let mut found: Vec<(String, RelPath, Entry)> = Vec::new();
     let mut problems = Vec::new();
@@ -106,7 +106,7 @@ pub fn list(at: &AssistantHome) -> Result<(Vec<Draft>, Vec<Problem>)> {
             true => Form::Large,
             false => match at.home().read(&path, LONGEST as u64) {
                 Ok(Some(bytes)) => form_of(&path, &bytes),
-                // It was removed during the listing.
+                // The file was removed during the listing.
                 Ok(None) => continue,
                 Err(e) => {
                     problems.push(Problem::of(&at.home().shown().join(path.as_str()), &e));
@@ -166,7 +166,7 @@ pub fn promote(lock: &TreeLock, name: &str, title: Option<&str>) -> Result<Item>
     Ok(item)
 }
 
-/// Makes artifacts of drafts, one after the other. An error ends it; what was made before stands.
+/// Makes artifacts of drafts, one after the other. The first error ends this; artifacts made before it stay.
 pub fn promote_all(lock: &TreeLock, names: &[String], title: Option<&str>) -> (Vec<Item>, Option<Error>) {
     let mut items = Vec::new();
     for name in names {
@@ -184,7 +184,7 @@ pub fn discard(lock: &TreeLock, name: &str) -> Result<()> {
     let (path, _) = place(at, name)?;
     let digest = match read(at, &path, name) {
         Ok(bytes) => Some(hex(&home::digest(&bytes))),
-        // Too large to be read as a whole.
+        // The file is too large to be read as a whole.
         Err(e) if e.kind() == ErrorKind::Refused && is_large(at, &path)? => None,
         Err(e) => return Err(e),
     };
@@ -199,7 +199,7 @@ pub fn discard(lock: &TreeLock, name: &str) -> Result<()> {
     }
 }
 
-/// The path of a draft: `<harness>/<file>`, refused if it leaves the drafts of that program.
+/// Returns the path of a draft named `<harness>/<file>`; refused if it leads out of the drafts of that program.
 fn place(at: &AssistantHome, name: &str) -> Result<(RelPath, RelPath)> {
     let hint = "name it as ⟨draft list⟩ does: HARNESS/FILE";
     let whole = RelPath::parse(name)

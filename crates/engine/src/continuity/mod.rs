@@ -59,10 +59,11 @@ pub struct Item {
 /// The longest title in characters.
 const LONGEST_TITLE: usize = 4_000;
 
-/// The version of the files written here, in their front matter.
+/// Format version of the files of this room, written to their front matter.
 pub const FORMAT: i64 = 1;
 
-/// A title as one line with credentials redacted: it becomes the name of a file, which is shown in many places (R14.2).
+/// Returns a title as one line with credentials redacted: it becomes the name of a file, which is shown in many places
+/// (R14.2).
 pub(crate) fn sound_title(title: &str) -> Result<String> {
     let title = redact(&title.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
     TitleKey::of(&title)?;
@@ -85,7 +86,7 @@ pub fn read(at: &AssistantHome, path: &RelPath) -> Result<Document> {
     Ok(Document::parse(bytes))
 }
 
-/// The current time in the form used in front matter.
+/// Returns the current time in the form used in front matter.
 pub(crate) fn now(lock: &TreeLock) -> Value {
     Value::from(rfc3339(lock.at.ledger.now()))
 }

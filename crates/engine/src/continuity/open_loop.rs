@@ -27,7 +27,7 @@ pub struct NewLoop {
     pub thread: Option<String>,
     /// `YYYY-MM-DD`.
     pub due: Option<String>,
-    /// What kind of commitment it is, if that was said: `promise`.
+    /// Kind of commitment, if it is known: `promise`.
     pub kind: Option<String>,
     pub confidence: Option<f64>,
     /// When the commitment was made, if not now.
@@ -35,10 +35,10 @@ pub struct NewLoop {
     pub source: Provenance,
 }
 
-/// The longest title made from what was said, in characters: about a line.
+/// Longest title made from a text, in characters: about a line.
 const HEADLINE: usize = 90;
 
-/// A title from the beginning of a text: its first sentence, or the words of it that fit in a line.
+/// Makes a title from the beginning of a text: its first sentence, or the words of it that fit in a line.
 pub fn headline(text: &str) -> String {
     let text = text.trim();
     if text.chars().count() <= HEADLINE {
@@ -61,20 +61,21 @@ pub fn headline(text: &str) -> String {
     }
 }
 
-/// The id of an open item that has no file yet: the one its file will have, so that it never changes. `None`: the text
-/// gives no file name.
+/// Returns the id of an open item that has no file yet. It is the id its file will have, so that the id never changes.
+/// `None`: the text gives no file name.
 pub fn id_of(text: &str) -> Option<String> {
     TitleKey::of(&headline(text)).ok().map(|key| format!("l:{}", key.short()))
 }
 
-/// For a loop that was closed without a person: where it was found to be done. The value is a [`Provenance`].
+/// Front matter key of a loop that was closed without a person: a [`Provenance`] with the turns that show the loop was
+/// done.
 const RESOLVED_BY: &str = "resolved_by";
 
 fn act(action: &'static str) -> Act {
     Act::new(action).tells(&Happened::LoopChanged)
 }
 
-/// The open loops, or the resolved ones, newest first; only of one scope if it is given.
+/// Returns the open loops, or the resolved ones, newest first; of one scope only if it is given.
 pub fn list(tx: &Read, agent_no: AgentNo, resolved: bool, scope: Option<&str>) -> Result<Vec<Entry>> {
     let state = if resolved { State::Archived } else { State::Active };
     let mut entries = file_table::list(tx, agent_no, Kind::OpenLoop, state)?;
@@ -83,12 +84,12 @@ pub fn list(tx: &Read, agent_no: AgentNo, resolved: bool, scope: Option<&str>) -
     Ok(entries)
 }
 
-/// When a loop was resolved, otherwise when it was opened, as written in its file.
+/// Returns the day a loop was resolved, otherwise the day it was opened, as written in its file.
 pub fn day(entry: &Entry) -> Option<&str> {
     entry.field("resolved").or_else(|| entry.field("opened"))
 }
 
-/// Opens a loop, or adds to the open loop with this title: a new text, a date, a scope. What the loop already has is
+/// Opens a loop, or adds to the open loop with this title: a new text, a date, a scope. Values the loop already has are
 /// not written again.
 pub fn add(lock: &TreeLock, new: &NewLoop) -> Result<Item> {
     let (plan, item) = plan_to_add(lock, new, act("loop.add"))?;
@@ -153,8 +154,8 @@ pub fn resolve(lock: &TreeLock, names: &[String], how: Option<&str>) -> Result<V
     resolve_any(lock, names, how, &|_| Ok(None))
 }
 
-/// [`resolve`] that also closes open items without a file. `unfiled`: finds one by its id; it gets a file in the
-/// archive, so that it stays closed.
+/// Does the same as [`resolve`], and also closes open items without a file. `unfiled`: finds such an item by its id; it
+/// gets a file in the archive, so that it stays closed.
 pub fn resolve_any(
     lock: &TreeLock,
     names: &[String],
@@ -181,7 +182,7 @@ pub fn resolve_any(
     Ok(items)
 }
 
-/// Adds the step that makes the file of an item that is settled already.
+/// Adds the step that makes a file in the archive for an item that is done already.
 fn plan_resolved(lock: &TreeLock, new: &NewLoop, how: Option<&str>, plan: Act) -> Result<(Act, Item)> {
     let title = sound_title(&new.title)?;
     let key = TitleKey::of(&title)?;
@@ -202,7 +203,7 @@ fn plan_resolved(lock: &TreeLock, new: &NewLoop, how: Option<&str>, plan: Act) -
     Ok((plan.step(step), Item { id, title, path, change: Change::New }))
 }
 
-/// Adds the step that closes a loop to an act. `by`: where it was found to be done, if no person said so directly.
+/// Adds the step that closes a loop to an act. `by`: the turns that show the loop was done, if no person closed it.
 pub fn plan_to_resolve(
     lock: &TreeLock,
     entry: &Entry,
@@ -223,7 +224,7 @@ pub fn plan_to_resolve(
     Ok((plan.step(Step::Move { from, to, set, unset: Vec::new() }), item))
 }
 
-/// Reopens resolved loops; if a title was resolved more than once, the newest.
+/// Reopens resolved loops; if several with the same title were resolved, the newest.
 pub fn reopen(lock: &TreeLock, names: &[String]) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     let mut plan = act("loop.reopen");
@@ -283,7 +284,7 @@ fn item(entry: &Entry, to: &RelPath) -> Item {
     Item { id, title: entry.title.clone(), path: to.clone(), change: Change::Changed }
 }
 
-/// The ids for the audit, which contains no text of items (R14.2).
+/// Returns ids for the audit, which contains no text of items (R14.2).
 fn ids(items: &[Item]) -> Vec<String> {
     items.iter().map(|i| wordless(&i.id)).collect()
 }

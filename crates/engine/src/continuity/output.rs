@@ -1,13 +1,13 @@
-//! The output of a program, readable later: bounded in memory while it arrives, without control characters and fenced
-//! when written. Pure; knows nothing about files or jobs.
+//! The output of a program, stored so that it can be read later: bounded in memory while it arrives, and written in a
+//! code fence without control characters. Pure; knows nothing about files or jobs.
 
 use std::collections::VecDeque;
 
-/// Bytes kept of the beginning of a long output, and of its end, where the outcome usually is.
+/// Bytes stored of the beginning of a long output, and of its end, which usually shows the outcome.
 const HEAD: usize = 64 << 10;
 const TAIL: usize = 192 << 10;
 
-/// How many bytes a cut may move to fall between two lines.
+/// Most bytes a cut may move so that it falls between two lines.
 const LONGEST_LINE: usize = 4 << 10;
 
 /// An output, collected piece by piece in bounded memory.
@@ -30,7 +30,7 @@ impl Output {
         self.tail.extend(rest);
     }
 
-    /// The number of bytes received, kept or not.
+    /// Returns the number of bytes received, kept or not.
     pub fn len(&self) -> u64 {
         self.all
     }
@@ -40,7 +40,7 @@ impl Output {
         self.all == self.head.len() as u64 && self.head.trim_ascii().is_empty()
     }
 
-    /// The output as Markdown. It says how much was left out in the middle.
+    /// Returns the output as Markdown, with a note of how much was left out in the middle.
     pub fn to_markdown(&self) -> String {
         let mut tail: Vec<u8> = self.tail.iter().copied().collect();
         let mut left_out = self.all - self.head.len() as u64 - tail.len() as u64;
@@ -61,7 +61,7 @@ impl Output {
     }
 }
 
-/// Text in a code fence that nothing in the text can close.
+/// Puts a text in a code fence that nothing in the text can close.
 pub fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -69,7 +69,8 @@ pub fn fenced(text: &str) -> String {
     format!("{fence}text\n{text}{end}{fence}\n")
 }
 
-/// Bytes as text without terminal control sequences: colours are dropped, other control characters are made visible.
+/// Returns bytes as text without terminal control sequences: colours are dropped, other control characters are made
+/// visible.
 pub fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut out = String::with_capacity(text.len());
@@ -77,7 +78,7 @@ pub fn readable(bytes: &[u8]) -> String {
     while let Some(c) = chars.next() {
         match c {
             '\n' | '\t' => out.push(c),
-            // A line that a program redrew repeatedly: each state of it becomes a line.
+            // A program may redraw a line repeatedly with `\r`: each state of it becomes a line.
             '\r' if chars.peek() == Some(&'\n') => {}
             '\r' => out.push('\n'),
             '\u{1b}' if chars.peek() == Some(&'[') => {

@@ -1,5 +1,5 @@
-//! Proposals: memory waiting to be accepted, one file each (R8.1, R8.2). What accepting one does is decided in
-//! `review`.
+//! Proposals: memory waiting to be accepted, one file each (R8.1, R8.2). The room `review` decides what accepting one
+//! does.
 
 use serde_json::{Map, Value};
 
@@ -30,7 +30,7 @@ pub struct NewProposal {
     pub source: Provenance,
 }
 
-/// What accepting a proposal will store.
+/// The memories that accepting a proposal will store.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proposed {
     pub title: String,
@@ -41,7 +41,7 @@ pub struct Proposed {
     pub source: Provenance,
 }
 
-/// What became of a proposal.
+/// State of a proposal: waiting, or decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
     Pending,
@@ -50,7 +50,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The word in its file.
+    /// Returns the word for the state in the proposal's file.
     pub fn name(self) -> &'static str {
         match self {
             Status::Pending => "pending",
@@ -60,7 +60,7 @@ impl Status {
     }
 }
 
-/// The proposals of a status, newest first; of one scope where it is named.
+/// Returns the proposals with a status, newest first; of one scope only if it is given.
 pub fn list(tx: &Read, agent_no: AgentNo, status: Status, scope: Option<&str>) -> Result<Vec<Entry>> {
     let state = if status == Status::Pending { State::Active } else { State::Archived };
     let mut entries = file_table::list(tx, agent_no, Kind::Proposal, state)?;
@@ -69,7 +69,7 @@ pub fn list(tx: &Read, agent_no: AgentNo, status: Status, scope: Option<&str>) -
     Ok(entries)
 }
 
-/// When a proposal was decided, else when it was made, as it stands in its file.
+/// Returns when a proposal was decided, otherwise when it was proposed, as written in its file.
 pub fn day(entry: &Entry, status: Status) -> Option<&str> {
     entry.field(status.name()).or_else(|| entry.field("proposed"))
 }
@@ -92,7 +92,7 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewProposal, plan: Act) -> Result<(Act
     plan_with(lock, new, &Map::new(), plan)
 }
 
-/// [`plan_to_add`] with further keys of the front matter, such as [`EVIDENCE`], for a proposal that is new.
+/// Does the same as [`plan_to_add`], and sets further front matter keys, such as [`EVIDENCE`], if the proposal is new.
 pub fn plan_with(lock: &TreeLock, new: &NewProposal, more: &Map<String, Value>, plan: Act) -> Result<(Act, Item)> {
     let title = sound_title(&new.title)?;
     let key = TitleKey::of(&title)?;
@@ -121,7 +121,7 @@ pub fn plan_with(lock: &TreeLock, new: &NewProposal, more: &Map<String, Value>, 
             return Ok((plan, item));
         }
         item.change = Change::Changed;
-        // A list is continued; after any other text a new one begins.
+        // New entries continue a list; after any other text an empty line comes first.
         let apart = !doc.body().lines().last().is_some_and(|l| l.starts_with(['-', '*', ' ']) || l.trim().is_empty());
         let step = Step::Append { path: path.as_str().into(), set: Map::new(), text: listed(&more), apart };
         return Ok((plan.step(step), item));
@@ -133,7 +133,7 @@ pub fn plan_with(lock: &TreeLock, new: &NewProposal, more: &Map<String, Value>, 
     doc.set("scope", &new.scope.as_str().into())?;
     doc.set("source", &new.source.to_value())?;
     if entries.len() == 1 && is_beginning(&title, &entries[0]) {
-        // No title was given: a change of the entry need not change the title as well.
+        // The title was taken from the entry: the entry may change without the title.
         doc.set(TITLE_FROM, &ENTRY.into())?;
     }
     if let Some(confidence) = new.confidence {
@@ -149,13 +149,13 @@ pub fn plan_with(lock: &TreeLock, new: &NewProposal, more: &Map<String, Value>, 
     Ok((plan.step(step), item))
 }
 
-/// The key of a proposal's evidence: what was said or shown, each with its turn: `t12: cargo nextest run`.
+/// Front matter key of a proposal's evidence: quotations and commands, each with its turn: `t12: cargo nextest run`.
 pub const EVIDENCE: &str = "evidence";
 
-/// The key of the language model that found it, where nothing else did.
+/// Front matter key with the language model that found the proposal, if nothing else did.
 pub const MODEL: &str = "model";
 
-/// The key of memories it says do not hold any more: their ids. A yes supersedes them.
+/// Front matter key with the ids of memories that the proposal declares outdated. Accepting it supersedes them.
 pub const REPLACES: &str = "replaces";
 
 const TITLE_FROM: &str = "title_from";
@@ -214,7 +214,7 @@ pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<Change> {
     Ok(Change::Changed)
 }
 
-/// What a file proposes, edits by hand included.
+/// Reads what a file proposes, including edits by hand.
 pub fn proposed(entry: &Entry, doc: &Document) -> Proposed {
     Proposed {
         title: entry.title.clone(),
@@ -230,7 +230,7 @@ fn listed(entries: &[String]) -> String {
     entries.iter().map(|e| format!("- {}\n", e.replace('\n', "\n  "))).collect()
 }
 
-/// The list items of the body, without metadata lines; if there is no list, the whole text is the entry.
+/// Returns the list items of the body, without metadata lines; if there is no list, the whole text is the entry.
 pub fn entries_of(doc: &Document) -> Vec<String> {
     let body = doc.body();
     let bullets = file_table::metadata_bullets(doc).into_iter();

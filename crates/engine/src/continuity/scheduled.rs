@@ -1,5 +1,5 @@
-//! Scheduled jobs: which command ran for the agent, when, and how it ended (R8.4). The caller starts the command; here
-//! it is a row of the ledger from just before the start.
+//! Scheduled jobs: which command ran for the agent, when, and how it ended (R8.4). The caller starts the command; this
+//! room stores a ledger row for the run just before the start.
 //!
 //! The process that runs a command holds a lock until the command ends. A run without an end whose lock is free was cut
 //! off: its wrapper was killed, or the machine went down. The next command that notices records this.
@@ -25,16 +25,16 @@ use crate::tree::AssistantHome;
 use crate::tree::journal::Act;
 use crate::tree::provenance::{Origin, Provenance};
 
-/// The longest command kept; a longer one is cut.
+/// Longest stored command, in characters; a longer one is cut.
 const LONGEST_COMMAND: usize = 4_000;
 
 /// The longest error text of a failure.
 const LONGEST_ERROR: usize = 500;
 
-/// How long the end of a run waits for the tree lock before it is recorded without its output.
+/// Longest time the end of a run waits for the tree lock before it is recorded without its output.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How far back runs without an end are searched for, in milliseconds.
+/// Age of the oldest runs that are searched for a missing end, in milliseconds.
 const LOOK_BACK_MS: Millis = 31 * 24 * 3_600_000;
 
 /// The name of a job: `[A-Za-z0-9][A-Za-z0-9._ -]{0,63}`.
@@ -65,7 +65,7 @@ impl JobName {
 pub enum Outcome {
     Exit(i32),
     Signal(i32),
-    /// It could not be started, or Heirloom stopped it.
+    /// The command could not be started, or Heirloom stopped it.
     Failed {
         code: Option<i32>,
         signal: Option<i32>,
@@ -108,7 +108,7 @@ pub struct Run {
     /// The path of the artifact with its output.
     pub artifact: Option<String>,
     pub error: Option<String>,
-    /// Whether its failure was acknowledged.
+    /// Whether a person acknowledged the failure.
     pub acknowledged: bool,
 }
 
@@ -122,7 +122,7 @@ impl Run {
     }
 }
 
-/// A run in progress. Dropping it unfinished records that it was cut off.
+/// A run in progress. Dropping it before its end is recorded marks the run as cut off.
 #[derive(Debug)]
 pub struct Begun {
     pub run_no: JobRunNo,
@@ -131,7 +131,7 @@ pub struct Begun {
     _alive: HomeLock,
 }
 
-/// A finished run, and if its output could not be kept, the reason.
+/// A finished run, and the reason if its output could not be stored.
 #[derive(Debug)]
 pub struct Finished {
     pub run: Run,
@@ -144,7 +144,7 @@ pub struct ToldRun {
     pub job: String,
     /// The command line, as a person would read it.
     pub command: String,
-    /// `None`: now.
+    /// When the run started; `None`: now.
     pub started_at: Option<Millis>,
     pub outcome: Outcome,
     pub output: Output,
@@ -169,7 +169,7 @@ pub fn begin(at: &AssistantHome, name: &JobName, command: &str, started_at: Mill
     })
 }
 
-/// Records the outcome, with the output as an artifact. If the output cannot be kept, the outcome is recorded
+/// Records the outcome, with the output as an artifact. If the output cannot be stored, the outcome is recorded
 /// nevertheless.
 pub fn finish(at: &AssistantHome, begun: Begun, outcome: &Outcome, output: Option<&Output>) -> Result<Finished> {
     let mut output_lost = None;
@@ -184,13 +184,13 @@ pub fn finish(at: &AssistantHome, begun: Begun, outcome: &Outcome, output: Optio
     }
     let missing = || Error::not_found(format!("run {} is not there any more", begun.run_no));
     let run = at.read(|tx| of_no(tx, at.agent_no, begun.run_no))?.ok_or_else(missing)?;
-    // The lock file is not needed any more; the row has an end, so the lock is not checked again.
+    // The lock file is no longer needed: the row has an end, so no process checks the lock again.
     let _gone = at.home().remove(&lock_path(begun.run_no)?);
     Ok(Finished { run, output_lost })
 }
 
-/// Records a run that somebody else started and that has ended. One that began at the same moment with the same command
-/// is the same run: who did not hear our answer may tell it again.
+/// Records a run that another program started and that has ended. A run with the same start and the same command is
+/// stored once: a program that did not receive our answer may report the run again.
 pub fn told(
     at: &AssistantHome,
     name: &JobName,
@@ -308,7 +308,8 @@ pub fn notice_cut_off(at: &AssistantHome) -> Result<usize> {
     Ok(noticed)
 }
 
-/// Acknowledges the failures of a job: they are not shown until it fails again. Returns how many runs that concerns.
+/// Acknowledges the failures of a job: they are not shown until the job fails again. Returns how many runs that
+/// concerns.
 pub fn acknowledge(at: &AssistantHome, name: &str) -> Result<usize> {
     if at.read(|tx| runs(tx, at.agent_no, name, 1))?.is_empty() {
         return Err(no_such(name));
@@ -351,7 +352,7 @@ fn run(r: &Row) -> rusqlite::Result<Run> {
     })
 }
 
-/// The last run of every job, newest first.
+/// Returns the last run of every job, newest first.
 pub fn jobs(tx: &Read, agent_no: AgentNo) -> Result<Vec<Run>> {
     let mut statement = tx.prepare_cached(&format!(
         "WITH RECURSIVE names (name) AS (
@@ -367,7 +368,7 @@ pub fn jobs(tx: &Read, agent_no: AgentNo) -> Result<Vec<Run>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The runs of a job, newest first; empty for an unknown job, for which the caller returns `NotFound`.
+/// Returns the runs of a job, newest first; empty for an unknown job, for which the caller returns `NotFound`.
 pub fn runs(tx: &Read, agent_no: AgentNo, name: &str, limit: usize) -> Result<Vec<Run>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND name = ?2 ORDER BY run_no DESC LIMIT ?3"
@@ -376,7 +377,7 @@ pub fn runs(tx: &Read, agent_no: AgentNo, name: &str, limit: usize) -> Result<Ve
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// One run by its number.
+/// Returns one run by its number.
 pub fn of_no(tx: &Read, agent_no: AgentNo, run_no: JobRunNo) -> Result<Option<Run>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND run_no = ?2"))?
@@ -384,7 +385,7 @@ pub fn of_no(tx: &Read, agent_no: AgentNo, run_no: JobRunNo) -> Result<Option<Ru
         .optional()?)
 }
 
-/// The error for a job that never ran.
+/// Makes the error for a job that never ran.
 pub fn no_such(name: &str) -> Error {
     let shown: String = name.chars().take(80).collect();
     Error::not_found(format!("no job called {shown:?} has run")).hint("see ⟨job list⟩")

@@ -14,6 +14,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::chunk::{Piece, Size, cuts};
 use super::load::{self, Loaded, Mark, SessionFacts};
+use super::standing::run_of;
 use super::summarizer::Summarizer;
 use super::{Request, Said, compaction, condense, session, summary_input};
 use crate::clock::Millis;
@@ -29,17 +30,17 @@ use crate::tokens::tokens;
 use crate::transcript::{self, IDLE_MS};
 use crate::tree::{AssistantHome, TreeLock};
 
-/// When the lineage is cut; configurable.
+/// Sizes at which chunks close and our own compactions are made; configurable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     pub chunk: Size,
-    /// Turns, or tokens, without a compaction after which we make one ourselves: about what programs hold before they
-    /// compact. 0: never.
+    /// Turns, or tokens, without a compaction after which Heirloom makes one itself: about the context programs hold
+    /// before they compact. 0: never.
     pub compact_turns: u64,
     pub compact_tokens: u64,
-    /// Tokens of the newest turns that are not part of such a compaction.
+    /// Tokens of the newest turns that such a compaction leaves out.
     pub tail_tokens: u64,
-    /// The most tokens of a handoff.
+    /// Maximum tokens of a handoff.
     pub handoff_tokens: usize,
 }
 
@@ -55,25 +56,25 @@ impl Default for Limits {
     }
 }
 
-/// The context of work on a lineage.
+/// Everything that advancing the lineages of an agent needs: its home, the limits and the summariser.
 pub struct Pass<'p> {
     pub at: &'p AssistantHome<'p>,
     pub limits: Limits,
     pub opener: Opener,
-    /// The preferred summariser; without one, or if its answer is not valid, summaries are made without a model (D5).
+    /// The preferred summariser. Without one, or if its answer is not valid, summaries are made without a model (D5).
     pub summarizer: Option<&'p dyn Summarizer>,
-    /// When this pass last scanned the files.
+    /// Time of this pass's last scan of the visible files.
     scanned: Cell<Option<Instant>>,
 }
 
-/// The nodes a pass made.
+/// Numbers of nodes that a pass made, by kind.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Advanced {
     pub chunks: u64,
     pub sessions: u64,
     pub compactions: u64,
     pub condensed: u64,
-    /// When the session is due again.
+    /// Time at which the session is due again.
     pub again_at: Option<Millis>,
 }
 
@@ -86,28 +87,29 @@ impl Advanced {
     }
 }
 
-/// Turns read in one plan. About a hundred chunks: distilling them stays well below a second, storing them below 50 ms.
+/// Maximum turns read for one plan. About a hundred chunks: distilling them stays well below a second, storing them
+/// below 50 ms.
 const WINDOW_TURNS: usize = 2_000;
 const WINDOW_BYTES: usize = 4 << 20;
 
-/// Chunks stored in one transaction (R4.1: 50 ms).
+/// Maximum number of chunks stored in one transaction (R4.1: 50 ms).
 const CHUNKS_AT_ONCE: usize = 64;
 
-/// A program writes its summary a moment after it marks the compaction.
+/// Time to wait for a program's own summary, which programs write a moment after they mark the compaction.
 const SUMMARY_COMES_MS: Millis = 10_000;
 
-/// How long a scan of the files holds for one pass.
+/// Time for which a pass relies on its last scan of the files.
 const SCAN_HOLDS: Duration = Duration::from_secs(2);
 
-/// A time this far ahead of our clock says nothing about when a session became idle.
+/// A last activity more than this ahead of our clock is not trusted; such a session counts as over.
 const DAY_MS: Millis = 86_400_000;
 
-/// The next step of a session.
+/// The next step that is due for a session.
 enum Next {
     Chunks(ChunkPlan),
-    /// The lane is chunked up to a mark.
+    /// A mark of the program (a compaction, or a new start) up to which the lane is chunked already.
     Mark(LaneNo, Mark),
-    /// Our own compaction, up to a turn.
+    /// Our own compaction of a lane, up to this turn.
     Compact(LaneNo, TurnId),
     /// The session is over for now.
     End,
@@ -131,9 +133,10 @@ impl<'p> Pass<'p> {
         Pass { at, limits, opener: Opener::default(), summarizer: None, scanned: Cell::new(None) }
     }
 
-    /// The tree lock. The files are scanned unless this pass has just done so: a scan looks at every file, and a pass over
-    /// thousands of sessions with one for each takes minutes. What is edited meanwhile is safe, because an act compares what
-    /// it changes with what is on disk; a line a person resolves by hand is seen by the next scan.
+    /// Takes the tree lock, and scans the files unless this pass has just scanned them: a scan looks at every file, so
+    /// a scan for each of thousands of sessions would take minutes. Edits that people make between two scans are safe,
+    /// because an act compares each file it changes with the disk; a loop that a person resolves by hand is noticed by
+    /// the next scan.
     pub(super) fn lock(&self) -> Result<TreeLock<'p>> {
         if self.scanned.get().is_some_and(|at| at.elapsed() < SCAN_HOLDS) {
             return self.at.lock_unscanned();
@@ -143,12 +146,12 @@ impl<'p> Pass<'p> {
         Ok(lock)
     }
 
-    /// The same pass with a preferred summariser. No lock is held while it makes summaries.
+    /// Gives this pass a preferred summariser. No lock is held while it makes summaries.
     pub fn summarized_by(self, summarizer: &'p dyn Summarizer) -> Pass<'p> {
         Pass { summarizer: Some(summarizer), ..self }
     }
 
-    /// Does everything that is due for a session.
+    /// Does all steps that are due for a session.
     pub fn session(&self, session_no: SessionNo) -> Result<Advanced> {
         let mut out = Advanced::default();
         loop {
@@ -187,7 +190,8 @@ impl<'p> Pass<'p> {
         }
     }
 
-    /// Closes chunks of a lane up to a turn, even if nothing ended there: for a compaction requested by a person.
+    /// Closes chunks of a lane up to a turn, even if no run or session ended at that turn: for a compaction requested
+    /// by a person.
     pub(super) fn chunk_up_to(&self, session_no: SessionNo, lane_no: LaneNo, until: TurnId) -> Result<u64> {
         let mut made = 0;
         loop {
@@ -231,7 +235,8 @@ impl<'p> Pass<'p> {
         Ok(Some(Next::Wait((!over).then_some(quiet_at))))
     }
 
-    /// Whether the mark was stored last, a moment ago, and has no summary yet.
+    /// Whether the program may still write its summary: the mark is the newest record, only a moment old, and has no
+    /// summary yet.
     fn summary_may_come(&self, tx: &Read, lane_no: LaneNo, mark: &Mark, over: bool) -> Result<bool> {
         if over || mark.at.is_none_or(|at| self.at.ledger.now().abs_diff(at) > SUMMARY_COMES_MS as u64) {
             return Ok(false);
@@ -242,7 +247,7 @@ impl<'p> Pass<'p> {
         Ok(!behind)
     }
 
-    /// The turn up to which our own compaction is due.
+    /// Returns the turn up to which our own compaction is due, if it is.
     fn is_due(&self, tx: &Read, lane_no: LaneNo) -> Result<Option<TurnId>> {
         let (most_turns, most_tokens) = (self.limits.compact_turns, self.limits.compact_tokens);
         if most_turns == 0 && most_tokens == 0 {
@@ -253,7 +258,7 @@ impl<'p> Pass<'p> {
         if !((most_turns > 0 && turns >= most_turns) || (most_tokens > 0 && spent >= most_tokens)) {
             return Ok(None);
         }
-        // The newest turns are left out, if there is anything before them.
+        // The newest turns are left out of the compaction, unless nothing would be left to compact.
         let mut tail = 0;
         let mut kept = 0;
         for chunk in chunks.iter().rev() {
@@ -267,7 +272,7 @@ impl<'p> Pass<'p> {
         Ok(chunks.get(upto.saturating_sub(1)).map(|c| c.last))
     }
 
-    /// The chunks of a lane that can be closed now: after its last chunk, before the next mark, of closed runs.
+    /// Plans the chunks of a lane that can be closed now: after its last chunk, before the next mark, of closed runs.
     fn chunks(
         &self,
         tx: &Read,
@@ -324,7 +329,7 @@ impl<'p> Pass<'p> {
             });
             let mut forks = false;
             if previous != Some(run) {
-                // The run continued after another had begun: its turns belong further up.
+                // The run continued after another had begun: its turns belong behind the earlier turns of the same run.
                 let behind = match seen.get(&run) {
                     Some(last) => Some(*last),
                     None => last_of_run(tx, run, frontier)?,
@@ -342,7 +347,8 @@ impl<'p> Pass<'p> {
         }
         plan.ends = cuts(&pieces, self.limits.chunk, ends, !more);
         if plan.ends.is_empty() && more {
-            // No chunk is larger than what is read at once, even a single turn: otherwise it would wait for ever.
+            // A single run may exceed what is read at once. It is cut here, because the chunk would never close
+            // otherwise.
             plan.ends.push(plan.turns.len());
         }
         plan.ends.truncate(CHUNKS_AT_ONCE);
@@ -354,7 +360,7 @@ impl<'p> Pass<'p> {
         Ok(Some(plan))
     }
 
-    /// How many of the turns precede the first turn of an open run.
+    /// Returns the number of turns before the first turn of an open run.
     fn first_open(&self, tx: &Read, lane_no: LaneNo, turns: &[Loaded]) -> Result<usize> {
         // The next prompt closes a run, so only the newest can be open.
         let open: Option<RunNo> = tx
@@ -368,7 +374,8 @@ impl<'p> Pass<'p> {
         Ok(open.and_then(|run| turns.iter().position(|t| t.said.run == run)).unwrap_or(turns.len()))
     }
 
-    /// The runs a new run abandons: those between its parent and itself. `None`: it continues the last run.
+    /// Returns the runs that a new run abandons: those between its parent turn and itself. `None`: it continues the
+    /// last run.
     fn leaves(&self, tx: &Read, session_no: SessionNo, lane_no: LaneNo, first: &Loaded) -> Result<Option<Vec<RunNo>>> {
         let Some(parent) = &first.parent else { return Ok(None) };
         if first.said.role != Role::User || first.said.kind != TurnKind::Message {
@@ -385,7 +392,7 @@ impl<'p> Pass<'p> {
         if parent_run == first.said.run {
             return Ok(None);
         }
-        // Runs of people that began after the parent and before this one.
+        // Between the two, only runs that a person began count.
         let mut statement = tx.prepare_cached(
             "SELECT DISTINCT r.run_no FROM turns t INDEXED BY turns_lane JOIN turn_results r USING (run_no)
              WHERE t.lane_no = ?1 AND t.turn_no > ?2 AND t.turn_no < ?3 AND r.run_no NOT IN (?4, ?5) AND r.left_by IS NULL
@@ -450,7 +457,7 @@ impl<'p> Pass<'p> {
         }
         self.at.write("lineage.chunk", |tx| {
             if lineage::frontier(tx, plan.lane_no)? != plan.frontier {
-                // Another process did it first.
+                // Another process has chunked this lane meanwhile.
                 return Ok(0);
             }
             let mut made: Vec<NodeId> = Vec::new();
@@ -479,20 +486,12 @@ impl<'p> Pass<'p> {
     }
 }
 
-/// The most tokens of a chunk's summary: a few lines.
+/// Maximum tokens of a chunk's summary: a few lines.
 const CHUNK_TOKENS: usize = 100;
 
-/// The last turn of a run that is already in a chunk.
+/// Returns the last turn of a run that is already in a chunk.
 fn last_of_run(tx: &Read, run: RunNo, upto: TurnId) -> Result<Option<TurnId>> {
     Ok(tx
         .prepare_cached("SELECT max(turn_no) FROM turns WHERE run_no = ?1 AND turn_no <= ?2")?
         .query_row((run, upto.0), |r| r.get(0))?)
-}
-
-/// The run of a turn.
-fn run_of(tx: &Read, turn: TurnId) -> Result<Option<RunNo>> {
-    Ok(tx
-        .prepare_cached("SELECT run_no FROM turns WHERE turn_no = ?1")?
-        .query_row([turn.0], |r| r.get(0))
-        .optional()?)
 }

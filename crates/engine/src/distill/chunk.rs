@@ -5,18 +5,18 @@
 
 use crate::scope::RunNo;
 
-/// What cutting needs to know about a turn.
+/// The properties of a turn that decide where chunks are cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
     pub run: RunNo,
     pub tokens: u64,
     /// Thread, used only for comparison.
     pub thread: usize,
-    /// Its run begins at an earlier turn than the last of the run before.
+    /// The run of this turn begins at a turn before the last one of the previous run.
     pub forks: bool,
 }
 
-/// When a chunk is full.
+/// Number of turns and tokens at which a chunk is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
     pub turns: usize,
@@ -25,14 +25,14 @@ pub struct Size {
 
 impl Default for Size {
     fn default() -> Size {
-        // SPEC R6.2.
+        // The sizes of SPEC R6.2.
         Size { turns: 32, tokens: 6_000 }
     }
 }
 
-/// The ends of the chunks that close: `[4, 9]` are the pieces 0..4 and 4..9. `ends`: nothing follows the input (a
-/// compaction, the end of the session), so the last chunk closes however small. `whole`: the last run is complete;
-/// otherwise it closes a chunk only when that is full.
+/// Returns the ends of the chunks that close: `[4, 9]` are the pieces 0..4 and 4..9. `ends`: nothing follows the input
+/// (a compaction, the end of the session), so the last chunk closes however small it is. `whole`: the last run is
+/// complete; an incomplete run closes a chunk only when the chunk is full.
 pub fn cuts(pieces: &[Piece], size: Size, ends: bool, whole: bool) -> Vec<usize> {
     let mut cuts = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -59,7 +59,8 @@ pub fn cuts(pieces: &[Piece], size: Size, ends: bool, whole: bool) -> Vec<usize>
                 }
                 tokens += piece.tokens;
             }
-            // Its rest becomes a chunk of its own: the next run joins it only while the run continues.
+            // The rest of that run becomes a chunk of its own: the next run joins it only while this run may still
+            // continue.
             if !last || ends {
                 cuts.push(run_end);
                 start = run_end;
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     fn pieces(text: &str) -> Vec<Piece> {
-        // `a` to `z`: runs; a capital letter: its run forks; a digit behind: the thread.
+        // Each letter is a run; a capital letter means that the run forks; a digit after the letter is the thread.
         let mut out: Vec<Piece> = Vec::new();
         for word in text.split_whitespace() {
             let mut chars = word.chars();

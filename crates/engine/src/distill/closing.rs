@@ -22,14 +22,14 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::Act;
 use crate::tree::provenance::{Origin, Provenance};
 
-/// A settled loop, and what settled it.
+/// A settled loop, with the statement and the turns that settled it.
 pub(super) struct Settled<'e> {
     pub entry: &'e Entry,
     how: String,
     turns: Vec<TurnId>,
 }
 
-/// The open loops of an agent.
+/// Returns the open loops of an agent.
 pub(super) fn open_loops(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     file_table::list(tx, agent_no, Kind::OpenLoop, State::Active)
 }
@@ -39,9 +39,10 @@ pub(super) fn is_ours(entry: &Entry) -> bool {
     !entry.by_hand() && Provenance::from_value(entry.fields.get("source")).origin == Origin::Distilled
 }
 
-/// Which open loops are settled by what was done here: loops of this thread that a distillation opened, that nobody has
-/// edited, and that were last mentioned earlier, both in the order of the ledger and by their time, because history may
-/// be imported later. A loop that names several tickets is settled when each of them is.
+/// Returns the open loops that the items done here settle: loops of this thread that a distillation opened, that nobody
+/// has edited, and that were last mentioned before those items. "Before" is checked in the order of the ledger and by
+/// the clock, because history may be imported later. A loop that names several tickets is settled when each ticket is
+/// done.
 pub(super) fn settled<'e>(
     tx: &Read,
     agent_no: AgentNo,
@@ -79,7 +80,7 @@ pub(super) fn settled<'e>(
         if tickets.len() < 2 {
             continue;
         }
-        // Several items named by one statement are done one by one, some of them before.
+        // A loop that names several tickets is often settled ticket by ticket, some of them in earlier sessions.
         if earlier.is_none() {
             earlier = Some(state::of_thread(tx, &members)?.distillate.done);
         }
@@ -107,13 +108,14 @@ pub(super) fn settled<'e>(
     Ok(out)
 }
 
-/// The keys by which files name a thread: a file keeps the key from when it was written.
+/// Returns the keys of a thread and of the threads joined with it: a file names its thread by the key from when the
+/// file was written.
 pub(super) fn keys_of(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<Vec<String>> {
     let members = thread::members(tx, thread::canonical(tx, thread_no)?)?;
     members.iter().map(|member| Ok(thread::row(tx, agent_no, *member)?.key)).collect()
 }
 
-/// The times of turns; each is read once.
+/// Caches the times of turns, so that each is read once.
 struct Moments<'t> {
     tx: &'t Read<'t>,
     agent_no: AgentNo,
@@ -121,7 +123,7 @@ struct Moments<'t> {
 }
 
 impl Moments<'_> {
-    /// Whether an item was said after a turn: in the ledger, and by the clock if both times are known.
+    /// Whether an item was said after a turn: in the order of the ledger, and by the clock if both times are known.
     fn is_later(&mut self, item: &Item, than: TurnId) -> Result<bool> {
         let Some(last) = item.turns.iter().max().copied().filter(|t| *t > than) else { return Ok(false) };
         let (item, than) = (self.at(last)?, self.at(than)?);
@@ -138,15 +140,15 @@ impl Moments<'_> {
     }
 }
 
-/// The most tickets of one title that are looked for.
+/// Maximum number of tickets looked for in one title.
 const TICKETS: usize = 12;
 
-/// Names of tickets: `gqc.4`, `API-17`, `#230`.
+/// Returns the tickets that a title names: `gqc.4`, `API-17`, `#230`.
 fn tickets(title: &str) -> BTreeSet<String> {
     words(title).filter(|w| is_ticket(w)).take(TICKETS).collect()
 }
 
-/// Letters, then a dot, a dash or a hash, then a number.
+/// Whether a word is a ticket: letters, then a dot, a dash or a hash, then a number.
 fn is_ticket(word: &str) -> bool {
     let Some(at) = word.rfind(['.', '-', '#']) else { return false };
     let (name, number) = (&word[..at], &word[at + 1..]);
@@ -164,7 +166,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     split(text, Marks::Dropped).into_iter().map(|word| lower(&text[word.start..word.end]))
 }
 
-/// When a turn was said, if known.
+/// Returns the time at which a turn was said, if known.
 pub(super) fn said_at(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Option<Millis>> {
     Ok(tx
         .prepare_cached(
@@ -175,7 +177,7 @@ pub(super) fn said_at(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Opti
         .flatten())
 }
 
-/// Adds to an act the steps that close them: each file names what settled it, with session, turns and node.
+/// Adds to an act the steps that close settled loops: each file names what settled it, with session, turns and node.
 pub(super) fn close(lock: &TreeLock, settled: &[Settled], session: &str, node: NodeId, mut act: Act) -> Result<Act> {
     for Settled { entry, how, turns } in settled {
         let how = match turns.last() {

@@ -1,9 +1,9 @@
-//! Compaction: a context is cut, and a handoff replaces what was said before (R6.3, R6.4, R6.6).
+//! Makes compactions: where a context is cut, a handoff replaces what was said before (R6.3, R6.4, R6.6).
 //!
-//! Whatever its cause (the program, with or without a summary; a conversation that grew long; a person's request), it
-//! makes the same kind of node. Before the node is visible, open loops and proposals are written as files, so that they
-//! outlive it. One act does all of it: the plan contains the distillate, so that nothing is distilled again after a
-//! crash, and node and boundary are inserted by the transaction that finishes the act.
+//! Whatever the cause (the program, with or without a summary; a conversation that grew long; a person's request),
+//! every compaction makes the same kind of node. Before the node is visible, open loops and proposals are written as
+//! files, so that they outlive the context. One act does all of this: its plan contains the distillate, so that nothing
+//! is distilled again after a crash, and the transaction that finishes the act inserts the node and the boundary.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -28,14 +28,14 @@ use crate::tree::AssistantHome;
 use crate::tree::journal::Act;
 use crate::{redact, thread};
 
-/// Imported history is not opened as work: if the project's latest activity is more than this after that of the
-/// session, open items stay in the node.
+/// Open items of imported history stay in the node instead of becoming files, if the latest activity in the project is
+/// more than this after that of the session.
 const RECENT_MS: Millis = 30 * 86_400_000;
 
-/// How often a plan is made again after another process has overtaken it.
+/// Maximum number of times a plan is made again after another process has overtaken it.
 pub(super) const TRIES: usize = 20;
 
-/// A chunk without a compaction.
+/// A chunk that no compaction covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenChunk {
     pub id: NodeId,
@@ -44,7 +44,7 @@ pub struct OpenChunk {
     pub tokens: u64,
 }
 
-/// The chunks of a lane without a compaction, oldest first, up to a turn.
+/// Returns the chunks of a lane that no compaction covers, oldest first, up to a turn.
 pub fn open_chunks(tx: &Read, lane_no: LaneNo, until: Option<TurnId>) -> Result<Vec<OpenChunk>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT n.node_no, n.last_turn, n.turns, n.source_tokens FROM nodes n
@@ -66,18 +66,18 @@ pub fn open_chunks(tx: &Read, lane_no: LaneNo, until: Option<TurnId>) -> Result<
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The cut of a context, and its cause.
+/// A cut of a context, and its cause.
 struct Cut {
     session_no: SessionNo,
     lane_no: LaneNo,
     cause: &'static str,
     mark: Option<Mark>,
-    /// The turn with the program's own summary.
+    /// The turn with the program's own summary, and the summary.
     summary: Option<(TurnId, String)>,
     until: Option<TurnId>,
 }
 
-/// Handles a compaction made by a program. Returns how many nodes it made.
+/// Handles a compaction made by a program. Returns the number of nodes it made.
 pub(super) fn of_mark(pass: &Pass, session_no: SessionNo, lane_no: LaneNo, mark: &Mark) -> Result<u64> {
     let at = pass.at;
     let summary = at.read(|tx| program_summary(tx, pass, lane_no, mark))?;
@@ -92,9 +92,9 @@ pub(super) fn of_mark(pass: &Pass, session_no: SessionNo, lane_no: LaneNo, mark:
             }
             let again = bare(session_no, lane_no, mark, "again", until, at_ms);
             let new = match after_ours(tx, lane_no)? {
-                // Our own node already covers it: the program, now cut, continues from that handoff (R10.6).
+                // Our own node already covers these turns: the program, now cut, continues from that handoff (R10.6).
                 Some(node) => NewCompaction { cause: "harness", restoration: restoration(node, &[]), ..again },
-                // A repeated mark, or nothing before it.
+                // The mark is repeated, or no turns precede it.
                 None => again,
             };
             lineage::record_compaction(tx, &new)
@@ -103,7 +103,8 @@ pub(super) fn of_mark(pass: &Pass, session_no: SessionNo, lane_no: LaneNo, mark:
     Ok(made)
 }
 
-/// The node of our own compaction, if it is the last of a lane: the program's context has not been cut since.
+/// Returns the node of our own compaction, if that is the last one of a lane: the program's context has not been cut
+/// since.
 fn after_ours(tx: &Read, lane_no: LaneNo) -> Result<Option<NodeId>> {
     let last: Option<(String, Option<NodeId>)> = tx
         .prepare_cached(
@@ -114,7 +115,7 @@ fn after_ours(tx: &Read, lane_no: LaneNo) -> Result<Option<NodeId>> {
     Ok(last.filter(|(cause, _)| cause == "threshold").and_then(|(_, node)| node))
 }
 
-/// The program started over: there is no handoff, and what was injected is gone.
+/// Records that the program started over: there is no handoff, and the context that was injected before is gone.
 pub(super) fn note_segment(pass: &Pass, session_no: SessionNo, lane_no: LaneNo, mark: &Mark) -> Result<()> {
     let at_ms = mark.at.unwrap_or(pass.at.ledger.now());
     let until = pass.at.read(|tx| lineage::frontier(tx, lane_no))?;
@@ -148,7 +149,8 @@ fn bare(
     }
 }
 
-/// Makes our own compaction: a conversation grew long (`threshold`), or a person asked (`manual`). 0 if nothing is new.
+/// Makes our own compaction: because a conversation grew long (`threshold`) or a person asked (`manual`). Returns 0 if
+/// nothing is new.
 pub(super) fn ours(
     pass: &Pass,
     session_no: SessionNo,
@@ -159,8 +161,8 @@ pub(super) fn ours(
     make(pass, &Cut { session_no, lane_no, cause, mark: None, summary: None, until: Some(until) })
 }
 
-/// The program's own summary after its mark, without the thinking some programs put first. Marks with nothing between
-/// them count as one.
+/// Returns the program's own summary after its mark, without the thinking some programs put first. Several marks with
+/// no turns between them count as one.
 fn program_summary(tx: &Read, pass: &Pass, lane_no: LaneNo, mark: &Mark) -> Result<Option<(TurnId, String)>> {
     let found: Option<(TurnId, BlockNo, i64, i64)> = tx
         .prepare_cached(&format!(
@@ -192,7 +194,8 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
                 .collect::<Result<Vec<Node>>>()
         })?;
         let Some(last) = chunks.last() else { return Ok(0) };
-        // A repeated mark is followed by the summary of the first. Our own compaction must cover the turns it counts.
+        // After a repeated mark there is only the summary of the first one, and no message: no node is made. Our own
+        // compaction, in contrast, must cover all turns that made it due.
         if what.cause != "threshold" && !at.read(|tx| speaks(tx, &chunks))? {
             return Ok(0);
         }
@@ -241,11 +244,12 @@ fn speaks(tx: &Read, chunks: &[Node]) -> Result<bool> {
 struct Planned {
     nodes: Vec<NewNode>,
     until: TurnId,
-    /// How many summaries fell back to the deterministic summariser.
+    /// Number of summaries that fell back to the deterministic summariser.
     fell_back: usize,
 }
 
-/// The node over chunks of one thread, and whether its summary fell back to the deterministic summariser.
+/// Makes the node over chunks of one thread. Also returns whether its summary fell back to the deterministic
+/// summariser.
 fn node(
     pass: &Pass,
     what: &Cut,
@@ -262,7 +266,7 @@ fn node(
     let before = at.read(|tx| {
         let last = lineage::newest(tx, what.session_no, Kind::Compaction, Some(thread_no))?;
         let start = segment_start(tx, what.session_no)?;
-        // Items resolved, merged or rejected meanwhile are not carried on (R6.3).
+        // Items that were resolved, merged or rejected in the meantime are not carried on (R6.3).
         last.filter(|n| n.turns.1 > start).map(|n| still_stands(tx, at.agent_no, &n.distillate)).transpose()
     })?;
     let request = Request { turns: &said, before: before.as_ref(), root: facts.root.as_deref() };
@@ -273,8 +277,8 @@ fn node(
     for other in at.read(|tx| sub_agents(tx, what, &owned))? {
         add_files(&mut distillate, &other.distillate);
     }
-    // The handoff has sections, whichever summariser made their content (R6.3).
-    // The reader of a later handoff needs what was done before the ones it replaces, too.
+    // The handoff has sections, whichever summariser made their content (R6.3). A later handoff replaces the earlier
+    // ones, so it also tells what was done before them.
     let earlier = at.read(|tx| earlier(tx, at.agent_no, what.session_no, Some(thread_no), hull(&owned).0))?;
     let own = handoff::render(&fold(&earlier, &distillate), budget);
     // The program's own summary is preferred, unless it is longer than its source.
@@ -308,11 +312,11 @@ fn node(
     Ok((node, made.fell_back))
 }
 
-/// The earlier compactions of a session that are folded into a handoff.
+/// Maximum number of earlier compactions of a session that are folded into a handoff.
 const EARLIER: usize = 16;
 
-/// What the compactions of a session before a turn found done, mended and changed, of one thread or of all. Goal, rules and open items come to
-/// the newest one from each before it; these do not.
+/// Returns what the compactions of a session before a turn recorded as done, fixed and changed, for one thread or for
+/// all. Goal, rules and open items are not needed from them: each compaction carries those on from the one before it.
 pub(super) fn earlier(
     tx: &Read,
     agent_no: AgentNo,
@@ -337,7 +341,7 @@ pub(super) fn earlier(
     Ok(out)
 }
 
-/// Chunks of the sub-agents started in these turns.
+/// Returns the chunks of the sub-agents started in these turns.
 fn sub_agents(tx: &Read, what: &Cut, below: &[Node]) -> Result<Vec<Node>> {
     let mut out = Vec::new();
     for chunk in below {
@@ -393,8 +397,8 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> R
     Ok(count)
 }
 
-/// Whether a compaction is about current work and not imported history: no later one is waiting, and the latest
-/// activity in its project is at most [`RECENT_MS`] after its session's.
+/// Whether a compaction is about current work and not imported history: no later compaction is waiting, and the latest
+/// activity in its project is at most [`RECENT_MS`] after that of its session.
 fn is_current(pass: &Pass, what: &Cut, facts: &SessionFacts, until: TurnId) -> Result<bool> {
     if what.cause == "manual" {
         return Ok(true);
@@ -422,7 +426,7 @@ fn is_current(pass: &Pass, what: &Cut, facts: &SessionFacts, until: TurnId) -> R
     })
 }
 
-/// Inserts the nodes and the boundary, after checking the plan again.
+/// Inserts the nodes and the boundary, after checking that the plan is still valid.
 fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&str>) -> Result<u64> {
     let at = pass.at;
     let Planned { nodes, until, fell_back } = plan;
@@ -450,7 +454,8 @@ fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&s
             "SELECT turn_no FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2 ORDER BY turn_no LIMIT 200",
         )?;
         let rows = statement.query_map((what.lane_no, until.0), |r| r.get(0))?;
-        // A program may keep any turns before its own mark.
+        // No preserved turns are recorded for a program's own mark, because the program decides itself which turns it
+        // keeps.
         let all = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         if what.mark.is_some() { Vec::new() } else { all }
     };
@@ -480,7 +485,7 @@ fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&s
     Ok(ids.len() as u64)
 }
 
-/// The events these nodes report to the pages that show them.
+/// Returns the event by which the pages that show these nodes are marked.
 fn compacted(at: &AssistantHome, tx: &Read, nodes: &[NewNode]) -> Result<Happened> {
     let threads: Vec<ThreadNo> = nodes.iter().map(|n| n.thread_no).collect();
     Ok(Happened::Compacted {
@@ -489,7 +494,7 @@ fn compacted(at: &AssistantHome, tx: &Read, nodes: &[NewNode]) -> Result<Happene
     })
 }
 
-/// The order in which a context is restored (R10.4).
+/// Returns the order in which a context is restored (R10.4).
 fn restoration(node: NodeId, preserved: &[TurnId]) -> Vec<String> {
     let mut order = vec![format!("handoff {node}"), "session-memory".to_owned()];
     if let (Some(first), Some(last)) = (preserved.first(), preserved.last()) {
@@ -502,7 +507,7 @@ fn restoration(node: NodeId, preserved: &[TurnId]) -> Vec<String> {
     order
 }
 
-/// The number of the next node.
+/// Returns the number that the next node will get.
 pub(super) fn next_node(tx: &Read) -> Result<NodeId> {
     let last: Option<i64> = tx
         .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'nodes'")?
@@ -519,7 +524,7 @@ pub(super) fn is_overtaken(error: &Error) -> bool {
     error.kind() == ErrorKind::Busy && error.to_string().ends_with("somebody else meanwhile")
 }
 
-/// Previews the handoff of a session at a turn, without making anything.
+/// Returns the handoff that a session would get at a turn, without making anything.
 pub fn preview(pass: &Pass, session_no: SessionNo, until: TurnId) -> Result<Distillate> {
     let at = pass.at;
     let facts = at.read(|tx| load::session(tx, at.agent_no, session_no))?;
@@ -527,7 +532,7 @@ pub fn preview(pass: &Pass, session_no: SessionNo, until: TurnId) -> Result<Dist
     let Some((lane_no, _)) = facts.lanes.iter().find(|(_, lane)| lane.is_empty()).cloned() else {
         return Ok(Distillate::default());
     };
-    // The newest earlier compaction with turns between itself and this turn.
+    // The base is the newest earlier compaction that has turns between itself and this turn.
     let earlier = at.read(|tx| lineage::compactions(tx, session_no))?;
     let mut said: Vec<Said> = Vec::new();
     let mut before = None;
@@ -573,7 +578,7 @@ pub fn preview(pass: &Pass, session_no: SessionNo, until: TurnId) -> Result<Dist
 /// The result of a compaction requested by a person.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compacted {
-    /// The nodes it made; the boundary refers to the last. Empty: there was nothing new.
+    /// The nodes made; the boundary refers to the last. Empty: there was nothing new.
     pub nodes: Vec<Node>,
     /// The last turn covered.
     pub until: Option<TurnId>,

@@ -12,13 +12,13 @@ use crate::pages::{self, Happened};
 use crate::scope::{SessionNo, ThreadNo};
 use crate::thread;
 
-/// How many roots become one (SPEC R6.7).
+/// Number of roots that become one node (SPEC R6.7).
 pub const ROOTS: usize = 8;
 
-/// The most tokens of a condensed node's summary.
+/// Maximum tokens of a condensed node's summary.
 const CONDENSED_TOKENS: usize = 240;
 
-/// Condenses what is due in the threads of a session.
+/// Condenses the threads of a session as far as they are due.
 pub(super) fn after(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     let threads: Vec<ThreadNo> = pass.at.read(|tx| {
         let mut statement = tx.prepare_cached(&format!(
@@ -34,11 +34,11 @@ pub(super) fn after(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     Ok(made)
 }
 
-/// Condenses a thread until no depth is due.
+/// Condenses a thread until no depth has eight roots.
 pub fn of_thread(pass: &Pass, thread_no: ThreadNo) -> Result<u64> {
     let at = pass.at;
     let mut made = 0;
-    // Each depth covers eight times as many nodes; a hundred can never be reached.
+    // Each depth covers eight times as many nodes as the one below, so depth 100 is never reached.
     for depth in 0..100 {
         let mut any = false;
         loop {
@@ -72,7 +72,7 @@ pub fn of_thread(pass: &Pass, thread_no: ThreadNo) -> Result<u64> {
     Ok(made)
 }
 
-/// The node over some roots, and whether its summary fell back to the deterministic summariser.
+/// Makes the node over some roots. Also returns whether its summary fell back to the deterministic summariser.
 fn condensed(pass: &Pass, thread_no: ThreadNo, depth: i64, roots: &[Node]) -> (NewNode, bool) {
     let speaks = roots.iter().filter(|n| !n.abandoned);
     let summaries: Vec<NodeSummary> =

@@ -1,21 +1,21 @@
 //! Finds the day by which a promise is to be kept: "by Friday", "bis 27. November", "due 2026-11-27". Pure.
 //!
-//! A date counts only behind a word that makes it a deadline; where somebody promises, behind "on" and the like, too. A
-//! day without a year is the next one after the promise was made; a text without a date has no day.
+//! A date counts only after a word that makes it a deadline, or, in a sentence that promises something, after "on" and
+//! similar words. A day without a year is the next such day after the promise; a text without a date has no deadline.
 
 use jiff::ToSpan as _;
 use jiff::civil::{Date, Weekday};
 
 use crate::text::patterns::phrases;
 
-/// Words that make the date behind them a deadline, in the languages that are read.
+/// Words that make the date after them a deadline, in the languages that are read.
 const BEFORE: &[&str] =
     &["by", "until", "till", "due", "before", "deadline", "bis", "vor", "fällig", "avant", "d'ici", "antes", "hasta"];
 
-/// Words that make it one where somebody promises: "I'll know on the 25th".
+/// Words that make the date after them a deadline in a sentence that promises something: "I'll know on the 25th".
 const BEFORE_PROMISED: &[&str] = &["on", "am", "le", "el"];
 
-/// The week of the promise, which ends on Sunday: "I'll answer this week".
+/// Phrases for the week of the promise, which ends on Sunday: "I'll answer this week".
 const THIS_WEEK: [(&str, &str); 6] = [
     ("this", "week"),
     ("diese", "woche"),
@@ -25,7 +25,7 @@ const THIS_WEEK: [(&str, &str); 6] = [
     ("questa", "settimana"),
 ];
 
-/// Words that may stand between those and the date.
+/// Words that may stand between a deadline's word and the date.
 const BETWEEN: &[&str] = &[
     "the",
     "next",
@@ -46,7 +46,7 @@ const BETWEEN: &[&str] = &[
     "de",
 ];
 
-/// How many words may stand between a deadline's word and its date.
+/// Maximum number of words between a deadline's word and its date.
 const NEAR: usize = 3;
 
 const MONTHS: [&[&str]; 12] = [
@@ -79,10 +79,10 @@ const TOMORROW: &[&str] = &["tomorrow", "demain", "mañana"];
 /// A date without a year is at most this many months ahead.
 const NEXT_MONTHS: i32 = 6;
 
-/// The longest text that is looked at, in bytes: an item is never longer.
+/// Maximum length of a text that is read, in bytes: items are never longer.
 const LONGEST: usize = 2_000;
 
-/// The day a text names as a deadline; `said`: the day it was said.
+/// Returns the day that a text names as a deadline; `said`: the day it was said.
 pub(crate) fn due(text: &str, said: Date) -> Option<Date> {
     let text = text.get(..LONGEST).unwrap_or(text);
     let words: Vec<String> = text
@@ -93,7 +93,8 @@ pub(crate) fn due(text: &str, said: Date) -> Option<Date> {
     day_after(&words, said, BEFORE).or_else(|| if promises(text) { day_promised(&words, said) } else { None })
 }
 
-/// The first day behind one of these words; a date rather than the weekday before it.
+/// Returns the first day after one of these words. A date ("27 November") is preferred to a weekday before it
+/// ("Friday").
 fn day_after(words: &[String], said: Date, before: &[&str]) -> Option<Date> {
     let mut weekday = None;
     for at in 0..words.len() {
@@ -111,7 +112,7 @@ fn day_after(words: &[String], said: Date, before: &[&str]) -> Option<Date> {
     weekday
 }
 
-/// The day of a promise: one behind "on", tomorrow, or the end of this week.
+/// Returns the day of a promise: a day after "on", tomorrow, or the end of this week.
 fn day_promised(words: &[String], said: Date) -> Option<Date> {
     let week = words.windows(2).any(|pair| THIS_WEEK.contains(&(pair[0].as_str(), pair[1].as_str())));
     day_after(words, said, BEFORE_PROMISED)
@@ -119,7 +120,7 @@ fn day_promised(words: &[String], said: Date) -> Option<Date> {
         .or_else(|| week.then(|| said.checked_add((7 - said.weekday().to_monday_one_offset()).days()).ok())?)
 }
 
-/// Whether somebody says what they will do.
+/// Whether a text contains a promise to do something.
 fn promises(text: &str) -> bool {
     phrases!(
         "i'll|ill|we'll / i|we will|promised|promise|owe / remind me|us / ich|wir werde|werden|melde|melden|schicke|schicken|\
@@ -129,7 +130,7 @@ fn promises(text: &str) -> bool {
     .stand_in(text)
 }
 
-/// Whether a word that makes a deadline stands shortly before this one.
+/// Whether a deadline's word stands shortly before this one.
 fn follows(words: &[String], at: usize, before: &[&str]) -> bool {
     for word in words[at.saturating_sub(NEAR)..at].iter().rev() {
         if before.contains(&word.as_str()) {
@@ -142,7 +143,7 @@ fn follows(words: &[String], at: usize, before: &[&str]) -> bool {
     false
 }
 
-/// A weekday or "tomorrow".
+/// Returns the day of a weekday's name or "tomorrow".
 fn day_at(word: &str, said: Date) -> Option<Date> {
     if TOMORROW.contains(&word) {
         return said.checked_add(1.day()).ok();
@@ -151,13 +152,13 @@ fn day_at(word: &str, said: Date) -> Option<Date> {
     said.nth_weekday(1, *day).ok()
 }
 
-/// A date that begins at a word.
+/// Returns the date that begins at a word.
 fn date_at(words: &[String], at: usize, said: Date) -> Option<Date> {
     let word = words[at].as_str();
     if let Ok(date) = word.parse::<Date>() {
         return (word.len() == 10).then_some(date);
     }
-    // 27.11.2026 and 27.11
+    // The forms 27.11.2026 and 27.11
     let mut parts = word.split('.').map(str::parse::<i16>);
     if let (Some(Ok(day)), Some(Ok(month))) = (parts.next(), parts.next()) {
         return match parts.next() {
@@ -182,7 +183,7 @@ fn date_at(words: &[String], at: usize, said: Date) -> Option<Date> {
     if let (Some(month), Some(day)) = (month(words.get(at)), number(words.get(at + 1))) {
         return of(number(words.get(at + 2)).filter(|y| *y > 1000), month, day, said);
     }
-    // "on the 25th": of this month, or of the next.
+    // "on the 25th" is a day of this month, or of the next.
     let day: i8 = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end))?.parse().ok()?;
     let first = said.first_of_month();
     [first, first.checked_add(1.month()).ok()?]
@@ -191,7 +192,7 @@ fn date_at(words: &[String], at: usize, said: Date) -> Option<Date> {
         .find(|date| *date >= said)
 }
 
-/// A date; without a year the next one from `said` on.
+/// Makes a date; without a year, the next one from `said` on.
 fn of(year: Option<i16>, month: i16, day: i16, said: Date) -> Option<Date> {
     let (month, day) = (i8::try_from(month).ok()?, i8::try_from(day).ok()?);
     if let Some(year) = year {
@@ -199,7 +200,7 @@ fn of(year: Option<i16>, month: i16, day: i16, said: Date) -> Option<Date> {
     }
     let date = Date::new(said.year(), month, day).ok()?;
     let date = if date < said { Date::new(said.year().checked_add(1)?, month, day).ok()? } else { date };
-    // A date just past is no deadline in a year.
+    // Without a year, a date in the recent past was meant, not one nearly a year ahead.
     (date <= said.checked_add(NEXT_MONTHS.months()).ok()?).then_some(date)
 }
 
@@ -208,7 +209,7 @@ mod tests {
     use super::*;
 
     fn on(text: &str) -> String {
-        // A Wednesday.
+        // 18 November 2026 is a Wednesday.
         due(text, Date::constant(2026, 11, 18)).map_or_else(|| "-".into(), |d| d.to_string())
     }
 

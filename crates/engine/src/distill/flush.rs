@@ -1,5 +1,6 @@
-//! Writes the visible files of a node before the node is seen: its open items as loops, what it proposes to remember as
-//! proposals; and closes the loops it settles (R6.4). Used at a compaction and at the end of a session.
+//! Writes the visible files of a node before the node becomes visible: loops for its open items, proposals for what it
+//! suggests to remember. Also closes the loops the node settles (R6.4). Used at a compaction and at the end of a
+//! session.
 
 use super::closing;
 use super::due::due;
@@ -22,8 +23,8 @@ use crate::tree::file_table::Entry;
 use crate::tree::journal::Act;
 use crate::tree::provenance::{Origin, Provenance};
 
-/// The most loop files one node makes, the newest items first. Those left out stay in the node, are shown like the
-/// others and can be closed like them; the audit says how many they are.
+/// Maximum number of loop files one node makes, the newest items first. Items beyond that stay in the node, are shown
+/// like the others and can be closed like them; the audit has their number.
 const LOOPS: usize = 40;
 const PROPOSALS: usize = 4;
 
@@ -33,25 +34,25 @@ pub(super) struct Made {
     loops: u64,
     proposals: u64,
     resolved: u64,
-    /// Open items without a file, because there were too many.
+    /// Number of open items that got no file because there were too many.
     left_out: u64,
     paths: Vec<String>,
 }
 
 impl Made {
-    /// The act with what was made, for the audit.
+    /// Adds the numbers of files made to an act, for the audit.
     pub fn noted(&self, act: Act) -> Act {
         let act = act.note("loops", self.loops).note("proposals", self.proposals).note("resolved", self.resolved);
         if self.left_out > 0 { act.note("left_out", self.left_out) } else { act }
     }
 }
 
-/// Which files a node makes, besides those it closes.
+/// The kinds of files a node makes, besides closing the loops it settles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Files {
     None,
     Loops,
-    /// A context was cut: what it proposes to remember would be lost, too.
+    /// Loops and proposals, because a context was cut: its proposals would be lost otherwise.
     All,
 }
 
@@ -86,14 +87,14 @@ pub(super) fn flush(
         return Ok(act);
     }
     let keys = at.read(|tx| closing::keys_of(tx, at.agent_no, row.no))?;
-    // A person may have put a loop of this session elsewhere.
+    // A person may have moved a loop of this session to another thread, so such loops count wherever they are.
     let is_own =
         |e: &Entry| Provenance::from_value(e.fields.get("source")).session.as_deref() == Some(facts.key.as_str());
     let is_here = |e: &Entry| is_own(e) || e.field("thread").is_none_or(|key| keys.iter().any(|k| k == key));
     let resolved = at.read(|tx| Resolved::load(tx, at.agent_no))?;
     let mut budget = LOOPS;
     for item in node.distillate.open_loops.iter_mut().rev() {
-        // It has its file already, wherever a person has put it.
+        // The item has its file already, wherever a person has moved it.
         if item.file.is_some() && open.iter().any(|e| e.item == item.file) {
             continue;
         }
@@ -103,7 +104,7 @@ pub(super) fn flush(
             item.file.clone_from(&known.item);
             continue;
         }
-        // A person closed it before it had a file.
+        // A person closed this item before it had a file.
         if at.read(|tx| resolved.settles(tx, at.agent_no, item))? {
             continue;
         }
@@ -113,7 +114,7 @@ pub(super) fn flush(
         }
         let mut title = headline(&item.text);
         let text = (title != item.text).then(|| item.text.clone());
-        // A loop of another thread may have the same title; a title names one file.
+        // A loop of another thread may have the same title; the title gives the file's name, so this one needs another.
         if open.iter().any(|e| !is_here(e) && e.title.trim().eq_ignore_ascii_case(title.trim())) {
             title = format!("{title} ({})", row.label);
         }
@@ -148,7 +149,7 @@ pub(super) fn flush(
             confidence: Some(Origin::Distilled.confidence()),
             source: source(&proposed.turns),
         };
-        // Knowledge belongs to a project; without one, its scope is unknown.
+        // Knowledge belongs to a project; a session without a project has no scope to put it in.
         let (Ok(class), Ok(within)) = (Class::parse(&new.class), Scope::parse(&scope, None)) else { continue };
         if within == Scope::Agent || !class.of_workspace() {
             continue;
@@ -165,8 +166,8 @@ pub(super) fn flush(
     Ok(act)
 }
 
-/// Adds the step of one file to the act. `None`: it cannot be planned (its title gives no file name, or the act already
-/// touches the file), and only the node has the item.
+/// Adds the step of one file to the act. `None`: the step cannot be planned (its title gives no file name, or the act
+/// already touches the file), so the item is only in the node.
 fn plan(act: &mut Act, made: &mut Made, step: impl FnOnce(Act) -> Result<(Act, FileItem)>) -> Result<Option<FileItem>> {
     match step(act.clone()) {
         Ok((next, file)) => {
@@ -186,7 +187,7 @@ fn plan(act: &mut Act, made: &mut Made, step: impl FnOnce(Act) -> Result<(Act, F
     }
 }
 
-/// When an open item was first said, if known.
+/// Returns the time an open item was first said, if known.
 pub(super) fn since(tx: &Read, agent_no: AgentNo, turns: &[TurnId]) -> Result<Option<Millis>> {
     for turn in turns {
         if let Some(then) = closing::said_at(tx, agent_no, *turn)? {

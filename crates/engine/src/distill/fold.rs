@@ -1,5 +1,5 @@
-//! Folds an older and a newer distillate into one: what the newer says counts, and what the older left open stays open
-//! unless the newer completed it (R6.7). Pure. Makes the head of a thread and condensed nodes.
+//! Folds an older and a newer distillate into one: the newer one wins, and items the older one left open stay open
+//! unless the newer one completed them (R6.7). Pure. Used for the head of a thread and for condensed nodes.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -10,25 +10,25 @@ use crate::lineage::distillate::{Distillate, Item, TouchedFile};
 use crate::text::patterns::phrases;
 use crate::text::similarity::{ItemWords, covers, same, words};
 
-/// The most items of each list; the oldest are dropped first.
+/// Maximum number of items in each list; the oldest are dropped first.
 const MOST: usize = 20;
 
-/// The most files; those only read are dropped first.
+/// Maximum number of files; those only read are dropped first.
 const MOST_FILES: usize = 60;
 
-/// `older`, brought up to what `newer` says.
+/// Returns `older`, brought up to date with `newer`.
 pub fn fold(older: &Distillate, newer: &Distillate) -> Distillate {
     Folding::default().fold(older, newer)
 }
 
-/// Folds several distillates in turn, and splits each text into words only once.
+/// Folds several distillates one after the other, and splits each text into words only once.
 #[derive(Default)]
 pub(crate) struct Folding {
     known: RefCell<HashMap<String, Rc<ItemWords>>>,
 }
 
 impl Folding {
-    /// [`fold`].
+    /// Folds two distillates, as [`fold`] does.
     pub fn fold(&self, older: &Distillate, newer: &Distillate) -> Distillate {
         folded(&|text| self.words(text), older, newer)
     }
@@ -67,7 +67,7 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
         fixed: joined(words, older.fixed.iter(), &newer.fixed),
         decisions: decided(words, older, newer),
         open_loops: joined(words, older.open_loops.iter().filter(open), &newer.open_loops),
-        // Earlier next steps were taken or replaced.
+        // Earlier next steps have been done or replaced.
         next_steps: if newer.is_empty() || (newer.next_steps.is_empty() && newer.goal.is_none()) {
             older.next_steps.clone()
         } else {
@@ -82,18 +82,18 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
             out.proposals.push(proposal.clone());
         }
     }
-    // Items in progress or blocked now are not also listed as done.
+    // Only the newest proposals are kept.
     let keep = out.proposals.len().saturating_sub(MOST);
     out.proposals.drain(..keep);
     out
 }
 
-/// The older items, then the newer; similar ones keep the newer words and the turns of both.
+/// Joins the older items and the newer; similar ones are merged, with the newer words and the turns of both.
 fn joined<'i>(words: WordsOf, older: impl Iterator<Item = &'i Item>, newer: &'i [Item]) -> Vec<Item> {
     let mut out: Vec<(Rc<ItemWords>, Item)> = Vec::new();
     for item in older.chain(newer) {
         let said = words(&item.text);
-        // Similarity is not transitive, so an exact match comes first; otherwise an item could be listed twice.
+        // Similarity is not transitive, so an exact match is preferred; otherwise an item could be listed twice.
         let known = out.iter().position(|(o, _)| *o == said).or_else(|| out.iter().position(|(o, _)| same(o, &said)));
         let mut item = item.clone();
         if let Some(at) = known {
@@ -107,7 +107,7 @@ fn joined<'i>(words: WordsOf, older: impl Iterator<Item = &'i Item>, newer: &'i 
     out.into_iter().skip(over).map(|(_, item)| item).collect()
 }
 
-/// The decisions. One that a newer one takes the place of stands in it: `new (replaces: old)`.
+/// Joins the decisions. A decision that a newer one replaces becomes part of that one: `new (replaces: old)`.
 fn decided(words: WordsOf, older: &Distillate, newer: &Distillate) -> Vec<Item> {
     let mut before: Vec<Item> = older.decisions.clone();
     let mut after = newer.decisions.clone();
@@ -125,7 +125,7 @@ fn decided(words: WordsOf, older: &Distillate, newer: &Distillate) -> Vec<Item> 
     joined(words, before.iter(), &after)
 }
 
-/// The requirements of the task in hand. Those of a task that is done bind no longer.
+/// Returns the requirements of the task in hand. Requirements of a finished task no longer apply.
 fn requirements(older: &Distillate, newer: &Distillate) -> Vec<Item> {
     let of = if newer.requirements.is_empty() { &older.requirements } else { &newer.requirements };
     let over = |task: &str| newer.done.iter().any(|d| d.text.split([' ', ':']).next() == Some(task));
@@ -154,19 +154,19 @@ fn files(older: &[TouchedFile], newer: &[TouchedFile]) -> Vec<TouchedFile> {
     out
 }
 
-/// The newest turns of both, oldest first.
+/// Returns the newest turns of both, oldest first.
 fn merged<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
     let all: BTreeSet<T> = a.iter().chain(b).copied().collect();
     let over = all.len().saturating_sub(8);
     all.into_iter().skip(over).collect()
 }
 
-/// The command an item begins with: "`cargo test` fails: …", "`cargo test`: … → passes".
+/// Returns the command an item begins with: "`cargo test` fails: …", "`cargo test`: … → passes".
 fn command(text: &str) -> Option<&str> {
     text.strip_prefix('`')?.split_once('`').map(|(command, _)| command)
 }
 
-/// Whether a statement says that what an open item calls failing passes now: "`refund_twice` is green" settles
+/// Whether a statement says that something an open item calls failing passes now: "`refund_twice` is green" settles
 /// "`refund_twice` is red until somebody decides", whatever else the item says.
 pub(super) fn passes_now(told: &str, open: &str) -> bool {
     let fails = phrases!(
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(open, [3, 4, 5].map(|n| of(n).text));
     }
 
-    /// An item similar to two others that are not similar to each other.
+    /// An item can be similar to two others that are not similar to each other.
     #[test]
     fn what_is_nearly_two_items_is_the_one_it_is() {
         let alike = "alpha bravo charlie delta echo foxtrot golf hotel india";

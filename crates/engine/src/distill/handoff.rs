@@ -3,14 +3,15 @@
 use crate::lineage::distillate::{Distillate, Item, Touch};
 use crate::tokens::{cut, tokens};
 
-/// The most tokens of the document.
+/// Maximum tokens of a handoff.
 pub const TOKENS: usize = 1_200;
 
-/// The heading of what the task itself asks, which is no word of the user.
+/// Heading of the requirements, which come from the task and are not words of the user.
 const REQUIREMENTS: &str = "Requirements\nFrom the task, not from the user:";
 
-/// Renders a distillate within a budget. A section first gets its share by weight, then sections that need more get what
-/// the others left, in order; every item names its turns. Credentials were redacted when the items were made.
+/// Renders a distillate within a budget. Each section first gets its share by weight; then sections that need more get
+/// the unused tokens of the others, in order. Every item names its turns. Credentials were redacted when the items were
+/// made.
 pub fn render(d: &Distillate, budget: usize) -> String {
     let sections: Vec<Section> = [
         ("Goal", lines(d.goal.as_slice()), 10),
@@ -47,16 +48,16 @@ struct Section {
     head: String,
     lines: Vec<String>,
     weight: usize,
-    /// Its place in the document.
+    /// Position of the section in the document.
     place: usize,
-    /// How many lines it has taken, from the end: the newest items are last and must not be lost.
+    /// Number of lines taken, from the end: the newest items are last and must not be lost.
     taken: usize,
     /// Tokens of the heading and the lines taken.
     cost: usize,
 }
 
 impl Section {
-    /// Takes lines while they fit into `room` tokens more than it has. Returns what they cost.
+    /// Takes lines while their cost fits into `room`. Returns the tokens they cost.
     fn take(&mut self, room: usize) -> usize {
         let before = self.cost;
         while self.taken < self.lines.len() {
@@ -79,7 +80,7 @@ impl Section {
     }
 }
 
-/// Gives every section its share, then the rest to those that need more.
+/// Gives every section its share, then the unused tokens to those that need more.
 fn filled(mut sections: Vec<Section>, budget: usize) -> Vec<Section> {
     let total: usize = sections.iter().map(|s| s.weight).sum();
     let mut left = budget;
@@ -94,7 +95,7 @@ fn filled(mut sections: Vec<Section>, budget: usize) -> Vec<Section> {
             left -= section.take(share.min(left));
         }
     }
-    // Files come first: a list cut short looks complete.
+    // The files get unused tokens first, because a list of files that is cut short looks complete.
     sections.sort_by_key(|s| !s.head.contains("Files"));
     for section in &mut sections {
         left -= section.take(left);
@@ -108,7 +109,7 @@ fn lines(items: &[Item]) -> Vec<String> {
 }
 
 fn refs(turns: &[crate::scope::TurnId]) -> String {
-    // Name only the first and the last turn.
+    // Only the first and the last turn are named.
     match turns {
         [] => String::new(),
         [one] => one.to_string(),
@@ -116,7 +117,8 @@ fn refs(turns: &[crate::scope::TurnId]) -> String {
     }
 }
 
-/// Changed files by kind of change, many paths per line. Files only read are left out: reading changes nothing.
+/// Returns the changed files by kind of change, many paths per line. Files only read are left out, because reading
+/// changes nothing.
 fn files(d: &Distillate) -> Vec<String> {
     let mut out = Vec::new();
     for (touch, word) in [(Touch::Deleted, "deleted"), (Touch::Created, "created"), (Touch::Changed, "changed")] {

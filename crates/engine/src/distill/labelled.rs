@@ -1,14 +1,15 @@
-//! What the tests of distillation share: labelled sessions in plain text, and sessions printed by `heirloom show`.
+//! Helpers that the tests of distillation share: they read labelled sessions in plain text, and sessions printed by
+//! `heirloom show`.
 
 use super::Said;
 use crate::event::{Role, TurnKind};
 use crate::scope::{RunNo, TurnId};
 
-/// A session in plain text: a mark for the speaker; lines that begin with `|` continue the turn.
+/// Reads a session in plain text: each line has a mark for the speaker; lines that begin with `|` continue the turn.
 ///
-/// `U` user, `A` assistant, `C Tool` call, `R` result, `F` failed result, `M` put in by the program, `S` summary of a
-/// compaction, `T` thinking, `E` failed request; with `s` before it, in a sub-agent's lane. A result answers the last
-/// call; `R0` answers none.
+/// `U` user, `A` assistant, `C Tool` call, `R` result, `F` failed result, `M` text injected by the program, `S` summary
+/// of a compaction, `T` thinking, `E` failed request. A mark with `s` before it is in a sub-agent's lane. A result
+/// answers the last call; `R0` answers none.
 pub fn session(text: &str) -> Vec<Said> {
     let mut turns: Vec<Said> = Vec::new();
     let (mut run, mut call, mut tool) = (0, 0, None);
@@ -67,7 +68,7 @@ pub struct Case<'c> {
     pub wanted: Vec<&'c str>,
 }
 
-/// The cases of a file.
+/// Reads the cases of a file.
 pub fn cases(text: &str) -> Vec<Case<'_>> {
     let mut found: Vec<Case> = Vec::new();
     for line in text.lines() {
@@ -91,7 +92,7 @@ pub fn cases(text: &str) -> Vec<Case<'_>> {
     found
 }
 
-/// The turns of a session as `heirloom show --full --json` prints it, each with the entry of its record.
+/// Reads the turns of a session as `heirloom show --full --json` prints it, each with the entry of its record.
 pub fn printed(text: &str) -> Vec<(Said, String)> {
     let json: serde_json::Value = serde_json::from_str(text).unwrap();
     let of = |v: &serde_json::Value, k: &str| v[k].as_str().map(str::to_owned);

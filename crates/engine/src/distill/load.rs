@@ -11,14 +11,14 @@ use crate::ledger::blocks::Opener;
 use crate::scope::{AgentNo, BoundaryNo, LaneNo, RecordNo, SessionNo, TurnId, WorkspaceNo};
 use crate::transcript::{kind_from_code, role_from_code};
 
-/// A turn with what the pass needs besides its text.
+/// A turn with the values the pass needs besides its text.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Loaded {
     pub said: Said,
     pub record_no: RecordNo,
     pub entry: String,
     pub parent: Option<String>,
-    /// Whether the run's program left this branch.
+    /// Whether the program abandoned this branch of the conversation.
     pub left: bool,
 }
 
@@ -30,7 +30,7 @@ const FROM: &str = "turns t JOIN lanes l ON l.lane_no = t.lane_no JOIN turn_resu
 
 fn loaded(tx: &Read, opener: &Opener, r: &Row) -> Result<Loaded> {
     let text = match r.get(17)? {
-        // Forgotten: the turn remains without its text.
+        // The text of this turn was forgotten; the turn remains.
         true => Vec::new(),
         false => opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?)?,
     };
@@ -63,8 +63,8 @@ fn loaded(tx: &Read, opener: &Opener, r: &Row) -> Result<Loaded> {
     })
 }
 
-/// Turns of a lane after `behind`, in ledger order, up to the first that its program has not confirmed yet (R4.4),
-/// limited by number and by bytes of text. Also returns whether there are more.
+/// Reads turns of a lane after the turn `after`, in ledger order, up to the first that its program has not confirmed
+/// yet (R4.4), limited by number and by bytes of text. Also returns whether there are more.
 pub(super) fn behind(
     tx: &Read,
     opener: &Opener,
@@ -92,7 +92,7 @@ pub(super) fn behind(
     Ok((out, false))
 }
 
-/// The turns of a lane in a range, both ends included.
+/// Reads the turns of a lane in a range, both ends included, each with whether it was abandoned.
 pub fn range(tx: &Read, opener: &Opener, lane_no: LaneNo, from: TurnId, to: TurnId) -> Result<Vec<(Said, bool)>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM {FROM} WHERE t.turn_no IN (
@@ -108,12 +108,12 @@ pub fn range(tx: &Read, opener: &Opener, lane_no: LaneNo, from: TurnId, to: Turn
     Ok(out)
 }
 
-/// What the pass needs to know about a session.
+/// The facts about a session that a pass needs.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct SessionFacts {
     pub key: String,
     pub workspace_no: Option<WorkspaceNo>,
-    /// The root of its project, to shorten paths.
+    /// Root of the session's project, used to shorten paths.
     pub root: Option<String>,
     pub last_at: Millis,
     pub ended: bool,
@@ -139,7 +139,7 @@ pub(super) fn session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Re
         })
         .optional()?;
     let Some(mut facts) = found else { return Ok(None) };
-    // Sub-agents first: their changes belong in the summary of the lane that started them.
+    // Sub-agents come first: their changes belong in the summary of the lane that started them.
     let mut statement =
         tx.prepare_cached("SELECT lane_no, lane FROM lanes WHERE session_no = ?1 ORDER BY lane = '', lane_no")?;
     let rows = statement.query_map([session_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
@@ -156,7 +156,7 @@ pub(super) struct Mark {
     pub at: Option<Millis>,
 }
 
-/// The open marks of a lane, in the order they were stored.
+/// Returns the unprocessed marks of a lane, in the order they were stored.
 pub(super) fn marks(tx: &Read, session_no: SessionNo, lane_no: LaneNo) -> Result<Vec<Mark>> {
     let mut statement = tx.prepare_cached(
         "SELECT b.boundary_no, b.record_no, b.kind = 'compaction', b.at FROM boundaries b

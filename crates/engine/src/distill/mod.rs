@@ -1,9 +1,9 @@
-//! Turns turns into summaries, without a model (R6.5) or with one. Storey 3.
+//! Makes summaries of turns, without a model (R6.5) or with one. Storey 3.
 //!
 //! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out; so are [`chunk`],
-//! [`fold`], [`handoff`], [`summary`] and [`work_state`], the state of the work as tools tell it. [`advance`] brings the
-//! lineage of a session up to what was stored, with [`compaction`], `session`, `flush`, `closing` and [`condense`];
-//! [`state`] folds the state of a thread.
+//! [`fold`], [`handoff`], [`summary`] and [`work_state`], which reads the state of the work from tool calls.
+//! [`advance`] brings the lineage of a session up to what was stored, with [`compaction`], `session`, `flush`,
+//! `closing` and [`condense`]; [`state`] folds the state of a thread.
 
 pub mod advance;
 pub mod chunk;
@@ -34,7 +34,7 @@ use crate::clock::Millis;
 use crate::event::{Role, TurnKind};
 use crate::scope::{RunNo, TurnId};
 
-/// A turn as it is distilled. Its text is whole; the reader applies limits.
+/// A turn as input of distillation. Its text is complete; the reader of the text applies limits.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Said {
     pub id: TurnId,
@@ -42,13 +42,13 @@ pub struct Said {
     pub kind: TurnKind,
     /// The turns from one prompt to the end of its answer share this number.
     pub run: RunNo,
-    /// In the main lane of the session, not in a sub-agent's.
+    /// Whether the turn is in the main lane of the session, not in a sub-agent's.
     pub main: bool,
     pub speaker: Option<String>,
     pub tool: Option<String>,
-    /// Joins a tool call with its result.
+    /// Id that joins a tool call with its result.
     pub call: Option<String>,
-    /// The tool reported an error, or the message reports a failed request.
+    /// Whether the tool reported an error, or the message reports a failed request.
     pub failed: bool,
     pub at: Option<Millis>,
     pub text: String,
@@ -57,10 +57,11 @@ pub struct Said {
 /// The input of a distillation.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'r> {
-    /// In ledger order, without abandoned branches (R6.2).
+    /// The turns, in ledger order, without abandoned branches (R6.2).
     pub turns: &'r [Said],
-    /// The distillate before: its goal, constraints and open items are carried over unless these turns change them.
+    /// The distillate before these turns: its goal, constraints and open items are carried over unless the turns change
+    /// them.
     pub before: Option<&'r crate::lineage::distillate::Distillate>,
-    /// The project's root, to shorten paths.
+    /// Root of the project, used to shorten paths.
     pub root: Option<&'r str>,
 }

@@ -1,9 +1,9 @@
-//! Lets a language model summarise what was summarised without one: sessions, compactions and what condenses them, the
-//! newest first (D5, R6.3). Its words stand beside the node; nothing of the node changes, so each turn stays in exactly
-//! one chunk whoever summarises (D7).
+//! Lets a language model summarise again the nodes that were first summarised without one: sessions, compactions and
+//! condensed nodes, the newest first (D5, R6.3). The model's summary is stored beside the node; the node itself never
+//! changes, so each turn stays in exactly one chunk whoever summarises (D7).
 //!
-//! A node is read, the model asked with nothing locked, and the answer stored in a short transaction that looks whether
-//! another process was first: asked twice, it is stored once.
+//! A node is read, the model is asked with nothing locked, and a short transaction stores the answer unless another
+//! process stored one first: a node asked about twice is stored once.
 
 use std::time::Instant;
 
@@ -23,23 +23,23 @@ use crate::pages::{self, Happened};
 use crate::scope::{NodeId, TurnId};
 use crate::thread;
 
-/// Nodes looked up at once.
+/// Maximum number of nodes looked up at once.
 const AT_ONCE: usize = 64;
 
-/// What a pass came to.
+/// Result of a pass.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Told {
-    /// Summaries that stand beside their nodes now.
+    /// Number of summaries stored beside their nodes.
     pub made: u64,
-    /// Answers that were not taken.
+    /// Number of answers that were refused.
     pub refused: u64,
-    /// Why the model was not asked further; `None`: there is nothing left to ask.
+    /// The reason why no more nodes were asked about; `None`: there is nothing left to ask.
     pub stopped: Option<Failure>,
-    /// Time ran out, and there is more to ask now.
+    /// Whether time ran out while nodes were left to ask about.
     pub more: bool,
 }
 
-/// Asks for what is due, until the budget, the model or the time ends it.
+/// Asks about the nodes that are due, until the budget, the model or the time ends it.
 pub fn run(pass: &Pass, model: &Budgeted, until: Option<Instant>) -> Result<Told> {
     let mut told = Told::default();
     let mut without_backlog = false;
@@ -60,7 +60,8 @@ pub fn run(pass: &Pass, model: &Budgeted, until: Option<Instant>) -> Result<Told
                 None => {}
                 Some(Ok(())) => told.made += 1,
                 Some(Err(SummarizerError::Failed(failure @ Failure::Withheld(_)))) if model.backlog => {
-                    // What is older waits; what is new may still be asked.
+                    // Older nodes wait, because their part of the budget is used up; newer ones may still be asked
+                    // about.
                     told.stopped = Some(failure);
                     without_backlog = true;
                 }
@@ -70,7 +71,7 @@ pub fn run(pass: &Pass, model: &Budgeted, until: Option<Instant>) -> Result<Told
                 }
                 Some(Err(error)) => {
                     told.refused += 1;
-                    // An error message of ours repeats nothing of an answer.
+                    // Our own error messages contain no text of the answer, so they may be stored.
                     let why = schema::plain(&error.to_string(), schema::LONGEST_REASON);
                     pass.at.write("lineage.model-refused", |tx| {
                         tx.note("node", node.to_string());
@@ -86,14 +87,14 @@ pub fn run(pass: &Pass, model: &Budgeted, until: Option<Instant>) -> Result<Told
     }
 }
 
-/// The question the model would get about one node; the model is not asked.
+/// Returns the question the model would get about one node, without asking it.
 pub fn question(pass: &Pass, id: NodeId) -> Result<Option<String>> {
     let Some(node) = pass.at.read(|tx| lineage::find(tx, pass.at.agent_no, id))? else { return Ok(None) };
     let (below, root) = material(pass, &node)?;
     Ok(Some(with_request(pass, &node, &below, root.as_deref(), ModelSummarizer::question)))
 }
 
-/// Asks for one node. `None`: it is gone, or was done meanwhile.
+/// Asks about one node. `None`: the node is gone, or was done meanwhile.
 fn one(pass: &Pass, model: &Budgeted, id: NodeId) -> Result<Option<Result<(), SummarizerError>>> {
     let at = pass.at;
     let Some(node) = at.read(|tx| lineage::find(tx, at.agent_no, id))? else { return Ok(None) };
@@ -154,7 +155,7 @@ fn store(pass: &Pass, node: &Node, model: &Budgeted, summary: &Summary) -> Resul
     })
 }
 
-/// The document of a compaction: its sections, and what was done before it (R6.3).
+/// Renders the handoff of a compaction: its sections, and what was done before it (R6.3).
 fn handoff_of(pass: &Pass, node: &Node, distillate: &crate::lineage::distillate::Distillate) -> Result<String> {
     let at = pass.at;
     let before = match node.session_no {
@@ -164,7 +165,7 @@ fn handoff_of(pass: &Pass, node: &Node, distillate: &crate::lineage::distillate:
     Ok(handoff::render(&fold(&before, distillate), budget_of(pass, node)))
 }
 
-/// The most tokens of a summary: of a handoff what the settings say, else some sentences more than without a model.
+/// Returns the maximum tokens of a summary: for a handoff the setting, else some sentences more than without a model.
 fn budget_of(pass: &Pass, node: &Node) -> usize {
     const SENTENCES: usize = 200;
     match node.kind {

@@ -1,8 +1,9 @@
-//! Summaries by a language model (D5, R6.3, R14.4). The prompt is a file beside this one.
+//! Makes summaries with a language model (D5, R6.3, R14.4). The prompt is a file beside this one.
 //!
-//! What is given is redacted, shortened and fenced. What comes back is evidence-checked: an item that names no turn it was
-//! given is dropped, and so is one with a number, path or name in it that stands in none of what was given. What has
-//! effects, or binds people, is not taken from a model at all: constraints, requirements, open loops, files and proposals
+//! The input is redacted, shortened and fenced. The answer is checked against the input: an item that names no turn of
+//! the input is dropped, and so is an item with a number, path or name that the input does not contain. Items that have
+//! effects, or bind people, are never taken from a model: constraints, requirements, open loops, files and proposals
+//! stay as found without one ([`kept_from`]).
 //! stay those found without one ([`kept_from`]).
 
 use std::collections::BTreeSet;
@@ -22,15 +23,15 @@ use crate::tokens::{cut, tokens};
 
 const PROMPT: &str = include_str!("model_prompt.md");
 
-/// The most tokens of a conversation that are given: a long evening's work fits once tools are shortened, and the budget
-/// of a day is for some twenty of them.
+/// Maximum tokens of a conversation that a model gets: a long evening's work fits once tool results are shortened, and
+/// the budget of a day is enough for some twenty such questions.
 const MOST_GIVEN: usize = 12_000;
 
-/// The most tokens of an answer: eight items in each of eight lists.
+/// Maximum tokens of an answer: eight items in each of eight lists.
 const MOST_ANSWERED: usize = 3_000;
 
-/// How much is given of what a person says, what the agent says, and what a tool is told and answers, in tokens; the next
-/// row where the one before is too much.
+/// Maximum tokens of each turn of a person, of the agent, and of a tool. If the result is too long with one row, the
+/// next row is used.
 const ROOM: [(usize, usize, usize); 4] = [(1_200, 500, 150), (600, 250, 50), (300, 120, 0), (150, 50, 0)];
 
 /// A summariser that asks a language model.
@@ -43,18 +44,18 @@ impl<'m> ModelSummarizer<'m> {
         ModelSummarizer { model }
     }
 
-    /// The question for a request, as it would be put.
+    /// Returns the question for a request as the model would get it.
     pub fn question(request: &SummaryRequest) -> String {
         Given::of(request).quoted.question
     }
 }
 
-/// The tokens every question has beside what it is about: the instructions and the form of the answer.
+/// Returns the tokens that every question has besides its subject: the instructions and the form of the answer.
 pub fn constant_tokens() -> u64 {
     (tokens(PROMPT) + tokens(schema::SCHEMA)) as u64
 }
 
-/// About how many tokens a call uses for a summary of so many: what is given is shortened, and answers are short.
+/// Estimates the tokens a call uses for a source of this many: the input is shortened, and answers are short.
 pub fn estimated(source_tokens: u64) -> u64 {
     const ANSWER: u64 = 700;
     constant_tokens() + source_tokens.min(MOST_GIVEN as u64) + ANSWER
@@ -81,7 +82,7 @@ impl Summarizer for ModelSummarizer<'_> {
         if all > 0 && kept == 0 {
             return Err(SummarizerError::Form("none of its items is about what it was given".into()));
         }
-        // The summary names no turns: what it says must stand anywhere in what was given.
+        // The summary names no turns, so its numbers, paths and names must be somewhere in the input.
         if !given.quoted.has_exact(value["summary"].as_str().unwrap_or_default()) {
             return Err(SummarizerError::Form("its summary says what it was not given".into()));
         }
@@ -89,10 +90,10 @@ impl Summarizer for ModelSummarizer<'_> {
     }
 }
 
-/// What a model is given.
+/// The input of a model.
 struct Given {
     quoted: Quoted,
-    /// The turns it may name.
+    /// The turns an answer may name.
     turns: BTreeSet<TurnId>,
 }
 
@@ -130,8 +131,8 @@ impl Given {
         Given { quoted: Quoted::new(&head, &quoted), turns }
     }
 
-    /// Takes items out of an answer that name no given turn or say what was not given, and ids of turns that were not
-    /// given. Returns how many items there were and how many are left.
+    /// Removes from an answer items that name no given turn or contain something not given, and ids of turns that were
+    /// not given. Returns the number of items before and after.
     fn keep_what_is_there(&self, answer: &mut Value) -> (usize, usize) {
         let (mut all, mut kept) = (0, 0);
         let Some(lists) = answer.get_mut("distillate").and_then(Value::as_object_mut) else { return (0, 0) };
@@ -164,11 +165,11 @@ impl Given {
     }
 }
 
-/// Writes a distillate as lines with the turns of each, and collects those.
+/// Writes a distillate as lines, each with its turns, and collects these turns.
 fn note(to: &mut String, distillate: &Distillate, turns: &mut BTreeSet<TurnId>) {
     for (name, items) in distillate.lists() {
         for item in items {
-            // The newest turns of an item are enough to name it by.
+            // The newest turns of an item are enough to identify it.
             let newest = &item.turns[item.turns.len().saturating_sub(3)..];
             let ids: Vec<String> = newest.iter().map(ToString::to_string).collect();
             turns.extend(newest);
@@ -177,8 +178,8 @@ fn note(to: &mut String, distillate: &Distillate, turns: &mut BTreeSet<TurnId>) 
     }
 }
 
-/// The turns as lines, within so many tokens: all of them shortened alike; where that is not enough, the middle is left
-/// out.
+/// Returns the turns as lines, within this many tokens: all of them are shortened alike; if that is not enough, the
+/// middle is left out.
 fn shortened(said: &[Said], most: usize) -> Vec<(TurnId, String)> {
     let mut lines = Vec::new();
     for room in ROOM {
@@ -187,7 +188,7 @@ fn shortened(said: &[Said], most: usize) -> Vec<(TurnId, String)> {
             return lines;
         }
     }
-    // How it began, then as much of the end as fits.
+    // Keep the beginning, then as much of the end as fits.
     let (mut left, mut begins, mut ends) = (most, 0, lines.len());
     while begins < lines.len() && tokens(&lines[begins].1) < left && left > most - most / 5 {
         left -= tokens(&lines[begins].1) + 1;
@@ -205,12 +206,12 @@ fn length(lines: &[(TurnId, String)]) -> usize {
     lines.iter().map(|(_, line)| tokens(line) + 1).sum()
 }
 
-/// A turn on one line; `None` where there is no room for its kind, or nothing in it.
+/// Returns a turn on one line; `None` if its kind gets no tokens, or it has no text.
 fn line(turn: &Said, (person, agent, tool): (usize, usize, usize)) -> Option<String> {
     let (who, room) = match (turn.role, turn.kind) {
         (Role::User, TurnKind::Message) => ("person".to_owned(), person),
         (_, TurnKind::Message) => ("agent".to_owned(), agent),
-        // What failed says more than what worked.
+        // A failed result says more than a successful one, so it gets more tokens.
         _ => {
             let failed = if turn.failed { " failed" } else { "" };
             (
@@ -224,7 +225,8 @@ fn line(turn: &Said, (person, agent, tool): (usize, usize, usize)) -> Option<Str
     (!text.is_empty()).then(|| format!("[{}] {who}: {text}", turn.id))
 }
 
-/// What a model made of it, with everything that is not taken from a model as it was found without one.
+/// Returns the model's distillate, with the lists that are never taken from a model replaced by those found without
+/// one.
 pub fn kept_from(without_model: &Distillate, model: Distillate) -> Distillate {
     let own = without_model.clone();
     Distillate {

@@ -1,6 +1,6 @@
 //! The schema of a model's answer, and the checks that make it harmless (R6.7, R14.4): unknown fields are refused,
-//! sizes are bounded, turns it names must be among those it was given, texts become one plain line with credentials
-//! redacted. Nothing in an answer is executed or followed; it only becomes text of a node.
+//! sizes are bounded, the turns it names must be among those of the request, texts become one plain line with
+//! credentials redacted. Nothing in an answer is executed or followed; it only becomes text of a node.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use crate::redact::redact;
 use crate::scope::TurnId;
 use crate::tokens::tokens;
 
-/// The schema for a caller that asks a model (JSON Schema 2020-12). Published as `docs/schema/distillate.json`.
+/// The JSON Schema (2020-12) of an answer, for a caller that asks a model. Published as `docs/schema/distillate.json`.
 pub const SCHEMA: &str = r##"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Summary of a stretch of conversation",
@@ -86,13 +86,13 @@ pub const SCHEMA: &str = r##"{
 }
 "##;
 
-/// The most bytes of an answer.
+/// Maximum bytes of an answer.
 pub const LARGEST_ANSWER: usize = 256 * 1024;
 
-/// The most bytes kept of the reason for a missing answer.
+/// Maximum bytes stored of the reason for a missing answer.
 pub const LONGEST_REASON: usize = 300;
 
-/// As in the schema, in characters.
+/// The limits of the schema, in characters and items.
 const LONGEST_SUMMARY: usize = 4_000;
 const LONGEST_TEXT: usize = 400;
 const MOST_ITEMS: usize = 20;
@@ -163,7 +163,7 @@ pub fn parse(answer: &[u8], request: &SummaryRequest) -> Result<Summary, Summari
     if answer.len() > LARGEST_ANSWER {
         return Err(SummarizerError::TooLarge(answer.len()));
     }
-    // The error repeats no field or value of the answer, which may be anything.
+    // The error message repeats no field or value of the answer, because an answer may contain anything.
     let answer: Answer = serde_json::from_slice(answer)
         .map_err(|e| SummarizerError::Form(format!("line {}, column {}", e.line(), e.column())))?;
     let lines = |list: Vec<Line>| list.into_iter().map(|l| Item { text: l.text, turns: l.turns, file: None }).collect();
@@ -203,9 +203,9 @@ pub fn parse(answer: &[u8], request: &SummaryRequest) -> Result<Summary, Summari
     checked(Summary { text: answer.summary, distillate }, request)
 }
 
-/// Checks a summary against its request and makes its texts plain, so that it may be stored. Summaries that did not
-/// come through [`parse`] are checked here as well. Files are never taken from it: it cannot decide which file carries
-/// an item.
+/// Checks a summary against its request and makes its texts plain, so that it may be stored. Also used for summaries
+/// that did not come through [`parse`]. Its links from items to files are dropped: a summariser cannot decide which
+/// file carries an item.
 pub fn checked(summary: Summary, request: &SummaryRequest) -> Result<Summary, SummarizerError> {
     let Summary { text, distillate: mut d } = summary;
     if text.chars().count() > LONGEST_SUMMARY {
@@ -264,7 +264,7 @@ pub fn checked(summary: Summary, request: &SummaryRequest) -> Result<Summary, Su
         proposal.file = None;
         turns(&mut proposal.turns, request)?;
     }
-    // Items carried over count as given.
+    // Items carried over are part of the input, so they raise the limit.
     let before: usize =
         request.before.map_or(0, |b| b.lists().iter().flat_map(|(_, l)| l.iter()).map(|i| tokens(&i.text)).sum());
     let may = usize::try_from(request.source_tokens).unwrap_or(usize::MAX).saturating_add(before);
@@ -307,8 +307,8 @@ fn turns(turns: &mut Vec<TurnId>, request: &SummaryRequest) -> Result<(), Summar
     Ok(())
 }
 
-/// One line of plain text with credentials redacted, at most `most` bytes: without terminal controls, direction marks,
-/// invisible characters (joiners stay) and our own markers.
+/// Makes one line of plain text with credentials redacted, at most `most` bytes: without terminal controls, direction
+/// marks, invisible characters (joiners stay) and our own markers.
 pub(super) fn plain(text: &str, most: usize) -> String {
     let visible = |c: &char| {
         !matches!(*c as u32,

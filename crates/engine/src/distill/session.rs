@@ -1,5 +1,5 @@
-//! The end of a session, or of an active period: makes one node for each thread it touched, over the chunks closed
-//! since the last one (R6.2). Its open items become loop files, and loops it settled are closed (R6.4).
+//! Ends a session, or an active period of one: makes one node for each thread it touched, over the chunks closed since
+//! the last such node (R6.2). Open items become loop files, and loops that were settled are closed (R6.4).
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ use crate::thread;
 use crate::title::flush_id;
 use crate::tree::journal::Act;
 
-/// The most tokens of a session node's summary.
+/// Maximum tokens of a session node's summary.
 const SESSION_TOKENS: usize = 160;
 
-/// Makes the session nodes that are due. Returns how many.
+/// Makes the session nodes that are due. Returns their number.
 ///
-/// Also writes the open items as loop files and closes the loops these turns settle, in the phases of an act: the nodes
-/// are inserted once the files are there.
+/// Also writes the open items as loop files and closes the loops these turns settle. All of this is one act: the nodes
+/// are inserted after the files were written.
 pub(super) fn close(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     for _ in 0..TRIES {
         let Some((facts, plan)) = planned(pass, session_no)? else { return Ok(0) };
@@ -41,7 +41,7 @@ pub(super) fn close(pass: &Pass, session_no: SessionNo) -> Result<u64> {
 /// The nodes that are due, before they are inserted.
 struct Planned {
     nodes: Vec<NewNode>,
-    /// How many summaries fell back to the deterministic summariser.
+    /// Number of summaries that fell back to the deterministic summariser.
     fell_back: usize,
 }
 
@@ -98,16 +98,16 @@ fn planned(pass: &Pass, session_no: SessionNo) -> Result<Option<(SessionFacts, P
     Ok(Some((facts, plan)))
 }
 
-/// A session that ended longer ago than this, in milliseconds, is history: its open items stay in its node, where they are
-/// shown and can be closed, too.
+/// A session whose last activity is longer ago than this is history: its open items stay in its node, where they are
+/// also shown and can be closed.
 const RECENT_MS: Millis = 7 * 86_400_000;
 
-/// Writes the files of the nodes and closes those they settle, if any, then inserts the nodes.
+/// Writes the files of the nodes and closes the loops they settle, if there are any, then inserts the nodes.
 fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Planned) -> Result<u64> {
     let at = pass.at;
     let is_recent = at.ledger.now().saturating_sub(facts.last_at) <= RECENT_MS;
     let opens = is_recent && plan.nodes.iter().any(|n| !n.distillate.open_loops.is_empty());
-    // Many sessions open nothing and settle nothing: then the tree lock is not needed.
+    // Many sessions open nothing and settle nothing; they do not need the tree lock.
     let closes = at.read(|tx| {
         if plan.nodes.iter().all(|n| n.distillate.done.is_empty()) {
             return Ok(false);
@@ -140,7 +140,7 @@ fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Pl
         node.flush = Some(id.clone());
     }
     let (count, _) = lock.perform_as(&id, made.noted(act), |tx| {
-        // The files name the node that closed them.
+        // The files already name the node's number, so no other node may have taken it meanwhile.
         if next_node(tx)? != first {
             return Err(overtaken());
         }
@@ -149,7 +149,8 @@ fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Pl
     Ok(count)
 }
 
-/// Inserts the nodes after checking the plan again: another process may have done it. `id`: the act they belong to.
+/// Inserts the nodes after checking that the plan is still valid, because another process may have inserted them. `id`:
+/// the act they belong to.
 fn insert(
     pass: &Pass,
     tx: &mut Write,
@@ -177,7 +178,7 @@ fn insert(
     Ok(count)
 }
 
-/// The events these nodes report to the pages that show them.
+/// Returns the event by which the pages that show these nodes are marked.
 fn ended(pass: &Pass, tx: &Read, plan: &Planned) -> Result<Happened> {
     let threads: Vec<ThreadNo> = plan.nodes.iter().map(|n| n.thread_no).collect();
     Ok(Happened::SessionEnded {
@@ -186,13 +187,14 @@ fn ended(pass: &Pass, tx: &Read, plan: &Planned) -> Result<Happened> {
     })
 }
 
-/// Turns of a chunk that were not abandoned.
+/// Reads the turns of a chunk that were not abandoned.
 pub(super) fn turns_of(pass: &Pass, lane_no: LaneNo, span: (TurnId, TurnId)) -> Result<Vec<Said>> {
     let all = pass.at.read(|tx| load::range(tx, &pass.opener, lane_no, span.0, span.1))?;
     Ok(all.into_iter().filter(|(_, left)| !left).map(|(said, _)| said).collect())
 }
 
-/// The distillate before these nodes: that of their newest compaction, else of the session's last node of the thread.
+/// Returns the distillate that precedes these nodes: that of their newest compaction, else of the session's last node
+/// of the thread.
 fn state_before(tx: &Read, session_no: SessionNo, thread_no: ThreadNo, nodes: &[Node]) -> Result<Option<Distillate>> {
     let compaction = nodes.iter().filter(|n| n.kind == Kind::Compaction).max_by_key(|n| (n.turns.1, n.id));
     if let Some(node) = compaction {
@@ -203,7 +205,7 @@ fn state_before(tx: &Read, session_no: SessionNo, thread_no: ThreadNo, nodes: &[
     Ok(last.filter(|n| n.turns.1 > start).map(|n| n.distillate))
 }
 
-/// The last turn before the program last started over: earlier turns are not carried over.
+/// Returns the last turn before the program last started over: items of earlier turns are not carried over.
 pub(super) fn segment_start(tx: &Read, session_no: SessionNo) -> Result<TurnId> {
     let last: Option<TurnId> = tx
         .prepare_cached("SELECT max(until_turn) FROM compactions WHERE session_no = ?1 AND cause = 'segment'")?
@@ -231,7 +233,7 @@ pub(super) fn hull(nodes: &[Node]) -> (TurnId, TurnId) {
     (first, nodes.iter().map(|n| n.turns.1).max().unwrap_or_default())
 }
 
-/// The turns below nodes of one session that do not overlap.
+/// Returns the number of turns below nodes of one session that do not overlap.
 fn covered(nodes: &[Node]) -> u64 {
     nodes.iter().map(|n| n.count).sum()
 }

@@ -1,6 +1,6 @@
-//! Which items of a distillate still apply: those whose loop or proposal has since been closed are left out where the
-//! distillate is shown; the node keeps them (R6.3). An open item without a file is closed by a resolved loop of its
-//! thread with its id or nearly its words, so that what a person closed never comes back.
+//! Finds which items of a distillate still apply. Items whose loop or proposal has been closed since are left out where
+//! the distillate is shown; the node keeps them (R6.3). An open item without a file counts as closed if its thread has
+//! a resolved loop with its id or nearly its words, so that an item a person closed never comes back.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,8 +19,9 @@ use crate::text::similarity;
 use crate::thread;
 use crate::tree::file_table::{self, State};
 
-/// The distillate as it is to be shown now. Left out are items whose visible file was resolved, merged, rejected,
-/// removed from MEMORY.md by a person, or deleted, and items said only on a branch that was abandoned since (R6.2).
+/// Returns the distillate as it is to be shown now. Left out are items whose visible file was resolved, merged,
+/// rejected, removed from MEMORY.md by a person, or deleted, and items said only on a branch that was abandoned since
+/// (R6.2).
 pub(crate) fn still_stands(tx: &Read, agent_no: AgentNo, d: &Distillate) -> Result<Distillate> {
     let mut known = Known { tx, agent_no, files: HashMap::new(), left: HashMap::new() };
     let mut out = d.clone();
@@ -53,8 +54,8 @@ pub(crate) fn still_stands(tx: &Read, agent_no: AgentNo, d: &Distillate) -> Resu
     Ok(out)
 }
 
-/// Gives every open item without a file the id its file will have, for showing: whatever is shown as open can be closed
-/// by it. Such a distillate is not to be stored.
+/// Gives every open item without a file the id its file will have, so that every item shown as open can be closed by
+/// that id. Such a distillate must not be stored.
 pub(crate) fn give_ids(d: &mut Distillate) {
     for item in d.open_loops.iter_mut().chain(&mut d.blocked).chain(&mut d.next_steps) {
         if item.file.is_none() {
@@ -63,25 +64,25 @@ pub(crate) fn give_ids(d: &mut Distillate) {
     }
 }
 
-/// How many of the files of loops that changed last are searched for resolved ones.
+/// Maximum number of loop files, those changed last, in which resolved ones are looked for.
 const CHANGED: i64 = 2_000;
 
-/// How many of the loops resolved last are compared word by word.
+/// Maximum number of loops, those resolved last, that are compared word by word.
 const COMPARED: usize = 200;
 
-/// Loops that were resolved and are not open again, and items a person took out before they had a file.
+/// Loops that were resolved and are not open again, and items a person dismissed before they had a file.
 #[derive(Default)]
 pub(crate) struct Resolved {
-    /// The ones changed last first.
+    /// The loops, those changed last first.
     loops: Vec<Settled>,
     by_id: HashMap<String, usize>,
-    /// Ids of items without a file whose line a person took out of MEMORY.md.
+    /// Ids of items without a file whose line a person removed from MEMORY.md.
     dismissed: HashSet<String>,
 }
 
 struct Settled {
     words: similarity::ItemWords,
-    /// As its file names it.
+    /// The thread, as the loop's file names it.
     thread: Option<String>,
     at: Option<Millis>,
 }
@@ -121,7 +122,8 @@ impl Resolved {
         Ok(out)
     }
 
-    /// Whether an open item was said before a loop of its thread, with its id or nearly its words, was resolved.
+    /// Whether an item was said before a loop of its thread with its id or nearly its words was resolved, or was
+    /// dismissed.
     pub fn settles(&self, tx: &Read, agent_no: AgentNo, item: &Item) -> Result<bool> {
         if self.loops.is_empty() && self.dismissed.is_empty() {
             return Ok(false);
@@ -148,8 +150,8 @@ impl Resolved {
     }
 }
 
-/// Whether an item was said in the thread a file names. A file without a thread, and one whose thread or item is
-/// unknown, is about any.
+/// Whether an item was said in the thread a file names. If the file names no thread, or the thread of the item is
+/// unknown, the answer is yes.
 fn is_of(tx: &Read, agent_no: AgentNo, item: &Item, thread: Option<&str>) -> Result<bool> {
     let (Some(name), Some(turn)) = (thread, item.turns.last()) else { return Ok(true) };
     let Some(run) = run_of(tx, *turn)? else { return Ok(true) };
@@ -160,12 +162,12 @@ fn is_of(tx: &Read, agent_no: AgentNo, item: &Item, thread: Option<&str>) -> Res
     Ok(thread::membership(tx, run)?.key.as_str() == key)
 }
 
-/// The moment a front matter field holds.
+/// Parses the time in a front matter field: a date, or a date with a time.
 fn moment(text: &str) -> Option<Millis> {
     parse_rfc3339(text).or_else(|| parse_rfc3339(&format!("{text}T00:00:00Z")))
 }
 
-/// A cache: many items have the same turns and files.
+/// Caches the state of files and turns, because many items have the same ones.
 struct Known<'k> {
     tx: &'k Read<'k>,
     agent_no: AgentNo,
@@ -188,7 +190,7 @@ impl Known<'_> {
         Ok(turns.is_empty())
     }
 
-    /// Whether an item's file exists, is current, and was not dismissed in this version.
+    /// Whether an item's file exists, is active, and was not dismissed in this version.
     fn is_open(&mut self, item: &str) -> Result<bool> {
         if let Some(open) = self.files.get(item) {
             return Ok(*open);
@@ -222,7 +224,7 @@ impl Known<'_> {
     }
 }
 
-/// The run of a turn, if it is known.
+/// Returns the run of a turn, if it is known.
 pub(crate) fn run_of(tx: &Read, turn: TurnId) -> Result<Option<RunNo>> {
     Ok(tx
         .prepare_cached("SELECT run_no FROM turns WHERE turn_no = ?1")?

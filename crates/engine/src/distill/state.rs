@@ -7,7 +7,7 @@ use crate::lineage::distillate::Distillate;
 use crate::lineage::{Kind, Node, walk};
 use crate::scope::ThreadNo;
 
-/// How many nodes of each member are folded: older ones are condensed, or are history.
+/// Maximum number of nodes of each member that are folded: older ones are condensed, or are history.
 const NODES: usize = 24;
 
 /// The state of a thread.
@@ -15,25 +15,25 @@ const NODES: usize = 24;
 pub struct State {
     /// Goal, open items, decisions, done and next, each with its turns.
     pub distillate: Distillate,
-    /// The nodes it was made from, newest first: session, compaction and condensed nodes, and chunks none of them
-    /// covers yet.
+    /// The nodes the state was made from, newest first: session, compaction and condensed nodes, and chunks that none
+    /// of them covers yet.
     pub nodes: Vec<Node>,
 }
 
 impl State {
-    /// The newest node, cited by a line of the head without a more exact source.
+    /// Returns the newest node, cited by a line of the head without a more exact source.
     pub fn newest(&self) -> Option<&Node> {
         self.nodes.first()
     }
 }
 
-/// The state of a thread, given its members (see [`crate::thread::members`]).
+/// Returns the state of a thread, given its members (see [`crate::thread::members`]).
 pub fn of_thread(tx: &Read, members: &[ThreadNo]) -> Result<State> {
     of_newest(tx, members, NODES)
 }
 
-/// [`of_thread`] from its newest nodes only, for a short line about a thread: each node was distilled with the items
-/// before it carried over, so a few nodes have what is open now.
+/// Returns the state as [`of_thread`] does, but from the newest nodes only, for a short line about a thread: each node
+/// was distilled with the earlier items carried over, so a few nodes contain everything that is open now.
 pub fn of_newest(tx: &Read, members: &[ThreadNo], most: usize) -> Result<State> {
     let mut nodes: Vec<Node> = Vec::new();
     for thread in members {

@@ -1,5 +1,5 @@
-//! Summarisers, and the fallback when one fails (D5, R6.7): every request has an answer, which names its summariser.
-//! The engine knows no model; one is plugged in as a [`Summarizer`].
+//! Summarisers, and the fallback if one fails (D5, R6.7): every request gets a summary that names its summariser. The
+//! engine contains no model; the caller provides one as a [`Summarizer`].
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use crate::model::Failure;
 use crate::scope::TurnId;
 use crate::tokens::tokens;
 
-/// What is summarised.
+/// The material to summarise.
 #[derive(Clone, Copy, Debug)]
 pub enum Material<'r> {
-    /// In ledger order, without abandoned branches (R6.2).
+    /// Turns in ledger order, without abandoned branches (R6.2).
     Turns(&'r [Said]),
-    /// The content of nodes, oldest first: condensation reads no turns.
+    /// The contents of nodes, oldest first: condensation reads no turns.
     Summaries(&'r [NodeSummary<'r>]),
 }
 
@@ -31,18 +31,18 @@ pub struct NodeSummary<'r> {
 /// A request for a summary.
 #[derive(Clone, Debug)]
 pub struct SummaryRequest<'r> {
-    /// The kind of node it is for.
+    /// The kind of node the summary is for.
     pub kind: Kind,
     pub material: Material<'r>,
-    /// The distillate before, as in [`Request::before`].
+    /// The distillate before the material, as in [`Request::before`].
     pub before: Option<&'r Distillate>,
-    /// The project's root, to shorten paths.
+    /// Root of the project, used to shorten paths.
     pub root: Option<&'r str>,
-    /// The most tokens of the summary's text.
+    /// Maximum tokens of the summary's text.
     pub budget: usize,
     /// Tokens of the source: the summary is never longer (R6.2).
     pub source_tokens: u64,
-    /// The only turns an answer may name. All of one agent, as checked by the caller.
+    /// The only turns an answer may name. The caller has checked that all belong to one agent.
     pub allowed: BTreeSet<TurnId>,
 }
 
@@ -61,14 +61,14 @@ impl<'r> SummaryRequest<'r> {
         SummaryRequest { kind, material: Material::Turns(turns), before, root, budget, source_tokens, allowed }
     }
 
-    /// A request for a summary of nodes. `source_tokens`: of what those nodes summarise.
+    /// A request for a summary of nodes. `source_tokens`: tokens of the material those nodes summarise.
     pub fn of_nodes(kind: Kind, nodes: &'r [NodeSummary<'r>], source_tokens: u64, budget: usize) -> SummaryRequest<'r> {
         let allowed = nodes.iter().flat_map(|n| n.distillate.turns()).collect();
         let material = Material::Summaries(nodes);
         SummaryRequest { kind, material, before: None, root: None, budget, source_tokens, allowed }
     }
 
-    /// The most tokens a summary may have: the budget, and never more than its source.
+    /// Returns the maximum tokens of a summary: the budget, and never more than its source.
     pub fn room(&self) -> usize {
         self.budget.min(usize::try_from(self.source_tokens).unwrap_or(usize::MAX))
     }
@@ -82,10 +82,10 @@ pub struct Summary {
     pub distillate: Distillate,
 }
 
-/// Why there is no summary. The message is shown beside the fallback.
+/// The reason for a missing summary. The message is shown beside the fallback.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SummarizerError {
-    /// It could not be reached, or gave up.
+    /// The summariser could not be reached, or gave up.
     #[error("it could not be asked: {0}")]
     Unavailable(String),
     /// A language model did not answer, or was not asked.
@@ -141,8 +141,8 @@ impl Summarizer for Deterministic {
     }
 }
 
-/// A summary by the preferred summariser, else without a model; the name of its maker; and why the preferred one was
-/// not used.
+/// Makes a summary with the preferred summariser, or without a model if there is none or it fails. Returns the summary,
+/// the kind of its maker, and why the preferred summariser was not used.
 pub fn summarize_or_fall_back(
     preferred: Option<&dyn Summarizer>,
     request: &SummaryRequest,

@@ -3,7 +3,7 @@
 use crate::lineage::distillate::{Distillate, Touch};
 use crate::tokens::{cut, tokens};
 
-/// Subject, completed work, decisions and open items in one line of at most `budget` tokens.
+/// Writes subject, completed work, decisions and open items in one line of at most `budget` tokens.
 pub fn summarise(d: &Distillate, budget: usize) -> String {
     let mut out = String::new();
     let mut say = |text: &str| {
@@ -44,7 +44,7 @@ pub fn summarise(d: &Distillate, budget: usize) -> String {
         .filter(|f| f.touch != Touch::Read)
         .map(|f| f.path.rsplit('/').next().unwrap_or(&f.path))
         .collect();
-    // A file that was moved has one name twice.
+    // A moved file is listed twice with the same name; it is named once.
     let changed: Vec<&str> =
         (0..changed.len()).filter(|i| !changed[i + 1..].contains(&changed[*i])).map(|i| changed[i]).collect();
     if !changed.is_empty() {

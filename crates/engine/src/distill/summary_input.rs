@@ -1,6 +1,5 @@
-//! The only place where the pass asks for a summary: of the [`Pass`]'s own summariser if it has one, else without a
-//! model (D5). Never called with a transaction, a lease or the tree lock held: the caller reads before and writes
-//! afterwards (R4.1, R7.4).
+//! The only place where a pass asks for a summary: from its own summariser if it has one, else without a model (D5).
+//! The caller holds no transaction, no lease and no tree lock: it reads before and writes afterwards (R4.1, R7.4).
 
 use super::Request;
 use super::advance::Pass;
@@ -11,11 +10,11 @@ use crate::lineage::{Kind, Source};
 
 /// A summary for a node, and the name of its maker.
 pub(super) struct Made {
-    /// Within the budget, and never longer than its source.
+    /// The summary: within the budget, and never longer than its source.
     pub text: String,
     pub distillate: Distillate,
     pub source: Source,
-    /// The pass's summariser was asked and gave no valid answer.
+    /// Whether the pass's summariser was asked and gave no valid answer.
     pub fell_back: bool,
 }
 
@@ -36,8 +35,8 @@ fn made(pass: &Pass, request: &SummaryRequest, is_any: bool) -> Made {
     Made { text: summary.text, distillate: summary.distillate, source, fell_back: why_not.is_some() }
 }
 
-/// Records in the audit how many summaries fell back, and the summariser's name; never its answer, which may repeat its
-/// input (R14.2).
+/// Records in the audit how many summaries fell back, and the summariser's name. Its answer is not recorded, because an
+/// answer may repeat its input (R14.2).
 pub(super) fn note(pass: &Pass, tx: &mut Write, fell_back: usize) {
     if let Some(summarizer) = pass.summarizer.filter(|_| fell_back > 0) {
         tx.note("summarizer", summarizer.name());

@@ -1,5 +1,5 @@
-//! Distils the turns of a session after its last chunk, on request: a running session has a current state, too, and the
-//! next one continues from it (R10.4, R6.5).
+//! Distils the turns of a session after its last chunk, on request, so that a running session has a current state too
+//! and the next session can continue from it (R10.4, R6.5).
 
 use super::{Request, deterministic, fold, load};
 use crate::error::Result;
@@ -11,19 +11,20 @@ use crate::lineage::distillate::Distillate;
 use crate::scope::{LaneNo, RunNo, SessionNo, TurnId};
 use crate::transcript::kind_from_code;
 
-/// The most turns that are read, and their most bytes: distilling them takes some milliseconds at most.
+/// Maximum number of turns that are read, and their maximum bytes: distilling them takes some milliseconds at most.
 const TURNS: i64 = 160;
 const BYTES: i64 = 96 * 1024;
 
-/// A longer tool result is left out.
+/// Maximum bytes of a tool result that is read; longer ones are left out.
 const LARGEST_RESULT: i64 = 16 * 1024;
 
-/// The most prompts before those turns, and their most bytes: after a long run the request is further back.
+/// Maximum number of prompts read before those turns, and their maximum bytes: after a long run the request is further
+/// back.
 const PROMPTS: i64 = 6;
 const PROMPT_BYTES: i64 = 16 * 1024;
 
-/// The state of a session including turns of its main lane that are in no chunk yet: `before` brought up to them.
-/// `may_tell`: whether a turn may be shown to this audience; called once per run.
+/// Returns the state of a session including the turns of its main lane that are in no chunk yet: `before`, brought up
+/// to date with them. `may_tell`: whether a turn may be shown to this audience; called once per run.
 pub(crate) fn standing(
     tx: &Read,
     session_no: SessionNo,
@@ -43,7 +44,7 @@ pub(crate) fn standing(
     let mut parted = true;
     while let Some(r) = rows.next()? {
         let (turn, length): (TurnId, i64) = (r.get(0)?, r.get(1)?);
-        // A whole file in a result would displace the turns before it.
+        // A result with a whole file would leave no room for the turns before it, so it is skipped.
         if length > LARGEST_RESULT && kind_from_code(r.get(2)?) == TurnKind::ToolResult {
             parted = true;
             continue;
@@ -80,17 +81,17 @@ pub(crate) fn standing(
             }
         }
     }
-    // The goal of an earlier session is not that of this one.
+    // The goal of an earlier session is not the goal of this one, so it is used only if this one has none.
     let mut of_session = before.clone();
     let of_others = of_session.goal.take_if(|goal| !goal.turns.last().is_some_and(|t| is_of(tx, *t, session_no)));
     let mut now = deterministic::distil(&Request { turns: &said, before: Some(&of_session), root: root.as_deref() });
     now.goal = now.goal.or(of_others);
-    // Files and proposals are taken from these turns alone.
+    // Files and proposals are folded; all other lists already contain what was carried over.
     let Distillate { files, proposals, .. } = fold::fold(before, &now);
     Ok(Distillate { files, proposals, ..now })
 }
 
-/// The newest prompts of a lane between two turns, newest first, each as a range of its own.
+/// Returns the newest prompts of a lane between two turns, newest first, each as a range of its own.
 fn prompts_between(tx: &Read, lane_no: LaneNo, after: TurnId, before: TurnId) -> Result<Vec<(TurnId, TurnId)>> {
     let mut find = tx.prepare_cached(
         "SELECT t.turn_no, t.text_length FROM (

@@ -14,7 +14,7 @@ pub(super) fn value(value: &Value) -> String {
     out
 }
 
-/// Prints a key, to stand before a colon.
+/// Prints a key in the form it has before a colon.
 pub(super) fn key(key: &str) -> String {
     let mut out = String::new();
     text(key, true, &mut out);
@@ -87,14 +87,15 @@ fn plain(words: &str, nested: bool) -> bool {
         && !(first.is_ascii_digit() && like_a_number(words) && !day(words))
 }
 
-/// Whether some reader takes this for a number: `1e5`, `0x1f`, `1_000`, `12:30:45`, `1.2.3`. None takes `30d` for one.
+/// Whether some YAML reader takes this for a number: `1e5`, `0x1f`, `1_000`, `12:30:45`, `1.2.3`. No reader takes `30d`
+/// for one.
 fn like_a_number(words: &str) -> bool {
     let lower = words.to_ascii_lowercase();
     ["0x", "0o", "0b"].iter().any(|p| lower.starts_with(p))
         || lower.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'_' | b'.' | b':' | b'+' | b'-' | b'e'))
 }
 
-/// A date: `2026-11-20`, perhaps followed by `T17:40:02Z`.
+/// Whether a text is a date: `2026-11-20`, perhaps followed by `T17:40:02Z`.
 fn day(words: &str) -> bool {
     let shaped = |text: &str, shape: &str| {
         text.len() == shape.len()
@@ -110,7 +111,8 @@ fn day(words: &str) -> bool {
     }
 }
 
-/// Characters YAML refuses or people cannot see: controls, line separators, byte order marks, direction overrides.
+/// Whether YAML refuses a character or people cannot see it: controls, line separators, byte order marks, direction
+/// overrides.
 fn hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::lines::{lines, without_break};
 
-/// A longer block, in bytes, is not read as front matter.
+/// Largest block in bytes that is read as front matter.
 const LARGEST: usize = 64 * 1024;
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -17,7 +17,7 @@ pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 pub enum Front {
     Missing,
     Sound,
-    /// What is wrong and on which line of the file, for people.
+    /// The fault and the line of the file it is on, for people.
     Damaged(String),
 }
 
@@ -25,11 +25,11 @@ pub enum Front {
 pub(super) struct Found {
     pub front: Front,
     pub fields: Map<String, Value>,
-    /// The YAML between the two `---` lines; empty where there is none.
+    /// Range of the YAML between the two `---` lines; empty if there is none.
     pub yaml: Range<usize>,
-    /// The position after the closing line, or of the beginning of the text where there is no front matter.
+    /// Position after the closing line, or of the beginning of the text if there is no front matter.
     pub behind: usize,
-    /// The lines before `behind`.
+    /// Number of lines before `behind`.
     pub lines: usize,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn find(bytes: &[u8]) -> Found {
     let yaml = opening.end..closing.start;
     let (front, fields) = match read_bytes(&bytes[yaml.clone()]) {
         Ok(fields) => (Front::Sound, fields),
-        // Plus one for the opening line, which the YAML reader does not see.
+        // The YAML reader does not see the opening line, so 1 is added.
         Err((line, what)) => (Front::Damaged(format!("line {}: {what}", line + 1)), Map::new()),
     };
     Found { front, fields, yaml, behind: closing.end, lines: between + 2 }
@@ -74,7 +74,7 @@ fn read_bytes(bytes: &[u8]) -> Result<Map<String, Value>, (usize, String)> {
     }
 }
 
-/// The mapping in a YAML text, or the line of the error and its description.
+/// Returns the mapping in a YAML text, or the line of the error and its description.
 pub(super) fn read(text: &str) -> Result<Map<String, Value>, (usize, String)> {
     let options = serde_saphyr::options! {
         // Hand-written front matter is far below all of these limits; aliases cannot expand beyond them.
@@ -112,7 +112,7 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, (usize, String)> {
     }
 }
 
-/// A blank line or a comment.
+/// Whether a line is blank or a comment.
 pub(super) fn is_blank_or_comment(line: &str) -> bool {
     let line = line.trim_ascii_start();
     line.is_empty() || line.starts_with('#')
@@ -209,15 +209,15 @@ impl<'de> Visitor<'de> for TreeVisitor {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Owned {
     pub key: String,
-    /// From the beginning of the key line to the end of the last line that belongs to it. Blank lines and comments at
-    /// column 0 before the next key belong to the next key.
+    /// Range from the beginning of the key line to the end of the last line that belongs to it. Blank lines and
+    /// comments at column 0 before the next key belong to the next key.
     pub lines: Range<usize>,
-    /// The position after the colon.
+    /// Position after the colon.
     pub colon: usize,
 }
 
-/// The top-level keys of a YAML text in order, found by their form. Callers must compare them with what the YAML reader
-/// found.
+/// Returns the top-level keys of a YAML text in order, found by their form. Callers must compare them with the keys
+/// that the YAML reader found.
 pub(super) fn keys(yaml: &str) -> Vec<Owned> {
     let mut found: Vec<Owned> = Vec::new();
     for line in lines(yaml.as_bytes(), 0) {
@@ -234,7 +234,7 @@ pub(super) fn keys(yaml: &str) -> Vec<Owned> {
     found
 }
 
-/// The key at the beginning of a line, and the position after its colon.
+/// Returns the key at the beginning of a line, and the position after its colon.
 fn key_of(line: &str) -> Option<(String, usize)> {
     let bytes = line.as_bytes();
     let colon_ends = |at: usize| {
@@ -247,7 +247,7 @@ fn key_of(line: &str) -> Option<(String, usize)> {
         quote @ (b'"' | b'\'') => {
             let mut at = 1;
             while *bytes.get(at)? != quote || (quote == b'\'' && bytes.get(at + 1) == Some(&quote)) {
-                // `\"` and `''` are two bytes each.
+                // An escaped quote (`\"` or `''`) is two bytes long.
                 at += if bytes[at] == quote || (quote == b'"' && bytes[at] == b'\\') { 2 } else { 1 };
             }
             let colon = colon_ends(at + 1)?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// The lines from `at` on, each with its line break.
+/// Returns the lines from `at` on, each with its line break.
 pub(super) fn lines(bytes: &[u8], mut at: usize) -> impl Iterator<Item = Range<usize>> {
     std::iter::from_fn(move || {
         let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
@@ -13,13 +13,14 @@ pub(super) fn lines(bytes: &[u8], mut at: usize) -> impl Iterator<Item = Range<u
     })
 }
 
-/// A line without its line break.
+/// Returns a line without its line break.
 pub(super) fn without_break(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The line break of a file, taken from its first line. A file without any gets LF, unless it ends in half a CRLF.
+/// Returns the line break of a file, taken from its first line. A file without any gets LF, unless it ends in a lone
+/// CR.
 pub(super) fn line_break(bytes: &[u8]) -> &'static str {
     match memchr::memchr(b'\n', bytes) {
         Some(at) if at > 0 && bytes[at - 1] == b'\r' => "\r\n",
@@ -28,7 +29,7 @@ pub(super) fn line_break(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// The lines of a text from a caller, with any line breaks.
+/// Returns the lines of a text from a caller, with any line breaks.
 pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -45,7 +46,7 @@ pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
 pub(super) struct Fence {
     pub mark: u8,
     pub length: usize,
-    /// Nothing follows the marks, so the line may also close a fence.
+    /// Whether nothing follows the marks, so that the line may also close a fence.
     pub plain: bool,
 }
 
@@ -56,7 +57,7 @@ impl Fence {
         let mark = *marks.first().filter(|b| matches!(b, b'`' | b'~') && indent < 4)?;
         let length = marks.iter().take_while(|b| **b == mark).count();
         let words = &marks[length..];
-        // `` ```a``` `` on one line is a code span.
+        // A text such as `` ```a``` `` on one line is a code span.
         let fence = length >= 3 && (mark == b'~' || !words.contains(&b'`'));
         fence.then(|| Fence { mark, length, plain: words.trim_ascii().is_empty() })
     }
@@ -65,7 +66,7 @@ impl Fence {
         self.plain && self.mark == opened.mark && self.length >= opened.length
     }
 
-    /// The fence open after this line, given the one open before it.
+    /// Returns the fence that is open after this line, given the one open before it.
     pub(super) fn step(open: Option<Fence>, line: &[u8]) -> Option<Fence> {
         match (open, Fence::of(line)) {
             (None, fence) => fence,

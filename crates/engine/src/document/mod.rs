@@ -1,9 +1,9 @@
 //! A Markdown file with YAML front matter, as people write it: it is read, changed and printed so that every byte
 //! outside the change is kept. Storey 1.
 //!
-//! A document stores the bytes of the file; everything else is computed from them. What cannot be read (broken front
-//! matter, invalid UTF-8) is returned as it is and never rewritten. A change to the front matter replaces the lines of
-//! one key; the result is parsed again, and the change is undone if it did anything but what was asked.
+//! A document stores the bytes of the file; everything else is computed from them. A part that cannot be read (broken
+//! front matter, invalid UTF-8) is returned as it is and never rewritten. A change to the front matter replaces the
+//! lines of one key; the result is parsed again, and the change is undone if it did anything but what was asked.
 
 mod flow;
 mod front;
@@ -25,13 +25,13 @@ use front::{BOM, Owned};
 use lines::{Fence, line_break, lines, split, without_break};
 use region::Care;
 
-/// A text made safe to stand in a region's content before other texts: lines that look like markers are escaped, an
-/// open code fence is closed.
+/// Returns a text that can safely be put into a region before other texts: lines that look like markers are escaped,
+/// and an open code fence is closed.
 pub fn contained(text: &str) -> String {
     region::plain_content(text, "\n", Care { dashes: false, fences: false })
 }
 
-/// How many occurrences of ` #` on a line are tried as the beginning of its comment.
+/// Number of occurrences of ` #` on a line that are tried as the beginning of its comment.
 const COMMENT_TRIES: usize = 16;
 
 /// The exact bytes of a file, and the structure found in them.
@@ -41,10 +41,11 @@ pub struct Document {
     front: Front,
     fields: Map<String, Value>,
     yaml: std::ops::Range<usize>,
-    /// Where the body begins: after the front matter, or at the beginning if that is damaged.
+    /// Position where the body begins: after the front matter, or at the beginning if that is damaged.
     body: usize,
     body_line: usize,
-    /// Where the search for the first heading begins: after the front matter, even a damaged one if it is closed.
+    /// Position where the search for the first heading begins: after the front matter, even a damaged one if it is
+    /// closed.
     prose: usize,
 }
 
@@ -68,12 +69,12 @@ impl Document {
         Document { bytes, front, fields, yaml, body, body_line, prose: behind }
     }
 
-    /// An empty file.
+    /// Returns an empty file.
     pub fn new() -> Document {
         Document::parse(Vec::new())
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub fn print(&self) -> &[u8] {
         &self.bytes
     }
@@ -82,7 +83,7 @@ impl Document {
         &self.front
     }
 
-    /// The top-level keys of the front matter; none if it is missing or damaged.
+    /// Returns the top-level keys of the front matter; none if it is missing or damaged.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.fields
     }
@@ -91,16 +92,16 @@ impl Document {
         self.fields.get(key)
     }
 
-    /// The value of a key, if it is a string.
+    /// Returns the value of a key, if it is a string.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_str()
     }
 
-    /// Sets a key to a value, printed on one line: it replaces the lines the key has now, else becomes the last key,
-    /// else begins new front matter. A comment after a one-line value stays. Setting the value the key already has
-    /// changes no byte.
+    /// Sets a key to a value, printed on one line. The line replaces the lines the key has now; a new key becomes the
+    /// last one, or begins new front matter. A comment after a one-line value stays. Setting the value the key already
+    /// has changes no byte.
     ///
-    /// Refused, with nothing changed, if the front matter is damaged or written in a form that cannot be changed line
+    /// `Refused`, with nothing changed, if the front matter is damaged or written in a form that cannot be changed line
     /// by line (a flow mapping, anchors used elsewhere, indented keys).
     pub fn set(&mut self, key: &str, value: &Value) -> Result<()> {
         self.editable(key)?;
@@ -138,7 +139,7 @@ impl Document {
         self.replace(key, place, line.as_bytes(), &expected)
     }
 
-    /// Removes a key and its lines; comments and blank lines around it stay. Refused like [`Document::set`].
+    /// Removes a key and its lines; comments and blank lines around it stay. `Refused` as in [`Document::set`].
     pub fn unset(&mut self, key: &str) -> Result<()> {
         self.editable(key)?;
         if !self.fields.contains_key(key) {
@@ -151,19 +152,19 @@ impl Document {
         self.replace(key, place, b"", &expected)
     }
 
-    /// The text after the front matter, or the whole text if that is damaged. Invalid UTF-8 is shown as `�`.
+    /// Returns the text after the front matter, or the whole text if that is damaged. Invalid UTF-8 is shown as `�`.
     pub fn body(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.bytes[self.body..])
     }
 
-    /// The line of the file where the body begins, counted from 1.
+    /// Returns the line of the file where the body begins, counted from 1.
     pub fn body_line(&self) -> usize {
         self.body_line
     }
 
     /// Replaces the body, with the line breaks the file has.
     ///
-    /// Refused if the front matter is damaged (it is part of the body then and would be lost), or if the text itself
+    /// `Refused` if the front matter is damaged (it is then part of the body and would be lost), or if the text itself
     /// would be read as front matter.
     pub fn set_body(&mut self, text: &str) -> Result<()> {
         if let Front::Damaged(what) = &self.front {
@@ -192,7 +193,7 @@ impl Document {
 
     /// Replaces the heading at the beginning of the body, or inserts one there.
     ///
-    /// Refused like [`Document::set_body`].
+    /// `Refused` as in [`Document::set_body`].
     pub fn set_heading(&mut self, title: &str) -> Result<()> {
         self.editable("title")?;
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -214,7 +215,7 @@ impl Document {
 
     /// Appends lines to the file without changing the bytes before them; `apart`: with a blank line between.
     ///
-    /// Refused like [`Document::set_body`].
+    /// `Refused` as in [`Document::set_body`].
     pub fn append(&mut self, text: &str, apart: bool) -> Result<()> {
         if let Front::Damaged(what) = &self.front {
             return Err(
@@ -243,13 +244,13 @@ impl Document {
         Ok(())
     }
 
-    /// The text of the first `# ` heading outside code fences.
+    /// Returns the text of the first `# ` heading outside code fences.
     pub fn heading(&self) -> Option<String> {
         self.first_heading().map(|(text, _)| text)
     }
 
-    /// The `- Key: value` lines at the beginning of the body or directly below the first heading: the metadata of files
-    /// that have no front matter. The first other line ends them; blank lines before them do not.
+    /// Returns the `- Key: value` lines at the beginning of the body or directly below the first heading, which are the
+    /// metadata of files that have no front matter. The first other line ends them; blank lines before them do not.
     pub fn bullets(&self) -> Vec<(String, String)> {
         let from = |at: usize| -> Vec<(String, String)> {
             let texts = lines(&self.bytes, at).map(|l| without_break(&self.bytes[l]));
@@ -262,26 +263,27 @@ impl Document {
         self.first_heading().map(|(_, end)| from(end)).unwrap_or_default()
     }
 
-    /// The region between the markers `<!-- heirloom:NAME … -->` and `<!-- /heirloom:NAME -->`.
+    /// Returns the region between the markers `<!-- heirloom:NAME … -->` and `<!-- /heirloom:NAME -->`.
     pub fn region(&self, name: &str) -> Region<'_> {
         let (span, faults) = region::find(&self.bytes, self.body, self.body_line, &region::plain_name(name));
         let found = span.map(|s| Found { attributes: s.attributes, content: &self.bytes[s.content], line: s.line });
         Region { found, faults }
     }
 
-    /// Writes a region: in its place, or, if the file has none of this name, at the end after a blank line. Every byte
+    /// Writes a region: in its place or, if the file has none of this name, at the end after a blank line. Every byte
     /// before the opening marker and after the content stays.
     ///
-    /// No argument can forge or hide a marker. A name keeps letters, digits and `-_./` (the rest becomes `-`).
+    /// No argument can forge or hide a marker. A name keeps letters, digits and `-_./` (other characters become `-`).
     /// Attributes are put on one line and cannot end the comment. In content, a line that begins like one of our
-    /// markers gets `&lt;!--` for `<!--`, an open code fence is closed, and in the rare files with a code fence that is
-    /// never closed or a first `---` that opens no sound front matter, a line that would close them is indented.
+    /// markers gets `&lt;!--` for `<!--`, and an open code fence is closed. In the rare files with a code fence that is
+    /// never closed, or a first `---` that opens no sound front matter, a line of content that would close it is
+    /// indented.
     pub fn set_region(&mut self, name: &str, attributes: &str, content: &str) -> Placed {
         self.place_region(name, attributes, content, None)
     }
 
-    /// [`Document::set_region`], except that a new region is put directly after the closing marker of the region
-    /// `behind`, if there is one.
+    /// Writes a region like [`Document::set_region`], except that a new region is put directly after the closing marker
+    /// of the region `behind`, if there is one.
     pub fn set_region_behind(&mut self, behind: &str, name: &str, attributes: &str, content: &str) -> Placed {
         let (span, _) = region::find(&self.bytes, self.body, self.body_line, &region::plain_name(behind));
         let place = span.map(|s| self.line_end(s.content.end));
@@ -298,7 +300,7 @@ impl Document {
         true
     }
 
-    /// The position after the line break of the line that begins at `at`.
+    /// Returns the position after the line break of the line that begins at `at`.
     fn line_end(&self, at: usize) -> usize {
         memchr::memchr(b'\n', &self.bytes[at..]).map_or(self.bytes.len(), |found| at + found + 1)
     }
@@ -306,7 +308,7 @@ impl Document {
     fn place_region(&mut self, name: &str, attributes: &str, content: &str, place: Option<usize>) -> Placed {
         let (name, attributes) = (region::plain_name(name), region::plain_attributes(attributes));
         let dashes = matches!(self.front, Front::Damaged(_));
-        // Whether a fence in the content does harm depends on the whole file, so it is tried.
+        // Whether a fence in the content does harm depends on the whole file, so the result is checked.
         let mut tried = self.rendered(&name, &attributes, content, place, Care { dashes, fences: false });
         if !tried.2 {
             tried = self.rendered(&name, &attributes, content, place, Care { dashes, fences: true });
@@ -319,7 +321,7 @@ impl Document {
         placed
     }
 
-    /// The file with a region written, and whether the region is then found where it was put.
+    /// Returns the file with a region written, and whether the region is then found where it was put.
     fn rendered(
         &self,
         name: &str,
@@ -378,11 +380,11 @@ impl Document {
     }
 
     fn yaml_text(&self) -> &str {
-        // Sound front matter is UTF-8; any other has nothing to change.
+        // Sound front matter is UTF-8; damaged front matter is not changed.
         std::str::from_utf8(&self.bytes[self.yaml.clone()]).unwrap_or_default()
     }
 
-    /// The lines of a key. Refused if the line scan and the YAML reader disagree about which keys exist.
+    /// Returns the lines of a key. `Refused` if the line scan and the YAML reader disagree about which keys exist.
     fn owned(&self, key: &str) -> Result<Option<Owned>> {
         let keys = front::keys(self.yaml_text());
         let seen = keys.iter().any(|k| k.key == key);
@@ -394,7 +396,7 @@ impl Document {
         if let Ok(alone) = front::read(&self.yaml_text()[owned.lines.start..first.end])
             && alone.get(key) == self.fields.get(key)
         {
-            // Lines below a value that ends on its first line are indented comments.
+            // The value ends on its first line, so the lines below it are indented comments.
             owned.lines.end = first.end_with_break;
         }
         Ok(Some(owned))
@@ -407,14 +409,14 @@ impl Document {
         FirstLine { end: owned.lines.start + line.len(), end_with_break }
     }
 
-    /// The comment after a value that stands on one line, with the space before it; empty where there is none.
+    /// Returns the comment after a value that is on one line, with the space before it; empty if there is none.
     fn comment(&self, owned: &Owned, line: FirstLine) -> std::ops::Range<usize> {
         let yaml = self.yaml_text();
         let text = &yaml[owned.lines.start..line.end];
         let behind = owned.colon - owned.lines.start;
         for (at, _) in text[behind..].match_indices('#').take(COMMENT_TRIES) {
             let before = text[..behind + at].trim_end_matches([' ', '\t']);
-            // The first cut that leaves the value unchanged removed nothing but a comment.
+            // The first cut that leaves the value unchanged removed only a comment.
             if before.len() < behind + at
                 && let Ok(fields) = front::read(before)
                 && fields.get(&owned.key) == self.fields.get(&owned.key)
@@ -449,7 +451,7 @@ impl Document {
         }
     }
 
-    /// The first heading and the end of its line.
+    /// Returns the first heading and the end of its line.
     fn first_heading(&self) -> Option<(String, usize)> {
         let mut open = None;
         for place in lines(&self.bytes, self.prose) {
@@ -476,7 +478,7 @@ fn exotic(key: &str) -> Error {
         .hint("edit it by hand")
 }
 
-/// The text of a `# ` line, without the closing `#` some people write.
+/// Returns the text of a `# ` line, without the closing `#` some people write.
 fn heading_of(line: &[u8]) -> Option<String> {
     let indent = line.iter().take_while(|b| **b == b' ').count();
     let rest = line[indent..].strip_prefix(b"#")?;
@@ -490,7 +492,7 @@ fn heading_of(line: &[u8]) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The key and the value of a `- Key: value` line.
+/// Returns the key and the value of a `- Key: value` line.
 fn bullet(line: &[u8]) -> Option<(String, String)> {
     let text = std::str::from_utf8(line).ok()?.strip_prefix("- ")?.trim();
     let (key, value) = text.split_once(": ").or_else(|| Some((text.strip_suffix(':')?, "")))?;

@@ -1,4 +1,4 @@
-//! Managed regions: the parts of a file between two comment lines, which the program writes. Everything else belongs to
+//! Managed regions: the parts of a file between two comment lines, which Heirloom writes. Everything else belongs to
 //! people and is not changed.
 //!
 //! ```text
@@ -29,15 +29,16 @@ pub struct Region<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found<'a> {
-    /// The attributes in the opening marker, after the name.
+    /// Attributes in the opening marker, after the name.
     pub attributes: &'a str,
-    /// The lines between the markers.
+    /// Lines between the markers.
     pub content: &'a [u8],
-    /// The line of the opening marker, counted from 1.
+    /// Line of the opening marker, counted from 1.
     pub line: usize,
 }
 
-/// A marker that is ignored. `line`, counted from 1, is that of the opening marker (of a `StrayEnd`: its own).
+/// A marker that is ignored. `line`, counted from 1, is the line of the opening marker; for a `StrayEnd`, of the
+/// closing one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegionFault {
     /// A second pair below the one that is used.
@@ -58,7 +59,7 @@ impl RegionFault {
     }
 }
 
-/// What [`set_region`](super::Document::set_region) did.
+/// The result of [`set_region`](super::Document::set_region).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Placed {
     Replaced,
@@ -81,7 +82,7 @@ enum Event<'a> {
     Marker(Marker<'a>),
 }
 
-/// The position of the region that is used.
+/// Position of the region that is used.
 pub(super) struct Span<'a> {
     pub attributes: &'a str,
     pub marker: Range<usize>,
@@ -92,7 +93,7 @@ pub(super) struct Span<'a> {
 /// Searches the text from `from` on, which is line `line` of the file.
 pub(super) fn find<'a>(bytes: &'a [u8], from: usize, line: usize, name: &str) -> (Option<Span<'a>>, Vec<RegionFault>) {
     let (mut found, mut faults) = (None, Vec::new());
-    // The opening markers not closed yet, and whether the latest marker is one of them.
+    // The opening markers that are not closed yet, and whether the latest marker is one of them.
     let (mut open, mut fresh): (Vec<Marker<'a>>, bool) = (Vec::new(), false);
     for marker in markers(bytes, from, line, name) {
         if marker.opens {
@@ -120,7 +121,7 @@ pub(super) fn find<'a>(bytes: &'a [u8], from: usize, line: usize, name: &str) ->
     (found, faults)
 }
 
-/// The marker lines of one name outside code fences.
+/// Returns the marker lines of one name outside code fences.
 fn markers<'a>(bytes: &'a [u8], from: usize, first: usize, name: &str) -> Vec<Marker<'a>> {
     let mut events = Vec::new();
     for (i, place) in lines(bytes, from).enumerate() {
@@ -131,8 +132,8 @@ fn markers<'a>(bytes: &'a [u8], from: usize, first: usize, name: &str) -> Vec<Ma
             events.push(Event::Marker(marker));
         }
     }
-    // The longest closing fence of either character at or after each event, so that whether a fence is ever closed is
-    // known at once.
+    // For each event, the longest closing fence of either character from there on. This tells at once whether a fence
+    // is ever closed.
     let mut longest = [0, 0];
     let mut ahead = vec![longest; events.len()];
     for (event, ahead) in events.iter().zip(&mut ahead).rev() {
@@ -178,31 +179,31 @@ fn names(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/')
 }
 
-/// A name reduced to the characters allowed in a marker.
+/// Returns a name reduced to the characters allowed in a marker.
 pub(super) fn plain_name(name: &str) -> String {
     let plain: String = name.chars().map(|c| if names(c) { c } else { '-' }).collect();
     if plain.is_empty() { "-".into() } else { plain }
 }
 
-/// Attributes made safe for a marker: on one line, and unable to end the comment.
+/// Returns attributes that are safe in a marker: on one line, and unable to end the comment.
 pub(super) fn plain_attributes(attributes: &str) -> String {
     let one_line: String = attributes.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     one_line.replace("-->", "--&gt;").replace("--!>", "--!&gt;").trim().to_owned()
 }
 
-/// Which changes the content needs so that it stays inside its region.
+/// The changes that content needs so that it stays inside its region.
 #[derive(Clone, Copy)]
 pub(super) struct Care {
-    /// The file begins with a `---` that does not open readable front matter; a line `---` in the content could close
-    /// it.
+    /// Whether the file begins with a `---` that does not open readable front matter; a line `---` in the content could
+    /// close it.
     pub dashes: bool,
-    /// A code fence above is never closed; a fence in the content would close it and hide the opening marker.
+    /// Whether a code fence above is never closed; a fence in the content would close it and hide the opening marker.
     pub fences: bool,
 }
 
-/// Content made safe to put between the markers: the file's line breaks, one at the end; a line that looks like one of
-/// our markers begins with `&lt;!--` instead of `<!--` (which Markdown shows the same way); an open code fence is
-/// closed.
+/// Returns content that is safe between the markers: with the file's line breaks, one at the end; a line that looks
+/// like one of our markers begins with `&lt;!--` instead of `<!--` (which Markdown shows in the same way); an open code
+/// fence is closed.
 pub(super) fn plain_content(content: &str, line_break: &str, care: Care) -> String {
     let mut out = String::with_capacity(content.len() + 64);
     let mut open: Option<Fence> = None;
@@ -237,7 +238,7 @@ pub(super) fn plain_content(content: &str, line_break: &str, care: Care) -> Stri
     out
 }
 
-/// Wider than the test for a marker: every line that begins like one.
+/// Whether a line begins like a marker. This accepts more lines than the test for a real marker.
 fn looks_like_a_marker(line: &str) -> bool {
     let Some(inner) = line.trim().strip_prefix("<!--") else { return false };
     let inner = inner.trim_start();

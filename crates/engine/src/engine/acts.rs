@@ -1,4 +1,4 @@
-//! What changes something there is: for each noun its acts, each one call of its room under the lock it needs.
+//! Verbs that change existing things, grouped by noun. Each is one call of its room under the lock that it needs.
 
 use super::Engine;
 use crate::continuity::artifact::{self, NewArtifact};
@@ -28,17 +28,17 @@ use crate::transcript::read;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Entry;
 
-/// What is done with memories by their names.
+/// A change to existing memories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemoryAct {
-    /// They still hold: they count as fresh again.
+    /// Confirms that they still hold, which makes them fresh again.
     Verify,
-    /// They stand in front, or no longer.
+    /// Pins them to the front of the list, or unpins them.
     Pin(bool),
 }
 
 impl Engine {
-    /// Opens a loop; one of this title that is open already is added to. `Usage` for a due day that is none.
+    /// Opens a loop, or adds to an open one with this title. `Usage` for a due day that is not a date.
     pub fn add_loop(&self, new: &NewLoop) -> Result<Item> {
         if let Some(due) = &new.due {
             due.parse::<jiff::civil::Date>().map_err(|e| {
@@ -49,17 +49,18 @@ impl Engine {
         self.act(|lock| open_loop::add(lock, new))
     }
 
-    /// Opens resolved loops again, by their ids, titles or files: all of them or none.
+    /// Reopens resolved loops, named by id, title or file: all of them or none.
     pub fn reopen_loops(&self, names: &[String]) -> Result<Vec<Item>> {
         self.act(|lock| open_loop::reopen(lock, names))
     }
 
-    /// Proposes memory; what waits under this title is added to. Also the entry that waits, where there is one.
+    /// Proposes memory, or adds to a waiting proposal with this title. Also returns the waiting entry, if there was
+    /// one.
     pub fn propose(&self, new: &NewProposal) -> Result<(Item, Option<Entry>)> {
         self.act(|lock| review::propose(lock, new))
     }
 
-    /// Keeps a text as an artifact.
+    /// Stores a text as an artifact.
     pub fn keep(&self, new: &NewArtifact) -> Result<Item> {
         self.act(|lock| artifact::add(lock, new))
     }
@@ -70,8 +71,8 @@ impl Engine {
         Ok(AcknowledgedReport { job: job.to_owned(), acknowledged })
     }
 
-    /// Records a run of a scheduled job that another program started and that has ended. Output that could not be kept
-    /// is an error; how the run ended is recorded nevertheless.
+    /// Records a run of a scheduled job that another program started and that has ended. Returns an error if the output
+    /// could not be stored; the end of the run is recorded nevertheless.
     pub fn tell_run(&self, run: &ToldRun) -> Result<RunReport> {
         let name = JobName::parse(&run.job)?;
         let started = run.started_at.unwrap_or_else(|| self.now());
@@ -83,7 +84,7 @@ impl Engine {
         }
     }
 
-    /// Notes that somebody asks to be let in on a channel.
+    /// Records a request to be let into a channel.
     pub fn ask_in(
         &self,
         channel: &str,
@@ -95,13 +96,13 @@ impl Engine {
         Ok(AnsweredReport::of(vec![asked]))
     }
 
-    /// Lets those in who asked, or does not: all of them or none.
+    /// Accepts or refuses requests to be let into a channel: all of them or none.
     pub fn answer_asked(&self, ids: &[String], yes: bool) -> Result<AnsweredReport> {
         Ok(AnsweredReport::of(self.act_unlocked(|at| channel::decide(at, ids, yes))?))
     }
 
-    /// The class and the scope of a memory as they were named: in a project it is a fact of that project, elsewhere a
-    /// preference. `Usage` for a class that belongs to a project where none is named.
+    /// Returns class and scope of a memory: without a class, a fact in a project, else a preference. `Usage` for a
+    /// class that belongs to a project if none is named.
     pub fn destination(&self, class: Option<&str>, project: Option<&str>) -> Result<(Class, Scope)> {
         let project = project.map(|name| self.workspace_id(name)).transpose()?;
         let class = match class {
@@ -120,7 +121,7 @@ impl Engine {
         Ok((class, scope))
     }
 
-    /// Does something with memories, by their names: all of them or none.
+    /// Verifies, pins or unpins memories: all of them or none.
     pub fn change_memories(&self, names: &[String], what: MemoryAct) -> Result<ChangedMemories> {
         self.act(|lock| {
             let entries = find::chosen(lock, names)?;
@@ -132,7 +133,7 @@ impl Engine {
         })
     }
 
-    /// Puts one memory in the place of another; both stay. Also whether that was new.
+    /// Makes one memory supersede another; both files stay. Also returns whether this was new.
     pub fn supersede(&self, old: &str, new: &str) -> Result<(ChangedMemories, bool)> {
         self.act(|lock| {
             let (old, new) = (find::chosen_one(lock, old)?, find::chosen_one(lock, new)?);
@@ -141,7 +142,7 @@ impl Engine {
         })
     }
 
-    /// Remembers a text in the place of a memory, of the same class and scope.
+    /// Stores a text that supersedes a memory, with the same class and scope.
     pub fn supersede_with(&self, old: &str, text: &str) -> Result<RememberedReport> {
         self.act(|lock| {
             let old = find::chosen_one(lock, old)?;
@@ -151,43 +152,43 @@ impl Engine {
         })
     }
 
-    /// Reads sessions that are over, and lets the best of what they show become proposals and memories; `dry_run`: only
-    /// says what it would do.
+    /// Reads sessions that are over, and makes proposals and memories of the best candidates; `dry_run`: only reports
+    /// what it would do.
     pub fn evolve(&self, dry_run: bool) -> Result<EvolveReport> {
         self.instance.evolve(&self.agent, &self.actor, dry_run)
     }
 
-    /// Takes back what evolve wrote and proposed on the last day it did.
+    /// Undoes what evolve wrote and proposed on the last day it did so.
     pub fn undo_evolve(&self) -> Result<EvolveUndone> {
         self.instance.undo_evolve(&self.agent, &self.actor)
     }
 
-    /// What sessions were found to show, and what became of it; `all`: also what was decided.
+    /// Lists the candidates found in sessions and what became of them; `all`: including decided ones.
     pub fn candidates(&self, all: bool) -> Result<CandidatesReport> {
         self.instance.candidates(&self.agent, all)
     }
 
-    /// Procedures that recur, as drafts of skills; `all`: also those that were accepted or rejected.
+    /// Lists procedures that recur, as drafts of skills; `all`: including those that were accepted or rejected.
     pub fn skills(&self, all: bool) -> Result<SkillsReport> {
         self.instance.skills(&self.agent, all)
     }
 
-    /// One of them: its draft and its evidence.
+    /// Returns one skill candidate with its draft and its evidence.
     pub fn skill(&self, name: &str) -> Result<SkillReport> {
         self.instance.skill(&self.agent, name)
     }
 
-    /// A person's yes to a skill, with where it is written; an empty list is refused.
+    /// Accepts a skill and writes it to the places `into`; an empty list is refused.
     pub fn accept_skill(&self, name: &str, into: &[skill::Into]) -> Result<SkillReport> {
         self.instance.decide_skill(&self.agent, &self.actor, name, Some(into))
     }
 
-    /// A person's no to a skill: it is not drafted again.
+    /// Rejects a skill: it is not drafted again.
     pub fn reject_skill(&self, name: &str) -> Result<SkillReport> {
         self.instance.decide_skill(&self.agent, &self.actor, name, None)
     }
 
-    /// Calls a thread something else.
+    /// Changes the name of a thread.
     pub fn rename_thread(&self, name: &str, new: &str) -> Result<ThreadChanged> {
         let row = self.change("thread.rename", |tx, agent| {
             let no = thread::named(tx, agent, name)?.no;
@@ -196,7 +197,7 @@ impl Engine {
         Ok(ThreadChanged { thread: ThreadReport::of(&row)?, changed: true })
     }
 
-    /// Makes a thread part of another. Also the key of the part.
+    /// Merges a thread into another. Also returns the key of the merged thread.
     pub fn merge_thread(&self, from: &str, into: &str) -> Result<(String, ThreadChanged)> {
         let (part, row) = self.change("thread.merge", |tx, agent| {
             let part = thread::called(tx, agent, from)?;
@@ -206,7 +207,7 @@ impl Engine {
         Ok((part, ThreadChanged { thread: ThreadReport::of(&row)?, changed: true }))
     }
 
-    /// Takes a merged thread out again.
+    /// Separates a merged thread again.
     pub fn unmerge_thread(&self, name: &str) -> Result<ThreadChanged> {
         let row = self.change("thread.unmerge", |tx, agent| {
             let no = thread::called(tx, agent, name)?.no;
@@ -215,12 +216,12 @@ impl Engine {
         Ok(ThreadChanged { thread: ThreadReport::of(&row)?, changed: true })
     }
 
-    /// Takes a thread off the list, until something new begins in it.
+    /// Closes a thread, until something new begins in it.
     pub fn close_thread(&self, name: &str) -> Result<ThreadChanged> {
         self.change_thread("thread.close", name, thread::close)
     }
 
-    /// Puts a closed thread back on the list.
+    /// Reopens a closed thread.
     pub fn reopen_thread(&self, name: &str) -> Result<ThreadChanged> {
         self.change_thread("thread.reopen", name, thread::reopen)
     }
@@ -239,7 +240,7 @@ impl Engine {
         Ok(ThreadChanged { thread: ThreadReport::of(&row)?, changed })
     }
 
-    /// Says that two threads may know of each other.
+    /// Links two threads, so that each may be told about the other.
     pub fn link_threads(&self, one: &str, other: &str, why: Option<&str>) -> Result<ThreadsChanged> {
         let (rows, changed) = self.change("thread.link", |tx, agent| {
             let rows = [thread::named(tx, agent, one)?, thread::named(tx, agent, other)?];
@@ -249,7 +250,7 @@ impl Engine {
         Ok(ThreadsChanged { threads: rows.iter().map(ThreadReport::of).collect::<Result<_>>()?, changed })
     }
 
-    /// Takes a link away.
+    /// Removes the link between two threads.
     pub fn unlink_threads(&self, one: &str, other: &str) -> Result<ThreadsChanged> {
         let rows = self.change("thread.unlink", |tx, agent| {
             let rows = [thread::named(tx, agent, one)?, thread::named(tx, agent, other)?];
@@ -259,7 +260,8 @@ impl Engine {
         Ok(ThreadsChanged { threads: rows.iter().map(ThreadReport::of).collect::<Result<_>>()?, changed: true })
     }
 
-    /// Lets a session belong to a thread from its next prompt on; `None`: to the one it belongs to by itself.
+    /// Puts a session into a thread from its next prompt on; `None`: back into the thread that is derived from its
+    /// runs.
     pub fn switch_session(&self, session: &str, thread: Option<&str>) -> Result<SessionSwitched> {
         let (session, row) = self.change("thread.switch", |tx, agent| {
             let session = read::session_named(tx, agent, session)?;
@@ -271,44 +273,44 @@ impl Engine {
         Ok(SessionSwitched { session: session.as_str().to_owned(), thread })
     }
 
-    /// The heads, who is at work on them, and what waits.
+    /// Lists the heads with their leases and deferred commits.
     pub fn heads(&self) -> Result<HeadsReport> {
         HeadsReport::list(&self.pages()?)
     }
 
-    /// What a head says, now or in a revision.
+    /// Returns the content of a head, now or at a revision.
     pub fn head(&self, name: &str, revision: Option<i64>) -> Result<HeadShown> {
         self.shown_head(name, |at, head| HeadShown::of(at, head, revision))
     }
 
-    /// The name of a thread's head, whatever the thread is called.
+    /// Returns the name of a thread's head, for any name of the thread.
     pub fn head_of_thread(&self, name: &str) -> Result<String> {
         let at = self.pages()?;
         Ok(at.read(|tx| shared::thread_named(tx, at.agent_no, name))?.to_string())
     }
 
-    /// Why each line of a head is there, and what was left out.
+    /// Explains why each line of a head is there, and what was left out.
     pub fn explain_head(&self, name: &str) -> Result<HeadExplained> {
         self.shown_head(name, HeadExplained::of)
     }
 
-    /// The revisions of a head, newest first.
+    /// Lists the revisions of a head, newest first.
     pub fn head_log(&self, name: &str, limit: usize) -> Result<HeadLog> {
         self.shown_head(name, |at, head| HeadLog::of(at, head, limit))
     }
 
-    /// The lines in which two revisions of a head differ; without `to`, the newest there is.
+    /// Returns the lines in which two revisions of a head differ; without `to`, compares with the newest.
     pub fn head_diff(&self, name: &str, from: i64, to: Option<i64>) -> Result<HeadDiff> {
         self.shown_head(name, |at, head| HeadDiff::of(at, head, from, to))
     }
 
-    /// Brings the sections of a revision back, as a new revision.
+    /// Restores the sections of a revision, as a new revision.
     pub fn restore_head(&self, name: &str, revision: i64) -> Result<HeadRestored> {
         let at = self.pages_to_write()?;
         HeadRestored::restore(&at, &named(&at, name)?, revision)
     }
 
-    /// Takes a head for so many milliseconds, to commit sections to it.
+    /// Acquires the lease on a head for `ttl_ms` milliseconds, to commit sections to it.
     pub fn acquire_head(&self, name: &str, owner: &str, ttl_ms: i64) -> Result<HeadAcquired> {
         let at = self.pages_to_write()?;
         let head = named(&at, name)?;
@@ -318,8 +320,8 @@ impl Engine {
         })
     }
 
-    /// Puts a section into a head, replaces it, or takes it out (without words), under the lease of `epoch` and resting
-    /// on the revision `base`.
+    /// Adds, replaces or (without content) removes a section of a head, under the lease of `epoch` and based on the
+    /// revision `base`.
     pub fn commit_head(&self, name: &str, change: &Change, epoch: i64, base: i64) -> Result<HeadCommit> {
         let at = self.pages_to_write()?;
         let head = named(&at, name)?;
@@ -332,7 +334,7 @@ impl Engine {
         })
     }
 
-    /// Gives a head back.
+    /// Releases the lease on a head.
     pub fn release_head(&self, name: &str, owner: &str, epoch: i64) -> Result<HeadReleased> {
         let at = self.pages_to_write()?;
         let head = named(&at, name)?;
@@ -344,13 +346,13 @@ impl Engine {
         f(&at, &named(&at, name)?)
     }
 
-    /// The pages, for looking. `NotFound` where there are none yet.
+    /// Returns the pages for reading. `NotFound` if there are none yet.
     fn pages(&self) -> Result<AssistantHome<'_>> {
         self.agent_no()?;
         Ok(self.look()?.ok_or_else(|| Error::not_found("there are no pages yet").hint("⟨up⟩ makes them"))?.0)
     }
 
-    /// The pages, made where there are none. An unknown agent is an error; it does not come into being.
+    /// Returns the pages for writing; missing ones are made. An unknown agent is an error and is not added.
     fn pages_to_write(&self) -> Result<AssistantHome<'_>> {
         self.agent_no()?;
         self.assistant()

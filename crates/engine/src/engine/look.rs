@@ -1,5 +1,5 @@
-//! What there is: for each noun a list of it, or one of it with its text. Nothing is changed but what a look brings up to
-//! date.
+//! Verbs that read: for each noun a list, or one of it with its text. They change nothing except that looking brings
+//! the file table and pages up to date.
 
 use super::Engine;
 use crate::continuity::proposal::{self, Status};
@@ -27,13 +27,13 @@ use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Kind, State};
 
 impl Engine {
-    /// Reads something of the visible files and what they show, after a look at them. The default where there are none
+    /// Reads something of the visible files after bringing them up to date. Returns the default if there are no files
     /// yet.
     pub fn looked<T: Default>(&self, read: impl FnOnce(&AssistantHome) -> Result<T>) -> Result<T> {
         self.look()?.map_or_else(|| Ok(T::default()), |(at, _)| read(&at))
     }
 
-    /// The item a person means by `name`: the active one, else the newest in the archive. `None` where there are no
+    /// Returns the item that `name` means: the active one, else the newest in the archive. `None` if there are no
     /// visible files yet; `NotFound` for an unknown name.
     pub fn file(&self, kind: Kind, name: &str) -> Result<Option<FileTextReport>> {
         self.looked(|at| {
@@ -43,8 +43,8 @@ impl Engine {
         })
     }
 
-    /// A memory, by its id, title or path. `within`: the project the caller is bound to; what belongs to another one is
-    /// `Refused`. `None` where there are no visible files yet.
+    /// Returns a memory, given its id, title or path. `within`: the project the caller is bound to; a memory of another
+    /// project is `Refused`. `None` if there are no visible files yet.
     pub fn memory(&self, name: &str, within: Option<&str>) -> Result<Option<FileTextReport>> {
         self.looked(|at| {
             let entry = at.read(|tx| find::named(tx, at.agent_no, name, within))?;
@@ -52,17 +52,18 @@ impl Engine {
         })
     }
 
-    /// How important each category of messages is and what was learned of it; of a turn, what the judge said of its chunk.
+    /// Reports the importance of each category of messages and what was learned about it; with `turn`, also the
+    /// judgement of its chunk.
     pub fn explain_judge(&self, turn: Option<TurnId>) -> Result<JudgeReport> {
         self.instance.explain_judge(&self.agent, &self.actor, turn)
     }
 
-    /// Which vectors of old chunks of little importance would go by the policy of the settings, and why.
+    /// Reports which vectors of old, unimportant chunks the policy of the settings would drop, and why.
     pub fn explain_decay(&self) -> Result<DecayReport> {
         self.instance.explain_decay(&self.agent, &self.actor)
     }
 
-    /// What is remembered, pinned first, then newest first.
+    /// Lists memories, pinned first, then newest first.
     pub fn memories(&self, filter: &find::Filter, limit: usize) -> Result<MemoriesReport> {
         let Some((at, problems)) = self.look()? else { return Ok(MemoriesReport::default()) };
         let now = self.now();
@@ -72,25 +73,25 @@ impl Engine {
         Ok(MemoriesReport { memories, all, problems })
     }
 
-    /// Finds memories again, among those that fit `filter`.
+    /// Searches memories that fit `filter`.
     pub fn search_memories(&self, query: &str, filter: &find::Filter, limit: usize) -> Result<MemorySearchReport> {
         self.instance.search_memories(&self.agent, &self.actor, query, filter, limit)
     }
 
-    /// What was noticed about the user and waits; with `decided`, what was accepted or dismissed, too.
+    /// Lists waiting notices about the user; with `decided`, also those that were accepted or dismissed.
     pub fn noticed(&self, decided: bool) -> Result<NoticedReport> {
         let agent_no = self.agent_no()?;
         let found = self.read(|tx| pending::list(tx, agent_no, decided))?;
         Ok(NoticedReport { pending: found.into_iter().map(PendingReport::from).collect() })
     }
 
-    /// Proposals of one status, newest first.
+    /// Lists proposals of one status, newest first.
     pub fn proposals(&self, status: Status, scope: Option<&str>, limit: usize) -> Result<ProposalsReport> {
         let entries = self.looked(|at| at.read(|tx| proposal::list(tx, at.agent_no, status, scope)))?;
         Ok(ProposalsReport { all: entries.len(), proposals: EntryReport::first(entries, limit) })
     }
 
-    /// Artifacts, newest first.
+    /// Lists artifacts, newest first.
     pub fn artifacts(&self, limit: usize) -> Result<ArtifactsReport> {
         let newest =
             |at: &AssistantHome| at.read(|tx| file_table::newest(tx, at.agent_no, Kind::Artifact, "created", limit));
@@ -98,20 +99,20 @@ impl Engine {
         Ok(ArtifactsReport { artifacts: EntryReport::first(entries, limit), all })
     }
 
-    /// Drafts of all programs, by name.
+    /// Lists drafts of all programs, by name.
     pub fn drafts(&self) -> Result<DraftsReport> {
         let (drafts, problems) = self.looked(draft::list)?;
         Ok(DraftsReport { drafts, problems: problems.into_iter().map(DraftProblem::from).collect() })
     }
 
-    /// Requests to be let in on a channel, newest first: those that wait, or all.
+    /// Lists requests to be let into a channel, newest first: those that wait, or all.
     pub fn requests(&self, all: bool, limit: usize) -> Result<RequestsReport> {
         let (events, count) = self.looked(|at| at.read(|tx| channel::list(tx, at.agent_no, all, limit)))?;
         let events = events.into_iter().map(|event| RequestReport::of(event, None)).collect();
         Ok(RequestsReport { events, all: count })
     }
 
-    /// The last run of every scheduled job, newest first.
+    /// Returns the last run of every scheduled job, newest first.
     pub fn jobs(&self) -> Result<JobsReport> {
         let runs = self.looked(|at| {
             self.instance.notice_cut_off(at)?;
@@ -120,7 +121,7 @@ impl Engine {
         Ok(JobsReport { jobs: runs.into_iter().map(RunReport::from).collect() })
     }
 
-    /// The last runs of a scheduled job, newest first. `NotFound` where it never ran.
+    /// Returns the last runs of a scheduled job, newest first. `NotFound` if it never ran.
     pub fn job(&self, name: &str, limit: usize) -> Result<JobReport> {
         let runs = self.looked(|at| {
             self.instance.notice_cut_off(at)?;
@@ -132,53 +133,53 @@ impl Engine {
         Ok(JobReport { job: name.to_owned(), runs: runs.into_iter().map(RunReport::from).collect() })
     }
 
-    /// What every session may know of the operator.
+    /// Returns the operator's profile, which every session may know.
     pub fn profile(&self) -> Result<ProfileReport> {
         let agent_no = self.agent_no()?;
         Ok(ProfileReport { profile: self.read(|tx| profile::show(tx, agent_no))? })
     }
 
-    /// Threads, last worked in first: see [`ThreadsReport::list`].
+    /// Lists threads, last worked in first: see [`ThreadsReport::list`].
     pub fn threads(&self, all: bool, session: Option<&str>, limit: usize) -> Result<ThreadsReport> {
         let agent_no = self.agent_no()?;
         self.read(|tx| ThreadsReport::list(tx, agent_no, all, session, limit))
     }
 
-    /// Where a thread stands, by its key or a name. `NotFound`, or `Usage` where the name means several.
+    /// Reports a thread in detail, given its key or a name. `NotFound`, or `Usage` if the name means several.
     pub fn thread(&self, name: &str) -> Result<ThreadDetails> {
         let agent_no = self.agent_no()?;
         self.read(|tx| ThreadDetails::gather(tx, agent_no, name))
     }
 
-    /// The agents of the home.
+    /// Lists the agents of the home.
     pub fn agents(&self) -> Result<AgentsReport> {
         Ok(AgentsReport { agents: self.read(workspaces::agents)?, default: self.agent.to_string() })
     }
 
-    /// The agent's projects, the one last worked in first.
+    /// Lists the agent's projects, last worked in first.
     pub fn projects(&self) -> Result<ProjectsReport> {
         let agent_no = self.agent_no()?;
         Ok(ProjectsReport { workspaces: self.read(|tx| workspaces::workspaces(tx, agent_no))? })
     }
 
-    /// Who changed what, newest first; `before`: only rows before that number.
+    /// Lists rows of the audit, newest first; `before`: only rows before that number.
     pub fn audit(&self, before: Option<i64>, limit: usize) -> Result<AuditReport> {
         let agent_no = self.agent_no()?;
         Ok(AuditReport { audit: self.read(|tx| audit::list(tx, agent_no, before, limit))? })
     }
 
-    /// Who changed what behind a row of the audit, oldest first: at most `limit` rows.
+    /// Lists at most `limit` rows of the audit after the row `no`, oldest first.
     pub fn changes_after(&self, no: i64, limit: usize) -> Result<AuditReport> {
         let agent_no = self.agent_no()?;
         Ok(AuditReport { audit: self.read(|tx| audit::after(tx, agent_no, no, limit))? })
     }
 
-    /// A turn, with so many turns of its lane before and behind it.
+    /// Returns a turn with `around` turns of its lane before and after it.
     pub fn turns(&self, id: TurnId, around: usize) -> Result<TurnsReport> {
         self.instance.turns(&self.agent, id, around)
     }
 
-    /// A page of the turns of a session: at most `most`, those behind `after`; and where the next page begins.
+    /// Returns a page of at most `most` turns of a session after `after`, and where the next page begins.
     pub fn page_of_turns(
         &self,
         session: &str,
@@ -189,27 +190,28 @@ impl Engine {
         self.instance.page_of_turns(&self.agent, session, lane, after, most)
     }
 
-    /// The turns of a session in sections of `size`, without their words; `wanted`: the turn whose section is marked.
+    /// Returns the turns of a session in sections of `size` turns, without their text; `wanted`: the turn whose section
+    /// is marked.
     pub fn sections_of_turns(&self, session: &str, size: u64, wanted: Option<TurnId>) -> Result<Vec<read::Section>> {
         self.instance.sections_of_turns(&self.agent, session, size, wanted)
     }
 
-    /// The exact bytes of the record a turn was read from.
+    /// Returns the exact bytes of the record a turn was read from.
     pub fn turn_bytes(&self, id: TurnId) -> Result<Vec<u8>> {
         self.instance.turn_bytes(&self.agent, id)
     }
 
-    /// A session with its turns; `lane`: only those of this sub-agent.
+    /// Returns a session with its turns; `lane`: only the turns of this sub-agent.
     pub fn session_turns(&self, name: &str, lane: Option<&str>) -> Result<SessionTurnsReport> {
         self.instance.session_turns(&self.agent, name, lane)
     }
 
-    /// Records that could not be decoded, newest first.
+    /// Lists records that could not be decoded, newest first.
     pub fn quarantine(&self, most: usize) -> Result<QuarantineReport> {
         self.instance.quarantine(&self.agent, most)
     }
 
-    /// One record that could not be decoded, with its exact bytes.
+    /// Returns one record that could not be decoded, with its exact bytes.
     pub fn set_aside(&self, id: QuarantineId) -> Result<(SetAsideReport, Vec<u8>)> {
         self.instance.set_aside(&self.agent, id)
     }

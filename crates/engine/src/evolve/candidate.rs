@@ -1,7 +1,7 @@
 //! Joins the findings of a project into candidates: memories worth keeping, each with its evidence (R9.4, R11.3). Pure.
 //!
-//! A candidate rests on two sessions, or on an explicit sentence of a person. What a person took back since, and what a
-//! newer statement says otherwise, is none.
+//! A candidate is based on two sessions, or on an explicit sentence of a person. A statement that a person has
+//! retracted since, or that a newer statement contradicts, is no candidate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub struct Stored {
     pub finding: Finding,
 }
 
-/// One piece of evidence: who said or showed it, and where.
+/// One piece of evidence: the sentence or command, with its session and turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evidence {
     pub session: String,
@@ -31,44 +31,45 @@ pub struct Evidence {
     pub text: String,
 }
 
-/// A memory it would be worth keeping.
+/// A memory that would be worth keeping.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Candidate {
     pub class: Class,
-    /// What it is about: another statement with the same subject and another value takes its place.
+    /// Subject of the statement: another statement with the same subject and another value replaces it.
     pub subject: String,
-    /// Tells the statement from others; what was decided about it is found by it.
+    /// Key that identifies the statement; decisions about it are found by this key.
     pub key: String,
     pub text: String,
     /// Between 0 and 1.
     pub confidence: f64,
-    /// How many sessions show it.
+    /// Number of sessions that show it.
     pub sessions: usize,
-    /// Newest first, at most [`EVIDENCE`].
+    /// Evidence, newest first, at most [`EVIDENCE`] pieces.
     pub evidence: Vec<Evidence>,
     pub at: Option<Millis>,
-    /// The model, where none of it was found without one.
+    /// The model that found it, if nothing of it was found without one.
     pub model: Option<String>,
-    /// Memories a model says do not hold any more because of it.
+    /// Ids of memories that, according to a model, no longer hold because of it.
     pub contradicts: Vec<String>,
 }
 
-/// The most pieces of evidence kept with a candidate.
+/// Maximum number of pieces of evidence kept with a candidate.
 pub const EVIDENCE: usize = 5;
 
-/// How many of the newest sessions that show a subject decide which of its values holds.
+/// Number of the newest sessions with a subject that decide which of its values holds.
 const NEWEST: usize = 5;
 
-/// An explicit sentence of a person, said once and said in two sessions.
+/// Confidence of an explicit sentence of a person, said in one session and in two.
 const SAID_ONCE: f64 = 0.80;
 const SAID_TWICE: f64 = 0.88;
 
-/// A command that succeeded in two sessions is at .80, in three at .88; more sessions add little.
+/// Returns the confidence of a command by the number of sessions in which it succeeded: 0.80 for two, 0.88 for three;
+/// more sessions add little.
 fn of_sessions(sessions: usize) -> f64 {
     (0.64 + 0.08 * sessions as f64).min(0.95)
 }
 
-/// The candidates of one project, best first.
+/// Returns the candidates of one project, best first.
 pub fn candidates(findings: &[Stored]) -> Vec<Candidate> {
     let mut out = commands_of(findings);
     out.extend(facts_of(findings));
@@ -79,7 +80,7 @@ pub fn candidates(findings: &[Stored]) -> Vec<Candidate> {
     out
 }
 
-/// The candidate's evidence out of the findings that show it.
+/// Returns the evidence, the number of sessions and the newest time of the findings that show a candidate.
 fn evidence(mut of: Vec<&Stored>) -> (Vec<Evidence>, usize, Option<Millis>) {
     of.sort_by_key(|s| std::cmp::Reverse((s.finding.at, s.session_no)));
     let sessions: BTreeSet<SessionNo> = of.iter().map(|s| s.session_no).collect();
@@ -100,7 +101,7 @@ fn of_kind(findings: &[Stored], kind: Kind) -> BTreeMap<&str, Vec<&Stored>> {
     out
 }
 
-/// "Tests run with `just ci`": the form that most of the newest sessions used.
+/// Returns candidates like "Tests run with `just ci`", each with the command that most of the newest sessions used.
 fn commands_of(findings: &[Stored]) -> Vec<Candidate> {
     let subjects = of_kind(findings, Kind::Command);
     let several = |what: &str| subjects.keys().filter(|s| s.split(" of ").next() == Some(what)).count() > 1;
@@ -158,7 +159,8 @@ fn title(what: &str) -> String {
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// Sentences of a person. Of two that contradict each other the newer one holds; what was taken back does not.
+/// Returns the facts that people stated. If two contradict each other, the newer one holds; a retracted fact is left
+/// out.
 fn facts_of(findings: &[Stored]) -> Vec<Candidate> {
     let facts: Vec<&Stored> = findings.iter().filter(|s| s.finding.kind == Kind::Fact && s.finding.times > 0).collect();
     let gone: Vec<&Stored> =
@@ -197,13 +199,13 @@ fn facts_of(findings: &[Stored]) -> Vec<Candidate> {
     out
 }
 
-/// The model of findings none of which was made without one.
+/// Returns the model of findings, unless one of them was found without a model.
 fn made_by(of: &[&Stored]) -> Option<String> {
     let mut all = of.iter().map(|s| s.finding.by.as_ref().map(|by| by.model.clone()));
     if of.iter().any(|s| s.finding.by.is_none()) { None } else { all.next().flatten() }
 }
 
-/// A confidence, as far as a model that found it alone is as sure.
+/// Limits a confidence to that of the model, if only a model found it.
 fn sure(confidence: f64, of: &[&Stored]) -> f64 {
     let surest = of.iter().map(|s| s.finding.by.as_ref().map_or(1.0, |by| by.confidence)).fold(0.0, f64::max);
     confidence.min(surest)
@@ -217,7 +219,7 @@ fn contradicted(of: &[&Stored]) -> Vec<String> {
     ids
 }
 
-/// Whether a retraction is about a statement: the same subject, and the same value where it names one.
+/// Whether a retraction is about a statement: it has the same subject, and the same value if it names one.
 pub fn takes_back(gone: &Finding, subject: &str, value: &str) -> bool {
     let words = |text: &str| text.split(' ').filter(|w| !w.is_empty()).map(str::to_owned).collect::<BTreeSet<String>>();
     let (said, about) = (words(&gone.subject), words(subject));
@@ -228,8 +230,8 @@ pub fn takes_back(gone: &Finding, subject: &str, value: &str) -> bool {
     gone.value == value && (said.is_subset(&about) || about.is_subset(&said))
 }
 
-/// Whether a newer statement cannot hold beside an older one: the same subject and another value of the same shape, or
-/// what two memories of these texts would be asked about.
+/// Whether a newer statement cannot hold beside an older one: both have the same subject and another value of the same
+/// shape, or memories of these texts would contradict each other.
 pub fn contradicts(newer: &Finding, older: &Finding) -> bool {
     if newer.value == older.value {
         return false;
@@ -241,13 +243,13 @@ pub fn contradicts(newer: &Finding, older: &Finding) -> bool {
     said.is_some_and(|(newer, older)| newer.contradicts(&older))
 }
 
-/// Two numbers, or two addresses of one kind. Two names may both hold.
+/// Whether two values are both numbers. Two names may both hold.
 fn same_shape(a: &str, b: &str) -> bool {
     let number = |v: &str| !v.contains(' ') && v.starts_with(|c: char| c.is_ascii_digit());
     number(a) && number(b)
 }
 
-/// Ways of doing something, in a person's words: the newest of each.
+/// Returns procedures in a person's words: for each subject the newest.
 fn procedures_of(findings: &[Stored]) -> Vec<Candidate> {
     let mut out = Vec::new();
     for (subject, of) in of_kind(findings, Kind::Procedure) {
@@ -270,10 +272,10 @@ fn procedures_of(findings: &[Stored]) -> Vec<Candidate> {
     out
 }
 
-/// The fewest runs in which a command was not allowed.
+/// Minimum number of runs in which a command was not allowed.
 const REFUSALS: u32 = 2;
 
-/// Commands that were refused, or not permitted, again and again.
+/// Returns commands that were repeatedly refused, or not permitted.
 fn blockers_of(findings: &[Stored]) -> Vec<Candidate> {
     let mut out = Vec::new();
     for (subject, of) in of_kind(findings, Kind::Blocker) {
@@ -291,7 +293,7 @@ fn blockers_of(findings: &[Stored]) -> Vec<Candidate> {
             out.push(Candidate {
                 class: Class::Blocker,
                 subject: format!("blocker: {subject} {how}"),
-                // The count is no part of it: what was decided once is decided.
+                // The count is not part of the key, so that a decision also holds when the count grows.
                 key: format!("blocker: {subject} {how}"),
                 text,
                 confidence: 0.75,
@@ -306,7 +308,7 @@ fn blockers_of(findings: &[Stored]) -> Vec<Candidate> {
     out
 }
 
-/// What a text says, to compare it with others: its words, its numbers and paths, and whether it denies.
+/// The parts of a text that count in comparisons: its words, its numbers and paths, and whether it contains a "no".
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Gist {
     bag: Bag,
@@ -324,12 +326,12 @@ impl Gist {
         Gist { bag: Bag::of(text), hard: words.iter().filter(is_hard).cloned().collect(), denies }
     }
 
-    /// Whether it holds a "no".
+    /// Whether the text contains a "no".
     pub fn denies(&self) -> bool {
         self.denies
     }
 
-    /// Whether both say the same. Two statements that differ in a number, a path or a "no" do not.
+    /// Whether both texts say the same. Two texts that differ in a number, a path or a "no" do not.
     pub fn is_like(&self, other: &Gist) -> bool {
         self.hard == other.hard && self.denies == other.denies && self.bag.is_like(&other.bag)
     }

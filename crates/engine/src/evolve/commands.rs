@@ -1,31 +1,31 @@
-//! Commands that sessions ran: which of them say how the project is worked on, and what a command is apart from the files
-//! and numbers it was given. Pure.
+//! Finds among the commands of sessions those that tell how the project is worked on, and generalises commands by
+//! replacing files and numbers with slots. Pure.
 
 use crate::distill::work_state::kinds::{self, Kind};
 use crate::distill::work_state::shell::Simple;
 use crate::redact::redact;
 use crate::text::patterns::words;
 
-/// A longer command, in bytes, is a program of its own.
+/// Maximum length of a command, in bytes; a longer one is a program of its own.
 const LONGEST: usize = 120;
 
 /// A job that a project has a command for, such as running its tests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Habit {
-    /// `tests`, `tests of js`: of one of these a project has one.
+    /// The job, such as `tests` or `tests of js`. A project has one command for each.
     pub subject: String,
-    /// The command without what differs from run to run.
+    /// The command without options that differ from run to run.
     pub command: String,
 }
 
-/// Options that change what is printed and not what is done.
+/// Options that change the output but not the effect of a command.
 const NOISE: &str = "-q --quiet -v -vv --verbose -s --silent --nocapture --no-fail-fast -x -l --color=never --color=always \
      --colour=never --no-color --progress=plain --message-format=short --tb=short --tb=line --no-header -rA --bail";
 
-/// Options of one run, with a value each.
+/// Options with a value that matter for one run only.
 const NOISE_WITH_VALUE: &str = "-j --jobs --color --tb --maxfail --timeout";
 
-/// Commands that go without saying: whoever sees the project's files runs these.
+/// Obvious commands: anybody who sees the project's files would run these.
 const PLAIN: [&str; 33] = [
     "cargo test",
     "cargo build",
@@ -62,8 +62,8 @@ const PLAIN: [&str; 33] = [
     "ruff check .",
 ];
 
-/// Whether a command goes without saying: a tool of a language, asked for what it is there for (`mix test`). What a task
-/// runner is asked for is the project's own word.
+/// Whether a command is obvious: a tool of a language run for its usual purpose (`mix test`). A command of a task
+/// runner is never obvious, because the project chose its name.
 pub fn is_plain(subject: &str, command: &str) -> bool {
     let words: Vec<&str> = command.split(' ').collect();
     let bare = words
@@ -76,8 +76,8 @@ pub fn is_plain(subject: &str, command: &str) -> bool {
     PLAIN.contains(&command) || of_tool && (bare || verb && rest) || subject == "types" && (bare || verb && rest)
 }
 
-/// What a succeeded command says of the project; `None` where it says nothing: it looks at one part, or could do harm
-/// where nobody looks.
+/// Returns the habit that a successful command shows. `None` if it shows none: the command checks only one part of the
+/// project, or could do harm if run unseen.
 pub fn habit(simple: &Simple) -> Option<Habit> {
     if simple.args.iter().any(|a| !a.certain) || !simple.outputs.is_empty() {
         return None;
@@ -90,7 +90,7 @@ pub fn habit(simple: &Simple) -> Option<Habit> {
     if command.split(' ').any(|w| w.contains("/tmp/") || w.starts_with(['/', '~'])) {
         return None;
     }
-    // Behind `--` a runner passes on what the tests are limited to.
+    // After `--`, a runner passes on options that limit the tests.
     let limits = words!("--grep -t -k --filter -g --testNamePattern --test -m");
     if command.split_once(" -- ").is_some_and(|(_, rest)| rest.split(' ').any(|w| limits.has(w))) {
         return None;
@@ -110,7 +110,7 @@ pub fn habit(simple: &Simple) -> Option<Habit> {
     Some(Habit { subject, command })
 }
 
-/// The command without options that only change what is printed.
+/// Returns the command without options that only change the output.
 fn bare(text: &str) -> String {
     let (noise, valued) = (words!(NOISE), words!(NOISE_WITH_VALUE));
     let mut out: Vec<&str> = Vec::new();
@@ -130,7 +130,7 @@ fn bare(text: &str) -> String {
     out.join(" ")
 }
 
-/// Whether something is put into the world by a command of this name: `just deploy`, `./scripts/release.sh`.
+/// Returns the kind of publication that a command's name announces: `just deploy`, `./scripts/release.sh`.
 fn outing(command: &str) -> Option<&'static str> {
     let parts = || command.split([' ', '/', ':', '-', '_', '.']);
     let has = |names: &[&str]| parts().any(|p| names.contains(&p));
@@ -143,8 +143,8 @@ fn outing(command: &str) -> Option<&'static str> {
     }
 }
 
-/// What brings in or runs what nobody has seen, hides what it does, or reaches another machine: never remembered, however
-/// often it ran, since a page or a file may have told the model to (R14.3).
+/// Whether a command fetches or runs unseen code, hides its effect, or reaches another machine. Such commands are never
+/// remembered, however often they ran, because a page or a file may have told the model to run them (R14.3).
 pub fn is_risky(simple: &Simple) -> bool {
     const PROGRAMS: &str = "curl wget nc ncat netcat telnet ssh scp sftp rsync ftp eval exec base64 xxd openssl sudo su doas chmod chown dd \
          mkfs shutdown reboot crontab at iptables useradd passwd history rm rmdir shred kill killall pkill nohup osascript powershell \
@@ -163,13 +163,13 @@ pub fn is_risky(simple: &Simple) -> bool {
         || !simple.here.is_empty()
 }
 
-/// Programs that only look, or only lead somewhere: no step of anything.
+/// Programs that only look, or only change folders or variables: such a command is no step of a procedure.
 const LOOKS: &str = "ls cat grep rg egrep fgrep find fd test [ [[ which type diff cmp cd pushd popd echo printf head tail sed awk stat \
      file wc true false sleep pgrep lsof ps export source . set mkdir touch cp mv tee sort uniq jq xargs for do done case wait dig exit \
      fi then less more tree pwd date env whoami hostname uname du df cut tr";
 
-/// A command as a step that can recur: paths, numbers, versions, ids and texts are slots. `None`: it does nothing, or
-/// must not be repeated unseen.
+/// Returns a command as a step that can recur: paths, numbers, versions, ids and texts become slots. `None`: the
+/// command does nothing, or must not be repeated unseen.
 pub fn step(simple: &Simple) -> Option<String> {
     let program = simple.program();
     if program.is_empty() || words!(LOOKS).has(program) || is_risky(simple) || calls_us(program) {
@@ -219,7 +219,7 @@ fn calls_us(program: &str) -> bool {
     program == "heirloom"
 }
 
-/// A word of a command, or the slot it fills.
+/// Returns a word of a command, or the slot that takes its place.
 fn slotted(word: &str, at: usize) -> String {
     if let Some((option, value)) = word.split_once('=')
         && option.starts_with('-')
@@ -245,7 +245,7 @@ fn slotted(word: &str, at: usize) -> String {
         "<id>".to_owned()
     } else if word.contains('/') && !is_remote(word) || word.rsplit_once('.').is_some_and(|(stem, _)| !stem.is_empty())
     {
-        // A script of the project is what is run, not what it is given.
+        // A script of the project is the command itself, so its path is no slot.
         if at <= 1 && is_script(word) { word.trim_start_matches("./").to_owned() } else { "<path>".to_owned() }
     } else if at > 2 && digits > 0 {
         "<name>".to_owned()
@@ -264,7 +264,7 @@ fn is_script(word: &str) -> bool {
         && name.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "sh" | "py" | "js" | "ts" | "rb" | "mjs" | "pl"))
 }
 
-/// A refused command, without its operands: `git push`.
+/// Returns a refused command without its operands: `git push`.
 pub fn named(simple: &Simple) -> Option<String> {
     let program = simple.program();
     if program.is_empty() || !simple.args[0].certain || words!(LOOKS).has(program) || calls_us(program) {

@@ -1,10 +1,11 @@
-//! What a language model finds in a person's words that the word lists do not (R11.3, R14.3). Its answer is checked word by
-//! word; what is left becomes findings beside those found without it, and goes the same way: evidence, candidates, a yes.
+//! Extracts from a person's words, with a language model, findings that the word lists miss (R11.3, R14.3). The answer
+//! is checked word by word; accepted items become findings beside those found without a model, and are treated alike:
+//! evidence, candidates, a person's yes.
 //!
-//! The model is given what one person said in one session, and nothing else: no tool output, no page, no pasted document, no
-//! words of an agent. So nothing a machine wrote can become a finding, whatever the model makes of it. An item has to
-//! name a turn it was given and copy words that stand there; its own words have to stand there, too; and a sentence that
-//! doubts, reports, asks or mocks is no evidence for anybody.
+//! The model gets only the words of one person in one session: no tool output, no page, no pasted document, no words of
+//! an agent. So machine-written text can never become a finding, whatever the model answers. An item must name a turn
+//! of the input and quote words of that turn; its own words must be in that turn, too. A sentence that doubts, reports,
+//! asks or mocks is no evidence.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,34 +31,37 @@ use crate::transcript::read::Turn;
 
 pub const PROMPT: &str = include_str!("extraction_prompt.md");
 
-/// An item of this confidence is taken; from the lower one on where something found without a model says the same (R11.3).
+/// Minimum confidence of an item that is accepted; the lower one counts if a finding without a model says the same
+/// (R11.3).
 pub const TAKEN_FROM: f64 = 0.82;
 pub const TAKEN_CORROBORATED: f64 = 0.60;
 
-/// The most items of an answer, and the most tokens and bytes.
+/// Maximum number of items in an answer, and maximum tokens and bytes of an answer.
 const MOST: usize = 12;
 pub const MOST_ANSWERED: usize = 1_500;
 const LARGEST_ANSWER: usize = 64 * 1024;
 
-/// The most tokens of a person's words, and of one message, that are given; a session with fewer says too little.
+/// Maximum tokens of a person's words, and of one message, that the model gets; a session with fewer than the last
+/// number of tokens is not worth a call.
 const MOST_GIVEN: usize = 4_000;
 const MESSAGE: usize = 500;
 const WORTH_A_CALL: usize = 12;
 
-/// The most memories a model is told of.
+/// Maximum number of existing memories that the model gets.
 const KNOWN: usize = 20;
 
-/// The longest statement, and the longest way of doing something, in bytes.
+/// Maximum length of a statement, and of a procedure, in bytes.
 const LONGEST: usize = 240;
 const LONGEST_WAY: usize = 600;
 
-/// The fewest words of a quotation.
+/// Minimum number of words in a quotation.
 const QUOTED_WORDS: usize = 3;
 
-/// How much of a message is read, in characters: as for everything noticed.
+/// Maximum size of a message that is read whole, and of either end that is read of a longer one, in characters: as for
+/// notices.
 const REACH: Reach = Reach { whole: 4_000, ends: 1_000 };
 
-/// What a person said in a turn, without what they pasted or quoted.
+/// The words of a person in one turn, without pasted or quoted text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Passage {
     pub turn: TurnId,
@@ -65,15 +69,16 @@ pub struct Passage {
     pub text: String,
 }
 
-/// A memory the model is told of.
+/// An existing memory that the model gets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KnownMemory {
     pub id: String,
     pub text: String,
 }
 
-/// A person's own statements in a turn of theirs: no paste, no document, no quotation; nor what they ask to remember or
-/// say of themselves, which is noticed elsewhere (R9.5). `None`: there is none.
+/// Returns a person's own statements in one of their turns: no pasted text, no document, no quotation. Sentences they
+/// ask to remember, or say about themselves, are left out too, because notices are made of them (R9.5). `None`: nothing
+/// is left.
 pub fn passage(turn: &Turn) -> Option<Passage> {
     if turn.role != Role::User || turn.kind != TurnKind::Message || !turn.lane.is_empty() {
         return None;
@@ -94,8 +99,8 @@ pub fn passage(turn: &Turn) -> Option<Passage> {
     (!text.is_empty()).then_some(Passage { turn: turn.id, at: turn.at, text })
 }
 
-/// The question about a session, and the first turn it quotes: of a long session only the end is given. `None`: its person
-/// says too little.
+/// Returns the question about a session, and the first turn it quotes: if the session is long, only its end is quoted.
+/// `None`: the person said too little.
 pub fn question(passages: &[Passage], known: &[KnownMemory]) -> Option<(Quoted, TurnId)> {
     let mut left = MOST_GIVEN;
     let mut lines: Vec<String> = Vec::new();
@@ -122,18 +127,19 @@ pub fn question(passages: &[Passage], known: &[KnownMemory]) -> Option<(Quoted, 
     Some((Quoted::new("This is what one person said in one conversation, oldest first.", &material), from?))
 }
 
-/// The tokens of every question, whatever it is about.
+/// Returns the tokens that every question has besides its subject.
 pub fn constant_tokens() -> u64 {
     (tokens(PROMPT) + tokens(&schema().to_string())) as u64
 }
 
-/// About how many tokens a question about so many tokens of a person's words uses; `None`: they are too few for one.
+/// Estimates the tokens of a question about this many tokens of a person's words; `None`: they are too few for a
+/// question.
 pub fn estimated(said: u64) -> Option<u64> {
     const ANSWER: u64 = 300;
     (said >= WORTH_A_CALL as u64).then(|| constant_tokens() + said.min(MOST_GIVEN as u64) + ANSWER)
 }
 
-/// The form of the answer.
+/// Returns the schema of the answer.
 pub fn schema() -> Value {
     let text = |most: usize| json!({"type": "string", "maxLength": most});
     json!({
@@ -152,7 +158,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// An item as a model gives it.
+/// An item of the model's answer.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Item {
@@ -173,16 +179,16 @@ struct Answered {
     items: Vec<Item>,
 }
 
-/// What an answer comes to.
+/// The checked items of an answer.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Extracted {
     pub findings: Vec<Finding>,
-    /// How many of its items are not kept, by why.
+    /// Number of items that were dropped, by reason.
     pub dropped: BTreeMap<&'static str, usize>,
 }
 
-/// Checks an answer against what was given. `others`: what was found without a model in the project. The error says why
-/// nothing of it can be used.
+/// Checks an answer against the input. `others`: the findings of the project without a model. The error says why
+/// nothing of the answer can be used.
 pub fn read(
     answer: &str,
     model: &str,
@@ -208,7 +214,7 @@ pub fn read(
     Ok(out)
 }
 
-/// The finding an item is, or why it is none.
+/// Returns the finding of an item, or the reason why the item is dropped.
 fn checked(
     item: &Item,
     model: &str,
@@ -270,7 +276,7 @@ fn checked(
     if !(from..=1.0).contains(&item.confidence) {
         return Err("is not sure enough");
     }
-    // A memory is contradicted only by what is about the same.
+    // A memory is only contradicted by a statement about the same subject.
     let contradicts = item.contradicts.as_deref().and_then(|id| known.iter().find(|m| m.id == id));
     let contradicts = contradicts.filter(|m| even(&m.text) != even(&text) && shares_a_word(&subject, &m.text));
     Ok(Finding {
@@ -290,14 +296,14 @@ fn checked(
     })
 }
 
-/// The sentences of a text a quotation stands in, whole: what is said around it may take it back.
+/// Returns the whole sentences of a text that contain a quotation, because the words around a quotation may retract it.
 fn sentence_of(text: &str, quote: &str) -> String {
     let mut whole: Vec<String> = Vec::new();
     for line in text.lines() {
         let ranges = crate::text::sentences::split(line, usize::MAX);
         whole.extend(ranges.into_iter().map(|range| line[range].trim().to_owned()));
     }
-    // The fewest sentences in a row that hold all of it.
+    // Take the smallest number of consecutive sentences that contain the quotation.
     for length in 1..=whole.len() {
         for some in whole.windows(length) {
             let joined = some.join(" ");
@@ -309,7 +315,7 @@ fn sentence_of(text: &str, quote: &str) -> String {
     text.to_owned()
 }
 
-/// The letters of a word that decide whether it stands somewhere: endings differ.
+/// Number of letters of a word that are compared, because endings differ.
 const STEM: usize = 5;
 
 fn stems(text: &str) -> Vec<String> {
@@ -317,7 +323,7 @@ fn stems(text: &str) -> Vec<String> {
     words.map(|w| lower(w).chars().take(STEM).collect()).collect()
 }
 
-/// Whether a text is made of the words of another one: all but one in five of its longer words stand there.
+/// Whether a text is made of the words of another one: at least four in five of its longer words occur there.
 fn stands(lower_text: &str, text: &str) -> bool {
     let stems = stems(text);
     let there = stems.iter().filter(|stem| lower_text.contains(stem.as_str())).count();
@@ -329,7 +335,7 @@ fn shares_a_word(subject: &str, text: &str) -> bool {
     stems(subject).iter().any(|stem| low.contains(stem.as_str()))
 }
 
-/// The memories a model is told of: those that share most words with what was said.
+/// Returns the memories that the model gets: those that share most words with the person's words.
 pub fn related(passages: &[Passage], all: Vec<KnownMemory>) -> Vec<KnownMemory> {
     let said: String = passages.iter().map(|p| lower(&p.text)).collect::<Vec<_>>().join(" ");
     let shared = |m: &KnownMemory| stems(&m.text).iter().filter(|stem| said.contains(stem.as_str())).count();
@@ -373,7 +379,7 @@ mod tests {
         read(&json!({"items": [item]}).to_string(), "made/up", &passages(), &known(), others).unwrap()
     }
 
-    /// Why an item that differs from the good one in this is dropped; empty where it is kept.
+    /// Returns why an item with this change is dropped; empty if it is kept.
     fn why(change: Value) -> String {
         read_with(change, &[]).dropped.into_keys().collect()
     }

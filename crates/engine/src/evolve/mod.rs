@@ -1,13 +1,14 @@
-//! What sessions teach about the projects they work in: the commands that work, facts, ways of doing something, what is not
-//! allowed (R9.4, R9.5, R11.3). Storey 3. Deterministic; no model is needed. Where one was chosen, it reads the same
-//! sessions afterwards ([`model_pass`]), and what it finds is checked word by word ([`extraction`]).
+//! Learns from sessions about the projects they work in: commands that work, facts, procedures, things that are not
+//! allowed (R9.4, R9.5, R11.3). Storey 3. Deterministic; no model is needed. If one was chosen, it reads the same
+//! sessions afterwards ([`model_pass`]), and its findings are checked word by word ([`extraction`]).
 //!
-//! Each session is read once when it is over or quiet ([`reader`], with [`commands`] and [`sentences`]); what it shows is
-//! kept ([`store`]). The findings of a project come to candidates ([`candidate`]), the best of which become proposals
-//! or, where several sessions agree on a fact, memories ([`writeback`]). [`tidy`] goes over what is remembered at night.
+//! Each session is read once when it is over or idle ([`reader`], with [`commands`] and [`sentences`]), and its
+//! findings are stored ([`store`]). The findings of a project become candidates ([`candidate`]), the best of which
+//! become proposals or, if several sessions agree on a fact, memories ([`writeback`]). [`tidy`] checks all memories at
+//! night.
 //!
-//! Evidence comes before a score: two independent sessions, or one explicit sentence of a person. What was recalled or
-//! injected is never evidence, or the memory would feed on itself.
+//! Evidence is required before any score: two independent sessions, or one explicit sentence of a person. Recalled or
+//! injected text is never evidence, because the memory would otherwise confirm itself.
 
 pub mod candidate;
 pub mod commands;
@@ -37,32 +38,33 @@ use crate::skill;
 use crate::transcript::read;
 use crate::tree::{AssistantHome, TreeLock};
 
-/// Sessions read between two looks at the clock.
+/// Number of sessions read between two checks of the time limit.
 const AT_ONCE: usize = 16;
 
-/// The hour of the operator's day from which on the night's tidy is due: late enough that nobody is at work.
+/// Hour of the operator's day from which the night's tidy is due, when nobody is likely to be at work.
 const TIDY_HOUR: i8 = 3;
 
-/// How much a pass read, and how many findings, candidates and drafts it led to.
+/// Result of a pass: the numbers of sessions, findings and drafts, and the candidates chosen.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Evolved {
-    /// Sessions read.
+    /// Number of sessions read.
     pub sessions: u64,
-    /// What they show.
+    /// Number of findings in these sessions.
     pub findings: u64,
-    /// Sessions that are still to be read, because time ran out.
+    /// Number of sessions still to be read, because time ran out.
     pub left: u64,
-    /// Drafts of skills that are new.
+    /// Number of new drafts of skills.
     pub skills: u64,
     pub chosen: Chosen,
 }
 
-/// Whether an agent has sessions to be read.
+/// Whether an agent has sessions to read.
 pub fn is_due(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<bool> {
     Ok(!store::due(tx, agent_no, now, 1)?.is_empty())
 }
 
-/// Whether the night's tidy of an agent is due: none since the last early morning, and something evolve did before.
+/// Whether the night's tidy of an agent is due: evolve wrote something before the last early morning, and no tidy ran
+/// since.
 pub fn is_tidy_due(at: &AssistantHome) -> Result<bool> {
     let now = at.ledger.now();
     let (wrote, tidied) =
@@ -71,7 +73,7 @@ pub fn is_tidy_due(at: &AssistantHome) -> Result<bool> {
     Ok(wrote.is_some_and(|at| at < night) && tidied.is_none_or(|at| at < night))
 }
 
-/// The last moment at which the clock of the operator showed [`TIDY_HOUR`].
+/// Returns the last time at which the operator's clock showed [`TIDY_HOUR`].
 fn last_night(at: &AssistantHome, now: Millis) -> Option<Millis> {
     let day = at.day_of(now)?;
     let of = |day: jiff::civil::Date| {
@@ -80,7 +82,7 @@ fn last_night(at: &AssistantHome, now: Millis) -> Option<Millis> {
     of(day).filter(|night| *night <= now).or_else(|| of(day.yesterday().ok()?))
 }
 
-/// Reads one session.
+/// Reads one session, and returns its findings and steps.
 fn shown(at: &AssistantHome, due: &Due) -> Result<Shown> {
     at.read(|tx| {
         let session = read::session_named(tx, at.agent_no, &due.key)?;
@@ -90,7 +92,7 @@ fn shown(at: &AssistantHome, due: &Due) -> Result<Shown> {
             .optional()?;
         let mut reader = Reader::new(user);
         read::session_turns(tx, &Opener::default(), &session, None, |turn| {
-            // What a copy of a session shares with the first is that one's evidence.
+            // Turns that a copied session shares with the original count as evidence of the original only.
             if turn.session_no == session.no && turn.id <= due.through {
                 reader.turn(&turn);
             }
@@ -100,7 +102,8 @@ fn shown(at: &AssistantHome, due: &Due) -> Result<Shown> {
     })
 }
 
-/// The sessions an agent's ledger has to read, with what each shows. `until`: when to stop, between two sessions.
+/// Reads the sessions of an agent that are due, and calls `each` with the findings of each. `until`: time at which to
+/// stop, checked between two sessions. Returns the numbers of sessions read and left.
 fn read_due(
     at: &AssistantHome,
     until: Option<Instant>,
@@ -123,7 +126,7 @@ fn read_due(
     }
 }
 
-/// The candidates of each project out of all findings.
+/// Returns the candidates of each project from all findings.
 fn candidates(findings: &BTreeMap<String, Vec<Stored>>, rows: &[Row]) -> BTreeMap<String, Vec<Candidate>> {
     let each = |(workspace, findings): (&String, &Vec<Stored>)| {
         let mut all = candidate::candidates(findings);
@@ -133,8 +136,8 @@ fn candidates(findings: &BTreeMap<String, Vec<Stored>>, rows: &[Row]) -> BTreeMa
     findings.iter().map(each).collect()
 }
 
-/// Reads what is due, and lets the best of what it comes to become proposals and memories. A pass that is cut off goes on
-/// where it was; what was made once is not made again.
+/// Reads the sessions that are due, and makes proposals and memories of the best candidates. A pass that is interrupted
+/// continues later; nothing is made twice.
 pub fn evolve(lock: &TreeLock, until: Option<Instant>) -> Result<Evolved> {
     let at = lock.at;
     let mut out = Evolved::default();
@@ -160,7 +163,7 @@ pub fn evolve(lock: &TreeLock, until: Option<Instant>) -> Result<Evolved> {
     Ok(out)
 }
 
-/// What [`evolve`] would do now, with nothing written.
+/// Returns what [`evolve`] would do now, without writing anything.
 pub fn preview(lock: &TreeLock) -> Result<Evolved> {
     let at = lock.at;
     let mut out = Evolved::default();
@@ -203,7 +206,7 @@ pub fn preview(lock: &TreeLock) -> Result<Evolved> {
     Ok(out)
 }
 
-/// Takes back what evolve did last: see [`writeback::undo`].
+/// Undoes what evolve did last: see [`writeback::undo`].
 pub fn undo(lock: &TreeLock) -> Result<Undone> {
     writeback::follow(lock)?;
     writeback::undo(lock)

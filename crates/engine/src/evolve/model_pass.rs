@@ -1,6 +1,6 @@
-//! Lets a language model read sessions evolve has read, the newest first (R11.3). A session is read, the model asked with
-//! nothing locked, and its findings stored in a short transaction that looks whether another process was first: asked
-//! twice, it is stored once.
+//! Lets a language model read sessions that evolve has read, the newest first (R11.3). A session is read, the model is
+//! asked with nothing locked, and a short transaction stores its findings unless another process was first: a session
+//! asked about twice is stored once.
 
 use std::time::Instant;
 
@@ -24,32 +24,32 @@ use crate::transcript::read;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Kind, State};
 
-/// Older sessions are not read by a model: what held then is told again, or is gone.
+/// Maximum age of a session that a model reads: facts of older ones have been repeated since, or are outdated.
 const RECENT_MS: Millis = 14 * 24 * 60 * 60_000;
 
-/// How often a model is asked about a session.
+/// Maximum number of times a model is asked about a session.
 const TRIES: i64 = 2;
 
-/// How long to wait where a model does not say when to ask again, in milliseconds.
+/// Time to wait before the next question if the model does not name one, in milliseconds.
 const AGAIN_MS: Millis = 30 * 60_000;
 
-/// The longest reason that is stored.
+/// Maximum length of a stored reason, in bytes.
 const LONGEST_WHY: usize = 200;
 
-/// What a pass came to.
+/// Result of a pass.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Told {
-    /// Sessions a model has read.
+    /// Number of sessions a model has read.
     pub read: u64,
-    /// What it found that was not found without it.
+    /// Number of findings that were not found without the model.
     pub found: u64,
-    /// Answers that could not be used.
+    /// Number of answers that could not be used.
     pub refused: u64,
-    /// When to ask again; `None`: nothing waits.
+    /// Time at which to ask again; `None`: no session waits.
     pub next: Option<Millis>,
 }
 
-/// A session to be read by a model.
+/// A session that a model is to read.
 struct Due {
     session_no: SessionNo,
     key: String,
@@ -72,7 +72,7 @@ fn due(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<Option<Due>> {
     Ok(found.optional()?)
 }
 
-/// How many sessions a model may still read.
+/// Returns the number of sessions a model may still read.
 pub fn waiting(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<u64> {
     let sql = format!("SELECT count(*) {DUE}");
     let count: i64 =
@@ -80,13 +80,13 @@ pub fn waiting(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<u64> {
     Ok(count as u64)
 }
 
-/// How many sessions a model has read.
+/// Returns the number of sessions a model has read.
 pub fn readings(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     let sql = "SELECT count(*) FROM model_readings WHERE agent_no = ?1 AND problem IS NULL";
     Ok(tx.prepare_cached(sql)?.query_row([agent_no], |r| r.get::<_, i64>(0))? as u64)
 }
 
-/// About how many questions and tokens reading the sessions that wait comes to.
+/// Estimates the number of questions and tokens for reading the waiting sessions.
 pub fn estimated(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<(u64, u64)> {
     let sql = format!(
         "SELECT (SELECT coalesce(sum(t.text_length), 0) FROM turns t
@@ -96,7 +96,7 @@ pub fn estimated(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<(u64, u64)
     let rows = statement.query_map(params![agent_no, READER, now - RECENT_MS, TRIES], |r| r.get::<_, i64>(0))?;
     let (mut calls, mut tokens) = (0, 0);
     for bytes in rows {
-        // About four bytes are a token.
+        // A token has about four bytes.
         if let Some(used) = extraction::estimated(bytes? as u64 / 4) {
             (calls, tokens) = (calls + 1, tokens + used);
         }
@@ -104,7 +104,7 @@ pub fn estimated(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<(u64, u64)
     Ok((calls, tokens))
 }
 
-/// The question about the newest session there is, as it would be put.
+/// Returns the question about the newest session as the model would get it.
 pub fn newest_question(at: &AssistantHome) -> Result<Option<String>> {
     let Some(due) = at.read(|tx| due(tx, at.agent_no, at.ledger.now()))? else { return Ok(None) };
     let material = Material::of(at, &due)?;
@@ -148,7 +148,7 @@ pub fn run(at: &AssistantHome, model: &Budgeted, until: Option<Instant>) -> Resu
                     Some(Pause::Refused { .. }) => None,
                     Some(Pause::Rests { until, .. }) => Some(until),
                     Some(Pause::Spent) => Some(model.tomorrow()),
-                    // What is left of the day is for summaries, or it was busy once.
+                    // The rest of the day's budget is reserved for summaries, or the model was busy once.
                     None if about.backlog => Some(model.tomorrow()),
                     None => Some(now + AGAIN_MS),
                 };
@@ -163,7 +163,7 @@ pub fn run(at: &AssistantHome, model: &Budgeted, until: Option<Instant>) -> Resu
     }
 }
 
-/// What a model is given about a session, and what its answer is compared with.
+/// The model's input about a session, and the findings its answer is compared with.
 struct Material {
     passages: Vec<Passage>,
     known: Vec<KnownMemory>,
@@ -206,7 +206,7 @@ impl Material {
     }
 }
 
-/// Stores what an answer about the turns from `from` on comes to. `None`: another process was first.
+/// Stores the result of an answer about the turns from `from` on. `None`: another process was first.
 fn put(
     at: &AssistantHome,
     due: &Due,

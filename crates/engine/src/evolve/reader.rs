@@ -1,8 +1,8 @@
-//! Reads a session once: the commands that succeeded, what a person said outright about the project, calls that were
-//! refused, and the steps of the work in order. Pure: turns in, findings out.
+//! Reads a session once: the commands that succeeded, explicit statements of a person about the project, refused calls,
+//! and the steps of the work in order. Pure: turns in, findings out.
 //!
-//! Evidence is a person's words or a succeeded call. What programs write in a person's name, injected context, machine
-//! prompts, the output of tools and our own commands are none (R5.4, R14.3).
+//! Evidence is a person's words or a successful call. Text that programs write in a person's name, injected context,
+//! machine prompts, tool output and our own commands are no evidence (R5.4, R14.3).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,25 +20,25 @@ use crate::skill::mine::Step;
 use crate::text::plain::ends;
 use crate::transcript::read::Turn;
 
-/// Counted up when sessions have to be read again because this reader finds something else.
+/// Version of the reader, increased when sessions must be read again because it finds something else.
 pub const READER: i64 = 1;
 
-/// The most findings of a session, and the most steps.
+/// Maximum number of findings of a session, and of steps.
 const MOST: usize = 200;
 const MOST_STEPS: usize = 600;
-/// How much of an output is looked at for failures, in bytes.
+/// Maximum bytes of an output in which failures are looked for.
 const MOST_READ: usize = 64 * 1024;
 
 named! {
-    /// What a finding is about.
+    /// The kind of a finding.
     pub enum Kind {
         /// A command of the project that succeeded.
         Command = "command",
         /// A sentence of a person about the project.
         Fact = "fact",
-        /// A sentence of a person that says what is no longer so.
+        /// A sentence of a person that says that something is no longer so.
         Retraction = "retraction",
-        /// How something is done, in a person's words.
+        /// A procedure in a person's words.
         Procedure = "procedure",
         /// A command that was not allowed to run.
         Blocker = "blocker",
@@ -53,36 +53,36 @@ pub struct Finding {
     pub value: String,
     /// A person's words, or the command.
     pub sentence: String,
-    /// A person says that this is a change of what was before.
+    /// Whether the person says that this changes an earlier state.
     pub changed: bool,
-    /// In how many runs of the session.
+    /// Number of runs of the session that show it.
     pub times: u32,
-    /// The first and the last turn that show it.
+    /// The first turns and the newest turn that show it.
     pub turns: Vec<TurnId>,
     pub at: Option<Millis>,
-    /// The model that found it; `None`: it was found without one.
+    /// The model that found it; `None`: it was found without a model.
     pub by: Option<By>,
 }
 
-/// What a model adds to a finding of its own.
+/// The values that only a model's finding has.
 #[derive(Clone, PartialEq, Debug)]
 pub struct By {
     pub model: String,
     /// Between 0 and 1.
     pub confidence: f64,
-    /// The memory that does not hold any more because of it.
+    /// Id of the memory that no longer holds because of it.
     pub contradicts: Option<String>,
 }
 
-/// What a session shows.
+/// The result of reading a session.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Shown {
     pub findings: Vec<Finding>,
-    /// In the order in which they were taken, in the main line.
+    /// Steps in the order in which they were taken, in the main lane.
     pub steps: Vec<Step>,
 }
 
-/// A call that waits for its result.
+/// A call waiting for its result.
 struct Call {
     turn: TurnId,
     tool: String,
@@ -92,15 +92,15 @@ struct Call {
 /// Reads the turns of a session one by one.
 #[derive(Default)]
 pub struct Reader {
-    /// The name of the user, where the conversation names its speakers.
+    /// The user's name, for conversations that name their speakers.
     user: Option<String>,
     shown: Shown,
     calls: HashMap<String, Call>,
     last_call: Option<Call>,
-    /// The facts of the last two messages, which may be taken back.
+    /// The facts of the last two messages, which the next message may retract.
     fresh: Vec<(usize, usize)>,
     messages: usize,
-    /// The runs in which each finding was counted.
+    /// The run in which each finding was last counted.
     counted: HashMap<usize, RunNo>,
 }
 
@@ -138,7 +138,7 @@ impl Reader {
         self.shown
     }
 
-    /// Whether a message is the user's. In a conversation of several people others speak, too.
+    /// Whether a message is the user's. In a conversation of several people, others speak too.
     fn is_the_user(&self, turn: &Turn) -> bool {
         match (&turn.speaker, &self.user) {
             (Some(speaker), Some(user)) => speaker.trim().to_lowercase() == *user,
@@ -159,13 +159,13 @@ impl Reader {
                 Told::Procedure { subject, text } => (Kind::Procedure, subject, String::new(), text, false),
                 Told::TakenBack => {
                     if let Some((at, _)) = self.fresh.pop() {
-                        // The finding stays in its place, so that the numbers of others hold.
+                        // The finding keeps its index, so that the indexes of others stay valid.
                         self.shown.findings[at].times = 0;
                     }
                     continue;
                 }
             };
-            // A statement with a credential is no memory.
+            // A statement with a credential is never remembered.
             if redact(&sentence) != sentence {
                 continue;
             }
@@ -189,7 +189,7 @@ impl Reader {
         }
     }
 
-    /// A call and its result.
+    /// Reads a call and its result.
     fn answered(&mut self, call: &Call, result: &Turn) {
         let output = result.text.as_str();
         let asked = calls::unwrapped(&call.tool, &call.input);
@@ -211,7 +211,7 @@ impl Reader {
             self.refused(&simples, call, result, "denied");
         }
         let passed = !failed && !checks::says_failed(&ends(output, MOST_READ));
-        // With the rights of somebody else: never remembered.
+        // A script that runs with other rights is never remembered.
         if script.split_whitespace().any(|w| matches!(w, "sudo" | "su" | "doas")) {
             return;
         }
@@ -263,7 +263,7 @@ impl Reader {
         );
     }
 
-    /// Adds a finding, or counts it again. Returns its place; `None`: there are too many.
+    /// Adds a finding, or counts it again. Returns its index; `None`: there are too many findings.
     fn found(&mut self, turn: &Turn, new: Finding) -> Option<usize> {
         let same = |f: &Finding| f.kind == new.kind && f.subject == new.subject && f.value == new.value && f.times > 0;
         match self.shown.findings.iter().position(same) {
@@ -288,8 +288,8 @@ impl Reader {
     }
 }
 
-/// For each command of a script, whether the success of the script is its own: what stands before `;`, `||` or a new line
-/// may have failed, and what only reads a pipe is not what was run.
+/// Returns for each command of a script whether the success of the script proves its own success: a command before `;`,
+/// `||` or a new line may have failed, and a filter at the end of a pipe is not the command that was checked.
 fn certain(script: &str, simples: &[Simple]) -> Vec<bool> {
     let loose = script.contains("||") || script.contains(';') || script.trim().contains('\n') || script.contains(" & ");
     let filters =
@@ -298,7 +298,7 @@ fn certain(script: &str, simples: &[Simple]) -> Vec<bool> {
     (0..simples.len()).map(|at| !loose || Some(at) == last).collect()
 }
 
-/// Whether an output says that something was not allowed.
+/// Whether an output says that an action was not allowed.
 fn is_denied(output: &str) -> bool {
     let low = ends(output, 4_096).concat().to_lowercase();
     [

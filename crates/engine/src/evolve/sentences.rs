@@ -1,9 +1,11 @@
-//! What a person says outright about a project and what holds longer than the task: "The staging database listens on port
-//! 5433", "To release: first run `just ci`, then tag, then push the tag". Pure; the word lists are `sentences.txt`.
+//! Finds explicit statements of a person about a project that hold beyond the task: "The staging database listens on
+//! port 5433", "To release: first run `just ci`, then tag, then push the tag". Pure; the word lists are
+//! `sentences.txt`.
 //!
-//! Deliberately narrow: a statement counts where it begins like one about the project, links a subject with something
-//! that can be looked up (a number, a name, a path, a day), and holds no sign of doubt, report, irony, condition or of the
-//! task in hand. What a person says of themselves or asks to remember is noticed elsewhere and left out here (R9.5).
+//! The rules are deliberately narrow: a statement counts if it begins like one about the project, links a subject with
+//! a value that can be looked up (a number, a name, a path, a day), and has no sign of doubt, report, irony, condition
+//! or of the task in hand. Sentences that people say about themselves or ask to remember become notices, and are left
+//! out here (R9.5).
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -19,15 +21,16 @@ use crate::text::words::{Marks, Word, split};
 
 const LISTS: &str = include_str!("sentences.txt");
 
-/// Of a longer message only both ends are read, in bytes, as for everything noticed.
+/// Maximum size of a message that is read whole, and of either end that is read of a longer one, in bytes: as for
+/// notices.
 const REACH: Reach = Reach { whole: 4_000, ends: 1_000 };
-/// A longer statement, in bytes, says more than one thing.
+/// Maximum length of a statement, in bytes; a longer one says more than one thing.
 const LONGEST: usize = 220;
-/// A longer way of doing something, in bytes, is a document.
+/// Maximum length of a procedure, in bytes; a longer one is a document.
 const LONGEST_WAY: usize = 600;
-/// The most words before what links a subject with its value.
+/// Maximum number of words before the word that links a subject with its value.
 const SUBJECT: usize = 8;
-/// The most taken from one message.
+/// Maximum number of statements taken from one message.
 const MOST: usize = 6;
 
 macro_rules! listed {
@@ -39,20 +42,20 @@ macro_rules! listed {
 
 static SMALL: LazyLock<Words> = LazyLock::new(|| Words::of(&section(LISTS, "small").replace('|', " ")));
 
-/// Something a message says.
+/// A statement of a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Told {
-    /// A fact: what it is about, its value, the sentence, and whether it says that this is a change.
+    /// A fact: its subject, its value, the sentence, and whether the sentence says that this is a change.
     Fact { subject: String, value: String, text: String, changed: bool },
-    /// What is no longer so. The value may be missing.
+    /// A statement that something is no longer so. The value may be missing.
     Retraction { subject: String, value: String, text: String },
-    /// How something is done: what, and the sentence or the list.
+    /// A procedure: its subject, and the sentence or the list.
     Procedure { subject: String, text: String },
-    /// What was said just before is taken back.
+    /// A retraction of the statement just before.
     TakenBack,
 }
 
-/// What a person's message says about the project, in the order of the text.
+/// Returns the statements of a person's message about the project, in the order of the text.
 pub fn told(message: &str) -> Vec<Told> {
     let is_document = message.lines().any(|l| l.starts_with('#') && l.trim_start_matches('#').starts_with(' '));
     if is_document {
@@ -78,7 +81,7 @@ pub fn told(message: &str) -> Vec<Told> {
         let ranges = sentences::split(text, usize::MAX);
         let whole = usize::from(block.cut.0)..ranges.len().saturating_sub(usize::from(block.cut.1));
         let ranges = ranges.get(whole).unwrap_or_default();
-        // A way of doing something may go over several sentences of one line.
+        // A procedure may consist of several sentences on one line.
         if let Some(way) = way(text) {
             out.push(way);
             continue;
@@ -104,7 +107,7 @@ fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The words after what only leads to a statement: "by the way,".
+/// Returns the words after lead-ins such as "by the way,".
 fn after_leads(words: &[Word]) -> &[Word] {
     let mut rest = words;
     loop {
@@ -117,13 +120,13 @@ fn after_leads(words: &[Word]) -> &[Word] {
     }
 }
 
-/// Words of speech in quotation marks are not the speaker's; names in code spans are.
+/// Whether a text quotes speech, which is not the speaker's own; names in code spans are no speech.
 fn quotes_speech(text: &str) -> bool {
     text.contains(['"', '“', '”', '„', '«', '»', '>']) || text.contains(" '") && text.contains("' ")
 }
 
-/// Whether a sentence doubts, reports, asks, mocks or points at something else: whatever it says is no statement of whoever
-/// says it.
+/// Whether a sentence doubts, reports, asks, mocks or points at something else. Such a sentence is no statement of its
+/// speaker.
 pub fn is_no_statement(text: &str) -> bool {
     let text = text.trim();
     let low = lower(text);
@@ -135,7 +138,7 @@ pub fn is_no_statement(text: &str) -> bool {
         || listed!("pointing").stand(&said[..said.len().min(1)])
 }
 
-/// Whether a sentence links a subject with something, and says of nothing that it is so only now: a request does not.
+/// Whether a sentence links a subject with a value, and does not say that this is only so for now. A request does not.
 pub fn links_for_good(text: &str) -> bool {
     let said: Vec<Word> = unquoted(&split(text, Marks::Kept)).into_iter().filter(|w| w.word).collect();
     let links = listed!("links").stand(&said) || listed!("we").begin(&said).next().is_some();
@@ -146,7 +149,7 @@ fn has_signs_of_play(text: &str) -> bool {
     text.contains(['🙄', '😂', '🤣', '😅', '😉', '😜']) || text.contains("!!") || text.contains("...")
 }
 
-/// What one sentence says.
+/// Returns the statement of one sentence.
 fn sentence(text: &str) -> Option<Told> {
     let text = text.trim();
     let low = lower(text);
@@ -172,7 +175,7 @@ fn sentence(text: &str) -> Option<Told> {
     let we = listed!("we").begin(&said).map(|(_, taken)| taken).max();
     let named = names_something(raw(&said[0]), true) && !listed!("pointing").stand(&said[..1]);
     let starts = listed!("starts").begin(&said).next().is_some();
-    // "Feature flags are stored in config/flags.yaml": where something is, whatever it is called.
+    // "Feature flags are stored in config/flags.yaml" tells where something is, whatever its name.
     let placed = || (1..said.len().min(4)).any(|at| listed!("strong links").begin(&said[at..]).next().is_some());
     if we.is_none() && !starts && !named && !placed() {
         return None;
@@ -189,7 +192,7 @@ fn sentence(text: &str) -> Option<Told> {
     if negated && !listed!("retraction").stand(&said) {
         return None;
     }
-    // What links subject and value.
+    // Find the words that link subject and value.
     let link = match we {
         Some(taken) => Some((taken, taken)),
         None => (1..said.len().min(SUBJECT)).find_map(|at| {
@@ -212,7 +215,7 @@ fn sentence(text: &str) -> Option<Told> {
         .filter(|w| is_value(w) || specific(w))
         .map(|w| lower(raw(w)).trim_matches('`').to_owned())
         .collect();
-    // Where a number or a path is told, names beside it belong to the subject: German nouns, products.
+    // If the value has a number or a path, names beside it belong to the subject: German nouns, products.
     let is_hard = |v: &String| v.chars().any(|c| c.is_ascii_digit() || matches!(c, '/' | '_'));
     if value.iter().any(is_hard) {
         value.retain(is_hard);
@@ -242,13 +245,13 @@ fn sentence(text: &str) -> Option<Told> {
     })
 }
 
-/// The words of [specific] that stand alone.
+/// Words of the list [specific] that can be a value alone.
 const SPECIFIC_WORDS: &str = "monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday \
      saturdays sunday sundays daily weekly monthly nightly hourly midnight noon january february march april june july august \
      september october november december montag montags dienstag dienstags mittwoch mittwochs donnerstag donnerstags freitag \
      freitags samstag samstags sonntag sonntags täglich wöchentlich monatlich nachts mitternacht tabs spaces npm yarn pnpm";
 
-/// Code spans are names in a statement: their words count as said.
+/// Marks all words as unquoted: code spans are names in a statement, so their words count as said.
 fn unquoted(all: &[Word]) -> Vec<Word> {
     all.iter().map(|w| Word { quoted: false, ..*w }).collect()
 }
@@ -260,8 +263,8 @@ fn singular(word: &str) -> String {
     }
 }
 
-/// Whether a word names a single thing: a number, a path, a version, a name. The first word of a sentence is capitalised
-/// anyway, so only its inside counts.
+/// Whether a word names a single thing: a number, a path, a version, a name. The first word of a sentence is always
+/// capitalised, so only its inside counts.
 fn names_something(word: &str, first: bool) -> bool {
     let inside = word.chars().skip(usize::from(first));
     let mut chars = inside.clone();
@@ -272,7 +275,7 @@ fn names_something(word: &str, first: bool) -> bool {
         || word.len() > 3 && word.contains('-') && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !first
 }
 
-/// The statement without what leads to it, as a sentence of its own.
+/// Returns the statement without its lead-ins, as a sentence of its own.
 fn statement_text(text: &str, bare: &[Word]) -> String {
     let mut from = bare.first().map_or(0, |w| w.start);
     if text[..from].ends_with('`') {
@@ -289,7 +292,7 @@ fn statement_text(text: &str, bare: &[Word]) -> String {
     format!("{body}.")
 }
 
-/// What a way of doing something is for: "To release the app:", "When we deploy,". With the words behind it.
+/// Returns the purpose of a procedure ("To release the app:", "When we deploy,") and the words after it.
 fn purpose<'w>(said: &'w [Word], text: &str) -> Option<(String, &'w [Word])> {
     let rest = after_leads(said);
     let taken = listed!("purpose").begin(rest).map(|(_, taken)| taken).max()?;
@@ -310,7 +313,7 @@ fn purpose<'w>(said: &'w [Word], text: &str) -> Option<(String, &'w [Word])> {
     (!key.is_empty()).then(|| (key.join(" "), &words_of[end..]))
 }
 
-/// A way of doing something in one line: "To release: first …, then …".
+/// Reads a procedure on one line: "To release: first …, then …".
 fn way(text: &str) -> Option<Told> {
     let text = text.trim();
     if text.len() > LONGEST_WAY || text.contains(['?', '？']) || quotes_speech(text) {
@@ -328,7 +331,7 @@ fn way(text: &str) -> Option<Told> {
     (enough && !doubtful).then(|| Told::Procedure { subject, text: statement_text(text, after_leads(&all)) })
 }
 
-/// A line that announces the steps of something: "Release steps:", "To release:".
+/// Reads a line that announces the steps of a procedure: "Release steps:", "To release:".
 fn announced(text: &str) -> Option<(String, String)> {
     let text = text.trim();
     let head = text.strip_suffix(':')?;

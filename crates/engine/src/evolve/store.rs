@@ -1,4 +1,5 @@
-//! What evolve keeps in the ledger: which sessions it has read, what they show, the candidates made of it, and its passes.
+//! Stores the results of evolve in the ledger: the sessions it has read, their findings, the candidates made of them,
+//! and its passes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,21 +15,21 @@ use crate::scope::{AgentNo, CandidateNo, EvolveRunNo, SessionNo, TurnId, named};
 use crate::transcript::IDLE_MS;
 
 named! {
-    /// What became of a candidate.
+    /// The state of a candidate.
     #[derive(Default)]
     pub enum State {
-        /// It waits for its turn.
+        /// It waits for a pass that chooses it.
         #[default]
         Waiting = "waiting",
-        /// It is a proposal that waits for a yes.
+        /// It is a proposal waiting for a yes.
         Proposed = "proposed",
-        /// It was written as a memory.
+        /// It was written as a memory by evolve.
         Written = "written",
-        /// A person accepted it, or it was known.
+        /// A person accepted it, or it was known already.
         Known = "known",
         /// A person rejected or forgot it: it is not proposed again.
         Rejected = "rejected",
-        /// It was written or proposed and taken back.
+        /// It was written or proposed, and then undone.
         Undone = "undone",
     }
 }
@@ -40,15 +41,15 @@ pub struct Row {
     pub workspace: String,
     pub candidate: Candidate,
     pub state: State,
-    /// The proposal or the memory it became.
+    /// Id of the proposal or memory it became.
     pub item: Option<String>,
     pub run: Option<EvolveRunNo>,
     pub changed_at: Millis,
-    /// When the pass was that decided it.
+    /// Time of the pass that decided it.
     pub run_at: Option<Millis>,
 }
 
-/// A session to be read, and up to which turn.
+/// A session to read, up to the turn `through`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Due {
     pub session_no: SessionNo,
@@ -56,15 +57,15 @@ pub struct Due {
     pub through: TurnId,
 }
 
-/// The condition of a session that is over, or quiet, and has turns evolve has not read. A session of no project shows
-/// nothing about one.
+/// Condition for a session that is over or idle and has turns evolve has not read. A session without a project has
+/// nothing to show about one.
 const DUE: &str = "FROM sessions s LEFT JOIN evolve_sessions e USING (session_no)
     WHERE (?1 IS NULL OR s.agent_no = ?1) AND s.workspace_no IS NOT NULL AND s.forgotten IS NULL
       AND (s.ended_at IS NOT NULL OR coalesce(s.last_at, 0) <= ?2)
       AND coalesce((SELECT max(turn_no) FROM turns t WHERE t.session_no = s.session_no), 0)
           > CASE WHEN e.reader = ?3 THEN e.through ELSE 0 END";
 
-/// The sessions that are due, the oldest first.
+/// Returns the sessions that are due, the oldest first.
 pub fn due(tx: &Read, agent_no: AgentNo, now: Millis, limit: usize) -> Result<Vec<Due>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT s.session_no, s.session_key, (SELECT max(turn_no) FROM turns t WHERE t.session_no = s.session_no)
@@ -76,15 +77,15 @@ pub fn due(tx: &Read, agent_no: AgentNo, now: Millis, limit: usize) -> Result<Ve
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The agents with sessions that are due.
+/// Returns the agents with sessions that are due.
 pub fn agents_due(tx: &Read, now: Millis) -> Result<Vec<AgentNo>> {
     let mut statement = tx.prepare_cached(&format!("SELECT DISTINCT s.agent_no {DUE}"))?;
     let rows = statement.query_map(params![None::<i64>, now - IDLE_MS, READER], |r| r.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Stores what a session shows, in place of what it showed before. What a model found in it stays until a model reads it
-/// again.
+/// Stores the findings of a session in place of its earlier ones. Findings of a model stay until a model reads the
+/// session again.
 pub fn put_findings(tx: &mut Write, agent_no: AgentNo, due: &Due, findings: &[Finding]) -> Result<()> {
     tx.prepare_cached("DELETE FROM findings WHERE session_no = ?1 AND model IS NULL")?.execute([due.session_no])?;
     insert(tx, agent_no, due.session_no, findings)?;
@@ -96,7 +97,7 @@ pub fn put_findings(tx: &mut Write, agent_no: AgentNo, due: &Due, findings: &[Fi
     Ok(())
 }
 
-/// Stores what a model found in a session, in place of what one found from this turn on before.
+/// Stores a model's findings in a session, in place of a model's earlier findings from the turn `from` on.
 pub fn put_model_findings(
     tx: &Write,
     agent_no: AgentNo,
@@ -142,7 +143,7 @@ fn insert(tx: &Write, agent_no: AgentNo, session_no: SessionNo, findings: &[Find
     Ok(())
 }
 
-/// `t12 t40`.
+/// Formats turns as `t12 t40`.
 fn ids(turns: &[TurnId]) -> String {
     turns.iter().map(TurnId::to_string).collect::<Vec<_>>().join(" ")
 }
@@ -151,7 +152,7 @@ fn turns_of(ids: &str) -> Vec<TurnId> {
     ids.split(' ').filter_map(TurnId::parse).collect()
 }
 
-/// What the sessions of each project show. The projects are their ids; one that was joined to another counts as that one.
+/// Returns the findings of each project, by the project's id. A project that was joined to another counts as that one.
 pub fn findings(tx: &Read, agent_no: AgentNo) -> Result<BTreeMap<String, Vec<Stored>>> {
     let mut statement = tx.prepare_cached(
         "SELECT w.workspace_id, f.session_no, s.session_key, f.kind, f.subject, f.value, f.sentence, f.changed, f.times, f.turns,
@@ -186,7 +187,7 @@ pub fn findings(tx: &Read, agent_no: AgentNo) -> Result<BTreeMap<String, Vec<Sto
     Ok(out)
 }
 
-/// The candidates of an agent, best first.
+/// Returns the candidates of an agent, best first.
 pub fn rows(tx: &Read, agent_no: AgentNo) -> Result<Vec<Row>> {
     let mut statement = tx.prepare_cached(
         "SELECT candidate_no, workspace_id, key, class, subject, text, confidence, sessions, evidence, state, item, run_no,
@@ -225,7 +226,8 @@ pub fn rows(tx: &Read, agent_no: AgentNo) -> Result<Vec<Row>> {
     Ok(out)
 }
 
-/// Brings the candidates of an agent up to what its findings come to: new ones wait; what waits and is shown no more goes.
+/// Updates the candidates of an agent to its findings: new ones wait; waiting ones that no finding shows any more are
+/// deleted.
 pub fn put_candidates(tx: &Write, agent_no: AgentNo, now: &BTreeMap<String, Vec<Candidate>>) -> Result<()> {
     let mut put = tx.prepare_cached(
         "INSERT INTO candidates (agent_no, workspace_id, key, class, subject, text, confidence, sessions, evidence, turns,
@@ -270,7 +272,7 @@ pub fn put_candidates(tx: &Write, agent_no: AgentNo, now: &BTreeMap<String, Vec<
     Ok(())
 }
 
-/// Records what became of a candidate.
+/// Records a new state of a candidate.
 pub fn decide(tx: &Write, no: CandidateNo, state: State, item: Option<&str>, run: Option<EvolveRunNo>) -> Result<()> {
     tx.prepare_cached(
         "UPDATE candidates SET state = ?2, item = coalesce(?3, item), run_no = coalesce(?4, run_no), changed_at = ?5
@@ -288,7 +290,7 @@ pub struct Run {
     pub flush: String,
 }
 
-/// Records a pass.
+/// Records a pass, and returns its number.
 pub fn begin_run(tx: &Write, agent_no: AgentNo, kind: &str, flush: Option<&str>) -> Result<EvolveRunNo> {
     Ok(tx
         .prepare_cached(
@@ -297,7 +299,7 @@ pub fn begin_run(tx: &Write, agent_no: AgentNo, kind: &str, flush: Option<&str>)
         .query_row(params![agent_no, kind, tx.now(), flush], |r| r.get(0))?)
 }
 
-/// The passes that changed files and were not taken back, newest first.
+/// Returns the passes that changed files and were not undone, newest first.
 pub fn runs(tx: &Read, agent_no: AgentNo) -> Result<Vec<Run>> {
     let mut statement = tx.prepare_cached(
         "SELECT run_no, at, flush_id FROM evolve_runs
@@ -307,14 +309,14 @@ pub fn runs(tx: &Read, agent_no: AgentNo) -> Result<Vec<Run>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// When the last pass of a kind was.
+/// Returns the time of the last pass of a kind.
 pub fn last_run(tx: &Read, agent_no: AgentNo, kind: &str) -> Result<Option<Millis>> {
     Ok(tx
         .prepare_cached("SELECT max(at) FROM evolve_runs WHERE agent_no = ?1 AND kind = ?2")?
         .query_row(params![agent_no, kind], |r| r.get(0))?)
 }
 
-/// Records that passes were taken back.
+/// Records that passes were undone.
 pub fn undone(tx: &Write, runs: &[Run]) -> Result<()> {
     let mut statement = tx.prepare_cached("UPDATE evolve_runs SET undone_at = ?2 WHERE run_no = ?1")?;
     for run in runs {
@@ -323,7 +325,7 @@ pub fn undone(tx: &Write, runs: &[Run]) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the newest passes that changed nothing: of each kind only the last says anything.
+/// Deletes passes that changed nothing, except the last one of each kind.
 pub fn prune_runs(tx: &Write, agent_no: AgentNo) -> Result<()> {
     tx.prepare_cached(
         "DELETE FROM evolve_runs WHERE agent_no = ?1 AND flush_id IS NULL AND run_no NOT IN
@@ -334,7 +336,7 @@ pub fn prune_runs(tx: &Write, agent_no: AgentNo) -> Result<()> {
     Ok(())
 }
 
-/// How many candidates of each state there are.
+/// Returns the number of candidates in each state.
 pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<HashMap<State, u64>> {
     let mut statement =
         tx.prepare_cached("SELECT state, count(*) FROM candidates WHERE agent_no = ?1 GROUP BY state")?;
@@ -348,14 +350,14 @@ pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<HashMap<State, u64>> {
     Ok(out)
 }
 
-/// Whether a session of this key is stored and not forgotten.
+/// Whether a session with this key is stored and not forgotten.
 pub fn has_session(tx: &Read, agent_no: AgentNo, key: &str) -> Result<bool> {
     Ok(tx
         .prepare_cached("SELECT 1 FROM sessions WHERE agent_no = ?1 AND session_key = ?2 AND forgotten IS NULL")?
         .exists(params![agent_no, key])?)
 }
 
-/// The id of the project a session worked in.
+/// Returns the id of the project a session worked in.
 pub fn workspace_of(tx: &Read, session_no: SessionNo) -> Result<Option<String>> {
     Ok(tx
         .prepare_cached(

@@ -1,8 +1,8 @@
-//! The nightly tidy, without a model: of two memories that say the same, one takes the other's place; what a person would
-//! want to look at is listed (R11.3).
+//! The nightly tidy, without a model: if two memories say the same, one supersedes the other; memories and loops that a
+//! person should check are listed (R11.3).
 //!
-//! Only what a program wrote is superseded by itself, with history, and it can be taken back. A person's memories, pinned
-//! ones and files edited by hand stay as they are.
+//! Only memories that a program wrote are superseded automatically; they keep their history, and it can be undone. A
+//! person's memories, pinned ones and files edited by hand stay as they are.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,17 +18,17 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step};
 use crate::tree::provenance::{Origin, Provenance};
 
-/// The most memories of a class and project that are compared with each other.
+/// Maximum number of memories of a class and project that are compared with each other.
 const COMPARED: usize = 500;
 
-/// What a tidy did and found.
+/// Result of a tidy.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Tidied {
-    /// Memories that say what another one says: the id that was superseded, and the one that stays.
+    /// Memories that repeat another one: the id of the superseded one, and of the one that stays.
     pub duplicates: Vec<(String, String)>,
-    /// Memories nobody has verified for longer than their class allows.
+    /// Memories that nobody has verified for longer than their class allows.
     pub stale: Vec<String>,
-    /// Memories whose successor is gone: they count again.
+    /// Memories whose successor no longer exists, so that they are current again.
     pub broken_chains: Vec<String>,
     /// Open loops whose session is forgotten or unknown.
     pub orphan_loops: Vec<String>,
@@ -59,7 +59,8 @@ fn current(lock: &TreeLock) -> Result<Vec<Current>> {
     Ok(out)
 }
 
-/// The memories that say what another one of their class and scope says: the one that goes, and the one that stays.
+/// Returns the memories that repeat another one of their class and scope: the index of the one to supersede, and of the
+/// one that stays.
 fn duplicates(all: &[Current]) -> Vec<(usize, usize)> {
     let mut shelves: HashMap<(Option<Class>, Scope), Vec<usize>> = HashMap::new();
     for (at, one) in all.iter().enumerate() {
@@ -78,7 +79,7 @@ fn duplicates(all: &[Current]) -> Vec<(usize, usize)> {
                     (true, true) => continue,
                     (true, false) => (*b, *a),
                     (false, true) => (*a, *b),
-                    // The older one says it in words that were looked at for longer.
+                    // The older memory stays, because people have seen its wording for longer.
                     _ if leaf::observed_of(&all[*a].entry) <= leaf::observed_of(&all[*b].entry) => (*b, *a),
                     _ => (*a, *b),
                 };
@@ -91,7 +92,7 @@ fn duplicates(all: &[Current]) -> Vec<(usize, usize)> {
     out
 }
 
-/// Tidies; `dry_run`: only says what it would do.
+/// Tidies the memories. `dry_run`: only returns what it would do.
 pub fn tidy(lock: &TreeLock, dry_run: bool) -> Result<Tidied> {
     let at = lock.at;
     let all = current(lock)?;

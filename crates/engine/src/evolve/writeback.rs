@@ -1,9 +1,9 @@
-//! Lets the best candidates become proposals and memories, and takes that back (R9.5, R11.3).
+//! Makes proposals and memories of the best candidates, and undoes that (R9.5, R11.3).
 //!
-//! One pass is one act of the file journal: what a crash leaves unfinished is finished by whoever holds the tree lock next,
-//! and nothing is written twice, because the rows of the candidates change in the transaction that stores the plan. Only
-//! facts of a project are written, at a confidence of .82 and where they contradict nothing; everything else waits for a
-//! yes. Nothing is overwritten or deleted.
+//! One pass is one act of the file journal: whoever holds the tree lock next finishes an act that a crash interrupted.
+//! Nothing is written twice, because the rows of the candidates change in the transaction that stores the plan. Only
+//! facts of a project are written as memories, with a confidence of at least 0.82 and if they contradict nothing;
+//! everything else waits for a yes. Nothing is overwritten or deleted.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -25,36 +25,36 @@ use crate::tree::file_table::{self, Entry, Kind};
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::provenance::{Origin, Provenance};
 
-/// A fact of a project is written from this confidence on; below, it is proposed (R11.3).
+/// Minimum confidence of a project's fact that is written as a memory; below, it is proposed (R11.3).
 pub const WRITTEN_FROM: f64 = 0.82;
 
-/// The most of a project that becomes a proposal or a memory in a day: people stop reading queues that grow.
+/// Maximum number of proposals and memories made in a project per day: people stop reading queues that grow.
 pub const A_DAY: usize = 8;
 
-/// While this many proposals of a project wait for a yes, no more are made: two days' worth.
+/// Maximum number of waiting proposals in a project, as many as in two days: no more are made until a person decides.
 const WAITING: usize = 2 * A_DAY;
 
-/// What became of a candidate in a pass.
+/// A candidate, and the proposal or memory a pass made of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Made {
     pub workspace: String,
     pub candidate: Candidate,
-    /// The proposal or the memory it became; `None` in a dry run.
+    /// Id of the proposal or memory; `None` in a dry run.
     pub item: Option<String>,
     pub written: bool,
-    /// What it would take the place of, or contradicts.
+    /// Ids of memories it would supersede or contradicts.
     pub replaces: Vec<String>,
 }
 
-/// What a pass chose.
+/// The candidates that a pass chose.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Chosen {
     pub made: Vec<Made>,
-    /// Candidates that wait for another day.
+    /// Number of candidates that wait for another day.
     pub waiting: u64,
 }
 
-/// The candidates whose state is not what people made of the proposals and memories they became.
+/// Returns the candidates whose state must follow a person's decision about their proposals and memories.
 pub fn followed(lock: &TreeLock) -> Result<Vec<(CandidateNo, State)>> {
     let at = lock.at;
     at.read(|tx| {
@@ -80,7 +80,7 @@ pub fn followed(lock: &TreeLock) -> Result<Vec<(CandidateNo, State)>> {
     })
 }
 
-/// Brings the states of candidates up to that.
+/// Updates the states of candidates as [`followed`] says.
 pub fn follow(lock: &TreeLock) -> Result<()> {
     let (at, changes) = (lock.at, followed(lock)?);
     if !changes.is_empty() {
@@ -92,11 +92,11 @@ pub fn follow(lock: &TreeLock) -> Result<()> {
     Ok(())
 }
 
-/// What is there already, in one project.
+/// The texts that exist already in one project.
 struct Known {
-    /// What memories, waiting notices and waiting proposals say.
+    /// Texts of memories, waiting notices and waiting proposals.
     said: Vec<Gist>,
-    /// What a person rejected or dismissed.
+    /// Texts that a person rejected or dismissed.
     refused: Vec<Gist>,
 }
 
@@ -132,8 +132,8 @@ impl Known {
     }
 }
 
-/// The subject of the memory a candidate becomes: another memory with the same one takes its place. Statements whose
-/// subject may have several values at once have none.
+/// Returns the subject of the memory a candidate becomes: a memory supersedes another one with the same subject. `None`
+/// for statements whose subject may have several values at once.
 fn subject_of(c: &Candidate) -> Option<String> {
     let single = match c.subject.split_once(": ").map(|(kind, _)| kind) {
         Some("fact") => {
@@ -155,22 +155,22 @@ fn provenance(c: &Candidate) -> Provenance {
     }
 }
 
-/// `t12: cargo nextest run`.
+/// Formats a piece of evidence: `t12: cargo nextest run`.
 pub fn shown_evidence(e: &Evidence) -> String {
     format!("{}: {}", e.turn, e.text)
 }
 
-/// What a candidate would become, and what stands against it.
+/// The next step of a candidate, with the memories that contradict it.
 enum Turn {
     Write,
     Propose(Vec<String>),
-    /// It is known, or a person said no to it.
+    /// It is known, or a person rejected it.
     Settled(State),
-    /// Something that says it waits already.
+    /// Another text that says the same waits already.
     Later,
 }
 
-/// Chooses what becomes of the waiting candidates of each project, best first.
+/// Chooses the next step for the waiting candidates of each project, best first. Also returns how many keep waiting.
 fn choose(lock: &TreeLock, rows: &[Row]) -> Result<(Vec<(Row, Turn)>, u64)> {
     let at = lock.at;
     let memories = CurrentMemories::read(at)?;
@@ -181,7 +181,7 @@ fn choose(lock: &TreeLock, rows: &[Row]) -> Result<(Vec<(Row, Turn)>, u64)> {
     }
     let (mut chosen, mut waiting) = (Vec::new(), 0);
     for (workspace, mut rows) in by_workspace {
-        // Of equals, what was said among more important things comes first.
+        // Among equal candidates, those from more important chunks come first.
         let weight: HashMap<&str, u8> = at.read(|tx| {
             let mut out = HashMap::new();
             for row in rows.iter().filter(|r| r.state == State::Waiting) {
@@ -271,7 +271,7 @@ fn made(row: &Row, item: Option<String>, written: bool, replaces: &[String]) -> 
     }
 }
 
-/// What would be made now, without making it.
+/// Returns what would be made now, without making it.
 pub fn preview(lock: &TreeLock, rows: &[Row]) -> Result<Chosen> {
     let (chosen, waiting) = choose(lock, rows)?;
     let made = chosen.iter().filter_map(|(row, turn)| match turn {
@@ -385,21 +385,21 @@ pub fn write(lock: &TreeLock) -> Result<Chosen> {
     Ok(Chosen { made: out, waiting })
 }
 
-/// What taking passes back came to.
+/// Result of undoing passes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Undone {
-    /// How many passes were taken back.
+    /// Number of passes that were undone.
     pub passes: u64,
-    /// Memories and proposals that are gone.
+    /// Ids of memories and proposals that were removed.
     pub removed: Vec<String>,
-    /// Memories that count again.
+    /// Ids of superseded memories that are current again.
     pub restored: Vec<String>,
-    /// What a person changed or decided since, which stays.
+    /// Ids of items that a person changed or decided since, which stay.
     pub kept: Vec<String>,
 }
 
-/// Takes back everything evolve wrote and proposed on the last day it did, as one act. What a person accepted, changed or
-/// edited since stays. `NotFound` where there is nothing to take back.
+/// Undoes everything evolve wrote and proposed on the last day it did, as one act. Items that a person accepted,
+/// changed or edited since stay. `NotFound` if there is nothing to undo.
 pub fn undo(lock: &TreeLock) -> Result<Undone> {
     let at = lock.at;
     let (all, rows) = at.read(|tx| Ok((store::runs(tx, at.agent_no)?, store::rows(tx, at.agent_no)?)))?;
@@ -425,7 +425,7 @@ pub fn undo(lock: &TreeLock) -> Result<Undone> {
         out.removed.push(item.clone());
         gone.push(row);
     }
-    // Memories that were superseded by what goes, or by a tidy of the day, count again.
+    // Memories that a removed memory superseded, or that a tidy of that day superseded, are current again.
     for old in &leaves {
         let Some(by) = old.field("superseded_by") else { continue };
         let tidied = !old.by_hand() && old.field("flush").is_some_and(|flush| flushes.values().any(|f| *f == flush));
@@ -461,7 +461,7 @@ fn removing(act: Act, entry: &Entry) -> Act {
     }
 }
 
-/// Sentences that take back what was written of an earlier one: each as a candidate of its own, since nothing is deleted.
+/// Returns retractions of facts that evolve wrote earlier, each as a candidate of its own, because nothing is deleted.
 pub fn retractions(findings: &[super::candidate::Stored], rows: &[Row], workspace: &str) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
     let kept = rows.iter().filter(|r| r.workspace == workspace && matches!(r.state, State::Written | State::Known));

@@ -1,5 +1,5 @@
-//! Ledger rows that were derived from what is forgotten or contain its words. Preview and removal use the same search,
-//! so the preview shows exactly what will happen.
+//! Ledger rows that were derived from the forgotten turns or contain their words. Preview and removal use the same
+//! search, so the preview shows exactly what will happen.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::ledger::{Read, Write, blocks};
 use crate::scope::{AgentNo, SessionNo, TurnId};
 
-/// The marks of derived text: words of what is forgotten, or the ids of turns, items and nodes that are removed.
+/// Marks by which derived text is recognised: words that are forgotten, or the ids of turns, items and nodes that are
+/// removed.
 pub(super) struct Marks<'m> {
     pub words: &'m Words,
     pub ids: HashSet<String>,
@@ -29,7 +30,7 @@ impl Marks<'_> {
     }
 }
 
-/// What happens to a row that contains a mark.
+/// Treatment of a row that contains a mark.
 enum Then {
     /// The row is deleted.
     Delete,
@@ -46,7 +47,7 @@ struct Table {
     then: Then,
     /// Searched only when words were named: no row is derived from single turns.
     by_words: bool,
-    /// The rows of all agents: the table does not store an agent.
+    /// Whether the table stores no agent, so that the rows of all agents are searched.
     shared: bool,
 }
 
@@ -188,7 +189,7 @@ const TABLES: &[Table] = &[
         shared: false,
     },
     Table {
-        // What was asked with stands here alone. The contexts of every other forget go without being searched.
+        // The context may quote words that were named. Any other forget empties all contexts without searching them.
         name: "contexts",
         key: &["context_no"],
         columns: &["content"],
@@ -235,7 +236,7 @@ const TABLES: &[Table] = &[
     },
 ];
 
-/// The number of rows with a mark, by table.
+/// Counts the rows with a mark, by table.
 pub(super) fn count(tx: &Read, agent_no: AgentNo, marks: &Marks, named: bool) -> Result<Vec<(&'static str, u64)>> {
     let mut out = Vec::new();
     for table in TABLES {
@@ -247,7 +248,7 @@ pub(super) fn count(tx: &Read, agent_no: AgentNo, marks: &Marks, named: bool) ->
     Ok(out)
 }
 
-/// Removes those rows, or their text.
+/// Deletes the rows with a mark, or replaces their text.
 pub(super) fn erase(tx: &Write, agent_no: AgentNo, marks: &Marks, named: bool) -> Result<()> {
     for table in TABLES {
         let key =
@@ -265,7 +266,7 @@ pub(super) fn erase(tx: &Write, agent_no: AgentNo, marks: &Marks, named: bool) -
     Ok(())
 }
 
-/// Keys of the rows of a table that contain a mark.
+/// Returns the keys of the rows of a table that contain a mark.
 fn showing(tx: &Read, agent_no: AgentNo, table: &Table, marks: &Marks, named: bool) -> Result<Vec<Vec<Cell>>> {
     if table.by_words && !named {
         return Ok(Vec::new());
@@ -281,7 +282,7 @@ fn showing(tx: &Read, agent_no: AgentNo, table: &Table, marks: &Marks, named: bo
             let text = match r.get::<_, Cell>(table.key.len() + i)? {
                 Cell::Text(text) => text.into_bytes(),
                 Cell::Blob(data) if table.squeezed => blocks::unsqueeze(&data)?,
-                // The writer may have compressed it.
+                // The writer of this column may have compressed it.
                 Cell::Blob(data) => blocks::unsqueeze(&data).unwrap_or(data),
                 _ => continue,
             };
@@ -294,7 +295,7 @@ fn showing(tx: &Read, agent_no: AgentNo, table: &Table, marks: &Marks, named: bo
     Ok(out)
 }
 
-/// Observations made in these turns, or in a session that is forgotten as a whole.
+/// Returns the notices made from this turn, or from a session that is forgotten as a whole.
 pub(super) fn noticed(tx: &Read, turn: TurnId, whole: Option<SessionNo>) -> Result<Vec<i64>> {
     let mut statement =
         tx.prepare_cached("SELECT pending_no FROM pending_memory WHERE turn_no = ?1 OR session_no = ?2")?;

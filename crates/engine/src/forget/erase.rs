@@ -1,4 +1,4 @@
-//! Erases from the ledger in one transaction: bytes are blanked in place and rows lose their text.
+//! Erases forgotten words from the ledger in one transaction: bytes are blanked in place and rows lose their text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,13 +25,13 @@ pub(super) struct Erasure<'e> {
     pub agent_no: AgentNo,
     pub found: &'e Found,
     pub marks: &'e Marks<'e>,
-    /// Words were named, so rows that no turn leads to are searched as well.
+    /// Whether words were named, so that rows no turn leads to are searched as well.
     pub named: bool,
     pub nodes: &'e [NodeId],
     /// Removed files whose rows in the file table still have their text.
     pub gone_files: &'e [String],
     pub titles: &'e BTreeSet<SessionNo>,
-    /// What is forgotten of names.
+    /// Names that are forgotten.
     pub names: &'e Names,
 }
 
@@ -64,7 +64,7 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    /// Blanks records and texts inside their blocks, so that all other offsets stay.
+    /// Blanks records and texts inside their blocks, so that all other offsets stay valid.
     fn bytes(&self, tx: &Write) -> Result<()> {
         let mut stretches: BTreeMap<BlockNo, Vec<(i64, i64)>> = BTreeMap::new();
         let place = |r: &rusqlite::Row| Ok((r.get(0)?, (r.get(1)?, r.get(2)?)));
@@ -112,7 +112,8 @@ impl Erasure<'_> {
             run.execute([no])?;
             noticed.execute([no])?;
         }
-        // The reason for a quarantine or a boundary is written by us or by the program, and may quote what was said.
+        // The reason of a quarantine or a boundary comes from this program or from the outside one, and may quote what
+        // was said.
         for (table, key) in [("quarantine", "quarantine_no"), ("boundaries", "boundary_no")] {
             let mut find = tx.prepare_cached(&format!(
                 "SELECT {key}, reason FROM {table} WHERE record_no = ?1 AND reason IS NOT NULL"
@@ -129,8 +130,8 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    /// Unterminated ends become blanked records of their own: if their range were not recorded, the next reading would
-    /// capture them again. The rest of that line in the file still belongs to them.
+    /// Stores unterminated ends as blanked records: if their range were not recorded, the next reading would capture
+    /// them again. The rest of such a line in the file still belongs to that record.
     fn ends(&self, tx: &mut Write) -> Result<()> {
         let mut digests = blake3::Hasher::new();
         let (mut first, mut last) = (None, 0);
@@ -176,8 +177,9 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    /// A decoder's saved state may contain the words: a prompt that waits is no turn yet. The state of a session
-    /// forgotten as a whole is removed; otherwise texts with the words are emptied.
+    /// Empties saved decoder states, which may contain the words: a prompt that is not yet answered is in there before
+    /// it is a turn. The state of a session forgotten as a whole is removed; in others, texts with the words are
+    /// emptied.
     fn decoders(&self, tx: &Write) -> Result<()> {
         let mut statement = tx.prepare(
             "SELECT stream_no, st.session_no, decoder FROM sources so JOIN streams st USING (source_no)
@@ -202,7 +204,8 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    /// Returns the keys of the sessions that are forgotten as a whole.
+    /// Removes titles and thread labels, and marks the sessions that are forgotten as a whole. Returns the keys of
+    /// these sessions.
     fn sessions(&self, tx: &mut Write) -> Result<Vec<String>> {
         for session in self.titles {
             tx.prepare_cached("UPDATE sessions SET title = NULL WHERE session_no = ?1")?.execute([session])?;
@@ -229,7 +232,8 @@ impl Erasure<'_> {
         Ok(keys)
     }
 
-    /// Any rendered page may contain it, so all are rendered again; their stored blocks are removed first.
+    /// Marks all pages to be rendered again, since any of them may contain the words; their stored blocks are removed
+    /// first.
     fn pages(&self, tx: &Write) -> Result<()> {
         pages::revisions::forget_rendered(tx, self.agent_no)?;
         inject::forget_given(tx, self.agent_no)?;
@@ -240,7 +244,7 @@ impl Erasure<'_> {
     }
 }
 
-/// The value with every string emptied that contains the words.
+/// Returns the value with every string emptied that contains the words.
 fn emptied(value: Value, words: &Words) -> Value {
     match value {
         Value::String(text) if words.are_quoted_in(text.as_bytes()) => Value::String(String::new()),
@@ -250,8 +254,8 @@ fn emptied(value: Value, words: &Words) -> Value {
     }
 }
 
-/// Sessions that lose their title: it contains the words, was taken from a turn, or describes a first prompt that is
-/// forgotten.
+/// Returns the sessions that lose their title: it contains the words, was taken from a turn, or describes a first
+/// prompt that is forgotten.
 pub(super) fn titles(tx: &Read, agent_no: AgentNo, found: &Found, marks: &Marks) -> Result<BTreeSet<SessionNo>> {
     let mut out = BTreeSet::new();
     let mut spoken: BTreeSet<SessionNo> = BTreeSet::new();

@@ -19,13 +19,13 @@ use crate::transcript::workspaces::workspace_named;
 /// Texts shorter than this are not searched for elsewhere: they would match unrelated turns.
 pub(super) const LEAST_BYTES: usize = 24;
 
-/// A label shorter than this, in bytes, names too much besides.
+/// Smallest length in bytes of a label that is searched for; a shorter one would match too many other words.
 const LEAST_NAME: usize = 4;
 
-/// The most texts that are searched for beside the turns themselves.
+/// Most texts that are searched for beside the turns themselves.
 const MOST_TEXTS: usize = 2_000;
 
-/// What was found, by number.
+/// Numbers of the turns, records, streams and sessions that a search found.
 #[derive(Default)]
 pub(super) struct Found {
     pub turns: BTreeSet<TurnId>,
@@ -46,7 +46,7 @@ impl Found {
     }
 }
 
-/// Finds what a wish covers. `progress` receives the number of bytes searched.
+/// Finds everything that a wish covers. `progress` receives the number of bytes searched.
 pub(super) fn find(
     tx: &Read,
     agent_no: AgentNo,
@@ -114,7 +114,7 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// What a project is called: its id, its folder, and its label where that is no ordinary word.
+/// Returns the names of a project: its id, its folder, and its label unless that is an ordinary word.
 pub(super) fn names_of_project(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<String>> {
     let projects = workspace_named(tx, agent_no, name)?;
     if projects.is_empty() {
@@ -134,13 +134,14 @@ pub(super) fn names_of_project(tx: &Read, agent_no: AgentNo, name: &str) -> Resu
     Ok(names)
 }
 
-/// What a thread is called.
+/// Returns the names of a thread.
 pub(super) fn names_of_thread(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<String>> {
     let row = thread::named(tx, agent_no, name)?;
     let mut statement = tx.prepare_cached("SELECT name FROM thread_names WHERE thread_no = ?1")?;
     let mut names: Vec<String> =
         statement.query_map([row.no], |r| r.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
-    // The key of a thread that is a session or a project is theirs.
+    // A thread whose key is a session or a project shares that key, so only the keys of topics and lanes are names of
+    // the thread itself.
     if row.key.starts_with("topic/") || row.key.starts_with("lane/") {
         names.extend(row.key.split_once('/').map(|(_, rest)| rest.to_owned()));
     }
@@ -150,7 +151,7 @@ pub(super) fn names_of_thread(tx: &Read, agent_no: AgentNo, name: &str) -> Resul
     Ok(names)
 }
 
-/// What somebody of this name said.
+/// Finds the turns of a speaker with this name.
 fn said_by(tx: &Read, agent_no: AgentNo, name: &str, found: &mut Found) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "SELECT turn_no, n.name FROM turns t JOIN sessions s USING (session_no) JOIN names n ON n.name_no = t.speaker_no
@@ -171,7 +172,7 @@ fn numbers<N: FromSql>(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Res
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A whole session: its turns, and every byte of its streams that belongs to no other session.
+/// Finds a whole session: its turns, and every byte of its streams that belongs to no other session.
 fn whole_session(tx: &Read, agent_no: AgentNo, name: &str, found: &mut Found) -> Result<()> {
     let session = read::session_named(tx, agent_no, name)?.no;
     found.whole.insert(session);
@@ -184,7 +185,7 @@ fn whole_session(tx: &Read, agent_no: AgentNo, name: &str, found: &mut Found) ->
                            WHERE w.record_no = r.record_no AND t.session_no != ?1)",
         [session],
     )?);
-    // Records shared with the session it was copied from stay there; its own copies are forgotten.
+    // Records that are shared with the session this one was copied from stay; the copied records are forgotten.
     found.records.extend(numbers::<RecordNo>(
         tx,
         "SELECT record_no FROM turn_references WHERE session_no = ?1",
@@ -198,7 +199,7 @@ fn whole_session(tx: &Read, agent_no: AgentNo, name: &str, found: &mut Found) ->
     Ok(())
 }
 
-/// Everything of an agent that contains the words.
+/// Finds all turns and records of an agent that contain the words.
 fn matching(
     tx: &Read,
     opener: &Opener,
@@ -229,7 +230,7 @@ fn matching(
         }
         progress(seen);
     }
-    // A record has no time of its own: the time of its turns counts, else whether its session overlaps the range.
+    // A record has no time: the time of its turns counts, or else whether its session overlaps the range.
     let mut statement = tx.prepare(
         "SELECT record_no, block_no, block_offset, length,
                 CASE WHEN ?4 THEN coalesce(
@@ -268,8 +269,8 @@ fn matching(
     Ok(())
 }
 
-/// The same turns elsewhere: other revisions of an entry, the same entry in a copied session, and, for a program with
-/// global ids, in any session.
+/// Finds the same turns at other places: other revisions of an entry, the same entry in a copied session, and, for a
+/// program with global ids, in any session.
 fn repeated(tx: &Read, agent_no: AgentNo, request: &Request, found: &mut Found) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "SELECT o.turn_no, s.session_key, o.session_no = t.session_no,
@@ -293,7 +294,7 @@ fn repeated(tx: &Read, agent_no: AgentNo, request: &Request, found: &mut Found) 
     Ok(())
 }
 
-/// The texts of the turns that are long enough to search for; if there are many turns, only those of people.
+/// Returns the texts of the turns that are long enough to search for; if there are many turns, only those of people.
 fn texts(tx: &Read, opener: &Opener, found: &Found) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT block_no, text_offset, text_length, role = {USER} AND kind = {MESSAGE} FROM turns
@@ -319,8 +320,8 @@ fn texts(tx: &Read, opener: &Opener, found: &Found) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// Records of the same sessions that make no turn but contain the text of one: copies of a prompt, requests, titles.
-/// Turns that contain it as well are only counted.
+/// Finds records of the same sessions that make no turn but contain the text of one: copies of a prompt, requests,
+/// titles. Turns that contain such a text as well are only counted.
 fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
     let sessions: BTreeSet<SessionNo> = {
         let mut all = BTreeSet::new();
@@ -381,7 +382,7 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
-/// The title of a session whose first prompt is forgotten, because it describes that prompt.
+/// Returns the title of a session whose first prompt is forgotten, because the title describes that prompt.
 pub(super) fn title_of_prompt(tx: &Read, session: SessionNo, found: &Found) -> Result<Option<String>> {
     let first: Vec<TurnId> = numbers(
         tx,
@@ -400,7 +401,7 @@ pub(super) fn title_of_prompt(tx: &Read, session: SessionNo, found: &Found) -> R
         .filter(|t| t.trim().len() >= 4))
 }
 
-/// The records of the turns: those that made them, repeat them, or contain them in another session.
+/// Finds the records of the turns: those that made them, repeat them, or contain them in another session.
 fn spoken(tx: &Read, found: &mut Found) -> Result<()> {
     for turn in &found.turns {
         found.records.extend(numbers::<RecordNo>(
@@ -414,7 +415,7 @@ fn spoken(tx: &Read, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
-/// Removes from the result what was forgotten before.
+/// Removes from the result everything that was forgotten before.
 fn already(tx: &Read, found: &mut Found) -> Result<()> {
     fn keep<N: Copy + Ord + ToSql>(tx: &Read, set: &mut BTreeSet<N>, sql: &str) -> Result<()> {
         let mut statement = tx.prepare_cached(sql)?;
@@ -429,14 +430,14 @@ fn already(tx: &Read, found: &mut Found) -> Result<()> {
     }
     keep(tx, &mut found.turns, "SELECT 1 FROM turns WHERE turn_no = ?1 AND forgotten IS NULL")?;
     keep(tx, &mut found.records, "SELECT 1 FROM records WHERE record_no = ?1 AND forgotten IS NULL")?;
-    // A session continued since it was forgotten is forgotten again; an unchanged one is not.
+    // A session that was continued since it was forgotten is forgotten again; an unchanged one is not.
     if found.turns.is_empty() && found.records.is_empty() && found.pending.is_empty() {
         keep(tx, &mut found.whole, "SELECT 1 FROM sessions WHERE session_no = ?1 AND forgotten IS NULL")?;
     }
     Ok(())
 }
 
-/// The number of turns forgotten in each session.
+/// Counts the forgotten turns of each session.
 pub(super) fn by_session(tx: &Read, found: &Found) -> Result<BTreeMap<String, u64>> {
     let mut out: BTreeMap<String, u64> = BTreeMap::new();
     let mut statement =
@@ -451,7 +452,7 @@ pub(super) fn by_session(tx: &Read, found: &Found) -> Result<BTreeMap<String, u6
     Ok(out)
 }
 
-/// The ids of turns as people and files write them.
+/// Returns the ids of turns as people and files write them.
 pub(super) fn names(turns: &BTreeSet<TurnId>) -> Vec<String> {
     turns.iter().map(|t| t.to_string()).collect()
 }

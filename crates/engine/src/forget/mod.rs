@@ -1,14 +1,14 @@
-//! Forgets what was said: a session, turns, or every occurrence of some words (R14.2). Storey 4.
+//! Forgets a session, turns, or every occurrence of some words (R14.2). Storey 4.
 //!
 //! [`plan`] finds what has to be removed and reports it without changing anything. [`carry_out`] removes it under the
 //! tree lock: one transaction erases the words from the ledger ([`erase`]), remakes the nodes made from them
 //! ([`nodes`]) and stores which files to remove; then the files are removed. [`finish`] does what no transaction can:
 //! it renders pages again and removes the words from the search index, unused database pages, logs and copies made
-//! before a migration. A ledger row per agent, without any of the words, says that this is still to be done; so after a
+//! before a migration. A ledger row per agent, without any of the words, marks the forget as unfinished; so after a
 //! kill at any moment either nothing has happened or the next command finishes the work.
 //!
-//! The address stays: [`transcript::append()`](crate::transcript::append()) refuses to store again what was forgotten.
-//! The programs' own files are not changed; they are named.
+//! The addresses of forgotten records stay, so that [`transcript::append()`](crate::transcript::append()) refuses to
+//! store them again. The programs' own files are listed and not changed.
 
 mod derived;
 mod erase;
@@ -45,34 +45,34 @@ use crate::tree::file_table::Entry;
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::{AssistantHome, TreeLock};
 
-/// Key prefix of the `meta` row which says that an agent's forget is unfinished; its value is the time of the next
-/// attempt.
+/// Key prefix of the `meta` row which marks an agent's forget as unfinished; its value is the time of the next attempt.
 const PENDING: &str = "forgetting/";
 
-/// The row of `meta` which says that the index has names that are forgotten: it is made anew.
+/// Key of the `meta` row which says that the index contains forgotten names, so that it has to be made anew.
 const IN_INDEX: &str = "forgotten_names_in_index";
 
-/// How long other commands do not retry after a failure (a full disk, a permanent reader).
+/// Time after a failed attempt (a full disk, a permanent reader) in which other commands do not try again.
 const PAUSE_MS: Millis = 10 * 60 * 1000;
 
-/// How often a page is waited for: a little longer than a file must be unchanged.
+/// Number of times a page that was saved a moment ago is waited for: in all a little longer than a file must be
+/// unchanged before it is written.
 const WAITS: usize = 4;
 const WAIT: std::time::Duration = std::time::Duration::from_millis(700);
 
-/// What to forget.
+/// The thing a person asks to forget.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wish {
     /// A session, by its key or the beginning of its id.
     Session(String),
     Turns(Vec<TurnId>),
-    /// A person: what they said, and every place where the name stands, in either case.
+    /// A person: the turns they said, and every place that contains the name, in upper or lower case.
     Person(String),
     /// A project: its sessions, its memory, and its names, by its id, label or whole path.
     Project(String),
     /// A thread: what was said in it, and its names.
     Thread(String),
-    /// Everything that contains a text, literally or as quoted in JSON; of turns only those in a time range, if one is
-    /// given.
+    /// All turns and records that contain a text, literally or as quoted in JSON; with a time range only the turns in
+    /// it.
     Match {
         text: String,
         ignore_case: bool,
@@ -81,54 +81,55 @@ pub enum Wish {
     },
 }
 
-/// A wish, and what the engine does not know about programs.
+/// A wish, with a fact about programs that the engine does not know.
 pub struct Request<'r> {
     pub wish: Wish,
     /// Whether entry ids of a program are unique across sessions.
     pub global_ids: &'r dyn Fn(&str) -> bool,
 }
 
-/// What would be removed and what would stay. Apart from file names, it contains no word of what is forgotten.
+/// Counts and lists of what would be removed and what would stay. Apart from file names, it contains none of the
+/// forgotten words.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Preview {
     pub turns: u64,
     /// Source records whose bytes are erased; some make no turn.
     pub records: u64,
     pub bytes: u64,
-    /// Unterminated ends of files.
+    /// Number of unterminated file ends that are erased.
     #[serde(rename = "unterminated")]
     pub ends: u64,
-    /// Turns by session; 0 where only a session's other records go.
+    /// Number of forgotten turns by session; 0 where only other records of a session are erased.
     #[serde(serialize_with = "as_sessions")]
     pub sessions: BTreeMap<String, u64>,
-    /// Sessions that lose their title.
+    /// Number of sessions that lose their title.
     pub titles: u64,
-    /// Open loops, proposals, memories and artifacts that go.
+    /// Open loops, proposals, memories and artifacts that are removed.
     pub items: Vec<ItemGone>,
-    /// Pages that show it now and are rendered again.
+    /// Pages that show the words now and are rendered again.
     pub pages: Vec<String>,
-    /// Files with the words that people or other programs wrote: they are named, never changed.
+    /// Files with the words that people or other programs wrote: they are listed, never changed.
     pub by_hand: Vec<String>,
     /// Nodes that become tombstones and are remade from what is left.
     pub nodes: Vec<NodeId>,
-    /// Other rows of the ledger, by table.
+    /// Number of other ledger rows that are removed or lose their text, by table.
     #[serde(serialize_with = "as_map")]
     pub rows: Vec<(&'static str, u64)>,
-    /// Rows with a name, an id, an address or a path with the words, by table: a mark takes its place.
+    /// Number of rows with the words in a name, an id, an address or a path, by table: a mark replaces the words.
     #[serde(serialize_with = "as_names")]
     pub names: Vec<(String, u64)>,
-    /// Copies of the ledger made before a migration: they go.
+    /// Copies of the ledger made before a migration, which are removed.
     #[serde(serialize_with = "as_shown")]
     pub backups: Vec<PathBuf>,
-    /// The programs' own stores, which still have it and are not ours.
+    /// The programs' own stores, which still contain the turns and are not changed.
     #[serde(serialize_with = "as_shown")]
     pub not_ours: Vec<PathBuf>,
-    /// Turns that have the same words and stay, since nobody named them.
+    /// Turns that have the same words and stay, because the wish does not name them.
     #[serde(rename = "other_turns")]
     pub others: Vec<TurnId>,
 }
 
-/// A visible file that goes.
+/// A visible file that is removed.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct ItemGone {
     pub id: String,
@@ -152,7 +153,7 @@ fn as_shown<S: Serializer>(paths: &[PathBuf], to: S) -> std::result::Result<S::O
     to.collect_seq(paths.iter().map(|path| path.display().to_string()))
 }
 
-/// A wish with everything it takes.
+/// Everything that a wish removes.
 pub struct Plan {
     pub preview: Preview,
     found: Found,
@@ -163,7 +164,7 @@ pub struct Plan {
     files: Files,
     titles: BTreeSet<SessionNo>,
     names: Names,
-    /// What the ledger held when it was searched.
+    /// State of the ledger when it was searched.
     seen: Reached,
 }
 
@@ -261,8 +262,8 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
     Ok(Plan { preview, found, ids: marks.ids, words, named, nodes, files, titles, names, seen })
 }
 
-/// Carries out a plan. `Busy` if something was stored since it was made: plan again. [`finish`] does the rest
-/// afterwards. Returns files that were to be removed but were saved meanwhile.
+/// Carries out a plan. `Busy` if something was stored after the plan was made: plan again. [`finish`] does the rest
+/// afterwards. Returns the files that were to be removed but were saved by a person meanwhile.
 pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
     let mut act = Act::new("transcript.forget");
     for entry in &plan.files.items {
@@ -295,7 +296,7 @@ pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
     Ok(kept)
 }
 
-/// The agents whose forget is unfinished and due for another attempt.
+/// Returns the agents whose forget is unfinished and due for another attempt.
 pub fn unfinished(ledger: &Ledger) -> Result<Vec<AgentNo>> {
     let now = ledger.now();
     ledger.read(|tx| {
@@ -308,9 +309,9 @@ pub fn unfinished(ledger: &Ledger) -> Result<Vec<AgentNo>> {
     })
 }
 
-/// Removes what was forgotten from everything beside the ledger's rows: files of an interrupted act, rendered pages,
-/// the index, copies, unused pages and logs. Idempotent; one process at a time. After an error a later command tries
-/// again: the next one, or, where `pause` is set, one in ten minutes. Returns what happened to the pages.
+/// Removes forgotten words from everything beside the ledger's rows: files of an interrupted act, rendered pages, the
+/// index, copies, unused pages and logs. Idempotent; one process at a time. After an error another command tries again:
+/// the next one, or, with `pause`, one in ten minutes. Returns what happened to the pages.
 pub fn finish(at: &AssistantHome, index: Option<&mut Index>, pause: bool) -> Result<Refreshed> {
     let _alone = at.home().lock("forget")?;
     let key = format!("{PENDING}{}", at.agent_no);
@@ -318,7 +319,7 @@ pub fn finish(at: &AssistantHome, index: Option<&mut Index>, pause: bool) -> Res
     let done = everywhere(at, index);
     match &done {
         Ok(_) => {
-            // Something else that was forgotten meanwhile has a value of its own, and is still to be done.
+            // Another forget may have set a newer value meanwhile; that forget is still to be finished.
             at.write("transcript.forgotten", |tx| {
                 tx.execute("DELETE FROM meta WHERE key = ?1", [IN_INDEX])?;
                 Ok(tx.execute("DELETE FROM meta WHERE key = ?1 AND value = ?2", [&key, &asked]).map(drop)?)
@@ -345,12 +346,12 @@ fn pending(at: &AssistantHome, key: &str) -> Result<Option<String>> {
     })
 }
 
-/// Whether the index has to be made anew before [`finish`], since it has names that are forgotten.
+/// Whether the index has to be made anew before [`finish`], because it contains forgotten names.
 pub fn names_are_in_index(ledger: &Ledger) -> Result<bool> {
     ledger.read(|tx| Ok(tx.prepare_cached("SELECT 1 FROM meta WHERE key = ?1")?.exists([IN_INDEX])?))
 }
 
-/// Removes empty folders of projects the ledger does not know: their names are those of the projects.
+/// Removes empty folders of projects the ledger does not know: a folder's name is the name of its project.
 fn empty_folders(at: &AssistantHome) -> Result<()> {
     fn remove(at: &AssistantHome, folder: &RelPath) -> Result<()> {
         for entry in at.files.list(folder)? {
@@ -393,8 +394,8 @@ fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
             folder.remove(&RelPath::parse(name)?)?;
         }
     }
-    // Copies of other programs' stores and of this home, left by killed commands. A process that has one of these files
-    // open keeps it until it ends.
+    // Removes copies of other programs' stores and of this home, which killed commands left. A process that has one of
+    // these files open keeps it until it ends.
     for entry in scratch.entries()? {
         if entry.kind == Kind::File
             && let Some(Ok(name)) = entry.name.to_str().map(RelPath::parse)
@@ -409,7 +410,7 @@ fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
     Ok(refreshed)
 }
 
-/// Renders the pages that contain it. A page saved a moment ago is waited for, because it still has the words.
+/// Renders the pages that contain the words. A page saved a moment ago still has the words, so it is waited for.
 fn pages(at: &AssistantHome) -> Result<Refreshed> {
     let mut refreshed = render::refresh_at(&at.lock()?, Occasion::Act)?;
     for _ in 0..WAITS {
@@ -429,7 +430,8 @@ fn pages(at: &AssistantHome) -> Result<Refreshed> {
     }
 }
 
-/// What tells whether a plan is still right: something may have been stored, or forgotten by another command.
+/// Highest numbers in the ledger, which show whether a plan is still right: something may have been stored, or
+/// forgotten by another command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Reached {
     record: i64,
@@ -453,7 +455,7 @@ fn keys_of(tx: &Read, sessions: &BTreeSet<SessionNo>) -> Result<Vec<String>> {
     sessions.iter().map(|no| Ok(statement.query_row([no], |r| r.get(0))?)).collect()
 }
 
-/// The number of ledger rows that are removed or lose their text, including observations from these turns.
+/// Counts the ledger rows that are removed or lose their text, including notices from these turns.
 fn rows(tx: &Read, agent: AgentNo, found: &Found, marks: &Marks, named: bool) -> Result<Vec<(&'static str, u64)>> {
     let mut noticed: BTreeSet<i64> = BTreeSet::new();
     for turn in &found.turns {
@@ -472,7 +474,7 @@ fn rows(tx: &Read, agent: AgentNo, found: &Found, marks: &Marks, named: bool) ->
     Ok(rows)
 }
 
-/// The stores these records were read from, if they still exist.
+/// Returns the stores these records were read from, if they still exist.
 fn not_ours(tx: &Read, found: &Found) -> Result<Vec<PathBuf>> {
     const LIVE: i64 = OriginForm::Live as i64;
     let mut statement = tx.prepare_cached(&format!(
@@ -487,7 +489,7 @@ fn not_ours(tx: &Read, found: &Found) -> Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(|p| p.exists()).collect())
 }
 
-/// Copies of the ledger made before a migration.
+/// Returns the copies of the ledger made before a migration.
 fn backups(at: &AssistantHome) -> Result<Vec<PathBuf>> {
     let folder = at.home().open_dir(&layout::BACKUPS)?;
     let ours = |name: &str| name.starts_with("runtime-") && (name.ends_with(".db") || name.contains(".db-"));
@@ -497,7 +499,7 @@ fn backups(at: &AssistantHome) -> Result<Vec<PathBuf>> {
 }
 
 /// Forgets memory leaves, all or none, together with the contexts programs were given. Returns the paths of other files
-/// that were removed with them. The words stay in the conversations they came from.
+/// that were removed with them. The words stay in the conversations the leaves came from.
 pub fn leaves(lock: &TreeLock, entries: &[Entry]) -> Result<Vec<String>> {
     memory::forget::forget(lock, entries, |tx| inject::forget_given(tx, lock.at.agent_no))
 }

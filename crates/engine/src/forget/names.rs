@@ -1,8 +1,8 @@
-//! Names, ids, addresses and paths with the words, in whichever table they stand: speakers, tools, models, sessions,
-//! projects, threads, sources, jobs, channels, entries, the audit. A mark takes their place ([`ForgottenNames`]).
+//! Replaces forgotten words in names, ids, addresses and paths of all tables by marks ([`ForgottenNames`]): speakers,
+//! tools, models, sessions, projects, threads, sources, jobs, channels, entries, the audit.
 //!
-//! The tables are read from the schema, so that a table that comes later is reached, too. What has bytes of its own kind
-//! (blocks, compressed texts) is searched and erased before, by the rooms that know it.
+//! The tables are read from the schema, so that a table added later is searched, too. Columns with encoded bytes
+//! (blocks, compressed texts) are searched and erased before, by the rooms that know their encoding.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,18 +15,18 @@ use crate::ledger::forgotten_names::ForgottenNames;
 use crate::ledger::{Read, Write, audit};
 use crate::scope::AgentNo;
 
-/// Tables without names: addresses of the ledger itself, or searched before.
+/// Tables that are not searched here: they hold no names, or other code searches them.
 const NOT_SEARCHED: &[&str] =
     &["meta", "agents", "blocks", "records", "forgotten_names", "audit", "hook_calls", "seals"];
 
-/// The words of names that are forgotten.
+/// The forgotten words that occur in names.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Names {
     words: Vec<String>,
     ignore_case: bool,
 }
 
-/// A table with texts.
+/// A table with text columns.
 struct Table {
     name: String,
     key: Vec<String>,
@@ -40,14 +40,14 @@ impl Names {
         Names { words: words.collect(), ignore_case }
     }
 
-    /// Where the words stand in a text.
+    /// Returns the byte ranges of a text that contain the words.
     fn stretches(&self, text: &str) -> Vec<Range<usize>> {
         let lower = if self.ignore_case { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) };
         let mut all = Vec::new();
         for word in &self.words {
             let word = if self.ignore_case { word.to_lowercase() } else { word.clone() };
             let found = lower.match_indices(&word).map(|(at, word)| at..at + word.len());
-            // Small letters of another length: then all of the text is taken.
+            // If lower case has another length, offsets do not match and the whole text is marked.
             match lower.len() == text.len() {
                 true => all.extend(found),
                 false => all.extend(found.map(|_| 0..text.len()).take(1)),
@@ -56,7 +56,7 @@ impl Names {
         all
     }
 
-    /// How many rows have such a name, by table.
+    /// Counts the rows with such a name, by table.
     pub fn count(&self, tx: &Read, agent_no: AgentNo) -> Result<Vec<(String, u64)>> {
         let mut out = Vec::new();
         for table in tables(tx)? {
@@ -100,7 +100,7 @@ impl Names {
         Ok(())
     }
 
-    /// Puts marks in the place of the words everywhere. Returns the names as they are known from now on.
+    /// Replaces the words by marks in all tables. Returns the ledger's forgotten names, including these.
     pub fn erase(&self, tx: &mut Write, agent_no: AgentNo) -> Result<ForgottenNames> {
         let mut names = ForgottenNames::load(tx)?;
         if self.words.is_empty() {
@@ -124,13 +124,13 @@ impl Names {
             has
         })?;
         if !found.is_empty() {
-            // Rows of the index have names in them; which ones does not follow from the ledger any more.
+            // The index contains these names, and the ledger no longer says in which of its rows.
             tx.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, '1')", [super::IN_INDEX])?;
         }
         for text in &found {
             names.take(tx, text, &self.stretches(text))?;
         }
-        // A head of a page that is named so is made again under the name the page has then.
+        // A head whose key has such a name is deleted; it is rendered again under the page's new name.
         for table in tables.iter().filter(|t| t.key.iter().any(|k| k == "head")) {
             let mut gone = Vec::new();
             self.each(tx, agent_no, table, |key, _| {
@@ -181,7 +181,7 @@ fn conditions(key: &[String], first: usize) -> String {
     all.join(" AND ")
 }
 
-/// A text, or a path as it is stored.
+/// Returns the text of a cell; paths are stored as blobs.
 fn text_of(cell: &Cell) -> Option<Cow<'_, str>> {
     match cell {
         Cell::Text(text) => Some(Cow::Borrowed(text)),
@@ -199,7 +199,7 @@ fn marked(names: &ForgottenNames, own: &Names, cell: &Cell) -> Cell {
     }
 }
 
-/// The tables with texts and how the rows of an agent are told from others'.
+/// Returns the tables with texts, and for each the condition that selects an agent's rows.
 fn tables(tx: &Read) -> Result<Vec<Table>> {
     let mut statement =
         tx.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")?;
@@ -218,7 +218,7 @@ fn tables(tx: &Read) -> Result<Vec<Table>> {
             .collect();
         let has = |column: &str| columns.iter().any(|(name, ..)| name == column);
         let whose = match () {
-            // Files that are there have their names from the disk: they are removed, or named and left alone.
+            // The names of existing files come from the disk: such a file is removed, or listed and left alone.
             () if name == "catalogue" => "agent_no = ?1 AND state = 'gone'",
             () if has("agent_no") => "agent_no = ?1",
             () if has("session_no") && name != "streams" => {

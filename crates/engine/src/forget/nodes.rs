@@ -1,5 +1,5 @@
-//! Removes what was forgotten from the summary DAG: every node made from it becomes a tombstone, and a new one is made
-//! from what is left, from the chunks up (R14.2).
+//! Removes forgotten turns and words from the summary DAG: every node made from them becomes a tombstone, and a new
+//! node is made from the remaining turns, from the chunks up (R14.2).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,7 +19,7 @@ use crate::scope::{AgentNo, LaneNo, NodeId, TurnId};
 use crate::tokens::tokens;
 use crate::transcript::{kind_from_code, role_from_code};
 
-/// The affected nodes, children before their parents.
+/// Returns the affected nodes, children before their parents.
 pub(super) fn affected(tx: &Read, agent_no: AgentNo, turns: &BTreeSet<TurnId>, words: &Words) -> Result<Vec<NodeId>> {
     let mut by_lane: BTreeMap<LaneNo, BTreeSet<TurnId>> = BTreeMap::new();
     let mut lane_of = tx.prepare_cached("SELECT lane_no FROM turns WHERE turn_no = ?1")?;
@@ -41,7 +41,7 @@ pub(super) fn affected(tx: &Read, agent_no: AgentNo, turns: &BTreeSet<TurnId>, w
             found.insert(r.get(0)?);
         }
     }
-    // What a model made of a node may have words the node itself has not.
+    // A language model's summary of a node may contain words that the node itself does not.
     for told in model_summary::all(tx, Some(agent_no))? {
         if words.are_in(told.summary.as_bytes()) || words.are_quoted_in(&told.distillate) {
             found.insert(told.node);
@@ -69,8 +69,8 @@ pub(super) fn affected(tx: &Read, agent_no: AgentNo, turns: &BTreeSet<TurnId>, w
     Ok(ordered.into_iter().map(|(_, node)| node).collect())
 }
 
-/// Whether a node's content came from these turns or contains the words: items may be carried beyond the turns a node
-/// covers.
+/// Whether a node's content came from these turns or contains the words: a node may carry items from turns it does not
+/// cover.
 fn draws_on(r: &rusqlite::Row, turns: &BTreeSet<TurnId>, words: &Words) -> Result<bool> {
     let summary: String = r.get(5)?;
     let summary_turn: Option<TurnId> = r.get(7)?;
@@ -110,7 +110,7 @@ pub(super) fn remake(tx: &Write, agent_no: AgentNo, nodes: &[NodeId]) -> Result<
     Ok(made)
 }
 
-/// A node like the old one, without content yet.
+/// Makes a node with the old one's place in the DAG and without content.
 fn in_place_of(old: &Node) -> NewNode {
     NewNode {
         agent_no: old.agent_no,
@@ -135,7 +135,7 @@ fn in_place_of(old: &Node) -> NewNode {
     }
 }
 
-/// A chunk of the remaining turns. If none is left, it keeps the range and has no content.
+/// Makes a chunk from the remaining turns. If none remain, it keeps the range and has no content.
 fn chunk(tx: &Read, old: &Node) -> Result<NewNode> {
     let mut new = in_place_of(old);
     let Some(lane) = old.lane_no else { return Ok(new) };
@@ -149,7 +149,7 @@ fn chunk(tx: &Read, old: &Node) -> Result<NewNode> {
     Ok(new)
 }
 
-/// A node over the current children.
+/// Makes a node over the current children.
 fn parent(tx: &Read, old: &Node, made: &HashMap<NodeId, NodeId>) -> Result<NewNode> {
     let mut new = in_place_of(old);
     for child in lineage::walk::children(tx, old.agent_no, old.id)? {
@@ -173,7 +173,7 @@ fn parent(tx: &Read, old: &Node, made: &HashMap<NodeId, NodeId>) -> Result<NewNo
     Ok(new)
 }
 
-/// The remaining turns of a range of a lane.
+/// Returns the remaining turns of a range of a lane.
 fn remaining_turns(tx: &Read, lane: LaneNo, (first, last): (TurnId, TurnId)) -> Result<Vec<Said>> {
     let opener = Opener::default();
     let mut statement = tx.prepare_cached(
@@ -205,7 +205,7 @@ fn remaining_turns(tx: &Read, lane: LaneNo, (first, last): (TurnId, TurnId)) -> 
     Ok(out)
 }
 
-/// The folder of the project these turns were said in.
+/// Returns the folder of the project these turns were said in.
 fn root_of(tx: &Read, lane: LaneNo, (first, last): (TurnId, TurnId)) -> Result<Option<String>> {
     let root: Option<Vec<u8>> = tx
         .prepare_cached(

@@ -1,5 +1,5 @@
-//! Visible files made from what is forgotten, or with its words. Items nobody edited are removed; pages are rendered
-//! again; what a person wrote is named and not changed.
+//! Visible files that were made from forgotten turns or contain the words. Items nobody edited are removed; pages are
+//! rendered again; files a person wrote are listed and not changed.
 
 use super::derived::Marks;
 use crate::document::Document;
@@ -9,7 +9,7 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::provenance::Provenance;
 use crate::tree::{AssistantHome, LARGEST_FILE};
 
-/// What happens to the files.
+/// Visible files, by what happens to them.
 #[derive(Default)]
 pub(super) struct Files {
     /// Items that are removed.
@@ -47,7 +47,8 @@ pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named
             }
             continue;
         }
-        // A page named after it is made again under another name, if there is still something to show.
+        // The name of this page contains the words. It is made again under another name, if there is still something to
+        // show.
         if marks.words.are_in(entry.path.as_str().as_bytes()) && named {
             match entry.by_hand() {
                 true => out.by_hand.push(at.shown(&entry.path)),
@@ -65,7 +66,7 @@ pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named
     }
     out.gone = gone(at, marks)?;
     if named {
-        // Other files below the home: logs, spooled hook calls, the programs' own drafts.
+        // Other files below the home may contain the words: logs, spooled hook calls, the programs' own drafts.
         for folder in [layout::LOGS, layout::SPOOL, layout::RUNTIME] {
             let (home, mut found) = (at.home(), Vec::new());
             // A missing folder is empty.
@@ -106,7 +107,7 @@ fn split_rendered(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (ours, theirs.into_bytes())
 }
 
-/// Rows of removed files that still have their text.
+/// Returns rows of removed files that still have their text.
 fn gone(at: &AssistantHome, marks: &Marks) -> Result<Vec<String>> {
     at.read(|tx| {
         let mut statement =

@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use memchr::memmem::Finder;
 
-/// The most levels of quoting: JSON in a string of JSON in a string of JSON.
+/// Most levels of quoting that are searched: JSON in a string of JSON in a string of JSON.
 const LEVELS: usize = 3;
 
 /// The texts to search for.
 pub struct Words {
     exact: Vec<Finder<'static>>,
-    /// Lower case; then the searched text is folded, too.
+    /// Texts in lower case; the searched text is then folded to lower case, too.
     folded: Vec<String>,
 }
 
 impl Words {
-    /// Without texts nothing matches. `ignore_case`: matches letters of either case.
+    /// Makes the search; without texts nothing matches. `ignore_case`: matches letters of either case.
     pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>, ignore_case: bool) -> Words {
         let texts = texts.into_iter().filter(|t| !t.is_empty());
         let mut words = Words { exact: Vec::new(), folded: Vec::new() };
@@ -61,7 +61,7 @@ impl Words {
     }
 }
 
-/// The bytes with JSON escapes resolved; other bytes stay.
+/// Returns the bytes with JSON escapes resolved; other bytes stay.
 fn unquoted(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

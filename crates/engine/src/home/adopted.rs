@@ -29,10 +29,10 @@ impl Home {
         Ok(Rooted::new(dir, shown))
     }
 
-    /// A handle for a folder that contains files of other programs, so that their settings are changed with the same
-    /// care as our own files ([`Rooted::publish`]). The path of the folder may contain symlinks, paths below it may
-    /// not. The folder's owner and mode are not checked, since the folder belongs to the other program; each file is
-    /// checked to belong to this user.
+    /// Opens a folder that contains files of other programs, so that their settings are changed with the same care as
+    /// our own files ([`Rooted::publish`]). The path of the folder may contain symlinks, paths below it may not. The
+    /// folder's owner and mode are not checked, since the folder belongs to the other program; each file is checked to
+    /// belong to this user.
     pub fn foreign(folder: &Path) -> Result<Rooted> {
         let (dir, shown) = open_root(folder).map_err(|e| match e.kind() {
             ErrorKind::NotFound => Error::not_found(format!("there is no folder {}", folder.display())),

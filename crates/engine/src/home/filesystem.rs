@@ -1,5 +1,5 @@
-//! Detects network file systems. SQLite's write-ahead log needs shared memory and working locks, which they do not
-//! provide (R3.4). Does not look at mounts, devices or free space.
+//! Detects network file systems, which lack the shared memory and working locks that SQLite's write-ahead log needs
+//! (R3.4). This module does not look at mounts, devices or free space.
 
 use super::Rooted;
 use crate::error::{Error, Result};
@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 /// A file system that must not hold a database.
 struct Unfit {
     name: String,
-    /// It may be a local disk behind an interface that hides this, so the error also names the override.
+    /// Whether the file system may be a local disk behind an interface that hides this; the error then also names the
+    /// override.
     maybe_local: bool,
 }
 
@@ -36,8 +37,9 @@ fn unfit(dir: &Rooted) -> Result<Option<Unfit>> {
     Ok(by_magic(stat.f_type as u32).map(|(name, maybe_local)| Unfit { name: name.into(), maybe_local }))
 }
 
-/// Name of a network file system by its `statfs` number (`linux/magic.h` and the systems' own headers), and whether it
-/// may hide a local disk: FUSE also serves NTFS and virtual machines' folders, 9p serves those and WSL's drives.
+/// Returns the name of a network file system by its `statfs` number (`linux/magic.h` and the systems' own headers), and
+/// whether it may hide a local disk: FUSE also serves NTFS and virtual machines' folders, 9p serves those and WSL's
+/// drives.
 #[cfg(target_os = "linux")]
 fn by_magic(magic: u32) -> Option<(&'static str, bool)> {
     Some(match magic {
@@ -73,7 +75,8 @@ fn unfit(dir: &Rooted) -> Result<Option<Unfit>> {
     Ok(Some(Unfit { name, maybe_local }))
 }
 
-/// The name of the network file system a folder is on, where it is on one: it tells nobody of changes made elsewhere.
+/// Returns the name of the network file system a folder is on, if it is on one. Such a file system does not report
+/// changes made on other machines.
 #[cfg(target_os = "linux")]
 pub fn network_file_system(folder: &std::path::Path) -> Option<&'static str> {
     by_magic(rustix::fs::statfs(folder).ok()?.f_type as u32).map(|(name, _)| name)

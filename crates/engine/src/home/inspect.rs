@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::{Home, Kind, RelPath, Rooted, layout, quoted, rooted};
 
-/// How many folders deep the check descends. The deepest path Heirloom creates is eight folders down.
+/// Number of folder levels the check descends. The deepest path Heirloom creates is eight folders down.
 const DEEPEST: usize = 16;
 
 /// One problem with a file or folder, and the command that fixes it.
@@ -17,14 +17,15 @@ const DEEPEST: usize = 16;
 pub struct Finding {
     /// The file or folder, as shown to people.
     pub path: PathBuf,
-    /// What is wrong with it, as the rest of a sentence that begins with the path.
+    /// Description of the problem, as the rest of a sentence that begins with the path.
     pub what: String,
     /// The command or action that fixes it.
     pub fix: String,
 }
 
 impl Home {
-    /// Every path below the home that other users can read or write, that belongs to another user or that is a symlink.
+    /// Returns a finding for every path below the home that other users can read or write, that belongs to another user
+    /// or that is a symlink.
     ///
     /// Modes are checked for the home itself and for the folders only Heirloom writes. In `workspaces/`, where people
     /// work, and in `runtime/`, where other programs keep their state, file modes are ignored: while the home itself is
@@ -33,8 +34,8 @@ impl Home {
         self.look(true)
     }
 
-    /// [`Home::findings`] without `workspaces/` and `runtime/`, whose files the file table's scan checks anyway. For
-    /// `status`, which must not walk all notes twice.
+    /// Does the same as [`Home::findings`], without `workspaces/` and `runtime/`, whose files the file table's scan
+    /// checks anyway. `status` uses it, which must not walk all notes twice.
     pub fn findings_at_a_glance(&self) -> Vec<Finding> {
         self.look(false)
     }
@@ -52,7 +53,7 @@ impl Home {
         let folders =
             [&layout::STATE, &layout::SPOOL, &layout::RUN, &layout::LOGS, &layout::WORKSPACES, &layout::RUNTIME];
         for path in folders {
-            // People and other programs also write in these two.
+            // People and other programs also write in `workspaces/` and `runtime/`.
             let strict = ![layout::WORKSPACES, layout::RUNTIME].contains(path);
             match self.lstat(path) {
                 Ok(Some(stat)) => {
@@ -61,7 +62,7 @@ impl Home {
                         walk(self, path, strict, DEEPEST, &mut found);
                     }
                 }
-                // Created when the first program stores something there.
+                // This folder is created when the first program stores something there.
                 Ok(None) if *path == layout::RUNTIME => {}
                 Ok(None) => found.push(Finding {
                     path: self.root().join(path.as_str()),

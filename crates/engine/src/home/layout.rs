@@ -14,28 +14,28 @@ pub const STATE: RelPath = RelPath::literal("state");
 pub const RUNTIME_DB: RelPath = RelPath::literal("state/runtime.db");
 /// The last row of the audit chain, noted outside the ledger.
 pub const AUDIT_HEAD: RelPath = RelPath::literal("state/audit.head");
-/// What `connect` changed in the settings of other programs, so that it can be undone. If this file is lost,
-/// `disconnect` still works but may not restore the settings byte for byte.
+/// Record of the changes `connect` made in the settings of other programs, so that they can be undone. If this file is
+/// lost, `disconnect` still works but may not restore the settings byte for byte.
 pub const CONNECTED: RelPath = RelPath::literal("state/connected.json");
-/// When the last backup was made, and why one failed.
+/// Time of the last backup, and the error of a failed one.
 pub const BACKUP_STATE: RelPath = RelPath::literal("state/backup.json");
 /// Derived data: full text, vectors, term statistics. Can be deleted without losing anything.
 pub const INDEX_DB: RelPath = RelPath::literal("state/index.db");
-/// The index that takes its place when another embedding model has gone through everything.
+/// The index of another embedding model while it is being made; once it is complete it replaces `state/index.db`.
 pub const NEXT_INDEX_DB: RelPath = RelPath::literal("state/index-next.db");
 /// Backups, made before a migration and on request.
 pub const BACKUPS: RelPath = RelPath::literal("state/backups");
 /// Temporary files that exist only while a command runs.
 pub const SCRATCH: RelPath = RelPath::literal("state/scratch");
-/// Where programs run that are asked as language models. Empty, and stays so.
+/// Working folder of programs that are asked as language models. It is always empty.
 pub const MODEL: RelPath = RelPath::literal("state/model");
-/// The key of the language model, where it is not in the environment.
+/// The key of the language model, if the environment has none.
 pub const MODEL_KEY: RelPath = RelPath::literal("state/model.key");
 /// Payloads a hook could not store; the next process that opens the home stores them.
 pub const SPOOL: RelPath = RelPath::literal("spool");
 /// Socket and locks.
 pub const RUN: RelPath = RelPath::literal("run");
-/// Who may ask over TCP: the digest of each client's token, and the agents it is for.
+/// Clients that may connect over TCP: the digest of each client's token, and the agents it is for.
 pub const TOKENS: RelPath = RelPath::literal("state/tokens.json");
 /// Logs of limited size.
 pub const LOGS: RelPath = RelPath::literal("logs");
@@ -49,7 +49,7 @@ pub const RUNTIME: RelPath = RelPath::literal("runtime");
 /// The folder below `runtime/<agent>/<harness>/` for drafts, which a person keeps or deletes.
 pub const DRAFTS: &str = "drafts";
 
-/// The folder with the private states of the programs that run for an agent, one subfolder each.
+/// Returns the folder with the private states of the programs that run for an agent, one subfolder each.
 pub fn runtime(agent: &AgentId) -> RelPath {
     // An agent id is at most 64 plain characters, so this always parses (D3).
     RUNTIME.join(agent.as_str()).expect("an agent id is a plain path component")
@@ -61,7 +61,7 @@ pub const DIRECTORIES: &[RelPath] = &[STATE, BACKUPS, SCRATCH, MODEL, SPOOL, RUN
 /// The suffix of lock files under `run/`.
 pub const LOCK_SUFFIX: &str = ".lock";
 
-/// The assistant home of an agent.
+/// Returns the assistant home of an agent.
 pub fn assistant_home(agent: &AgentId) -> RelPath {
     // An agent id is at most 64 plain characters, so this always parses (D3); a test checks it.
     WORKSPACES.join(agent.as_str()).expect("an agent id is a plain path component")

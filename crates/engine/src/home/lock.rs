@@ -1,6 +1,7 @@
 //! Locks between processes: `flock` on a file under `run/`. The system releases the lock when its holder dies, so a
-//! crash leaves no stale lock. A holder that lives and does not go on (it is suspended, or hangs) is waited for
-//! [`PATIENCE`] and then named; many that take turns are waited for longer. Does not know what a lock protects.
+//! crash leaves no stale lock. A holder that is alive but stuck (suspended, or hanging) is waited for [`PATIENCE`] and
+//! then named in the error; a lock that keeps passing from one holder to the next is waited for longer. This module
+//! does not know what a lock protects.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -12,10 +13,10 @@ use super::{Home, RelPath, layout, rooted};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How long one holder of a lock is waited for. No command of ours holds one that long.
+/// Longest time one holder of a lock is waited for. No command of ours holds a lock that long.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a lock is waited for that passes from one holder to the next.
+/// Longest time a lock is waited for that passes from one holder to the next.
 const QUEUE: Duration = Duration::from_secs(60);
 
 /// The longest pause between two tries.
@@ -59,7 +60,7 @@ impl Home {
         self.lock_within(name, PATIENCE)
     }
 
-    /// [`Home::lock`] with a patience of its own.
+    /// Waits like [`Home::lock`], at most `patience`.
     pub fn lock_within(&self, name: &str, patience: Duration) -> Result<HomeLock> {
         let path = lock_path(name)?;
         let began = Instant::now();
@@ -73,7 +74,7 @@ impl Home {
             if Instant::now() >= until {
                 let now = self.holder(&path);
                 if now == holder || began.elapsed() > QUEUE {
-                    return Err(self.held_by(&path));
+                    return Err(self.held_by(&path, began.elapsed()));
                 }
                 (holder, until) = (now, Instant::now() + patience);
             }
@@ -82,14 +83,14 @@ impl Home {
         }
     }
 
-    /// What a lock's holder wrote when it took it.
+    /// Reads the text that a lock's holder wrote when it took the lock.
     fn holder(&self, path: &RelPath) -> Option<String> {
         String::from_utf8(self.read(path, 64).ok()??).ok()
     }
 
-    /// The error that names the process which holds a lock.
-    fn held_by(&self, path: &RelPath) -> Error {
-        let seconds = PATIENCE.as_secs();
+    /// Returns the error that names the process which holds a lock and how long this one has `waited`.
+    fn held_by(&self, path: &RelPath, waited: Duration) -> Error {
+        let seconds = waited.as_secs_f64().round();
         let written = self.holder(path);
         let Some(pid) = written.and_then(|text| text.split_whitespace().next()?.parse::<u32>().ok()) else {
             return Error::new(ErrorKind::Busy, format!("another process has held {path} for {seconds} seconds"))
@@ -112,8 +113,8 @@ impl Home {
         self.take(&lock_path(name)?)
     }
 
-    /// `None`: the lock is held by another process, or the file was replaced while we waited and the lock protects
-    /// nothing.
+    /// Takes the lock if it is free. `None`: the lock is held by another process, or the lock file was replaced while
+    /// we waited, so that a lock on the old file protects nothing.
     fn take(&self, path: &RelPath) -> Result<Option<HomeLock>> {
         let (run, leaf) = match self.parent_of(path) {
             Ok(found) => found,
@@ -128,7 +129,7 @@ impl Home {
         let file = match rustix::fs::openat(&run, leaf, flags, rooted::FILE_MODE) {
             Ok(file) => file,
             Err(Errno::ISDIR | Errno::NXIO) => {
-                // Folders and sockets cannot be opened like this; name what is there.
+                // Folders and sockets cannot be opened as files; the error names the kind of entry.
                 let stat = rustix::fs::statat(&run, leaf, AtFlags::SYMLINK_NOFOLLOW);
                 let stat = stat.map_err(|e| self.fault("lock", path, e))?;
                 self.judge_leaf(path, &stat)?;
@@ -153,7 +154,7 @@ impl Home {
     }
 }
 
-/// What the system says about a process; nothing where it has no `/proc`.
+/// State of a process according to the system; empty where there is no `/proc`.
 #[derive(Default)]
 struct Process {
     command: Option<String>,
@@ -165,7 +166,7 @@ impl Process {
         let about = |what: &str| std::fs::read(format!("/proc/{pid}/{what}")).ok();
         let command = about("cmdline").map(|line| {
             let words = line.split(|b| *b == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy);
-            // The program without its folder and what it does; more could be somebody's words.
+            // Only the program's name and its first argument are shown; further arguments could be somebody's words.
             let words: Vec<_> =
                 words.take(2).map(|word| word.rsplit('/').next().unwrap_or_default().to_owned()).collect();
             words.join(" ").chars().filter(|c| !c.is_control()).take(60).collect::<String>()

@@ -54,17 +54,17 @@ impl MemoryPath {
         Ok(MemoryPath(in_home))
     }
 
-    /// The same path relative to the assistant home.
+    /// Returns the path relative to the assistant home.
     pub fn in_home(&self) -> RelPath {
         self.0.clone()
     }
 
-    /// The path as it was given, relative to `memory/`.
+    /// Returns the path as it was given, relative to `memory/`.
     pub fn as_str(&self) -> &str {
         &self.0.as_str()[layout::MEMORY.as_str().len() + 1..]
     }
 
-    /// The workspace it belongs to; `None` for memories that are not about one project.
+    /// Returns the workspace the memory belongs to; `None` for memories that are not about one project.
     pub fn workspace(&self) -> Option<&str> {
         self.as_str().strip_prefix("workspace/")?.split('/').next()
     }
@@ -83,7 +83,8 @@ fn is_workspace_id(text: &str) -> bool {
         && text.bytes().all(|b| plain(b) || b == b'-')
 }
 
-/// Why a path could be mistaken for another one, by a person or by a program that decodes it once more.
+/// Returns the reason why a path could be mistaken for another one, by a person or by a program that decodes it once
+/// more.
 fn disguise(text: &str) -> Option<&'static str> {
     let encoded = text
         .as_bytes()
@@ -117,7 +118,7 @@ fn disguise(text: &str) -> Option<&'static str> {
     None
 }
 
-/// Invisible characters: zero-width ones, direction overrides, tags, line separators.
+/// Whether a character is invisible: zero-width ones, direction overrides, tags, line separators.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'

@@ -50,7 +50,7 @@ pub use rooted::{Entry, Kind, NewFile, Rooted, Stamp};
 pub(crate) use temporary::temporary_name;
 pub use walk::Walked;
 
-/// Longer than any command runs.
+/// Age at which files in `state/scratch` are removed, in milliseconds: longer than any command runs.
 const SCRATCH_AGE: Millis = 24 * 60 * 60 * 1000;
 
 /// Options for opening a home.
@@ -67,13 +67,13 @@ pub struct Home {
 }
 
 impl Home {
-    /// Opens the home at `root` and creates its missing directories with mode 0700 whatever the umask. What exists is
-    /// checked and never altered.
+    /// Opens the home at `root` and creates its missing directories with mode 0700 whatever the umask. Existing
+    /// directories are checked and never altered.
     pub fn create(root: &Path) -> Result<Home> {
         Home::create_with(root, &HomeOptions::default())
     }
 
-    /// [`Home::create`] with options.
+    /// Opens and creates the home like [`Home::create`], with options.
     pub fn create_with(root: &Path, options: &HomeOptions) -> Result<Home> {
         let made = make_root(root)?;
         let (dir, shown) = open_root(root)?;
@@ -93,13 +93,14 @@ impl Home {
         Home::open_with(root, &HomeOptions::default())
     }
 
-    /// [`Home::open`] with options.
+    /// Opens an existing home like [`Home::open`], with options.
     pub fn open_with(root: &Path, options: &HomeOptions) -> Result<Home> {
         let (dir, shown) = open_root(root)?;
         Home::checked(dir, shown, options)
     }
 
-    /// The canonical path of the home, for messages. Files are opened through the handle, not through this path.
+    /// Returns the canonical path of the home, for messages. Files are opened through the handle, not through this
+    /// path.
     pub fn root(&self) -> &Path {
         self.files.shown()
     }
@@ -249,7 +250,7 @@ fn check_not_writable_by_others(path: &Path, stat: &Stat) -> Result<()> {
         .hint(format!("run: chmod go-w {}", quoted(path))))
 }
 
-/// A path quoted for a shell, so that the command in a hint can be pasted.
+/// Returns a path quoted for a shell, so that the command in a hint can be pasted.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);

@@ -1,7 +1,7 @@
-//! Whether a file that is held open is still the one its home names.
+//! Checks whether an open file is still the one at its path in the home.
 //!
-//! SQLite opens a database by its path and keeps it open. Where its folder is exchanged meanwhile, it goes on writing
-//! into the file that was moved away, and what it acknowledges is not in the home any more.
+//! SQLite opens a database by its path and keeps it open. If its folder is exchanged meanwhile, SQLite goes on writing
+//! into the file that was moved away, and commits it acknowledges are no longer in the home.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of the file that was just opened at `opened`. `Refused` if the home's handle names another one by now.
+    /// Returns the place of the file that was just opened at `opened`. `Refused` if the home's handle already leads to
+    /// another file.
     pub fn of(home: &Home, path: &RelPath, opened: &Path) -> Result<Place> {
         let stat = rustix::fs::lstat(opened).map_err(|e| Error::io("look at", opened, e))?;
         let (device, inode) = identity(&stat);
@@ -28,7 +29,7 @@ impl Place {
         Ok(place)
     }
 
-    /// `Refused` if the home does not name the opened file any more.
+    /// Returns `Refused` if the path in the home no longer leads to the opened file.
     pub fn check(&self) -> Result<()> {
         let there = self.home.lstat(&self.path);
         if there.is_ok_and(|found| found.is_some_and(|stat| identity(&stat) == (self.device, self.inode))) {

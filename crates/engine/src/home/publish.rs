@@ -22,17 +22,17 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The largest file that is replaced, in bytes.
 pub(super) const LARGEST: u64 = 64 << 20;
-/// How long after its last save by others a file is left alone, because its editor may still be writing.
+/// Time after the last save by others in which a file is left alone, because its editor may still be writing.
 pub const QUIET_MS: Millis = 2_000;
-/// How long a file that was saved at the moment of the exchange must stay unchanged before it counts as complete.
+/// Time a file that was saved at the moment of the exchange must stay unchanged before it counts as complete.
 const SETTLE: Duration = Duration::from_millis(50);
-/// How often that is waited for before giving up.
+/// Number of times [`SETTLE`] is waited before giving up.
 const SETTLE_ROUNDS: usize = 40;
 
 /// BLAKE3 of a file's bytes.
 pub type Digest = [u8; 32];
 
-/// The digest of a file with these bytes.
+/// Returns the digest of a file with these bytes.
 pub fn digest(bytes: &[u8]) -> Digest {
     *blake3::hash(bytes).as_bytes()
 }
@@ -58,12 +58,12 @@ pub enum Published {
     Written(Stamp),
     /// The file already has exactly these bytes; nothing was written.
     Unchanged(Stamp),
-    /// The file no longer matches `base`; nothing was written. The caller must read it again and make new bytes.
+    /// The file no longer matches `base`; nothing was written. The caller must read the file again and make new bytes.
     Moved,
     /// Another program or a person changed the file less than two seconds ago and may still be writing; nothing was
     /// written. Try again after `until`.
     Deferred {
-        /// When the two seconds are over.
+        /// The time at which the two seconds are over.
         until: Millis,
     },
     /// The new bytes are in place and synced. The file had been changed just before the exchange; the displaced bytes
@@ -111,7 +111,7 @@ impl Rooted {
         }
     }
 
-    /// All steps that leave the file unchanged.
+    /// Does all steps that leave the file unchanged.
     pub(super) fn prepare<'a>(&'a self, what: &Publication<'a>, now: Millis) -> Result<Prepared<'a>> {
         let path = what.path;
         refuse_temporary(path)?;
@@ -189,8 +189,8 @@ impl Ready<'_> {
         }
     }
 
-    /// The last step on file systems that cannot exchange two names: check once more, then replace. Between the two, a
-    /// replacement of the file goes unnoticed; a write into it does not.
+    /// Does the last step on file systems that cannot exchange two names: checks once more, then replaces. If the file
+    /// is replaced by another one between check and replacement, that goes unnoticed; a write into the file does not.
     fn put_over(self, keep: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Published> {
         let again = self.home.look(&self.new.parent, self.path, LARGEST)?;
         let old = match (&self.found, again) {
@@ -248,8 +248,8 @@ impl Ready<'_> {
         }
     }
 
-    /// Reads a displaced file until it stops changing, and hands every version but the known one to `keep`. An editor
-    /// that holds it open would otherwise write into a file that is about to be deleted.
+    /// Reads a displaced file until it stops changing, and passes every version but the known one to `keep`. An editor
+    /// that holds the file open could otherwise write into a file that is about to be deleted.
     fn settle(&self, old: &mut File, keep: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
         let mut known = match &self.found {
             Found::File(whole) => Some(whole.digest),
@@ -270,7 +270,7 @@ impl Ready<'_> {
             .hint("run the same command again when the other program is done"))
     }
 
-    /// Undoes the exchange. Any other version saved meanwhile stays under a name of its own, which the error states.
+    /// Undoes the exchange. Any other version saved meanwhile gets a new name, which the error states.
     fn put_back(&mut self, error: Error) -> Error {
         let back = match self.exchange() {
             // The new file was deleted meanwhile; the old one still gets its name back.
@@ -319,8 +319,8 @@ impl Ready<'_> {
         error.hint(format!("what was saved in that moment is in {}; rename it within the hour", at.display()))
     }
 
-    /// The stamp of the new file under its name. If it was edited since, the stamp from before, which matches nothing
-    /// on disk, so that the file table reads the file again.
+    /// Returns the stamp of the new file under its name. If the file was edited since, returns the stamp from before,
+    /// which matches nothing on disk, so that the file table reads the file again.
     fn stamp(&self) -> Result<Stamp> {
         let now = rustix::fs::fstat(&self.new.file).map_err(|e| self.fault(e))?;
         let (was, is) = (self.written, rooted::stamp(&now));
@@ -345,8 +345,8 @@ impl Ready<'_> {
     }
 }
 
-/// Until when a file may be half saved; `None` when its last write is long enough ago. A time more than two seconds in
-/// the future means a wrong clock and is ignored, so that we do not wait for ever.
+/// Returns the time until which a file may be half saved; `None` when its last write is long enough ago. A time more
+/// than two seconds in the future means a wrong clock and is ignored, so that we do not wait for ever.
 fn unfinished(stamp: &Stamp, now: Millis) -> Option<Millis> {
     let saved = stamp.modified_ns.div_euclid(1_000_000);
     (-QUIET_MS..QUIET_MS).contains(&now.saturating_sub(saved)).then(|| saved.saturating_add(QUIET_MS))

@@ -13,10 +13,10 @@ use super::rooted::{self, Rooted, Stamp};
 use super::{Digest, RelPath, digest};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How often a file is read again that changed while it was read.
+/// Number of times a file is read again that changed while it was read.
 const TRIES: usize = 10;
 
-/// What was found at a path.
+/// Result of opening a path.
 pub(super) enum Found {
     Nothing,
     /// A symlink; its target is not examined.
@@ -35,7 +35,7 @@ pub(super) struct Whole {
 }
 
 impl Rooted {
-    /// The bytes of a file, or `None` when it or a folder above it is missing.
+    /// Returns the bytes of a file, or `None` when it or a folder above it is missing.
     ///
     /// Refused, with the cause named: a symlink, anything that is not a regular file, another owner's file, one with a
     /// second hard link, one larger than `cap` bytes.
@@ -90,7 +90,7 @@ impl Rooted {
         Ok(Found::Changing)
     }
 
-    /// The bytes of an open file from its beginning, after checking that it is a regular file of this user.
+    /// Returns the bytes of an open file from its beginning, after checking that it is a regular file of this user.
     pub(super) fn read_capped(&self, path: &RelPath, file: &mut File, cap: u64) -> Result<(Stat, Vec<u8>)> {
         let stat = self.check_leaf(path, &*file)?;
         let too_large = || {

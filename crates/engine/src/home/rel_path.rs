@@ -33,34 +33,34 @@ impl RelPath {
         }
     }
 
-    /// A path given as a literal. An invalid one in a constant does not compile.
+    /// Makes a path from a literal. An invalid literal in a constant does not compile.
     pub const fn literal(text: &'static str) -> RelPath {
         assert!(fault(text).is_none(), "not a relative path");
         RelPath(Cow::Borrowed(text))
     }
 
-    /// The path of `below` inside this one.
+    /// Returns the path of `below` inside this one.
     pub fn join(&self, below: &str) -> Result<RelPath> {
         RelPath::parse(below)?;
         RelPath::parse(&format!("{}/{below}", self.0))
     }
 
-    /// The path as text, components separated by `/`.
+    /// Returns the path as text, components separated by `/`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The last component.
+    /// Returns the last component.
     pub fn name(&self) -> &str {
         self.0.rsplit_once('/').map_or(&self.0, |(_, name)| name)
     }
 
-    /// Everything before the last component; `None` for a single component.
+    /// Returns everything before the last component; `None` for a single component.
     pub fn parent(&self) -> Option<RelPath> {
         self.0.rsplit_once('/').map(|(parent, _)| RelPath(Cow::Owned(parent.to_owned())))
     }
 
-    /// The components from the top down; at least one.
+    /// Returns the components from the top down; at least one.
     pub fn components(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')
     }
@@ -72,7 +72,7 @@ impl fmt::Display for RelPath {
     }
 }
 
-/// The rule a text breaks, if any. Works on bytes, because it also runs at compile time.
+/// Returns the rule a text breaks, if any. Works on bytes, because it also runs at compile time.
 pub(super) const fn fault(text: &str) -> Option<&'static str> {
     let bytes = text.as_bytes();
     if bytes.is_empty() {

@@ -43,8 +43,8 @@ impl Rooted {
             self.create_dir_all(&above)?;
         }
         let (new_parent, new_name) = self.parent_of(to).map_err(|e| self.fault("move a file to", to, e))?;
-        // If it was swapped for something else since the check above, that is moved instead, unread and still below our
-        // own folders.
+        // If the file was swapped for another since the check above, that other file is moved instead, unread and still
+        // below our own folders.
         match rooted::rename_without_replacing((&old_parent, old_name), (&new_parent, new_name)) {
             Ok(NewFile::Written) => {}
             Ok(NewFile::Exists) => return Ok(Renamed::TargetExists),

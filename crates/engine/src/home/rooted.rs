@@ -25,14 +25,15 @@ pub(super) const DIRECTORY_MODE: Mode = Mode::RWXU;
 pub(super) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Flags for opening directories: no symlinks, not inherited by child processes.
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// Flags for opening leaves: the same, and opening a named pipe must not wait for its other end.
+/// Flags for opening leaves: no symlinks, not inherited by child processes, and no waiting for the other end of a named
+/// pipe.
 pub(super) const LEAF: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 /// A temporary file younger than this may still be in use.
 const TEMPORARY_AGE: Millis = 60 * 60 * 1000;
-/// How deep a cleanup descends; the deepest path Heirloom creates is eight folders down.
+/// Number of folder levels a cleanup descends; the deepest path Heirloom creates is eight folders down.
 const DEEPEST_CLEANUP: usize = 16;
 
-/// A directory held open, with the operations on what is below it.
+/// A directory held open, with operations on everything below it.
 #[derive(Debug)]
 pub struct Rooted {
     dir: OwnedFd,
@@ -40,13 +41,13 @@ pub struct Rooted {
     resolver: Resolver,
 }
 
-/// How the directories above a leaf are resolved.
+/// Method by which the directories above a leaf are resolved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resolver {
-    /// By the kernel, with `openat2`.
+    /// The kernel resolves them, with `openat2`.
     #[cfg(target_os = "linux")]
     Kernel,
-    /// By us, one component at a time.
+    /// This module resolves them, one component at a time.
     Walk,
 }
 
@@ -66,11 +67,11 @@ pub enum Kind {
 /// One entry of a directory at the time it was listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Its name, which need not be UTF-8; one that is not cannot be a [`RelPath`].
+    /// Name of the entry, which need not be UTF-8; a name that is not cannot be a [`RelPath`].
     pub name: OsString,
-    /// Its type.
+    /// Type of the entry.
     pub kind: Kind,
-    /// Its size and times.
+    /// Size and times of the entry.
     pub stamp: Stamp,
 }
 
@@ -98,12 +99,12 @@ pub enum NewFile {
 }
 
 impl Rooted {
-    /// The path of the directory, for messages.
+    /// Returns the path of the directory, for messages.
     pub fn shown(&self) -> &Path {
         &self.shown
     }
 
-    /// A handle of a directory below this one.
+    /// Opens a directory below this one.
     pub fn open_dir(&self, path: &RelPath) -> Result<Rooted> {
         let dir = self.resolve(path.as_str()).map_err(|e| self.fault("open", path, e))?;
         Ok(Rooted { dir, shown: self.shown.join(path.as_str()), resolver: self.resolver })
@@ -115,18 +116,19 @@ impl Rooted {
         Ok(Rooted { dir, shown: self.shown.clone(), resolver: self.resolver })
     }
 
-    /// The entry at a path, symlinks not followed; `None` when it is missing.
+    /// Returns the entry at a path, symlinks not followed; `None` when it is missing.
     pub fn stat(&self, path: &RelPath) -> Result<Option<Entry>> {
         Ok(self.lstat(path)?.map(|stat| entry(OsString::from(path.name()), &stat)))
     }
 
-    /// The entries of a directory below this one, sorted by name. Entries that vanish meanwhile and our own temporary
-    /// files are left out. A missing directory is `NotFound`, because an empty answer would read as "all deleted".
+    /// Returns the entries of a directory below this one, sorted by name. Entries that vanish meanwhile and our own
+    /// temporary files are left out. A missing directory is `NotFound`, because an empty answer would read as "all
+    /// deleted".
     pub fn list(&self, path: &RelPath) -> Result<Vec<Entry>> {
         self.open_dir(path)?.entries()
     }
 
-    /// The entries of this directory itself, as [`Rooted::list`] gives them.
+    /// Returns the entries of this directory itself, as [`Rooted::list`] gives them.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let mut entries = self.entries_and_temporaries()?;
         entries.retain(|entry| !is_temporary(&entry.name));
@@ -207,9 +209,9 @@ impl Rooted {
         }
     }
 
-    /// The full path of a file, for SQLite, which opens by name and not by descriptor. Checks that the folders above it
-    /// are no symlinks and that the file, if it exists, is a regular one of this user. The only place where a path
-    /// leaves this module; callers must open it with "no follow" as well.
+    /// Returns the full path of a file, for SQLite, which opens by name and not by descriptor. Checks that the folders
+    /// above it are no symlinks and that the file, if it exists, is a regular one of this user. The only place where a
+    /// path leaves this module; callers must open it with "no follow" as well.
     pub fn file_path(&self, path: &RelPath) -> Result<PathBuf> {
         let (parent, leaf) = self.parent_of(path).map_err(|e| self.fault("open", path, e))?;
         match rustix::fs::statat(&parent, leaf, AtFlags::SYMLINK_NOFOLLOW) {
@@ -248,7 +250,7 @@ impl Rooted {
         Rooted { dir, shown, resolver }
     }
 
-    /// The same directory with paths resolved by us even if the kernel could do it.
+    /// Returns a handle for this directory that resolves paths itself even if the kernel could do it.
     #[cfg(test)]
     pub(super) fn walking(&self) -> Rooted {
         let dir = self.dir.try_clone().expect("a descriptor");
@@ -259,7 +261,7 @@ impl Rooted {
         self.dir.as_fd()
     }
 
-    /// The directory that contains a leaf, and the leaf's name in it.
+    /// Returns the directory that contains a leaf, and the leaf's name in it.
     pub(super) fn parent_of<'a>(&self, path: &'a RelPath) -> rustix::io::Result<(OwnedFd, &'a str)> {
         match path.as_str().rsplit_once('/') {
             Some((parent, leaf)) => Ok((self.resolve(parent)?, leaf)),
@@ -282,7 +284,7 @@ impl Rooted {
         Ok(self.entries_and_stats()?.into_iter().map(|(entry, _)| entry).collect())
     }
 
-    /// The same, each with its full `stat`.
+    /// Returns the entries of this directory, temporary files included, each with its full `stat`.
     pub(super) fn entries_and_stats(&self) -> Result<Vec<(Entry, Stat)>> {
         let fault = |e| Error::io("list", &self.shown, e);
         let mut entries = Vec::new();
@@ -330,7 +332,7 @@ impl Rooted {
         Ok(())
     }
 
-    /// The error for a failed system call, naming the component that caused it where there is one.
+    /// Returns the error for a failed system call, naming the component that caused it where there is one.
     pub(super) fn fault(&self, doing: &str, path: &RelPath, errno: Errno) -> Error {
         let at = self.shown.join(path.as_str());
         let error = match errno {
@@ -341,7 +343,7 @@ impl Rooted {
                     let at = self.shown.join(component);
                     Error::refused(format!("cannot {doing} {path}: {} is {}", at.display(), in_words(kind)))
                 }
-                // It was swapped back in between; refusing was right all the same.
+                // The entry was swapped back in between; refusing was right nevertheless.
                 None if matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => {
                     Error::refused(format!("cannot {doing} {}: a folder above it is changing", at.display()))
                 }
@@ -377,7 +379,7 @@ impl Rooted {
         }
     }
 
-    /// The first component of a path that is not a directory (or, at the end, not a file), for the message.
+    /// Returns the first component of a path that is not a directory (or, at the end, not a file), for the message.
     fn offender<'a>(&self, path: &'a RelPath) -> Option<(&'a str, FileType)> {
         let mut at: Option<OwnedFd> = None;
         let mut end = 0;
@@ -473,13 +475,13 @@ pub(super) fn rename_without_replacing(from: (&OwnedFd, &str), to: (&OwnedFd, &s
     match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(NewFile::Written),
         Err(Errno::EXIST) => Ok(NewFile::Exists),
-        // A file system that cannot do this in one step can at least create a second name without replacing one.
+        // A file system that cannot do this in one step can at least add a second name without replacing a file.
         Err(e) if is_unsupported(e) => match rustix::fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty()) {
             Ok(()) => {
                 let of = |(dir, name): (&OwnedFd, &str)| {
                     rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| (stat.st_dev, stat.st_ino))
                 };
-                // A new file that was saved under the old name in between keeps it.
+                // If a new file was saved under the old name in between, that file keeps the name.
                 if of(from)? == of(to)? {
                     rustix::fs::unlinkat(from.0, from.1, AtFlags::empty())?;
                 }
@@ -492,8 +494,8 @@ pub(super) fn rename_without_replacing(from: (&OwnedFd, &str), to: (&OwnedFd, &s
     }
 }
 
-/// The error numbers by which a file system says that it cannot rename with conditions. Two of these are the same
-/// number on Linux.
+/// Whether an error number says that the file system cannot rename with conditions. Two of these are the same number on
+/// Linux.
 pub(super) fn is_unsupported(errno: Errno) -> bool {
     [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP].contains(&errno)
 }

@@ -45,7 +45,7 @@ impl Temporary {
         let mut mode = FILE_MODE;
         if let Some(old) = like {
             mode = Mode::from_raw_mode(old.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
-            // Rights of one group must not pass to another.
+            // Rights of the old file's group must not pass to another group.
             if mode.intersects(Mode::RWXG)
                 && rustix::fs::fstat(&self.file)?.st_gid != old.st_gid
                 && std::os::unix::fs::fchown(&self.file, None, Some(old.st_gid)).is_err()
@@ -58,7 +58,7 @@ impl Temporary {
         self.file.sync_all()
     }
 
-    /// Its directory and name, for the calls that rename.
+    /// Returns the directory and name of the file, for the calls that rename.
     pub fn at(&self) -> (&OwnedFd, &str) {
         (&self.parent, &self.name)
     }
@@ -67,19 +67,19 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if self.disposable && rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::empty()).is_ok() {
-            // A file that remains because one of these failed is cleaned up later; the error that stopped the write is
-            // reported.
+            // A file that remains because one of these calls failed is cleaned up later; the error that stopped the
+            // write is reported.
             let _ = rooted::sync_directory(&self.parent);
         }
     }
 }
 
-/// An unguessable name for a file that exists only while a command runs; cleanup recognises it after a crash.
+/// Makes an unguessable name for a file that exists only while a command runs; cleanup recognises it after a crash.
 pub(crate) fn temporary_name() -> Result<String> {
     Ok(format!("{PREFIX}{}{SUFFIX}", random_digits()?))
 }
 
-/// Sixteen hexadecimal digits.
+/// Returns sixteen random hexadecimal digits.
 pub(super) fn random_digits() -> Result<String> {
     let mut random = [0u8; 8];
     getrandom::fill(&mut random).map_err(|e| {
@@ -98,7 +98,7 @@ pub(super) fn refuse_temporary(path: &RelPath) -> Result<()> {
     }
 }
 
-/// What SQLite puts beside a database that is made under a temporary name.
+/// Endings of the files SQLite puts beside a database that is made under a temporary name.
 const BESIDE: [&str; 3] = ["-journal", "-wal", "-shm"];
 
 pub(super) fn is_temporary(name: &OsStr) -> bool {

@@ -1,5 +1,5 @@
-//! Tests of the home: modes, refusals, special files, hostile paths. Below: publishing, crashes at every system call,
-//! and a directory that is swapped for a symlink during the work.
+//! Tests of the home: modes, refusals, special files, hostile paths. The modules below test publishing, crashes at
+//! every system call, and a directory that is swapped for a symlink during the work.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn refused<T: std::fmt::Debug>(result: Result<T>, part: &str) {
     assert!(error.next_step().is_some(), "{error} has no hint");
 }
 
-/// Everything below a folder with its bytes, to check that nothing changed.
+/// Returns everything below a folder with its bytes, to check that nothing changed.
 fn snapshot(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -140,7 +140,7 @@ fn a_home_others_can_write_is_refused() {
     assert!(home.findings().iter().any(|f| f.path == home.root()));
     set_mode(&home.root().join("state"), 0o770);
     refused(Home::open(home.root()), "state can be written by its group");
-    // In a closed home it does not matter.
+    // In a home that is closed to other users the mode of a folder does not matter.
     set_mode(home.root(), 0o700);
     Home::open(home.root()).unwrap();
 }
@@ -315,7 +315,7 @@ fn old_temporaries_are_swept_and_never_listed() {
     let names = [
         "state/.hl-0123456789abcdef.tmp",
         "state/scratch/.hl-00000000000000ff.tmp",
-        // What SQLite leaves beside a database that was being made under such a name.
+        // SQLite leaves these beside a database that was being made under a temporary name.
         "state/.hl-0123456789abcdef.tmp-journal",
         "state/.hl-0123456789abcdef.tmp-wal",
         "state/.hl-0123456789abcdef.tmp-shm",
@@ -383,7 +383,7 @@ fn only_the_file_that_was_meant_is_removed() {
             let next = home.root().join("state/next");
             while Instant::now() < until {
                 std::fs::write(&next, (n + 1).to_string()).unwrap();
-                // Replaces only its own last version; where that is missing, it creates the file.
+                // Replaces only the last version written here; if the file is missing, creates it.
                 if std::fs::read(&at).is_ok() {
                     std::fs::rename(&next, &at).unwrap();
                 } else if renameat_with(CWD, &next, CWD, &at, RenameFlags::NOREPLACE).is_ok() {
@@ -557,7 +557,7 @@ fn hostile_paths_create_nothing_outside() {
         };
         taken += 1;
         let rooted = if rng.below(2) == 0 { home.walking() } else { home.open_dir(&rel("workspaces")).unwrap() };
-        // It does not matter whether any of these succeeds, only where it happens.
+        // It does not matter whether any of these calls succeeds, only that nothing outside is touched.
         if let Some(parent) = path.parent() {
             let _ = rooted.create_dir_all(&parent);
         }

@@ -13,12 +13,12 @@ use super::rooted::{self, Entry, Kind, Rooted};
 use super::temporary::is_temporary;
 use crate::error::{Error, ErrorKind, Problem, Result};
 
-/// What a walk could not examine.
+/// Entries that a walk could not examine.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Walked {
-    /// What went wrong, for people.
+    /// Problems, worded for people.
     pub problems: Vec<Problem>,
-    /// Paths about which, and below which, nothing is known: absent from the walk does not mean deleted.
+    /// Paths about which, and below which, nothing is known: a file missing from the walk may still exist there.
     pub unseen: Vec<RelPath>,
 }
 
@@ -31,7 +31,7 @@ struct Walk<'a> {
 impl Rooted {
     /// Calls `each` for everything below a directory, sorted by name, a folder before its contents, at most `depth`
     /// folders down (0: the directory itself). Paths are relative to this handle. Symlinks, pipes and the like are
-    /// passed as what they are and not followed; our own temporary files and entries that vanish meanwhile are left
+    /// passed with their own kind and not followed; our own temporary files and entries that vanish meanwhile are left
     /// out.
     ///
     /// Entries that cannot be examined do not stop the walk and are in the result. Only the directory itself must
@@ -76,7 +76,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The entries of one directory, sorted by name, as far as they can be examined.
+    /// Returns the entries of one directory, sorted by name, as far as they can be examined.
     fn entries(&mut self, dir: &Rooted, path: &RelPath) -> Vec<Entry> {
         let mut entries = Vec::new();
         let listing = match Dir::read_from(dir.fd()) {

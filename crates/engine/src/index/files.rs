@@ -27,10 +27,10 @@ use crate::tree::{AssistantHome, LARGEST_FILE};
 const STEP: usize = 400;
 const HASTY_STEP: usize = 16;
 
-/// The most files that differ from their row that one catch-up checks again.
+/// Largest number of files that differ from their row and are checked again in one catch-up.
 const DUE: i64 = 100;
 
-/// The table of words and the table of what its rows were made from.
+/// Returns the SQL of the table of words and of the table that records what its rows were made from.
 pub(super) fn schema(tokenizer: &str) -> String {
     format!(
         "CREATE VIRTUAL TABLE files_fts USING fts5(title, text, scope, content='', contentless_delete=1, tokenize='{tokenizer}');
@@ -43,7 +43,7 @@ pub(super) fn schema(tokenizer: &str) -> String {
     )
 }
 
-/// What the rows of a file were made from.
+/// The source of a file's rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Made {
     pub file_no: FileNo,
@@ -52,13 +52,13 @@ pub(crate) struct Made {
     pub digest: Option<Digest>,
     /// Number of its rows.
     pub parts: i64,
-    /// It lacks rows it should have, or has rows it should not.
+    /// Whether rows are missing or superfluous.
     pub broken: bool,
 }
 
 impl Index {
-    /// How many changes of an agent's files are not indexed. A change number or mark unknown to the ledger belongs to
-    /// another history: then all rows are invalid.
+    /// Returns how many changes of an agent's files are not indexed. If the ledger does not know the stored change
+    /// number or mark, the index belongs to another history, and all its rows are invalid.
     pub fn files_missing(&self, tx: &Read, agent_no: AgentNo) -> Result<u64> {
         let (watermark, mark) = self.files_end(agent_no)?;
         let last = file_table::last_change(tx, agent_no)?;
@@ -86,7 +86,7 @@ impl Index {
         missing
     }
 
-    /// Removes the words of removed files for good: until its segments are merged, the index still contains them.
+    /// Removes the words of removed files for good; until its segments are merged, the index still contains them.
     pub fn erase_gone_files(&mut self, at: &AssistantHome) -> Result<()> {
         self.catch_up_files(at, None)?;
         self.conn.pragma_update(None, "secure_delete", true)?;
@@ -237,7 +237,7 @@ impl Index {
         Ok(())
     }
 
-    /// Makes the missing vectors of files that have rows. While a search waits, only with a quick model.
+    /// Makes the missing vectors of files that have rows; while a search waits, only with a quick model.
     fn fill_files(&mut self, at: &AssistantHome, deadline: Option<Instant>) -> Result<()> {
         let (first, last) = RowId::range(at.agent_no, 0, i64::MAX);
         let mut from = first;
@@ -262,7 +262,7 @@ impl Index {
                 if !self.begin()? {
                     return Ok(());
                 }
-                // Another process may have indexed the file again, or removed it.
+                // Another process may have indexed the file again or removed it.
                 let same: Option<Option<Vec<u8>>> = self
                     .conn
                     .prepare_cached("SELECT digest FROM files WHERE file = ?1 AND embedded = 0")?
@@ -279,7 +279,7 @@ impl Index {
         Ok(())
     }
 
-    /// Stores the vectors of a file. `false`: they could not be stored, and are made again later.
+    /// Stores the vectors of a file. Returns `false` if they could not be stored; they are then made again later.
     fn store_file(&mut self, agent_no: AgentNo, entry: &Entry, made: Vec<Option<Vec<u8>>>) -> Result<bool> {
         let set = SetKey {
             agent_no,
@@ -292,7 +292,7 @@ impl Index {
         self.store_vectors(&set, made, key)
     }
 
-    /// The number of rows of one agent's files.
+    /// Returns the number of rows of one agent's files.
     pub fn file_rows_of(&self, agent_no: AgentNo) -> Result<i64> {
         let rows: Option<i64> = self
             .conn
@@ -302,12 +302,12 @@ impl Index {
         Ok(rows.unwrap_or(0))
     }
 
-    /// The last change of an agent's files it covers.
+    /// Returns the last change of an agent's files that the index covers.
     pub(crate) fn files_covered(&self, agent_no: AgentNo) -> Result<ChangeNo> {
         Ok(self.files_end(agent_no)?.0)
     }
 
-    /// What the rows of an agent's files were made from.
+    /// Returns the sources of the rows of an agent's files.
     pub(crate) fn files_made(&self, agent_no: AgentNo) -> Result<Vec<Made>> {
         let (first, last) = RowId::range(agent_no, 0, i64::MAX);
         let mut statement = self.conn.prepare(
@@ -329,7 +329,7 @@ impl Index {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Internal inconsistencies of the file tables: uncounted rows, and counts without rows.
+    /// Returns internal inconsistencies of the file tables: uncounted rows, and counts without rows.
     pub(super) fn file_problems(&self) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         let number = |sql: &str| self.conn.query_row(sql, [], |r| r.get::<_, i64>(0));
@@ -353,7 +353,7 @@ impl Index {
         Ok(problems)
     }
 
-    /// The last change of an agent's files it covers, and the mark of the history it belongs to.
+    /// Returns the last change of an agent's files that the index covers, and the mark of the history it belongs to.
     fn files_end(&self, agent_no: AgentNo) -> Result<(ChangeNo, String)> {
         let value: Option<String> = self
             .conn
@@ -362,7 +362,7 @@ impl Index {
             .optional()?;
         let Some(value) = value else { return Ok((ChangeNo(0), String::new())) };
         let (change_no, mark) = value.split_once(' ').unwrap_or((&value, ""));
-        // Unreadable: return a number no file table has reached, so that the rows are made again.
+        // An unreadable value counts as a number no file table has reached, so that the rows are made again.
         Ok((ChangeNo(change_no.parse().unwrap_or(i64::MAX)), mark.to_owned()))
     }
 
@@ -381,7 +381,7 @@ impl Index {
     }
 }
 
-/// The texts of a file that are embedded.
+/// Returns the texts of a file that are embedded.
 fn texts_of(entry: &Entry, plain: &str) -> Vec<String> {
     super::vectors::of_file(&entry.title, plain)
 }
@@ -399,13 +399,12 @@ fn rows_key(agent_no: AgentNo) -> String {
     format!("file-rows:{agent_no}")
 }
 
-/// The bytes of a file, or `None`; the scan reports why it cannot be read.
+/// Returns the bytes of a file; `None` if it cannot be read, which the scan reports.
 fn bytes_of(at: &AssistantHome, entry: &Entry) -> Option<Vec<u8>> {
     at.files.read_with_stamp(&entry.path, LARGEST_FILE).ok().flatten().map(|(bytes, _)| bytes)
 }
 
-/// Identifies a change, so that another history hardly has the same mark: the newest link of the audit chain and the
-/// file.
+/// Returns a mark of a change that another history hardly has: the newest link of the audit chain and the file.
 fn mark_of(tx: &Read, last: &Entry) -> Result<String> {
     let (no, hash): (i64, Vec<u8>) = tx
         .prepare_cached("SELECT audit_no, hash FROM audit ORDER BY audit_no DESC LIMIT 1")?
@@ -415,7 +414,7 @@ fn mark_of(tx: &Read, last: &Entry) -> Result<String> {
     Ok(format!("{no} {} {} {}", short(&hash), last.file_no, short(&last.digest)))
 }
 
-/// Whether this ledger has that link and, unless the file has changed again, that change.
+/// Whether this ledger has the link of the mark and, unless the file has changed again, the change.
 fn is_of(tx: &Read, agent_no: AgentNo, change_no: ChangeNo, mark: &str) -> Result<bool> {
     let parts: Vec<&str> = mark.split(' ').collect();
     let [no, hash, file_no, digest] = parts.as_slice() else { return Ok(false) };

@@ -1,5 +1,5 @@
-//! The number of tokens of each turn, two bytes each, for scoring: the engine's own table would need a look-up for each
-//! row. Written in the transaction that stores the rows; for a long turn it is the length of its first row.
+//! Number of tokens of each turn, two bytes each, for scoring; the engine's own table would need a look-up for each
+//! row. It is written in the transaction that stores the rows; for a long turn it is the length of its first row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ pub(crate) const SCHEMA: &str = "CREATE TABLE row_lengths (block INTEGER PRIMARY
 
 pub(super) const EMPTY: &str = "DELETE FROM row_lengths;";
 
-/// Turns in a block: as many as fit on a page.
+/// Number of turns in a block: as many as fit on a page.
 pub(crate) const AT_ONCE: usize = 4000;
 
-/// The tokens of a turn in a block; 0 if it has no rows.
+/// Returns the tokens of a turn in a block; 0 if the turn has no rows.
 #[inline]
 pub(crate) fn length_at(block: &[u8], slot: usize) -> u16 {
     match block.get(slot * 2..slot * 2 + 2) {
@@ -26,7 +26,7 @@ pub(crate) fn length_at(block: &[u8], slot: usize) -> u16 {
     }
 }
 
-/// The tokens of all columns of a row, from the engine's record: a varint per column.
+/// Returns the tokens of all columns of a row, from the engine's record: a varint per column.
 pub(crate) fn tokens_of(sizes: &[u8]) -> Option<u32> {
     let (mut sum, mut at) = (0u32, 0);
     while at < sizes.len() {
@@ -100,7 +100,7 @@ impl Index {
         Ok(())
     }
 
-    /// Lengths that differ from those of their rows.
+    /// Reports lengths that differ from those of their rows.
     pub(super) fn length_problems(&self) -> Result<Vec<String>> {
         let mut rows = self.conn.prepare("SELECT id, sz FROM fts_docsize")?;
         let mut get = self.conn.prepare_cached("SELECT lengths FROM row_lengths WHERE block = ?1")?;

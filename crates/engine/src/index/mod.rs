@@ -4,10 +4,10 @@
 //! the rows, so it always knows how far behind it is. With another version, another ledger or a damaged file it is
 //! discarded and built again. Deleting it loses nothing.
 //!
-//! It holds words and vectors, no text: snippets come from the ledger and from the files. [`files`] keeps the rows of
-//! files, [`nodes`] those of lineage nodes. `postings` reads the lists of the full-text engine from its pages,
-//! [`lengths`] keeps what scoring needs besides. Vectors ([`vectors`]) are stored beside the words and belong to the
-//! model plugged in. The index does not rank.
+//! The index holds words and vectors, no text: snippets come from the ledger and from the files. [`files`] keeps the
+//! rows of files, [`nodes`] those of lineage nodes. `postings` reads the lists of the full-text engine from its pages,
+//! [`lengths`] keeps the row lengths that scoring needs. Vectors ([`vectors`]) are stored beside the words and belong
+//! to the plugged-in model. The index does not rank.
 
 mod embedder;
 mod files;
@@ -52,15 +52,16 @@ pub(crate) const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
 /// Bytes of text after which the index commits, so that other processes can write and a crash loses little.
 const COMMIT_BYTES: usize = 8 << 20;
 
-/// Cache of a quarter of a megabyte. A search reads most pages once: touching fresh memory for each costs more than
-/// reading the few again that are wanted twice. Not mapped: a failing disk would end the process instead of the search,
-/// and mapping does not make a whole process faster.
+/// Uses a cache of a quarter of a megabyte for reading. A search reads most pages once, and touching fresh memory for
+/// each costs more than reading a few pages again. The file is not mapped: a failing disk would then end the process
+/// and not only the search, and mapping does not make a whole process faster.
 const READING: &str = "PRAGMA cache_size = -256";
 const WRITING: &str = "PRAGMA cache_size = -16384";
 
-/// For a process that stays: a search looks at every code of a scope, and copying their pages costs several times as much
-/// as comparing them. Mapped pages count as memory of the process, for each of its few indexes: with so many a service
-/// stays below its 60 MB. A disk that fails then ends the process, which is started again; nothing but the index is read so.
+/// Maps the index for a process that stays: a search reads every code of a scope, and copying their pages costs several
+/// times as much as comparing them. Mapped pages count as memory of the process for each open index; with this size a
+/// service stays below its 60 MB. A failing disk then ends the process, which is started again; only the index is
+/// mapped.
 const MAPPED: &str = "PRAGMA mmap_size = 8388608";
 
 /// Turns read from the ledger at once when catching up.
@@ -82,13 +83,13 @@ pub struct Index {
     embedder: Option<Arc<dyn Embedder>>,
     /// Texts of the open transaction's turns that get vectors in it; `None` if vectors are made later than the words.
     waiting: Option<vectors::Waiting>,
-    /// The words of the open transaction that are stored by their parts.
+    /// Words of the open transaction that are already stored by their parts.
     words: word_parts::Stored,
-    /// A model that did not answer is not asked again before this time.
+    /// Time before which a model that did not answer is not asked again.
     resting: Option<Instant>,
 }
 
-/// How far the index is.
+/// How far the index covers the ledger.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coverage {
     /// The last turn it covers.
@@ -116,7 +117,7 @@ impl Index {
         }
     }
 
-    /// Maps the file into memory: worth it from the second search of a process on.
+    /// Maps the file into memory, which pays from the second search of a process on.
     pub fn keep_mapped(&mut self) -> Result<()> {
         if !self.mapped {
             self.conn.execute_batch(MAPPED)?;
@@ -140,12 +141,13 @@ impl Index {
         Index::create(path, ledger_id, busy, true)
     }
 
-    /// Opens what is there and makes nothing anew. `None`: there is none, or it is of another ledger or version.
+    /// Opens an existing index and makes nothing anew. `None` if there is none, or if it belongs to another ledger or
+    /// version.
     pub fn open_as_it_is(path: &Path, ledger_id: &str, busy: Duration) -> Result<Option<Index>> {
         Index::try_open(path, ledger_id, busy)
     }
 
-    /// Opens for reading only, if it exists and fits: for homes that cannot be written.
+    /// Opens the index only for reading, if it exists and fits; for homes that cannot be written.
     pub fn open_read_only(path: &Path, ledger_id: &str) -> Result<Option<Index>> {
         let Ok(conn) = crate::sqlite::open_for_reading(path) else { return Ok(None) };
         conn.pragma_update(None, "temp_store", "MEMORY")?;
@@ -173,7 +175,7 @@ impl Index {
                 version.as_deref() == Some(INDEX_VERSION) && ledger.as_deref() == Some(ledger_id)
             }
             (Err(e), _) | (_, Err(e)) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) => {
-                // A missing table: not one of our indexes.
+                // A table is missing, so this is not an index of Heirloom.
                 false
             }
             (Err(e), _) | (_, Err(e)) => return Err(e.into()),
@@ -249,11 +251,11 @@ impl Index {
             .ok_or_else(|| Error::damaged(format!("{} cannot be made", path.display())))
     }
 
-    /// Puts a finished index in the place of another and closes it. Processes that have the old one open find the new
-    /// one at their next look.
+    /// Moves a finished index into the place of another one and closes it. Processes that have the old one open find
+    /// the new one when they next check.
     pub fn take_the_place_of(mut self, path: &Path) -> Result<()> {
         self.flush()?;
-        // Everything is in the one file then.
+        // After the checkpoint everything is in the one file.
         self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         let from = self.path.clone();
         drop(self);
@@ -263,7 +265,7 @@ impl Index {
         Ok(())
     }
 
-    /// Removes an index that is not needed.
+    /// Removes an index that is no longer needed.
     pub fn remove(path: &Path) {
         remove_sides(path);
         let _ = std::fs::remove_file(path);
@@ -273,12 +275,12 @@ impl Index {
         &self.path
     }
 
-    /// The connection that searches use.
+    /// Returns the connection that searches use.
     pub(crate) fn connection(&self) -> &Connection {
         &self.conn
     }
 
-    /// Statements still running at this time are interrupted.
+    /// Sets the time at which running statements are interrupted.
     pub(crate) fn deadline(&mut self, at: Option<Instant>) -> Result<()> {
         match at {
             Some(at) => self.conn.progress_handler(10_000, Some(move || Instant::now() > at))?,
@@ -287,12 +289,12 @@ impl Index {
         Ok(())
     }
 
-    /// The number of rows; a long turn has several.
+    /// Returns the number of rows; a long turn has several.
     pub fn rows(&self) -> Result<i64> {
         self.number("rows")
     }
 
-    /// The number of rows of one agent.
+    /// Returns the number of rows of one agent.
     pub(crate) fn rows_of(&self, agent_no: AgentNo) -> Result<i64> {
         let rows: Option<i64> = self
             .conn
@@ -302,7 +304,7 @@ impl Index {
         Ok(rows.unwrap_or(0))
     }
 
-    /// The last turn it covers.
+    /// Returns the last turn the index covers.
     pub fn watermark(&self) -> Result<TurnId> {
         Ok(TurnId(self.number("watermark")?))
     }
@@ -313,7 +315,8 @@ impl Index {
         value.parse().map_err(|e| Error::damaged("the index has lost count").because(e))
     }
 
-    /// How far it is behind the ledger. A watermark the ledger does not contain belongs to another history: rebuild.
+    /// Returns how far the index is behind the ledger. `Damaged` if the ledger does not contain the watermark: the
+    /// index then belongs to another history and must be rebuilt.
     pub fn coverage(&self, tx: &Read) -> Result<Coverage> {
         let (watermark, mark) = self.end()?;
         let last: TurnId = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
@@ -339,7 +342,7 @@ impl Index {
             return Ok(());
         }
         if self.watermark()?.0 + 1 != first.turn_no.0 {
-            // Nothing to write now: release the lock, so that others can catch up.
+            // There is nothing to write now, so the lock is released and others can catch up.
             return if self.uncommitted == 0 { self.flush() } else { Ok(()) };
         }
         let mut added = BTreeMap::new();
@@ -384,9 +387,8 @@ impl Index {
         Ok(())
     }
 
-    /// Indexes what the ledger has and the index has not, until done or `deadline`: turns, then nodes, then vectors,
-    /// these only with a quick model. `progress` receives the number of turns added so far. Returns how many turns are
-    /// not indexed yet.
+    /// Indexes what the index lacks, until done or `deadline`: turns, then nodes, then vectors, the last only with a
+    /// quick model. `progress` receives the number of turns added so far. Returns how many turns are not indexed yet.
     pub fn catch_up(
         &mut self,
         ledger: &Ledger,
@@ -411,7 +413,7 @@ impl Index {
         match ledger.read(|tx| self.coverage(tx)) {
             Ok(before) if before.missing == 0 => return Ok(0),
             Ok(_) => {}
-            // Made from another history of this ledger (a restored copy): its rows are invalid.
+            // The index was made from another history of this ledger (a restored copy), so its rows are invalid.
             Err(e) if e.kind() == ErrorKind::Damaged => {
                 if !self.begin()? {
                     return Err(e);
@@ -577,7 +579,8 @@ impl Index {
         &self.ledger_id
     }
 
-    /// Starts a write transaction if none is open. `false`: another process is writing, and will do the work.
+    /// Starts a write transaction if none is open. Returns `false` if another process is writing; that process will do
+    /// the work.
     fn begin(&mut self) -> Result<bool> {
         if self.writing {
             return Ok(true);
@@ -609,8 +612,8 @@ impl Index {
         Ok(())
     }
 
-    /// The last turn it covers and that turn's mark, read together: another process may be changing both. A ledger
-    /// restored from a backup has another turn with this number.
+    /// Returns the last turn the index covers and that turn's mark, read together because another process may be
+    /// changing both. A ledger restored from a backup has another turn with this number.
     fn end(&self) -> Result<(TurnId, String)> {
         let (watermark, mark): (String, Option<String>) = self
             .conn
@@ -622,7 +625,7 @@ impl Index {
         Ok((TurnId(watermark), mark.unwrap_or_default()))
     }
 
-    /// `rows`: number of rows added, by agent.
+    /// Moves the watermark forward. `rows`: number of rows added, by agent.
     fn advance(&self, watermark: TurnId, rows: &BTreeMap<AgentNo, i64>, mark: &str) -> Result<()> {
         self.conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('mark', ?1)")?.execute([mark])?;
         self.conn
@@ -645,12 +648,12 @@ impl Drop for Index {
     }
 }
 
-/// The key of an agent's row count: word frequency is computed per agent.
+/// Returns the key of an agent's row count, since word frequency is computed per agent.
 fn rows_key(agent_no: AgentNo) -> String {
     format!("rows:{agent_no}")
 }
 
-/// Identifies a turn, so that another turn with the same number hardly has the same mark.
+/// Returns a mark of a turn that another turn with the same number hardly has.
 fn mark(session_no: SessionNo, at: Option<Millis>, text_length: i64) -> String {
     format!("{session_no} {} {text_length}", at.map_or("-".into(), |at| at.to_string()))
 }
@@ -684,7 +687,7 @@ pub enum Rebuilt {
     WasDamaged,
 }
 
-/// Removes what SQLite keeps beside a database.
+/// Removes the files that SQLite keeps beside a database.
 fn remove_sides(path: &Path) {
     for end in ["-wal", "-shm"] {
         let mut side = path.as_os_str().to_owned();
@@ -693,7 +696,7 @@ fn remove_sides(path: &Path) {
     }
 }
 
-/// Device and inode of the file at a path.
+/// Returns device and inode of the file at a path.
 fn file_id(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()))

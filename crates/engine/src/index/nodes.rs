@@ -22,7 +22,8 @@ use crate::text::indexed::fold;
 /// Nodes taken from the ledger at once.
 const STEP: i64 = 200;
 
-/// The table of words, the table of nodes with rows, and the nodes whose acts are unfinished.
+/// Returns the SQL of the table of words, the table of nodes with rows, and the table of nodes whose acts are
+/// unfinished.
 pub(super) fn schema(tokenizer: &str) -> String {
     format!(
         "CREATE VIRTUAL TABLE nodes_fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{tokenizer}');
@@ -39,7 +40,7 @@ pub(super) const EMPTY: &str = "INSERT INTO nodes_fts (nodes_fts) VALUES ('delet
 /// The nodes that match a search for words.
 #[derive(Clone, Default, Debug)]
 pub struct NodeMatches {
-    /// Best first, with their BM25 score: greater is better.
+    /// Nodes best first, with their BM25 score: greater is better.
     pub found: Vec<(NodeId, f64)>,
     /// Whether the search was interrupted at its deadline.
     pub cut_short: bool,
@@ -55,7 +56,7 @@ struct Doc {
     workspace_no: Option<WorkspaceNo>,
     times: (Option<Millis>, Option<Millis>),
     summary: String,
-    /// Its content was forgotten.
+    /// Whether its content was forgotten.
     buried: bool,
     stands: bool,
     mark: String,
@@ -91,7 +92,7 @@ impl Doc {
         }
     }
 
-    /// Dates are part of the text: questions name them.
+    /// Returns the indexed text. It includes dates, because questions name them.
     fn text(&self) -> String {
         let mut text = String::new();
         let mut days: Vec<String> = [self.times.0, self.times.1]
@@ -124,8 +125,8 @@ fn select(which: &str) -> String {
 }
 
 impl Index {
-    /// Nodes of an agent whose summaries match, best first. `expression`: a full-text expression on the column `text`,
-    /// folded like every query ([`fold`]); row ids are [`RowId`]s with the node's number.
+    /// Finds nodes of an agent whose summaries match, best first. `expression`: a full-text expression on the column
+    /// `text`, folded like every query ([`fold`]); row ids are [`RowId`]s with the node's number.
     pub fn nodes_matching(
         &self,
         agent_no: AgentNo,
@@ -179,7 +180,7 @@ impl Index {
         let (covered, mark) = self.nodes_end()?;
         let (last, known) = ledger.read(|tx| Ok((last_node(tx)?, mark_of(tx, covered)?)))?;
         if covered > last || known != mark {
-            // From another history: its rows are invalid.
+            // The rows come from another history of the ledger and are invalid.
             if !self.begin()? {
                 return Ok(());
             }
@@ -204,7 +205,7 @@ impl Index {
         self.follow_model_summaries(ledger)
     }
 
-    /// Puts the words of language models in the place of those of nodes that had rows before a model was asked.
+    /// Replaces the rows of nodes that were indexed before a language model rewrote their summary.
     fn follow_model_summaries(&mut self, ledger: &Ledger) -> Result<()> {
         let (seen, mark) = self.end_of("model_summaries")?;
         let (last, last_mark, known) = ledger.read(|tx| {
@@ -216,7 +217,8 @@ impl Index {
         if (last, &last_mark) == (seen, &mark) {
             return Ok(());
         }
-        // A row that only counted tries may have been replaced under its number.
+        // If the mark differs, the summary row may have been replaced under the same number, so all summaries are read
+        // again.
         let from = if known == mark { seen } else { 0 };
         let told: Vec<i64> = ledger.read(|tx| {
             let mut statement = tx.prepare_cached(
@@ -339,7 +341,7 @@ impl Index {
                 if !self.begin()? {
                     return Ok(());
                 }
-                // Another process may have done it, or have removed the node.
+                // Another process may have stored the vectors or removed the node.
                 if self
                     .conn
                     .prepare_cached("SELECT 1 FROM node_rows WHERE node = ?1 AND embedded = 0")?
@@ -374,7 +376,7 @@ impl Index {
         Ok(())
     }
 
-    /// Differences from the ledger: standing nodes without rows, and rows of nodes that do not stand.
+    /// Reports differences from the ledger: standing nodes without rows, and rows of nodes that do not stand.
     pub fn node_strays(&self, ledger: &Ledger) -> Result<Vec<String>> {
         let (covered, mark) = self.nodes_end()?;
         let (standing, known) = ledger.read(|tx| {
@@ -407,7 +409,7 @@ impl Index {
         Ok(out)
     }
 
-    /// Rows that are not recorded as made, and recorded ones that are missing.
+    /// Reports rows that are not recorded as made, and recorded rows that are missing.
     pub(super) fn node_problems(&self) -> Result<Vec<String>> {
         let number =
             |table: &str| self.conn.query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get::<_, i64>(0));
@@ -434,7 +436,7 @@ impl Index {
         Ok(self.conn.execute_batch(EMPTY)?)
     }
 
-    /// The last node it covers, and its mark.
+    /// Returns the last node the index covers, and its mark.
     fn nodes_end(&self) -> Result<(NodeId, String)> {
         let (node_no, mark) = self.end_of("nodes")?;
         Ok((NodeId(node_no), mark))
@@ -448,7 +450,7 @@ impl Index {
             .optional()?;
         let Some(value) = value else { return Ok((0, String::new())) };
         let (number, mark) = value.split_once(' ').unwrap_or((&value, ""));
-        // Unreadable: return a number no ledger has reached, so that the rows are made again.
+        // An unreadable value counts as a number no ledger has reached, so that the rows are made again.
         Ok((number.parse().unwrap_or(i64::MAX), mark.to_owned()))
     }
 }
@@ -457,7 +459,7 @@ fn last_node(tx: &Read) -> Result<NodeId> {
     Ok(tx.prepare_cached("SELECT coalesce(max(node_no), 0) FROM nodes")?.query_row([], |r| r.get(0))?)
 }
 
-/// The digest of a node: partly random, and kept when its content is forgotten.
+/// Returns the digest of a node, which is partly random and is kept when the node's content is forgotten.
 fn mark_of(tx: &Read, node_no: NodeId) -> Result<String> {
     let found = tx
         .prepare_cached("SELECT hex(digest) FROM nodes WHERE node_no = ?1")?

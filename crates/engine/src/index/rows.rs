@@ -20,7 +20,8 @@ use crate::transcript::{kind_name, role_name, twin};
 const PART_BITS: u32 = 6;
 const TURN_BITS: u32 = 40;
 
-/// Approximate length of a part: a match in long tool output must not be outweighed by its length.
+/// Approximate bytes of a part. Long texts are split, so that a match in long tool output is not outweighed by its
+/// length.
 const PART_BYTES: usize = 24 * 1024;
 
 const MAX_PARTS: usize = 1 << PART_BITS;
@@ -46,7 +47,7 @@ impl RowId {
         }
     }
 
-    /// First and last row id of an agent's turns from `first` to `last`.
+    /// Returns the first and last row id of an agent's turns from `first` to `last`.
     pub fn range(agent_no: AgentNo, first: i64, last: i64) -> (i64, i64) {
         let last = last.min((1 << TURN_BITS) - 1);
         (
@@ -79,7 +80,7 @@ pub fn scope_token(kind: char, value: &str) -> String {
     format!("xq{kind}{value}")
 }
 
-/// Stores the rows of a turn; returns how many.
+/// Stores the rows of a turn and returns how many there are.
 pub(super) fn insert(conn: &Connection, doc: &Doc, stored: &mut Stored) -> Result<i64> {
     word_parts::insert(conn, doc, stored)?;
     let mut scope = format!(
@@ -105,7 +106,7 @@ pub(super) fn insert(conn: &Connection, doc: &Doc, stored: &mut Stored) -> Resul
     Ok(rows)
 }
 
-/// Date, speaker and tool are part of the indexed text: questions name them (RETRIEVAL: +4 R@10).
+/// Returns date, speaker and tool, which are part of the indexed text because questions name them (RETRIEVAL: +4 R@10).
 fn head(doc: &Doc) -> String {
     let mut head = String::new();
     if let Some(at) = doc.at.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok()) {
@@ -181,11 +182,11 @@ pub(super) fn read(
         if r.get(13)? {
             continue;
         }
-        // Homes of earlier versions have two turns of a message whose echo came first.
+        // Homes of earlier versions have two turns of a message whose echo came first; only one is indexed.
         if r.get(14)? && twin::of_echo(tx, opener, last)?.is_some() {
             continue;
         }
-        // A damaged turn must not keep the others from being indexed; `verify` names it.
+        // A damaged turn must not keep the others from being indexed; `verify` reports it.
         let text = opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let key = SessionKey::from(r.get::<_, String>(4)?);

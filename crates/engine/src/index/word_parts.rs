@@ -1,6 +1,6 @@
-//! Words by their parts, so that a query finds the words that contain one of its own: `refund` is in `refundTwice`,
-//! `Vorlage` in `Rechnungsvorlage`. The full-text engine knows only whole words and their beginnings, and rows with the
-//! pieces beside them would make every list longer; so each such word is kept once per agent.
+//! Stores words by their parts, so that a query finds the words that contain one of its own: `refund` is in
+//! `refundTwice`, `Vorlage` in `Rechnungsvorlage`. The full-text engine knows only whole words and prefixes, and
+//! indexing the pieces in its rows would make every list longer; so each such word is kept once per agent.
 //!
 //! A camelCase word is kept by each of its parts, a long word of prose by its letters in reverse, so that its endings
 //! are a range of keys.
@@ -21,23 +21,24 @@ pub(super) const SCHEMA: &str = "CREATE TABLE word_parts (
   agent_no INTEGER NOT NULL, part TEXT NOT NULL, word TEXT NOT NULL, PRIMARY KEY (agent_no, part, word)
 ) STRICT, WITHOUT ROWID;";
 
-/// A shorter word is no compound worth keeping.
+/// Least length of a word of prose that is kept; a shorter one is no compound worth keeping.
 const LONG: usize = 9;
 
-/// A longer one is encoded data.
+/// Largest length of a word; a longer one is encoded data.
 const LONGEST: usize = 40;
 
-/// A shorter part stands in too many words; a name of more parts is hardly one.
+/// Least length of a part, because a shorter part is in too many words; and the largest number of parts, because a name
+/// hardly has more.
 const PART: usize = 4;
 const MOST_PARTS: usize = 6;
 
-/// The most words taken of each sort.
+/// Largest number of words returned of each sort.
 const MOST: usize = 8;
 
 /// Marks the reversed letters of a whole word.
 const REVERSED: char = '~';
 
-/// The words an open transaction has already stored.
+/// The words that the open transaction has already stored.
 #[derive(Default)]
 pub(super) struct Stored {
     hashes: HashSet<u64>,
@@ -80,8 +81,8 @@ fn reversed(word: &str) -> String {
 }
 
 impl Index {
-    /// Words of an agent's turns that contain a lower-case word: camelCase words of which it is a part, and longer words
-    /// that end in it. Not itself.
+    /// Returns words of an agent's turns that contain a lower-case word, without the word itself: camelCase words of
+    /// which it is a part, and longer words that end in it.
     pub fn words_with(&self, agent_no: AgentNo, word: &str) -> Result<Vec<String>> {
         let mut of_parts = self
             .connection()
@@ -100,7 +101,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Removes the words that stand in no turn any more.
+    /// Removes the words that are in no turn any more.
     pub(super) fn sweep_word_parts(&self) -> Result<()> {
         let conn = self.connection();
         let mut all = conn.prepare("SELECT agent_no, part, word FROM word_parts")?;

@@ -1,6 +1,6 @@
-//! The indexed words of a visible file: its title, the readable values of its front matter, and its text. Text rendered
-//! from other files is left out of heads and indexes; otherwise every word would be found twice. Of other rendered
-//! pages only what they say of their sources is kept, not the words every such page has.
+//! The indexed words of a visible file: its title, the readable values of its front matter, and its text. In heads and
+//! indexes, text rendered from other files is left out; otherwise every word would be found twice. In other rendered
+//! pages only the words taken from their sources are kept, not the words every such page has.
 
 use std::ops::RangeInclusive;
 
@@ -11,8 +11,8 @@ use crate::document::Document;
 use crate::text::indexed::fold;
 use crate::tree::file_table::{Entry, Kind};
 
-/// Keys whose values are for programs, or have a column or a token of their own. `verification: check-before-use` would
-/// make every leaf match a question with "use" in it.
+/// Front matter keys whose values are for programs, or have a column or a token of their own. `verification:
+/// check-before-use` would make every leaf match a question with "use" in it.
 const UNSPOKEN: &[&str] =
     &["id", "title", "class", "scope", "flush", "format", "source", "workspace", "verification", "staleness"];
 
@@ -51,8 +51,8 @@ pub(super) fn words(entry: &Entry, doc: &Document) -> Words {
     }
 }
 
-/// What a line of a rendered page says of its source: without the name of its list ("- Still open: …"), counts and ids
-/// in brackets. `None`: the title, which has a column of its own, and lines of counts.
+/// Returns the words of a line of a rendered page that come from its source: without the name of its list ("- Still
+/// open: …"), counts and ids in brackets. `None` for the title, which has a column of its own, and for lines of counts.
 fn of_source(line: &str) -> Option<&str> {
     let line = line.trim();
     let counts = line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(" · ");
@@ -74,7 +74,7 @@ fn of_source(line: &str) -> Option<&str> {
     Some(said.rsplit_once(" · ").filter(|(_, last)| counted(last)).map_or(said, |(rest, _)| rest))
 }
 
-/// Appends a value; dates also as people write them, because questions name them.
+/// Appends a value; a date is also appended as people write it, because questions name dates.
 fn spoken(value: &Value, out: &mut String) {
     match value {
         Value::String(text) => {
@@ -89,7 +89,7 @@ fn spoken(value: &Value, out: &mut String) {
     }
 }
 
-/// The tokens that limit a search: kind, state, class, scope.
+/// Returns the tokens that limit a search: kind, state, class, scope.
 fn tokens(entry: &Entry) -> Vec<String> {
     let mut tokens = vec![scope_token('f', entry.kind.name()), scope_token('a', entry.state.name())];
     tokens.extend(entry.class.as_deref().map(|class| scope_token('c', &class.to_lowercase())));
@@ -98,8 +98,8 @@ fn tokens(entry: &Entry) -> Vec<String> {
     tokens
 }
 
-/// The lines of a file that were rendered from others, markers included: they are found at their source. A daily note
-/// or a rollup consists of them, so only its markers are left out.
+/// Returns the lines of a file that were rendered from others, markers included; these are found at their source. A
+/// daily note or a rollup consists of rendered lines, so only its markers are returned.
 fn rendered(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
     if !kind.is_rendered() {
         return Vec::new();
@@ -119,7 +119,7 @@ fn rendered(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
     hidden
 }
 
-/// The lines of a file that are not searched: rendered ones, and keys of the front matter that are for programs.
+/// Returns the lines of a file that are not searched: rendered lines, and front matter keys that are for programs.
 pub(crate) fn unspoken(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
     let mut hidden = rendered(kind, doc);
     let front = String::from_utf8_lossy(doc.print());
@@ -137,7 +137,7 @@ pub(crate) fn unspoken(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>>
     hidden
 }
 
-/// The name in a line that opens a region.
+/// Returns the name in a line that opens a region.
 fn region_name(line: &str) -> Option<&str> {
     let inner = line.trim().strip_prefix("<!--")?.trim_start().strip_prefix("heirloom:")?;
     inner.split_whitespace().next()

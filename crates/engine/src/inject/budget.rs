@@ -46,7 +46,7 @@ const BEGIN: &[(Part, usize)] = &[
     (Part::Pages, 1_500),
     (Part::Recall, 1_000),
 ];
-/// Additional characters for a client that does not keep the newest turns itself.
+/// Additional characters for a program that does not keep the newest turns itself.
 const TAIL: usize = 4_000;
 const RESUME: &[(Part, usize)] = &[(Part::Handoff, 2_500), (Part::Recall, 1_000)];
 const PROMPT: &[(Part, usize)] = &[(Part::Recall, 3_000)];
@@ -54,7 +54,7 @@ const PROMPT: &[(Part, usize)] = &[(Part::Recall, 3_000)];
 /// Characters per token.
 const TOKEN: usize = 4;
 
-/// The most tokens at the start of a session, fence included, whatever its program accepts.
+/// Largest number of tokens at the start of a session, fence included, whatever its program accepts.
 const AT_START: usize = 1_999;
 
 fn table(event: Event) -> &'static [(Part, usize)] {
@@ -65,17 +65,18 @@ fn table(event: Event) -> &'static [(Part, usize)] {
     }
 }
 
-/// The most tokens of a context: what was requested, else the event's default, and never more than the program accepts.
+/// Returns the largest number of tokens of a context: what was requested, else the event's default, and never more than
+/// the program accepts.
 pub(super) fn most(event: Event, asked: Option<usize>, characters: usize) -> usize {
     let own: usize = table(event).iter().map(|(_, c)| c).sum::<usize>() / TOKEN;
     let own = if event == Event::Start { own.min(AT_START) } else { own };
     asked.unwrap_or(own).min(characters / TOKEN)
 }
 
-/// How many recalled items a prompt gets unless somebody asks for a longer context: few that say something.
+/// Number of recalled items for a prompt unless a longer context is requested.
 const ITEMS: usize = 6;
 
-/// How many recalled items to fetch for this budget: each up to 170 tokens long.
+/// Returns how many recalled items to fetch for this budget; each is up to 170 tokens long.
 pub fn items(asked: Option<usize>) -> usize {
     asked.map_or(ITEMS, |most| (most / 170).clamp(ITEMS, 80))
 }
@@ -85,17 +86,17 @@ pub fn items(asked: Option<usize>) -> usize {
 pub(super) struct Draft {
     pub part: Part,
     pub pieces: Vec<Piece>,
-    /// The newest pieces are last, and are kept if there is not room for all.
+    /// Whether the newest pieces are last; these are kept if there is not room for all.
     pub newest_last: bool,
 }
 
 /// A piece of text that is given whole or not at all.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Piece {
-    /// Including its line breaks.
+    /// The text, including its line breaks.
     pub text: String,
     pub item: Option<String>,
-    /// The version of an item that can change. Without one, the wording identifies it.
+    /// Version of an item that can change. Without a version, the wording identifies the item.
     pub version: Option<Vec<u8>>,
     /// The level of a heading, which is printed only before a line; 0 for a line.
     pub level: usize,
@@ -109,7 +110,7 @@ pub(super) struct Chosen {
     /// The stage of recall that found it; for a line of a page or a handoff `None`.
     pub stage: Option<&'static str>,
     pub score: Option<f64>,
-    /// In words.
+    /// The reasons in words.
     pub reasons: Vec<String>,
 }
 
@@ -124,25 +125,25 @@ impl Piece {
         Piece { text: text.into(), item, version: None, level: 0, why: Chosen::default() }
     }
 
-    /// A line with the words of a turn. The words identify it, whatever is printed around them: a handoff and recall
-    /// print the same turn differently, and a session gets it once.
+    /// Makes a line with the words of a turn. The words identify it, whatever is printed around them: a handoff and
+    /// recall print the same turn differently, and a session gets it once.
     pub fn of_turn(text: impl Into<String>, turn: String, words: &str) -> Piece {
         Piece { version: Some(wording(words)), ..Piece::line(text, Some(turn)) }
     }
 
-    /// What it is called where it is left out.
+    /// Returns the name under which the piece is reported if it is left out.
     fn id(&self, part: Part) -> String {
         self.item.clone().unwrap_or_else(|| part.name().to_owned())
     }
 
-    /// The bytes that distinguish this wording or version from another.
+    /// Returns the bytes that distinguish this wording or version from another.
     pub fn identity(&self) -> &[u8] {
         self.version.as_deref().unwrap_or(self.text.as_bytes())
     }
 }
 
-/// Cuts the drafts to their shares. `held`: the items the session's context already contains; `told`: what its model has
-/// been told in whatever words.
+/// Cuts the drafts to their shares. `held`: the items that the session's context already contains; `told`: the lines
+/// its model has already been given, in any words.
 pub(super) fn share(
     event: Event,
     most: usize,
@@ -176,7 +177,7 @@ pub(super) fn share(
             wanted.iter().zip(&shares).filter(|((d, ..), _)| d.part.is_cacheable() == cacheable)
         {
             let pieces = untold(draft.part, pieces, &told, dropped);
-            // Room a volatile part leaves goes to the next.
+            // Room that a volatile part does not use goes to the next part.
             let room = if cacheable { *share } else { share + left };
             let Some((given, kept)) = fit(draft.part, &pieces, draft.newest_last, room, dropped) else {
                 left = if cacheable { left + share } else { room };
@@ -190,7 +191,7 @@ pub(super) fn share(
     out
 }
 
-/// The pieces the session does not hold yet. A line without an item is identified by its words.
+/// Returns the pieces that the session does not hold yet. A line without an item is identified by its words.
 fn fresh<'d>(draft: &'d Draft, held: &Held, told: &mut Told, dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
     let mut out = Vec::new();
     for piece in &draft.pieces {
@@ -206,11 +207,11 @@ fn fresh<'d>(draft: &'d Draft, held: &Held, told: &mut Told, dropped: &mut Vec<D
     untold(draft.part, &out, told, dropped)
 }
 
-/// The pieces whose words were not told elsewhere.
+/// Returns the pieces whose words were not given elsewhere.
 fn untold<'d>(part: Part, pieces: &[&'d Piece], told: &Told, dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
     let mut out = Vec::new();
     for piece in pieces {
-        // The newest turns are a quotation: one that was repeated is still part of it.
+        // The newest turns are a quotation, so a turn that repeats other words stays in it.
         let quotes = piece.level > 0 || part == Part::Tail;
         match Some(Line::of(&piece.text)).filter(|_| !quotes).and_then(|line| told.says(&line, part)) {
             Some(source) => dropped.push(Dropped { id: piece.id(part), why: source.why() }),
@@ -220,7 +221,7 @@ fn untold<'d>(part: Part, pieces: &[&'d Piece], told: &Told, dropped: &mut Vec<D
     out
 }
 
-/// How well a heading fits a statement that stands under several: lower fits better.
+/// Beginnings of headings, best first: a statement under several headings stays under the first of these.
 const FITS: [&str; 12] =
     ["goal", "doing", "open", "deci", "next", "blocked", "constraint", "rule", "error", "progress", "last", "done"];
 
@@ -229,9 +230,9 @@ fn fit_of(heading: &str) -> usize {
     FITS.iter().position(|name| heading.contains(name)).unwrap_or(FITS.len())
 }
 
-/// Leaves each statement of a part once, under the heading that fits best, with the id by which it can be closed.
+/// Keeps each statement of a part once, under the heading that fits best, with the id by which it can be closed.
 pub(super) fn distinct(draft: &mut Draft, dropped: &mut Vec<Dropped>) {
-    // The index of a line, what it says, and how well it fits where it stands.
+    // For each kept line: its index, its words, and the rank of its heading.
     let mut kept: Vec<(usize, Line, usize)> = Vec::new();
     let mut gone: Vec<usize> = Vec::new();
     let mut heading = String::new();
@@ -241,7 +242,7 @@ pub(super) fn distinct(draft: &mut Draft, dropped: &mut Vec<Dropped>) {
             heading.clone_from(&piece.text);
             continue;
         }
-        // A line may bring its heading along: `**Doing.** …`
+        // A line may contain its own heading: `**Doing.** …`
         let fits = piece.text.strip_prefix("**").and_then(|t| t.split_once("**")).map_or(heading.as_str(), |(h, _)| h);
         let (line, fits) = (Line::of(&piece.text), fit_of(fits));
         let same = kept.iter().position(|(_, other, _)| line.repeats(other) || other.repeats(&line));
@@ -280,14 +281,14 @@ pub(super) fn distinct(draft: &mut Draft, dropped: &mut Vec<Dropped>) {
     });
 }
 
-/// Only the words of a text.
+/// Returns only the words of a text.
 fn wording(text: &str) -> Vec<u8> {
     let words = runs(text, &[]);
     words.map(|(_, word)| word.to_lowercase()).collect::<Vec<_>>().join(" ").into_bytes()
 }
 
-/// The content of a line, without its bullet, the name before it, and what it says of itself after it: who, when, where
-/// it leads.
+/// Returns the content of a line without its bullet, the name before it, and the details after it: who, when,
+/// references.
 pub(super) fn core(line: &str) -> &str {
     let line = line.trim().trim_start_matches("- ");
     let line = line
@@ -296,7 +297,7 @@ pub(super) fn core(line: &str) -> &str {
         .map_or(line, |(_, l)| l.trim_start_matches([':', ' ']));
     let line = line.split_once(" · ").map_or(line, |(l, _)| l);
     let line = line.rsplit_once(" [").map_or(line, |(l, _)| l);
-    // What a recalled line says of itself: `(user, 2026-11-20 10:01)`.
+    // Details of a recalled line: `(user, 2026-11-20 10:01)`.
     let about = |inner: &str| inner.ends_with(')') && inner.split([' ', ')']).any(is_day);
     line.rsplit_once(" (").filter(|(_, inner)| about(inner)).map_or(line, |(l, _)| l)
 }
@@ -307,7 +308,7 @@ fn is_day(word: &str) -> bool {
         && word.bytes().enumerate().all(|(n, b)| if matches!(n, 4 | 7) { b == b'-' } else { b.is_ascii_digit() })
 }
 
-/// The pieces that fit; a heading only before a line.
+/// Returns the pieces that fit; a heading is kept only before a line.
 fn fit<'d>(
     part: Part,
     pieces: &[&'d Piece],

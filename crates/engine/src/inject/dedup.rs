@@ -1,5 +1,5 @@
-//! What a session's context contains since it was last cut (R10.6). Kept in the ledger, so that neither a restart nor
-//! the loss of the index loses it.
+//! Items in a session's context since it was last cut (R10.6). They are kept in the ledger, so that neither a restart
+//! nor the loss of the index loses them.
 
 use std::collections::HashMap;
 
@@ -30,14 +30,14 @@ impl Held {
     }
 }
 
-/// The first eight bytes of a keyed digest: enough to distinguish two wordings, and useless for guessing words once the
-/// key is removed.
+/// Returns the first eight bytes of a keyed digest: enough to distinguish two wordings, and useless for guessing words
+/// once the key is removed.
 pub(super) fn digest_of(key: &[u8], said: &[u8]) -> Vec<u8> {
     let Ok(key) = <[u8; 32]>::try_from(key) else { return Vec::new() };
     blake3::keyed_hash(&key, said).as_bytes()[..8].to_vec()
 }
 
-/// The epoch of the last context a session was given up to a moment.
+/// Returns the epoch of the last context a session was given up to a moment.
 pub(super) fn last_given(tx: &Read, agent_no: AgentNo, session: &str, until: Millis) -> Result<Option<u64>> {
     let given: Option<i64> = tx
         .prepare_cached("SELECT max(epoch) FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND at <= ?3")?
@@ -48,15 +48,15 @@ pub(super) fn last_given(tx: &Read, agent_no: AgentNo, session: &str, until: Mil
 /// The most ancestors of a fork that are followed; a longer chain is an error.
 const GENERATIONS: usize = 32;
 
-/// A range of contexts: those a session was given in an epoch, up to a moment.
+/// A range of contexts: those given to a session in one epoch, up to a moment.
 pub(super) struct Stretch {
     pub session: String,
     pub epoch: u64,
     pub until: Millis,
 }
 
-/// The contexts a session's program holds, oldest first: those of its ancestors up to the copy, for a fork or resumed
-/// copy whose context was not cut since, and then its own.
+/// Returns the contexts that a session's program holds, oldest first. For a fork or resumed copy whose context was not
+/// cut since, the contexts of its ancestors up to the copy come before its own.
 pub(super) fn stretches(tx: &Read, audience: &Audience, epoch: u64) -> Result<Vec<Stretch>> {
     let mut out = vec![Stretch { session: audience.session.as_str().to_owned(), epoch, until: Millis::MAX }];
     let mut no = audience.known.as_ref().map(|k| k.no);
@@ -70,11 +70,11 @@ pub(super) fn stretches(tx: &Read, audience: &Audience, epoch: u64) -> Result<Ve
     Ok(out)
 }
 
-/// What a session holds.
+/// Returns the items that a session holds.
 pub(super) fn held(tx: &Read, agent_no: AgentNo, stretches: &[Stretch]) -> Result<Held> {
     let mut held = Held::default();
-    // The order of the join is fixed: with statistics from a time of few contexts, SQLite would read all of every
-    // session.
+    // The order of the join is fixed: with statistics taken when there were few contexts, SQLite would read all
+    // contexts of every session.
     let mut statement = tx.prepare_cached(
         "SELECT i.item, c.key, i.digest FROM injected_items i CROSS JOIN contexts c USING (context_no)
          WHERE i.agent_no = ?1 AND i.session_key = ?2 AND i.epoch = ?3 AND c.at <= ?4",
@@ -88,7 +88,8 @@ pub(super) fn held(tx: &Read, agent_no: AgentNo, stretches: &[Stretch]) -> Resul
     Ok(held)
 }
 
-/// The parent of a fork and what it held at the copy. The number is `None` if nothing of the parent is stored.
+/// Returns the parent of a fork, and the contexts it held when it was copied. The number is `None` if nothing of the
+/// parent is stored.
 fn parent(
     tx: &Read,
     agent_no: AgentNo,
@@ -106,7 +107,7 @@ fn parent(
     let copied = no.map(|parent| last_in_both(tx, fork, parent)).transpose()?.flatten();
     let until = until.min(copied.or(began).unwrap_or(Millis::MAX));
     let counted = no.map_or(Ok(0), |no| lineage::epoch_at(tx, no, until))?;
-    // The contexts given and the cuts announced may be ahead of the lineage.
+    // Contexts given and cuts announced may have a higher epoch than the lineage.
     let told: Option<i64> = tx
         .prepare_cached(
             "SELECT max(epoch) FROM (
@@ -118,10 +119,10 @@ fn parent(
     Ok(Some((no, Stretch { session, epoch, until })))
 }
 
-/// When the last turn common to a fork and its parent was said: up to there they are one. A copy keeps the times of its
-/// original, so the fork's own beginning is of no use.
+/// Returns the time of the last turn common to a fork and its parent; up to there they are the same. A copy keeps the
+/// times of its original, so the fork's own start time does not help.
 fn last_in_both(tx: &Read, fork: SessionNo, parent: SessionNo) -> Result<Option<Millis>> {
-    // The turn is stored with the session captured first; the other one refers to it.
+    // The turn is stored with the session that was captured first; the other session refers to it.
     let mut statement = tx.prepare_cached(
         "SELECT t.at FROM turn_references r JOIN turns t USING (turn_no)
          WHERE r.session_no = ?1 AND (t.session_no = ?2 OR EXISTS (

@@ -40,7 +40,7 @@ fn row(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Option<Row>
         .optional()?)
 }
 
-/// The current epoch of a session.
+/// Returns the current epoch of a session.
 pub(super) fn current(tx: &Read, audience: &Audience) -> Result<u64> {
     let told = row(tx, audience.agent_no, &audience.session)?.map_or(0, |r| r.epoch);
     let distilled = audience.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
@@ -48,14 +48,15 @@ pub(super) fn current(tx: &Read, audience: &Audience) -> Result<u64> {
     Ok(told.max(distilled).max(given))
 }
 
-/// The epoch a context is given in. A client may report a cut with its request: earlier contexts are then gone.
+/// Returns the epoch a context is given in. A program may report a cut with its request; the earlier contexts are then
+/// gone.
 pub(super) fn of(tx: &Read, audience: &Audience, event: Event) -> Result<u64> {
     let epoch = current(tx, audience)?;
     let cut_now = matches!(event, Event::Compact | Event::Clear) && given_in(tx, audience, epoch)?;
     Ok(epoch + u64::from(cut_now))
 }
 
-/// Why the current epoch of a session began, if its program reported it.
+/// Returns why the current epoch of a session began, if its program reported it.
 pub fn cause(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Option<Cause>> {
     let found: Option<String> = tx
         .prepare_cached("SELECT cause FROM context_epochs WHERE agent_no = ?1 AND session_key = ?2")?
@@ -65,7 +66,7 @@ pub fn cause(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Optio
     Ok(found.map(|name| if name == "clear" { Cause::Clear } else { Cause::Compact }))
 }
 
-/// The last cut of a session's context that its hooks told of.
+/// Returns the last cut of a session's context that its hooks reported.
 pub fn told_cut(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Option<ToldCut>> {
     let Some(at) = row(tx, agent_no, session)?.and_then(|row| row.cut_at) else { return Ok(None) };
     let is_compaction = cause(tx, agent_no, session)? != Some(Cause::Clear);
@@ -93,7 +94,7 @@ fn given_in(tx: &Read, audience: &Audience, epoch: u64) -> Result<bool> {
         .exists(params![audience.agent_no, audience.session.as_str(), epoch as i64])?)
 }
 
-/// The context is about to be cut: the epoch grows once, whichever source reports the cut afterwards.
+/// Records that the context is about to be cut: the epoch grows once, whichever source reports the cut afterwards.
 pub fn announce(tx: &Write, audience: &Audience) -> Result<()> {
     let epoch = current(tx, audience)?;
     tx.prepare_cached(
@@ -104,11 +105,11 @@ pub fn announce(tx: &Write, audience: &Audience) -> Result<()> {
     Ok(())
 }
 
-/// The context was cut: begins a new epoch, unless it has begun with this cut already. Returns the epoch.
+/// Records that the context was cut: begins a new epoch, unless this cut has begun one already. Returns the epoch.
 pub fn cut(tx: &Write, audience: &Audience, cause: Cause) -> Result<u64> {
     let (now, at) = (tx.now(), current(tx, audience)?);
     let epoch = match row(tx, audience.agent_no, &audience.session)? {
-        // Announced and not yet done; or the lineage has reported it meanwhile.
+        // The cut was announced and not yet reported as done; the lineage may have counted it meanwhile.
         Some(row) if row.next > row.epoch => row.next.max(at),
         Some(row) if row.cut_at.is_some_and(|t| now.abs_diff(t) <= SAME_CUT_MS as u64) => at,
         _ => at + 1,

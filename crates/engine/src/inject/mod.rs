@@ -1,5 +1,5 @@
-//! Assembles what a program is given: one bounded block of handoff, heads, pages and recalled items (R10.4–R10.7).
-//! Storey 3.
+//! Assembles the context a program is given: one bounded block of handoff, heads, pages and recalled items
+//! (R10.4–R10.7). Storey 3.
 //!
 //! [`assemble`] only reads; [`give`] also records what was given to which session, so that it is not given twice, can
 //! be replayed and can be explained. Room is assigned in restoration order; cacheable parts are printed first. The
@@ -56,25 +56,26 @@ impl Event {
     }
 }
 
-/// What the requesting program supports; stored with the context.
+/// Capabilities of the requesting program; stored with the context.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Capabilities {
-    /// Its name, such as `claude-code`, or that of a client.
+    /// Name of the program, such as `claude-code`, or of another client.
     pub program: String,
     /// The channel a context is delivered through: `additionalContext`, `system`, `stdout`.
     pub channel: String,
-    /// The program stores what it is given and sends it again itself; otherwise every call needs all of it (R10.6).
+    /// Whether the program stores what it is given and sends it again itself; otherwise every call returns the whole
+    /// context (R10.6).
     pub stores: bool,
-    /// The program keeps the newest turns itself; otherwise they are given, too.
+    /// Whether the program keeps the newest turns itself; otherwise the context includes them.
     pub keeps_tail: bool,
-    /// Over a compaction the program keeps what the person said, beside its summary.
+    /// Whether the program keeps the person's messages over a compaction, in addition to its summary.
     pub keeps_words: bool,
-    /// The most characters it accepts.
+    /// Largest number of characters it accepts.
     pub characters: usize,
 }
 
 impl Capabilities {
-    /// The capabilities of a program that calls a hook. Every program with hooks keeps its newest turns itself.
+    /// Returns the capabilities of a program that calls a hook. Every program with hooks keeps its newest turns itself.
     pub fn of(call: &HookCall) -> Capabilities {
         Capabilities {
             program: call.program.to_owned(),
@@ -86,7 +87,7 @@ impl Capabilities {
         }
     }
 
-    /// What stands in the context of its model without us.
+    /// Returns what the program keeps in its model's context by itself.
     pub fn keeps(&self) -> Keeps {
         Keeps { turns: self.keeps_tail, words: self.keeps_words }
     }
@@ -106,13 +107,13 @@ pub struct Ask<'a> {
     pub event: Event,
     pub hint: Hint,
     pub prompt: Option<&'a str>,
-    /// The most tokens of the whole block; `None` for the event's default.
+    /// Largest number of tokens of the whole block; `None` for the event's default.
     pub budget: Option<usize>,
     pub can: Capabilities,
 }
 
 impl Ask<'_> {
-    /// Who asks, with what its program keeps.
+    /// Returns the audience of the request, with what its program keeps.
     pub fn audience(&self, tx: &Read, agent_no: AgentNo) -> Result<Audience> {
         let audience = Audience::of(tx, agent_no, &self.session, &self.hint)?;
         let cut = epoch::told_cut(tx, agent_no, &self.session)?;
@@ -124,7 +125,8 @@ impl Ask<'_> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct PartGiven {
     pub part: Part,
-    /// The same in every session of the thread until a page changes, so that a prompt cache can reuse it.
+    /// Whether the part is the same in every session of the thread until a page changes, so that a prompt cache can
+    /// reuse it.
     pub cacheable: bool,
     pub tokens: usize,
     pub text: String,
@@ -138,13 +140,13 @@ struct Said {
     item: Option<String>,
     /// The bytes that identify its version.
     version: Vec<u8>,
-    /// Where it begins in the text of its part, counted from 0.
+    /// Number of the line in the text of its part, counted from 0.
     line: usize,
     why: budget::Chosen,
 }
 
 impl PartGiven {
-    /// The ids its lines refer to; `heirloom expand` takes them.
+    /// Returns the ids its lines refer to; `heirloom expand` accepts them.
     pub fn items(&self) -> impl Iterator<Item = &str> {
         self.said.iter().filter_map(|said| said.item.as_deref())
     }
@@ -158,7 +160,7 @@ pub struct Given {
     /// The text for the program, fence included; empty if there is nothing to give.
     pub block: String,
     pub tokens: usize,
-    /// In printed order.
+    /// Parts in printed order.
     pub parts: Vec<PartGiven>,
     pub dropped: Vec<Dropped>,
     pub degraded: Vec<String>,
@@ -170,7 +172,7 @@ pub struct Given {
     seen: ContextId,
 }
 
-/// The most tokens of a prompt stored with a request: enough to show its subject.
+/// Largest number of tokens of a prompt stored with a request: enough to show its subject.
 const PROMPT_TOKENS: usize = 200;
 
 /// Assembles a context and records it. If there is nothing new, nothing is recorded.
@@ -178,7 +180,7 @@ pub fn give(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> 
     give_with(at, ask, recalled, |_| Ok(()))
 }
 
-/// [`give`], with what else belongs into the transaction that records it.
+/// Does the same as [`give`], with `also` in the transaction that records the context.
 pub(crate) fn give_with(
     at: &AssistantHome,
     ask: &Ask,
@@ -205,7 +207,7 @@ pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Giv
     Ok(given)
 }
 
-/// The planned context, in parts.
+/// Plans a context in parts.
 pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     at.read(|tx| {
         let audience = ask.audience(tx, at.agent_no)?;
@@ -217,7 +219,7 @@ pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<
         let Recalled { items, mut dropped, degraded } = recalled;
         let mut drafts = parts::drafts(at, tx, ask, &audience, items, now)?;
         drafts.iter_mut().for_each(|draft| budget::distinct(draft, &mut dropped));
-        // Most prompts recall nothing: then there is nothing to compare.
+        // Most prompts recall nothing, and then there is nothing to compare with earlier contexts.
         let told = match drafts.iter().all(|draft| draft.pieces.is_empty()) {
             true => told::Told::default(),
             false => told::Told::of(tx, &audience, &stretches)?,
@@ -245,7 +247,7 @@ pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<
     })
 }
 
-/// The request as it is stored: credentials redacted, bounded, with digests instead of the items given.
+/// Returns the request as it is stored: credentials redacted, bounded, with digests instead of the items given.
 fn request(ask: &Ask, audience: &Audience, epoch: u64, parts: &[PartGiven]) -> Value {
     let prompt = ask.prompt.map(|p| cut(&crate::redact::redact(p), PROMPT_TOKENS));
     json!({

@@ -31,32 +31,32 @@ use crate::tree::{AssistantHome, LARGEST_FILE};
 /// The pages people write as instructions, in the order they are printed.
 const PAGES: [RelPath; 4] = [layout::IDENTITY, layout::SOUL, layout::AGENTS, layout::USER];
 
-/// The most tokens of a rendered handoff: more than a part ever gets, so that only the budget cuts it.
+/// Largest number of tokens of a rendered handoff: more than a part ever gets, so that only the budget cuts it.
 const HANDOFF_TOKENS: usize = 700;
 
-/// Sessions of the thread examined to find the last one, and listed when a session resumes.
+/// Number of sessions of the thread examined to find the last one, and listed when a session resumes.
 const SESSIONS: usize = 8;
 
-/// The most observations about the person shown for confirmation.
+/// Largest number of unconfirmed observations about the person that are shown.
 const UNCONFIRMED: usize = 3;
 
-/// The most statements a person asked to remember of the project, and has not confirmed yet.
+/// Largest number of unconfirmed statements about the project that a person asked to remember.
 const ASKED_TO_REMEMBER: usize = 6;
 
-/// The most memories of the project that are given word for word.
+/// Largest number of the project's memories that are given word for word.
 const KNOWN_OF_PROJECT: usize = 8;
 
-/// Turns in the tail, and the most tokens of each.
+/// Number of turns in the tail, and the largest number of tokens of each.
 const TAIL: usize = 12;
 const TAIL_TOKENS: usize = 250;
 
-/// The most tokens of a recalled item: a whole passage; `expand` shows the rest.
+/// Largest number of tokens of a recalled item: a whole passage; `expand` shows the rest.
 const RECALLED_TOKENS: usize = 170;
 
-/// The most remarks of a handoff: what was said beside the work and is none of it.
+/// Largest number of remarks in a handoff, which were said during the work but are not part of it.
 const REMARKS: usize = 3;
 
-/// Sections of a thread's page that are for people: what they lead to, every line leads to as well.
+/// Sections of a thread's page that are for people only: every line of the page leads to the same nodes.
 const FOR_PEOPLE: [&str; 1] = ["Lineage"];
 
 pub(super) fn drafts(
@@ -97,7 +97,7 @@ pub(super) fn drafts(
     Ok(out)
 }
 
-/// Says of each line of a page or a handoff where it stands there: that is why it is given.
+/// Adds to each line of a page or a handoff its place there, as the reason why it is given.
 fn explain(draft: &mut Draft) {
     let mut heading = String::new();
     for piece in &mut draft.pieces {
@@ -118,14 +118,14 @@ fn explain(draft: &mut Draft) {
     }
 }
 
-/// A handoff as it is given: of remarks beside the work only the last.
+/// Returns a handoff in pieces, with only the last remarks.
 fn of_handoff(d: &Distillate) -> Vec<Piece> {
     let last = d.context.len().saturating_sub(REMARKS);
     let d = Distillate { context: d.context[last..].to_vec(), ..d.clone() };
     pieces(&handoff::render(&d, HANDOFF_TOKENS), 3)
 }
 
-/// A thread's page without what is for people.
+/// Returns a thread's page in pieces, without the sections for people.
 fn of_thread(page: &str) -> Vec<Piece> {
     let mut out = Vec::new();
     let mut left_out = false;
@@ -134,7 +134,8 @@ fn of_thread(page: &str) -> Vec<Piece> {
         if piece.level > 0 {
             left_out = FOR_PEOPLE.contains(&text.trim_start_matches('#').trim());
         }
-        // The line below the title: the key, when it was worked in, who takes part.
+        // The line below the title has the key, the time of the last work and the participants; it is joined to the
+        // title.
         let about = match out.as_mut_slice() {
             [title] if piece.level == 0 => Some(title).filter(|title: &&mut Piece| title.level > 0 && is_about(text)),
             _ => None,
@@ -154,12 +155,12 @@ fn of_thread(page: &str) -> Vec<Piece> {
     out
 }
 
-/// Whether a line below a page's title is about the page: nothing in it leads anywhere.
+/// Whether a line below a page's title is about the page itself: it contains no references.
 fn is_about(line: &str) -> bool {
     line.contains(" · ") && references(line).is_empty() && !line.starts_with(['-', '*'])
 }
 
-/// The replacement for what was cut from this session's context.
+/// Returns the handoff that replaces what was cut from this session's context.
 fn handoff_of_own(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>> {
     let Some(known) = &audience.known else { return Ok(Vec::new()) };
     let standing = render::SessionStanding::of(tx, known.no)?;
@@ -174,18 +175,18 @@ fn handoff_of_own(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<
     Ok(out)
 }
 
-/// Where the last session of this thread stopped, in any program.
+/// Returns where the last session of this thread stopped, in any program.
 fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
     let others = others(tx, audience)?;
     let Some(last) = others.first() else { return Ok(Vec::new()) };
     let standing = render::SessionStanding::within(tx, last.session_no, Some(&members_of(tx, audience)?))?;
     let mut d = now_standing(at, tx, audience, last.session_no, &standing.distillate)?;
-    // The thread's page covers distilled sessions; the others are taken from their own turns.
+    // The thread's page covers distilled sessions; for the others their own turns are read.
     for earlier in others.iter().skip(1).filter(|s| s.unthreaded) {
         let before = render::SessionStanding::within(tx, earlier.session_no, Some(&members_of(tx, audience)?))?;
         d = fold::fold(&now_standing(at, tx, audience, earlier.session_no, &before.distillate)?, &d);
     }
-    // The way down is a node, or the session itself.
+    // The reference for details is a node, or the session itself.
     let node = standing.nodes.first().map(NodeId::to_string);
     let down = node.unwrap_or_else(|| render::line(last.session.as_str()));
     let mut out =
@@ -209,8 +210,8 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
     Ok(out)
 }
 
-/// The standing of a session and its turns since its last chunk, limited to what this audience may read (R10.3),
-/// without what has been completed since (R6.3).
+/// Returns the state of a session including its turns since the last chunk, limited to what this audience may read
+/// (R10.3), without what has been completed since (R6.3).
 fn now_standing(
     at: &AssistantHome,
     tx: &Read,
@@ -225,7 +226,7 @@ fn now_standing(
     Ok(d)
 }
 
-/// What happened in the thread since this session was last active: one line per other session (R10.5).
+/// Returns what happened in the thread since this session was last active: one line per other session (R10.5).
 fn meanwhile(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
     let since = audience.known.as_ref().and_then(|k| k.last_at).unwrap_or(Millis::MAX);
     let mut out = Vec::new();
@@ -244,13 +245,13 @@ fn meanwhile(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) ->
     Ok(out)
 }
 
-/// The thread and all threads merged into it.
+/// Returns the thread and all threads merged into it.
 fn members_of(tx: &Read, audience: &Audience) -> Result<Vec<ThreadNo>> {
     audience.thread.as_ref().map_or(Ok(Vec::new()), |t| thread::members(tx, t.no))
 }
 
-/// The other sessions of the thread, and those of the project whose newest turns are in no thread yet, last active
-/// first.
+/// Returns the other sessions of the thread, and the sessions of the project whose newest turns are in no thread yet,
+/// last active first.
 fn others(tx: &Read, audience: &Audience) -> Result<Vec<Lately>> {
     let mut all = match &audience.thread {
         Some(thread) => thread::lately(tx, &thread::members(tx, thread.no)?, SESSIONS)?,
@@ -272,7 +273,7 @@ fn others(tx: &Read, audience: &Audience) -> Result<Vec<Lately>> {
     Ok(all)
 }
 
-/// `codex, 2026-11-18 09:31, ended`.
+/// Returns a session's program, time and state: `codex, 2026-11-18 09:31, ended`.
 fn named(at: &AssistantHome, session: &Lately, now: Millis) -> String {
     let when = session.last_at.map(|then| format!(", {}", render::minute(at, then))).unwrap_or_default();
     let recent = session.last_at.is_some_and(|then| (0..RUNNING_MS).contains(&(now - then)));
@@ -284,7 +285,7 @@ fn named(at: &AssistantHome, session: &Lately, now: Millis) -> String {
     format!("{}{when}{running}", session.session.harness())
 }
 
-/// The newest turns word for word, for a client that does not keep them.
+/// Returns the newest turns word for word, for a program that does not keep them.
 fn tail(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>> {
     let Some(known) = &audience.known else { return Ok(Vec::new()) };
     let opener = Opener::default();
@@ -308,7 +309,8 @@ fn word_for_word(at: &AssistantHome, tx: &Read, opener: &Opener, turn: TurnId, m
     Ok(Some(Piece::line(format!("- {}{when}: {words} [{id}]\n", render::line(who)), Some(id))))
 }
 
-/// The operator profile, the person's own text in MEMORY.md, the part of Tier 1 this thread may read, and observations to confirm.
+/// Returns the operator's profile, the person's own text in MEMORY.md, the part of Tier 1 this thread may read, and
+/// observations to confirm.
 fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
     let mut out: Vec<Piece> =
         render::profile::lines(tx, at.agent_no)?.into_iter().map(|value| Piece::line(value, None)).collect();
@@ -320,11 +322,11 @@ fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) ->
     }
     let lines = memory::tier1(at, tx)?;
     let tier1 = memory::for_thread(&lines, &audience.threads(), audience.workspace.as_deref());
-    // That another thread has nothing open is no news here.
+    // Lines that say nothing is open in another thread are left out.
     out.extend(pieces(&tier1, 2).into_iter().filter(|piece| !piece.text.contains("**: nothing open")));
     out.extend(known_of_project(at, tx, audience, now)?);
-    // An unconfirmed observation is given only in the thread it was made in, and what a person asked to remember of a
-    // project in all its sessions (R9.5, R10.3).
+    // An unconfirmed observation is given only in the thread it was made in; a statement that a person asked to
+    // remember about a project is given in all its sessions (R9.5, R10.3).
     let (mut waiting, mut asked) = (Vec::new(), Vec::new());
     for noticed in pending::list(tx, at.agent_no, false)? {
         if let NoticeKind::Project { workspace, .. } = &noticed.kind {
@@ -358,7 +360,7 @@ fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) ->
     Ok(out)
 }
 
-/// What a person said of the project and confirmed: a line each, pinned first, then newest first.
+/// Returns memories that a person stated about the project and confirmed: a line each, pinned first, then newest first.
 fn known_of_project(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
     let Some(workspace) = &audience.workspace else { return Ok(Vec::new()) };
     let filter = find::Filter {
@@ -383,9 +385,9 @@ fn known_of_project(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
     Ok(out)
 }
 
-/// The pages people write, one piece per section; an unchanged page is left out.
+/// Returns the pages people write, one piece per section; an unchanged page is left out.
 ///
-/// `ACTIVE.md` is not among them: it covers every thread. The parts above have what concerns this one.
+/// `ACTIVE.md` is not among them, because it covers every thread; the other parts have what concerns this one.
 fn of_pages(at: &AssistantHome) -> Result<Vec<Piece>> {
     let mut out = Vec::new();
     for path in &PAGES {
@@ -399,8 +401,8 @@ fn of_pages(at: &AssistantHome) -> Result<Vec<Piece>> {
     Ok(out)
 }
 
-/// What a person wrote into a page, without rendered blocks and without what the page came with; `None` for a page
-/// nobody wrote in.
+/// Returns what a person wrote into a page, without rendered blocks and without the page's initial text; `None` if
+/// nobody wrote in it.
 fn own_words(at: &AssistantHome, path: &RelPath) -> Result<Option<String>> {
     let Some(bytes) = at.files.read(path, LARGEST_FILE).ok().flatten() else { return Ok(None) };
     let mut doc = Document::parse(bytes);
@@ -413,7 +415,7 @@ fn own_words(at: &AssistantHome, path: &RelPath) -> Result<Option<String>> {
     Ok(is_said.then(|| redact(own.trim()).into_owned()))
 }
 
-/// Splits a text at its headings; text before the first heading is a section, too.
+/// Splits a text at its headings; text before the first heading is a section too.
 fn sections(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -428,7 +430,7 @@ fn sections(text: &str) -> Vec<String> {
     out
 }
 
-/// A rendered page as pieces: headings from level `level` on, and lines with the items they refer to.
+/// Splits a rendered page into pieces: headings from level `level` on, and lines with the items they refer to.
 fn pieces(text: &str, level: usize) -> Vec<Piece> {
     let mut out = Vec::new();
     for line in text.lines().filter(|l| !l.trim().is_empty()) {
@@ -446,12 +448,12 @@ fn pieces(text: &str, level: usize) -> Vec<Piece> {
     out
 }
 
-/// The first id in the brackets at the end of a line.
+/// Returns the first id in the brackets at the end of a line.
 fn leads_to(line: &str) -> Option<String> {
     references(line).into_iter().next()
 }
 
-/// The recalled items, one line each: text, date, confidence, thread.
+/// Returns the recalled items, one line each: text, date, confidence, thread.
 fn recalled(at: &AssistantHome, items: Vec<Item>, event: Event) -> Vec<Piece> {
     let mut out = Vec::new();
     for item in items {
@@ -471,7 +473,7 @@ fn recalled(at: &AssistantHome, items: Vec<Item>, event: Event) -> Vec<Piece> {
         };
         out.push(Piece { why, ..piece });
     }
-    // With a prompt nothing else is given, and what it is needs no title.
+    // With a prompt only recalled items are given, so they need no heading.
     if !out.is_empty() && event != Event::Prompt {
         out.insert(0, Piece::heading("## Recalled\n"));
     }

@@ -1,4 +1,4 @@
-//! Records what was given, so that it can be read back word for word ([`crate::recall::given`]) and explained (R10.4,
+//! Records contexts, so that they can be read back word for word ([`crate::recall::given`]) and explained (R10.4,
 //! R4.3).
 
 use rusqlite::{OptionalExtension, params};
@@ -15,7 +15,7 @@ use crate::scope::AgentNo;
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
 
-/// The most candidates that were left out and are stored with their reasons: a prompt waits for it.
+/// Largest number of left-out candidates stored with their reasons, because the prompt waits for the record.
 const DROPPED: usize = 32;
 
 /// zstd level: each record has a few kilobytes and is written once per prompt.
@@ -28,11 +28,11 @@ impl Given {
     }
 }
 
-/// Records a context and the items it gave. For a program that does not keep what it is given, the blocks the session
-/// holds already are added, byte for byte (R10.6).
+/// Records a context and the items in it. For a program that does not store what it is given, the blocks that the
+/// session already holds are put before it, byte for byte (R10.6).
 fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Result<Given> {
-    // The same hook may be called twice at once, by a plugin and by the settings: the second was planned without
-    // knowing what the first gave.
+    // The same hook may be called twice at once, by a plugin and by the settings: the second context was planned before
+    // the first one was recorded, so items that the first gave are removed here.
     if last(tx, &given.audience, given.epoch)? > given.seen {
         let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &given.audience, given.epoch)?)?;
         given.parts.retain(|p| {
@@ -102,7 +102,7 @@ fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Res
     Ok(given)
 }
 
-/// Why a line stands in the block.
+/// Returns the stored explanation of a line.
 fn why(part: &PartGiven, said: &Said, line: usize) -> Value {
     let score = said.why.score.map(crate::recall::trace::round);
     json!({
@@ -111,13 +111,13 @@ fn why(part: &PartGiven, said: &Said, line: usize) -> Value {
     })
 }
 
-/// What was left out and why, as much of it as is stored. That there were others still says least.
+/// Returns the left-out items and reasons, up to the limit. Reasons that begin "more than" say least and come last.
 fn dropped(all: &[Dropped]) -> Vec<Value> {
     let (more, first): (Vec<&Dropped>, Vec<&Dropped>) = all.iter().partition(|d| d.why.starts_with("more than "));
     first.into_iter().chain(more).take(DROPPED).map(|d| json!({"id": d.id, "why": d.why})).collect()
 }
 
-/// The last context a session was given in an epoch.
+/// Returns the last context a session was given in an epoch.
 pub(super) fn last(tx: &Read, audience: &Audience, epoch: u64) -> Result<ContextId> {
     let last: Option<i64> = tx
         .prepare_cached("SELECT max(context_no) FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3")?
@@ -125,7 +125,7 @@ pub(super) fn last(tx: &Read, audience: &Audience, epoch: u64) -> Result<Context
     Ok(ContextId(last.unwrap_or(0)))
 }
 
-/// Nothing is new: a program that keeps nothing is given again what the session holds.
+/// For the case that nothing is new: a program that stores nothing is given again what the session holds.
 pub(super) fn standing_only(tx: &Read, ask: &Ask, mut given: Given) -> Result<Given> {
     if !ask.can.stores {
         given.block = standing(tx, &given)?;
@@ -134,8 +134,8 @@ pub(super) fn standing_only(tx: &Read, ask: &Ask, mut given: Given) -> Result<Gi
     Ok(given)
 }
 
-/// All blocks of a session's context since it was last cut, in the order they were given; those of a fork begin with
-/// its parent's.
+/// Returns all blocks of a session's context since it was last cut, in the order they were given; for a fork, the
+/// blocks of its parent come first.
 fn standing(tx: &Read, given: &Given) -> Result<String> {
     let mut statement = tx.prepare_cached(
         "SELECT content FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3 AND at <= ?4
@@ -163,10 +163,10 @@ fn manifest(tx: &Write, manifest: &Value) -> Result<i64> {
         .query_row([digest.as_bytes().as_slice()], |r| r.get(0))?)
 }
 
-/// Part of a forget, in its transaction: removes the text of all contexts that programs of this agent were given. The
-/// fact that they were given stays.
+/// Removes the text of all contexts given to programs of this agent, in the transaction of a forget. The rows stay and
+/// show that contexts were given.
 pub(crate) fn forget(tx: &Write, agent_no: AgentNo) -> Result<()> {
-    // A digest would let a person who guesses the words confirm them.
+    // The digest is removed too, because with it a person could confirm a guess of the words.
     tx.prepare_cached(
         "UPDATE contexts SET content = zeroblob(0), key = zeroblob(0), digest = zeroblob(0), fingerprint = zeroblob(0)
          WHERE agent_no = ?1 AND length(content) > 0",

@@ -1,6 +1,6 @@
-//! What a session's model has been told already, line by line, so that nothing is told twice in other words (R10.6):
-//! the blocks it was given since its context was cut, the summary its program wrote, what its program keeps of the
-//! person's words, and the lines of the block that is being put together.
+//! Lines that a session's model already has, so that nothing is given twice in other words (R10.6): the blocks given
+//! since its context was cut, the summary its program wrote, the person's messages its program kept, and the lines of
+//! the block being assembled.
 
 use rusqlite::params;
 
@@ -17,26 +17,27 @@ use crate::text::sentences;
 use crate::text::similarity::{self, ItemWords};
 use crate::transcript::read;
 
-/// Blocks that are read again, newest first: a long session has many, and each costs some microseconds.
+/// Number of earlier blocks that are read again, newest first: a long session has many, and each costs some
+/// microseconds.
 const BLOCKS: usize = 40;
 
-/// The most bytes of the summary and of the person's kept words that are compared.
+/// Largest number of bytes of the summary and of the person's kept messages that are compared.
 const RESTORED: usize = 48 * 1024;
 
-/// The longest sentence that is compared as one.
+/// Largest number of bytes of a sentence that is compared as one.
 const SENTENCE: usize = 600;
 
-/// From how many words on the beginning of a line stands for all of it.
+/// Least number of words with which the beginning of a line, cut by an ellipsis, counts as the whole line.
 const CUT: usize = 8;
 
-/// Where a line was told.
+/// Where the model got a line from.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Source {
-    /// In this block.
+    /// A part of this block.
     Part(Part),
-    /// In an earlier block.
+    /// An earlier block.
     Context(ContextId),
-    /// By the program, after it cut the context.
+    /// The program, after it cut the context.
     Program,
 }
 
@@ -50,17 +51,17 @@ impl Source {
     }
 }
 
-/// A line as it is compared.
+/// A line in the form in which lines are compared.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     words: ItemWords,
-    /// Those with a digit: ticket 12 is not ticket 13, whatever else is said of both.
+    /// Words with a digit, which must all match: ticket 12 is not ticket 13, however alike the rest is.
     numbers: ItemWords,
-    /// What its brackets lead to.
+    /// Ids in its brackets.
     pub refs: Vec<String>,
-    /// Its sentences that say something.
+    /// Its sentences of more than one word.
     sentences: Vec<Line>,
-    /// It is the beginning of something longer: it ends in an ellipsis.
+    /// Whether it was cut: it ends in an ellipsis.
     cut: bool,
 }
 
@@ -83,18 +84,18 @@ impl Line {
         Line { words: similarity::words(text), numbers, refs: Vec::new(), sentences: Vec::new(), cut }
     }
 
-    /// How much it says, in words.
+    /// Returns its length in words.
     pub fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Whether this line tells nothing to whoever has read the other.
+    /// Whether this line says nothing that the other line does not say.
     pub fn repeats(&self, other: &Line) -> bool {
         if self.words.len() < 2 || other.words.is_empty() {
             return false;
         }
         let shared = similarity::shared(&self.words, &other.words);
-        // Of what was told up to an ellipsis the rest is a bracket away.
+        // The other line was cut by an ellipsis; its reference leads to the rest.
         if other.cut && other.words.len() >= CUT && shared * 10 >= other.words.len() * 9 {
             return true;
         }
@@ -102,7 +103,7 @@ impl Line {
             return false;
         }
         let of_one = self.refs.iter().any(|r| other.refs.contains(r));
-        // Two files of the memory are two matters, unless they say the same word for word.
+        // Two files of the memory are different matters, unless they say the same word for word.
         let file = |line: &Line| line.refs.iter().any(|id| id.contains(':'));
         if file(self) && file(other) && !of_one {
             return similarity::same(&self.words, &other.words);
@@ -113,12 +114,13 @@ impl Line {
     }
 }
 
-/// Lines a model has.
+/// Lines that a model has, each with its source.
 #[derive(Default, Debug)]
 pub(super) struct Told(Vec<(Line, Source)>);
 
 impl Told {
-    /// What the model of an audience has of us and of its program. `stretches`: the contexts it holds.
+    /// Reads the lines that the model of an audience has from Heirloom and from its program. `stretches`: the contexts
+    /// it holds.
     pub fn of(tx: &Read, audience: &Audience, stretches: &[Stretch]) -> Result<Told> {
         let mut told = Told::default();
         let mut statement = tx.prepare_cached(
@@ -132,7 +134,7 @@ impl Told {
             for row in rows {
                 let (no, packed) = row?;
                 left = left.saturating_sub(1);
-                // What cannot be read any more was given all the same; its items are known.
+                // A context that cannot be read any more was given all the same; its items are known from the ledger.
                 let Ok(Some(content)) = open(&packed) else { continue };
                 let block = content.get("block").and_then(|block| block.as_str()).unwrap_or_default();
                 for line in block.lines().filter(|line| !line.starts_with(['<', '#'])) {
@@ -161,8 +163,8 @@ impl Told {
         }
     }
 
-    /// Where all of a line was told; `but`: other than in this part. `same_file`: a line of this block about the same
-    /// file of the memory is enough.
+    /// Returns the source from which the model has all of a line, other than the part `but`. For a line of this block,
+    /// naming the same file of the memory is enough.
     pub fn says(&self, line: &Line, but: Part) -> Option<Source> {
         let others = || self.0.iter().filter(move |(_, source)| *source != Source::Part(but));
         let is_file = |id: &String| id.contains(':');
@@ -175,7 +177,7 @@ impl Told {
         Told::by_sentences(line, others).or_else(|| Told::by_turn(line, others))
     }
 
-    /// Where the first sentence of a line was told, if each of them was.
+    /// Returns the source of a line's first sentence if the model has each of its sentences.
     fn by_sentences<'t, I: Iterator<Item = &'t (Line, Source)>>(line: &Line, others: impl Fn() -> I) -> Option<Source> {
         let mut first = None;
         for sentence in line.sentences.iter().filter(|_| line.sentences.len() > 1) {
@@ -185,7 +187,7 @@ impl Told {
         first
     }
 
-    /// Where a line was told that several lines about its turn say together.
+    /// Returns a source if several lines about the same turn together say all of a line.
     fn by_turn<'t, I: Iterator<Item = &'t (Line, Source)>>(line: &Line, others: impl Fn() -> I) -> Option<Source> {
         let mut of_one = others().filter(|(other, _)| line.refs.iter().any(|id| other.refs.contains(id)));
         let (first, source) = of_one.next()?;
@@ -204,7 +206,7 @@ impl Told {
     }
 }
 
-/// The ids in the brackets at the end of a line.
+/// Returns the ids in the brackets at the end of a line.
 pub(super) fn references(line: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = line.trim_end();

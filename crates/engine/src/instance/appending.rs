@@ -1,5 +1,5 @@
-//! A live conversation, line by line: each is acknowledged after its commit, and the pages about the moment follow while
-//! it goes on.
+//! Storing a live conversation line by line. Each line is acknowledged after its commit; pages about the moment are
+//! written while the conversation goes on.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -17,13 +17,13 @@ use crate::tree::AssistantHome;
 /// Pages about the moment are written at most this often while a conversation goes on, and once at its end.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How long the end of a conversation waits for its summaries. What is left is the worker's.
+/// How long the end of a conversation waits for its summaries. Summaries not made by then are left to the worker.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// A longer line is refused; nobody should have to hold what is not used.
+/// Longest line that is accepted; a longer one is refused, so that no caller has to hold it in memory.
 pub const LONGEST_LINE: usize = 32 << 20;
 
-/// Lines of a conversation on their way in.
+/// A live conversation whose lines are being stored.
 pub struct Appending<'i, 'c> {
     instance: &'i Instance,
     agent: &'i AgentId,
@@ -31,16 +31,16 @@ pub struct Appending<'i, 'c> {
     program: &'i dyn Program,
     capture: Capture<'c>,
     at: Option<AssistantHome<'i>>,
-    /// Sessions whose pages are behind, by number.
+    /// Numbers of sessions whose pages are out of date.
     touched: BTreeSet<SessionNo>,
-    /// A prompt came: the run before it is over, and a new one has begun.
+    /// Whether a prompt came since the last write: the run before it is over, and a new run has begun.
     is_due: bool,
     written: Option<Instant>,
 }
 
 impl Instance {
-    /// Takes lines of one program, which `feed` hands over, and brings everything up to date at their end. `pages`:
-    /// whether pages about the moment are written, too.
+    /// Stores the lines of one program that `feed` passes to [`Appending::line`], and brings everything up to date at
+    /// their end. `pages`: whether the pages about the moment are written too.
     pub fn append<T>(
         &self,
         agent: &AgentId,
@@ -71,10 +71,10 @@ impl Instance {
             capture.finish()?;
             (out, at, touched)
         };
-        // Every line has queued what may wait; with the index in step most of it is done already.
+        // Every line queued its follow-up jobs. Because the index is in step, most of these are done at once.
         self.drain(&mut index, actor)?;
         drop(index);
-        // What else is waiting must not hold up whoever appends.
+        // Summaries of other sessions must not hold up the caller.
         self.distil(actor, Some(PATIENCE))?;
         if pages {
             self.write_moment(agent, actor, at, touched);
@@ -83,7 +83,7 @@ impl Instance {
         Ok(out)
     }
 
-    /// Writes the pages about the moment of these sessions. Returns the assistant home, for the next time.
+    /// Writes the pages about the moment of these sessions. Returns the assistant home for the next call.
     fn write_moment<'i>(
         &'i self,
         agent: &AgentId,
@@ -102,8 +102,8 @@ impl Instance {
 }
 
 impl Appending<'_, '_> {
-    /// Stores one line and says what became of it, after the commit. `Refused` for one that cannot be used: the next
-    /// ones can.
+    /// Stores one line and returns its acknowledgement, after the commit. Returns `Refused` for a line that cannot be
+    /// used; later lines still can.
     pub fn line(&mut self, line: &[u8]) -> Result<LineAck> {
         if line.len() > LONGEST_LINE {
             return Ok(LineAck::Refused { reason: "the line is longer than 32 MiB".into() });
@@ -124,7 +124,8 @@ impl Appending<'_, '_> {
         Ok(())
     }
 
-    /// No line is waiting: pages about the moment are written, if there is something new to say.
+    /// Called when no line is waiting: writes the pages about the moment if a prompt came and the last write is long
+    /// enough ago.
     pub fn pause(&mut self) {
         if self.is_due && self.written.is_none_or(|then| then.elapsed() >= PAUSE) {
             let touched = std::mem::take(&mut self.touched);

@@ -1,4 +1,4 @@
-//! A compaction that was asked for: one handoff takes the place of what was said in a session.
+//! A compaction that a person or program asks for: one handoff replaces the earlier turns of a session.
 
 use super::Instance;
 use crate::distill::advance::Pass;
@@ -11,9 +11,9 @@ use crate::see::See;
 use crate::transcript::read::{self, SessionRow};
 
 impl Instance {
-    /// Lets one handoff take the place of what was said in a session, up to the turn `until` (one of ours, or the
-    /// program's own id) or all of it but the newest turns, and renders what shows it. `dry_run`: says what it would be
-    /// and changes nothing. `NotFound` for an unknown session or turn.
+    /// Replaces the turns of a session with one handoff and renders the pages that show it. `until`: the last turn to
+    /// replace (one of our ids, or the program's own); without it, all but the newest turns. `dry_run`: returns the
+    /// handoff and changes nothing. `NotFound` for an unknown session or turn.
     pub fn compact(
         &self,
         agent: &AgentId,
@@ -70,7 +70,7 @@ impl Instance {
     }
 }
 
-/// The turn an id stands for: ours, or the program's own for an entry of this session.
+/// Returns the turn with this id: our own id, or the program's id of an entry in this session.
 fn turn_of(tx: &crate::ledger::Read, agent_no: AgentNo, session: &SessionRow, id: &str) -> Result<TurnId> {
     let show = || See::of("show", session.key.as_str()).to_string();
     let ours = match TurnId::parse(id) {

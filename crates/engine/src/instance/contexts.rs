@@ -1,4 +1,4 @@
-//! What a program is given: put together, recorded unless it is only looked at, and read again.
+//! Contexts for programs: assembled, recorded unless the request is a dry run, and read again.
 
 use super::Instance;
 use super::recalling::nothing_yet;
@@ -11,30 +11,30 @@ use crate::thread;
 use crate::transcript::read;
 use crate::tree::AssistantHome;
 
-/// Which context is asked for.
+/// A request for a context.
 #[derive(Clone, Debug)]
 pub struct ContextRequest {
-    /// A session that is stored, by its key or the beginning of it; else its whole key.
+    /// A stored session, by its key or a prefix of it; for a session that is not stored yet, its whole key.
     pub session: String,
     pub event: Event,
-    /// What the person says. Required where the event is a prompt.
+    /// Text of the prompt. Required if the event is a prompt.
     pub prompt: Option<String>,
-    /// The most tokens of the whole block; without one what the event has by itself.
+    /// Largest number of tokens of the whole block; `None` for the default of the event.
     pub budget: Option<usize>,
-    /// The project of a session nothing is stored of yet, by its id.
+    /// Workspace id of the project, for a session of which nothing is stored yet.
     pub workspace: Option<String>,
-    /// The thread it belongs to, by its key or name.
+    /// Thread of the session, by its key or name.
     pub thread: Option<String>,
     pub can: Capabilities,
-    /// Only look at what would be given.
+    /// Whether the context is only assembled and not recorded.
     pub dry_run: bool,
-    /// With how the prompt was understood and what was recalled for it.
+    /// Whether the report explains how the prompt was understood and what was recalled for it.
     pub explain: bool,
 }
 
 impl ContextRequest {
-    /// What a program of this name is given, without a prompt. The program stores what it prints of it, keeps its newest
-    /// turns itself and takes any length.
+    /// Returns a request without a prompt, for the program `program`. It assumes a program that stores the block it is
+    /// given, keeps its newest turns itself and accepts a block of any length.
     pub fn new(session: impl Into<String>, event: Event, program: &str) -> ContextRequest {
         ContextRequest {
             session: session.into(),
@@ -58,8 +58,8 @@ impl ContextRequest {
 }
 
 impl Instance {
-    /// Puts a context together and, unless it is a dry run, records that it was given. `NotFound` where a session or
-    /// thread is not there, or a dry run finds nothing stored.
+    /// Assembles a context and, unless it is a dry run, records that it was given. `NotFound` if the session or thread
+    /// does not exist, or if a dry run finds nothing stored.
     pub fn context(&self, agent: &AgentId, actor: &str, request: &ContextRequest) -> Result<ContextReport> {
         let at = match request.dry_run {
             true => self.look_at(agent, actor)?.ok_or_else(nothing_yet)?.0,
@@ -91,7 +91,8 @@ impl Instance {
         Ok(ContextReport::of(agent.as_str(), &ask, given, explain))
     }
 
-    /// What answers a prompt. An index that cannot answer is no error: what does not need it is given all the same.
+    /// Recalls what answers a prompt. If the index cannot answer, this is no error: the context is given without
+    /// recalled items.
     fn recalled_for(&self, at: &AssistantHome, ask: &Ask, prompt: &str) -> Result<Recalled> {
         let audience = at.read(|tx| ask.audience(tx, at.agent_no))?;
         let most = inject::budget::items(ask.budget);

@@ -1,4 +1,4 @@
-//! Summaries of what was stored, as far as a verb may wait for them.
+//! Summaries of stored sessions, made within the time a verb may wait for them.
 
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,8 @@ use crate::render::Occasion;
 use crate::worker::{self, Distilled};
 
 impl Instance {
-    /// Brings the lineage of every agent up to what was stored, as far as `patience` goes (`None`: all of it, with
-    /// progress), and renders what shows it. What could not be done stays due.
+    /// Summarises every session that is due, of every agent, for at most `patience` (`None`: all of them, with
+    /// progress), and renders the pages that show the summaries. Sessions not reached stay due.
     pub fn distil(&self, actor: &str, patience: Option<Duration>) -> Result<Distilled> {
         let mut all = Distilled::default();
         if self.read_only {

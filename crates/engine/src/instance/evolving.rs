@@ -1,4 +1,4 @@
-//! What sessions teach about their projects: as a job when they are over, and when somebody asks for it.
+//! Reading sessions for what they teach about their projects: as a job once they are over, and on request.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,8 @@ use crate::skill;
 const READING: Duration = Duration::from_secs(20);
 
 impl Instance {
-    /// Queues reading sessions and the night's tidy for the agents for whom they are due. Whether there is any.
+    /// Queues an evolve job for each agent with sessions to read, and a tidy job where only the nightly tidy is due.
+    /// Returns whether it queued any.
     pub(super) fn queue_evolve(&self, actor: &str) -> Result<bool> {
         let now = self.ledger.now();
         let mut due: Vec<(JobKind, AgentId)> = Vec::new();
@@ -43,7 +44,7 @@ impl Instance {
         })
     }
 
-    /// Does a job of evolve. One of an agent that is not known any more is nothing to do.
+    /// Runs an evolve or tidy job. A job of an agent that no longer exists is done without doing anything.
     pub(super) fn evolve_job(&self, job: &Job, actor: &str) -> Result<()> {
         let payload: serde_json::Value = serde_json::from_str(&job.payload).unwrap_or_default();
         let Some(agent) = payload["agent"].as_str().and_then(|id| AgentId::parse(id).ok()) else { return Ok(()) };
@@ -62,7 +63,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Reads sessions that are over, lets the best of what they show become proposals and memories, and tidies.
+    /// Reads sessions that are over, makes proposals and memories of the best candidates, and tidies.
     pub fn evolve(&self, agent: &AgentId, actor: &str, dry_run: bool) -> Result<EvolveReport> {
         let at = self.assistant(agent, actor)?;
         let (evolved, tidied) = {
@@ -86,7 +87,7 @@ impl Instance {
         })
     }
 
-    /// Takes back what evolve wrote and proposed on the last day it did.
+    /// Undoes what evolve wrote and proposed on the last day it did so.
     pub fn undo_evolve(&self, agent: &AgentId, actor: &str) -> Result<EvolveUndone> {
         let at = self.assistant(agent, actor)?;
         let undone = {
@@ -97,7 +98,7 @@ impl Instance {
         Ok(undone.into())
     }
 
-    /// What sessions were found to show; `all`: also what a person decided about.
+    /// Returns the candidates found in sessions; `all`: including those a person decided about.
     pub fn candidates(&self, agent: &AgentId, all: bool) -> Result<CandidatesReport> {
         let agent_no = self.known_agent(agent)?;
         let rows = self.ledger.read(|tx| store::rows(tx, agent_no))?;
@@ -105,7 +106,7 @@ impl Instance {
         Ok(CandidatesReport { candidates: rows.into_iter().filter(|r| all || open(r)).map(Into::into).collect() })
     }
 
-    /// The skill candidates of an agent; `all`: also those a person decided about.
+    /// Returns the skill candidates of an agent; `all`: including those a person decided about.
     pub fn skills(&self, agent: &AgentId, all: bool) -> Result<SkillsReport> {
         let agent_no = self.known_agent(agent)?;
         let skills = self.ledger.read(|tx| skill::list(tx, agent_no))?;
@@ -113,13 +114,13 @@ impl Instance {
         Ok(SkillsReport { skills: skills.iter().filter(open).map(SkillReport::of).collect::<Result<_>>()? })
     }
 
-    /// One skill candidate: its draft and its evidence.
+    /// Returns one skill candidate with its draft and its evidence.
     pub fn skill(&self, agent: &AgentId, name: &str) -> Result<SkillReport> {
         let agent_no = self.known_agent(agent)?;
         SkillReport::of(&self.ledger.read(|tx| skill::one(tx, agent_no, name))?)
     }
 
-    /// A person's yes to a skill, with where it goes; `None`: a no.
+    /// Accepts a skill and writes it to the places `into`, or rejects it if `into` is `None`.
     pub fn decide_skill(
         &self,
         agent: &AgentId,

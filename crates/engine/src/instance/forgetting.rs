@@ -1,4 +1,4 @@
-//! Forgetting what was said: planned, agreed to, carried out everywhere.
+//! Forgetting turns: plan, ask the person, remove everywhere.
 
 use super::Instance;
 use super::listener::{Notice, Progress, Task};
@@ -9,15 +9,15 @@ use crate::scope::AgentId;
 use crate::tree::AssistantHome;
 use crate::verify;
 
-/// How often it is planned again where something is stored or forgotten meanwhile.
+/// Number of times a plan is made again because something was stored or forgotten in the meantime.
 const ATTEMPTS: usize = 8;
 
 impl Instance {
-    /// Finds what has to go, with progress, and forgets it if `agree` says yes to it: out of ledger, files, index, logs
-    /// and backups. `agree` is not asked where there is nothing to forget. What hooks left in the spool is stored first:
-    /// it may be what is meant.
+    /// Plans what to remove, with progress, and, if `agree` accepts the plan, removes it from the ledger, files, index,
+    /// logs and backups. `agree` is not called if there is nothing to forget. The spool of the hooks is stored first,
+    /// because the turns to forget may be in it.
     ///
-    /// Errors as [`forget::plan`]; `Busy` where conversations keep coming in, and nothing was forgotten.
+    /// Errors as [`forget::plan`]; `Busy` if conversations keep coming in, in which case nothing was forgotten.
     pub fn forget(
         &self,
         agent: &AgentId,
@@ -30,7 +30,7 @@ impl Instance {
         if let Err(e) = self.drain_spool() {
             self.listener.notice(&Notice::SpoolLeft(&e));
         }
-        // Edits by hand are taken in first: whether a person wrote in a file decides whether it goes.
+        // Locking reads hand edits first: whether a person edited a file decides whether the file is removed.
         drop(at.lock()?);
         let mut plan = self.plan_to_forget(&at, &wish)?;
         let preview = ForgetReport::from(&plan);
@@ -58,7 +58,7 @@ impl Instance {
     fn plan_to_forget(&self, at: &AssistantHome, wish: &Wish) -> Result<Plan> {
         let global_ids = |program: &str| self.program(program).is_some_and(|p| p.global_ids());
         let request = Request { wish: wish.clone(), global_ids: &global_ids };
-        // Records are read twice.
+        // Planning reads every record twice, so the total is doubled.
         self.listener.progress(Progress::Begin(Task::Looking, verify::bytes_to_check(&self.ledger)? * 2));
         let plan = forget::plan(at, &request, &mut |bytes| self.listener.progress(Progress::Done(bytes)));
         self.listener.progress(Progress::End);

@@ -1,4 +1,4 @@
-//! What a program's hook calls for: stored and answered at once, or stored later from the spool (R12.5).
+//! Calls of a program's hooks: answered at once, or stored later from the spool (R12.5).
 
 use std::time::{Duration, Instant};
 
@@ -14,20 +14,21 @@ use crate::scope::AgentId;
 use crate::spool::{self, Spooled};
 use crate::tree::AssistantHome;
 
-/// How long opening a home stores what is in the spool before it goes on; the rest is the next opening's.
+/// How long opening a home stores calls from the spool before it goes on; the next opening stores the rest.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Instance {
-    /// Does what a hook's call asks for, in one transaction, and says what the program is given. `agent`: whose memory it
-    /// is where the program does not say. `Busy` where there is nothing yet to store it in: it belongs into the spool.
+    /// Handles a hook's call in one transaction and returns what the program is given. `agent`: the agent to use if the
+    /// program names none. `Busy` if the agent has no home to store the call in yet; the caller then writes the call to
+    /// the spool.
     pub fn hook(&self, agent: &AgentId, call: &HookCall, actor: &str) -> Result<HookOutcome> {
         let agent = agent_of(agent, call);
         let missing = || Error::new(ErrorKind::Busy, format!("nothing is stored for the agent {agent} yet"));
         let at = self.assistant_as_it_is(&agent, actor)?.ok_or_else(missing)?;
-        // Only a prompt asks for something.
+        // Only a prompt needs recalled items, and so the index.
         let recalls = call.gives && matches!(call.event.moment, Moment::Prompt { .. });
-        // Who keeps the home open keeps indexes open, too. With another model than the one in the binary it is asked as a
-        // hook asks, which waits for no model.
+        // A process that stays open (the service) keeps indexes open too. With any model but the built-in one it uses
+        // the index as a hook does, because that never waits for a model.
         if recalls && self.ledger.stays() && self.settings.embeddings.for_hooks {
             let mut index = self.index().ok();
             return self.handle(&at, index.as_deref_mut(), call);
@@ -46,18 +47,18 @@ impl Instance {
         lifecycle::handle(at, &mut capture, index, program, call, user_home)
     }
 
-    /// Stores what hooks had to leave in the spool. What cannot be stored stays there, and so does what only another
-    /// build knows; what nobody can read is moved aside. Returns how many calls were stored.
+    /// Stores the calls that hooks left in the spool. A call that cannot be stored, or that only another build
+    /// understands, stays in the spool; an unreadable one is moved aside. Returns the number of calls stored.
     pub fn drain_spool(&self) -> Result<u64> {
         let mut stored = 0;
-        // Counted from the first one on: until then another process may have been writing.
+        // The time runs from the first stored call on, because another process may have held up the first one.
         let mut began: Option<Instant> = None;
         spool::adopt(&self.home)?;
         loop {
             if spool::names(&self.home)?.is_empty() {
                 return Ok(stored);
             }
-            // Storing one twice is harmless, and once is enough.
+            // Storing a call twice is harmless but wasteful, so only one process drains the spool.
             let Some(lock) = self.home.try_lock("spool")? else { return Ok(stored) };
             let before = stored;
             for name in spool::names(&self.home)? {
@@ -68,16 +69,16 @@ impl Instance {
                 began.get_or_insert_with(Instant::now);
             }
             drop(lock);
-            // A hook that came meanwhile has left its call to us. What is left after nothing was stored is for a newer
-            // build.
+            // A hook that ran meanwhile may have left another call, so the loop looks again. If a round stored nothing,
+            // the rest is for another build.
             if stored == before {
                 return Ok(stored);
             }
         }
     }
 
-    /// Stores one call of the spool and removes it. `false`: it is gone, or this build cannot read it: it is another
-    /// build's, or was moved aside.
+    /// Stores one call of the spool and removes it. Returns `false` if the call is gone, belongs to another build or
+    /// was moved aside as unreadable.
     fn unspool(&self, name: &RelPath) -> Result<bool> {
         let Some(Spooled { harness, event, at, id, payload }) = spool::read(&self.home, name)? else {
             return Ok(false);
@@ -98,7 +99,7 @@ impl Instance {
     }
 }
 
-/// The agent a session belongs to: the program's own, else the default one (D3).
+/// Returns the agent of a call: the one the program names, else the default agent (D3).
 fn agent_of(default: &AgentId, call: &HookCall) -> AgentId {
     match call.event.agent.as_deref().map(AgentId::parse) {
         Some(Ok(named)) if named != AgentId::main() => named,

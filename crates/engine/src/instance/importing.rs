@@ -1,4 +1,4 @@
-//! Bringing session stores in: read, indexed, distilled, shown.
+//! Importing session stores: read, index, distil, render.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -21,20 +21,20 @@ use crate::scope::AgentId;
 use crate::source::file::{find, is_a_file_of_its_own};
 use crate::worker;
 
-/// An import of more turns than this puts the index in order afterwards.
+/// An import of more turns than this merges the index's segments afterwards.
 const MANY_TURNS: u64 = 20_000;
 
-/// A session store that is to be read.
+/// A session store to read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
-    /// The name of its program, one the engine was opened with.
+    /// Name of its program, one the engine was opened with.
     pub program: &'static str,
     pub form: Form,
     pub path: PathBuf,
 }
 
 impl Instance {
-    /// The session stores a program has on this machine, and what could not be listed.
+    /// Returns the session stores of a program on this machine, and the folders that could not be listed.
     pub fn stores_of(&self, program: &dyn Program) -> (Vec<Source>, Vec<Problem>) {
         let (mut sources, mut problems) = (Vec::new(), Vec::new());
         for root in program.roots().into_iter().filter(|root| root.exists()) {
@@ -49,13 +49,13 @@ impl Instance {
         (sources, problems)
     }
 
-    /// Reads sources into the ledger and the index, distils what came in and renders what shows it, with progress. What
-    /// is wrong with a source is a problem of the result; the next one is read.
+    /// Reads sources into the ledger and the index, distils the new turns and renders the pages that show them, with
+    /// progress. An error in one source becomes a problem of the result, and the next source is read.
     pub fn import(&self, agent: &AgentId, actor: &str, sources: &[Source]) -> Result<Imported> {
         let started = Instant::now();
         let (totals, mut problems) = self.store(agent, actor, sources)?;
         problems.extend(self.distil(actor, None)?.problems);
-        // The nodes that were just made are found, too.
+        // Indexes the nodes that were just made, so that searches find them.
         self.index()?.catch_up(&self.ledger, None, &mut |_| {})?;
         if totals.records > 0 || self.agent_no(agent)?.is_some() {
             self.settle_conversations(agent, actor);
@@ -63,17 +63,18 @@ impl Instance {
         Ok(Imported::of(&totals, problems, started.elapsed().as_secs_f64()))
     }
 
-    /// The first part of [`Instance::import`]: what was said is in the ledger and the index, and its sessions are due to
-    /// be distilled.
+    /// Does the first part of [`Instance::import`]: stores turns in the ledger and the index, and marks their sessions
+    /// as due for distilling.
     pub fn store(&self, agent: &AgentId, actor: &str, sources: &[Source]) -> Result<(Totals, Vec<Problem>)> {
-        // Two imports at once are safe, but each would read what the other has just read.
+        // Two imports at once are safe, but the second would read again what the first has just read. Without the lock
+        // this import goes on.
         let _lock = self.home.try_lock("import")?;
         let mut index = self.index()?;
         if self.is_ahead(&index) {
             drop(index);
             index = self.recreate_index(BUSY)?;
         }
-        // What an interrupted import left out comes first, so that what follows can be added as it is stored.
+        // Indexes the turns that an interrupted import left out, so that new turns can be added as they are stored.
         self.build_if_behind(&mut index)?;
         let bytes = sources.iter().map(|s| std::fs::metadata(&s.path).map_or(0, |m| m.len())).sum();
         self.listener.progress(Progress::Begin(Task::Importing, bytes));
@@ -115,7 +116,7 @@ impl Instance {
         capture.finish()
     }
 
-    /// Does the jobs that are due.
+    /// Runs the jobs that are due.
     pub(super) fn drain(&self, index: &mut crate::index::Index, actor: &str) -> Result<worker::Drained> {
         let owner = owner(actor);
         worker::drain(&self.ledger, index, &owner, &mut |job| match job.kind {
@@ -124,9 +125,9 @@ impl Instance {
         })
     }
 
-    /// Reads the store a hook named; without a path every store of that program. One that is gone is nothing to read.
+    /// Reads the store that a hook named; without a path, every store of that program. A store that is gone is skipped.
     fn read_store(&self, payload: &str, actor: &str) -> Result<()> {
-        /// The payload of [`JobKind::Capture`]. A field of a newer version is left to it.
+        /// The payload of [`JobKind::Capture`]. Fields that only a newer version knows are ignored.
         #[derive(Deserialize, Default)]
         #[serde(default)]
         struct Wanted {
@@ -135,7 +136,7 @@ impl Instance {
             path: Option<String>,
             told: Option<Told>,
         }
-        /// Answers a hook told, which become turns once the store is read.
+        /// Answers that a hook passed on, which become turns once the store has been read.
         #[derive(Deserialize)]
         struct Told {
             session: String,
@@ -167,7 +168,7 @@ impl Instance {
     }
 }
 
-/// Who holds the leases of jobs.
+/// Returns the name under which this process holds leases of jobs.
 pub(super) fn owner(actor: &str) -> String {
     format!("{actor} {}", std::process::id())
 }

@@ -1,5 +1,5 @@
-//! The search index around a verb: opened once, lent to one thread at a time, brought up to date before it answers, made
-//! again where it is damaged.
+//! Management of the search index around a verb: opened once, lent to one thread at a time, brought up to date before a
+//! search, and rebuilt if it is damaged.
 
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
@@ -17,24 +17,24 @@ use crate::report::upkeep::Reindexed;
 use crate::scope::{AgentId, AgentNo, TurnId};
 use crate::tree::{AssistantHome, file_table};
 
-/// How long a verb waits for another process that writes the index before it does without.
+/// How long a verb waits for another process that writes the index before it goes on without the index.
 pub const BUSY: Duration = Duration::from_millis(200);
 
-/// How long other processes are waited for where a person asked for a new index.
+/// How long a rebuild that a person asked for waits for other processes.
 const BUSY_FOR_A_NEW_ONE: Duration = Duration::from_secs(5);
 
-/// What a search may spend on bringing the index up to date before it answers (R10.10).
+/// Time a search may spend on bringing the index up to date before it answers (R10.10).
 const CATCH_UP: Duration = Duration::from_millis(50);
 
-/// How many indexes are kept open for the next verb. Each has a page cache of its own; more than the ledger has readers
-/// would never be used at once.
+/// Number of idle indexes kept open for the next verb. Each has its own page cache; an index beyond the number of
+/// ledger readers would never be used at the same time.
 const KEPT: usize = 3;
 
-/// An index in use. Dropping it leaves it to the next verb.
+/// An index in use. Dropping it returns it to the pool for the next verb.
 pub struct Lent<'i> {
     instance: &'i Instance,
     index: Option<Index>,
-    /// What opening it came to.
+    /// Whether opening the index rebuilt it.
     pub rebuilt: Rebuilt,
 }
 
@@ -42,7 +42,7 @@ impl Deref for Lent<'_> {
     type Target = Index;
 
     fn deref(&self) -> &Index {
-        // Taken out by `Drop` alone.
+        // Only `Drop` takes the index out, so it is always there.
         self.index.as_ref().unwrap_or_else(|| unreachable!("an index in use"))
     }
 }
@@ -63,19 +63,19 @@ impl Drop for Lent<'_> {
 }
 
 impl Instance {
-    /// Gives back what is held for speed only: idle indexes, readers of the ledger, cached pages.
+    /// Releases everything held only for speed: idle indexes, readers of the ledger, cached pages.
     pub fn rest(&self) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.ledger.rest();
     }
 
-    /// The index: one that is open already, else opened, made anew where it is missing or does not fit. In a home that
-    /// cannot be written: `Refused` where there is none that fits.
+    /// Returns the index: an idle one, or one opened now; a missing index or one that does not fit the ledger is made
+    /// anew. In a home that cannot be written: `Refused` if there is no index that fits.
     pub fn index(&self) -> Result<Lent<'_>> {
         self.settings.embeddings.check()?;
         let path = self.index_path()?;
         while let Some(mut index) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop() {
-            // Another process may have put a new one in its place.
+            // Another process may have put a new index in place of this file.
             if index.is_still_at(&path) {
                 index.keep_mapped()?;
                 return Ok(Lent { instance: self, index: Some(index), rebuilt: Rebuilt::No });
@@ -94,7 +94,7 @@ impl Instance {
         self.lent(index, rebuilt)
     }
 
-    /// An index with the model its vectors are compared with.
+    /// Attaches to an index the embedding model that its vectors are compared with.
     pub(super) fn with_model(&self, index: Index) -> Result<Index> {
         match self.model_for(&index)? {
             Some(model) => index.with_embedder(model),
@@ -107,10 +107,11 @@ impl Instance {
         Ok(Lent { instance: self, index: Some(index), rebuilt })
     }
 
-    /// The model an index is asked with: the wanted one, and as long as the vectors there are were made by an older one,
-    /// that ([`Instance::renew_index`] makes the others).
+    /// Returns the embedding model for an index: the one the settings name, or an older one while the index still has
+    /// that one's vectors ([`Instance::renew_index`] makes the new vectors).
     fn model_for(&self, index: &Index) -> Result<Option<Arc<dyn Embedder>>> {
-        // While the next index is being made the wanted model is not needed, and may take long to read.
+        // While the next index is being made, the model of the settings is not needed here, and loading it may take
+        // long.
         let renewing = self.home.file_path(&layout::NEXT_INDEX_DB).is_ok_and(|next| next.exists());
         let wanted = match renewing {
             true => None,
@@ -136,9 +137,9 @@ impl Instance {
         })
     }
 
-    /// Makes the vectors of the wanted model, if those there are were made by another one that still answers: in an
-    /// index beside the one in use, which takes its place when it is whole. Until then searches go on as they were.
-    /// Returns what is left after `until`; `None` if there is nothing to make anew.
+    /// Makes the vectors of the model that the settings name, if the index has vectors of another model that still
+    /// answers. They are made in a second index, which replaces the one in use when it is complete; until then searches
+    /// use the old one. Returns the progress if work is left after `until`; `None` if nothing is left to do.
     pub fn renew_index(&self, actor: &str, until: Instant) -> Result<Option<Renewing>> {
         let next_path = self.home.file_path(&layout::NEXT_INDEX_DB)?;
         let Some(Ok(wanted)) = self.embedder() else { return Ok(None) };
@@ -168,13 +169,14 @@ impl Instance {
         Ok(Some(Renewing { turns, of_turns, rests: next.embedder_rests() }))
     }
 
-    /// The name of the model whose vectors answer now.
+    /// Returns the name of the model whose vectors are searched now.
     pub fn model_of_vectors(&self) -> Option<String> {
         let index = Index::open_read_only(&self.index_path().ok()?, self.ledger.id()).ok()??;
         index.model_of_vectors().ok()?
     }
 
-    /// How far the wanted model has come, while the vectors there are were made by an older one.
+    /// Returns the progress of the new model while vectors of an older one are searched; `None` if no new index is
+    /// being made.
     pub fn renewing(&self) -> Option<Renewing> {
         let path = self.home.file_path(&layout::NEXT_INDEX_DB).ok()?;
         let next = Index::open_read_only(&path, self.ledger.id()).ok()??;
@@ -182,7 +184,8 @@ impl Instance {
         Some(Renewing { turns, of_turns, rests: false })
     }
 
-    /// The model that places texts in space (R10.8). One that cannot be had leaves the words, and is told of once.
+    /// Returns the embedding model (R10.8). If it cannot be loaded, only words are searched, and the listener is
+    /// notified once.
     fn embedder(&self) -> Option<&Result<Arc<dyn Embedder>>> {
         if self.model.get().is_none() {
             let model = self.settings.embeddings.model()?;
@@ -194,25 +197,25 @@ impl Instance {
         self.model.get()
     }
 
-    /// Why nothing is found by meaning: the model the settings name cannot be had.
+    /// Returns why the model of the settings cannot be loaded, so that nothing is found by meaning.
     pub fn without_model(&self) -> Option<&Error> {
         self.embedder().and_then(|model| model.as_ref().err())
     }
 
-    /// The model in use, and where it is.
+    /// Returns the name of the model in use and where it runs.
     pub fn model(&self) -> (Option<&str>, &str) {
         let model = self.embedder().and_then(|model| Some(model.as_ref().ok()?.model()));
         (model, &self.settings.embeddings.shown)
     }
 
-    /// An index for a hook, which reads it and never writes it (R10.10). `None` where there is none that fits: other
+    /// Returns the index for a hook, which only reads it (R10.10). `None` if there is no index that fits; other
     /// processes make it.
     pub(super) fn index_for_hook(&self) -> Result<Option<Index>> {
         let path = self.index_path()?;
         let Ok(Some(index)) = Index::open_read_only(&path, self.ledger.id()) else { return Ok(None) };
-        // A prompt waits for no endpoint, and for no model that has to be read first.
+        // A prompt must not wait for an endpoint or for a model that has to be loaded first.
         if !self.settings.embeddings.for_hooks {
-            // The vectors there are may still be those of the table in the binary.
+            // The index may still have the vectors of the model in the binary, which is there at once.
             let mut older = self.settings.embeddings.older();
             return match older.find(|model| index.is_of(model.as_ref()).is_ok_and(|is| is == Some(true))) {
                 Some(model) => Ok(Some(index.with_embedder(model)?)),
@@ -225,14 +228,14 @@ impl Instance {
         }
     }
 
-    /// An empty index in place of what there is. `busy`: how long other processes are waited for.
+    /// Replaces the index by an empty one. `busy`: how long to wait for other processes.
     pub fn recreate_index(&self, busy: Duration) -> Result<Lent<'_>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.lent(Index::recreate(&self.index_path()?, self.ledger.id(), busy)?, Rebuilt::OtherVersion)
     }
 
-    /// The index, caught up as far as a search may wait for it, with the files of an agent that were just looked at. A
-    /// new one is built whole: there is nothing else to search in.
+    /// Returns the index, brought up to date within the time a search may spend on it, including the files of an agent
+    /// that were just scanned. A new index is built completely, because there is no other to search in.
     pub fn caught_up_index(&self, files: Option<&AssistantHome>) -> Result<Lent<'_>> {
         let mut index = self.index()?;
         if self.read_only {
@@ -245,7 +248,7 @@ impl Instance {
             index = self.recreate_index(BUSY)?;
         }
         match self.catch_up(&mut index, files, new || ahead) {
-            // Torn inside: it is derived, so it is made again. What is damaged still is the ledger.
+            // A damaged index is derived data and is rebuilt. If the error remains, the ledger is damaged.
             Err(e) if e.kind() == ErrorKind::Damaged => {
                 drop(index);
                 index = self.recreate_index(BUSY)?;
@@ -256,13 +259,13 @@ impl Instance {
         Ok(index)
     }
 
-    /// Whether an index says more than its ledger: a ledger from a backup was put in place.
+    /// Whether an index has turns that its ledger does not have: the ledger was replaced by one from a backup.
     pub(super) fn is_ahead(&self, index: &Index) -> bool {
         matches!(self.ledger.read(|tx| index.coverage(tx)), Err(e) if e.kind() == ErrorKind::Damaged)
     }
 
     fn catch_up(&self, index: &mut Index, files: Option<&AssistantHome>, new: bool) -> Result<()> {
-        // One that another command has just made is as empty as a new one.
+        // Another command may have just made the index; it is then as empty as a new one.
         let empty = self.ledger.read(|tx| index.coverage(tx)).is_ok_and(|c| c.watermark == TurnId(0) && c.missing > 0);
         let until = if new || empty {
             self.build(index)?;
@@ -278,8 +281,8 @@ impl Instance {
         Ok(())
     }
 
-    /// What an index answers. One that turns out to be torn is made again and asked once more (R10.10); where the home
-    /// cannot be written it stays as it is, and the error says so.
+    /// Runs `ask` on the index. If the index turns out to be damaged, it is rebuilt and `ask` runs once more (R10.10);
+    /// in a home that cannot be written the error is returned instead.
     pub fn asked<T>(&self, files: Option<&AssistantHome>, mut ask: impl FnMut(&mut Index) -> Result<T>) -> Result<T> {
         let mut index = self.caught_up_index(files)?;
         match ask(&mut index) {
@@ -293,7 +296,8 @@ impl Instance {
         }
     }
 
-    /// Brings the rows of files up to date as far as a verb may wait for it. Returns how many changes are missing.
+    /// Brings the rows of files up to date within the time a verb may wait. Returns the number of changes that are
+    /// missing.
     pub fn catch_up_files(&self, index: &mut Index, at: &AssistantHome) -> Result<u64> {
         match self.read_only {
             true => at.read(|tx| index.files_missing(tx, at.agent_no)),
@@ -301,8 +305,8 @@ impl Instance {
         }
     }
 
-    /// After something was forgotten: takes its words out of the index and the logs, too. What keeps that from being done
-    /// now is told; what was forgotten stays so.
+    /// Removes forgotten words from the index and the logs. If that fails, the listener is notified; the forgetting
+    /// itself stands.
     pub fn erase(&self, at: &AssistantHome) {
         let erased = self.ledger.empty_log().and_then(|_| match Path::exists(&self.index_path()?) {
             true => self.index()?.erase_gone_files(at),
@@ -313,7 +317,7 @@ impl Instance {
         }
     }
 
-    /// Brings the rows of every agent's files up to date. Returns how many files there are.
+    /// Brings the rows of every agent's files up to date. Returns the number of files.
     pub fn build_files(&self, index: &mut Index, actor: &str) -> Result<u64> {
         let mut files = 0;
         for (at, _) in self.look_at_all(actor)? {
@@ -323,7 +327,7 @@ impl Instance {
         Ok(files)
     }
 
-    /// Makes the index anew from the ledger and the visible files. Nothing can be lost.
+    /// Rebuilds the index from the ledger and the visible files. Nothing is lost, because the index is derived.
     pub fn reindex(&self, actor: &str) -> Result<Reindexed> {
         let started = Instant::now();
         let _lock = self.home.try_lock("import")?;
@@ -334,7 +338,7 @@ impl Instance {
         Ok(Reindexed { turns, files, bytes: index.bytes_on_disk(), seconds })
     }
 
-    /// Adds what the index lacks, if it lacks anything.
+    /// Indexes the turns the index lacks, if any.
     pub fn build_if_behind(&self, index: &mut Index) -> Result<()> {
         if self.ledger.read(|tx| index.coverage(tx))?.missing > 0 {
             self.build(index)?;
@@ -342,9 +346,10 @@ impl Instance {
         Ok(())
     }
 
-    /// Indexes every turn the ledger has, with progress. Returns how many were missing.
+    /// Indexes every turn of the ledger, with progress. Returns the number of turns that were missing.
     pub fn build(&self, index: &mut Index) -> Result<u64> {
-        /// Fewer are there before anybody has read that they are coming.
+        /// Smallest number of missing turns for which progress is shown; fewer are indexed before a person could read
+        /// it.
         const WORTH_SHOWING: u64 = 5_000;
         let missing = self.ledger.read(|tx| index.coverage(tx))?.missing;
         let shown = missing >= WORTH_SHOWING;
@@ -364,13 +369,14 @@ impl Instance {
         Ok(missing)
     }
 
-    /// The number of an agent that must be known.
+    /// Returns the number of an agent; `NotFound` if nothing is stored for it.
     pub fn known_agent(&self, agent: &AgentId) -> Result<AgentNo> {
         self.agent_no(agent)?.ok_or_else(|| unknown_agent(agent))
     }
 }
 
-/// The error for an agent nothing is stored for. A surface that keeps an agent from somebody says the same.
+/// Returns the error for an agent for which nothing is stored. A surface that hides an agent from a caller returns the
+/// same error.
 pub fn unknown_agent(agent: &AgentId) -> Error {
     Error::not_found(format!("nothing is stored for the agent {agent}"))
         .hint("see ⟨agent list⟩, or import something with ⟨up⟩")

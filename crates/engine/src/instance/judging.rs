@@ -1,4 +1,4 @@
-//! How important what was said is, and which vectors of it go.
+//! Importance of stored messages, and the vectors that are dropped because of it.
 
 use super::Instance;
 use crate::clock::rfc3339;
@@ -12,7 +12,7 @@ use crate::scope::{AgentId, TurnId};
 use crate::transcript::read;
 use crate::tree::AssistantHome;
 
-/// The most turns whose vectors are dropped or made again in one pass of work.
+/// Largest number of chunks whose vectors are dropped or made again in one pass of work.
 const AT_ONCE: usize = 500;
 
 impl Instance {
@@ -20,7 +20,7 @@ impl Instance {
         self.settings.judge.as_ref().map_err(Error::from)
     }
 
-    /// Judges what was stored, for every agent that has visible files.
+    /// Judges new chunks, for every agent that has visible files.
     pub(super) fn judge_all(&self, actor: &str) -> Result<()> {
         let (weights, _) = self.judged_by()?;
         for agent in self.agents()? {
@@ -31,7 +31,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Drops the vectors the policy lets go, and makes those again that it does not any more.
+    /// Drops the vectors that the policy lets go, and makes those again that it no longer lets go.
     pub(super) fn fade_all(&self, index: &mut Index, actor: &str) -> Result<()> {
         let (_, policy) = self.judged_by()?;
         for agent in self.agents()? {
@@ -71,7 +71,8 @@ impl Instance {
         Ok(at)
     }
 
-    /// How important each category is, what was learned, and what was said of the chunk of a turn.
+    /// Reports the importance of each category, what was learned from decisions, and, for `turn`, the judgement of its
+    /// chunk.
     pub fn explain_judge(&self, agent: &AgentId, actor: &str, turn: Option<TurnId>) -> Result<JudgeReport> {
         let at = self.judged_home(agent, actor)?;
         let (weights, _) = self.judged_by()?;
@@ -135,7 +136,7 @@ impl Instance {
         })
     }
 
-    /// Which vectors the policy lets go, whether it is on or not.
+    /// Reports the vectors that the policy would drop, whether it is on or not.
     pub fn explain_decay(&self, agent: &AgentId, actor: &str) -> Result<DecayReport> {
         let at = self.judged_home(agent, actor)?;
         let (_, policy) = self.judged_by()?;

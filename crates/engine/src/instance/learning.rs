@@ -1,5 +1,5 @@
-//! What a language model adds to what is done without one: what sessions say, what became of open loops, how important
-//! chunks are. As far as there is one and it may be asked (R11.2, R11.3).
+//! Work for a language model on top of what works without one: reading sessions, checking open loops, judging chunks.
+//! Only done if a model is chosen and may be asked (R11.2, R11.3).
 
 use std::time::{Duration, Instant};
 
@@ -12,23 +12,23 @@ use crate::ledger::Audit;
 use crate::ledger::jobs::{self, JobKind};
 use crate::review::model_matters;
 
-/// The longest the model is asked in one go before other work is done; a question that was begun is waited for.
+/// How long the model is asked in one pass before other work is done; a question that was begun is finished.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What asking the model came to.
+/// Result of asking the model.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Learned {
-    /// Sessions read, matters found, chunks judged.
+    /// Number of sessions read, matters found and chunks judged.
     pub made: u64,
-    /// What it found in sessions, which waits as a job of evolve.
+    /// Number of findings in sessions; they wait as a job of evolve.
     pub found: u64,
-    /// There is more to ask now.
+    /// Whether there is more to ask now.
     pub more: bool,
 }
 
 impl Instance {
-    /// Asks the language model about sessions, open loops and chunks, for every agent, in this order: what is lost
-    /// without it first. What cannot be asked now is queued for when it can.
+    /// Asks the language model about sessions, open loops and chunks of every agent. Sessions and loops come first,
+    /// because without a model their content would be missed. Questions that cannot be asked now are queued.
     pub(super) fn learn(&self, actor: &str) -> Result<Learned> {
         let mut all = Learned::default();
         if self.read_only || self.settings.model.is_none() {
@@ -38,7 +38,7 @@ impl Instance {
         let until = Some(Instant::now() + PATIENCE);
         let mut again: Option<Millis> = None;
         for agent in self.agents()? {
-            // That a model cannot be had was said by whoever asked for summaries.
+            // If the model cannot be loaded, `summarise` has reported that already.
             let Some(Ok(model)) = self.language_model(&agent, actor) else { return Ok(all) };
             let Some(at) = self.assistant_as_it_is(&agent, actor)? else { continue };
             let read = model_pass::run(&at, &model, until)?;

@@ -1,30 +1,30 @@
-//! What a verb tells beside its result: notices for a person, and how far long work has come. Wording and drawing are the
-//! caller's.
+//! Messages of a verb besides its result: notices for a person, and progress of long work. The caller words and draws
+//! them.
 
 use crate::error::{Error, Problem};
 
-/// Hears what happens while a verb runs. Called from the thread that runs it.
+/// Receives notices and progress while a verb runs. Called on the thread that runs the verb.
 pub trait Listener: Send + Sync {
-    /// Something a person may want to know. It keeps nothing from being done.
+    /// Receives something a person may want to know. It does not stop the verb.
     fn notice(&self, _notice: &Notice) {}
 
-    /// Long work has come this far.
+    /// Receives the progress of long work.
     fn progress(&self, _progress: Progress) {}
 }
 
-/// Hears nothing.
+/// Ignores everything.
 pub struct Silent;
 
 impl Listener for Silent {}
 
-/// Something worth telling that is no error of the verb.
+/// Something worth reporting that is not an error of the verb.
 #[derive(Debug)]
 pub enum Notice<'n> {
-    /// The home was in use and its ledger is not there any more: a new, empty one was made.
+    /// The home was in use before but its ledger is gone: a new, empty one was made.
     LedgerMadeAnew,
-    /// What hooks left in the spool could not be stored now; it is tried again.
+    /// Calls in the spool could not be stored now; a later command tries again.
     SpoolLeft(&'n Error),
-    /// Something forgotten is not gone everywhere yet; it is tried again.
+    /// Something forgotten could not be removed everywhere yet; a later command tries again.
     ForgettingLeft(&'n Error),
     /// No page could be rendered; the pages stay marked.
     PagesLeft(&'n Error),
@@ -32,51 +32,52 @@ pub enum Notice<'n> {
     PageLeft(&'n Problem),
     /// Visible pages could not be made or opened after conversations came in.
     PagesOutOfReach(&'n Error),
-    /// Visible files were left out of a search: they are out of reach.
+    /// The visible files cannot be reached and were left out of a search.
     FilesLeftOut(&'n Error),
     /// The pages about the moment could not be written.
     MomentLeft(&'n Error),
-    /// Lines a person wrote into MEMORY.md's block were kept as this proposal, or as this open loop.
+    /// Lines a person wrote inside the rendered block of MEMORY.md were kept as this proposal or open loop.
     LinesProposed(&'n str),
-    /// There is no model that places texts in space: words alone are searched.
+    /// There is no embedding model: only words are searched.
     WordsOnly(&'n Error),
     /// Words of something forgotten may still be in the search index.
     IndexMayRemember(&'n Error),
 }
 
-/// How far long work has come.
+/// Progress of long work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// It begins, and is done after so many steps.
+    /// The task begins; it has this many steps.
     Begin(Task, u64),
-    /// So many steps are done.
+    /// This many steps are done in all.
     Done(u64),
-    /// So many steps more are done.
+    /// This many more steps are done.
     More(u64),
-    /// So many of so many sources are begun.
+    /// The source with the first number is begun; the second is the number of sources.
     Source(usize, usize),
     End,
 }
 
-/// What is being done.
+/// The kind of long work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Task {
-    /// In bytes of source.
+    /// Reading sources; steps are bytes of source.
     Importing,
-    /// In turns.
+    /// Indexing; steps are turns.
     Indexing,
-    /// In sessions.
+    /// Distilling; steps are sessions.
     Distilling,
-    /// In bytes of source.
+    /// Verifying; steps are bytes of source.
     Verifying,
-    /// For what is to be forgotten; in bytes of source, twice.
+    /// Planning what to forget; steps are bytes of source, counted twice because they are read twice.
     Looking,
-    /// A backup is written, compared and packed, once the ledger is copied; in bytes, as often as they are read.
+    /// Writing, comparing and packing a backup, after the ledger was copied; steps are bytes, counted each time they
+    /// are read.
     BackingUp,
-    /// A backup is read, compared and put back; in bytes, as often as they are read.
+    /// Reading, comparing and restoring a backup; steps are bytes, counted each time they are read.
     PuttingBack,
-    /// Everything into plain files; in files.
+    /// Exporting everything as plain files; steps are files.
     Exporting,
-    /// A home is made of an export; in files, read and compared.
+    /// Making a home from an export; steps are files read and compared.
     TakingIn,
 }

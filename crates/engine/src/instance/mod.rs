@@ -1,16 +1,16 @@
-//! A home as it is worked with: its files, its ledger, its index, the outside programs and the settings, opened together,
-//! and everything that has to happen around a verb. Storey 5.
+//! An opened home: its files, ledger, index, outside programs and settings, and everything that has to happen around a
+//! verb. Storey 5.
 //!
-//! [`opening`](Instance::open) makes or opens the home, stores what hooks left in the spool and finishes what was
-//! forgotten half-way. [`pages`] keeps the visible files and the ledger's table of them in step; [`indexes`] does so for
-//! the search index; [`distilling`] makes summaries of what was stored, [`summarising`] asks a language model for better
-//! ones, [`judging`] says how important it is, [`evolving`] finds what sessions teach about their projects. The verbs that
-//! do more than call one room have
-//! their files here: [`importing`], [`appending`], [`hooking`], [`searching`], [`recalling`], [`contexts`], [`sessions`],
-//! [`remembered`], [`reviewing`], [`compacting`], [`working`], [`status`], [`verifying`], [`forgetting`].
+//! [`opening`](Instance::open) makes or opens the home, stores what hooks left in the spool and finishes an interrupted
+//! `forget`. [`pages`] keeps the visible files and the ledger's table of them in step; [`indexes`] does the same for
+//! the search index; [`distilling`] summarises stored sessions, [`summarising`] asks a language model for better
+//! summaries, [`judging`] rates importance, [`evolving`] finds what sessions teach about their projects. Verbs that
+//! call more than one room have their files here: [`importing`], [`appending`], [`hooking`], [`searching`],
+//! [`recalling`], [`contexts`], [`sessions`], [`remembered`], [`reviewing`], [`compacting`], [`working`], [`status`],
+//! [`verifying`], [`forgetting`].
 //!
-//! Prints nothing and asks nobody: what a caller may want to tell a person goes to its [`Listener`]. The door in front
-//! of all this is [`Engine`](crate::engine::Engine).
+//! Prints nothing and asks nobody: notices for a person go to the caller's [`Listener`]. The door in front of all this
+//! is [`Engine`](crate::engine::Engine).
 
 mod appending;
 mod backup;
@@ -80,21 +80,21 @@ pub struct Instance {
     pub(crate) settings: Settings,
     pub(crate) programs: Vec<Arc<dyn Program>>,
     pub(crate) listener: Arc<dyn Listener>,
-    /// The home cannot be written: nothing is stored and nothing is brought up to date.
+    /// Whether the home cannot be written, so that nothing is stored and nothing is brought up to date.
     pub(crate) read_only: bool,
-    /// Whether the end of the audit chain is noted when this is dropped.
+    /// Whether dropping this instance records the end of the audit chain.
     notes_the_end: bool,
-    /// Indexes that nobody uses at the moment.
+    /// Indexes that are not in use.
     idle: Mutex<Vec<Index>>,
-    /// The model that places texts in space, once it was asked for; or why there is none.
+    /// The embedding model, once it was asked for, or the error of loading it.
     model: OnceLock<Result<Arc<dyn Embedder>>>,
-    /// The language model, once it was asked for; or why there is none.
+    /// The language model, once it was asked for, or the error of loading it.
     language_model: OnceLock<Result<Arc<dyn Model>>>,
 }
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // A hook has no time for it; whoever comes next notes what it wrote, too.
+        // A hook has no time to record the end; the next command that writes records it including the hook's rows.
         if self.notes_the_end && self.ledger.has_written() {
             let _ = anchor::put(&self.home, &self.ledger);
         }
@@ -102,22 +102,22 @@ impl Drop for Instance {
 }
 
 impl Instance {
-    /// The program of that name, if the engine was opened with it.
+    /// Returns the program with this name, if the engine was opened with it.
     pub fn program(&self, name: &str) -> Option<&dyn Program> {
         self.programs.iter().find(|p| p.name() == name).map(AsRef::as_ref)
     }
 
-    /// People's name of a session's program.
+    /// Returns the display name of a session's program.
     pub fn program_title(&self, session: &SessionKey) -> &'static str {
         self.program(session.harness()).map_or("unknown program", Program::title)
     }
 
-    /// The number of an agent. `None`: nothing is stored for it yet.
+    /// Returns the number of an agent; `None` if nothing is stored for it yet.
     pub fn agent_no(&self, agent: &AgentId) -> Result<Option<AgentNo>> {
         self.ledger.read(|tx| read::agent_no(tx, agent))
     }
 
-    /// The number of an agent, which is added where it is new.
+    /// Returns the number of an agent and adds the agent if it is new.
     pub fn ensure_agent(&self, agent: &AgentId, actor: &str) -> Result<AgentNo> {
         match self.agent_no(agent)? {
             Some(no) => Ok(no),
@@ -128,23 +128,24 @@ impl Instance {
         }
     }
 
-    /// Every agent there is.
+    /// Returns every agent of the home.
     pub fn agents(&self) -> Result<Vec<AgentId>> {
         self.ledger.read(workspaces::agents)?.iter().map(|row| AgentId::parse(&row.agent)).collect()
     }
 
-    /// Where an agent's days are: what the operator said, else the machine's zone.
+    /// Returns the time zone of an agent's days: the one in the operator's profile, else the machine's.
     pub fn zone(&self, agent: &AgentId) -> TimeZone {
         let said = self.ledger.read(|tx| match read::agent_no(tx, agent)? {
             Some(no) => profile::get(tx, no, "timezone"),
             None => Ok(None),
         });
-        // A ledger whose profile cannot be read is an error of another verb.
+        // If the profile cannot be read, another verb reports that; here the machine's zone is used.
         let said = said.ok().flatten().and_then(|name| zone::named(&name));
         said.unwrap_or_else(|| self.settings.zone.clone())
     }
 
-    /// The language model of the settings with its budget, to be asked in an actor's name. `None`: the settings name none.
+    /// Returns the language model of the settings with its budget; calls are recorded under `actor`. `None` if the
+    /// settings name none.
     pub fn language_model(&self, agent: &AgentId, actor: &str) -> Option<Result<Budgeted<'_>>> {
         let wanted = self.settings.model.as_ref()?;
         Some(match self.language_model.get_or_init(|| (wanted.load)()) {
@@ -161,19 +162,19 @@ impl Instance {
         })
     }
 
-    /// The folder for files that live as long as one command.
+    /// Returns the folder for temporary files, which live as long as one command.
     pub fn scratch(&self) -> Result<PathBuf> {
         Ok(self.home.open_dir(&layout::SCRATCH)?.shown().to_owned())
     }
 
-    /// The error of a change to a home that cannot be written.
+    /// Returns the error for a change to a home that cannot be written.
     fn cannot_be_written(&self) -> Error {
         Error::refused(format!("{} cannot be written; nothing was changed", self.home.root().display()))
             .hint("check its owner, its permissions and whether its file system is mounted read-only")
     }
 }
 
-/// The same error once more, for whoever asks again.
+/// Copies an error, so that a stored one can be returned each time.
 fn again(error: &Error) -> Error {
     let same = Error::new(error.kind(), error.to_string());
     match error.next_step() {

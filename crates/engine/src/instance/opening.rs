@@ -1,4 +1,4 @@
-//! How a home is opened: made where there is none, for looking, or the quick way for a hook.
+//! Opening a home: to store (it is made if missing), to look, or quickly for a hook.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -15,24 +15,24 @@ use crate::program::Program;
 use crate::scope::AgentNo;
 use crate::tree::{AssistantHome, LARGEST_FILE};
 
-/// What a home is opened with.
+/// Options for opening a home.
 #[derive(Clone)]
 pub struct Options {
     pub clock: Clock,
-    /// What a home must be like.
+    /// Requirements on the folder of the home.
     pub home: HomeOptions,
-    /// The outside programs that are known.
+    /// Outside programs that are known.
     pub programs: Vec<Arc<dyn Program>>,
     pub listener: Arc<dyn Listener>,
-    /// Reads the settings, once the home is open: they may be in it.
+    /// Reads the settings after the home was opened, because they may be stored in it.
     pub settings: Arc<Ask>,
 }
 
-/// Reads the settings of a home.
+/// A function that reads the settings of a home.
 type Ask = dyn Fn(&Home) -> Result<Settings> + Send + Sync;
 
 impl Default for Options {
-    /// The system's clock, no outside program, nobody listening, default settings.
+    /// Returns options with the system's clock, no outside program, a silent listener and default settings.
     fn default() -> Options {
         Options {
             clock: Clock::System,
@@ -44,25 +44,26 @@ impl Default for Options {
     }
 }
 
-/// What a home is opened for.
+/// Purpose of opening a home.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {
-    /// To store something: it is made where there is none.
+    /// To store something; a missing home is made.
     Create,
-    /// To store something in a home that is there: it is not made again, folders it lacks are.
+    /// To store something in an existing home; the home itself is not made, but its missing folders are.
     Existing,
-    /// To look: a missing home is an error, and one that cannot be written is opened for reading.
+    /// To look; a missing home is an error, and one that cannot be written is opened for reading.
     Look,
-    /// A hook: what is there is used as it is, and nothing is migrated, repaired or caught up (R12.5). Another process
-    /// that writes is waited for this long.
+    /// For a hook: the home is used as it is, and nothing is migrated, repaired or caught up (R12.5). `busy` is how
+    /// long to wait for another process that writes.
     Hook { busy: Duration },
 }
 
 impl Instance {
     /// Opens the home at `root`.
     ///
-    /// `NotFound` where there is none and none is to be made; `Refused` where it cannot be written, is not the user's,
-    /// or is of a newer version; `Damaged` where the ledger is; `Busy` for a hook that comes before the first import.
+    /// `NotFound` if there is no home and `how` does not make one; `Refused` if it cannot be written, does not belong
+    /// to the user, or was written by a newer version; `Damaged` if the ledger is damaged; `Busy` for a hook that runs
+    /// before the first import.
     pub fn open(root: &Path, how: How, options: Options) -> Result<Instance> {
         match how {
             How::Create => {
@@ -95,7 +96,7 @@ impl Instance {
             return Err(Error::refused(format!("{} cannot be written; nothing was stored", home.root().display()))
                 .hint("check its owner, its permissions and whether its file system is mounted read-only"));
         }
-        // Whoever only looks leaves this to whoever stores something: it lists every folder of the home.
+        // Only commands that store something do this, because it lists every folder of the home.
         home.remove_temporaries(Clock::System.now())?;
         Instance::whole(home, options, false)?.finished()
     }
@@ -114,7 +115,7 @@ impl Instance {
         if !can_write(&path) {
             return Instance::whole(home, options, true);
         }
-        // Opening for writing can fail where looking would not: a disk without a byte left.
+        // Opening for writing can fail where reading would work, such as on a full disk.
         match Instance::whole(home, options.clone(), false).and_then(Instance::finished) {
             Err(e) if e.kind() == ErrorKind::Machine => {
                 let home = Home::open_with(root, &options.home)?;
@@ -124,8 +125,8 @@ impl Instance {
         }
     }
 
-    /// A home with pages and no ledger yet, as LionClaw leaves one: it is read where it is. The ledger is put beside
-    /// it and no file that is there is touched.
+    /// Opens a home with pages but no ledger yet, such as one made by LionClaw. The ledger is created beside the pages,
+    /// and no existing file is changed.
     fn begin(home: Home, root: &Path, options: Options) -> Result<Instance> {
         let agent = (options.settings)(&home)?.agent;
         let pages = match home.open_dir(&layout::assistant_home(&agent)) {
@@ -151,13 +152,14 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Opens the ledger the full way, or for reading.
+    /// Opens the ledger with migrations and repairs, or read-only.
     fn whole(home: Home, options: Options, read_only: bool) -> Result<Instance> {
         let path = home.file_path(&layout::RUNTIME_DB)?;
         let how = if read_only { Open::ReadOnly } else { Open::Full };
         let lost = !read_only && !path.exists() && had_a_ledger(&home)?;
         if !read_only {
-            // Made by us first, so that it and the logs SQLite puts beside it are private from the first byte on.
+            // The file is created here and not by SQLite, so that it and SQLite's logs beside it are private from the
+            // start.
             if !path.exists() {
                 let _existed = home.write_new(&layout::RUNTIME_DB, b"")?;
             }
@@ -201,8 +203,8 @@ impl Instance {
         })
     }
 
-    /// Stores what hooks left in the spool, then finishes what was forgotten half-way: the first may be what was
-    /// forgotten. What keeps that from being done is told, and tried again by the next opening.
+    /// Stores the calls in the spool, then finishes an interrupted `forget`. The spool comes first, because the
+    /// forgotten turns may be in it. Errors go to the listener, and the next opening tries again.
     fn finished(self) -> Result<Instance> {
         if let Err(e) = self.drain_spool() {
             self.listener.notice(&Notice::SpoolLeft(&e));
@@ -215,8 +217,8 @@ impl Instance {
         Ok(self)
     }
 
-    /// Takes what an agent's `forget` took out of the ledger out of files, index, logs and backups. What fails is tried
-    /// again by the next command, or, with `pause`, by one in ten minutes.
+    /// Removes what an agent's `forget` took out of the ledger from files, index, logs and backups as well. If it
+    /// fails, the next command tries again; with `pause`, at most one command in ten minutes does.
     pub fn finish_forgetting(&self, agent_no: AgentNo, pause: bool) -> Result<()> {
         let mut known = self.agents()?.into_iter();
         let Some(agent) = known.find(|a| self.agent_no(a).is_ok_and(|no| no == Some(agent_no))) else {
@@ -238,14 +240,14 @@ impl Instance {
         Ok(())
     }
 
-    /// The search index's file.
+    /// Returns the path of the search index.
     pub fn index_path(&self) -> Result<PathBuf> {
         self.home.file_path(&layout::INDEX_DB)
     }
 }
 
-/// Whether there is something in the home that only a ledger makes: an index, a log of the ledger, a backup, a page with
-/// a managed block.
+/// Whether the home has files that exist only after a ledger did: an index, a log of the ledger, a backup, or a page
+/// with a managed block.
 fn had_a_ledger(home: &Home) -> Result<bool> {
     let list = |path: &RelPath| match home.list(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! The visible files around a verb: hand edits are read before it, pages that show a change are rendered after it.
+//! The visible files around a verb: hand edits are read before it, and pages that show a change are rendered after it.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::scope::AgentId;
 use crate::tree::{AssistantHome, adopt, journal, scan};
 
 impl Instance {
-    /// The assistant home of an agent, made and furnished where there is none: for verbs that change it.
+    /// Returns the assistant home of an agent for verbs that change it; a missing one is made.
     pub fn assistant(&self, agent: &AgentId, actor: &str) -> Result<AssistantHome<'_>> {
         if self.read_only {
             return Err(self.cannot_be_written());
@@ -20,22 +20,23 @@ impl Instance {
         AssistantHome::create(&self.home, &self.ledger, agent, agent_no, actor, self.settings.zone.clone())
     }
 
-    /// The assistant home as it is, without a look at its files. `None` where there is no tree yet.
+    /// Returns the assistant home without scanning its files; `None` if there is no tree yet.
     pub fn assistant_as_it_is(&self, agent: &AgentId, actor: &str) -> Result<Option<AssistantHome<'_>>> {
         let Some(agent_no) = self.agent_no(agent)? else { return Ok(None) };
         AssistantHome::open(&self.home, &self.ledger, agent, agent_no, actor, self.settings.zone.clone())
     }
 
-    /// The assistant home, for verbs that look: the file table is brought up to the files and what a crash left is
-    /// finished, unless the home cannot be written or another process is changing it. With the problems that were found
-    /// in the files. `None` where there is no tree yet.
+    /// Returns the assistant home for verbs that look, with the problems found in its files; `None` if there is no tree
+    /// yet. It updates the file table and finishes acts that a crash interrupted, unless the home cannot be written or
+    /// another process is changing it.
     pub fn look_at(&self, agent: &AgentId, actor: &str) -> Result<Option<(AssistantHome<'_>, Vec<Problem>)>> {
         let Some(at) = self.assistant_as_it_is(agent, actor)? else { return Ok(None) };
         if self.read_only {
             return Ok(Some((at, Vec::new())));
         }
         if self.ledger.read(|tx| journal::is_unfinished(tx, at.agent_no))? {
-            // Taking the lock finishes it. Where another process has the lock, that one does.
+            // Taking the lock finishes the interrupted act. If another process holds the lock, that process finishes
+            // it.
             drop(at.try_lock()?);
         }
         let scanned = scan::scan(&at)?;
@@ -45,11 +46,11 @@ impl Instance {
         Ok(Some((at, scanned.problems)))
     }
 
-    /// Lets an agent's pages be those in another program's `folder` from now on, where they are and as they are; `None`:
-    /// in the home again. An agent that is new is made known. Errors as [`adopt::adopt`].
+    /// Makes an agent use the pages in another program's `folder`, in place and unchanged; `None` moves it back to the
+    /// pages in the home. A new agent is added. Errors as [`adopt::adopt`].
     pub fn adopt(&self, agent: &AgentId, actor: &str, folder: Option<&Path>) -> Result<Adopted> {
         if let Some(folder) = folder {
-            // Refused before the agent is made known for it.
+            // Checks the folder before the agent is added for it.
             self.home.open_elsewhere(folder)?;
         }
         let agent_no = self.ensure_agent(agent, actor)?;
@@ -60,7 +61,7 @@ impl Instance {
         Ok(Adopted { agent: agent.as_str().to_owned(), root, adopted: at.is_adopted() })
     }
 
-    /// [`Instance::look_at`] for every agent that has an assistant home.
+    /// Calls [`Instance::look_at`] for every agent that has an assistant home.
     pub fn look_at_all(&self, actor: &str) -> Result<Vec<(AssistantHome<'_>, Vec<Problem>)>> {
         let mut all = Vec::new();
         for agent in self.agents()? {
@@ -69,16 +70,16 @@ impl Instance {
         Ok(all)
     }
 
-    /// After a change: renders the pages that show it. Never fails the change: what could not be rendered stays marked,
-    /// and is told.
+    /// Renders the pages that show a change. Never fails: pages that could not be rendered stay marked, and the
+    /// listener is notified.
     pub fn settle(&self, at: &AssistantHome) {
-        // Opened again: the change may be the time zone whose days the pages show.
+        // The home is opened again because the change may have set the time zone that the pages use.
         let again = self.assistant_as_it_is(&at.agent, &at.actor);
         self.render(again.ok().flatten().as_ref().unwrap_or(at), Occasion::Act);
     }
 
-    /// After conversations came in: makes the assistant home where there is none and renders what shows them. What was
-    /// stored stands whatever happens here.
+    /// Renders the pages that show newly stored conversations, and makes the assistant home if there is none. Errors go
+    /// to the listener; the conversations stay stored.
     pub fn settle_conversations(&self, agent: &AgentId, actor: &str) {
         match self.assistant(agent, actor) {
             Ok(at) => self.render(&at, Occasion::Look),
@@ -86,7 +87,7 @@ impl Instance {
         }
     }
 
-    /// Renders the marked pages and tells what a person should know of it.
+    /// Renders the marked pages and notifies the listener of kept edits and problems.
     pub(super) fn render(&self, at: &AssistantHome, occasion: Occasion) {
         let refreshed = match render::refresh(at, occasion) {
             Ok(refreshed) => refreshed,

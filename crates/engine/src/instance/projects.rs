@@ -1,4 +1,4 @@
-//! Which project a name, a path or a folder means.
+//! Finding the project that a name, path or folder means.
 
 use std::path::Path;
 
@@ -13,13 +13,13 @@ use crate::thread;
 use crate::transcript::{read, workspaces};
 use crate::tree::file_table;
 
-/// How a project can be named, for errors.
+/// Hint of errors: the ways to name a project.
 const PROJECTS: &str =
     "give the path of a folder, or a name or id that stands in ⟨workspace list⟩ or in memory/workspace/";
 
 impl Instance {
-    /// The id of an agent's project: by its id, label or path. A folder in which nothing was said yet has one, too; so
-    /// has a project that only files know of.
+    /// Returns the workspace id of an agent's project, given its id, label or path. A folder without any turns has an
+    /// id too, and so has a project that only visible files name.
     pub fn workspace_id(&self, agent: &AgentId, name: &str) -> Result<String> {
         let (known, in_files) = self.ledger.read(|tx| match read::agent_no(tx, agent)? {
             Some(no) => Ok((workspaces::workspaces(tx, no)?, file_table::workspaces(tx, no)?)),
@@ -47,7 +47,8 @@ impl Instance {
         }
         let path = Path::new(name);
         let at = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
-        // A folder that is gone counts where something was said in just that one; a slip of the pen makes no project.
+        // A folder that no longer exists counts only if turns were stored for exactly that path, so that a typing error
+        // makes no project.
         if !at.is_dir() {
             return match known.iter().find(|w| w.root == at) {
                 Some(gone) => Ok(canonical(&gone.id)),
@@ -59,7 +60,7 @@ impl Instance {
         Ok(canonical(&project.workspace_id))
     }
 
-    /// Joins a project to another one: what was said under `old` belongs to `new`. Both are named by id or folder.
+    /// Joins a project to another: turns under `old` belong to `new` from now on. Both are named by id or folder.
     pub fn join_project(&self, agent: &AgentId, actor: &str, old: &str, new: &str) -> Result<ProjectJoined> {
         let agent_no = self.known_agent(agent)?;
         if old == new {
@@ -73,12 +74,12 @@ impl Instance {
     }
 }
 
-/// The name people use for a workspace: its id without the key.
+/// Returns the display name of a workspace: its id without the key.
 pub fn label_of(id: &str) -> &str {
     id.rsplit_once("--").map_or(id, |(name, _)| name)
 }
 
-/// The beginning of what was typed, on one line and without credentials.
+/// Returns the beginning of what was typed, on one line and without credentials.
 fn shown(text: &str) -> String {
     format!("{:?}", redact(text).chars().take(80).collect::<String>())
 }

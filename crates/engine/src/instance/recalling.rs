@@ -1,4 +1,4 @@
-//! What is known that answers a question, and where a reference leads: both in files, summaries and words.
+//! Recall and expand: choosing what answers a question, and following a reference. Both use files, summaries and turns.
 
 use super::Instance;
 use super::listener::Notice;
@@ -12,27 +12,27 @@ use crate::scope::{AgentId, AgentNo, SessionKey};
 use crate::thread;
 use crate::transcript::read;
 
-/// What is asked, and where it may be told. Without session, project and thread it is told to the operator, who may know
-/// everything.
+/// A question, and the place whose audience the answer is for. Without session, project and thread the answer is for
+/// the operator, who may know everything.
 #[derive(Clone, Debug)]
 pub struct RecallRequest {
     pub query: String,
-    /// The most items.
+    /// Largest number of items.
     pub limit: usize,
-    /// The words themselves, too, even where something above them answers.
+    /// Whether turns are included even if memory or a summary answers.
     pub deep: bool,
-    /// With how the question was understood.
+    /// Whether the report explains how the question was understood.
     pub explain: bool,
-    /// As this session would be told, by its key or the beginning of it.
+    /// Answers as for this session, given by its key or a prefix of it.
     pub session: Option<String>,
-    /// As a session in this project would be told, by the project's id.
+    /// Answers as for a session in this project, given by its workspace id.
     pub workspace: Option<String>,
-    /// As a session in this thread would be told, by the thread's key or name.
+    /// Answers as for a session in this thread, given by its key or name.
     pub thread: Option<String>,
 }
 
 impl Default for RecallRequest {
-    /// Eight items, for the operator.
+    /// Returns a request for eight items, for the operator.
     fn default() -> RecallRequest {
         RecallRequest {
             query: String::new(),
@@ -47,7 +47,8 @@ impl Default for RecallRequest {
 }
 
 impl Instance {
-    /// Chooses what answers a question. `NotFound` where nothing is stored yet, or a session or thread is not there.
+    /// Chooses what answers a question. `NotFound` if nothing is stored yet, or if the session or thread does not
+    /// exist.
     pub fn recall(&self, agent: &AgentId, actor: &str, request: &RecallRequest) -> Result<RecallReport> {
         let agent_no = self.known_agent(agent)?;
         let Some((at, _)) = self.look_at(agent, actor)? else { return Err(nothing_yet()) };
@@ -68,7 +69,7 @@ impl Instance {
             let hint = Hint { workspace: request.workspace.clone(), thread };
             let key = match session {
                 Some(name) => read::session_named(tx, agent_no, name)?.key,
-                // A session nothing is stored of: the hint alone says where it is.
+                // Nothing is stored of such a session, so the hint alone decides the audience.
                 None => SessionKey::new("engine", "recall"),
             };
             let cut = epoch::told_cut(tx, agent_no, &key)?;
@@ -76,15 +77,15 @@ impl Instance {
         })
     }
 
-    /// How a query is understood, without asking it.
+    /// Returns how a query is understood, without running it.
     pub fn understand(&self, agent: &AgentId, query: &str) -> Result<Understood> {
         let zone = self.zone(agent);
         let understood = recall::understand(&self.ledger, agent, query, &zone)?;
         Ok(Understood::of(query, understood, zone))
     }
 
-    /// What a reference stands for. Files out of reach are left out, and that is told, unless the reference is to one.
-    /// Errors as [`recall::expand::expand`].
+    /// Returns what a reference leads to. If the visible files cannot be reached, they are left out and the listener is
+    /// notified, unless the reference is to a file. Errors as [`recall::expand::expand`].
     pub fn expand(&self, agent: &AgentId, actor: &str, reference: &Reference, reach: &Reach) -> Result<ExpandReport> {
         let agent_no = self.known_agent(agent)?;
         let looked = match self.look_at(agent, actor) {
@@ -101,7 +102,7 @@ impl Instance {
     }
 }
 
-/// The agent has no visible files, so nothing was stored for it either.
+/// Returns the error for an agent without visible files; nothing was stored for it either.
 pub(super) fn nothing_yet() -> Error {
     Error::not_found("nothing is stored yet").hint("⟨up⟩")
 }

@@ -1,4 +1,4 @@
-//! Memory and what else people change in visible files, where more than one room is needed for it.
+//! Verbs on memories and other visible files that need more than one room.
 
 use super::Instance;
 use crate::continuity::scheduled;
@@ -13,11 +13,11 @@ use crate::scope::AgentId;
 use crate::tree::file_table::{self, Entry, Kind};
 use crate::tree::{AssistantHome, scan};
 
-/// Memories looked at before those that do not fit the filter are left out.
+/// Number of memories found by a search before the filter removes those that do not fit.
 const CANDIDATES: usize = 200;
 
 impl Instance {
-    /// Finds memories again, in an index that was just brought up to date, among those that fit `filter`.
+    /// Searches memories that fit `filter`, in an index that was just brought up to date.
     pub fn search_memories(
         &self,
         agent: &AgentId,
@@ -39,7 +39,7 @@ impl Instance {
                 Ok(found)
             };
             found = look(&understood.query)?;
-            // A time that is remembered wrongly must not hide what there is.
+            // If the query names a wrong time, the search is repeated without the time.
             if found.hits.is_empty()
                 && let Some(wider) = understood.widen()
             {
@@ -56,7 +56,8 @@ impl Instance {
         })
     }
 
-    /// Forgets memories; all of them or none. Their words are taken out of ledger and index, too.
+    /// Forgets memories: all of them or none. Their text is removed from ledger and index too; the turns they came from
+    /// keep it.
     pub fn forget_memories(&self, agent: &AgentId, actor: &str, names: &[String]) -> Result<ForgottenMemories> {
         let at = self.assistant(agent, actor)?;
         let report = {
@@ -70,8 +71,8 @@ impl Instance {
         Ok(report)
     }
 
-    /// Reads the files again after a person had one of them in an editor, and renders what shows it. Returns whether the
-    /// file of `entry` is another one now.
+    /// Scans the files after a person edited one of them, and renders the pages that show it. Returns whether the file
+    /// of `entry` has changed.
     pub fn reread(&self, agent: &AgentId, actor: &str, entry: &Entry) -> Result<bool> {
         let at = self.assistant(agent, actor)?;
         scan::scan(&at)?;
@@ -84,8 +85,8 @@ impl Instance {
         Ok(written)
     }
 
-    /// Ends runs of scheduled jobs whose process died, and renders what shows them. A home that cannot be written stays
-    /// as it is.
+    /// Ends runs of scheduled jobs whose process died, and renders the pages that show them. Does nothing in a home
+    /// that cannot be written.
     pub fn notice_cut_off(&self, at: &AssistantHome) -> Result<()> {
         if !self.read_only && scheduled::notice_cut_off(at)? > 0 {
             self.settle(at);

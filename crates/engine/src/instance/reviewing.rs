@@ -1,4 +1,4 @@
-//! A person's verdict on proposed memory and on what was noticed about them, as one value.
+//! Verdicts of a person on proposed memory and on notices.
 
 use super::Instance;
 use crate::error::Result;
@@ -11,24 +11,24 @@ use crate::review::{self, noticed};
 use crate::scope::{AgentId, PendingNo};
 use crate::tree::TreeLock;
 
-/// A verdict. Proposals are named by id (`p:…`), title or file, notices by id (`u:17`). Of several all are decided, or
-/// none.
+/// A verdict. Proposals are named by id (`p:…`), title or file, notices by id (`u:17`). A verdict on several decides
+/// all of them or none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Each entry of these proposals becomes a memory.
+    /// Makes a memory of each entry of these proposals.
     Merge { proposals: Vec<String> },
-    /// These proposals become no memory.
+    /// Archives these proposals without making memories.
     Reject { proposals: Vec<String>, reason: Option<String> },
-    /// A merge or a rejection is taken back.
+    /// Undoes the merge or rejection of a proposal.
     Undo { proposal: String },
-    /// These notices become memories or values of the profile.
+    /// Makes these notices memories or values of the profile.
     Accept { notices: Vec<String> },
-    /// These notices are not asked about again.
+    /// Dismisses these notices; they are not asked about again.
     Dismiss { notices: Vec<String> },
 }
 
 impl Instance {
-    /// Does what a verdict says. Errors are those of the room `review`.
+    /// Carries out a verdict. Errors are those of the room `review`.
     pub fn review(&self, agent: &AgentId, actor: &str, verdict: &Verdict) -> Result<ReviewReport> {
         let at = self.assistant(agent, actor)?;
         let report = {
@@ -54,26 +54,26 @@ impl Instance {
     }
 }
 
-/// A decision about things that wait, by their ids.
+/// A decision about waiting items, named by their ids.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// Yes or no. Each item with the version the person saw, if they saw one.
+    /// A yes or a no. Each item comes with the version the person saw, if known.
     Answer { items: Vec<(String, Option<String>)>, answer: Answer },
-    /// What was decided waits again; without ids, what was decided last.
+    /// Undoes decisions, so that the items wait again; without ids, the last decision.
     Undo { items: Vec<String> },
-    /// Something that waits says something else from now on.
+    /// Changes the text of a waiting item.
     Change { item: String, change: Change },
 }
 
 impl Instance {
-    /// Everything that waits for a yes.
+    /// Returns everything that waits for a yes.
     pub fn inbox(&self, agent: &AgentId, actor: &str) -> Result<InboxReport> {
         let Some((at, _)) = self.look_at(agent, actor)? else { return Ok(InboxReport::default()) };
         Ok(InboxReport { waiting: inbox::waiting(&at)?.into_iter().map(WaitingReport::from).collect() })
     }
 
-    /// Decides item by item: what cannot be decided is refused by itself, with the reason. An error only where nothing
-    /// could be decided because of the home.
+    /// Decides item by item: an item that cannot be decided is reported as refused, with the reason. Fails only if the
+    /// home prevents any decision.
     pub fn decide(&self, agent: &AgentId, actor: &str, decision: &Decision) -> Result<DecisionsReport> {
         let at = self.assistant(agent, actor)?;
         let mut report = DecisionsReport::default();

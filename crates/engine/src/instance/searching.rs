@@ -1,4 +1,4 @@
-//! Lookup asked for by name (R10.9): files and turns, in an index that was just brought up to date.
+//! Search asked for by a person or program (R10.9): files and turns, in an index that was just brought up to date.
 
 use std::time::Instant;
 
@@ -18,38 +18,38 @@ use crate::thread;
 use crate::transcript::{read, workspaces};
 use crate::tree::file_table::Kind;
 
-/// What is looked for, and where.
+/// A search: the query, and its limits.
 #[derive(Clone, Debug)]
 pub struct SearchRequest {
-    /// Words, "phrases", begin*, times in words.
+    /// The query: words, "phrases", prefixes (`begin*`), times in words.
     pub query: String,
-    /// Whether turns are looked for, and visible files.
+    /// Whether turns and whether visible files are searched.
     pub turns: bool,
     pub files: bool,
     /// Kinds of visible files; empty for all.
     pub kinds: Vec<Kind>,
     /// Only memory of this class.
     pub class: Option<String>,
-    /// Resolved loops and decided proposals, too.
+    /// Whether resolved loops and decided proposals are searched too.
     pub archived: bool,
-    /// A project, by its id, label or path.
+    /// Only this project, given by its id, label or path.
     pub workspace: Option<String>,
-    /// A thread, by its key or name.
+    /// Only this thread, given by its key or name.
     pub thread: Option<String>,
-    /// A program, by its name.
+    /// Only this program, given by its name.
     pub harness: Option<String>,
-    /// A session, by its key or the beginning of it.
+    /// Only this session, given by its key or a prefix of it.
     pub session: Option<String>,
     pub role: Option<Role>,
-    /// Not before, not after.
+    /// Earliest and latest time.
     pub since: Option<Millis>,
     pub until: Option<Millis>,
-    /// How many hits, of files and of turns each.
+    /// Largest number of hits, for files and for turns each.
     pub limit: usize,
 }
 
 impl Default for SearchRequest {
-    /// Everything, eight hits of each.
+    /// Returns a search of everything, with eight hits of each sort.
     fn default() -> SearchRequest {
         SearchRequest {
             query: String::new(),
@@ -70,16 +70,16 @@ impl Default for SearchRequest {
     }
 }
 
-/// The name of the kind that is turns, among the kinds of visible files.
+/// Name of the kind for turns, beside the kinds of visible files.
 const TURN: &str = "turn";
 
 impl SearchRequest {
-    /// The kinds of things there are to look for.
+    /// Names of all kinds that can be searched.
     pub const KINDS: [&str; 12] =
         [TURN, "memory", "loop", "proposal", "daily", "artifact", "rollup", "page", "head", "index", "note", "skill"];
 
-    /// Looks for things of these kinds only; without any, for whatever its other limits are about. `Usage` for a kind
-    /// that is none, or limits that exclude each other.
+    /// Limits the search to these kinds; without any, to the kinds its other limits apply to. `Usage` for an unknown
+    /// kind, or if the limits exclude each other.
     pub fn of_kinds(mut self, kinds: &[String]) -> Result<SearchRequest> {
         if let Some(unknown) = kinds.iter().find(|kind| !SearchRequest::KINDS.contains(&kind.as_str())) {
             let shown: String = unknown.chars().take(40).collect();
@@ -105,17 +105,17 @@ impl SearchRequest {
     }
 }
 
-/// A project, as turns and as files know it.
+/// A project, with its numbers for turns and its ids for files.
 struct Project {
     numbers: Vec<WorkspaceNo>,
     ids: Vec<String>,
-    /// Nothing was said there; what is written there may be found all the same.
+    /// Error to return if nothing is found: the project has no turns, but files may still name it.
     unknown: Option<Error>,
 }
 
 impl Instance {
-    /// Searches files and turns of an agent. `Usage` for an empty query or times that exclude each other, `NotFound` for
-    /// a project, thread or session that is not there.
+    /// Searches files and turns of an agent. `Usage` for an empty query or times that exclude each other, `NotFound`
+    /// for an unknown project, thread or session.
     pub fn search(&self, agent: &AgentId, actor: &str, request: &SearchRequest) -> Result<SearchReport> {
         let started = Instant::now();
         let agent_no = self.known_agent(agent)?;
@@ -156,7 +156,7 @@ impl Instance {
             limit: request.limit,
         };
         let looked = match request.files.then(|| self.look_at(agent, actor)) {
-            // Pages out of reach must not keep anybody from what was said.
+            // If the pages cannot be reached, the turns are still searched.
             Some(Err(e)) if request.turns && matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {
                 self.listener.notice(&Notice::FilesLeftOut(&e));
                 None
@@ -180,7 +180,7 @@ impl Instance {
             Ok((found, files))
         };
         let (mut found, mut files) = look(&understood.query)?;
-        // A time somebody remembers wrongly must not hide what there is.
+        // If the query names a wrong time, the search is repeated without the time.
         if found.hits.is_empty()
             && files.hits.is_empty()
             && let Some(wider) = understood.widen()
@@ -226,7 +226,7 @@ impl Instance {
         })
     }
 
-    /// A hit with the command that resumes its session.
+    /// Makes the report of a hit, with the command that resumes its session.
     fn turn_hit(&self, hit: recall::Hit) -> TurnHit {
         let resume = self.resume(&hit.turn.session, hit.turn.cwd.as_deref());
         TurnHit::of(hit, resume)
@@ -247,7 +247,7 @@ impl Instance {
         }
     }
 
-    /// The workspaces a name stands for; a path that is no project of its own stands for the one it lies in.
+    /// Returns the workspaces that a name means; a path inside a project means that project.
     pub fn workspaces_named(&self, agent_no: AgentNo, name: &str) -> Result<Vec<WorkspaceNo>> {
         let path = std::path::Path::new(name);
         let looks_like_path = name == "." || name.contains('/') || path.is_dir();

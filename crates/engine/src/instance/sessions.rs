@@ -1,4 +1,4 @@
-//! Sessions and turns as reports: listed, shown, ended by hand.
+//! Reports of sessions and turns, and ending a session by hand.
 
 use std::time::Duration;
 
@@ -17,11 +17,12 @@ use crate::scope::{AgentId, QuarantineId, SessionKey, TurnId};
 use crate::transcript::read::{self, SessionFilter, SessionRow, TurnPlace};
 use crate::transcript::{class_name, end_session, export};
 
-/// How long ending a session waits for its summary; what is not done by then is done with the next verb.
+/// How long ending a session waits for its summary; the next verb makes the rest.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Instance {
-    /// The command that resumes a session in its own program, if there is one. `cwd`: where the session ran.
+    /// Returns the command that resumes a session in its own program, if there is one. `cwd`: the folder the session
+    /// ran in.
     pub fn resume(&self, session: &SessionKey, cwd: Option<&str>) -> Option<String> {
         self.program(session.harness())?.resume(session.native(), cwd)
     }
@@ -31,14 +32,14 @@ impl Instance {
         SessionReport::of(row, resume)
     }
 
-    /// Sessions of an agent, newest first.
+    /// Lists the sessions of an agent, newest first.
     pub fn sessions(&self, agent: &AgentId, filter: &SessionFilter) -> Result<SessionsReport> {
         let agent_no = self.known_agent(agent)?;
         let rows = self.ledger.read(|tx| read::sessions(tx, agent_no, filter))?;
         Ok(SessionsReport { sessions: rows.into_iter().map(|row| self.session_report(row)).collect() })
     }
 
-    /// What is stored of one session, by its key or the beginning of it.
+    /// Reports everything stored of one session, given by its key or a prefix of it.
     pub fn session(&self, agent: &AgentId, name: &str) -> Result<SessionDetails> {
         let agent_no = self.known_agent(agent)?;
         self.ledger.read(|tx| {
@@ -63,7 +64,8 @@ impl Instance {
         })
     }
 
-    /// Marks a session as over, and writes the pages that say so. It is over whatever becomes of the pages.
+    /// Marks a session as ended and writes the pages that show it. The session stays ended even if the pages cannot be
+    /// written.
     pub fn end_session(&self, agent: &AgentId, actor: &str, name: &str) -> Result<SessionEnded> {
         let agent_no = self.known_agent(agent)?;
         let session = self.ledger.read(|tx| read::session_named(tx, agent_no, name))?;
@@ -82,7 +84,7 @@ impl Instance {
         Ok(SessionEnded { session: session.key.as_str().to_owned(), ended })
     }
 
-    /// A turn, with so many turns of its lane before and behind it.
+    /// Returns a turn with `around` turns of its lane before and after it.
     pub fn turns(&self, agent: &AgentId, id: TurnId, around: usize) -> Result<TurnsReport> {
         let (agent_no, opener) = (self.known_agent(agent)?, Opener::default());
         let turns = self.ledger.read(|tx| {
@@ -93,7 +95,8 @@ impl Instance {
         Ok(TurnsReport { turns: turns.into_iter().map(ShownTurn::from).collect(), resume })
     }
 
-    /// A session with its turns; `lane`: only those of this sub-agent. `NotFound` where it has none of that name.
+    /// Returns a session with its turns; `lane`: only the turns of this sub-agent. `NotFound` if the session has no
+    /// such sub-agent.
     pub fn session_turns(&self, agent: &AgentId, name: &str, lane: Option<&str>) -> Result<SessionTurnsReport> {
         let (agent_no, opener) = (self.known_agent(agent)?, Opener::default());
         self.ledger.read(|tx| {
@@ -109,7 +112,8 @@ impl Instance {
         })
     }
 
-    /// A page of the turns of a session, and where the next one begins; `lane` as in [`Instance::session_turns`].
+    /// Returns a page of at most `most` turns of a session after `after`, and where the next page begins; `lane` as in
+    /// [`Instance::session_turns`].
     pub fn page_of_turns(
         &self,
         agent: &AgentId,
@@ -127,7 +131,7 @@ impl Instance {
         Ok((turns.into_iter().map(ShownTurn::from).collect(), next))
     }
 
-    /// The turns of a session in sections of `size`, without their words.
+    /// Returns the turns of a session in sections of `size` turns, without their text.
     pub fn sections_of_turns(
         &self,
         agent: &AgentId,
@@ -142,20 +146,20 @@ impl Instance {
         })
     }
 
-    /// The exact bytes of the record a turn was read from.
+    /// Returns the exact bytes of the record a turn was read from.
     pub fn turn_bytes(&self, agent: &AgentId, id: TurnId) -> Result<Vec<u8>> {
         let (agent_no, opener) = (self.known_agent(agent)?, Opener::default());
         self.ledger.read(|tx| read::record_bytes(tx, &opener, read::turn(tx, &opener, agent_no, id)?.record))
     }
 
-    /// Records that could not be decoded, newest first.
+    /// Lists records that could not be decoded, newest first.
     pub fn quarantine(&self, agent: &AgentId, most: usize) -> Result<QuarantineReport> {
         let agent_no = self.known_agent(agent)?;
         let rows = self.ledger.read(|tx| read::quarantine(tx, agent_no, None, most))?;
         Ok(QuarantineReport { set_aside: rows })
     }
 
-    /// One record that could not be decoded, with its exact bytes.
+    /// Returns one record that could not be decoded, with its exact bytes.
     pub fn set_aside(&self, agent: &AgentId, id: QuarantineId) -> Result<(SetAsideReport, Vec<u8>)> {
         let agent_no = self.known_agent(agent)?;
         self.ledger.read(|tx| {
@@ -168,7 +172,7 @@ impl Instance {
     }
 }
 
-/// `NotFound` where a session has no sub-agent of that name.
+/// Fails with `NotFound` if a session has no sub-agent `lane`.
 fn has_lane(tx: &Read, row: &SessionRow, lane: Option<&str>) -> Result<()> {
     let lanes = read::lanes(tx, row.no)?;
     if let Some(lane) = lane.filter(|lane| lanes.iter().all(|l| l.lane != *lane)) {

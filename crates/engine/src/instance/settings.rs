@@ -1,4 +1,5 @@
-//! What the caller decides: values it took from options, the environment or a file. The engine reads none of these.
+//! Settings of a home, as values. The caller takes them from options, the environment or a file; the engine reads none
+//! of these.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,33 +16,33 @@ use crate::scope::AgentId;
 
 /// Settings of an opened home.
 pub struct Settings {
-    /// The default agent: whose memory it is where nothing else is said.
+    /// Default agent, used where no agent is named.
     pub agent: AgentId,
-    /// How conversations are cut and compacted. What is wrong with it is an error of whatever needs it, and of nothing
-    /// else: a hook and a search go on.
+    /// Limits for chunks and compaction. An error here is returned only by verbs that need the limits, so that hooks
+    /// and searches still work.
     pub limits: Result<Limits, Wrong>,
-    /// The machine's time zone. What the operator's profile says comes before it.
+    /// The machine's time zone; the zone in the operator's profile takes precedence.
     pub zone: TimeZone,
-    /// The user's home directory, which is no project.
+    /// The user's home directory, which never counts as a project.
     pub user_home: Option<PathBuf>,
     pub embeddings: Embeddings,
-    /// The language model; without one everything works (D5).
+    /// The language model; everything works without one (D5).
     pub model: Option<LanguageModel>,
-    /// How important each category of messages is, and when vectors of old ones go.
+    /// Importance of each category of messages, and the policy for dropping vectors of old ones.
     pub judge: Result<(judge::Weights, judge::decay::Policy), Wrong>,
 }
 
-/// A language model of the settings, and what it may be asked in a day.
+/// A language model of the settings, and its daily budget.
 pub struct LanguageModel {
-    /// Makes it, when it is first needed. Its errors are those of whatever needs it, and of nothing else.
+    /// Makes the model when it is first needed. Its errors are returned only by verbs that need it.
     pub load: Box<dyn Fn() -> Result<Arc<dyn Model>> + Send + Sync>,
     pub budget: Budget,
-    /// A digest of its settings: after a refusal it is asked again when they change.
+    /// Digest of its settings: after a refusal the model is asked again once they change.
     pub digest: [u8; 16],
 }
 
 impl Default for Settings {
-    /// The agent `main`, UTC, the usual limits, and no model: words alone are searched.
+    /// Returns the agent `main`, UTC, the usual limits and no model, so that only words are searched.
     fn default() -> Settings {
         Settings {
             agent: AgentId::main(),
@@ -55,7 +56,7 @@ impl Default for Settings {
     }
 }
 
-/// What is wrong with a setting, and what to do about it.
+/// A problem with a setting, and what to do about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wrong {
     pub what: String,
@@ -78,30 +79,30 @@ impl From<&Wrong> for Error {
     }
 }
 
-/// Makes the model, when it is first needed.
+/// A function that makes the model when it is first needed.
 type Load = dyn Fn() -> Result<Arc<dyn Embedder>> + Send + Sync;
 
-/// The model that places texts in space (R10.8).
+/// The embedding model (R10.8).
 pub struct Embeddings {
     load: Option<Box<Load>>,
-    /// Models that may have made the vectors there are, until the wanted one has made its own.
+    /// Models that may have made the existing vectors; they are used until the new model has made its own.
     older: Vec<Box<Load>>,
-    /// The settings contradict themselves: an error of whatever needs the index.
+    /// Contradiction in the settings; verbs that need the index return it as an error.
     wrong: Option<Wrong>,
-    /// A hook may use it: it is there at once, without a connection or a file to read (R12.5).
+    /// Whether a hook may use the model: it is there at once, without a connection or a file to read (R12.5).
     pub(crate) for_hooks: bool,
-    /// Where it is, for people: `built in`.
+    /// Where the model runs, for people: `built in`.
     pub(crate) shown: String,
 }
 
 impl Embeddings {
-    /// No model: words alone are searched.
+    /// Returns no model: only words are searched.
     pub fn none() -> Embeddings {
         Embeddings { load: None, older: Vec::new(), wrong: None, for_hooks: false, shown: "none".into() }
     }
 
-    /// A model that is made when it is first needed. `shown`: where it is, for people. `for_hooks`: whether it is there
-    /// at once.
+    /// Returns a model that is made when it is first needed. `shown`: where it runs, for people. `for_hooks`: whether
+    /// it is there at once.
     pub fn load(
         shown: impl Into<String>,
         for_hooks: bool,
@@ -110,28 +111,28 @@ impl Embeddings {
         Embeddings { load: Some(Box::new(load)), older: Vec::new(), wrong: None, for_hooks, shown: shown.into() }
     }
 
-    /// Another model that the home may have had: its vectors go on answering while those of the wanted one are made.
+    /// Adds a model that the home may have used before: its vectors are searched until the new model has made its own.
     pub fn or_older(mut self, load: impl Fn() -> Result<Arc<dyn Embedder>> + Send + Sync + 'static) -> Embeddings {
         self.older.push(Box::new(load));
         self
     }
 
-    /// Settings that contradict themselves.
+    /// Returns settings that contradict themselves; verbs that need the index report that.
     pub fn wrong(wrong: Wrong) -> Embeddings {
         Embeddings { wrong: Some(wrong), ..Embeddings::none() }
     }
 
-    /// `Usage` where the settings contradict themselves.
+    /// Fails with `Usage` if the settings contradict themselves.
     pub(crate) fn check(&self) -> Result<()> {
         self.wrong.as_ref().map_or(Ok(()), |wrong| Err(wrong.into()))
     }
 
-    /// The older models that can be had.
+    /// Returns the older models that can be loaded.
     pub(crate) fn older(&self) -> impl Iterator<Item = Arc<dyn Embedder>> {
         self.older.iter().filter_map(|load| load().ok())
     }
 
-    /// The model; `None` where none is wanted.
+    /// Returns the model; `None` if the settings name none.
     pub(crate) fn model(&self) -> Option<Result<Arc<dyn Embedder>>> {
         self.load.as_ref().map(|load| load())
     }

@@ -1,4 +1,4 @@
-//! What is stored, how big, what is pending, what is wrong; and what there is to see of it first.
+//! The state of a memory (size, pending work, problems), and the overview that is shown first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,15 +23,14 @@ use crate::transcript::read::{self, SessionFilter, SessionRow, Totals};
 use crate::transcript::workspaces;
 use crate::tree::restore;
 
-/// So many turns a search takes in on its way (R10.10: within 50 ms).
+/// Number of turns a search can index before it answers (R10.10: within 50 ms).
 const A_FEW: u64 = 200;
 
-/// Projects, and lines of what is being worked on, that are shown first.
+/// Number of projects, and of lines about current work, in the overview.
 const FIRST: usize = 6;
 
 impl Instance {
-    /// The state of an agent's memory, with its files just looked at. What is wrong with a part of it is said in the
-    /// report.
+    /// Reports the state of an agent's memory after a scan of its files. A problem in one part is part of the report.
     pub fn status(&self, agent: &AgentId, actor: &str) -> Result<StatusReport> {
         let now = self.ledger.now();
         let (totals, sessions, jobs) = self.ledger.read(|tx| {
@@ -40,7 +39,7 @@ impl Instance {
         })?;
         let has_index = self.index_path()?.exists();
         let mut wrong = Vec::new();
-        // Pages out of reach are something to say, and no reason to say nothing else.
+        // If the pages cannot be reached, that is reported as a problem, and the rest of the report is made.
         let looked = match self.look_at(agent, actor) {
             Err(e) if matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {
                 wrong.push(with_next_step(&e, "; "));
@@ -64,14 +63,15 @@ impl Instance {
             wrong.push(format!("the search index is missing: {}", See::new("reindex")));
         }
         match not_indexed {
-            // A search follows these by itself; a hook that stored some has queued the rest.
-            Some(n) if n <= A_FEW => {}
+            // The next search indexes so few turns by itself; a hook that stored turns has queued the rest. Without an index
+            // all turns are missing, and that was said.
+            Some(n) if n <= A_FEW || !has_index => {}
             Some(n) => {
                 wrong.push(format!("{} not in the search index yet: {}", counted(n, "turn"), See::new("work")));
             }
             None => wrong.push(format!("the search index does not fit the ledger: {}", See::new("reindex"))),
         }
-        // Files that are missing are not wrong: the next searches follow, a little at a time.
+        // Missing files are not a problem: the next searches index them, a few at a time.
         if files_not_indexed.is_none() && not_indexed.is_some() {
             wrong.push(format!("the search index does not fit the files: {}", See::new("reindex")));
         }
@@ -151,8 +151,7 @@ impl Instance {
         shares.into_iter().map(share).collect()
     }
 
-    /// What is there to see first. The agent's pages are made where there are none; where that cannot be, the rest is
-    /// said without them.
+    /// Returns the overview. Makes the agent's pages if there are none; if that fails, the overview has no pages.
     pub fn overview(&self, agent: &AgentId, actor: &str) -> Result<Overview> {
         let (totals, lately, programs, threads, others) = self.ledger.read(|tx| {
             let agent_no = read::agent_no(tx, agent)?;
@@ -185,7 +184,7 @@ impl Instance {
         })
     }
 
-    /// The newest session of each of the projects that were worked in last.
+    /// Returns the newest session of each of the projects that were worked in last.
     fn lately(&self, tx: &Read, agent_no: AgentNo, sessions: &[SessionRow]) -> Result<Vec<Lately>> {
         let opener = Opener::default();
         let mut projects = BTreeSet::new();
@@ -209,7 +208,7 @@ fn stored(tx: &Read, agent_no: Option<AgentNo>) -> Result<(Totals, Vec<SessionRo
     }
 }
 
-/// What a person last said in a session, or its title.
+/// Returns the last prompt of a session, or its title.
 fn last_words(tx: &Read, opener: &Opener, agent_no: AgentNo, session: &SessionRow) -> Result<String> {
     let runs = read::runs(tx, session.no)?;
     let last = runs.iter().rev().filter(|r| r.lane.is_empty()).find_map(|r| r.prompt);
@@ -219,7 +218,8 @@ fn last_words(tx: &Read, opener: &Opener, agent_no: AgentNo, session: &SessionRo
     Ok(redact(&words).into_owned())
 }
 
-/// Why a language model is off for good, and what to do about it. Everything goes on without it.
+/// Returns why the language model is not asked until somebody acts, and what to do; `None` if it may be asked or only
+/// rests.
 fn off(model: &LanguageModelReport) -> Option<String> {
     let why = match (&model.problem, &model.pause) {
         (Some(problem), _) => problem,

@@ -1,4 +1,4 @@
-//! Summaries by a language model, as far as there is one and it may be asked (D5).
+//! Summaries by a language model, if one is chosen and may be asked (D5).
 
 use std::time::{Duration, Instant};
 
@@ -21,26 +21,26 @@ use crate::report::model::{Asked, LanguageModelReport, ModelPreview, ModelTrial}
 use crate::scope::AgentId;
 use crate::tokens::tokens;
 
-/// The days a day's use is estimated from.
+/// Number of days from which a day's use is estimated.
 const FORTNIGHT: i64 = 14;
 
 const DAY_MS: Millis = 86_400_000;
 
-/// The longest the model is asked in one go before other work is done; a question that was begun is waited for.
+/// How long the model is asked in one pass before other work is done; a question that was begun is finished.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What asking the model came to.
+/// Result of asking the model.
 #[derive(Default)]
 pub(super) struct Summarised {
     pub made: u64,
-    /// There is more to ask now.
+    /// Whether there is more to ask now.
     pub more: bool,
     pub problems: Vec<Problem>,
 }
 
 impl Instance {
-    /// Asks the language model for what was summarised without one, for every agent, and renders what shows it. What
-    /// cannot be asked now is queued for when it can.
+    /// Asks the language model for better versions of the summaries made without one, for every agent, and renders the
+    /// pages that show them. Summaries that cannot be asked for now are queued.
     pub(super) fn summarise(&self, actor: &str) -> Result<Summarised> {
         let mut all = Summarised::default();
         if self.read_only || self.settings.model.is_none() {
@@ -52,7 +52,7 @@ impl Instance {
         for agent in self.agents()? {
             let model = match self.language_model(&agent, actor) {
                 None => return Ok(all),
-                // Everything works without it; that it cannot be had is said.
+                // Everything works without the model; its error is reported as a problem.
                 Some(Err(e)) => {
                     all.problems.push(Problem::of(std::path::Path::new("model"), &e));
                     return Ok(all);
@@ -86,7 +86,8 @@ impl Instance {
         Ok(all)
     }
 
-    /// Which language model there is, what it used today, and whether it is asked now. `None`: the settings name none.
+    /// Reports which language model the settings name, what it used today, and whether it is asked now. `None` if they
+    /// name none.
     pub fn language_model_report(&self, agent: &AgentId, actor: &str) -> Result<Option<LanguageModelReport>> {
         let Some(model) = self.language_model(agent, actor) else { return Ok(None) };
         let now = self.ledger.now();
@@ -127,7 +128,7 @@ impl Instance {
         }))
     }
 
-    /// What a language model would be asked here, and how much that is in a day.
+    /// Reports what a language model would be asked in this home, and its estimated daily use.
     pub fn model_preview(&self, agent: &AgentId, actor: &str) -> Result<ModelPreview> {
         let nothing = ModelPreview { prompt: None, prompt_tokens: 0, calls_a_day: 0.0, tokens_a_day: 0, backlog: 0 };
         let Some(agent_no) = self.agent_no(agent)? else { return Ok(nothing) };
@@ -161,8 +162,9 @@ impl Instance {
         })
     }
 
-    /// Asks the language model something small, because a person wants to see it answer. It counts; a rest and a refusal
-    /// do not keep it from being asked. `Usage` where the settings name none, and as [`LanguageModel::load`].
+    /// Asks the language model a small question, so that a person sees it answer. The call counts towards the budget,
+    /// and is made even while the model rests or after it refused. `Usage` if the settings name no model; other errors
+    /// as [`LanguageModel::load`].
     ///
     /// [`LanguageModel::load`]: super::LanguageModel::load
     pub fn try_model(&self, agent: &AgentId, actor: &str) -> Result<ModelTrial> {

@@ -1,4 +1,4 @@
-//! Everything recomputed: the ledger, the index, the files of every agent.
+//! Verification: recomputes the ledger, the index and the files of every agent.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::transcript::read;
 use crate::verify::{self, Finding, Severity, anchor};
 
 impl Instance {
-    /// The search index as it is, or what is wrong with it: here it is not made anew.
+    /// Opens the search index as it is, without rebuilding it. Returns the index, or the reason why it cannot be used.
     fn index_to_verify(&self) -> Result<(Option<Index>, Option<String>)> {
         let path = self.index_path()?;
         if !path.exists() {
@@ -32,8 +32,8 @@ impl Instance {
         })
     }
 
-    /// Recomputes every digest, chain and reference, with progress, and repairs nothing. What is set aside is counted for
-    /// one agent. `full`: the vectors of every turn are made again and compared, and not only of some.
+    /// Recomputes every digest, chain and reference, with progress, and repairs nothing. The number of records set
+    /// aside is that of `agent`. `full`: the vectors of all turns are made again and compared, not only a sample.
     pub fn verify(&self, agent: &AgentId, actor: &str, full: bool) -> Result<VerifyReport> {
         let started = Instant::now();
         self.listener.progress(Progress::Begin(Task::Verifying, verify::bytes_to_check(&self.ledger)?));
@@ -59,8 +59,8 @@ impl Instance {
         if let Some(what) = self.ledger.read(|tx| anchor::broken(&self.home, tx))? {
             report.findings.push(Finding { severity: Severity::Damaged, subject: "audit".into(), what });
         }
-        // Looked at as they are: to take a deleted file out of the table would be to hide that it is gone. What is wrong
-        // with the ledger may be in the way of looking at files; then that is what counts.
+        // The files are not scanned first, because a scan would drop a deleted file from the table and so hide that it
+        // is gone. If damage to the ledger prevents this check, the ledger's findings are what matters.
         let mut look = || -> Result<()> {
             for agent in self.agents()? {
                 if let Some(at) = self.assistant_as_it_is(&agent, actor)? {

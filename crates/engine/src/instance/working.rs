@@ -1,4 +1,5 @@
-//! Everything that is due, once: jobs, summaries, pages, rows of the index, and what killed processes left behind.
+//! One pass over everything that is due: jobs, summaries, pages, rows of the index, and files left behind by killed
+//! processes.
 
 use std::time::{Duration, Instant};
 
@@ -12,18 +13,18 @@ use crate::report::upkeep::Worked;
 use crate::scope::AgentId;
 use crate::worker;
 
-/// The longest time another embedding model works before other jobs run.
+/// How long a new embedding model makes vectors in one pass before other jobs run.
 const RENEWING: Duration = Duration::from_secs(20);
 
 /// Delay before asking a model again that did not answer, in milliseconds.
 const MODEL_RETRY_MS: i64 = 60_000;
 
 impl Instance {
-    /// Does what is due now.
+    /// Does everything that is due now.
     pub fn work(&self, agent: &AgentId, actor: &str) -> Result<Worked> {
         self.home.remove_temporaries(Clock::System.now())?;
         let mut index = self.index()?;
-        // First, since it says what is embedded and looked at first.
+        // Judging comes first, because importance decides what is embedded and read first.
         self.judge_all(actor)?;
         let mut drained = self.drain(&mut index, actor)?;
         let distilled = self.distil(actor, None)?;
@@ -37,15 +38,15 @@ impl Instance {
         }
         let learned = self.learn(actor)?;
         if learned.found > 0 {
-            // What a model found waits as a job of its own.
+            // Findings of the model in sessions wait as an evolve job.
             let more = self.drain(&mut index, actor)?;
             drained = worker::Drained { done: drained.done + more.done, failed: drained.failed + more.failed, ..more };
         }
         if drained.done > 0 {
-            // A run that was closed is shown as such.
+            // A job may have closed a run; the pages then show it as closed.
             self.settle_conversations(agent, actor);
         }
-        // Nodes that were just made, then files.
+        // Indexes the nodes that were just made, then the files.
         index.catch_up(&self.ledger, None, &mut |_| {})?;
         self.build_files(&mut index, actor)?;
         self.fade_all(&mut index, actor)?;
@@ -62,8 +63,8 @@ impl Instance {
         })
     }
 
-    /// Lets another embedding model go on for a while. `true`: there is more for it to do now, which is queued, so that a
-    /// worker that comes after this one goes on with it.
+    /// Lets a new embedding model make vectors for a while. Returns `true` if more is left to do now. The rest is
+    /// queued as a job, so that a later worker continues.
     fn renew(&self, actor: &str) -> Result<bool> {
         let Some(left) = self.renew_index(actor, Instant::now() + RENEWING)? else { return Ok(false) };
         let pause = if left.rests { MODEL_RETRY_MS } else { 0 };
@@ -74,7 +75,7 @@ impl Instance {
         Ok(!left.rests)
     }
 
-    /// When the next job or session that is not due yet becomes due: a session that simply stopped, ten minutes later.
+    /// Returns when the next job or session becomes due; a session without new records is due after ten minutes.
     pub fn next_due(&self) -> Result<Option<Millis>> {
         let now = self.ledger.now();
         self.ledger.read(|tx| {
@@ -83,7 +84,7 @@ impl Instance {
         })
     }
 
-    /// Gives back jobs that this process holds and will not finish.
+    /// Releases jobs that this process holds and will not finish.
     pub fn release_jobs(&self, actor: &str) -> Result<()> {
         let owner = super::importing::owner(actor);
         if !self.ledger.read(|tx| jobs::holds(tx, &owner))? {
@@ -96,7 +97,7 @@ impl Instance {
         })
     }
 
-    /// How many jobs and sessions are due.
+    /// Returns the number of jobs and sessions that are due.
     pub fn due(&self) -> Result<u64> {
         let now = self.ledger.now();
         self.ledger.read(|tx| Ok(jobs::counts(tx, now)?.due + marks::counts(tx, now, None)?.0))

@@ -1,6 +1,6 @@
-//! Which vectors of old chunks of little importance may go, and why (R11.5). Off unless the settings say otherwise; what a
-//! pinned memory came from is spared. The text stays, and is found by its words; vectors are made again where the policy
-//! does not hold any more.
+//! Finds the vectors of old and unimportant chunks, which may be dropped (R11.5). Off unless the settings say
+//! otherwise; chunks that a pinned memory came from are spared. The text stays, and full-text search still finds it;
+//! vectors are computed again if the policy no longer applies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,18 +18,18 @@ use crate::tree::provenance::Provenance;
 
 const DAY_MS: Millis = 24 * 3_600_000;
 
-/// When vectors go.
+/// The policy by which vectors are dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
     pub on: bool,
-    /// A chunk is old when nothing was said in it for so many days.
+    /// Days without a message after which a chunk is old.
     pub after_days: u32,
-    /// Of less importance than this it may go.
+    /// Importance below which a chunk's vectors may be dropped.
     pub below: u8,
 }
 
 impl Default for Policy {
-    /// Off; half a year, and what is below what is kept in front.
+    /// Off. If switched on: after half a year, for chunks below importance 4.
     fn default() -> Policy {
         Policy { on: false, after_days: 180, below: 4 }
     }
@@ -40,11 +40,11 @@ impl Default for Policy {
 pub struct Faded {
     pub chunk: Judged,
     pub session: String,
-    /// The pinned memory that spares it.
+    /// Id of the pinned memory that spares it.
     pub spared_by: Option<String>,
 }
 
-/// What the policy is about now, the oldest first; spared ones are among them.
+/// Returns the chunks the policy applies to now, the oldest first, spared ones included.
 pub fn faded_chunks(at: &AssistantHome, policy: &Policy) -> Result<Vec<Faded>> {
     let before = at.ledger.now() - Millis::from(policy.after_days) * DAY_MS;
     at.read(|tx| {
@@ -66,7 +66,8 @@ pub fn faded_chunks(at: &AssistantHome, policy: &Policy) -> Result<Vec<Faded>> {
     })
 }
 
-/// The turns of a chunk: what was said, called and answered between its first and its last message, in its session.
+/// Returns the turns of chunks: messages, calls and results between the first and the last message of each, in its
+/// session.
 pub fn turns(at: &AssistantHome, chunks: &[&Judged]) -> Result<BTreeSet<i64>> {
     at.read(|tx| {
         let mut of =
@@ -80,12 +81,12 @@ pub fn turns(at: &AssistantHome, chunks: &[&Judged]) -> Result<BTreeSet<i64>> {
     })
 }
 
-/// The chunks whose vectors were dropped.
+/// Returns the chunks whose vectors were dropped.
 pub fn dropped(at: &AssistantHome) -> Result<Vec<Judged>> {
     at.read(|tx| super::list(tx, at.agent_no, "faded_at IS NOT NULL"))
 }
 
-/// Records that the vectors of chunks are gone, or there again.
+/// Records that the vectors of chunks were dropped, or exist again.
 pub fn record(tx: &Write, agent_no: AgentNo, chunks: &[&Judged], gone: bool) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "UPDATE judged_chunks SET faded_at = ?4 WHERE agent_no = ?1 AND session_no = ?2 AND last_turn = ?3",

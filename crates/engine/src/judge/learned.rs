@@ -1,9 +1,9 @@
-//! What the judge learns from people: a proposal or notice that was accepted speaks for the category of the words it came
-//! from, a rejected or dismissed one and what was forgotten against it (R11.2).
+//! Learns importance from people's decisions: an accepted proposal or notice is a vote for the category of the chunk it
+//! came from; a rejected or dismissed one, or a forgotten memory, is a vote against it (R11.2).
 //!
 //! Each category has an offset in log odds: with a prior of twenty votes, half for and half against, so that a few
-//! decisions change little, and never more than two. It is computed from what was decided and stored nowhere, so that an
-//! undone decision is unlearned.
+//! decisions change little, and limited to 2 either way. The offset is computed from the decisions and stored nowhere,
+//! so that an undone decision no longer counts.
 
 use super::{Category, of_turn};
 use crate::continuity::proposal::{self, Status};
@@ -13,12 +13,12 @@ use crate::scope::TurnId;
 use crate::tree::AssistantHome;
 use crate::tree::provenance::Provenance;
 
-/// Votes for and against that each category begins with.
+/// Number of votes for, and of votes against, with which each category begins.
 const PRIOR: f64 = 10.0;
 /// The largest offset either way, in log odds.
 const MOST: f64 = 2.0;
 
-/// What was decided about a category.
+/// The decisions about a category.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Votes {
     pub accepted: u64,
@@ -27,7 +27,7 @@ pub struct Votes {
 }
 
 impl Votes {
-    /// Between −2 and 2; 0 where nothing was decided.
+    /// Returns the offset: between −2 and 2, and 0 without decisions.
     pub fn offset(&self) -> f64 {
         let (with, against) = (self.accepted as f64, (self.rejected + self.forgotten) as f64);
         ((PRIOR + with) / (PRIOR + against)).ln().clamp(-MOST, MOST)
@@ -41,7 +41,7 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// An importance from 1 to 10, shifted by the offset of its category.
+    /// Returns an importance from 1 to 10, shifted by the offset of its category.
     pub fn shifted(&self, category: Category, importance: u8) -> u8 {
         let share = ((f64::from(importance) - 1.0) / 9.0).clamp(0.02, 0.98);
         let odds = (share / (1.0 - share)).ln() + self.votes[category as usize].offset();
@@ -49,7 +49,7 @@ impl Learned {
     }
 }
 
-/// What people decided so far.
+/// Counts the decisions that people have made so far.
 pub fn learned(at: &AssistantHome) -> Result<Learned> {
     at.read(|tx| {
         let mut out = Learned::default();

@@ -1,10 +1,11 @@
-//! The judge: what a chunk of messages is about, and how important it is, from 1 to 10 (R11.2). Storey 3.
+//! The judge: finds the category of a chunk of messages, and its importance from 1 to 10 (R11.2). Storey 3.
 //!
-//! [`score`] reads the words, which are data; [`model`] asks a language model, where one was chosen. A chunk is ten messages, or what is said until five minutes pass in silence;
-//! the last one is judged when its session is over or quiet. Judging orders: what is embedded first, which candidates
-//! evolve looks at first, which of two equal answers comes first. Nothing is withheld or deleted by it.
+//! [`score`] judges by words, which are data; [`model`] asks a language model, if one was chosen. A chunk is ten
+//! messages, or those up to a silence of five minutes; the last chunk of a session is judged when the session is over
+//! or idle. The importance only orders: which chunks are embedded first, which candidates evolve takes first, which of
+//! two equal answers comes first. Nothing is withheld or deleted because of it.
 //!
-//! How important each category is is a setting, shifted by what people do: see [`learned`].
+//! The importance of each category is a setting, shifted by people's decisions: see [`learned`].
 
 pub mod decay;
 pub mod learned;
@@ -28,13 +29,13 @@ use crate::scope::{AgentNo, SessionNo, TurnId};
 use crate::transcript::{IDLE_MS, role_from_code};
 use crate::tree::AssistantHome;
 
-/// A chunk has so many messages at most.
+/// Maximum number of messages in a chunk.
 pub const MESSAGES: usize = 10;
 
-/// Messages further apart than this, in milliseconds, are of two chunks.
+/// Silence after which a new chunk begins, in milliseconds.
 pub const SILENCE_MS: Millis = 5 * 60_000;
 
-/// The most messages judged in one transaction.
+/// Maximum number of messages judged in one transaction.
 const AT_ONCE: usize = 2_000;
 
 /// A judged chunk.
@@ -43,21 +44,21 @@ pub struct Judged {
     pub session_no: SessionNo,
     pub turns: (TurnId, TurnId),
     pub category: Option<Category>,
-    /// What the words alone say.
+    /// The importance by words alone.
     pub plain: u8,
     pub importance: u8,
     pub source: String,
     pub at: Option<Millis>,
 }
 
-/// A message to be judged.
+/// A message to judge.
 struct Said {
     turn: TurnId,
     at: Option<Millis>,
     text: String,
 }
 
-/// So many messages of a session behind `after`, in the main line.
+/// Reads up to `most` messages of a session after the turn `after`, in the main lane.
 fn messages(tx: &Read, opener: &Opener, session_no: SessionNo, after: TurnId, most: usize) -> Result<Vec<Said>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT t.turn_no, t.role, t.at, t.block_no, t.text_offset, t.text_length FROM turns t JOIN lanes l USING (lane_no)
@@ -70,14 +71,14 @@ fn messages(tx: &Read, opener: &Opener, session_no: SessionNo, after: TurnId, mo
         let bytes = opener.slice(tx, r.get(3)?, r.get(4)?, r.get(5)?)?;
         let text = String::from_utf8_lossy(&bytes);
         let role: Role = role_from_code(r.get(1)?);
-        // What a program wrote in a person's name, and what we gave, says nothing of importance.
+        // Text that a program wrote in a person's name, and text we injected, say nothing about importance.
         let text = spoken(role, TurnKind::Message, &text).map(|t| t.into_owned()).unwrap_or_default();
         out.push(Said { turn: r.get(0)?, at: r.get(2)?, text });
     }
     Ok(out)
 }
 
-/// The ends of the chunks of messages; the last one is open where `over` does not say that the session is.
+/// Returns the ranges of the chunks of messages; the last chunk is left open unless the session is `over`.
 fn chunks(said: &[Said], over: bool) -> Vec<std::ops::Range<usize>> {
     let (mut out, mut from) = (Vec::new(), 0);
     for at in 0..said.len() {
@@ -94,7 +95,7 @@ fn chunks(said: &[Said], over: bool) -> Vec<std::ops::Range<usize>> {
     out
 }
 
-/// Judges what was stored since it last did, of every session of an agent. Returns how many chunks it judged.
+/// Judges the messages stored since the last time, in every session of an agent. Returns the number of chunks judged.
 pub fn catch_up(at: &AssistantHome, weights: &Weights, until: Option<std::time::Instant>) -> Result<u64> {
     let learned = learned::learned(at)?;
     let (now, mut done) = (at.ledger.now(), 0);
@@ -125,7 +126,7 @@ pub fn catch_up(at: &AssistantHome, weights: &Weights, until: Option<std::time::
     Ok(done)
 }
 
-/// The sessions with messages that are not judged: up to where they are, and whether they are over.
+/// Returns the sessions with unjudged messages: the last judged turn of each, and whether the session is over.
 fn behind(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<Vec<(SessionNo, TurnId, bool)>> {
     let mut statement = tx.prepare_cached(
         "SELECT s.session_no, coalesce((SELECT max(last_turn) FROM judged_chunks j WHERE j.session_no = s.session_no), 0) AS done,
@@ -168,7 +169,7 @@ fn put(
     Ok(())
 }
 
-/// The chunk a turn of a session belongs to, if it is judged.
+/// Returns the chunk a turn belongs to, if it is judged.
 pub fn of_turn(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Option<Judged>> {
     let sql = "SELECT j.session_no, first_turn, last_turn, category, plain, importance, source, j.at FROM judged_chunks j
          WHERE j.agent_no = ?1 AND j.session_no = (SELECT session_no FROM turns WHERE turn_no = ?2) AND j.last_turn >= ?2
@@ -177,7 +178,7 @@ pub fn of_turn(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Option<Judg
     Ok(found.optional()?)
 }
 
-/// How many chunks of each category are judged, and how many of them are kept in front.
+/// Returns for each category the number of judged chunks, and how many of them are kept in front.
 pub fn counts(tx: &Read, agent_no: AgentNo, weights: &Weights) -> Result<BTreeMap<Option<Category>, (u64, u64)>> {
     let mut statement = tx.prepare_cached(
         "SELECT category, importance, count(*) FROM judged_chunks WHERE agent_no = ?1 GROUP BY category, importance",
@@ -194,18 +195,19 @@ pub fn counts(tx: &Read, agent_no: AgentNo, weights: &Weights) -> Result<BTreeMa
     Ok(out)
 }
 
-/// How many chunks a model judged.
+/// Returns the number of chunks a model judged.
 pub fn by_model(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     let sql = "SELECT count(*) FROM judged_chunks WHERE agent_no = ?1 AND source != 'words'";
     Ok(tx.prepare_cached(sql)?.query_row([agent_no], |r| r.get::<_, i64>(0))? as u64)
 }
 
-/// Chunks whose vectors may go: last spoken in before a time and below an importance, the oldest first.
+/// Returns the chunks whose vectors may be dropped: with the last message before a time and below an importance, the
+/// oldest first.
 pub fn faded(tx: &Read, agent_no: AgentNo, before: Millis, below: u8) -> Result<Vec<Judged>> {
     list(tx, agent_no, &format!("importance < {below} AND at < {before}"))
 }
 
-/// The chunks of an agent for which a condition holds, the oldest first.
+/// Returns the chunks of an agent that meet a condition, the oldest first.
 fn list(tx: &Read, agent_no: AgentNo, condition: &str) -> Result<Vec<Judged>> {
     let mut statement = tx.prepare(&format!(
         "SELECT session_no, first_turn, last_turn, category, plain, importance, source, at FROM judged_chunks

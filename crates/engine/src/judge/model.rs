@@ -1,6 +1,6 @@
-//! Lets a language model judge chunks that words have judged (R11.2). It changes their category and their importance, which
-//! order and nothing else; the words' verdict stays beside it. Where no model answers, the words' verdict holds, and half
-//! an hour later the model is tried again.
+//! Lets a language model judge chunks that were judged by words (R11.2). It changes their category and importance, and
+//! so only the order of things; the verdict by words is kept beside it. If the model does not answer, the verdict by
+//! words holds, and the model is asked again half an hour later.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,39 +25,39 @@ use crate::tree::AssistantHome;
 
 const PROMPT: &str = include_str!("model_prompt.md");
 
-/// Chunks in one question: a day has few questions.
+/// Maximum number of chunks in one question, because a day has few questions.
 const AT_ONCE: usize = 12;
 
-/// Fewer chunks than that wait so long for others, in milliseconds.
+/// Time that fewer chunks wait for others to fill a question, in milliseconds.
 const GATHERED_MS: Millis = 60 * 60_000;
 
-/// Older chunks keep what the words say of them: they are in their order already.
+/// Maximum age of a chunk that a model judges: the order of older ones matters little.
 const RECENT_MS: Millis = 7 * 24 * 60 * 60_000;
 
-/// How long the words judge alone after the model did not (R11.2), in milliseconds.
+/// Time after a failed question during which only words judge (R11.2), in milliseconds.
 pub const AGAIN_MS: Millis = 30 * 60_000;
 
-/// How often a model is asked about a chunk. What cannot be used twice will not be used the third time.
+/// Maximum number of times a model is asked about a chunk: after two useless answers, a third is unlikely to help.
 const TRIES: i64 = 2;
 
-/// The most tokens of a chunk and of a message that are given.
+/// Maximum tokens of a chunk, and of one message, that the model gets.
 const CHUNK: usize = 350;
 const MESSAGE: usize = 90;
 
-/// The most tokens and bytes of an answer.
+/// Maximum tokens and bytes of an answer.
 const MOST_ANSWERED: usize = 500;
 const LARGEST_ANSWER: usize = 16 * 1024;
 
-/// What a pass came to.
+/// Result of a pass.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Told {
-    /// Chunks that have a model's verdict now.
+    /// Number of chunks that got a model's verdict.
     pub judged: u64,
-    /// When to ask again; `None`: nothing waits.
+    /// Time at which to ask again; `None`: no chunk waits.
     pub next: Option<Millis>,
 }
 
-/// A verdict as a model gives it.
+/// A verdict in the model's answer.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Said {
@@ -88,7 +88,7 @@ fn schema() -> Value {
     })
 }
 
-/// A chunk that is to be judged.
+/// A chunk to judge.
 struct Due {
     no: i64,
     chunk: Judged,
@@ -108,17 +108,18 @@ fn due(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<Vec<Due>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// How many chunks a model may still judge.
+/// Returns the number of chunks a model may still judge.
 pub fn waiting(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<u64> {
     let sql = "SELECT count(*) FROM judged_chunks WHERE agent_no = ?1 AND source = 'words' AND tries < ?2 AND at >= ?3";
     let count: i64 = tx.prepare_cached(sql)?.query_row(params![agent_no, TRIES, now - RECENT_MS], |r| r.get(0))?;
     Ok(count as u64)
 }
 
-/// About how many questions and tokens judging the chunks that wait comes to, and of how many days they are.
+/// Estimates the number of questions and tokens for judging the waiting chunks, and returns the number of days these
+/// chunks span.
 pub fn estimated(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<(u64, u64, u64)> {
     const ANSWER: u64 = 250;
-    // About four bytes are a token.
+    // A token has about four bytes.
     let sql = "SELECT coalesce((SELECT sum(t.text_length) FROM turns t WHERE t.session_no = j.session_no
                                 AND t.turn_no BETWEEN j.first_turn AND j.last_turn), 0) / 4
                FROM judged_chunks j WHERE agent_no = ?1 AND source = 'words' AND tries < ?2 AND at >= ?3";
@@ -133,7 +134,7 @@ pub fn estimated(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<(u64, u64,
     Ok((calls, given + calls * constant, (RECENT_MS / (24 * 60 * 60_000)) as u64))
 }
 
-/// Asks about the newest chunks, as long as full questions are to be had and the budget allows it.
+/// Asks about the newest chunks, as long as there are enough for a full question and the budget allows it.
 pub fn run(at: &AssistantHome, model: &Budgeted, weights: &Weights, until: Option<Instant>) -> Result<Told> {
     let mut told = Told::default();
     loop {
@@ -151,7 +152,7 @@ pub fn run(at: &AssistantHome, model: &Budgeted, weights: &Weights, until: Optio
             told.next = Some(now);
             return Ok(told);
         }
-        // The newest come first: where these are old, the rest is older.
+        // The newest chunks come first: if these are old, all others are older.
         let about = model.about(due.iter().filter_map(|d| d.chunk.at).max());
         match ask(at, &about, &due)? {
             Ok(verdicts) => told.judged += store(at, model.name(), weights, &due, &verdicts)?,
@@ -165,7 +166,7 @@ pub fn run(at: &AssistantHome, model: &Budgeted, weights: &Weights, until: Optio
                     Some(Pause::Refused { .. }) => None,
                     Some(Pause::Rests { until, .. }) => Some(until.max(now + AGAIN_MS)),
                     Some(Pause::Spent) => Some(model.tomorrow()),
-                    // Their part of the day is used up, or it was busy once.
+                    // The part of the day's budget for old chunks is used up, or the model was busy once.
                     None if about.backlog => Some(model.tomorrow()),
                     None => Some(now + AGAIN_MS),
                 };
@@ -175,7 +176,7 @@ pub fn run(at: &AssistantHome, model: &Budgeted, weights: &Weights, until: Optio
     }
 }
 
-/// What the model says of each chunk, by its number in the question.
+/// The model's verdict on each chunk, by the chunk's number in the question.
 type Verdicts = BTreeMap<usize, (Option<Category>, u8)>;
 
 fn ask(at: &AssistantHome, model: &Budgeted, due: &[Due]) -> Result<std::result::Result<Verdicts, Failure>> {
@@ -209,7 +210,7 @@ fn ask(at: &AssistantHome, model: &Budgeted, due: &[Due]) -> Result<std::result:
     Ok(read(&answer.text, due.len()).map_err(|why| Failure::Unusable(why.into())))
 }
 
-/// Reads an answer. What names no chunk of the question, or names one twice, is left out.
+/// Reads an answer. Verdicts on unknown chunks, and second verdicts on a chunk, are left out.
 fn read(text: &str, chunks: usize) -> std::result::Result<Verdicts, &'static str> {
     if text.len() > LARGEST_ANSWER {
         return Err("it is longer than any verdict");
@@ -228,7 +229,7 @@ fn read(text: &str, chunks: usize) -> std::result::Result<Verdicts, &'static str
     if out.is_empty() { Err("it judges none of the chunks") } else { Ok(out) }
 }
 
-/// Stores verdicts where no other process was first. What has none counts as tried.
+/// Stores verdicts, unless another process was first. A chunk without a verdict counts as tried.
 fn store(at: &AssistantHome, model: &str, weights: &Weights, due: &[Due], verdicts: &Verdicts) -> Result<u64> {
     let learned = learned::learned(at)?;
     at.write("judge.model", |tx| {
@@ -265,20 +266,20 @@ fn tried(tx: &Write, chunk: i64) -> Result<()> {
 }
 
 named! {
-    /// What a model has to do with a chunk.
+    /// The relation of a model to a chunk.
     pub enum Standing {
-        /// It judged it.
+        /// The model judged the chunk.
         Judged = "judged",
-        /// It may still be asked.
+        /// The model may still be asked.
         Waits = "waits",
-        /// Its answers could not be used: the words judged it.
+        /// The model's answers could not be used, so the verdict by words holds.
         Unusable = "unusable",
-        /// It is too old to be asked about: the words judged it.
+        /// The chunk is too old for a model, so the verdict by words holds.
         Old = "old",
     }
 }
 
-/// What a model has to do with a chunk.
+/// Returns whether a model judged a chunk, or why not.
 pub fn standing(tx: &Read, agent_no: AgentNo, chunk: &Judged, now: Millis) -> Result<Standing> {
     let sql = "SELECT tries FROM judged_chunks WHERE agent_no = ?1 AND session_no = ?2 AND last_turn = ?3";
     let tries = tx.prepare_cached(sql)?.query_row(params![agent_no, chunk.session_no, chunk.turns.1], |r| r.get(0));

@@ -1,7 +1,7 @@
-//! How important messages are, and what about: by words (R11.2). Pure; the lists are `words.txt`.
+//! Judges the importance and the category of messages by words (R11.2). Pure; the lists are `words.txt`.
 //!
-//! A short message counts only as sentiment or acknowledgment. A word that is denied within the three words before it does
-//! not count: "not great" is no praise. Words match as words: "bright" is not "right".
+//! A short message can only be sentiment or acknowledgment. A word does not count if one of the three words before it
+//! negates it: "not great" is no praise. Whole words are compared: "bright" does not contain "right".
 
 use std::sync::LazyLock;
 
@@ -13,17 +13,17 @@ use crate::text::words::{Marks, Word, split};
 
 const LISTS: &str = include_str!("words.txt");
 
-/// A message with fewer characters counts only as sentiment or acknowledgment.
+/// Number of characters below which a message can only be sentiment or acknowledgment.
 pub const SHORT: usize = 50;
 
-/// How many words before a word deny it.
+/// Number of words before a word in which a negation is looked for.
 const WINDOW: usize = 3;
 
-/// Of a longer message, both ends are read, in bytes.
+/// Maximum size of a message that is read whole, and of either end that is read of a longer one, in bytes.
 const REACH: Reach = Reach { whole: 6_000, ends: 2_000 };
 
 named! {
-    /// What a message is about.
+    /// The category of a message.
     pub enum Category {
         Decision = "decision",
         Discovery = "discovery",
@@ -37,19 +37,19 @@ named! {
     }
 }
 
-/// How important each category is, from 1 to 10, and from which importance on something is worth keeping in front.
+/// The importance of each category, from 1 to 10, and the importance from which a chunk is kept in front.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Weights {
-    /// In the order of [`Category::ALL`].
+    /// Importance, in the order of [`Category::ALL`].
     pub importance: [u8; 9],
-    /// From which importance on a chunk of a category is kept in front, in the same order.
+    /// Minimum importance of a chunk that is kept in front, for each category in the same order.
     pub keep: [u8; 9],
-    /// The same for a chunk of no category.
+    /// Minimum importance of a chunk without a category that is kept in front.
     pub keep_plain: u8,
 }
 
 impl Default for Weights {
-    /// The first judge's numbers: 6 for sentiment, 5 for acknowledgment, 5 to 10 for the others; kept from 5 on.
+    /// The default importance is 5 for acknowledgment and 6 to 8 for the others; chunks are kept in front from 5 on.
     fn default() -> Weights {
         Weights { importance: [8, 7, 6, 7, 6, 6, 6, 6, 5], keep: [5; 9], keep_plain: 5 }
     }
@@ -60,34 +60,35 @@ impl Weights {
         self.importance[category as usize]
     }
 
-    /// From which importance on a chunk is kept in front.
+    /// Returns the minimum importance of a chunk that is kept in front.
     pub fn keep_of(&self, category: Option<Category>) -> u8 {
         category.map_or(self.keep_plain, |c| self.keep[c as usize])
     }
 
-    /// An importance that knows nothing of these settings, raised or lowered as they raise or lower its category.
+    /// Adjusts an importance that was judged without these settings, by as much as the settings differ from the
+    /// defaults for its category.
     pub fn leaning(&self, category: Category, importance: u8) -> u8 {
         let usual = Weights::default().of(category);
         (importance + self.of(category)).saturating_sub(usual).clamp(1, 10)
     }
 }
 
-/// What a message, or a chunk of them, was found to be.
+/// The verdict on a message, or on a chunk.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Verdict {
-    /// `None`: no list has a word of it.
+    /// `None`: no list contains a word of it.
     pub category: Option<Category>,
     /// From 1 to 10.
     pub importance: u8,
-    /// The words that decided it, as they stand.
+    /// The words that decided it, as written.
     pub words: Vec<String>,
 }
 
-/// What nothing is said of: a longer message, and a short one.
+/// Importance of a message without a category: a longer one, and a short one.
 const PLAIN: u8 = 3;
 const TRIVIAL: u8 = 1;
 
-/// Which category a message is of where two have as many words: a problem that is solved is a success.
+/// Order of the categories if a message has equally many words of two: a solved problem is a success.
 const TIED: [Category; 9] = [
     Category::Decision,
     Category::Discovery,
@@ -100,7 +101,7 @@ const TIED: [Category; 9] = [
     Category::Acknowledgment,
 ];
 
-/// The lists in the order of [`Category::ALL`].
+/// The word lists, in the order of [`Category::ALL`].
 static LISTED: LazyLock<Vec<Phrases>> =
     LazyLock::new(|| Category::ALL.iter().map(|c| Phrases::of(section(LISTS, c.name()))).collect());
 static NEGATIONS: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(section(LISTS, "negations")));
@@ -133,7 +134,7 @@ pub fn message(text: &str, weights: &Weights) -> Verdict {
     }
     let counts = |c: Category| !short || matches!(c, Category::Sentiment | Category::Acknowledgment);
     let lesser = |c: Category| matches!(c, Category::Sentiment | Category::Acknowledgment);
-    // More words of a category say more than its place in the list; praise beside substance is not what it is about.
+    // The category with the most words wins, whatever its place in the list; praise beside other words counts one less.
     let strength =
         |c: Category| hits[c as usize].len() * 2 - usize::from(lesser(c) && !short && !hits[c as usize].is_empty());
     let best = Category::ALL.into_iter().filter(|c| counts(*c) && !hits[*c as usize].is_empty());
@@ -147,7 +148,7 @@ pub fn message(text: &str, weights: &Weights) -> Verdict {
     Verdict { category: Some(category), importance: (weights.of(category) + more).clamp(1, 10), words }
 }
 
-/// Whether a word is denied by one of the three before it, in the same clause.
+/// Whether one of the three words before a word negates it, in the same clause.
 fn is_denied(text: &str, plain: &[Word], at: usize, all: &[Word]) -> bool {
     let start = plain[at].start;
     let clause = all.iter().filter(|w| !w.word && w.start < start && ",;:.!?".contains(&text[w.start..w.end]));
@@ -156,12 +157,12 @@ fn is_denied(text: &str, plain: &[Word], at: usize, all: &[Word]) -> bool {
     before.copied().any(|w| NEGATIONS.begin(&[w]).next().is_some())
 }
 
-/// A phrase that holds its own "not": "does not work".
+/// Whether a phrase contains its own "not": "does not work".
 fn denies_itself(phrase: &[Word]) -> bool {
     phrase.iter().any(|w| NEGATIONS.begin(&[*w]).next().is_some())
 }
 
-/// Judges a chunk of messages: its most important one decides.
+/// Judges a chunk of messages: its most important message decides.
 pub fn chunk<'m>(messages: impl IntoIterator<Item = &'m str>, weights: &Weights) -> Verdict {
     let verdicts = messages.into_iter().map(|text| message(text, weights));
     verdicts
@@ -200,7 +201,7 @@ mod tests {
         assert_eq!(chunk([], &Weights::default()).importance, TRIVIAL);
     }
 
-    /// Three hundred sentences of our own, by category.
+    /// Tests three hundred sentences written for this test, by category.
     #[test]
     fn labelled_statements_are_told_apart() {
         let mut table: Vec<(usize, usize, usize)> = vec![(0, 0, 0); Category::ALL.len() + 1];

@@ -16,9 +16,9 @@ use crate::scope::AgentNo;
 #[derive(Clone, Debug)]
 pub struct Audit {
     pub agent_no: Option<AgentNo>,
-    /// Who acted: `cli import`, `hook`, `worker`.
+    /// The actor: `cli import`, `hook`, `worker`.
     pub actor: String,
-    /// What was done, as `noun.verb`.
+    /// The action, as `noun.verb`.
     pub action: &'static str,
 }
 
@@ -66,8 +66,8 @@ pub(super) fn append(
     Ok(())
 }
 
-/// The newest `limit` rows, newest first; `before`: only those before that number. `agent_no` limits to rows of that
-/// agent and rows of no agent.
+/// Returns the newest `limit` rows, newest first; `before`: only those before that number. `agent_no` limits to rows of
+/// that agent and rows of no agent.
 pub fn list(tx: &Read, agent_no: AgentNo, before: Option<i64>, limit: usize) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare(
         "SELECT audit_no, at, agent_id, actor, action, detail FROM audit LEFT JOIN agents USING (agent_no)
@@ -77,7 +77,7 @@ pub fn list(tx: &Read, agent_no: AgentNo, before: Option<i64>, limit: usize) -> 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The oldest `limit` rows behind a number, oldest first, for the same agent.
+/// Returns the oldest `limit` rows with a number above `no`, oldest first, for the same agent as [`list`].
 pub fn after(tx: &Read, agent_no: AgentNo, no: i64, limit: usize) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(
         "SELECT audit_no, at, agent_id, actor, action, detail FROM audit LEFT JOIN agents USING (agent_no)
@@ -98,16 +98,16 @@ fn entry(r: &rusqlite::Row) -> rusqlite::Result<Entry> {
     })
 }
 
-/// The number of the newest row; 0 where there is none.
+/// Returns the number of the newest row; 0 where there is none.
 pub fn newest(tx: &Read) -> Result<u64> {
     let no: Option<i64> = tx.prepare_cached("SELECT max(audit_no) FROM audit")?.query_row([], |r| r.get(0))?;
     Ok(no.unwrap_or(0) as u64)
 }
 
-/// How far back [`said_lately`] looks.
+/// Number of newest rows that [`said_lately`] looks at.
 const LATELY: i64 = 200;
 
-/// Whether one of the newest rows says this action, with a detail for which `is_it` returns true.
+/// Whether one of the newest rows has this action and a detail for which `is_it` returns true.
 pub fn said_lately(tx: &Read, action: &str, is_it: impl Fn(&serde_json::Value) -> bool) -> Result<bool> {
     let mut statement = tx.prepare_cached(
         "SELECT detail FROM audit WHERE audit_no > (SELECT max(audit_no) FROM audit) - ?1 AND action = ?2",
@@ -151,7 +151,7 @@ pub fn broken_links(tx: &Read) -> Result<(u64, Vec<String>)> {
     Ok((seen, broken))
 }
 
-/// How many rows have a text of which this is true, as actor or detail.
+/// Returns the number of rows whose actor or detail is a text for which `has` returns true.
 pub fn count(tx: &Read, mut has: impl FnMut(&str) -> bool) -> Result<u64> {
     let mut statement = tx.prepare("SELECT actor, detail FROM audit ORDER BY audit_no")?;
     let mut rows = statement.query([])?;
@@ -164,8 +164,9 @@ pub fn count(tx: &Read, mut has: impl FnMut(&str) -> bool) -> Result<u64> {
     Ok(found)
 }
 
-/// Rewrites texts of rows, which only forgetting may (R14.2), and chains the rows from the first of them on anew. Returns its
-/// number; `None` where there was nothing to rewrite. Whoever does this notes it in the row of its own.
+/// Rewrites texts of rows, which only forgetting may do (R14.2), and computes the chain anew from the first rewritten
+/// row on. Returns the number of that row, or `None` if no row was rewritten. The caller notes the rewrite in its own
+/// audit row.
 pub fn reword(tx: &Write, new: impl Fn(&str) -> Option<String>) -> Result<Option<i64>> {
     struct Row {
         no: i64,
@@ -221,7 +222,8 @@ pub fn reword(tx: &Write, new: impl Fn(&str) -> Option<String>) -> Result<Option
     Ok(Some(first))
 }
 
-/// The hash of one row and the hash before it. Fields are length-prefixed, so that no two rows have the same input.
+/// Computes the hash of one row from its fields and the hash of the row before. Fields are length-prefixed, so that no
+/// two rows have the same input.
 fn link(prev: &[u8], no: i64, at: Millis, agent: Option<AgentNo>, actor: &str, action: &str, detail: &str) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(prev);

@@ -1,8 +1,8 @@
 //! Compressed blocks. Several source records share a block, each followed by the text of its turns: the text mostly
-//! repeats the record, so inside one compression window it costs next to nothing, and a reader that wants one turn
+//! repeats the record, so inside one compression window it costs almost no space, and a reader that wants one turn
 //! opens one block.
 //!
-//! Knows bytes and lengths; does not know what they mean.
+//! This module knows bytes and lengths; it does not know what they mean.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -21,8 +21,9 @@ const LEVEL: i32 = 3;
 /// The largest record with its texts, in bytes. A block holds little more than one such record.
 pub const LARGEST_RECORD: usize = 128 << 20;
 
-/// A longer block, in bytes, is opened only if its frame says the same length. Since November 2026 none is made: rows of
-/// other programs' databases used to be kept in one piece, however long they were.
+/// A block longer than this, in bytes, is opened only if its compressed frame claims the same length. No such block has
+/// been made since November 2026; before that, rows of other programs' databases were kept in one piece however long
+/// they were.
 const MAX_RAW: usize = 256 << 20;
 
 /// The position of bytes: which block of a [`Packer`], and where in it.
@@ -50,8 +51,8 @@ impl Packed {
     }
 }
 
-/// Overwrites part of a block with zeros, so that all other offsets stay valid. A newline at its end is kept: it
-/// reveals nothing, and shows later on that a file still has its lines where they were (R14.2).
+/// Overwrites part of a block with zeros, so that all other offsets stay valid. A newline at the end of that part is
+/// kept: it reveals nothing, and with it the lines of the source file can still be compared later (R14.2).
 pub fn blank(raw: &mut [u8], offset: i64, length: i64) -> Result<()> {
     let outside = || Error::damaged("a stretch to be blanked lies outside its block");
     let start = usize::try_from(offset).map_err(|_| outside())?;
@@ -83,7 +84,7 @@ impl Packer {
         spot
     }
 
-    /// Called between records: closes the block if it is full. A record and its texts are always in one block.
+    /// Closes the block if it is full. Called between records, so that a record and its texts are always in one block.
     pub fn settle(&mut self) -> Result<()> {
         if self.raw.len() >= TARGET_RAW { self.close() } else { Ok(()) }
     }
@@ -121,8 +122,8 @@ pub struct Opener {
     most: usize,
 }
 
-/// How many opened blocks are cached: enough for neighbouring turns, whichever way they are read. Each is memory that has
-/// to be touched first.
+/// Number of opened blocks that are cached: enough for neighbouring turns in either reading direction. It is small
+/// because each cached block is memory that has to be touched first.
 const REMEMBERED: usize = 4;
 
 impl Default for Opener {
@@ -132,12 +133,12 @@ impl Default for Opener {
 }
 
 impl Opener {
-    /// An opener that caches a single block, for turns far apart.
+    /// Makes an opener that caches a single block, for turns far apart.
     pub fn of_one() -> Opener {
         Opener { most: 1, ..Opener::default() }
     }
 
-    /// The bytes of a block. `Damaged` if it is missing or does not decompress to the recorded length.
+    /// Returns the bytes of a block. `Damaged` if it is missing or does not decompress to the recorded length.
     pub fn open(&self, tx: &Read, block_no: BlockNo) -> Result<Rc<Vec<u8>>> {
         let mut recent = self.recent.borrow_mut();
         if let Some(at) = recent.iter().position(|(no, _)| *no == block_no) {
@@ -146,7 +147,7 @@ impl Opener {
             recent.push(hit);
             return Ok(raw);
         }
-        // The memory of the block that has to go takes the new one: fresh memory costs as much as decompressing.
+        // The evicted block's memory is used again for the new one: fresh memory costs as much as decompressing.
         let oldest = (recent.len() >= self.most).then(|| recent.remove(0));
         let unused = oldest.and_then(|(_, raw)| Rc::try_unwrap(raw).ok()).filter(|raw| raw.capacity() <= SMALL);
         let mut raw = unused.unwrap_or_default();
@@ -156,7 +157,7 @@ impl Opener {
         Ok(raw)
     }
 
-    /// A slice of a block; `Damaged` if it is out of bounds.
+    /// Returns a slice of a block; `Damaged` if it is out of bounds.
     pub fn slice(&self, tx: &Read, block_no: BlockNo, offset: i64, length: i64) -> Result<Vec<u8>> {
         let raw = self.open(tx, block_no)?;
         range(&raw, offset, length)
@@ -214,7 +215,8 @@ pub fn squeeze(bytes: &[u8]) -> Result<Vec<u8>> {
     })
 }
 
-/// Each frame has a checksum: a turn's text has no digest of its own, and a flipped bit must not be read as text.
+/// Returns a compressor that adds a checksum to each frame: a turn's text has no digest of its own, and a flipped bit
+/// must not be read as text.
 fn compressor() -> Result<zstd::bulk::Compressor<'static>> {
     let mut compressor = zstd::bulk::Compressor::new(LEVEL).map_err(zstd_failed)?;
     compressor.include_checksum(true).map_err(zstd_failed)?;
@@ -235,7 +237,7 @@ fn decompressor<'k>(
     }
 }
 
-/// The reverse of [`squeeze`].
+/// Decompresses the output of [`squeeze`].
 pub fn unsqueeze(data: &[u8]) -> Result<Vec<u8>> {
     use std::io::Read as _;
     let failed = |e| Error::damaged("pending bytes do not decompress").because(e);
@@ -252,7 +254,7 @@ pub fn unsqueeze(data: &[u8]) -> Result<Vec<u8>> {
     Ok(raw)
 }
 
-/// The length a frame declares for its contents.
+/// Returns the length a frame declares for its contents.
 fn claimed_length(data: &[u8]) -> Option<usize> {
     zstd::zstd_safe::get_frame_content_size(data).ok().flatten().and_then(|n| usize::try_from(n).ok())
 }

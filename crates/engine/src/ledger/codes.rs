@@ -1,7 +1,7 @@
-//! The numbers the ledger's tables keep for kinds, so that a statement can name them: `format!("… kind = {CHUNK}")`.
-//! They are a format (docs/FORMAT.md): never renumber, only add.
+//! Numbers by which the ledger's tables store kinds, for use in the text of a statement: `format!("… kind = {CHUNK}")`.
+//! They are part of the format (docs/FORMAT.md): never renumber one, only add.
 //!
-//! They stand in the text of a statement and are not bound to it, because SQLite chooses a partial index only if it
+//! They are written into the text of a statement instead of bound to it, because SQLite uses a partial index only if it
 //! sees the number when it plans.
 
 /// `nodes.kind`.
@@ -32,7 +32,7 @@ pub const RUN_INTERRUPTED: i64 = 2;
 pub const RUN_FAILED: i64 = 3;
 pub const RUN_SUPERSEDED: i64 = 4;
 
-/// `records.class` of bytes that could not be decoded.
+/// `records.class` of records that could not be decoded.
 pub const QUARANTINED: i64 = 8;
 
 #[cfg(test)]

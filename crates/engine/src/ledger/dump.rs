@@ -1,6 +1,6 @@
-//! The ledger as lines of JSON, a file for each table, and a ledger made of them again.
+//! Writes each table of the ledger as lines of JSON, and builds a ledger from such lines.
 //!
-//! Knows no table by name. Every value is as it is in the ledger, so that its seals hold for the rows that come back.
+//! Knows no table by name. Values keep their exact type and bits, so that the seals match the imported rows.
 
 use std::fmt::Write as _;
 use std::io::BufRead;
@@ -16,10 +16,11 @@ use super::Read;
 use super::migrate::{APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION};
 use crate::error::{Error, Result};
 
-/// The longest line that is read: a block of records, in base64.
+/// Longest line accepted, in bytes. The longest ones hold a block of records in base64.
 const LONGEST: u64 = 1 << 30;
 
-/// The tables, in the order of their names. With SQLite's own table of the largest numbers that were given.
+/// Returns the names of all tables in alphabetical order, with `sqlite_sequence`, in which SQLite keeps the highest numbers it
+/// has given out.
 pub fn tables(tx: &Read) -> Result<Vec<String>> {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND (name NOT LIKE 'sqlite\\_%' ESCAPE '\\' OR name = 'sqlite_sequence') ORDER BY name";
     let mut statement = tx.prepare(sql)?;
@@ -32,7 +33,7 @@ pub fn tables(tx: &Read) -> Result<Vec<String>> {
 pub fn write(tx: &Read, table: &str, out: &mut dyn std::io::Write) -> Result<u64> {
     let failed = |e: std::io::Error| Error::io("write", Path::new(table), e);
     let names = columns(tx, table)?;
-    // By the number of the row, else by all it has: the same ledger gives the same bytes.
+    // A fixed order, so that the same ledger gives the same bytes: by rowid, or by all columns where a table has none.
     let by_number = tx.prepare(&format!("SELECT rowid FROM \"{table}\" LIMIT 0")).is_ok();
     let order = match by_number {
         true => "rowid".to_owned(),
@@ -42,7 +43,8 @@ pub fn write(tx: &Read, table: &str, out: &mut dyn std::io::Write) -> Result<u64
     let mut rows = statement.query([])?;
     let mut count = 0;
     while let Some(row) = rows.next()? {
-        // By hand: a map keeps the order of its names only where some crate of the build asks for that.
+        // The line is written by hand, because `serde_json::Map` keeps the order of the columns only with a feature that
+        // another crate of the build may switch on or off.
         let mut line = String::from("{");
         for (n, name) in names.iter().enumerate() {
             let value = json_of(row.get_ref(n)?);
@@ -56,14 +58,14 @@ pub fn write(tx: &Read, table: &str, out: &mut dyn std::io::Write) -> Result<u64
     Ok(count)
 }
 
-/// Runs `f` on a ledger that nobody has open yet.
+/// Opens the ledger at `path` for reading, without a home around it, and runs `f` in one transaction.
 pub fn reading<T>(path: &Path, f: impl FnOnce(&Read) -> Result<T>) -> Result<T> {
     let mut conn = crate::sqlite::open_for_reading(path)?;
     let tx = conn.transaction()?;
     f(&Read { conn: &tx })
 }
 
-/// The columns of a table, in their order; none where there is no such table.
+/// Returns the columns of a table in their order; empty where there is no such table.
 fn columns(conn: &Connection, table: &str) -> Result<Vec<String>> {
     let mut statement = conn.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?;
     let names = statement.query_map([table], |r| r.get(0))?;
@@ -75,14 +77,14 @@ fn json_of(value: ValueRef) -> Json {
         ValueRef::Null => Json::Null,
         ValueRef::Integer(n) => n.into(),
         ValueRef::Real(x) => {
-            // The number as others read it, where it comes back as the same one.
+            // A plain JSON number where reading it gives the same bits; else `$real`.
             let json = Json::from(x);
             match value_of(&serde_json::from_str(&json.to_string()).unwrap_or(Json::Null)) {
                 Some(Value::Real(back)) if back.to_bits() == x.to_bits() => json,
                 _ => serde_json::json!({"$real": x.to_string()}),
             }
         }
-        // Every text of the ledger was a text of ours; of one a disk has damaged, what can be read is written.
+        // Texts of the ledger are UTF-8. Only a damaged disk makes others: their readable part is exported.
         ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
         ValueRef::Blob(bytes) => serde_json::json!({"$blob": BASE64.encode(bytes)}),
     }
@@ -105,8 +107,8 @@ fn value_of(json: &Json) -> Option<Value> {
     })
 }
 
-/// Makes a ledger of the given schema at `path`, which is an empty file, of the lines of its tables. `lines` opens those of
-/// a table. A table that this schema does not have is `Damaged`, and so is a row it does not take.
+/// Builds a ledger of the given schema in the empty file `path` from the lines of its tables; `lines` opens the lines of a
+/// table. `Damaged` for a table the schema does not have and for a row it rejects, `Refused` for an unknown schema.
 pub fn make(
     path: &Path,
     schema: i64,
@@ -129,7 +131,7 @@ pub fn make(
         if !known.contains(table) {
             return Err(Error::damaged(format!("there is no table {table} in a ledger")));
         }
-        // What making the tables has put in, and the numbers that the rows above have taken.
+        // Removes rows the migrations have inserted, and the entries of `sqlite_sequence` made by the tables before it.
         tx.execute(&format!("DELETE FROM \"{table}\""), [])?;
         let marks = vec!["?"; has.len()].join(", ");
         let mut statement = tx.prepare(&format!("INSERT INTO \"{table}\" VALUES ({marks})"))?;

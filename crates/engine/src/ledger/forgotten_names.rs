@@ -1,9 +1,9 @@
 //! Names that were forgotten: of people, tools, projects, threads, sessions, files (R14.2).
 //!
-//! A name lives on in ids and paths, which programs repeat with every import. So of a forgotten name the ledger keeps a
-//! digest of its words under a key of its own, and a mark, `forgotten-` and eight hex digits of that digest, takes the
-//! place of these words in what is stored, then and later. The same name has the same mark, so what belongs together stays
-//! together.
+//! A name also occurs in ids and paths, which programs repeat with every import. The ledger therefore keeps a keyed
+//! digest of the words of each forgotten name, and replaces these words in everything it stores, then and later, by a
+//! mark: `forgotten-` and eight hex digits of the digest. The same name always gets the same mark, so that rows with
+//! that name still match each other.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,17 +15,17 @@ use rusqlite::params;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
 
-/// The row of `meta` with the key.
+/// Row of the table `meta` that holds the key of the digests.
 const KEY: &str = "forgotten_names_key";
 
-/// A name of more words is marked word by word.
+/// Largest number of words that share one mark; a longer name is marked in pieces of this many words.
 const MOST_WORDS: usize = 12;
 
-/// The forgotten names of a ledger. Without any, nothing is looked at.
+/// Digests of the names a ledger has forgotten. When there are none, texts are returned unread.
 #[derive(Clone, Default, Debug)]
 pub struct ForgottenNames {
     key: [u8; 32],
-    /// Digests, with the number of their words.
+    /// Digest of a name, with the number of its words.
     digests: HashMap<[u8; 16], usize>,
     longest: usize,
 }
@@ -52,7 +52,7 @@ impl ForgottenNames {
         self.digests.is_empty()
     }
 
-    /// A text with marks in the place of forgotten names.
+    /// Returns a text with marks in the place of forgotten names.
     pub fn marked<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_empty() {
             return Cow::Borrowed(text);
@@ -82,14 +82,14 @@ impl ForgottenNames {
         Cow::Owned(out)
     }
 
-    /// Marks a text in its place.
+    /// Replaces forgotten names in `text` by their marks.
     pub fn mark(&self, text: &mut String) {
         if let Cow::Owned(marked) = self.marked(text) {
             *text = marked;
         }
     }
 
-    /// A path with marks in it; one that is not UTF-8 stays.
+    /// Returns a path with marks in the place of forgotten names; a path that is not UTF-8 is returned unchanged.
     pub fn marked_path(&self, path: &Path) -> PathBuf {
         path.to_str().map_or_else(|| path.to_owned(), |text| PathBuf::from(self.marked(text).as_ref()))
     }
@@ -105,7 +105,7 @@ impl ForgottenNames {
         digest
     }
 
-    /// Takes the words in, with which these stretches of a text share a letter.
+    /// Stores the digests of the words of `text` that the given byte ranges touch.
     pub fn take(&mut self, tx: &Write, text: &str, stretches: &[Range<usize>]) -> Result<()> {
         if self.key == [0; 32] {
             self.key = match key(tx)? {
@@ -131,7 +131,7 @@ impl ForgottenNames {
     }
 }
 
-/// The runs of letters and digits of a text.
+/// Returns the runs of letters and digits of a text.
 fn words(text: &str) -> Vec<Range<usize>> {
     let mut all: Vec<Range<usize>> = Vec::new();
     for (at, c) in text.char_indices().filter(|(_, c)| c.is_alphanumeric()) {

@@ -1,5 +1,5 @@
-//! Which calls of hooks are stored: a call that reaches the ledger twice, over the service and from the spool, is stored
-//! once (R12.5).
+//! Ids of hook calls that are stored: a call that reaches the ledger twice, over the service and from the spool, is
+//! stored once (R12.5).
 
 use rusqlite::params;
 
@@ -8,16 +8,16 @@ use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::program::HookId;
 
-/// How long a call is known. A spool that is older belongs to a machine that was off, and is stored before anything is
-/// forgotten.
+/// Time in milliseconds for which the id of a call is kept. A spool that is older comes from a machine that was off,
+/// and is stored before any id is pruned.
 const KNOWN_MS: Millis = 24 * 60 * 60 * 1000;
 
-/// Whether the call is stored.
+/// Whether a call with this id was stored before.
 pub fn is_known(tx: &Read, id: HookId) -> Result<bool> {
     Ok(tx.prepare_cached("SELECT 1 FROM hook_calls WHERE hook_id = ?1")?.exists([id.bytes()])?)
 }
 
-/// Stores that the call is stored. `false`: it was.
+/// Records the id of a call. Returns `false` if the call was recorded before.
 pub fn store(tx: &Write, id: HookId) -> Result<bool> {
     let new = tx
         .prepare_cached("INSERT INTO hook_calls (hook_id, at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
@@ -25,7 +25,7 @@ pub fn store(tx: &Write, id: HookId) -> Result<bool> {
     Ok(new > 0)
 }
 
-/// Forgets calls of more than a day ago.
+/// Deletes the ids of calls older than [`KNOWN_MS`].
 pub fn prune(tx: &Write) -> Result<()> {
     tx.execute("DELETE FROM hook_calls WHERE at < ?1", [tx.now() - KNOWN_MS])?;
     Ok(())

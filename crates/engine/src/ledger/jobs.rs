@@ -21,9 +21,9 @@ named! {
         Capture = "capture",
         /// Ask the language model for summaries.
         Summaries = "summaries",
-        /// Read sessions that are over for what they show of their projects; the payload says whose (R11.3).
+        /// Read sessions that have ended for facts about their projects; the payload names the agent (R11.3).
         Evolve = "evolve",
-        /// Go over what is remembered, once a night; the payload says whose (R11.3).
+        /// Check what is remembered, once a night; the payload names the agent (R11.3).
         Tidy = "tidy",
     }
 }
@@ -37,10 +37,10 @@ pub struct Job {
     pub attempts: i64,
 }
 
-/// How many times a job is attempted before it becomes a dead letter.
+/// Most attempts of a job before it becomes a dead letter.
 const MAX_ATTEMPTS: i64 = 5;
 
-/// How long a worker may hold a job before another may take it over. Every kind takes well under a second per step.
+/// Time in milliseconds after which another worker may take over a job. Every kind takes well under a second per step.
 const LEASE_MS: i64 = 60_000;
 
 /// Queues a job unless an equal one is already waiting. Returns whether it was queued.
@@ -54,11 +54,11 @@ pub fn enqueue(tx: &Write, kind: JobKind, key: &str, payload: &str, not_before: 
     Ok(new > 0)
 }
 
-/// Claims the oldest job that is due or whose lease has expired. A lease that would last longer than any does was taken
-/// before the clock was set back.
+/// Claims the oldest job that is due or whose lease has expired. A lease that ends later than a full lease from now was
+/// taken before the clock was set back, and counts as expired.
 pub fn claim(tx: &Write, owner: &str) -> Result<Option<Job>> {
     let now = tx.now();
-    // A job that keeps killing its workers becomes a dead letter, too.
+    // A job whose workers keep dying becomes a dead letter, too.
     tx.prepare_cached(
         "UPDATE jobs SET state = 'dead', last_error = 'its workers never came back', lease_owner = NULL, lease_until = NULL
          WHERE state = 'running' AND (lease_until < ?1 OR lease_until > ?3) AND attempts >= ?2",
@@ -106,7 +106,7 @@ pub fn fail(tx: &Write, job: &Job, owner: &str, error: &str) -> Result<()> {
     Ok(())
 }
 
-/// Gives back the jobs of a worker that ends: others may take them at once. Returns how many there were.
+/// Requeues the jobs of a worker that ends, so that others may take them at once. Returns how many there were.
 pub fn release(tx: &Write, owner: &str) -> Result<u64> {
     let given_back = tx.execute(
         "UPDATE jobs SET state = 'queued', attempts = attempts - 1, lease_owner = NULL, lease_until = NULL
@@ -116,12 +116,12 @@ pub fn release(tx: &Write, owner: &str) -> Result<u64> {
     Ok(given_back as u64)
 }
 
-/// Whether `owner` has jobs.
+/// Whether `owner` holds a running job.
 pub fn holds(tx: &Read, owner: &str) -> Result<bool> {
     Ok(tx.prepare_cached("SELECT 1 FROM jobs WHERE state = 'running' AND lease_owner = ?1 LIMIT 1")?.exists([owner])?)
 }
 
-/// Whether a worker let the lease of its job run out.
+/// Whether the lease of a running job has expired.
 pub fn has_expired(tx: &Read, now: Millis) -> Result<bool> {
     Ok(tx
         .prepare_cached(
@@ -139,7 +139,7 @@ pub struct Counts {
     pub dead: u64,
 }
 
-/// When the next queued job that is not due yet becomes due.
+/// Returns the time at which the next queued job that is not due yet becomes due.
 pub fn next(tx: &Read, now: Millis) -> Result<Option<Millis>> {
     Ok(tx
         .prepare_cached("SELECT min(not_before) FROM jobs WHERE state = 'queued' AND not_before > ?1")?

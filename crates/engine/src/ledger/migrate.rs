@@ -29,7 +29,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
 /// The schema this build reads and writes.
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// How many backups made before migrations are kept.
+/// Number of backups made before migrations that are kept.
 const KEPT_BACKUPS: usize = 3;
 
 /// Marks the file as a Heirloom ledger ("HLdg"), so that another SQLite file is never mistaken for one.
@@ -96,7 +96,7 @@ fn back_up(conn: &Connection, schema: i64, backups: &Path, clock: Clock) -> Resu
     Ok(())
 }
 
-/// Removes what was kept before earlier migrations, but for the newest. What cannot be removed is left.
+/// Removes the backups of earlier migrations, except for the newest ones. A file that cannot be removed is left.
 fn remove_oldest(backups: &Path) {
     let entries = std::fs::read_dir(backups).into_iter().flatten().flatten();
     let mut ours: Vec<_> = entries
@@ -112,7 +112,7 @@ fn remove_oldest(backups: &Path) {
 
 /// Refuses a file that is not a ledger, or a newer one, before anything in it is changed.
 pub(super) fn recognise(conn: &Connection, path: &Path) -> Result<()> {
-    // In one transaction: another process may be creating the ledger right now.
+    // The checks share one transaction: another process may be creating the ledger right now.
     let tx = conn.unchecked_transaction()?;
     let found = version(&tx)?;
     refuse_newer(found, path)?;
@@ -164,7 +164,7 @@ fn version(conn: &Connection) -> Result<i64> {
     Ok(conn.query_row("PRAGMA user_version", [], |r| r.get(0))?)
 }
 
-/// 128 random bits as hex.
+/// Returns 128 random bits as hex.
 pub(crate) fn random_id() -> Result<String> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes)
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(version(&conn).unwrap(), 1);
         assert_eq!(conn.query_row("SELECT name FROM names", [], |r| r.get::<_, String>(0)).unwrap(), "kept");
         assert!(conn.prepare("SELECT * FROM next").is_err());
-        // Without a folder for the backup nothing is attempted.
+        // The migration is not attempted when the folder for its backup is missing.
         let gone = folder.path().join("gone");
         assert!(run(&mut conn, &path, &gone, Clock::Fixed(6), &[MIGRATIONS[0], NEXT]).is_err());
         assert_eq!(version(&conn).unwrap(), 1);

@@ -1,15 +1,15 @@
 //! The ledger: one SQLite file, several processes, every mutation with its reason. Storey 1 (R4.1, R4.2).
 //!
 //! [`Ledger::read`] and [`Ledger::write`] take closures: a write is `BEGIN IMMEDIATE`, ends in one audit row, and rolls
-//! back as a whole if that row cannot be written. "One writer" therefore holds across processes, and "acknowledged"
-//! means committed and synced. [`Open::Full`], for commands, migrates and checkpoints; [`Open::Hot`], for hooks, does
-//! neither.
+//! back as a whole if that row cannot be written. So there is one writer at a time across all processes, and an
+//! acknowledged write is committed and synced. [`Open::Full`], for commands, migrates and checkpoints; [`Open::Hot`],
+//! for hooks, does neither.
 //!
 //! A ledger is `Send + Sync`. One connection writes; a read uses it while no other thread does, so that a process with
-//! one thread (a command, a hook) opens a single connection. While it is taken, a read gets a connection of its own
-//! from a small pool ([`readers`]), so that readers never wait for a writer, nor a writer for more than one reader.
+//! one thread (a command, a hook) opens a single connection. While another thread uses it, a read gets a connection
+//! from a small pool ([`readers`]), so that readers never wait for a writer, and a writer waits for one reader at most.
 //!
-//! Knows what a block, a job and an audit row are; does not know what a turn means.
+//! This module knows what a block, a job and an audit row are; it does not know what a turn means.
 
 pub mod agents;
 pub mod audit;
@@ -46,19 +46,19 @@ pub use migrate::SCHEMA_VERSION;
 /// 3.51.3.
 const OLDEST_SAFE_SQLITE: i32 = 3_051_003;
 
-/// How long a command waits for another writer: a hundred times longer than any write transaction of ours.
+/// Longest time a command waits for another writer: a hundred times longer than any write transaction of ours.
 const FULL_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A full open checkpoints once the WAL has passed this size (R4.1).
 const CHECKPOINT_AFTER_BYTES: u64 = 1 << 20;
 
-/// Cache of a quarter of a megabyte until something is written, then two. Looking something up reads most pages once:
-/// touching fresh memory for each costs more than reading the few again that are wanted twice. A write that does not fit
-/// would be written out before it is committed.
+/// Page cache size: a quarter of a megabyte until the first write, then two. A lookup reads most pages once, and
+/// touching fresh memory for each costs more than reading again the few that are needed twice. For writes the cache is
+/// larger, because changed pages that do not fit are written to disk before the commit.
 const READING: &str = "PRAGMA cache_size = -256";
 const WRITING: &str = "PRAGMA cache_size = -2000";
 
-/// How to open a ledger.
+/// Ways to open a ledger.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Open {
     /// For commands: creates, migrates after a backup, checkpoints when the WAL is large.
@@ -75,7 +75,7 @@ pub enum Open {
 pub struct Ledger {
     /// The one connection that writes.
     main: Mutex<together::Writer>,
-    /// How many threads want it to write.
+    /// Number of threads that wait for the writing connection.
     waiting: AtomicUsize,
     seals: seal::Seals,
     readers: readers::Readers,
@@ -83,13 +83,13 @@ pub struct Ledger {
     clock: Clock,
     id: String,
     how: Open,
-    /// Something was written, so the cache is that of writing.
+    /// Whether a write has happened, so that the page cache has the size for writing.
     has_written: AtomicBool,
-    /// Where its file has to be for a write to be acknowledged.
+    /// Check that the file is still at its place; a write is acknowledged only if it passes.
     place: Option<Box<IsInPlace>>,
 }
 
-/// Whether the ledger's file is still the one its home names.
+/// Checks that the ledger's file is still the one at the home's path.
 type IsInPlace = dyn Fn() -> Result<()> + Send + Sync;
 
 /// A consistent view of the ledger; every statement of one closure sees the same state.
@@ -103,7 +103,7 @@ pub struct Write<'a> {
     clock: Clock,
     detail: serde_json::Map<String, serde_json::Value>,
     seals: &'a seal::Seals,
-    /// Something was forgotten, so the seals are made under another key.
+    /// Whether something was forgotten, so that all seals are made anew under another key.
     anew: bool,
 }
 
@@ -150,8 +150,8 @@ impl Ledger {
              PRAGMA mmap_size = 0; PRAGMA secure_delete = ON;",
         )?;
         conn.execute_batch(READING)?;
-        // Keeps the same plan whatever values are bound. Otherwise SQLite plans a statement anew each time a value is
-        // bound for which it has statistics: a third of the time it took to distil a short session.
+        // SQLite keeps one plan for a statement whatever values are bound. Otherwise it plans the statement anew each
+        // time a value is bound for which it has statistics: a third of the time it took to distil a short session.
         conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // Ending one session runs some two hundred different statements; with a smaller cache, each is parsed again
         // every time.
@@ -184,8 +184,8 @@ impl Ledger {
         })
     }
 
-    /// The same ledger, which acknowledges nothing once its file is not at its place any more: `is_in_place` is asked before
-    /// and after every commit.
+    /// Returns this ledger with a check of its place: `is_in_place` is called before and after every commit, and no
+    /// write is acknowledged once the file is no longer at the home's path.
     pub fn held_at(mut self, is_in_place: impl Fn() -> Result<()> + Send + Sync + 'static) -> Ledger {
         self.place = Some(Box::new(is_in_place));
         self
@@ -195,7 +195,7 @@ impl Ledger {
         self.place.as_ref().map_or(Ok(()), |is_in_place| is_in_place())
     }
 
-    /// Notes that this ledger was made in a home that had another one, which is gone.
+    /// Records that this ledger replaces an earlier one of the same home, which is gone.
     pub fn note_made_anew(&self, actor: &str) -> Result<()> {
         self.write(Audit::new(actor, "ledger.made_anew"), |tx| {
             let now = tx.now().to_string();
@@ -203,7 +203,7 @@ impl Ledger {
         })
     }
 
-    /// When it was made in a home that had another one.
+    /// Returns when this ledger was made in place of an earlier one of the same home.
     pub fn made_anew(&self) -> Result<Option<Millis>> {
         use rusqlite::OptionalExtension;
         self.read(|tx| {
@@ -212,7 +212,7 @@ impl Ledger {
         })
     }
 
-    /// The permanent id of this ledger; derived stores record which ledger they were made from.
+    /// Returns the permanent id of this ledger; derived stores record which ledger they were made from.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -221,7 +221,7 @@ impl Ledger {
         &self.path
     }
 
-    /// It was opened the full way, and not for the moment of a hook.
+    /// Whether the ledger was opened with [`Open::Full`], and not for the moment of a hook.
     pub fn stays(&self) -> bool {
         self.how == Open::Full
     }
@@ -252,8 +252,8 @@ impl Ledger {
         f(&Read { conn: &tx })
     }
 
-    /// Runs `f` in one write transaction and records the reason in the same one. An error from `f`, or from writing the
-    /// audit row, takes all of it back. Threads that write at the same moment share a commit ([`together`]).
+    /// Runs `f` in one write transaction and adds the audit row to it. An error from `f`, or from writing the audit
+    /// row, rolls the whole transaction back. Threads that write at the same moment share a commit ([`together`]).
     pub fn write<T>(&self, why: Audit, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
         self.check_place()?;
         if !self.has_written.load(Ordering::Acquire) {
@@ -276,12 +276,12 @@ impl Ledger {
             self.seals.kept();
             Ok(out)
         })?;
-        // Committed into a file that is not the home's any more is not stored.
+        // A commit into a file that is no longer the home's ledger does not count as stored.
         self.check_place()?;
         Ok(out)
     }
 
-    /// Prepares the connection for its first write, before anybody writes on it: from then on seals are told of every row.
+    /// Prepares the connection for the first write: from then on the seals are told of every changed row.
     fn begin_to_write(&self) -> Result<()> {
         let mut main = self.main()?;
         if !self.has_written.load(Ordering::Acquire) {
@@ -314,7 +314,7 @@ impl Ledger {
         Err(Error::new(ErrorKind::Busy, "the ledger is being read, so its log cannot be emptied"))
     }
 
-    /// The writing connection, with nothing left open on it.
+    /// Locks the writing connection, after committing a transaction that was left open on it.
     fn main(&self) -> Result<MutexGuard<'_, together::Writer>> {
         let mut main = self.main.lock().unwrap_or_else(PoisonError::into_inner);
         main.close()?;
@@ -328,9 +328,10 @@ impl Ledger {
         let failed = |e| Error::io("make", path, e);
         // SQLite fills an empty file, which keeps the mode it was created with.
         let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
-        // What this process holds back to share a commit belongs to the copy, too.
+        // Commits the writes that this process holds back to share a commit: they belong in the copy, too.
         drop(self.main()?);
-        // A connection of its own: a copy of a large ledger takes longer than others of this process may wait.
+        // Copies over a separate connection: a copy of a large ledger takes longer than other threads of this process
+        // may wait.
         let source = open_for_reading(&self.path)?;
         source.busy_timeout(FULL_BUSY_TIMEOUT)?;
         let mut copy =
@@ -340,7 +341,7 @@ impl Ledger {
             return Err(Error::new(ErrorKind::Busy, "the ledger is being written by another process"));
         }
         drop((source, copy));
-        // What was copied from a file that is not the home's any more is no copy of this memory.
+        // A copy of a file that is no longer the home's ledger must not be used.
         self.check_place()?;
         file.sync_all().map_err(failed)
     }
@@ -350,7 +351,7 @@ impl Ledger {
         self.has_written.load(Ordering::Relaxed)
     }
 
-    /// Gives back memory that is held for speed only. Whoever uses the ledger at the moment is not waited for.
+    /// Releases memory that is held for speed only. Skips the writing connection while a thread uses it.
     pub fn rest(&self) {
         self.readers.rest();
         if let Ok(main) = self.main.try_lock()
@@ -364,7 +365,7 @@ impl Ledger {
         }
     }
 
-    /// The size of the ledger on disk, in bytes: main file and log.
+    /// Returns the size of the ledger on disk, in bytes: main file and log.
     pub fn bytes_on_disk(&self) -> u64 {
         let size = |p: &Path| std::fs::symlink_metadata(p).map_or(0, |m| m.len());
         size(&self.path) + size(&wal_path(&self.path))
@@ -404,7 +405,8 @@ impl Write<'_> {
         self.clock.now()
     }
 
-    // The ways a statement comes in, so that the rows it changes are told of ([`seal`]).
+    // These methods shadow those of the connection, so that the seals see each statement before it changes rows
+    // ([`seal`]).
 
     pub fn prepare(&self, sql: &str) -> rusqlite::Result<Statement<'_>> {
         self.seals.hear(self.read.conn, sql)?;
@@ -442,7 +444,8 @@ impl Write<'_> {
     }
 }
 
-/// The number of the last audit row of a ledger that nobody has open; `Damaged` if its structure is not whole.
+/// Returns the number of the newest audit row of a ledger file that no process has open; `Damaged` if the file's
+/// structure is damaged.
 pub fn last_row_of(path: &Path) -> Result<i64> {
     let conn = open_for_reading(path)?;
     let said: String = conn.query_row("PRAGMA integrity_check(1)", [], |r| r.get(0))?;

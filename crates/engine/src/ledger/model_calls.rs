@@ -1,5 +1,5 @@
-//! Calls of language models: what each was for and what it used, reserved before it and settled after it (R14.4). Has
-//! nothing of what was asked or answered.
+//! Calls of language models: the purpose of each and the tokens it used, reserved before the call and settled after it
+//! (R14.4). Questions and answers are not stored here.
 
 use rusqlite::{Row, params};
 use schemars::JsonSchema;
@@ -12,15 +12,15 @@ use crate::model::Purpose;
 use crate::scope::named;
 
 named! {
-    /// What became of a call.
+    /// Outcome of a call of a language model.
     pub enum Outcome {
-        /// It goes on, or its process died a moment ago.
+        /// The call is running, or its process died a moment ago.
         Asked = "asked",
         Answered = "answered",
         Unusable = "unusable",
         Later = "later",
         Refused = "refused",
-        /// Its process died.
+        /// The process that made the call died.
         Lost = "lost",
     }
 }
@@ -31,22 +31,22 @@ const LONGEST_WHY: usize = 300;
 /// A call that is about to be made.
 #[derive(Clone, Debug)]
 pub struct NewCall<'c> {
-    /// The day it is paid from, in the operator's zone.
+    /// Day whose budget pays for the call, in the operator's zone.
     pub day: &'c str,
     pub purpose: Purpose,
     pub model: &'c str,
     /// A digest of the settings of the model.
     pub settings: &'c [u8],
-    /// It is about material older than a day.
+    /// Whether the call is about material older than a day.
     pub backlog: bool,
-    /// The most it may use.
+    /// Most tokens the call may use.
     pub tokens_in: u64,
     pub tokens_out: u64,
-    /// When it is taken as lost.
+    /// Time after which an unsettled call counts as lost.
     pub until: Millis,
 }
 
-/// Reserves what a call may use, and settles calls of processes that died. Returns the number of the call.
+/// Reserves the tokens a call may use, and marks calls of processes that died as lost. Returns the number of the call.
 pub fn reserve(tx: &Write, new: &NewCall) -> Result<i64> {
     tx.execute("UPDATE model_calls SET outcome = 'lost' WHERE outcome = 'asked' AND until < ?1", [tx.now()])?;
     tx.prepare_cached(
@@ -67,7 +67,7 @@ pub fn reserve(tx: &Write, new: &NewCall) -> Result<i64> {
     Ok(tx.last_insert_rowid())
 }
 
-/// What a call used, and what became of it. `None` for tokens: what was reserved stays.
+/// Tokens a call used, and its outcome. `None` for tokens: the reserved number stays.
 #[derive(Clone, Debug)]
 pub struct Settled {
     pub outcome: Outcome,
@@ -80,7 +80,7 @@ pub struct Settled {
     pub why: Option<String>,
 }
 
-/// Settles a call; also one that was taken as lost and then answered after all.
+/// Settles a call, even one that was marked as lost and then answered after all.
 pub fn settle(tx: &Write, call_no: i64, settled: &Settled) -> Result<()> {
     let why = settled.why.as_deref().map(|why| &why[..why.floor_char_boundary(LONGEST_WHY)]);
     tx.prepare_cached(
@@ -101,20 +101,20 @@ pub fn settle(tx: &Write, call_no: i64, settled: &Settled) -> Result<()> {
     Ok(())
 }
 
-/// What calls used together.
+/// Sum of what several calls used.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Spent {
     pub calls: u64,
-    /// Of questions and answers; of calls that go on the most they may use.
+    /// Tokens of questions and answers; for running calls, the most they may use.
     pub tokens: u64,
-    /// In millionths of a US dollar, as far as models told.
+    /// Cost in millionths of a US dollar, as far as the models reported it.
     pub cost: u64,
-    /// How many of the calls, and of the tokens, were about material older than a day.
+    /// Number of calls and of tokens that were about material older than a day.
     pub backlog_calls: u64,
     pub backlog_tokens: u64,
 }
 
-/// What was used on a day, whichever model was asked. A call that never reached its model used nothing.
+/// Returns what was used on a day by all models together. A call that never reached its model used nothing.
 pub fn spent(tx: &Read, day: &str) -> Result<Spent> {
     let sql = "SELECT count(*) FILTER (WHERE used > 0), coalesce(sum(used), 0), coalesce(sum(cost), 0),
                       count(*) FILTER (WHERE used > 0 AND backlog), coalesce(sum(used) FILTER (WHERE backlog), 0)
@@ -131,7 +131,7 @@ pub fn spent(tx: &Read, day: &str) -> Result<Spent> {
     })?)
 }
 
-/// A call that has an outcome.
+/// A call of a language model that has an outcome.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Call {
     #[schemars(with = "String")]
@@ -140,14 +140,14 @@ pub struct Call {
     pub purpose: String,
     pub model: String,
     pub outcome: Outcome,
-    /// Why there was no answer.
+    /// Why the call got no answer.
     pub why: Option<String>,
     #[serde(skip)]
     pub again_at: Option<Millis>,
 }
 
-/// The newest calls with these settings that had an outcome, newest first. Calls that were lost say nothing about the
-/// model.
+/// Returns the newest calls with these settings that have an outcome, newest first. Lost calls are left out: they say
+/// nothing about the model.
 pub fn newest(tx: &Read, settings: &[u8], most: usize) -> Result<Vec<Call>> {
     let mut statement = tx.prepare_cached(
         "SELECT at, purpose, model, outcome, why, again_at FROM model_calls
@@ -157,7 +157,7 @@ pub fn newest(tx: &Read, settings: &[u8], most: usize) -> Result<Vec<Call>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The newest call for a purpose with these settings that had an outcome.
+/// Returns the newest call for a purpose with these settings that has an outcome.
 pub fn last(tx: &Read, settings: &[u8], purpose: Purpose) -> Result<Option<Call>> {
     let mut statement = tx.prepare_cached(
         "SELECT at, purpose, model, outcome, why, again_at FROM model_calls

@@ -11,10 +11,11 @@ use rusqlite::Connection;
 use crate::error::Result;
 use crate::sqlite::open_for_reading;
 
-/// How many readers may be open at once beside the main connection.
+/// Most readers that may be open at once beside the main connection.
 const MOST: usize = 3;
 
-/// How many prepared statements a reader caches. Fewer than the main connection: distilling never runs here.
+/// Number of prepared statements a reader caches. It is smaller than for the main connection, because distilling never
+/// runs on a reader.
 const STATEMENTS: usize = 128;
 
 #[derive(Default)]
@@ -49,7 +50,7 @@ impl Readers {
         state.idle.clear();
     }
 
-    /// An idle connection, or `None` and the right to open one.
+    /// Takes an idle connection; `None` is the right to open a new one. Waits while all are in use.
     fn take(&self) -> Option<Connection> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -83,7 +84,7 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Opens a connection with the settings of the main one that concern reading.
+/// Opens a read-only connection with those settings of the main connection that concern reading.
 fn open(path: &Path) -> Result<Connection> {
     let conn = open_for_reading(path)?;
     conn.execute_batch(

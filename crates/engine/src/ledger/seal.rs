@@ -1,17 +1,18 @@
-//! Seals: what the rows of some tables add up to, kept beside them, so that `verify` notices a row that no write of ours
-//! made (R4.6).
+//! Seals: keyed sums over the rows of some tables, stored beside them, so that `verify` notices a row that was changed
+//! by anything but a write of this program (R4.6).
 //!
-//! Sealed are tables whose rows nothing else proves. Temporary triggers of the writing connection tell of every row that is
-//! inserted, changed or deleted, with its values; nobody else has them. They are made when the first statement needs them,
-//! since a command or hook changes a few tables and making all takes longer than what it does. Each row has a digest under a key of this ledger;
-//! digests are added up, so that one row costs the same however many there are. A small table has a sum for each row, a
-//! large one for a stretch of rows. The sum of everything stands in the audit row of each write, so that seals cannot be
-//! changed without the chain.
+//! Sealed are the tables that no other check covers. Temporary triggers of the writing connection report every row that
+//! is inserted, changed or deleted, with its values; no other connection has these triggers. A trigger is made when the
+//! first statement needs it, since a command or hook changes few tables and making all triggers takes longer than the
+//! change itself. Each row has a digest under a key of this ledger; digests are added up, so that changing one row
+//! costs the same in a table of any size. A small table has a sum for each row, a large one for each stretch of rows.
+//! The sum over all tables is stored in the audit row of each write, so that seals cannot be changed without breaking
+//! the audit chain.
 //!
-//! Forgetting draws another key and adds everything up anew: with the old key, the difference of two sums would confirm a
-//! guess of what was forgotten. A migration has it done by the next write, since it changes rows.
+//! Forgetting draws another key and makes all sums anew: under the old key, the difference of two sums would confirm a
+//! guess of what was forgotten. A migration changes rows, so it removes the seals, and the next write makes them anew.
 //!
-//! It notices what was changed behind our back. It is no signature: whoever has the ledger has the key.
+//! Seals detect changes made behind this program's back. They are no signature: anybody who has the ledger has the key.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -53,16 +54,16 @@ const SEALED: &[&str] = &[
     "workspaces",
 ];
 
-/// Those with a row for each turn or run, or more: a sum for each stretch of rows.
+/// Sealed tables with at least one row for each turn or run: they have a sum for each stretch of rows.
 const LARGE: &[&str] = &["boundaries", "injected_items", "node_roots", "run_threads", "turn_results", "turns"];
 
-/// How many numbers, as a power of two, a stretch of a large table has.
+/// Bits of a row's number inside one stretch of a large table: a stretch has 2^8 numbers.
 const STRETCH: u32 = 8;
 
 const KEY: i64 = 0;
 const TOTAL: i64 = 1;
 
-/// The function the triggers call: the table's number, whether the row goes, and its values.
+/// SQL function the triggers call, with the table's number, whether the row is removed, and the row's values.
 const TOLD: &str = "heirloom_row";
 
 /// A table that is sealed.
@@ -70,49 +71,49 @@ const TOLD: &str = "heirloom_row";
 struct Sealed {
     name: String,
     columns: Vec<String>,
-    /// The columns of its primary key; all of them where it has none.
+    /// Indices of the primary key's columns; all columns where the table has no primary key.
     key: Vec<usize>,
     large: bool,
 }
 
-/// The triggers that are there: a bit for each of [`WHEN`], for each of [`SEALED`].
+/// Triggers that exist: for each table of [`SEALED`] a bit for each event of [`WHEN`].
 type Heard = [u8; SEALED.len()];
 
-/// When a trigger tells.
+/// Events that have a trigger.
 const WHEN: [&str; 3] = ["INSERT", "DELETE", "UPDATE"];
 const INSERT: u8 = 1;
 const DELETE: u8 = 2;
 const UPDATE: u8 = 4;
 
-/// The changes of the write at hand.
+/// Row changes of the current write.
 #[derive(Default)]
 struct Tally {
     key: Option<[u8; 32]>,
-    /// The schema for which the triggers were made, and that of this transaction.
+    /// Schema version for which the triggers were made, and that of this transaction.
     schema: (i64, i64),
-    /// The triggers that were there when the last write ended well, and those of this one, too: when it is taken back, they
-    /// go with it.
+    /// Triggers that existed when the last write succeeded, and the same with those made in this write: if this write
+    /// is rolled back, its triggers go with it.
     heard: (Heard, Heard),
     tables: BTreeMap<usize, Sealed>,
     changes: BTreeMap<(usize, i64), u128>,
-    /// Rows that were changed and not told of.
+    /// Table with a row that was changed without a trigger reporting it.
     #[cfg(debug_assertions)]
     missed: Option<String>,
 }
 
-/// Listens to the rows a connection changes.
+/// Collects the rows that a connection changes.
 #[derive(Clone, Default)]
 pub(super) struct Seals(Arc<Mutex<Tally>>);
 
 impl Seals {
-    /// Prepares the connection that writes.
+    /// Prepares the writing connection: registers the function the triggers call.
     pub fn listen(&self, conn: &mut Connection) -> Result<()> {
         let told = self.clone();
         conn.create_scalar_function(TOLD, -1, FunctionFlags::SQLITE_UTF8, move |row| {
             told.tally().hear(row)?;
             Ok(true)
         })?;
-        // Rows that others replace are told of, too.
+        // Without this, `REPLACE` removes rows without calling their delete triggers.
         conn.execute_batch("PRAGMA recursive_triggers = ON")?;
         #[cfg(debug_assertions)]
         {
@@ -138,7 +139,7 @@ impl Seals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a write: a transaction, or a part of one that several share.
+    /// Begins a write: a transaction, or one savepoint of a transaction that several threads share.
     pub fn begin(&self, tx: &Connection) -> Result<()> {
         let (key, schema) = (key(tx)?, schema_of(tx)?);
         let there = {
@@ -157,7 +158,7 @@ impl Seals {
             // A migration by another process may have changed the columns.
             tally.tables.clear();
             tally.heard.1 = Heard::default();
-            // Of some nobody knows any more ([`Seals::lost`]).
+            // After [`Seals::lost`] triggers may exist that are not recorded here.
             tally.schema.0 != 0
         };
         if there {
@@ -166,8 +167,8 @@ impl Seals {
         Ok(())
     }
 
-    /// Makes the triggers a statement needs, where it changes a sealed table and they are missing. Making them costs more
-    /// than what they tell of, and a command changes few of the tables.
+    /// Makes the triggers a statement needs, if it changes a sealed table and they are missing. Making all triggers at
+    /// once would cost more than the changes they report, since a command changes few of the tables.
     pub fn hear(&self, conn: &Connection, sql: &str) -> rusqlite::Result<()> {
         let Some((no, when)) = changed_by(sql) else { return Ok(()) };
         let missing = when & !self.tally().heard.1[no];
@@ -203,19 +204,22 @@ impl Seals {
         Ok(())
     }
 
-    /// The write ended well: its triggers stay, unless what it is a part of is taken back ([`Seals::lost`]).
+    /// Records that the write succeeded: its triggers stay, unless the whole shared transaction is rolled back
+    /// ([`Seals::lost`]).
     pub fn kept(&self) {
         let mut tally = self.tally();
         (tally.heard.0, tally.schema.0) = (tally.heard.1, tally.schema.1);
     }
 
-    /// Triggers may be gone: with a transaction that was taken back after writes in it had ended well, or because SQLite drops
-    /// what is temporary when it is told to keep it elsewhere. Those that are there are not made twice.
+    /// Forgets which triggers exist, because some may be gone: with a transaction that was rolled back after writes in
+    /// it had succeeded, or because SQLite drops temporary objects when `temp_store` is set. Triggers that still exist
+    /// are not made twice (`IF NOT EXISTS`).
     pub fn lost(&self) {
         self.tally().heard = Default::default();
     }
 
-    /// Ends a write: stores the new sums and returns that of everything. `anew`: under another key.
+    /// Ends a write: stores the new sums and returns the sum over all tables. `anew`: makes all sums anew under another
+    /// key.
     pub fn end(&self, tx: &Connection, anew: bool) -> Result<u128> {
         let (key, changes) = {
             let mut tally = self.tally();
@@ -242,8 +246,8 @@ impl Seals {
     }
 }
 
-/// The sealed table a statement changes, and how. Statements of ours have their words in capitals, and this is asked of each:
-/// a write has a dozen of them for every turn.
+/// Returns the sealed table a statement changes, and by which events. It only looks at the first words, since it runs
+/// for every statement and a write has a dozen of them for each turn; our statements have their SQL words in capitals.
 fn changed_by(sql: &str) -> Option<(usize, u8)> {
     let sql = sql.trim_ascii_start();
     let (verb, rest) = word(sql);
@@ -268,14 +272,14 @@ fn changed_by(sql: &str) -> Option<(usize, u8)> {
     Some((no, if updates { when | UPDATE } else { when }))
 }
 
-/// The first word, and what follows it.
+/// Splits a text into its first word and the rest.
 fn word(text: &str) -> (&str, &str) {
     let bytes = text.as_bytes();
     let end = bytes.iter().position(|b| b" \n(".contains(b)).unwrap_or(bytes.len());
     (&text[..end], text[end..].trim_ascii_start())
 }
 
-/// Takes away the triggers of this connection.
+/// Removes the seal triggers of this connection.
 fn forget_triggers(conn: &Connection) -> Result<()> {
     let mut statement = conn.prepare("SELECT name FROM temp.sqlite_schema WHERE type = 'trigger'")?;
     let names: Vec<String> = statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
@@ -303,7 +307,7 @@ fn schema_of(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached("PRAGMA main.schema_version")?.query_row([], |r| r.get(0))?)
 }
 
-/// The part a row belongs to, and its digest.
+/// Returns the part (row or stretch) a row belongs to, and the row's digest.
 fn row_of<'v>(
     sealed: &Sealed,
     key: &[u8; 32],
@@ -343,7 +347,7 @@ fn half(digest: &[u8; 32]) -> u128 {
     u128::from_le_bytes(digest[..16].try_into().unwrap_or_default())
 }
 
-/// Each value with its kind and length, so that no two rows read the same.
+/// Hashes a value with its type and length, so that no two rows have the same input.
 fn hash(hasher: &mut blake3::Hasher, value: ValueRef) {
     let (tag, number);
     let bytes: &[u8] = match value {
@@ -355,7 +359,8 @@ fn hash(hasher: &mut blake3::Hasher, value: ValueRef) {
             (tag, number) = (1, n.to_le_bytes());
             &number
         }
-        // A whole number in a column of fractions is told as one or the other.
+        // SQLite may return a whole number in a column of fractions as an integer or as a real: both must hash the
+        // same.
         ValueRef::Real(f) if f.fract() == 0.0 && f.abs() < 9e15 => {
             (tag, number) = (1, (f as i64).to_le_bytes());
             &number
@@ -421,7 +426,7 @@ fn put_total(conn: &Connection, total: u128) -> Result<()> {
     Ok(())
 }
 
-/// Takes all seals away: rows are about to be, or were, changed by a migration. The next write makes them anew.
+/// Removes all seals, because a migration changes or has changed rows. The next write makes them anew.
 pub(super) fn remove(conn: &Connection) -> Result<()> {
     let there: bool =
         conn.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'seals')", [], |r| r.get(0))?;
@@ -431,7 +436,7 @@ pub(super) fn remove(conn: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Adds everything up under a new key.
+/// Makes the sums of all tables anew under a new key.
 fn all_anew(tx: &Connection, tables: &[Sealed]) -> Result<u128> {
     let mut key = [0u8; 32];
     getrandom::fill(&mut key).map_err(|e| Error::new(ErrorKind::Machine, "no randomness").because(e))?;
@@ -466,11 +471,11 @@ fn added_up(
     Ok(sums)
 }
 
-/// A place in a table, and what is wrong there.
+/// A place in a table, and the problem there.
 pub type Broken = (String, String);
 
-/// Rows that are not as they were written, those that are gone, and those nobody of ours added; seals that are not those
-/// the newest audit row noted.
+/// Returns rows that were changed, removed or added by anything but a write of this program, and seals whose total
+/// differs from the one in the newest audit row.
 pub fn broken(tx: &Read) -> Result<Vec<Broken>> {
     let noted: Option<(i64, Option<String>)> = tx
         .query_row("SELECT audit_no, detail ->> 'seal' FROM audit ORDER BY audit_no DESC LIMIT 1", [], |r| {
@@ -478,7 +483,8 @@ pub fn broken(tx: &Read) -> Result<Vec<Broken>> {
         })
         .optional()?;
     let Some(key) = key(tx)? else {
-        // Nothing was written since the schema that has seals, or the migration to a newer one.
+        // Without a key there are no seals: nothing was written since the schema got seals, or since the last
+        // migration.
         let gone = noted.is_some_and(|(_, seal)| seal.is_some());
         return Ok(gone.then(|| ("seals".into(), "they are gone".into())).into_iter().collect());
     };
@@ -552,7 +558,7 @@ fn stretch(sealed: &Sealed, part: i64) -> String {
     format!("{}, {column} {} to {}", sealed.name, part << STRETCH, ((part + 1) << STRETCH) - 1)
 }
 
-/// `profile timezone`: the table and what names the row in it.
+/// Returns the name of a row in messages, the table and its key: `profile timezone`.
 fn row_name(sealed: &Sealed, r: &rusqlite::Row) -> Result<String> {
     let mut name = sealed.name.clone();
     for column in sealed.key.iter().filter(|i| sealed.key.len() == 1 || sealed.columns[**i] != "agent_no") {
@@ -567,7 +573,7 @@ fn row_name(sealed: &Sealed, r: &rusqlite::Row) -> Result<String> {
 }
 
 impl Write<'_> {
-    /// Adds everything up anew under another key when this write ends, because it takes out what was forgotten.
+    /// Makes all sums anew under another key when this write ends, because this write removes what was forgotten.
     pub fn seal_anew(&mut self) {
         self.anew = true;
     }

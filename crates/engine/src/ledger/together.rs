@@ -1,9 +1,9 @@
-//! Writes of several threads, committed together: a commit waits for the disk, and one wait is enough for all who write
-//! at the same moment.
+//! Writes of several threads, committed together: a commit waits for the disk, and threads that write at the same
+//! moment share one wait.
 //!
-//! A thread that finds others waiting for the connection leaves its transaction open for the next one, lets go of the
-//! connection and waits. Whoever nobody waits behind commits for all. A write that fails takes back its own part only. A
-//! thread alone does what it would do without this: begin, write, commit.
+//! A thread that finds others waiting for the connection leaves its transaction open for the next one, releases the
+//! connection and waits. The last thread, behind which nobody waits, commits for all. A write that fails rolls back its
+//! own part only. A thread that is alone begins, writes and commits as usual.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,14 +13,14 @@ use rusqlite::Connection;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How long a transaction is left open for others; other processes wait for it meanwhile.
+/// Longest time a transaction is left open for other threads; other processes wait for it meanwhile.
 const LONGEST: Duration = Duration::from_millis(40);
 
 /// The writing connection, and the transaction that was left open on it.
 pub(super) struct Writer {
     pub conn: Connection,
     open: Option<Open>,
-    /// Told when a whole transaction was taken back, with writes that had ended well.
+    /// Called when a whole transaction was rolled back that contained writes which had succeeded.
     taken_back: Box<dyn Fn() + Send>,
 }
 
@@ -29,10 +29,10 @@ struct Open {
     since: Instant,
 }
 
-/// What those wait for whose writes are committed together.
+/// Outcome of a shared commit, for the threads that wait for it.
 #[derive(Default)]
 struct Shared {
-    /// `Some`: committed, or why not.
+    /// `Some`: the commit has ended, well or with this error.
     outcome: Mutex<Option<Result<(), Arc<Error>>>>,
     known: Condvar,
 }
@@ -62,22 +62,23 @@ impl Shared {
 }
 
 impl Writer {
-    /// `taken_back` is called when a commit fails: writes that had ended well are not stored after all.
+    /// Makes the writer. `taken_back` is called when a commit fails: writes that had succeeded are not stored after
+    /// all.
     pub fn new(conn: Connection, taken_back: impl Fn() + Send + 'static) -> Mutex<Writer> {
         Mutex::new(Writer { conn, open: None, taken_back: Box::new(taken_back) })
     }
 
-    /// Whether others wait for a commit of what stands in it. Nobody but a writer may use the connection then.
+    /// Whether a transaction is left open for other threads. Only a writer may use the connection then.
     pub fn is_shared(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Whether it has to be committed now: nobody comes after, or it was open for long enough.
+    /// Whether the open transaction has to be committed now: no thread waits, or it was open for [`LONGEST`].
     fn is_due(&self, waiting: &AtomicUsize) -> bool {
         waiting.load(Ordering::SeqCst) == 0 || self.open.as_ref().is_some_and(|open| open.since.elapsed() > LONGEST)
     }
 
-    /// Commits. What cannot be committed is taken back.
+    /// Commits; rolls back if the commit fails.
     fn commit(&self) -> Result<()> {
         self.conn.execute_batch("COMMIT").map_err(|e| {
             if !self.conn.is_autocommit() {
@@ -88,7 +89,7 @@ impl Writer {
         })
     }
 
-    /// Commits what was left open.
+    /// Commits the transaction that was left open, if there is one.
     pub fn close(&mut self) -> Result<()> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let outcome = self.commit().map_err(Arc::new);
@@ -98,16 +99,16 @@ impl Writer {
     }
 }
 
-/// Takes the connection back to where it was if a writer panics.
+/// Rolls the connection back to its earlier state if a writer panics.
 struct Guarded<'w> {
     writer: MutexGuard<'w, Writer>,
-    /// A savepoint in a transaction of others, or a transaction of our own.
+    /// Whether this write is a savepoint in a transaction of other threads, and not a transaction of its own.
     in_others: bool,
     armed: bool,
 }
 
 impl Guarded<'_> {
-    /// Takes back what this write did.
+    /// Rolls back this write.
     fn undo(&mut self) -> Result<()> {
         self.armed = false;
         match self.in_others {
@@ -121,14 +122,14 @@ impl Drop for Guarded<'_> {
     fn drop(&mut self) {
         if self.armed {
             let _ = self.undo();
-            // Who waits must not wait for somebody who may never come.
+            // Commits for the threads that wait for this transaction: no later writer may come to do it.
             let _ = self.writer.close();
         }
     }
 }
 
-/// Runs `f` in a write transaction on the connection. It returns when what `f` did is committed, or is not in it at all.
-/// `waiting`: how many threads want the connection to write.
+/// Runs `f` in a write transaction on the connection. Returns when the changes of `f` are committed, or when they are
+/// rolled back. `waiting`: number of threads that wait for the connection.
 pub(super) fn write<T>(
     writer: &Mutex<Writer>,
     waiting: &AtomicUsize,
@@ -138,7 +139,7 @@ pub(super) fn write<T>(
     let locked = writer.lock().unwrap_or_else(PoisonError::into_inner);
     waiting.fetch_sub(1, Ordering::SeqCst);
     let mut at = Guarded { in_others: locked.is_shared(), writer: locked, armed: false };
-    // Dropped unfinished, it closes what others wait for.
+    // If this write unwinds before it has begun, the guard commits the transaction others wait for.
     at.armed = at.in_others;
     at.writer.conn.execute_batch(if at.in_others { "SAVEPOINT one" } else { "BEGIN IMMEDIATE" })?;
     at.armed = true;
@@ -147,7 +148,7 @@ pub(super) fn write<T>(
         Err(e) => {
             let undone = at.undo();
             if at.writer.is_due(waiting) || undone.is_err() {
-                // Those who wait are told by it.
+                // This also wakes the threads that wait for the commit.
                 let _ = at.writer.close();
             }
             return Err(e);
@@ -176,8 +177,8 @@ pub(super) fn write<T>(
     }
 }
 
-/// When the disk is full or fails, the engine takes back the whole transaction by itself. A write that goes on all the same
-/// must not end as if it were stored, nor leave open what is not.
+/// Fails if SQLite has rolled back the whole transaction by itself, as it does when the disk is full or fails. A write
+/// that goes on after that must not report success, nor leave a transaction open.
 fn still_open(conn: &Connection) -> Result<()> {
     match conn.is_autocommit() {
         true => Err(Error::new(ErrorKind::Machine, "the database took the write back")),
@@ -253,7 +254,7 @@ mod tests {
                 scope.spawn(move || {
                     let wrote = write(writer, waiting, |conn| {
                         insert(conn, n)?;
-                        // As it does by itself when the disk is full, and the writer does not notice.
+                        // Rolls back as SQLite does by itself when the disk is full, without the writer noticing.
                         if n % 3 == 1 { Ok(conn.execute_batch("ROLLBACK")?) } else { Ok(()) }
                     });
                     assert!(n % 3 != 1 || wrote.is_err());

@@ -1,8 +1,7 @@
-//! The distillate of a range of conversation: a few lists of short items, each with the turns it came from (R6.3,
-//! R6.5).
+//! The distillate of a range of conversation: lists of short items, each with the turns it came from (R6.3, R6.5).
 //!
 //! The same type is used from chunk to handoff: `distill` makes it, `render` reads it, the ledger stores it as JSON.
-//! Its JSON is a format (docs/FORMAT.md).
+//! That JSON is a documented format (docs/FORMAT.md).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,10 +27,10 @@ impl Item {
     }
 }
 
-/// The longest text of one item in bytes: about three lines of a terminal.
+/// Maximum length of an item's text, in bytes: about three lines of a terminal.
 pub const LONGEST_ITEM: usize = 400;
 
-/// What a tool did to a file.
+/// The effect of a tool on a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Touch {
@@ -44,39 +43,40 @@ pub enum Touch {
 /// A file a tool read or changed.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize, Debug)]
 pub struct TouchedFile {
-    /// Relative to the project if it lies in it, otherwise as the tool was given it.
+    /// Path of the file: relative to the project if the file is inside it, otherwise as the tool got it.
     pub path: String,
-    /// The strongest operation on it.
+    /// The strongest operation on the file.
     pub touch: Touch,
     /// The newest turns that touched it, oldest first.
     pub turns: Vec<TurnId>,
 }
 
-/// Memory suggested by something that was said; it becomes a proposal, never memory by itself.
+/// Memory that the conversation suggests; it becomes a proposal, never memory by itself.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize, Debug)]
 pub struct Proposed {
     pub title: String,
     pub text: String,
-    /// `fact`, `procedure`, `blocker`, `reference`: knowledge of the project (R9.5 leaves preferences to the prompts).
+    /// `fact`, `procedure`, `blocker`, `reference`: knowledge of the project. Preferences are taken from prompts
+    /// instead (R9.5).
     pub class: String,
     pub turns: Vec<TurnId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
-/// The structured part of a node. Lists are in the order in which things were said; a budget keeps the items at the end
-/// (the newest) first, except for constraints, which do not lose weight with age.
+/// The structured part of a node. Items are in the order in which they were said. A budget keeps the newest items, at
+/// the end of each list, first; constraints are the exception, because they do not lose weight with age.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize, Debug, Default)]
 #[serde(default)]
 pub struct Distillate {
-    /// The matter in hand, in the user's words: the request that opened it and, behind an arrow, the newest one.
+    /// The matter in hand, in the user's words: the request that opened it and, after an arrow, the newest request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<Item>,
     /// Directives and preferences, only in the user's own words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Item>,
-    /// Rules and acceptance criteria of the task in hand, read in its ticket or document: `shop-4 → Refunds are
-    /// idempotent`. Said by the task, not by the user (R14.3).
+    /// Rules and acceptance criteria of the task in hand, read from its ticket or document: `shop-4 → Refunds are
+    /// idempotent`. They come from the task, not from the user (R14.3).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -85,10 +85,10 @@ pub struct Distillate {
     pub in_progress: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<Item>,
-    /// Failures that were found and mended, each with what mended it.
+    /// Failures that were found and fixed, each with its fix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fixed: Vec<Item>,
-    /// Choices that were stated.
+    /// Decisions that were stated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -110,7 +110,7 @@ impl Distillate {
         *self == Distillate::default()
     }
 
-    /// Every list of items with its name in the schema, in the order of a handoff, beginning with the goal.
+    /// Returns every list of items with its name in the schema, in the order of a handoff, beginning with the goal.
     pub fn lists(&self) -> [(&'static str, &[Item]); 11] {
         [
             ("goal", self.goal.as_slice()),
@@ -146,7 +146,7 @@ impl Distillate {
         }
     }
 
-    /// All turns named by any item.
+    /// Returns all turns that any item names.
     pub fn turns(&self) -> Vec<TurnId> {
         let mut all: Vec<TurnId> =
             self.lists().iter().flat_map(|(_, l)| l.iter()).flat_map(|i| i.turns.clone()).collect();

@@ -1,5 +1,5 @@
-//! Sessions with turns that their nodes do not cover yet. Written by capture in the transaction that stores the turns;
-//! read by `distill`.
+//! Marks the sessions that have turns no node covers yet. Capture writes the marks in the transaction that stores the
+//! turns; `distill` reads them.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::scope::{AgentNo, SessionNo};
 
-/// A session that is due for distilling.
+/// A session that is due for distillation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Due {
     pub session_no: SessionNo,
@@ -17,7 +17,7 @@ pub struct Due {
     pub mark: i64,
 }
 
-/// Marks sessions that have got new turns.
+/// Marks sessions that have new turns.
 pub fn mark(tx: &Write, sessions: &[SessionNo]) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "INSERT INTO lineage_marks (session_no, mark, done, due_at) VALUES (?1, 1, 0, 0)
@@ -29,7 +29,7 @@ pub fn mark(tx: &Write, sessions: &[SessionNo]) -> Result<()> {
     Ok(())
 }
 
-/// Sessions that are due, least recently active first, so that history is distilled in its order.
+/// Returns the sessions that are due, least recently active first, so that history is distilled in its order.
 pub fn due(tx: &Read, now: Millis, agent_no: Option<AgentNo>, most: usize) -> Result<Vec<Due>> {
     let mut statement = tx.prepare_cached(
         "SELECT m.session_no, s.agent_no, m.mark FROM lineage_marks m JOIN sessions s USING (session_no)
@@ -42,7 +42,8 @@ pub fn due(tx: &Read, now: Millis, agent_no: Option<AgentNo>, most: usize) -> Re
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Sessions that are not distilled to their end, active since a moment, with when they were; active last first.
+/// Returns the sessions that were active since a time and are not distilled to their end, with their last activity; the
+/// most recently active first.
 pub fn unfinished(
     tx: &Read,
     agent_no: AgentNo,
@@ -58,7 +59,7 @@ pub fn unfinished(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// How many sessions are due, of one agent or of all, and when the next one will be.
+/// Returns the number of sessions that are due, of one agent or of all, and the time at which the next one will be due.
 pub fn counts(tx: &Read, now: Millis, agent_no: Option<AgentNo>) -> Result<(u64, Option<Millis>)> {
     Ok(tx
         .prepare_cached(
@@ -69,7 +70,7 @@ pub fn counts(tx: &Read, now: Millis, agent_no: Option<AgentNo>) -> Result<(u64,
         .query_row(params![now, agent_no], |r| Ok((r.get::<_, i64>(0)? as u64, r.get(1)?)))?)
 }
 
-/// The mark of one session; `None` if it was never marked.
+/// Returns the mark of one session; `None` if it was never marked.
 pub fn of(tx: &Read, session_no: SessionNo) -> Result<Option<i64>> {
     Ok(tx
         .prepare_cached("SELECT mark FROM lineage_marks WHERE session_no = ?1")?
@@ -77,7 +78,8 @@ pub fn of(tx: &Read, session_no: SessionNo) -> Result<Option<i64>> {
         .optional()?)
 }
 
-/// Records that a session was distilled up to a mark, and when to look at it again. Turns stored meanwhile keep it due.
+/// Records that a session was distilled up to a mark, and when it is due again. If turns were stored meanwhile, the
+/// session stays due.
 pub fn done(tx: &Write, session_no: SessionNo, mark: i64, again_at: Option<Millis>) -> Result<()> {
     tx.prepare_cached("UPDATE lineage_marks SET done = ?2, due_at = ?3 WHERE session_no = ?1 AND mark = ?2")?
         .execute(params![session_no, mark, again_at])?;

@@ -1,5 +1,6 @@
-//! What a language model made of a node, beside the node, which stays as it is (D5, R6.3). Reading a node gives the
-//! model's words where there are some, and the others with them ([`Node::without_model`](super::Node::without_model)).
+//! Stores a language model's summary of a node beside the node, which itself never changes (D5, R6.3). Reading a node
+//! gives the model's summary if there is one, together with the other
+//! ([`Node::without_model`](super::Node::without_model)).
 
 use rusqlite::{OptionalExtension, params};
 
@@ -12,24 +13,24 @@ use crate::ledger::{Read, Write, blocks};
 use crate::scope::{AgentNo, NodeId, TurnId};
 use crate::tokens::tokens;
 
-/// How often a model is asked for one node. What cannot be used twice will not be used the third time.
+/// Maximum number of times a model is asked about one node: after two useless answers, a third is unlikely to help.
 pub const TRIES: i64 = 2;
 
-/// Nodes whose summary is worth a call, in tokens of what they summarise: shorter stretches say it themselves.
+/// Minimum tokens below a node for which a model is asked: a shorter range needs no better summary.
 const WORTH_A_CALL: u64 = 300;
 
-/// A node a model was not asked for yet.
+/// A node that a model may still summarise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Due {
     pub node: NodeId,
-    /// When the last of its turns was said.
+    /// Time of the last turn the node covers.
     pub last_at: Option<Millis>,
-    /// Tokens of what it summarises.
+    /// Tokens of the conversation the node summarises.
     pub source_tokens: u64,
 }
 
-/// Nodes a model may still summarise: sessions and compactions first, the newest first, then what condenses them. Words
-/// of the programs' own models stay.
+/// Returns the nodes a model may still summarise: sessions and compactions first, the newest first, then condensed
+/// nodes. Summaries that a program wrote itself are not replaced.
 pub fn due(tx: &Read, agent_no: AgentNo, most: usize) -> Result<Vec<Due>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT n.node_no, n.last_at, n.source_tokens FROM nodes n
@@ -46,15 +47,15 @@ pub fn due(tx: &Read, agent_no: AgentNo, most: usize) -> Result<Vec<Due>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether a model's summary stands beside the node.
+/// Whether a model's summary of the node is stored.
 pub fn is_there(tx: &Read, node: NodeId) -> Result<bool> {
     Ok(tx
         .prepare_cached("SELECT 1 FROM model_summaries WHERE node_no = ?1 AND summary IS NOT NULL")?
         .exists([node.0])?)
 }
 
-/// Stores what a model made of a node. `false`: another process was first, or the node was forgotten meanwhile. Refuses
-/// (kind `Damaged`) a summary longer than what it summarises (R6.2).
+/// Stores a model's summary of a node. Returns `false` if another process was first, or the node was forgotten
+/// meanwhile. Refuses (kind `Damaged`) a summary longer than the conversation it summarises (R6.2).
 pub fn store(tx: &Write, node: &Node, model: &str, summary: &str, distillate: &Distillate) -> Result<bool> {
     let summary_tokens = tokens(summary) as u64;
     if summary_tokens > node.source_tokens {
@@ -69,7 +70,7 @@ pub fn store(tx: &Write, node: &Node, model: &str, summary: &str, distillate: &D
     getrandom::fill(&mut key)
         .map_err(|e| Error::new(ErrorKind::Machine, "the system gives no random numbers").because(e))?;
     let digest = digest_of(&key, node.kind, node.turns, summary, &json);
-    // A new row behind all others: the index follows their numbers.
+    // The row is replaced by one with a higher number, because the index reads new rows by their number.
     let tries: i64 = tx
         .prepare_cached("DELETE FROM model_summaries WHERE node_no = ?1 RETURNING tries")?
         .query_row([node.id.0], |r| r.get(0))
@@ -93,7 +94,7 @@ pub fn store(tx: &Write, node: &Node, model: &str, summary: &str, distillate: &D
     Ok(true)
 }
 
-/// Records that a model's answer about a node was not taken. `why`: a sentence of ours.
+/// Records that a model's answer about a node was refused. `why`: a sentence of ours.
 pub fn failed(tx: &Write, node: NodeId, model: &str, why: &str) -> Result<()> {
     tx.prepare_cached(
         "INSERT INTO model_summaries (node_no, model, summary_tokens, tries, problem, created_at, key, digest)
@@ -104,7 +105,7 @@ pub fn failed(tx: &Write, node: NodeId, model: &str, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the words with their key; the row stays, so that no model is asked about what was forgotten.
+/// Deletes the summary with its key; the row stays, so that no model is asked about forgotten text.
 pub(super) fn bury(tx: &Write, node: NodeId) -> Result<()> {
     tx.prepare_cached(&format!(
         "UPDATE model_summaries SET summary = NULL, summary_tokens = 0, distillate = NULL, tries = {TRIES}, key = x''
@@ -114,7 +115,7 @@ pub(super) fn bury(tx: &Write, node: NodeId) -> Result<()> {
     Ok(())
 }
 
-/// What is stored of one node, for whoever checks or searches all of it.
+/// The stored summary of one node, for rooms that check or search all of them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stored {
     pub node: NodeId,
@@ -123,13 +124,13 @@ pub struct Stored {
     pub source_tokens: u64,
     pub summary: String,
     pub summary_tokens: u64,
-    /// JSON. Empty where it cannot be read.
+    /// The distillate as JSON. Empty if it cannot be read.
     pub distillate: Vec<u8>,
     pub key: Vec<u8>,
     pub digest: Vec<u8>,
 }
 
-/// Every summary by a model; of one agent, where it is named.
+/// Returns every summary by a model, of one agent or of all.
 pub fn all(tx: &Read, agent_no: Option<AgentNo>) -> Result<Vec<Stored>> {
     let mut statement = tx.prepare_cached(
         "SELECT m.node_no, n.kind, n.first_turn, n.last_turn, n.source_tokens, m.summary, m.summary_tokens, m.distillate,

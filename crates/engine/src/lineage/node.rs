@@ -1,4 +1,4 @@
-//! Nodes as rows: inserting and reading them, and the most frequent queries.
+//! Inserts and reads nodes, with the most frequent queries about them.
 
 use rusqlite::{OptionalExtension, Row, params};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ named! {
 }
 
 impl Kind {
-    /// The number stored in the ledger: part of the format, never renumbered.
+    /// Returns the number stored in the ledger: part of the format, never changed.
     pub fn code(self) -> i64 {
         match self {
             Kind::Chunk => CHUNK,
@@ -82,13 +82,13 @@ pub struct NewNode {
     /// The smallest range that contains the ranges of its children; for a chunk, its own range.
     pub turns: (TurnId, TurnId),
     pub times: (Option<Millis>, Option<Millis>),
-    /// The number of turns it covers.
+    /// Number of turns the node covers.
     pub count: u64,
     /// Plain text, credentials redacted; never longer than what it summarises (R6.2).
     pub summary: String,
     pub distillate: Distillate,
     pub source: Source,
-    /// The number of tokens it summarises.
+    /// Number of tokens of the conversation it summarises.
     pub source_tokens: u64,
     /// The turn that contains the program's complete summary.
     pub summary_turn: Option<TurnId>,
@@ -124,7 +124,7 @@ pub struct Node {
     #[serde(skip)]
     pub lane_no: Option<LaneNo>,
     pub lane: Option<String>,
-    /// The first and the last turn it covers, and when those were said.
+    /// The first and the last turn it covers, and the times at which these were said.
     pub turns: (TurnId, TurnId),
     #[schemars(with = "(Option<String>, Option<String>)")]
     #[serde(rename = "time", serialize_with = "as_times")]
@@ -137,13 +137,13 @@ pub struct Node {
     #[serde(serialize_with = "as_redacted_value")]
     pub distillate: Distillate,
     pub source: Source,
-    /// The model whose words the summary has: `claude/haiku`. Null without one.
+    /// The model that wrote the summary, such as `claude/haiku`. Null if none did.
     pub model: Option<String>,
-    /// What the node says without the model.
+    /// The node's content without the model.
     pub without_model: Option<WithoutModel>,
     #[serde(skip)]
     pub source_tokens: u64,
-    /// Of the summary without a model, which is what nodes above it count.
+    /// Tokens of the summary without a model, which is the one that nodes above this one count.
     #[serde(skip)]
     pub summary_tokens: u64,
     /// The turn that contains the program's complete summary.
@@ -165,7 +165,7 @@ pub struct Node {
     pub digest: Vec<u8>,
 }
 
-/// What a node says without a model, where a model's words are shown.
+/// The content of a node without a model, for nodes whose model summary is shown.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct WithoutModel {
     #[schemars(with = "String")]
@@ -196,11 +196,11 @@ pub(super) const JOINS: &str = "JOIN agents a ON a.agent_no = n.agent_no JOIN th
     LEFT JOIN sessions s ON s.session_no = n.session_no LEFT JOIN lanes l ON l.lane_no = n.lane_no
     LEFT JOIN model_summaries m ON m.node_no = n.node_no AND m.summary IS NOT NULL";
 
-/// The length of a node's key and of its digest, in bytes.
+/// Length of a node's key and of its digest, in bytes.
 const KEY_LENGTH: usize = 16;
 
 /// Inserts a node with its edges. Refuses (kind `Damaged`) a node that violates an invariant of R6.2: a summary longer
-/// than what it summarises, a range that is not the hull of its children's, children of another agent or thread, an
+/// than its source, a range that is not the hull of its children's ranges, children of another agent or thread, an
 /// overlap with another chunk of the lane.
 pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
     let broken =
@@ -294,8 +294,8 @@ pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
     Ok(id)
 }
 
-/// The digest of a node's contents, keyed with the node's own key: without the key it reveals nothing (R14.2).
-/// `distillate` is its JSON.
+/// Returns the digest of a node's contents, keyed with the node's own key, so that without the key it reveals nothing
+/// (R14.2). `distillate` is its JSON.
 pub fn digest_of(key: &[u8], kind: Kind, turns: (TurnId, TurnId), summary: &str, distillate: &[u8]) -> Vec<u8> {
     let mut wide = [0u8; 32];
     for (i, b) in wide.iter_mut().enumerate() {
@@ -365,7 +365,7 @@ fn distillate_of(stored: Option<Vec<u8>>) -> Result<Distillate> {
     })
 }
 
-/// One node. `NotFound` also if it belongs to another agent or is not visible yet.
+/// Returns one node. `NotFound` also if it belongs to another agent or is not visible yet.
 pub fn node(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Node> {
     find(tx, agent_no, id)?.ok_or_else(|| {
         Error::not_found(format!("there is no node {id}"))
@@ -373,7 +373,7 @@ pub fn node(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Node> {
     })
 }
 
-/// One node; `None` if the agent has none with that id.
+/// Returns one node; `None` if the agent has none with that id.
 pub fn find(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Option<Node>> {
     let sql = format!("SELECT {COLUMNS} FROM nodes n {JOINS} WHERE n.node_no = ?1 AND n.agent_no = ?2 AND {STANDS}");
     let mut statement = tx.prepare_cached(&sql)?;
@@ -381,7 +381,7 @@ pub fn find(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Option<Node>> {
     rows.next()?.map(node_of).transpose()
 }
 
-/// The last turn of a lane that is in a chunk; 0 if there is none.
+/// Returns the last turn of a lane that is in a chunk; 0 if there is none.
 pub fn frontier(tx: &Read, lane_no: LaneNo) -> Result<TurnId> {
     // Chunks of a lane do not overlap, so the one that begins last also ends last.
     let last: Option<TurnId> = tx
@@ -393,7 +393,7 @@ pub fn frontier(tx: &Read, lane_no: LaneNo) -> Result<TurnId> {
     Ok(last.unwrap_or_default())
 }
 
-/// The chunk that contains a turn. The turn must be the agent's: see [`crate::transcript::read::turn`].
+/// Returns the chunk that contains a turn. The turn must be the agent's: see [`crate::transcript::read::turn`].
 pub fn chunk_of(tx: &Read, lane_no: LaneNo, turn: TurnId) -> Result<Option<NodeId>> {
     Ok(tx
         .prepare_cached(&format!(
@@ -404,7 +404,7 @@ pub fn chunk_of(tx: &Read, lane_no: LaneNo, turn: TurnId) -> Result<Option<NodeI
         .optional()?)
 }
 
-/// The newest node of a kind in a session, of one thread or of any.
+/// Returns the newest node of a kind in a session, of one thread or of any.
 pub fn newest(tx: &Read, session_no: SessionNo, kind: Kind, thread_no: Option<ThreadNo>) -> Result<Option<Node>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM nodes n {JOINS}
@@ -416,9 +416,9 @@ pub fn newest(tx: &Read, session_no: SessionNo, kind: Kind, thread_no: Option<Th
     rows.next()?.map(node_of).transpose()
 }
 
-/// The nodes that the next session node will cover: compaction nodes of a session that no session node covers, and
-/// chunks that neither those nor a session node cover. A later compaction of what a session node already covers adds
-/// nothing new.
+/// Returns the nodes that the next session node will cover: compaction nodes of a session that no session node covers,
+/// and chunks that neither those nor a session node cover. A late compaction of chunks that session nodes already cover
+/// is left out, because it adds nothing new.
 pub fn uncovered(tx: &Read, session_no: SessionNo) -> Result<Vec<Node>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM nodes n {JOINS}
@@ -469,9 +469,9 @@ pub struct NewCompaction {
     pub session_no: SessionNo,
     pub lane_no: LaneNo,
     pub node: Option<NodeId>,
-    /// The program's own marker of the compaction.
+    /// The program's own mark of the compaction.
     pub boundary_no: Option<BoundaryNo>,
-    /// `harness`, `threshold`, `manual`; `segment`: the program started a new context; `again`: a marker that added
+    /// `harness`, `threshold`, `manual`; `segment`: the program started a new context; `again`: a mark that added
     /// nothing new.
     pub cause: &'static str,
     pub until: TurnId,
@@ -505,7 +505,7 @@ pub fn record_compaction(tx: &Write, new: &NewCompaction) -> Result<()> {
 
 const COMPACTION_STANDS: &str = "(c.flush_id IS NULL OR NOT EXISTS (SELECT 1 FROM flushes f WHERE f.flush_id = c.flush_id AND f.state = 'planned'))";
 
-/// The visible compactions of a session, oldest first.
+/// Returns the visible compactions of a session, oldest first.
 pub fn compactions(tx: &Read, session_no: SessionNo) -> Result<Vec<Compaction>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT c.session_no, l.lane, c.node_no, c.cause, c.until_turn, c.preserved, c.restoration, c.at
@@ -527,21 +527,21 @@ pub fn compactions(tx: &Read, session_no: SessionNo) -> Result<Vec<Compaction>> 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether a program's compaction marker has been processed, or is being processed.
+/// Whether a program's compaction mark has been processed, or is being processed.
 pub fn boundary_is_handled(tx: &Read, boundary_no: BoundaryNo) -> Result<bool> {
     Ok(tx.prepare_cached("SELECT 1 FROM compactions WHERE boundary_no = ?1")?.exists([boundary_no])?)
 }
 
-/// The dedup epoch of a session (R10.6): 0, incremented whenever text given to its program left the program's context:
-/// with every compaction of its main line made by the program, every new segment, and every compaction a person
-/// requested, after which the session continues from the handoff. A compaction by Heirloom at a threshold does not
-/// count, because the program still has everything in its context. Neither does a marker that a fork copied from its
-/// original: the fork never had what was cut there.
+/// Returns the dedup epoch of a session (R10.6): 0, incremented whenever text given to its program left the program's
+/// context: with every compaction of its main lane made by the program, every new segment, and every compaction a
+/// person requested, after which the session continues from the handoff. A compaction by Heirloom at a threshold does
+/// not count, because the program still has everything in its context. A mark that a fork copied from its original does
+/// not count either, because the cut text was never in the fork's context.
 pub fn epoch(tx: &Read, session_no: SessionNo) -> Result<u64> {
     epoch_at(tx, session_no, Millis::MAX)
 }
 
-/// The [`epoch`] of a session at a moment.
+/// Returns the [`epoch`] of a session at a time.
 pub fn epoch_at(tx: &Read, session_no: SessionNo, moment: Millis) -> Result<u64> {
     Ok(tx
         .prepare_cached(&format!(

@@ -1,5 +1,6 @@
-//! The table of nodes that no condensed node covers yet: searching for them would take longer with every session of a
-//! thread (R6.7). Read by [`walk::roots`](super::walk::roots), which checks each against the nodes themselves.
+//! The table of nodes that no condensed node covers yet. It exists because searching for these nodes would take longer
+//! with every session of a thread (R6.7). [`walk::roots`](super::walk::roots) reads it, and checks each row against the
+//! nodes.
 
 use crate::error::Result;
 use crate::ledger::codes::CHUNK;
@@ -26,8 +27,8 @@ pub(super) fn covered(tx: &Write, node: NodeId) -> Result<()> {
     Ok(())
 }
 
-/// Nodes that nothing condenses and that are in no list of such nodes, for [`verify`](crate::verify): searches would not
-/// find them.
+/// Returns nodes that no node covers and that are missing in the table of roots, for [`verify`](crate::verify):
+/// condensation would not find them.
 pub fn unlisted(tx: &Read) -> Result<Vec<NodeId>> {
     let mut statement = tx.prepare(&format!(
         "SELECT node_no FROM nodes n WHERE kind != {CHUNK} AND length(key) > 0
@@ -41,7 +42,7 @@ pub fn unlisted(tx: &Read) -> Result<Vec<NodeId>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A node whose text was forgotten covers nothing any more: its children may be roots again.
+/// Updates the roots after a node's text was forgotten: such a node covers nothing, so its children may be roots again.
 pub(super) fn buried(tx: &Write, node: NodeId) -> Result<()> {
     covered(tx, node)?;
     tx.prepare_cached(&format!(

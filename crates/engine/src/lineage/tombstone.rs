@@ -9,7 +9,7 @@ use crate::ledger::Write;
 use crate::scope::NodeId;
 
 /// Deletes the text of a node together with its key. The node no longer covers its turns: another chunk may take its
-/// place, and queries for visible nodes skip it. Burying twice changes nothing.
+/// place, and queries for visible nodes skip it. A second call changes nothing.
 pub fn bury(tx: &Write, node: NodeId) -> Result<()> {
     tx.prepare_cached(
         "UPDATE nodes SET summary = '', summary_tokens = 0, distillate = NULL, key = x'' WHERE node_no = ?1",

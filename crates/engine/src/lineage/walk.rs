@@ -1,4 +1,4 @@
-//! Relations between nodes: children, parents, roots, neighbours (R6.8).
+//! Finds related nodes: children, parents, roots, neighbours (R6.8).
 
 use rusqlite::params;
 
@@ -20,7 +20,7 @@ fn list(tx: &Read, clause: &str, with: impl rusqlite::Params) -> Result<Vec<Node
     Ok(out)
 }
 
-/// The children of a node, in ledger order. A forgotten child is returned beside its replacement.
+/// Returns the children of a node, in ledger order. A forgotten child is returned beside its replacement.
 pub fn children(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
     list(
         tx,
@@ -29,7 +29,7 @@ pub fn children(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
     )
 }
 
-/// The nodes that have this node as a child.
+/// Returns the nodes that have this node as a child.
 pub fn parents(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
     list(
         tx,
@@ -38,7 +38,8 @@ pub fn parents(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
     )
 }
 
-/// Not a compaction of what session nodes cover already: such a late one tells nothing new, and is no root.
+/// Returns the SQL condition that leaves out late compactions: those of chunks that session nodes cover already. They
+/// add nothing new, and are no roots.
 fn not_late() -> String {
     format!(
         "NOT (n.kind = {COMPACTION} AND EXISTS (SELECT 1 FROM node_edges b WHERE b.parent_no = n.node_no)
@@ -48,12 +49,12 @@ fn not_late() -> String {
     )
 }
 
-/// The nodes of one thread and depth that no condensed node covers yet, oldest first: session nodes, compaction nodes
-/// outside session nodes, condensed nodes (R6.7).
+/// Returns the nodes of one thread and depth that no condensed node covers yet, oldest first: session nodes, compaction
+/// nodes outside session nodes, condensed nodes (R6.7).
 pub fn roots(tx: &Read, thread_no: ThreadNo, depth: i64, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
-        // The table of roots keeps this fast for a long history; the nodes themselves decide which of them count.
+        // The table of roots keeps this fast for a long history; the conditions on the nodes decide which rows count.
         &format!(
             "n.node_no IN (SELECT node_no FROM node_roots WHERE thread_no = ?1 AND depth = ?2) AND length(n.key) > 0
              AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
@@ -66,8 +67,8 @@ pub fn roots(tx: &Read, thread_no: ThreadNo, depth: i64, most: usize) -> Result<
     )
 }
 
-/// The roots of a thread: nodes without a parent, chunks included, those with the latest last turn first. Abandoned
-/// branches are left out.
+/// Returns the roots of a thread: nodes without a parent, chunks included, those with the latest last turn first.
+/// Abandoned branches are left out.
 ///
 /// Reads only the newest nodes and the newest condensed ones, so that the cost does not grow with the thread: a root is
 /// either recent or condensed, and eight condensed roots of one depth become one.
@@ -91,7 +92,7 @@ pub fn tops(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<Node>> {
     )
 }
 
-/// Nodes of a kind in a thread, newest first.
+/// Returns the nodes of a kind in a thread, newest first.
 pub fn of_thread(tx: &Read, thread_no: ThreadNo, kind: Kind, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
@@ -100,12 +101,12 @@ pub fn of_thread(tx: &Read, thread_no: ThreadNo, kind: Kind, most: usize) -> Res
     )
 }
 
-/// The chunks of a lane, oldest first.
+/// Returns the chunks of a lane, oldest first.
 pub fn of_lane(tx: &Read, lane_no: LaneNo) -> Result<Vec<Node>> {
     list(tx, &format!("n.lane_no = ?1 AND n.kind = {CHUNK} AND length(n.key) > 0 ORDER BY n.first_turn"), [lane_no])
 }
 
-/// All ancestors of a node, each once with its distance, nearest first.
+/// Returns the ancestors of a node, each once with its distance, nearest first.
 pub fn ancestors(tx: &Read, agent_no: AgentNo, id: NodeId, most: usize) -> Result<Vec<(usize, Node)>> {
     let mut out: Vec<(usize, Node)> = Vec::new();
     let (mut level, mut distance) = (vec![id], 1);
@@ -125,7 +126,7 @@ pub fn ancestors(tx: &Read, agent_no: AgentNo, id: NodeId, most: usize) -> Resul
     Ok(out)
 }
 
-/// The other children of a node's parents: at most `most` on each side, in ledger order.
+/// Returns the other children of a node's parents: at most `most` on each side, in ledger order.
 pub fn siblings(tx: &Read, agent_no: AgentNo, node: &Node, most: usize) -> Result<Vec<Node>> {
     const OF_A_PARENT: &str = "n.agent_no = ?1 AND n.node_no != ?2 AND n.node_no IN (
            SELECT e.child_no FROM node_edges e JOIN node_edges up USING (parent_no) WHERE up.child_no = ?2)";
@@ -146,11 +147,11 @@ pub fn siblings(tx: &Read, agent_no: AgentNo, node: &Node, most: usize) -> Resul
     Ok(before)
 }
 
-/// What happened in the same thread just before and just after a node: nodes of the same level, across all sessions and
-/// programs. `members`: the thread and what was merged into it ([`crate::thread::members`]).
+/// Returns the nodes just before and just after a node in the same thread: nodes of the same level, across all sessions
+/// and programs. `members`: the thread and those merged into it ([`crate::thread::members`]).
 pub fn neighbours(tx: &Read, node: &Node, members: &[ThreadNo], each: usize) -> Result<(Vec<Node>, Vec<Node>)> {
     let alike = match node.kind {
-        // A sub-agent's lane is not a neighbour of the main line.
+        // A sub-agent's lane is no neighbour of the main lane.
         Kind::Chunk => {
             format!("n.kind = {CHUNK} AND (l.lane = '' OR n.lane_no IS (SELECT lane_no FROM nodes WHERE node_no = ?2))")
         }
@@ -191,7 +192,7 @@ pub fn neighbours(tx: &Read, node: &Node, members: &[ThreadNo], each: usize) -> 
     Ok((beside(false)?, beside(true)?))
 }
 
-/// The node that replaces one of which part was forgotten.
+/// Returns the node that replaces this one because part of it was forgotten.
 pub fn replacement(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Option<Node>> {
     Ok(list(tx, "n.agent_no = ?1 AND n.replaces = ?2 ORDER BY n.node_no DESC LIMIT 1", (agent_no, id))?.pop())
 }
@@ -206,7 +207,7 @@ pub struct Stretch {
     pub turns: (TurnId, TurnId),
 }
 
-/// The ranges of turns a node covers, in ledger order, each once: those of the chunks below it, or its own.
+/// Returns the ranges of turns a node covers, in ledger order, each once: those of the chunks below it, or its own.
 pub fn stretches(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Stretch>> {
     let sql = format!(
         "WITH RECURSIVE below (no) AS (
@@ -217,7 +218,7 @@ pub fn stretches(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Stretch
     read_stretches(tx, &sql, params!(agent_no, id))
 }
 
-/// The ranges of turns in the chunks of these threads, in ledger order.
+/// Returns the ranges of turns in the chunks of these threads, in ledger order.
 pub fn stretches_of_threads(tx: &Read, threads: &[ThreadNo]) -> Result<Vec<Stretch>> {
     let sql = format!("SELECT {STRETCH} FROM nodes n WHERE n.thread_no = ?1 AND n.kind = {CHUNK} AND {STANDS}");
     let mut all = Vec::new();
@@ -245,8 +246,8 @@ fn read_stretches(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<V
     Ok(all.iter().filter(|(c, stands)| *stands || !taken(c)).map(|(c, _)| *c).collect())
 }
 
-/// Nodes of a session without a parent in the same session, newest first: its session nodes, and nodes they do not
-/// cover yet.
+/// Returns the nodes of a session without a parent in the same session, newest first: its session nodes, and nodes they
+/// do not cover yet.
 pub fn of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
@@ -258,12 +259,12 @@ pub fn of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo, most: usi
     )
 }
 
-/// Nodes of a session (kind `Session` or `Compaction`) whose last turn was said within `from..to`, oldest first; if
-/// there are more than `most`, the newest. Forgotten nodes and abandoned branches are left out.
+/// Returns the nodes of an agent of this kind (`Session` or `Compaction`) whose last turn was said within `from..to`,
+/// oldest first; if there are more than `most`, the newest. Forgotten nodes and abandoned branches are left out.
 pub fn between(tx: &Read, agent_no: AgentNo, kind: Kind, from: Millis, to: Millis, most: usize) -> Result<Vec<Node>> {
     let mut found = list(
         tx,
-        // The index covers these two kinds only.
+        // The SQL names both kinds because the index covers only these.
         &format!(
             "n.agent_no = ?1 AND n.kind IN ({SESSION}, {COMPACTION}) AND n.kind = ?2
              AND n.last_at >= ?3 AND n.last_at < ?4 AND length(n.key) > 0 AND n.abandoned = 0
@@ -275,7 +276,7 @@ pub fn between(tx: &Read, agent_no: AgentNo, kind: Kind, from: Millis, to: Milli
     Ok(found)
 }
 
-/// The number of turns in all chunks below some nodes, each chunk counted once.
+/// Returns the number of turns in all chunks below some nodes, each chunk counted once.
 pub fn covered(tx: &Read, ids: &[NodeId]) -> Result<u64> {
     let list: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();
     let total: i64 = tx

@@ -85,7 +85,7 @@ pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<bool> {
     Ok(true)
 }
 
-/// Adds a key to be set or removed, if that changes anything.
+/// Adds a key to the keys to set or to remove, if that changes the entry.
 fn put(set: &mut Map<String, Value>, unset: &mut Vec<String>, entry: &Entry, key: &str, value: Option<Value>) {
     set.remove(key);
     unset.retain(|k| k != key);
@@ -102,7 +102,7 @@ pub fn verify(lock: &TreeLock, entries: &[Entry]) -> Result<()> {
     set_in(lock, "memory.verify", entries, |_| Some(("verified", Some(now.clone()))))
 }
 
-/// Pins or unpins memories. Pinned memory is listed first and is never superseded by a program's.
+/// Pins or unpins memories. A pinned memory is listed first and is never superseded by a memory of a program.
 pub fn pin(lock: &TreeLock, entries: &[Entry], on: bool) -> Result<()> {
     let action = if on { "memory.pin" } else { "memory.unpin" };
     set_in(lock, action, entries, |e| (leaf::is_pinned(e) != on).then_some(("pinned", on.then(|| true.into()))))

@@ -19,7 +19,7 @@ pub enum Class {
     Reference,
 }
 
-/// What a reader should do before using a memory.
+/// Check that a reader should make before using a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verification {
     None,
@@ -27,14 +27,14 @@ pub enum Verification {
     MustReconfirm,
 }
 
-/// What makes a memory stale.
+/// Reason why a memory becomes stale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
-    /// It does not become stale.
+    /// It never becomes stale.
     Stable,
-    /// Work in its project.
+    /// It becomes stale by work in its project.
     WorkspaceSensitive,
-    /// The passing of time.
+    /// It becomes stale as time passes.
     TimeSensitive,
 }
 
@@ -42,9 +42,9 @@ pub enum Policy {
 struct Row {
     class: Class,
     name: &'static str,
-    /// The folder below `memory/`, or below `knowledge/` of a workspace.
+    /// Folder below `memory/`, or below `knowledge/` of a workspace.
     folder: &'static str,
-    /// Whether it belongs to a workspace instead of the agent.
+    /// Whether the class belongs to a workspace instead of the agent.
     local: bool,
     verification: Verification,
     policy: Policy,
@@ -103,7 +103,7 @@ impl Class {
         self.row().policy
     }
 
-    /// The number of days without verification after which it is stale; `None`: never.
+    /// Returns the number of days without verification after which the memory is stale; `None`: never.
     pub fn stale_days(self) -> Option<u32> {
         self.row().stale_days
     }

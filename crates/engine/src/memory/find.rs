@@ -15,12 +15,12 @@ use crate::title::TitleKey;
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
 
-/// Which memories to list; by default all.
+/// Selects the memories to list; the default lists all.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Filter {
     pub class: Option<Class>,
     pub scope: Option<Scope>,
-    /// Superseded memories instead of current ones.
+    /// Whether to list superseded memories instead of current ones.
     pub superseded: bool,
     pub pinned: bool,
     pub stale: bool,
@@ -29,7 +29,7 @@ pub struct Filter {
     pub within: Option<String>,
 }
 
-/// Memories, pinned ones first, then newest first.
+/// Returns the memories that pass the filter, pinned ones first, then newest first.
 pub fn list(tx: &Read, agent_no: AgentNo, filter: &Filter, now: Millis) -> Result<Vec<Entry>> {
     let mut found = file_table::list(tx, agent_no, Kind::Leaf, State::Active)?;
     found.retain(|e| {
@@ -47,8 +47,8 @@ pub fn list(tx: &Read, agent_no: AgentNo, filter: &Filter, now: Millis) -> Resul
     Ok(found)
 }
 
-/// The memory a name refers to: by id (or the beginning of it), title, file name or path. A path is relative to
-/// `memory/` and may also lead to an index or a rendered page there.
+/// Returns the memory a name refers to: by id (or the beginning of it), title, file name or path. A path is relative to
+/// `memory/` and may also lead to an index or a rendered page.
 pub fn named(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> Result<Entry> {
     if name.contains('/') || name.contains('\\') || name.contains('\0') {
         let path = MemoryPath::parse(name.strip_prefix("memory/").unwrap_or(name), within)?;
@@ -63,13 +63,14 @@ pub fn named(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> 
     Ok(hidden)
 }
 
-/// Only visible memories make a name ambiguous: not those of other workspaces, nor superseded ones beside current ones.
+/// Finds a memory by its name among those the caller may see. A name is ambiguous only among these: not because of
+/// memories of other workspaces, nor because of superseded ones beside a current one.
 fn visible(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> Result<Option<Entry>> {
     let mut all = file_table::list(tx, agent_no, Kind::Leaf, State::Active)?;
     all.retain(|e| leaf::scope_of(e).allowed(within).is_ok());
     // Credentials were redacted from the title when it was written, so redact the name before comparing.
     let clean = redact(name);
-    // A final full stop is not part of a title, whether it was typed or stands in the file.
+    // A final full stop is not part of a title, whether it was typed or is in the file.
     let title_key = |title: &str| TitleKey::of(title.trim().trim_end_matches(['.', '。'])).ok();
     let key = title_key(&clean);
     let bare = name.strip_prefix("m:").unwrap_or(name);
@@ -98,17 +99,17 @@ fn visible(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> Re
     Ok(None)
 }
 
-/// Several leaves a person names, under the tree lock.
+/// Returns the leaves a person names, read under the tree lock.
 pub fn chosen(lock: &TreeLock, names: &[String]) -> Result<Vec<Entry>> {
     lock.at.read(|tx| all_named(tx, lock.at.agent_no, names, None))
 }
 
-/// One leaf a person names, under the tree lock.
+/// Returns the leaf a person names, read under the tree lock.
 pub fn chosen_one(lock: &TreeLock, name: &str) -> Result<Entry> {
     Ok(chosen(lock, &[name.to_owned()])?.remove(0))
 }
 
-/// The memories these names refer to, each once.
+/// Returns the memories these names refer to, each once.
 pub fn all_named(tx: &Read, agent_no: AgentNo, names: &[String], within: Option<&str>) -> Result<Vec<Entry>> {
     let mut out: Vec<Entry> = Vec::new();
     for name in names {

@@ -1,8 +1,8 @@
 //! Forgetting a memory: its file, its row, its revisions and everything else kept of its text (R9.3, R14.2).
 //!
-//! Only a keyed digest stays, so that no program can store the text again; a person can. Archived proposals are
-//! forgotten with it if it was merged from them or they contain the same text; the memories it had superseded stay
-//! superseded.
+//! Only a keyed digest stays, so that no program can store the text again; a person can. An archived proposal is
+//! forgotten together with the memory that was merged from it, or whose text it contains; memories the forgotten one
+//! had superseded stay superseded.
 
 use rusqlite::params;
 use serde_json::{Map, Value, json};
@@ -138,7 +138,7 @@ fn unlinked(other: &Entry, ids: &[&str]) -> Option<Step> {
     (!set.is_empty() || !unset.is_empty()).then_some(Step::Edit { path, set, unset, body: None, base: None })
 }
 
-/// The texts of the kept versions of a file.
+/// Returns the texts of the kept revisions of a file.
 fn revised(tx: &Read, agent: AgentNo, path: &str) -> Result<Vec<String>> {
     let kept = revise::revisions_of(tx, agent, path)?;
     Ok(kept.into_iter().map(|bytes| leaf::text_of(&Document::parse(bytes))).collect())

@@ -19,20 +19,20 @@ use crate::tree::provenance::{Origin, Provenance};
 /// A memory to be written.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NewLeaf {
-    /// If not given, the text's first sentence is the title.
+    /// Title; if it is missing, the text's first sentence is the title.
     pub title: Option<String>,
     pub text: String,
     pub class: Class,
     pub scope: Scope,
     pub tags: Vec<String>,
-    /// What the memory is about: another text with the same subject supersedes this one. A given title is a subject as
+    /// Subject of the memory: another text with the same subject supersedes this one. A given title is a subject as
     /// well.
     pub subject: Option<String>,
     pub confidence: Option<f64>,
     pub source: Provenance,
-    /// When it was observed; `None` means now.
+    /// When the fact was observed; `None` means now.
     pub observed: Option<Millis>,
-    /// Whether it counts as verified now.
+    /// Whether the memory counts as verified now.
     pub verified: bool,
     /// Whether a person has confirmed exactly this text, whatever its origin.
     pub confirmed: bool,
@@ -55,13 +55,13 @@ impl NewLeaf {
         }
     }
 
-    /// Whether a person stated or confirmed it, as opposed to a program.
+    /// Whether a person, and not a program, stated or confirmed the memory.
     pub(super) fn by_person(&self) -> bool {
         self.confirmed || matches!(self.source.origin, Origin::User | Origin::Hand)
     }
 }
 
-/// The longest title accepted; a derived one is shorter.
+/// Largest length of a given title, in characters; a derived title is shorter.
 const LONGEST_TITLE: usize = 300;
 const LONGEST_DERIVED: usize = 80;
 const LONGEST_SUMMARY: usize = 120;
@@ -102,7 +102,7 @@ pub(super) fn checked(new: &NewLeaf) -> Result<CheckedLeaf> {
     Ok(CheckedLeaf { title, given, text, subject, tags: sound_tags(&new.tags)? })
 }
 
-/// A text as it will be in the file.
+/// Returns a text in the form in which it is written to the file, or the reason to refuse it.
 pub(super) fn sound_text(text: &str) -> Result<String> {
     if text.len() > LARGEST_TEXT {
         let most = LARGEST_TEXT >> 10;
@@ -136,7 +136,8 @@ pub(super) fn sound_tags(tags: &[String]) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// The subject a title implies: a given title is the subject; a derived one only if it is the whole text.
+/// Returns the subject a title implies: a given title is the subject; a derived title is one only if it is the whole
+/// text.
 pub(super) fn subject_of(title: &str, given: bool, text: &str) -> Result<Option<String>> {
     let key = TitleKey::of(title)?;
     Ok((given || key.as_str() == lowered(text)).then(|| key.as_str().to_owned()))
@@ -146,12 +147,12 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The first sentence of a text, on one line, cut between words.
+/// Returns the first sentence of a text, on one line, cut between words.
 pub fn derived_title(text: &str) -> String {
     sentence(text, LONGEST_DERIVED)
 }
 
-/// The summary shown in lists, for a memory that says more than its title.
+/// Returns the summary shown in lists, for a memory whose text says more than its title.
 pub(super) fn summary_of(title: &str, text: &str) -> Option<String> {
     (lowered(title) != lowered(text)).then(|| sentence(text, LONGEST_SUMMARY))
 }
@@ -182,8 +183,8 @@ fn sentence(text: &str, most: usize) -> String {
     format!("{}…", cut.trim_end())
 }
 
-/// The text in the form in which two texts are compared: spacing, the case of the first letter and a final full stop do
-/// not matter.
+/// Returns a text in the form in which two texts are compared: spacing, the case of the first letter and a final full
+/// stop do not matter.
 pub(super) fn comparable(text: &str) -> String {
     let text = normal(text);
     let text = text.strip_suffix('.').filter(|t| !t.ends_with('.')).unwrap_or(&text);
@@ -191,17 +192,19 @@ pub(super) fn comparable(text: &str) -> String {
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// Composed letters, single spaces.
+/// Composes letters and reduces white space to single spaces.
 fn normal(text: &str) -> String {
     text.nfc().collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The form in which texts are compared for forgetting, and with titles: case does not matter either.
+/// Returns a text in the form in which it is compared with titles and with forgotten texts: case does not matter
+/// either.
 pub(super) fn lowered(text: &str) -> String {
     TitleKey::of(text).map(|k| k.as_str().to_owned()).unwrap_or_default()
 }
 
-/// The file name and the id of a memory with this content. `again`: how many files of that name contain something else.
+/// Returns the file name and the id of a memory with this content. `again`: number of existing files with that name and
+/// other content.
 pub(super) fn name(class: Class, scope: &Scope, title: &str, text: &str, again: usize) -> (String, String) {
     let mut key = format!("{class}\0{scope}\0{}\0{}", lowered(title), comparable(text));
     if again > 0 {
@@ -211,7 +214,7 @@ pub(super) fn name(class: Class, scope: &Scope, title: &str, text: &str, again: 
     (name, format!("m:{short}"))
 }
 
-/// The document of a new memory.
+/// Makes the document of a new memory.
 pub(super) fn document(new: &NewLeaf, checked: &CheckedLeaf, id: &str, now: Millis) -> Result<Document> {
     let class = new.class;
     let mut staleness = json!({"policy": class.policy().name()});
@@ -245,12 +248,12 @@ pub(super) fn document(new: &NewLeaf, checked: &CheckedLeaf, id: &str, now: Mill
     Ok(doc)
 }
 
-/// The body of a memory; a text equal to its title is written only once.
+/// Returns the body of a memory's file; a text equal to its title is written only once.
 pub(super) fn body(title: &str, text: &str) -> String {
     if normal(title) == normal(text) { format!("# {title}\n") } else { format!("# {title}\n\n{text}\n") }
 }
 
-/// The text of a file without its heading; the heading itself if there is nothing else.
+/// Returns the text of a file without its heading, or the heading if the file has nothing else.
 pub fn text_of(doc: &Document) -> String {
     let body = doc.body();
     let body = body.trim();
@@ -276,12 +279,12 @@ pub fn read(at: &AssistantHome, path: &RelPath) -> Result<Document> {
     Ok(Document::parse(bytes))
 }
 
-/// The class of a memory according to its path.
+/// Returns the class of a memory, which its path implies.
 pub fn class_of(entry: &Entry) -> Option<Class> {
     (entry.kind == Kind::Leaf).then(|| Class::parse(entry.class.as_deref()?).ok()).flatten()
 }
 
-/// The scope of a memory according to its path.
+/// Returns the scope of a memory, which its path implies.
 pub fn scope_of(entry: &Entry) -> Scope {
     match entry.scope.as_deref().and_then(|s| s.strip_prefix("workspace/")) {
         Some(id) => Scope::Workspace(id.to_owned()),
@@ -289,31 +292,31 @@ pub fn scope_of(entry: &Entry) -> Scope {
     }
 }
 
-/// When it was observed, as its file says.
+/// Returns the time of observation in the memory's front matter.
 pub fn observed_of(entry: &Entry) -> Option<Millis> {
     entry.field("observed").and_then(moment)
 }
 
-/// Whether it is kept in front.
+/// Whether a person has pinned the memory.
 pub fn is_pinned(entry: &Entry) -> bool {
     entry.fields.get("pinned") == Some(&true.into())
 }
 
-/// The id of the memory that took its place. One that is gone hides nothing.
+/// Returns the id of the memory that supersedes this one; `None` unless its status says `superseded`.
 pub fn superseded_by(entry: &Entry) -> Option<&str> {
     entry.field("superseded_by").filter(|_| entry.status.as_deref() == Some("superseded"))
 }
 
-/// The key under which a memory names those that hold beside it although they seem to contradict it.
+/// Front matter key with the ids of memories that hold beside this one although they seem to contradict it.
 pub const BESIDE: &str = "beside";
 
-/// The ids of the memories that hold beside it, as a person said.
+/// Returns the ids of the memories that a person declared to hold beside this one.
 pub fn beside_ids(entry: &Entry) -> Vec<String> {
     let list = entry.fields.get(BESIDE).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
 }
 
-/// The ids of the memories it supersedes.
+/// Returns the ids of the memories this one supersedes.
 pub fn superseded_ids(entry: &Entry) -> Vec<String> {
     match entry.fields.get("supersedes") {
         Some(Value::String(id)) => vec![id.clone()],

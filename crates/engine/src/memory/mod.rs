@@ -5,7 +5,7 @@
 //! [`forget`] deletes everything but a keyed digest, [`find`] finds leaves within what a caller may see, [`remember`]
 //! recognises what a prompt asks to keep, [`pending`] holds it until the author accepts it.
 //!
-//! Knows nothing of proposals, prompts or indexes.
+//! This room knows nothing of proposals, prompts or indexes.
 
 pub mod change;
 pub mod class;
@@ -35,10 +35,10 @@ pub use writing::{Added, Outcome, Writing, add};
 /// The largest text of a memory, in bytes.
 pub const LARGEST_TEXT: usize = 64 << 10;
 
-/// The version of the files written here, in their front matter.
+/// Format version of memory files, written to their front matter.
 pub const FORMAT: i64 = 1;
 
-/// Where a memory applies.
+/// The area in which a memory applies.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum Scope {
     /// Everywhere this agent works.
@@ -73,7 +73,7 @@ impl Scope {
         self.folder(class).map(drop)
     }
 
-    /// The folder of a class in this scope. A class of the agent has no folder in a workspace, and vice versa.
+    /// Returns the folder of a class in this scope. A class of the agent has no folder in a workspace, and vice versa.
     pub(crate) fn folder(&self, class: Class) -> Result<RelPath> {
         match self {
             Scope::Agent if !class.of_workspace() => layout::MEMORY.join(class.folder()),

@@ -1,8 +1,8 @@
-//! Notices: statements about the user found in their own words, and what they asked to remember, waiting to be accepted
-//! (R9.5). Rows of the ledger, no files.
+//! Notices: statements about the user found in the user's own words, and things the user asked to remember, which wait
+//! to be accepted (R9.5). They are rows of the ledger; no files.
 //!
-//! Finding the same statement again only increments its count; accepted or dismissed ones are not offered again, and
-//! forgotten ones are not recorded. Accepting happens in `review`, because it writes memories and sets the profile.
+//! Finding the same statement again only increments its count; accepted or dismissed statements are not offered again,
+//! and forgotten ones are not recorded. Accepting happens in `review`, because it writes memories and sets the profile.
 
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -16,7 +16,7 @@ use crate::redact::redact;
 use crate::scope::{AgentNo, PendingNo, SessionNo, TurnId};
 use crate::tree::{AssistantHome, file_table};
 
-/// What accepting a notice would store.
+/// The kind of thing that accepting a notice would store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoticeKind {
     Preference,
@@ -44,7 +44,7 @@ impl NoticeKind {
         }
     }
 
-    /// Where the memory it becomes applies.
+    /// Returns the scope of the memory that an accepted notice becomes.
     pub fn scope(&self) -> Scope {
         match self {
             NoticeKind::Project { workspace, .. } => Scope::Workspace(workspace.clone()),
@@ -52,7 +52,7 @@ impl NoticeKind {
         }
     }
 
-    /// The class of the memory it becomes; `None` for the profile.
+    /// Returns the class of the memory that an accepted notice becomes; `None` for a value of the profile.
     pub fn class(&self) -> Option<Class> {
         match self {
             NoticeKind::Preference => Some(Class::Preference),
@@ -72,7 +72,7 @@ pub struct Notice {
     pub confidence: f64,
 }
 
-/// Whether a notice was decided, and how.
+/// State of a notice: waiting, or decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     Pending,
@@ -81,7 +81,7 @@ pub enum State {
 }
 
 impl State {
-    /// The name as it is stored and shown.
+    /// Returns the name as it is stored and shown.
     pub fn name(self) -> &'static str {
         match self {
             State::Pending => "pending",
@@ -114,14 +114,14 @@ pub struct Pending {
     pub session: Option<String>,
     pub created_at: Millis,
     pub decided_at: Option<Millis>,
-    /// What an accepted notice became: `m:…` or `profile:…`.
+    /// Id of the memory or profile value that the accepted notice became: `m:…` or `profile:…`.
     pub result: Option<String>,
-    /// The value of the profile whose place an accepted one took.
+    /// Earlier value of the profile that the accepted notice replaced.
     pub replaced: Option<String>,
 }
 
 impl Pending {
-    /// `u:17`
+    /// Returns the id that people use, such as `u:17`.
     pub fn id(&self) -> String {
         format!("u:{}", self.no)
     }
@@ -277,7 +277,7 @@ fn row(r: &Row) -> rusqlite::Result<Pending> {
     })
 }
 
-/// The waiting notices, highest confidence first; with `decided`, also those accepted or dismissed.
+/// Returns the waiting notices, highest confidence first; with `decided`, also those accepted or dismissed.
 pub fn list(tx: &Read, agent_no: AgentNo, decided: bool) -> Result<Vec<Pending>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM pending_memory p LEFT JOIN sessions s USING (session_no)
@@ -287,7 +287,7 @@ pub fn list(tx: &Read, agent_no: AgentNo, decided: bool) -> Result<Vec<Pending>>
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// How many wait.
+/// Returns the number of waiting notices.
 pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     let waiting: i64 = tx
         .prepare_cached("SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'")?
@@ -295,7 +295,7 @@ pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     Ok(waiting as u64)
 }
 
-/// One waiting notice.
+/// Returns one waiting notice; an error if it was decided already.
 pub fn waiting(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
     let found = any(tx, agent_no, no)?;
     match found {
@@ -307,7 +307,7 @@ pub fn waiting(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
     }
 }
 
-/// One notice, whatever was decided about it.
+/// Returns one notice, whatever was decided about it.
 pub fn find(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
     any(tx, agent_no, no)?
         .ok_or_else(|| Error::not_found(format!("nothing noticed has the id u:{no}")).hint("see ⟨review --all⟩"))
@@ -323,7 +323,7 @@ fn any(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Option<Pending>> {
         .optional()?)
 }
 
-/// Records that a notice waits again.
+/// Sets a notice to waiting again.
 pub fn reopen(tx: &Write, agent_no: AgentNo, no: PendingNo) -> Result<()> {
     tx.prepare_cached(
         "UPDATE pending_memory SET state = 'pending', decided_at = NULL, result = NULL
@@ -333,8 +333,8 @@ pub fn reopen(tx: &Write, agent_no: AgentNo, no: PendingNo) -> Result<()> {
     pages::mark(tx, agent_no, &Happened::NoticeChanged)
 }
 
-/// Changes what a waiting notice would become: its text, or the class and scope of the memory. The words it was found by
-/// stay, so that the same words said again make no second one.
+/// Changes what a waiting notice would become: its text, or the class and scope of the memory. The words in which it
+/// was found stay stored, so that the same words said again make no second notice.
 pub fn amend(at: &AssistantHome, no: PendingNo, text: Option<&str>, place: Option<(Class, Scope)>) -> Result<()> {
     at.write("memory.amend", |tx| {
         let waits = waiting(tx, at.agent_no, no)?;
@@ -375,7 +375,7 @@ pub fn amend(at: &AssistantHome, no: PendingNo, text: Option<&str>, place: Optio
     })
 }
 
-/// Records the decision on a notice, if it still waits.
+/// Records the decision on a notice, if the notice is still waiting.
 pub fn decide(tx: &Write, agent_no: AgentNo, no: PendingNo, state: State, result: Option<&str>) -> Result<()> {
     let done = tx
         .prepare_cached(

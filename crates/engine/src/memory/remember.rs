@@ -1,9 +1,9 @@
-//! What a person asks outright to remember: "Remember: the staging database listens on port 6543" (R9.5).
+//! Recognises sentences that ask to remember something: "Remember: the staging database listens on port 6543" (R9.5).
 //!
 //! A sentence counts if it begins with words that ask to keep something ("keep in mind that", "merk dir:", "记住"), and
-//! what follows can be kept: a statement, a standing rule, a way of doing something. Questions, requests for this task
-//! ("remember to run the tests now"), the speaker's own duties, quotations and pasted text do not count. "Remember that."
-//! keeps the sentence before it. The phrases are data: `text/language/remember.txt`.
+//! the rest of it is worth keeping: a statement, a standing rule, a way of doing something. Questions, requests for
+//! this task ("remember to run the tests now"), the speaker's own duties, quotations and pasted text do not count.
+//! "Remember that." keeps the sentence before it. The phrases are data: `text/language/remember.txt`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -17,32 +17,33 @@ use crate::text::scripts::is_unspaced;
 use crate::text::sentences;
 use crate::text::words::{Marks, Word, split};
 
-/// Something a prompt asks to keep.
+/// A statement that a prompt asks to keep.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Remembered {
-    /// What kind of memory it would be, if it belongs to the project it was said in.
+    /// Class of the memory, if it belongs to the project the prompt was said in.
     pub class: Class,
-    /// What kind of memory it would be where there is no project.
+    /// Class of the memory where there is no project.
     pub elsewhere: Class,
     pub title: String,
     /// The statement, without the words that ask to keep it.
     pub text: String,
-    /// Between 0 and 1.
+    /// Confidence between 0 and 1.
     pub confidence: f64,
     /// The position of the whole sentence in the prompt, in bytes.
     pub range: Range<usize>,
 }
 
-/// Of a longer prompt only both ends are read, in bytes, as for everything noticed.
+/// Bytes of a prompt that are read: all of a short prompt, both ends of a longer one, as for every notice.
 const REACH: Reach = Reach { whole: 4_000, ends: 1_000 };
-/// The most taken from one prompt.
+/// Most statements taken from one prompt.
 const MOST: usize = 8;
-/// A longer statement, in bytes, is a document.
+/// Largest length of a statement in bytes; anything longer is a document.
 const LONGEST: usize = 600;
-/// "Note:" and "FYI" in a longer prompt, in bytes, belong to what it describes.
+/// Largest length in bytes of a prompt in which "Note:" and "FYI" count; in a longer one they belong to the text they
+/// describe.
 const LONGEST_NOTE: usize = 1_200;
 
-/// How much an opener says that something is to be kept.
+/// Strength of an opener: how clearly it says that something is to be kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Opener {
     /// "Remember", "keep in mind".
@@ -51,7 +52,7 @@ enum Opener {
     Tells,
 }
 
-/// What joins an opener to what is kept.
+/// Words or signs between an opener and the statement to be kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Link {
     /// "that …".
@@ -63,7 +64,7 @@ enum Link {
     /// "to …".
     To,
     Bare,
-    /// Nothing follows: it is about the sentence before.
+    /// Nothing follows: the opener refers to the sentence before.
     Nothing,
 }
 
@@ -79,10 +80,10 @@ static OPENERS: LazyLock<Phrases<Opener>> = LazyLock::new(|| {
     Phrases::labelled([asks, (Opener::Tells, section(REMEMBER, "tells"))])
 });
 
-/// What a prompt asks to keep, in the order of the text.
+/// Returns the statements a prompt asks to keep, in the order of the text.
 pub fn remembered(prompt: &str) -> Vec<Remembered> {
     let mut found: Vec<Remembered> = Vec::new();
-    // The last sentence of the same paragraph, and whether the last line only announced a list of what is to be kept.
+    // The last sentence of the same paragraph, and whether the last line only announced a list of things to keep.
     let mut before: Option<(usize, Range<usize>)> = None;
     let mut listing = false;
     for block in blocks(prompt, REACH) {
@@ -121,7 +122,7 @@ pub fn remembered(prompt: &str) -> Vec<Remembered> {
     found
 }
 
-/// The sentences of a block in the author's own words; one that was cut off does not count.
+/// Returns the sentences of a block in the author's own words, without a sentence that was cut off.
 fn whole_sentences(prompt: &str, block: &Block) -> Vec<Range<usize>> {
     let ranges = sentences::split(&prompt[block.range.clone()], usize::MAX);
     let whole = usize::from(block.cut.0)..ranges.len().saturating_sub(usize::from(block.cut.1));
@@ -129,10 +130,10 @@ fn whole_sentences(prompt: &str, block: &Block) -> Vec<Range<usize>> {
     own.filter(|r| r.len() <= LONGEST).map(|r| block.range.start + r.start..block.range.start + r.end).collect()
 }
 
-/// What a sentence was found to be.
+/// Result of reading a sentence.
 enum Read {
     Kept(Box<Option<Remembered>>),
-    /// "Remember:", with what is to be kept in the list below.
+    /// "Remember:", which announces that the list below is to be kept.
     Announced,
     Other,
 }
@@ -164,7 +165,7 @@ impl<'p> Said<'p> {
         if let Some(kept) = self.eastern(&before) {
             return Read::Kept(Box::new(kept));
         }
-        // "Fix the bug, and remember that …": an opener after a joint has to be an outright one.
+        // "Fix the bug, and remember that …": an opener after a joint counts only if it asks outright.
         let joints = self.words.iter().enumerate().filter(|(_, w)| !w.quoted);
         let joints = joints
             .filter(|(at, _)| matches!(self.raw(*at), "," | ";" | "—" | "–" | "-" | "(" | "and" | "und" | "et" | "y"));
@@ -195,7 +196,7 @@ impl<'p> Said<'p> {
         (end..self.words.len()).any(|at| matches!(self.raw(at), "?" | "？")) || self.text().starts_with('¿')
     }
 
-    /// The first word after "please", "also" and the like.
+    /// Returns the index of the first word after "please", "also" and the like.
     fn after_leads(&self, from: usize) -> usize {
         let mut at = from;
         loop {
@@ -207,7 +208,7 @@ impl<'p> Said<'p> {
         }
     }
 
-    /// How what follows an opener is joined to it, and the first word of what is kept.
+    /// Returns how the words after an opener are joined to it, and the index of the first word to keep.
     fn link(&self, mut at: usize) -> (Link, usize) {
         // "Keep in mind please:", "remember, please, that".
         let please = words!("please pls bitte also always");
@@ -222,7 +223,7 @@ impl<'p> Said<'p> {
         }
         if let Some(rest) = listed!("that").eat(self.words.get(next..).unwrap_or_default()) {
             let after = end - rest.len();
-            // "Remember that." and "remember that one thing" point back.
+            // "Remember that." and "remember that one thing" refer to the sentence before.
             return if rest.iter().any(|w| w.word) {
                 (Link::That, self.mark_passed(after))
             } else {
@@ -254,19 +255,19 @@ impl<'p> Said<'p> {
         if comma > 0 { (Link::Comma, next) } else { (Link::Bare, at) }
     }
 
-    /// A colon after "that": "keep in mind that: …".
+    /// Skips a colon or comma after "that": "keep in mind that: …".
     fn mark_passed(&self, at: usize) -> usize {
         at + usize::from(matches!(self.raw(at), ":" | ","))
     }
 
-    /// What is kept, from the word `from` on.
+    /// Makes the statement to keep, from the word `from` on.
     fn keep(&self, from: usize, link: Link, opener: Opener, before: Option<Range<usize>>) -> Option<Remembered> {
         if link == Link::Nothing {
             return (opener == Opener::Asks).then(|| self.pointed_at(before)).flatten();
         }
         let mut from =
             from + self.words.get(from..)?.iter().take_while(|w| !w.word && self.raw_mark(w) != "\"").count();
-        // "Remember: always …" keeps the whole rule, "remember to always …" too.
+        // The whole rule is kept both in "Remember: always …" and in "remember to always …".
         if link == Link::To && self.raw(from) == "to" {
             from += 1;
         }
@@ -282,7 +283,7 @@ impl<'p> Said<'p> {
             _ => capitalised(content),
         };
         if listed!("cannot stand alone").eat(words).is_some() && listed!("this place").eat(words).is_none() {
-            // What cannot stand alone takes the sentence it refers to with it.
+            // A statement that cannot stand alone is kept together with the sentence it refers to.
             let before = Said::new(self.prompt, before?);
             if before.is_question() || before.range.len() > LONGEST {
                 return None;
@@ -292,7 +293,7 @@ impl<'p> Said<'p> {
         Some(self.made(class, elsewhere, &text, opener))
     }
 
-    /// Whether what is kept follows "dass", so that its verb stands last.
+    /// Whether the statement follows "dass", so that its verb stands last.
     fn is_german_clause(&self, from: usize) -> bool {
         from > 0 && matches!(self.raw(from - 1).to_lowercase().as_str(), "dass" | "daß")
     }
@@ -301,7 +302,7 @@ impl<'p> Said<'p> {
         &self.text()[w.start..w.end]
     }
 
-    /// The end of what is kept, without a closing "please" or "ok".
+    /// Returns the end of the statement, without a closing "please" or "ok".
     fn end_of_content(&self) -> usize {
         let last = self.words.iter().rposition(|w| w.word);
         let tail = words!("please pls thanks thx bitte danke merci gracias stp");
@@ -311,7 +312,7 @@ impl<'p> Said<'p> {
         }
     }
 
-    /// The sentence before: "The database listens on 6543. Remember that."
+    /// Makes a statement of the sentence before: "The database listens on 6543. Remember that."
     fn pointed_at(&self, before: Option<Range<usize>>) -> Option<Remembered> {
         let before = Said::new(self.prompt, before?);
         if before.is_question() {
@@ -341,8 +342,8 @@ impl<'p> Said<'p> {
         }
     }
 
-    /// Chinese, Japanese and Korean, which have no spaces: by how the sentence begins or ends. The outer `None`: it asks
-    /// to keep nothing.
+    /// Reads Chinese, Japanese and Korean, which have no spaces, by how the sentence begins or ends. The outer `None`:
+    /// the sentence does not ask to keep anything.
     fn eastern(&self, before: &Option<Range<usize>>) -> Option<Option<Remembered>> {
         const BEGINS: [&str; 29] = [
             "请帮我记住",
@@ -468,11 +469,11 @@ impl<'p> Said<'p> {
     }
 }
 
-/// What is to be kept, being judged.
+/// A statement whose class is being judged.
 struct Judged<'s> {
     words: &'s [Word],
     raw: &'s str,
-    /// The sentence its words are ranges of.
+    /// Sentence that `words` hold byte ranges of.
     sentence: &'s str,
     link: Link,
     opener: Opener,
@@ -480,7 +481,7 @@ struct Judged<'s> {
 }
 
 impl Judged<'_> {
-    /// What kind of memory it is in a project and elsewhere; `None` if it is not to be kept.
+    /// Returns the class of the memory in a project and elsewhere; `None` if the statement is not to be kept.
     fn class(&self) -> Option<(Class, Class)> {
         let words = self.words;
         let said = words.iter().filter(|w| w.word).count();
@@ -494,7 +495,7 @@ impl Judged<'_> {
         let order = begins(listed!("orders"));
         let states = listed!("states").stand(&words[1..]) || self.looks_finite();
         let own = listed!("this place").stand(words);
-        // What somebody has to do is owed, not known.
+        // A duty of somebody is an open loop, not knowledge.
         if begins(listed!("owes")) && !(standing && self.raw.len() < 80) {
             return None;
         }
@@ -507,7 +508,7 @@ impl Judged<'_> {
         let wish = begins(listed!("wishes"));
         let manners = listed!("manners").stand(words);
         let negated = begins(phrases_of_no());
-        // An order for the task in hand is a request.
+        // An order for the current task is a request.
         let once = listed!("one-off").stand(words) && !self.is_rule();
         let lasting = match self.link {
             _ if once && order && (!states || self.link == Link::To) => false,
@@ -548,20 +549,20 @@ impl Judged<'_> {
         })
     }
 
-    /// A standing word makes a rule also of what has "this" in it: "always run this before pushing".
+    /// Whether a standing word makes the statement a rule, even if it says "this": "always run this before pushing".
     fn is_rule(&self) -> bool {
         let always =
             words!("always never every each whenever immer nie jedes jedem toujours jamais siempre nunca cada");
         self.words.iter().any(|w| always.has_hash(w.hash))
     }
 
-    /// "To deploy, run just release": how something is done.
+    /// Whether the statement explains how something is done: "To deploy, run just release".
     fn explains(&self) -> bool {
         let how = words!("to when whenever before after if um wenn bevor pour quand para cuando");
         self.words.first().is_some_and(|w| how.has_hash(w.hash))
     }
 
-    /// A third word or later that looks like "listens on", "waits for".
+    /// Whether a word after the first looks like a finite verb: "listens on", "waits for".
     fn looks_finite(&self) -> bool {
         let after = words!("on at in to from with by for the a an no only as through over under into every");
         let raw = |w: &Word| self.sentence.get(w.start..w.end);
@@ -584,7 +585,7 @@ static USE: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of("use|prefer|avoid|stick|only|no|nutze|benutze|verwende|vermeide|utilise|évite|usa|evita|keep")
 });
 
-/// "Never …", "don't …": a rule, where nothing says it is for now.
+/// Returns phrases that begin a rule unless the sentence limits them to now: "Never …", "don't …".
 fn phrases_of_no() -> &'static Phrases {
     static NO: LazyLock<Phrases> = LazyLock::new(|| {
         Phrases::of("always|never|no|don't|dont|avoid|nie|niemals|immer|jamais|toujours|ne|nunca|siempre|no / do not")
@@ -592,7 +593,8 @@ fn phrases_of_no() -> &'static Phrases {
     &NO
 }
 
-/// A German clause after "dass" as a sentence of its own: its verb, which stands last, goes behind the subject.
+/// Turns a German clause after "dass" into a sentence of its own: its verb, which stands last, moves behind the
+/// subject.
 fn main_clause(clause: &str) -> String {
     let words: Vec<&str> = clause.split_whitespace().collect();
     let whole = || capitalised(clause);
@@ -618,7 +620,7 @@ fn main_clause(clause: &str) -> String {
     capitalised(&said.join(" "))
 }
 
-/// A statement as it stands alone. A first word that is a name or code is left as it is.
+/// Returns a statement with its first letter in upper case. A first word that is a name or code is left as it is.
 fn capitalised(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or_default();
     let plain =

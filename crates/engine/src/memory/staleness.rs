@@ -13,14 +13,14 @@ const DAY_MS: Millis = 24 * 3_600_000;
 pub struct Staleness {
     pub policy: Policy,
     pub verification: Verification,
-    /// How long after `since` it becomes stale, in milliseconds; `None`: never.
+    /// Milliseconds after `since` at which the memory becomes stale; `None`: never.
     pub after: Option<Millis>,
-    /// When it was last verified; otherwise when it was observed; otherwise when its file was written.
+    /// When the memory was last verified; otherwise when it was observed; otherwise when its file was written.
     pub since: Millis,
     pub stale: bool,
 }
 
-/// The staleness of a memory, from its row.
+/// Computes the staleness of a memory from its row in the file table.
 pub fn staleness(entry: &Entry, now: Millis) -> Staleness {
     let class = entry.class.as_deref().and_then(|c| Class::parse(c).ok()).unwrap_or(Class::Fact);
     let said = entry.fields.get("staleness");

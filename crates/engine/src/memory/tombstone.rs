@@ -1,6 +1,6 @@
-//! Tombstones: what was forgotten and must not be stored again by a program. A row contains a digest under a random key
-//! of its own, so that it does not reveal the text to a reader of the ledger; one can only test a given text against
-//! it.
+//! Tombstones: digests of forgotten texts, which no program may store again. Each row has a digest under a random key
+//! of its own, so that the row does not reveal the text to a reader of the ledger; one can only test a given text
+//! against it.
 
 use rusqlite::params;
 
@@ -44,7 +44,7 @@ pub(super) fn put(
     Ok(())
 }
 
-/// The tombstones of a text; empty if it was not forgotten.
+/// Returns the tombstones of a text; empty if the text was not forgotten.
 pub(super) fn of(tx: &Read, agent_no: AgentNo, class: Class, scope: &Scope, text: &str) -> Result<Vec<TombstoneNo>> {
     let mut statement = tx.prepare_cached("SELECT tombstone_no, key, digest FROM tombstones WHERE agent_no = ?1")?;
     let mut rows = statement.query([agent_no])?;

@@ -50,16 +50,16 @@ impl Outcome {
 /// The result of writing a memory: the new one, or the existing one.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Added {
-    /// `m:…`; empty if it was forgotten.
+    /// Id of the memory, `m:…`; empty if the text was forgotten.
     pub id: String,
     pub title: String,
     pub class: Class,
     pub scope: Scope,
-    /// `None` if it was forgotten.
+    /// Path of the memory's file; `None` if the text was forgotten.
     pub path: Option<RelPath>,
     #[serde(rename = "change")]
     pub outcome: Outcome,
-    /// The ids of the memories it supersedes.
+    /// Ids of the memories that the new memory supersedes.
     pub superseded: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ struct Known {
     path: RelPath,
     title: String,
     subject: Option<String>,
-    /// [`leaf::comparable`] of its text.
+    /// Text in the form of [`leaf::comparable`].
     text: String,
     superseded_by: Option<String>,
     supersedes: Vec<String>,
@@ -124,7 +124,7 @@ impl<'d> Writing<'d> {
         let folder = new.scope.folder(new.class)?;
         let (at, person, agent) = (self.lock.at, new.by_person(), self.lock.at.agent_no);
         if !person && !new.class.of_workspace() {
-            // R14.3: text that was only read somewhere does not express a person's wish.
+            // R14.3: text that a program only read somewhere does not express a person's wish.
             return Err(Error::refused(format!(
                 "a program cannot make a memory of the class {} of its own",
                 new.class
@@ -155,7 +155,8 @@ impl<'d> Writing<'d> {
             return Ok(existing(known, Outcome::Same));
         }
         if let Some(old) = alike.clone().next().filter(|_| !person) {
-            // This text was superseded. Only an observation later than the successor's makes it current again.
+            // This text was superseded earlier. It becomes current again only if it was observed later than its
+            // successor.
             let successor = shelf.iter().find(|k| Some(&k.id) == old.superseded_by.as_ref());
             if successor.is_none_or(|s| observed <= s.observed) {
                 return Ok(existing(old, Outcome::Outranked));
@@ -174,7 +175,7 @@ impl<'d> Writing<'d> {
             let (file, id) = leaf::name(new.class, &new.scope, &checked.title, &checked.text, again);
             let path = folder.join(&file)?;
             match shelf.iter().find(|k| k.path == path) {
-                // The file of this text has other content by now, because a person corrected it.
+                // The file that belongs to this text has other content by now, because a person corrected it.
                 Some(known) if again == 0 && !person && known.superseded_by.is_none() => {
                     return Ok(existing(known, Outcome::Outranked));
                 }
@@ -242,7 +243,7 @@ impl<'d> Writing<'d> {
         self.perform_as(&flush_id(), also)
     }
 
-    /// [`Writing::perform`] under an id the caller made with [`flush_id`].
+    /// Performs the act like [`Writing::perform`], under an id the caller made with [`flush_id`].
     pub fn perform_as<T>(self, id: &str, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
         let Writing { lock, act, creates, edits, lifted, items, .. } = self;
         let mut steps: Vec<Step> = Vec::new();
@@ -278,7 +279,7 @@ impl<'d> Writing<'d> {
         Ok(())
     }
 
-    /// The memories of a class in a scope, with their texts; read once per act.
+    /// Returns the memories of a class in a scope, with their texts; they are read once per act.
     fn shelf(&mut self, class: Class, scope: &Scope) -> Result<&mut Vec<Known>> {
         let key = (class, scope.clone());
         if !self.shelves.contains_key(&key) {

@@ -1,6 +1,6 @@
-//! When each page is marked for rendering (R7.3): one function from an event to the pages that show it.
+//! Decides when each page is marked for rendering (R7.3): one function from an event to the pages that show it.
 //!
-//! | what happened | `MEMORY.md` | `ACTIVE.md` | thread page | index of threads | index of memory | day | week, month | project, session |
+//! | event | `MEMORY.md` | `ACTIVE.md` | thread page | thread index | memory index | day | week, month | project, session |
 //! |---|---|---|---|---|---|---|---|---|
 //! | turns are stored | yes | yes | those of their sessions | yes | | yes | | yes |
 //! | a result is stored, a run is closed | | | | | | | | yes |
@@ -33,8 +33,8 @@ use crate::scope::SessionNo;
 /// by their workspace id; days are those of the operator's time zone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Happened {
-    /// Turns were stored: the days that show their sessions, the sessions that were active lately, and their threads:
-    /// pages tell what is being done while it is done.
+    /// Turns were stored. This concerns the days that show their sessions, the sessions that were active lately, and
+    /// their threads, because pages show work while it goes on.
     TurnsStored {
         days: BTreeSet<Date>,
         sessions: Vec<SessionPlace>,
@@ -49,7 +49,7 @@ pub enum Happened {
     RunsClosed {
         sessions: Vec<SessionPlace>,
     },
-    /// Nodes were stored: their days, which of those days have a note or get one, and their sessions.
+    /// Nodes were stored: the days they belong to, those of the days that have a note or get one, and their sessions.
     NodesStored {
         days: BTreeSet<Date>,
         noted: BTreeSet<Date>,
@@ -69,8 +69,8 @@ pub enum Happened {
     },
     LoopChanged,
     ProposalChanged,
-    /// Loops or proposals of these threads changed since the pages were last rendered: the days on which they were
-    /// opened, and the sessions in which they were said.
+    /// Loops or proposals of these threads changed since the pages were last rendered, with the days on which they were
+    /// opened and the sessions in which they were said.
     OwedChanged {
         threads: Vec<String>,
         opened: BTreeSet<Date>,
@@ -118,17 +118,17 @@ pub enum Happened {
     },
 }
 
-/// Where a session is shown: on the pages of its project, and on its own page.
+/// The pages on which a session is shown: those of its project, and its own.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SessionPlace {
     pub workspace: String,
     pub session_no: SessionNo,
-    /// The name of its page's file, without the extension.
+    /// Name of its page's file, without the extension.
     pub file: String,
 }
 
 impl SessionPlace {
-    /// The runtime pages of its project, and its own page.
+    /// Returns the runtime pages of its project, and its own page.
     pub fn pages(&self) -> Vec<PageKey> {
         let of_project = RuntimePage::ALL.map(|page| PageKey::Runtime(self.workspace.clone(), page));
         let own = PageKey::Session(self.workspace.clone(), self.session_no, self.file.clone());
@@ -136,18 +136,18 @@ impl SessionPlace {
     }
 }
 
-/// Which of the pages rendered before are out of date, in addition to those [`pages`] returns.
+/// The pages rendered before that are out of date, in addition to those [`pages`] returns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Rendered {
     None,
-    /// Those of these that were ever marked: they show what changed, and none is made for it.
+    /// The pages of this set that were ever marked: they show the change, but no page is made because of it.
     These(BTreeSet<PageKey>),
-    /// Those that show what belongs to a day.
+    /// The pages that show what belongs to a day.
     OfDays,
     All,
 }
 
-/// The pages that show an event.
+/// Returns the pages that show an event.
 pub fn pages(what: &Happened) -> BTreeSet<PageKey> {
     use Happened::*;
     use PageKey::{Active, AgentIndex, Memory, Threads};
@@ -181,7 +181,7 @@ pub fn pages(what: &Happened) -> BTreeSet<PageKey> {
     }
 }
 
-/// Which pages an event puts out of date only because they were rendered before.
+/// Returns the pages that an event puts out of date only because they were rendered before.
 pub(super) fn rendered(what: &Happened) -> Rendered {
     match what {
         Happened::OwedChanged { opened, sessions, .. } => {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::scope::AgentNo;
 
-/// What a cursor follows.
+/// The rows of the ledger that a cursor follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cursor {
     /// Turns, by number: for the daily notes and the pages of projects and sessions.
@@ -32,7 +32,7 @@ impl Cursor {
         }
     }
 
-    /// The cursor's position and when it last moved; 0 and 0 if it never did.
+    /// Returns the cursor's position and when it last moved; 0 and 0 if it never did.
     pub(crate) fn get(self, tx: &Read, agent_no: AgentNo) -> Result<(i64, Millis)> {
         Ok(tx
             .prepare_cached("SELECT rendered, coalesce(at, 0) FROM heads WHERE agent_no = ?1 AND head = ?2")?

@@ -20,7 +20,7 @@ pub(crate) fn dismiss(tx: &Write, agent_no: AgentNo, page: &PageKey, item: &str,
     Ok(())
 }
 
-/// The items dismissed from a page, with the digest each was dismissed with.
+/// Returns the items dismissed from a page, with the digest each was dismissed with.
 pub(crate) fn of(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<HashMap<String, Digest>> {
     let mut statement = tx.prepare_cached("SELECT item, digest FROM dismissals WHERE agent_no = ?1 AND head = ?2")?;
     let rows = statement.query_map(params![agent_no, page], |r| {

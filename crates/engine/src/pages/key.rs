@@ -1,4 +1,4 @@
-//! The pages there are: how each is named in the ledger, and the path of its file.
+//! The keys of all pages: how each is named in the ledger, and the path of its file.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ pub enum PageKey {
 }
 
 impl PageKey {
-    /// Parses a stored key. `None`: it names no page, such as the row of a [`Cursor`](super::Cursor).
+    /// Parses a stored key. Returns `None` if it names no page, as in the row of a [`Cursor`](super::Cursor).
     pub fn parse(name: &str) -> Option<PageKey> {
         match name.split_once('/') {
             None if name == "active" => Some(PageKey::Active),
@@ -73,7 +73,7 @@ impl PageKey {
         matches!(self, PageKey::Daily(_) | PageKey::Rollup(_) | PageKey::Runtime(..) | PageKey::Session(..))
     }
 
-    /// The path of its file in the assistant home.
+    /// Returns the path of its file in the assistant home.
     pub fn path(&self) -> Result<RelPath> {
         match self {
             PageKey::Active => Ok(layout::ACTIVE),
@@ -128,7 +128,7 @@ pub enum RuntimePage {
 impl RuntimePage {
     pub const ALL: [RuntimePage; 3] = [RuntimePage::LatestTurn, RuntimePage::Blockers, RuntimePage::RecentTurns];
 
-    /// The name of its file, without the extension.
+    /// Returns the name of its file, without the extension.
     pub fn name(self) -> &'static str {
         match self {
             RuntimePage::LatestTurn => "latest-turn",
@@ -141,7 +141,7 @@ impl RuntimePage {
         RuntimePage::ALL.into_iter().find(|p| p.name() == name)
     }
 
-    /// The heading of its file.
+    /// Returns the heading of its file.
     pub(crate) fn title(self) -> &'static str {
         match self {
             RuntimePage::LatestTurn => "Latest turn",
@@ -159,7 +159,7 @@ pub enum Period {
 }
 
 impl Period {
-    /// The week and the month of a day. `None`: the calendar ends within one of them.
+    /// Returns the week and the month of a day. `None` if the calendar ends within one of them.
     pub fn of(day: Date) -> Option<[Period; 2]> {
         let week = day.iso_week_date();
         let monday = ISOWeekDate::new(week.year(), week.week(), Weekday::Monday).ok()?;
@@ -167,7 +167,7 @@ impl Period {
         Some([Period::Week(monday), Period::Month(first)])
     }
 
-    /// `2026-W47` or `2026-11`.
+    /// Parses a period such as `2026-W47` or `2026-11`.
     pub fn parse(name: &str) -> Option<Period> {
         let (year, rest) = name.split_once('-')?;
         let plain = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
@@ -184,7 +184,7 @@ impl Period {
         }
     }
 
-    /// The year in whose folder the page lies: for a week the ISO year.
+    /// Returns the year in whose folder the page is: for a week the ISO year.
     fn year(self) -> i16 {
         match self {
             Period::Week(week) => week.year(),
@@ -192,7 +192,7 @@ impl Period {
         }
     }
 
-    /// The heading of the page.
+    /// Returns the heading of the page.
     pub fn title(self) -> String {
         match self {
             Period::Week(week) => {
@@ -210,7 +210,7 @@ impl Period {
         }
     }
 
-    /// The first day of the period, and the first day after it.
+    /// Returns the first day of the period, and the first day after it.
     pub fn days(self) -> Result<(Date, Date)> {
         let (from, to) = match self {
             Period::Week(week) => (week.date(), week.date().checked_add(7.days())),

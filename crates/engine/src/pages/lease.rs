@@ -1,9 +1,10 @@
-//! Who may write a head, as a state machine without a clock or storage of its own (R7.4). Storey 1.
+//! Leases on heads, which decide who may write one: a state machine without a clock or storage of its own (R7.4).
+//! Storey 1.
 //!
-//! A lease keeps two writers from working at the same time; it does not prevent lost updates. For that there are the
-//! *epoch*, which grows with every grant, and the *base revision*, both compared at commit: a writer whose lease ran
-//! out finds another epoch, a writer who read an older revision finds another base, and either is refused. Times are
-//! those of the boot clock, so that setting the wall clock does not move a lease.
+//! A lease keeps two writers from working at the same time; it does not prevent lost updates. The *epoch*, which grows
+//! with every grant, and the *base revision* prevent these. Both are compared at commit: a writer whose lease expired
+//! finds another epoch, a writer who read an older revision finds another base, and either is refused. Times are those
+//! of the boot clock, so that setting the wall clock does not move a lease.
 //!
 //! The caller runs these functions inside one transaction, which reads and stores the state.
 
@@ -27,13 +28,13 @@ pub struct HeadState {
     pub lease: Option<Lease>,
 }
 
-/// A grant that was not given back. It may have expired.
+/// A grant that was not released. It may have expired.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lease {
     pub owner: String,
-    /// The id of the boot it was granted in. After a reboot it has expired.
+    /// Id of the boot it was granted in. After a reboot the lease has expired.
     pub boot: String,
-    /// When it expires, on the clock of that boot.
+    /// Time at which it expires, on the clock of that boot.
     pub until: Millis,
 }
 
@@ -49,18 +50,18 @@ pub struct Grant {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Held {
     pub by: String,
-    /// When that lease expires, on the clock of this boot.
+    /// Time at which that lease expires, on the clock of this boot.
     pub until: Millis,
 }
 
-/// Why a commit was refused. Nothing was changed.
+/// The reason why a commit was refused. Nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// Another grant was made since, and its lease is over.
     StaleEpoch { current: i64 },
     /// The head's revision is not the one this commit is based on.
     StaleBase { current: i64 },
-    /// The lease expired or was given back, and no other was granted since.
+    /// The lease expired or was released, and no other was granted since.
     Expired,
     /// Another owner holds the head.
     Held(Held),
@@ -77,14 +78,14 @@ impl fmt::Display for Refused {
     }
 }
 
-/// The lease in force, if any: granted in this boot and not expired. One that would last longer than any grant does was
-/// made by another clock (a restored machine, a container) and has expired.
+/// Returns the lease in force, if any: granted in this boot and not expired. A lease that would last longer than any
+/// grant was made by another clock (a restored machine, a container) and counts as expired.
 pub fn live<'s>(state: &'s HeadState, now: &Boot) -> Option<&'s Lease> {
     let longest = now.ms.saturating_add(LONGEST_TTL);
     state.lease.as_ref().filter(|lease| lease.boot == now.id && now.ms < lease.until && lease.until <= longest)
 }
 
-/// The lease in force, if its owner is not `owner`.
+/// Returns the lease in force, if its owner is not `owner`.
 pub fn held_by_another(state: &HeadState, owner: &str, now: &Boot) -> Option<Held> {
     live(state, now).filter(|l| l.owner != owner).map(|l| Held { by: l.owner.clone(), until: l.until })
 }
@@ -120,7 +121,7 @@ pub fn commit(state: &mut HeadState, epoch: i64, base_revision: i64, owner: &str
     Ok(state.revision)
 }
 
-/// Gives the head back. Returns whether there was a lease to give back: a grant that is not the newest has none.
+/// Releases the head. Returns whether there was a lease to release; a grant that is not the newest has none.
 pub fn release(state: &mut HeadState, epoch: i64, owner: &str) -> bool {
     let ours = state.epoch == epoch && state.lease.as_ref().is_some_and(|l| l.owner == owner);
     if ours {

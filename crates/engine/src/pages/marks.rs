@@ -1,5 +1,5 @@
-//! Which pages are out of date: how often each was marked, and the mark for which it was last rendered and published
-//! (R7.5).
+//! Records which pages are out of date: how often each was marked, and the mark for which it was last rendered and
+//! published (R7.5).
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub fn mark(tx: &Write, agent_no: AgentNo, what: &Happened) -> Result<()> {
     mark_each(tx, agent_no, std::slice::from_ref(what))
 }
 
-/// [`mark`] for several events of one transaction: a page that shows several of them is marked once.
+/// Does the same as [`mark`] for several events of one transaction: a page that shows several of them is marked once.
 pub fn mark_each(tx: &Write, agent_no: AgentNo, what: &[Happened]) -> Result<()> {
     for event in what {
         match cadence::rendered(event) {
@@ -37,7 +37,7 @@ pub fn mark_each(tx: &Write, agent_no: AgentNo, what: &[Happened]) -> Result<()>
     mark_pages(tx, agent_no, &pages)
 }
 
-/// Marks these pages: for [`mark`], the pages of an event; for finishing an act, those of its stored plan.
+/// Marks these pages. [`mark`] passes the pages of an event; finishing an act passes those of its stored plan.
 pub(crate) fn mark_pages<'p>(
     tx: &Write,
     agent_no: AgentNo,
@@ -60,7 +60,7 @@ fn mark_known(tx: &Write, agent_no: AgentNo, meant: impl Fn(&PageKey) -> bool) -
     mark_pages(tx, agent_no, &known)
 }
 
-/// Every page that has a row.
+/// Returns every page that has a row.
 fn known(tx: &Read, agent_no: AgentNo) -> Result<Vec<PageKey>> {
     let mut statement = tx.prepare_cached("SELECT head FROM heads WHERE agent_no = ?1")?;
     let rows = statement.query_map([agent_no], |r| r.get::<_, String>(0))?;
@@ -68,7 +68,7 @@ fn known(tx: &Read, agent_no: AgentNo) -> Result<Vec<PageKey>> {
     Ok(names.iter().filter_map(|name| PageKey::parse(name)).collect())
 }
 
-/// The days whose note was ever marked.
+/// Returns the days whose note was ever marked.
 pub(crate) fn known_days(tx: &Read, agent_no: AgentNo) -> Result<Vec<Date>> {
     let days = known(tx, agent_no)?.into_iter().filter_map(|page| match page {
         PageKey::Daily(day) => Some(day),
@@ -83,7 +83,8 @@ pub(crate) fn is_known(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<b
     Ok(statement.exists(params![agent_no, page])?)
 }
 
-/// The page of a session, by its project and the name of its file without the ending. `None`: it was never marked.
+/// Returns the page of a session, given its project and the name of its file without the extension. `None` if it was
+/// never marked.
 pub(crate) fn known_session(tx: &Read, agent_no: AgentNo, workspace: &str, file: &str) -> Result<Option<PageKey>> {
     let name: Option<String> = tx
         .prepare_cached(
@@ -99,11 +100,11 @@ pub(crate) fn known_session(tx: &Read, agent_no: AgentNo, workspace: &str, file:
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub page: PageKey,
-    /// How often it was marked.
+    /// Number of times it was marked.
     pub mark: i64,
     /// Whether it was marked since it was rendered.
     pub marked: bool,
-    /// When it was last rendered.
+    /// Time at which it was last rendered.
     pub rendered_at: Option<Millis>,
     /// Whether its newest revision is not in its file yet.
     pub behind: bool,
@@ -111,8 +112,8 @@ pub(crate) struct Candidate {
     pub waiting: bool,
 }
 
-/// The pages that may need work, in the order of their keys, including those that depend on the current day, marked or
-/// not.
+/// Returns the pages that may need work, in the order of their keys. Pages that depend on the current day are always
+/// included.
 pub(crate) fn candidates(tx: &Read, agent_no: AgentNo) -> Result<Vec<Candidate>> {
     let mut statement = tx.prepare_cached(
         // One indexed query per reason, because every command runs this and there is a page for every thread and every
@@ -146,7 +147,7 @@ pub(crate) fn candidates(tx: &Read, agent_no: AgentNo) -> Result<Vec<Candidate>>
 /// A page that has been published, for [`record`].
 pub(crate) struct Rendered<'r> {
     pub page: &'r PageKey,
-    /// The mark it was rendered for; `None`: its content was rendered before.
+    /// The mark it was rendered for; `None` if its content was rendered before.
     pub mark: Option<i64>,
     /// Its rendered block.
     pub content: &'r str,
@@ -154,7 +155,7 @@ pub(crate) struct Rendered<'r> {
     pub revision: i64,
 }
 
-/// Records that a page was published. The day of a page is the day it was rendered; publishing alone does not change
+/// Records that a page was published. The day of a page is the day it was rendered, so publishing alone does not change
 /// it.
 pub(crate) fn record(tx: &Write, agent_no: AgentNo, done: &Rendered) -> Result<()> {
     tx.prepare_cached(
@@ -180,7 +181,7 @@ pub(crate) fn pass_over(tx: &Write, agent_no: AgentNo, page: &PageKey, mark: Opt
     Ok(())
 }
 
-/// The block as last rendered.
+/// Returns the block as last rendered.
 pub(crate) fn last_content(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<Option<Vec<u8>>> {
     let data: Option<Vec<u8>> = tx
         .prepare_cached("SELECT content FROM heads WHERE agent_no = ?1 AND head = ?2")?
@@ -190,7 +191,7 @@ pub(crate) fn last_content(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Resu
     data.map(|d| blocks::unsqueeze(&d)).transpose()
 }
 
-/// The revision in the file; 0: none.
+/// Returns the revision in the file; 0 if there is none.
 pub(crate) fn published(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<i64> {
     Ok(tx
         .prepare_cached("SELECT published FROM heads WHERE agent_no = ?1 AND head = ?2")?
@@ -212,7 +213,7 @@ pub(crate) fn forget_contents(tx: &Write, agent_no: AgentNo) -> Result<()> {
     Ok(())
 }
 
-/// Revokes the leases of all pages, so that pending commits are refused: forgetting does not wait for writers.
+/// Revokes the leases of all pages, so that pending commits are refused, because forgetting does not wait for writers.
 pub(crate) fn fence_all(tx: &Write, agent_no: AgentNo) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "UPDATE heads SET epoch = epoch + 1, owner = NULL, lease_boot = NULL, lease_until = NULL

@@ -1,14 +1,14 @@
-//! The rendered pages as recorded in the ledger: which pages there are, which are out of date, who may write one, and
-//! the revisions, sections and dismissed lines of each. Storey 1; owns the tables `heads`, `head_revisions`,
+//! The rendered pages as recorded in the ledger: all pages, which of them are out of date, who may write one, and the
+//! revisions, sections and dismissed lines of each. Storey 1; owns the tables `heads`, `head_revisions`,
 //! `head_sections`, `head_deferred` and `dismissals`.
 //!
 //! [`PageKey`] names a page. [`cadence`] says which pages an event puts out of date (R7.3); [`mark`] marks them in the
 //! transaction of that event (R7.5). Composing a page and publishing it into its file is the work of
 //! [`render`](crate::render).
 //!
-//! It lies below the nouns, because every noun marks the pages that show what it changed, and beside
-//! [`tree`](crate::tree), which marks them when a person edits a file. Does not know what a loop, a memory or a thread
-//! means, and reads no file.
+//! This room is below the nouns, because every noun marks the pages that show what it changed, and beside
+//! [`tree`](crate::tree), which marks them when a person edits a file. It does not know what a loop, a memory or a
+//! thread means, and reads no file.
 
 pub mod cadence;
 pub mod cursor;

@@ -15,7 +15,7 @@ use crate::scope::AgentNo;
 pub struct Entry {
     pub revision: i64,
     pub epoch: i64,
-    /// The owner who committed it; `heirloom`: the page was rendered.
+    /// Owner who committed it; `heirloom` if the page was rendered.
     pub owner: String,
     pub at: Millis,
     pub digest: Digest,
@@ -25,7 +25,7 @@ pub struct Entry {
     pub forgotten: bool,
 }
 
-/// The newest revisions of a head, newest first, and the number kept in all.
+/// Returns the newest revisions of a head, newest first, and the number kept in all.
 pub fn log(tx: &Read, agent_no: AgentNo, head: &PageKey, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let all: i64 = tx
         .prepare_cached("SELECT count(*) FROM head_revisions WHERE agent_no = ?1 AND head = ?2")?
@@ -49,8 +49,8 @@ pub fn log(tx: &Read, agent_no: AgentNo, head: &PageKey, limit: usize) -> Result
     Ok((rows.collect::<rusqlite::Result<_>>()?, all as u64))
 }
 
-/// The page as of a revision. `NotFound`: there was no revision of this number, or it is no longer kept. If a forget
-/// deleted the rendered text, only the sections are returned.
+/// Returns the page as of a revision. `NotFound` if there was no revision of this number or it is no longer kept. If a
+/// forget deleted the rendered text, only the sections are returned.
 pub fn revision(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> Result<Page> {
     let sections = match revision {
         1.. => shared::sections_of(tx, agent_no, head, revision)?,
@@ -65,7 +65,7 @@ pub fn revision(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> 
     Ok(Page { rendered, sections })
 }
 
-/// Faults in the kept revisions of every agent: text that is not what was committed, a missing number, a newest
+/// Reports faults in the kept revisions of every agent: text that is not what was committed, a missing number, a newest
 /// revision that differs from the head's. A revision whose text a forget deleted has no digest and is not compared.
 pub fn unsound(tx: &Read) -> Result<Vec<String>> {
     let mut statement = tx.prepare(
@@ -100,7 +100,7 @@ pub fn unsound(tx: &Read) -> Result<Vec<String>> {
             out.push(format!("{subject} has other sections than the head"));
         }
     }
-    // The newest ones are kept, all up to a number, so it is known which there have to be.
+    // The newest revisions are kept up to a fixed number, so it is known which ones must be there.
     let mut statement = tx.prepare(
         "SELECT h.agent_no, h.head, h.revision, count(r.revision), coalesce(min(r.revision), 0), coalesce(max(r.revision), 0)
          FROM heads h LEFT JOIN head_revisions r USING (agent_no, head) WHERE h.revision > 0 GROUP BY h.agent_no, h.head",
@@ -121,7 +121,7 @@ pub fn unsound(tx: &Read) -> Result<Vec<String>> {
 /// Deletes the rendered text of every kept revision of this agent's pages, in the transaction of a forget. The
 /// revisions themselves and the sections of other writers stay.
 pub(crate) fn forget_rendered(tx: &Write, agent_no: AgentNo) -> Result<()> {
-    // A digest would still allow a guess of the text to be confirmed.
+    // The digest is deleted too, because with it a guess of the text could be confirmed.
     tx.prepare_cached(
         "UPDATE head_revisions SET content = zeroblob(0), digest = zeroblob(32) WHERE agent_no = ?1 AND length(content) > 0",
     )?

@@ -1,8 +1,8 @@
 //! Pages that several programs may write: their revisions, sections and deferred commits (R7.4).
 //!
-//! A revision consists of the rendered block and the *sections* outside programs contributed. It is committed in one
-//! transaction that checks epoch and base with [`lease`]; the file is updated afterwards, always from the newest
-//! revision. So the ledger never lags behind a file, and a file that lags behind the ledger (`published < revision`) is
+//! A revision consists of the rendered block and the *sections* that outside programs contributed. It is committed in
+//! one transaction that checks epoch and base with [`lease`]; the file is updated afterwards, always from the newest
+//! revision. So the ledger is never behind a file, and a file that is behind the ledger (`published < revision`) is
 //! updated by the next refresh.
 
 use std::collections::BTreeMap;
@@ -19,14 +19,14 @@ use crate::home;
 use crate::ledger::{Read, Write, blocks};
 use crate::scope::AgentNo;
 
-/// The owner name of commits made by rendering. Outside writers cannot use it.
+/// Owner name of commits made by rendering. Outside writers cannot use it.
 pub const OWNER: &str = "heirloom";
 
-/// The most sections of a head, and the largest section in bytes, so that a head stays bounded.
+/// Largest number of sections of a head, and largest section in bytes, so that a head stays bounded.
 pub const MOST_SECTIONS: usize = 8;
 pub const LARGEST_SECTION: usize = 4 << 10;
 
-/// The number of revisions kept of each head.
+/// Number of revisions kept of each head.
 pub const KEPT_REVISIONS: i64 = 1_000;
 
 /// The contents of a revision.
@@ -40,7 +40,7 @@ pub struct Page {
 /// Sections by name.
 pub type Sections = BTreeMap<String, Section>;
 
-/// A section an outside writer has put into a head.
+/// A section that an outside program has put into a head.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema, Deserialize)]
 pub struct Section {
     pub owner: String,
@@ -56,7 +56,7 @@ impl Page {
     }
 }
 
-/// The lease state of a head; the default state for one that was never written.
+/// Returns the lease state of a head; the default state for one that was never written.
 pub fn state(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<HeadState> {
     let found = tx
         .prepare_cached(
@@ -91,14 +91,14 @@ pub(crate) fn keep(tx: &Write, agent_no: AgentNo, head: &PageKey, state: &HeadSt
     Ok(())
 }
 
-/// Makes the row of a head that has none; its page is then still to be rendered.
+/// Makes the row of a head that has none, marked for rendering.
 pub(crate) fn begin(tx: &Write, agent_no: AgentNo, head: &PageKey) -> Result<()> {
     tx.prepare_cached("INSERT INTO heads (agent_no, head, dirty) VALUES (?1, ?2, 1) ON CONFLICT DO NOTHING")?
         .execute(params![agent_no, head])?;
     Ok(())
 }
 
-/// The newest revision and its contents.
+/// Returns the newest revision and its contents.
 pub fn newest(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<(HeadState, Page)> {
     let state = state(tx, agent_no, head)?;
     let rendered = rendered_of(tx, agent_no, head, state.revision)?.unwrap_or_default();
@@ -106,7 +106,7 @@ pub fn newest(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<(HeadState
     Ok((state, page))
 }
 
-/// The current sections.
+/// Returns the current sections.
 pub fn sections(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<Sections> {
     let mut statement =
         tx.prepare_cached("SELECT section, owner, content FROM head_sections WHERE agent_no = ?1 AND head = ?2")?;
@@ -115,7 +115,7 @@ pub fn sections(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<Sections
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The rendered block of a revision. `None`: there is no such revision, or a forget deleted its text.
+/// Returns the rendered block of a revision. `None` if there is no such revision, or a forget deleted its text.
 pub(crate) fn rendered_of(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> Result<Option<String>> {
     let data: Option<Vec<u8>> = tx
         .prepare_cached("SELECT content FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
@@ -125,7 +125,7 @@ pub(crate) fn rendered_of(tx: &Read, agent_no: AgentNo, head: &PageKey, revision
     Ok(Some(String::from_utf8_lossy(&blocks::unsqueeze(&data)?).into_owned()))
 }
 
-/// The sections of a revision; `None`: it is not kept. Revision 0 is the empty head.
+/// Returns the sections of a revision; `None` if it is not kept. Revision 0 is the empty head.
 pub(crate) fn sections_of(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> Result<Option<Sections>> {
     if revision == 0 {
         return Ok(Some(Sections::new()));
@@ -187,7 +187,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Adds, replaces or removes (`None`) a section, in the table and in `page`.
+/// Adds, replaces or (with `None`) removes a section, in the table and in `page`.
 pub(crate) fn put_section(
     tx: &Write,
     agent_no: AgentNo,
@@ -214,7 +214,7 @@ pub(crate) fn put_section(
     Ok(())
 }
 
-/// Whether a section can be stored; the error says whether it belongs to another owner or the head is full.
+/// Checks whether a section can be stored; the error says whether it belongs to another owner or the head is full.
 pub(crate) fn has_room(sections: &Sections, name: &str, owner: &str, content: Option<&str>) -> Result<(), NoRoom> {
     match sections.get(name) {
         Some(there) if there.owner != owner => Err(NoRoom::Owned(there.owner.clone())),
@@ -228,8 +228,8 @@ pub(crate) enum NoRoom {
     Full,
 }
 
-/// Applies the deferred commits of a head that is free: each becomes a revision of its own, in its owner's name. One
-/// for which there is no room stays deferred. Returns how many were applied.
+/// Applies the deferred commits of a head that is free: each becomes a revision of its own, in its owner's name. A
+/// commit for which there is no room stays deferred. Returns how many were applied.
 pub(crate) fn land(
     tx: &mut Write,
     agent_no: AgentNo,
@@ -257,7 +257,7 @@ pub(crate) fn land(
         if page.sections.get(&section).map(|s| &s.content) == content.as_ref() {
             continue;
         }
-        // The head is free and the grant has the revision it is committed on, so neither call is refused.
+        // The head is free and the grant is based on the newest revision, so neither call is refused.
         let Ok(grant) = lease::acquire(state, &owner, now, lease::TTL) else { break };
         if lease::commit(state, grant.epoch, grant.base_revision, &owner, now).is_err() {
             break;
@@ -274,10 +274,11 @@ pub(crate) fn land(
     Ok(landed)
 }
 
-/// The most deferred commits kept for a head.
+/// Largest number of deferred commits kept for a head.
 const MOST_DEFERRED: i64 = 32;
 
-/// Keeps a commit until the head is free: the newest of each owner and section. `false`: the limit is reached.
+/// Keeps a commit until the head is free: the newest of each owner and section. Returns `false` if the limit is
+/// reached.
 pub(crate) fn defer(
     tx: &Write,
     agent_no: AgentNo,
@@ -300,7 +301,7 @@ pub(crate) fn defer(
     Ok(true)
 }
 
-/// Section and owner of the deferred commits, oldest first.
+/// Returns section and owner of the deferred commits, oldest first.
 pub(crate) fn deferred(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<Vec<(String, String)>> {
     let mut statement = tx.prepare_cached(
         "SELECT section, owner FROM head_deferred WHERE agent_no = ?1 AND head = ?2 ORDER BY at, section, owner",

@@ -1,5 +1,5 @@
-//! Turns that say the same are one hit: a tool call and its result, a file that was read twice, a message of which a
-//! program keeps two records.
+//! Merges turns that say the same into one hit: a tool call and its result, a file that was read twice, a message of
+//! which a program keeps two records.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,17 @@ use crate::scope::SessionNo;
 use crate::text::patterns::hash;
 use crate::transcript::read::Turn;
 
-/// A text with fewer letters than this is not compared: "ok" is said twice and means two things.
+/// Texts with fewer letters than this are not compared: two messages "ok" mean different things.
 const SHORT: usize = 24;
 
-/// Two texts with at least so many lines are alike if they share this part of all their lines.
+/// Two texts with at least `LINES` lines each are alike if they share this part of all their lines.
 const LINES: usize = 8;
 const SHARED: f64 = 0.8;
 
-/// Further lines are not compared.
+/// Largest number of lines compared of one text.
 const MOST_LINES: usize = 4_000;
 
-/// The hits so far.
+/// What the hits so far say, to recognise further turns that say the same.
 #[derive(Default)]
 pub(super) struct Told {
     hits: usize,
@@ -30,7 +30,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// The place of the hit that says what this turn says. `None`: it is the next hit.
+    /// Returns the place of the hit that says what this turn says; `None` if the turn is a hit of its own.
     pub fn same(&mut self, turn: &Turn) -> Option<usize> {
         let call = turn.call.as_ref().filter(|_| matches!(turn.kind, TurnKind::ToolCall | TurnKind::ToolResult));
         let call = call.map(|call| (turn.session_no, call.clone()));
@@ -44,7 +44,7 @@ impl Told {
             .copied()
             .or_else(|| self.long.iter().find(|(_, other)| alike(other, &lines)).map(|(at, _)| *at));
         let at = found.unwrap_or(self.hits);
-        // Another copy of the result of a call leads to the same hit.
+        // Remembers the call too, so that another copy of its result leads to the same hit.
         if let Some(call) = call {
             self.calls.entry(call).or_insert(at);
         }
@@ -61,7 +61,7 @@ impl Told {
     }
 }
 
-/// The sorted hashes of the lines of a text, without the line numbers that a tool prints before them.
+/// Returns the sorted hashes of the lines of a text, without the line numbers that a tool prints before them.
 fn lines(text: &str) -> Vec<u64> {
     let bare = |line: &'_ str| {
         let line = line.trim();

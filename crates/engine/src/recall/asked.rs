@@ -1,6 +1,6 @@
-//! What a question asks about raises the turns that can answer it; a boost, never a filter. Questions about what a
-//! person said, asked, wanted or decided raise their turns and the answers to them; a named thread raises what was said
-//! in it.
+//! Raises turns that can answer what a question asks about; it never filters. Questions about what a person said,
+//! asked, wanted or decided raise that person's turns and the answers to them; a thread named in the question raises
+//! the turns in it.
 //!
 //! Which questions are about a person is data, in [`asked.txt`](../text/language/asked.txt).
 
@@ -20,29 +20,29 @@ use crate::text::words::runs;
 use crate::thread;
 use crate::transcript::{kind_from_code, role_from_code};
 
-/// What a turn of the person gains: a share of its own score, because what is off the point is no answer whoever said
-/// it, and a little more, where the best turn by words has 1. A short turn has few of the words of a question.
+/// Gain of a turn of the person: `SAID` times its own score, because a turn off the point is no answer whoever said it,
+/// plus `SAID_ANYHOW` on a scale where the best turn by words has 1, because a short turn has few words of a question.
 const SAID: f64 = 1.0;
 const SAID_ANYHOW: f64 = 0.25;
 
-/// The share of its own score that an answer gains if its prompt was found, too.
+/// Gain of an answer, as a share of its own score, if its prompt was found too.
 const ANSWER: f64 = 0.25;
 
-/// What a turn of a thread gains that the question names.
+/// Gain of a turn in a thread that the question names.
 const NAMED: f64 = 0.3;
 
-/// How many of the best candidates are looked at; those behind keep their rank.
+/// Number of the best candidates that are raised; the rest keep their rank.
 const LOOKED_AT: usize = 200;
 
-/// The most words a `~` stands for.
+/// Largest number of words that a `~` matches.
 const GAP: usize = 8;
 
-/// Words of a question that are examined.
+/// Largest number of words of a question that are examined.
 const WORDS: usize = 200;
 
-/// One element of a phrase.
+/// An element of a phrase.
 enum Piece {
-    /// One of these words, or with `true` a word that begins so.
+    /// One of these words; with `true`, any word that begins with it.
     Word(Vec<(&'static str, bool)>),
     Gap,
 }
@@ -63,10 +63,11 @@ fn piece(text: &'static str) -> Piece {
     Piece::Word(text.split('|').map(|word| word.strip_suffix('*').map_or((word, false), |stem| (stem, true))).collect())
 }
 
-/// The words by which a text asks what a person said, asked, wanted or decided, in lower case; `None` if it does not.
+/// Returns the words by which a text asks what a person said, asked, wanted or decided, in lower case; `None` if it
+/// does not ask that.
 pub(super) fn about_person(text: &str) -> Option<Vec<String>> {
     let words: Vec<String> = runs(text, &[]).take(WORDS).map(|(_, word)| word.to_lowercase()).collect();
-    // Where words are not spaced, a phrase stands anywhere.
+    // In scripts without spaces between words, a phrase may be anywhere in the text.
     let unspaced = section(ASKED, "unspaced").split_whitespace();
     let mut asks: Vec<String> = unspaced.filter(|phrase| text.contains(phrase)).map(str::to_owned).collect();
     for at in 0..words.len() {
@@ -75,7 +76,8 @@ pub(super) fn about_person(text: &str) -> Option<Vec<String>> {
     (!asks.is_empty()).then_some(asks)
 }
 
-/// The words of a phrase if it begins here, without those of its gaps.
+/// Returns the words that match a phrase at the beginning of `words`, without those in its gaps; `None` if the phrase
+/// does not begin here.
 fn stands(phrase: &[Piece], words: &[String]) -> Option<Vec<String>> {
     match (phrase, words) {
         ([], _) => Some(Vec::new()),
@@ -90,7 +92,7 @@ fn stands(phrase: &[Piece], words: &[String]) -> Option<Vec<String>> {
     }
 }
 
-/// Raises what the query asks for. The caller sorts.
+/// Raises the candidates the query asks for. The caller sorts them.
 pub(super) fn weigh(tx: &Read, query: &Query, ranked: &mut [Candidate]) -> Result<()> {
     if !query.by_person && query.threads.is_empty() {
         return Ok(());

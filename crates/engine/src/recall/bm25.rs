@@ -25,8 +25,8 @@ const B: f64 = 0.75;
 /// The most rows scored for one query, rarest terms first: about 15 ns each.
 const ROW_BUDGET: i64 = 300_000;
 
-/// The same limit for a search that must be quick. There, a word with more rows than this is left out if others have
-/// fewer: that its list is too long is known before the list is read.
+/// The same limit for a search that must be quick. In such a search a word with more than `LIGHT_WORD` rows is left out
+/// if others have fewer; the length of its list is known before the list is read.
 const LIGHT_BUDGET: i64 = 50_000;
 const LIGHT_WORD: i64 = 10_000;
 
@@ -69,7 +69,7 @@ impl List {
     }
 }
 
-/// The posting lists of a query, and the score of every turn that matches some of it.
+/// The posting lists of a query, and the score of every turn that matches.
 pub(super) struct Scores {
     words: Vec<List>,
     scored: Vec<(u32, f64)>,
@@ -87,7 +87,7 @@ pub(super) fn score(
 ) -> Result<Option<(Vec<Weighed>, Scores)>> {
     let started = Instant::now();
     match score_all(conn, scratch, query, filter, rows, left_out) {
-        // Out of time: the engine is asked for what it can still find, and reports that the search was cut short.
+        // The time is up: the engine is asked for what it can still find, and it reports that the search was cut short.
         Err(e) if e.kind() == ErrorKind::Machine && started.elapsed() > DEADLINE / 2 => Ok(None),
         other => other,
     }
@@ -192,7 +192,7 @@ struct Reader<'r, 'c> {
 }
 
 impl Reader<'_, '_> {
-    /// The list of a term. `Some(None)`: it has more rows than `most`. `None`: the format is unknown.
+    /// Reads the list of a term. `Some(None)`: it has more than `most` rows. `None`: the format is unknown.
     fn term(&mut self, term: &Term, tokens: &[String], most: i64) -> Result<Option<Option<List>>> {
         let range = self.range;
         match tokens {
@@ -215,7 +215,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The rows in which the tokens stand side by side. `Some(None)`: too many rows to read.
+    /// Returns the rows in which the tokens stand side by side. `Some(None)`: too many rows to read.
     fn phrase(&mut self, tokens: &[String]) -> Result<Option<Option<List>>> {
         let range = self.range;
         // Each row with the range of its positions at which the phrase may begin; all positions are in one list.
@@ -265,7 +265,8 @@ impl Reader<'_, '_> {
         Ok(Some(Some(list)))
     }
 
-    /// The rows the engine finds, used for word prefixes. The engine does not say how often a prefix occurs in a row.
+    /// Asks the engine for the rows of a term; used for word prefixes. The engine does not say how often a prefix
+    /// occurs in a row.
     fn asked(&self, term: &Term, most: i64) -> Result<Option<List>> {
         let mut statement = self
             .conn
@@ -292,10 +293,10 @@ struct Scorer<'c> {
 }
 
 impl Scorer<'_> {
-    /// Every turn that contains all required terms, with its score; a long turn has the score of its best part.
+    /// Returns every turn that contains all required terms, with its score; a long turn has the score of its best part.
     fn all(&mut self, lists: &[List], limits: &[List]) -> Result<Vec<(u32, f64)>> {
         let musts = (self.phrases + self.limits) as u8;
-        // A required term counts twice, as in the engine's own expression, which names it twice.
+        // A required term counts twice, because the engine's own expression names it twice.
         let twice = |n: usize| if n < self.phrases { 2.0 } else { 1.0 };
         let weights: Vec<f64> = lists.iter().enumerate().map(|(n, list)| twice(n) * self.weight(list.rows)).collect();
         let mut at = vec![0usize; lists.len() + limits.len()];
@@ -340,7 +341,7 @@ impl Scorer<'_> {
         Ok(out)
     }
 
-    /// The later rows of long turns.
+    /// Scores the later rows of long turns.
     fn parts(
         &self,
         lists: &[List],
@@ -403,7 +404,7 @@ impl Scorer<'_> {
 }
 
 impl Scores {
-    /// The best turns of a range, best first.
+    /// Returns the best turns of a range, best first.
     pub fn best(&self, wanted: usize, (first, last): (i64, i64)) -> Vec<(i64, f64)> {
         let inside = |turn: u32| (first..=last).contains(&i64::from(turn));
         let mut bound = f64::MIN;
@@ -422,13 +423,13 @@ impl Scores {
         found.into_iter().map(|(turn, score)| (i64::from(turn), score.max(1e-9))).collect()
     }
 
-    /// Which of the words occur in a turn, in the order in which they were weighed.
+    /// Returns, for each word in the order of weighing, whether it occurs in a turn.
     pub fn has(&self, turn: i64) -> Vec<bool> {
         let turn = u32::try_from(turn).ok();
         self.words.iter().map(|list| turn.is_some_and(|turn| list.has(turn))).collect()
     }
 
-    /// The share of the query that each of some turns contains, every term weighed by its rarity.
+    /// Returns for each turn the share of the query it contains, every term weighed by its rarity.
     pub fn coverage(&self, rows: &[(i64, f64)], weighed: &[Weighed], all: i64) -> HashMap<i64, f64> {
         let total: f64 = weighed.iter().filter(|t| t.rows > 0).map(|t| terms::rarity(t, all)).sum();
         if weighed.len() < 2 || total <= 0.0 {
@@ -468,7 +469,7 @@ mod tests {
     use crate::recall::query::QueryContext;
     use crate::scope::{AgentNo, SessionNo};
 
-    /// A word; the longer, the rarer.
+    /// Returns a random word; longer words are rarer.
     fn word(rng: &mut Rng) -> String {
         let rank = rng.below(30).min(rng.below(400));
         format!("w{}a{}", rank % 7, rank)
@@ -521,7 +522,7 @@ mod tests {
         (conn, all)
     }
 
-    /// The engine's scores: for each turn, that of its best row.
+    /// Returns the engine's scores: for each turn, the score of its best row.
     fn engine(conn: &Connection, expression: &str, range: (i64, i64)) -> HashMap<i64, f64> {
         let mut statement = conn
             .prepare("SELECT rowid, -bm25(fts, 1.0, 0.0) FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3")

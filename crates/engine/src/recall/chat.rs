@@ -1,6 +1,6 @@
-//! Extra ranking signals for conversations between two people (RETRIEVAL.md §3.5, §4): which of the two was asked
-//! about, that a question is no answer, that a longer line says more, and that a session with many matches is a better
-//! source. They do not apply to sessions of programs, where a person asks and one model answers in lines of any length.
+//! Ranking signals for conversations between two people (RETRIEVAL.md §3.5, §4): turns of the speaker who was asked
+//! about rank higher, questions lower, longer lines higher, and turns of a session with many matches higher. They do
+//! not apply to sessions of programs, where a person asks and one model answers in lines of any length.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use crate::ledger::blocks::Opener;
 use crate::ledger::codes::USER;
 use crate::scope::{BlockNo, SessionNo};
 
-/// How many of the best candidates are reweighed; those behind keep their rank.
+/// Number of the best candidates that are reweighed; the rest keep their rank.
 const LOOKED_AT: usize = 300;
 
 /// The weights of RETRIEVAL.md, chosen on conversations 0–4 of LoCoMo.
@@ -33,8 +33,8 @@ const WORD_BYTES: f64 = 5.5;
 pub(super) struct Chats(HashSet<SessionNo>);
 
 impl Chats {
-    /// Those among the sessions of the candidates: two take part, and neither is a model or a tool. A history in which
-    /// the program has a name of its own ("user" and "aider") is a session of a program.
+    /// Finds the conversations between two people among the sessions of the candidates: two take part, and neither is a
+    /// model or a tool. A session in which the program has a name of its own ("user" and "aider") is not one of these.
     pub fn of(tx: &Read, candidates: &[Candidate]) -> Result<Chats> {
         let mut people = tx.prepare_cached(&format!(
             "SELECT count(*) = 2 AND NOT EXISTS (
@@ -57,9 +57,9 @@ impl Chats {
     }
 }
 
-/// Adds these signals to the candidates from conversations between two people. Input is sorted best first. What they
-/// add is taken from their own mean, so that a line of a chat is not better than an answer in a session of a program
-/// because it is one of a chat.
+/// Adds these signals to the candidates from conversations between two people. `ranked` is sorted best first. The mean
+/// of all gains is subtracted again, so that a line of a chat does not outrank an answer in a session of a program only
+/// for being in a chat.
 pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, chats: &Chats, ranked: &mut [Candidate]) -> Result<()> {
     if chats.0.is_empty() {
         return Ok(());

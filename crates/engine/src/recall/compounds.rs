@@ -1,6 +1,6 @@
-//! Other words that contain a word of the query: `Vorlage` finds `Rechnungsvorlage`, `refund` finds `refundTwice`. A
-//! query in German gets them always, because German writes its compounds as one word; any other only for words that
-//! hardly occur by themselves, because more words make the rest count less.
+//! Adds words that contain a word of the query: `Vorlage` finds `Rechnungsvorlage`, `refund` finds `refundTwice`. For a
+//! German query this is always done, because German writes compounds as one word; for others only with words that
+//! hardly occur by themselves, because every added word makes the rest count less.
 
 use super::query::{Kind, Query, Term};
 use super::terms::{TURNS, rows_with};
@@ -10,19 +10,19 @@ use crate::scope::AgentNo;
 use crate::text::language::german;
 use crate::text::language::stop_words::Language;
 
-/// A shorter word stands in too many others.
+/// Least length of a word whose compounds are looked for; a shorter one is in too many other words.
 const LEAST: usize = 5;
 
-/// A shorter word has no other spelling.
+/// Least length of a word whose other spellings are looked for.
 const SPELLED: usize = 4;
 
-/// A word with at most this many rows hardly occurs by itself.
+/// Largest number of rows of a word that hardly occurs by itself.
 const FEW: i64 = 2;
 
-/// The most words added to a query.
+/// Largest number of words added to a query.
 const MOST: usize = 16;
 
-/// The query with the words that contain its own.
+/// Returns the query with the words that contain its own words.
 pub(super) fn added(index: &Index, agent_no: AgentNo, query: &Query) -> Result<Query> {
     let mut wider = query.clone();
     let german = query.language == Language::German;

@@ -31,16 +31,16 @@ use crate::tree::provenance::Provenance;
 use crate::tree::{AssistantHome, LARGEST_FILE, address};
 use words::Words;
 
-/// How far to expand.
+/// Limits of an expansion.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reach {
     /// Levels below a node.
     pub depth: usize,
-    /// Include the turns of its range.
+    /// Whether to include the turns in the range of the subject.
     pub transcript: bool,
     /// Turns in a page of the transcript.
     pub limit: usize,
-    /// Where the page begins: the `next` of the page before.
+    /// Cursor of the page: the `next` of the page before.
     pub cursor: Option<String>,
 }
 
@@ -50,7 +50,8 @@ impl Default for Reach {
     }
 }
 
-/// The most nodes one answer has below, above, or on one side of a node; the rest can be asked for.
+/// Largest numbers of nodes in one answer: below a node, above it, and on one side of it; further nodes can be asked
+/// for.
 const MOST_BELOW: usize = 200;
 const MOST_ABOVE: usize = 64;
 const MOST_BESIDE: usize = 12;
@@ -105,7 +106,7 @@ pub struct NodeView {
     pub replaced_by: Option<Node>,
     /// The nodes directly above.
     pub parents: Vec<Node>,
-    /// The nodes above those, with their distance, nearest first.
+    /// The nodes above the parents with their distance, nearest first.
     pub ancestors: Vec<(usize, Node)>,
     pub children: Vec<Branch>,
     /// Whether there are more nodes below than are given.
@@ -153,7 +154,7 @@ pub struct FileView {
     pub entry: Entry,
     /// The line that was named.
     pub line: Option<usize>,
-    /// Credentials are redacted.
+    /// Text of the file, with credentials redacted.
     pub text: String,
     /// Whether the file has more text.
     pub cut: bool,
@@ -185,7 +186,7 @@ pub struct ThreadView {
 pub struct SetAside {
     #[serde(flatten)]
     pub quarantined: Quarantined,
-    /// Credentials are redacted.
+    /// The bytes as text, with credentials redacted.
     pub text: String,
     pub cut: bool,
 }
@@ -205,7 +206,7 @@ pub fn expand(
                 .hint("⟨loop add \"…\"⟩ begins its assistant home")
         })?;
         match file(at, text) {
-            // An open item without a file leads to where it was said last.
+            // The id of an open item without a file leads to the turn where it was said last.
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 let turn = ledger.read(|tx| render::unfiled::said_in(at, tx, text))?.ok_or(e)?;
                 return expand(ledger, agent_no, files, &Reference::Turn(turn), reach);
@@ -311,7 +312,8 @@ impl Asked<'_> {
         words::page(self.tx, self.opener, self.agent_no, words, cursor.as_deref(), *limit).map(Some)
     }
 
-    /// The files that name the node or turns in its range as their source, and those its summary names.
+    /// Returns the files that name the node or turns in its range as their source, and the files that its summary
+    /// names.
     fn linked(&self, node: &Node, stretches: &[Stretch]) -> Result<Linked> {
         let mut key_of: HashMap<SessionNo, String> = HashMap::new();
         let mut statement = self.tx.prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1")?;
@@ -393,7 +395,8 @@ impl Asked<'_> {
         Ok(Expansion { subject: Subject::Turn(Box::new(view)), transcript: Some(transcript) })
     }
 
-    /// A session or a thread: keys are recognised by their form, names are looked up among both.
+    /// Expands the key or name of a session or thread. Keys are recognised by their form; a name is looked up among
+    /// sessions first, then threads.
     fn named(&self, name: &str) -> Result<Expansion> {
         let session = read::session_named(self.tx, self.agent_no, name);
         if let Ok(row) = session {
@@ -474,7 +477,7 @@ fn file(at: &AssistantHome, text: &str) -> Result<FileView> {
     Ok(FileView { entry, line, text, cut, source, references })
 }
 
-/// The redacted beginning of a text, and whether there is more.
+/// Returns the beginning of a text that was already redacted, and whether the text goes on.
 fn bounded(text: &str) -> (String, bool) {
     let end = text.floor_char_boundary(MOST_TEXT.min(text.len()));
     (text[..end].to_owned(), end < text.len())

@@ -36,32 +36,32 @@ const CANDIDATES: usize = 200;
 /// that pass it.
 const NEAREST: usize = 300;
 
-/// How many of those are examined after the filter: each is read, few are given.
+/// Largest number of these that are examined after the filter: each is read from disk, and few are returned.
 const MOST_ONLY_NEAR: usize = 8;
 
 /// Weight of a word in the title against one in the text.
 const TITLE: f64 = 4.0;
 
-/// Weight of the cosine against the words, where the best file has 1; the same as for turns.
+/// Weight of the cosine against the word score, where the best file has 1; the same as for turns.
 const COSINE: f64 = 1.0;
 
 /// Factors for archived files and, lower, for superseded ones.
 const ARCHIVED: f64 = 0.6;
 const SUPERSEDED: f64 = 0.4;
 
-/// How many lines the engine is asked about if plain text does not show which line matches.
+/// Number of lines passed to the engine if plain text does not show which line matches.
 const LINES: usize = 2_000;
 
 /// Lines a passage may reach before and after its line.
 const AROUND: usize = 6;
 
-/// Front matter keys that date a file; the first one present counts.
+/// Front matter keys that hold the date of a file; the first one present counts.
 const DATES: &[&str] = &["opened", "observed", "proposed", "created", "date"];
 
 /// The limits of a search for files.
 #[derive(Clone, Default, Debug)]
 pub struct FileFilter {
-    /// Empty: all kinds.
+    /// Kinds of files; empty for all.
     pub kinds: Vec<Kind>,
     pub class: Option<String>,
     /// Workspace ids, aliases included; files of the agent as a whole are then left out.
@@ -83,9 +83,9 @@ pub struct FileHit {
     pub score: f64,
     /// The line that matches, counted from 1.
     pub line: usize,
-    /// The text around it, redacted, with matches marked ([`super::snippet::MATCH_START`]).
+    /// Text around the line, redacted, with matches marked ([`super::snippet::MATCH_START`]).
     pub passage: String,
-    /// How many words of the query the file contains, and how many there are.
+    /// Number of words of the query that the file contains, and of words in the query.
     pub matched: usize,
     pub of: usize,
     /// The components of the score.
@@ -121,7 +121,7 @@ pub fn search_files(at: &AssistantHome, index: &mut Index, query: &Query, filter
     choose_files(at, index, query, filter, all)
 }
 
-/// How files are chosen, beside words and filter.
+/// How files are chosen, in addition to words and filter.
 pub(super) struct Choice<'c> {
     /// The query's vector; without it only words are searched.
     pub vector: Option<&'c [f32]>,
@@ -162,7 +162,7 @@ fn run(
 ) -> Result<FilesFound> {
     let conn = index.connection();
     let mut out = FilesFound { looked_for: query.shown(), query_cut: query.cut, ..FilesFound::default() };
-    // The numbers of another lineage of the index name other files: none is shown.
+    // If the index belongs to another ledger, its file numbers name other files, so none is returned.
     out.not_indexed = match at.read(|tx| index.files_missing(tx, at.agent_no)) {
         Ok(missing) => missing,
         Err(e) if e.kind() == ErrorKind::Damaged => {
@@ -353,8 +353,8 @@ fn hits(
         }
         Ok(ranked)
     })?;
-    // What was rendered from other files and turns comes behind its sources. Of equal scores, the file changed later
-    // comes first, whatever its number.
+    // Rendered files come after the files they are rendered from. Of equal scores, the file changed later comes first,
+    // whatever its number.
     ranked.sort_by(|(a, _, e), (b, _, f)| {
         e.kind
             .is_rendered()
@@ -399,7 +399,7 @@ fn hits(
     Ok(hits)
 }
 
-/// Applies the filter exactly: its tokens in the index are stemmed and may match a neighbour.
+/// Applies the filter exactly: its tokens in the index are stemmed, so they may also match other values.
 fn passes(filter: &FileFilter, entry: &Entry, zone: &TimeZone) -> bool {
     let state = entry.state == State::Active || (filter.archived && entry.state == State::Archived);
     let kind = filter.kinds.is_empty() || filter.kinds.contains(&entry.kind);
@@ -436,13 +436,13 @@ fn time_of(entry: &Entry, zone: &TimeZone) -> (Millis, Millis) {
     })
 }
 
-/// What is searched for inside a file.
+/// The words that are searched for inside a file.
 struct LineFinder<'c> {
     /// The plain words of each term of the query.
     asked: Vec<Vec<String>>,
     /// All of those words.
     flat: Vec<String>,
-    /// The same as an expression for the engine.
+    /// The words as an expression for the engine.
     any: String,
     scratch: Scratch<'c>,
 }
@@ -458,7 +458,7 @@ impl<'c> LineFinder<'c> {
     fn new(query: &Query, terms: &[Weighed], scratch: Scratch<'c>) -> LineFinder<'c> {
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
         LineFinder {
-            // A name and its pieces are one term.
+            // A name counts as one term, however many pieces it has.
             asked: words.iter().filter(|t| t.asked()).map(|t| needles(t)).collect(),
             flat: words.iter().flat_map(|t| needles(t)).collect(),
             any: words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR "),
@@ -466,7 +466,8 @@ impl<'c> LineFinder<'c> {
         }
     }
 
-    /// The line with the most terms of the query, prose before front matter and headings, and the passage around it.
+    /// Finds the line with the most terms of the query, prose before front matter and headings, and the passage around
+    /// it.
     fn find(&self, entry: &Entry, doc: &Document) -> Result<MatchedLine> {
         let text = String::from_utf8_lossy(doc.print());
         let text = redact_lines(&text);
@@ -489,7 +490,7 @@ impl<'c> LineFinder<'c> {
         let first = (doc.body_line()..=lines.len()).find(|n| seen(*n) && !lines[n - 1].trim().is_empty());
         let line = match best {
             Some(line) => line,
-            // The engine folds accents and endings that plain text does not.
+            // No plain match: the engine also folds accents and endings, so it is asked for the line.
             None => {
                 let shown = (1..).zip(lines.iter().copied()).filter(|(n, _)| seen(*n)).take(LINES);
                 self.scratch.best_line(shown, &self.any)?.or(first).unwrap_or(1)
@@ -504,7 +505,7 @@ impl<'c> LineFinder<'c> {
     }
 }
 
-/// The lines before and after that belong to the same paragraph.
+/// Returns the line together with the lines before and after it that belong to the same paragraph.
 fn around(lines: &[&str], line: usize, hidden: &[RangeInclusive<usize>]) -> String {
     let belongs = |n: &usize| {
         let text = lines.get(n - 1).map_or("", |l| l.trim());

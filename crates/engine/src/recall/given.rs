@@ -52,7 +52,7 @@ impl schemars::JsonSchema for ContextId {
 /// The most bytes of content that are read back.
 const LARGEST: usize = 4 << 20;
 
-/// Unpacks stored content. `None`: its text was removed by a forget.
+/// Unpacks stored content. Returns `None` if a forget removed the text.
 pub(crate) fn open(packed: &[u8]) -> Result<Option<Value>> {
     if packed.is_empty() {
         return Ok(None);
@@ -62,7 +62,7 @@ pub(crate) fn open(packed: &[u8]) -> Result<Option<Value>> {
     Ok(Some(serde_json::from_slice(&raw).map_err(|e| damaged().because(e))?))
 }
 
-/// The digest of a context's content, all of it but the digest itself, under the context's key.
+/// Returns the digest of a context's content without its digest field, keyed with the context's key.
 pub(crate) fn digest_of_content(key: &[u8], content: &Value) -> String {
     let Ok(key) = <[u8; 32]>::try_from(key) else { return String::new() };
     let mut content = content.clone();
@@ -86,22 +86,22 @@ pub struct Replayed {
     pub tokens: u64,
     /// The capabilities of the program.
     pub can: Value,
-    /// Whether the content is what was stored, by its digest; `None` for one that is forgotten or from before there
-    /// were such digests.
+    /// Whether the content still has its stored digest; `None` if the content is forgotten or has no digest because an
+    /// older version wrote it.
     pub sound: Option<bool>,
-    /// `None`: its text was removed by a forget. Else `request`, `profile`, `lines`, `dropped`, `degraded`, `block`
-    /// (FORMAT.md).
+    /// `None` if a forget removed the text; else an object with `request`, `profile`, `lines`, `dropped`, `degraded`,
+    /// `block` (FORMAT.md).
     #[serde(skip)]
     pub content: Option<Value>,
 }
 
 impl Replayed {
-    /// The text the program was given, byte for byte.
+    /// Returns the text the program was given, byte for byte.
     pub fn block(&self) -> Option<&str> {
         self.content.as_ref()?.get("block")?.as_str()
     }
 
-    /// Whether its row says the same as its content: what it was given for, and how long it is.
+    /// Whether the columns of its row agree with its content: event, session and number of tokens.
     pub(crate) fn is_consistent(&self) -> bool {
         let Some(content) = &self.content else { return true };
         let long = self.block().is_none_or(|block| tokens(block) as u64 == self.tokens);
@@ -109,7 +109,7 @@ impl Replayed {
         long && says("event", &self.event) && says("session", self.session.as_str())
     }
 
-    /// The ids its lines refer to, each once, with the part it is in; `heirloom expand` takes them.
+    /// Returns the ids its lines refer to, each once, with the part it is in; `heirloom expand` accepts them.
     pub fn items(&self) -> Vec<(&str, &str)> {
         let parts = self.content.as_ref().and_then(|c| c.get("profile")?.as_array());
         let mut out: Vec<(&str, &str)> = Vec::new();
@@ -157,8 +157,8 @@ pub fn replay(tx: &Read, agent_no: AgentNo, id: ContextId) -> Result<Replayed> {
     Ok(Replayed { content, sound, ..replayed })
 }
 
-/// Contexts that are not what was given, each with what is wrong, and how many are gone: their numbers are given once and
-/// none is ever removed.
+/// Returns contexts that differ from what was given, each with what is wrong, and the number of contexts that are gone.
+/// Numbers are assigned once and no context is ever removed, so a gap in the numbers shows a loss.
 pub fn unsound(tx: &Read) -> Result<(Vec<(ContextId, String)>, u64)> {
     let mut statement = tx.prepare("SELECT context_no, agent_no FROM contexts ORDER BY context_no")?;
     let mut rows = statement.query([])?;
@@ -179,8 +179,8 @@ pub fn unsound(tx: &Read) -> Result<(Vec<(ContextId, String)>, u64)> {
     Ok((unsound, (given.unwrap_or(0).max(0) as u64).saturating_sub(there)))
 }
 
-/// The newest contexts of a session, or of all sessions, newest first, without their content; `before`: only those
-/// before that one.
+/// Lists the newest contexts of a session, or of all sessions, newest first, without their content; `before`: only
+/// earlier ones.
 pub fn list(
     tx: &Read,
     agent_no: AgentNo,

@@ -1,8 +1,8 @@
-//! What stands in the context of a session's model right now, so that nobody gives it to that model once more (R10.6).
+//! The turns that are in the context of a session's model right now, so that the model is not given them again (R10.6).
 //!
-//! That is what was said on the session's main line since its context was cut last, whether the program's own store
-//! has confirmed it or only a hook has told it, and what the session took along from the one it is a copy of. Some
-//! programs also keep the person's own words over a compaction.
+//! These are the turns on the session's main line since its context was last cut, whether the program's store or only a
+//! hook reported them, and the turns the session took along from the session it was forked from. Some programs also
+//! keep the person's own messages over a compaction.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -14,24 +14,25 @@ use crate::ledger::codes::{COMPACT_SUMMARY, MESSAGE, USER};
 use crate::lineage::walk::Stretch;
 use crate::scope::{AgentNo, SessionNo, TurnId};
 
-/// A hook and the program's store report one cut at different moments: before, during and after a summary that a model
-/// takes its time to write.
+/// Largest time between two reports of one cut: a hook and the program's store report it before, during or after the
+/// summary, which a model takes time to write.
 const SAME_CUT_MS: Millis = 10 * 60_000;
 
-/// The most ancestors of a fork that are followed.
+/// Largest number of ancestors of a fork that are followed.
 const GENERATIONS: usize = 8;
 
-/// The most bytes of a person's own words that programs keep over a compaction, newest first: about 20,000 tokens.
+/// Largest number of bytes of a person's own messages that programs keep over a compaction, newest first: about 20,000
+/// tokens.
 const WORDS_KEPT: i64 = 80_000;
 
-/// The most of a person's messages that are looked at for that.
+/// Largest number of a person's messages that are examined for this.
 const MESSAGES_KEPT: i64 = 400;
 
-/// What a session's context holds. The empty value holds nothing.
+/// The turns in a session's context. The default value holds none.
 #[derive(Clone, Default, Debug)]
 pub struct Live {
     places: Vec<Place>,
-    /// The first of the person's messages that its program kept over the last compaction.
+    /// First of the person's messages that the program kept over the last compaction.
     words_from: Option<TurnId>,
 }
 
@@ -40,20 +41,20 @@ pub struct Live {
 struct Place {
     session_no: SessionNo,
     cut: Cut,
-    /// Only what was said up to here: where the copy was made.
+    /// Time of the fork: only turns up to this time are in the context.
     until: Millis,
 }
 
-/// Where a context was cut last. Without any mark it never was.
+/// Where a context was cut last. Without any mark it was never cut.
 #[derive(Clone, Default, Debug)]
 struct Cut {
-    /// The program's own mark: the number of its record, and when it was made.
+    /// The program's own mark: number of its record, and its time.
     mark: Option<(i64, Option<Millis>)>,
-    /// A hook has told of a cut the program's store does not show yet.
+    /// Time of a cut that a hook reported and the program's store does not show yet.
     told_at: Option<Millis>,
-    /// A person had the session compacted: the last turn the summary stands for.
+    /// Last turn that a summary replaces, if a person had the session compacted.
     until: Option<TurnId>,
-    /// The context was not emptied but summarised.
+    /// Whether the context was summarised and not emptied.
     is_compaction: bool,
 }
 
@@ -62,9 +63,10 @@ impl Cut {
         self.mark.is_none() && self.told_at.is_none() && self.until.is_none()
     }
 
-    /// Whether a turn was said after it. `record`: the record its session has it in.
+    /// Whether the cut is before a turn. `record`: the record in which the session has the turn.
     fn is_before(&self, turn: TurnId, record: i64, at: Option<Millis>) -> bool {
-        // A turn that only a hook has told has an earlier record than a mark that is read from the store afterwards.
+        // A turn reported by a hook has an earlier record than a mark that is read from the store later; then the times
+        // decide.
         let after_mark = self.mark.is_none_or(|(mark, when)| record > mark || when.is_some_and(|when| at > Some(when)));
         let after_told = self.told_at.is_none_or(|told| at.is_some_and(|at| at > told));
         after_mark && after_told && self.until.is_none_or(|until| turn > until)
@@ -72,7 +74,8 @@ impl Cut {
 }
 
 impl Live {
-    /// What the session of an audience holds. Nothing where its client keeps no turns, or the session is new.
+    /// Returns the turns in the context of the audience's session. Empty if the program keeps no turns or the session
+    /// is new.
     pub fn of(tx: &Read, audience: &Audience) -> Result<Live> {
         let Some(known) = audience.known.as_ref().filter(|_| audience.keeps.turns) else { return Ok(Live::default()) };
         let cut = last_cut(tx, known.no, audience.cut, Millis::MAX)?;
@@ -89,7 +92,7 @@ impl Live {
         Ok(Live { places, words_from })
     }
 
-    /// Whether all turns of a session are in the context: its context was never cut.
+    /// Whether all turns of a session are in the context because the context was never cut.
     pub fn is_whole(&self, session_no: SessionNo) -> bool {
         self.places.first().is_some_and(|own| own.session_no == session_no && own.cut.is_none())
     }
@@ -110,7 +113,7 @@ impl Live {
         for (n, place) in self.places.iter().enumerate() {
             let record = match session_no == place.session_no {
                 true => is_main.then_some(record),
-                // A copy of a turn has its own record.
+                // A turn shared with a fork has its own record in the fork.
                 false => tx
                     .prepare_cached(
                         "SELECT r.record_no FROM turn_references r JOIN lanes l ON l.lane_no = r.lane_no
@@ -129,7 +132,7 @@ impl Live {
         Ok(false)
     }
 
-    /// Whether all of some turns are in the context; no turns are not.
+    /// Whether all of some turns are in the context; `false` for no turns.
     pub fn holds_all(&self, tx: &Read, turns: &[TurnId]) -> Result<bool> {
         for turn in turns {
             if !self.holds(tx, *turn)? {
@@ -139,13 +142,13 @@ impl Live {
         Ok(!turns.is_empty())
     }
 
-    /// Whether everything a summary stands for is in the context.
+    /// Whether all turns that a summary covers are in the context.
     pub fn holds_stretches(&self, tx: &Read, stretches: &[Stretch]) -> Result<bool> {
         let ends: Vec<TurnId> = stretches.iter().flat_map(|s| [s.turns.0, s.turns.1]).collect();
         self.holds_all(tx, &ends)
     }
 
-    /// The turns in which a cut context begins anew: the program's own summary, and what it kept of the person's words,
+    /// Returns the turns with which a cut context begins: the program's own summary, and the person's messages it kept,
     /// newest first.
     pub fn restored(&self, tx: &Read) -> Result<Vec<TurnId>> {
         let Some(own) = self.places.first().filter(|own| !own.cut.is_none()) else { return Ok(Vec::new()) };
@@ -175,7 +178,7 @@ impl Live {
     }
 }
 
-/// Where a session's context was cut last up to a moment. `told`: what its hooks told.
+/// Returns where a session's context was last cut before a moment. `told`: the cut that hooks reported.
 fn last_cut(tx: &Read, session_no: SessionNo, told: Option<ToldCut>, before: Millis) -> Result<Cut> {
     let mark: Option<(i64, Option<Millis>, bool)> = tx
         .prepare_cached(
@@ -196,7 +199,7 @@ fn last_cut(tx: &Read, session_no: SessionNo, told: Option<ToldCut>, before: Mil
         .query_row(params![session_no, before], |r| r.get(0))
         .optional()?;
     let marked_at = mark.and_then(|(_, at, _)| at);
-    // The store's mark says more exactly than the hook where the cut is.
+    // The store's mark says more exactly than the hook where the cut is, so the hook counts only for a later cut.
     let told = told.filter(|told| match (mark, marked_at) {
         (Some(_), Some(marked)) => told.at > marked + SAME_CUT_MS,
         (Some(_), None) => false,
@@ -211,7 +214,8 @@ fn last_cut(tx: &Read, session_no: SessionNo, told: Option<ToldCut>, before: Mil
     Ok(Cut { mark: mark.map(|(record, at, _)| (record, at)), told_at, until, is_compaction })
 }
 
-/// The session this one is a copy of, up to where it was copied. `None` for a copy whose turns are known one by one.
+/// Returns the session that this one was forked from, up to the time of the fork. `None` for a fork whose turns are
+/// known one by one.
 fn parent(tx: &Read, agent_no: AgentNo, copy: &Place) -> Result<Option<Place>> {
     let found: Option<(SessionNo, Millis)> = tx
         .prepare_cached(
@@ -228,7 +232,7 @@ fn parent(tx: &Read, agent_no: AgentNo, copy: &Place) -> Result<Option<Place>> {
     Ok(Some(Place { session_no, cut, until }))
 }
 
-/// The first of the newest messages of a person that together are as long as what programs keep.
+/// Returns the first of the newest messages of a person that together are as long as what programs keep.
 fn words_kept(tx: &Read, session_no: SessionNo) -> Result<Option<TurnId>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT t.turn_no, t.text_length FROM turns t INDEXED BY turns_session JOIN lanes l ON l.lane_no = t.lane_no

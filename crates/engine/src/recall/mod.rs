@@ -2,8 +2,8 @@
 //!
 //! [`query`] parses what was typed: terms, times ([`when`]), people ([`people`]) and the text for the embedder.
 //! [`mod@search`] finds and ranks turns and cuts out passages, [`files`] does so for visible files, [`expand()`] leads
-//! from any line of a page down to its turns. [`staged`] recalls: files and summaries first and, where they do not
-//! answer, `turns`, of which `withheld` keeps back what the model has ([`live`]) and what nobody said (`spoken`);
+//! from any line of a page down to its turns. [`staged`] recalls: files and summaries first and, if they do not answer,
+//! `turns`. `withheld` leaves out turns that the model already has ([`live`]) and text that nobody said (`spoken`);
 //! `said_once` gives each sentence once. A search is an explicit lookup; nothing here injects anything.
 
 mod alike;

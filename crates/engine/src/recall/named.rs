@@ -1,5 +1,5 @@
-//! What a text names explicitly (R10.3): threads, projects, people, ids. Content of another thread is admitted only if
-//! the thread is named; similarity never admits it.
+//! Threads, projects, people and ids that a text names explicitly (R10.3). Content of another thread is admitted only
+//! if the thread is named; similarity never admits it.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,17 @@ use crate::text::language::COMMON_WORDS;
 use crate::text::language::stop_words::{self, is_stop_word};
 use crate::thread;
 
-/// The most words of a text that are examined: a prompt names its subject early.
+/// Largest number of words of a text that are examined: a prompt names its subject early.
 const WORDS: usize = 1_000;
 
-/// The longest name, in words.
+/// Largest number of words in a name.
 const LONGEST: usize = 6;
 
 /// Words that mark the word beside them as a name.
 const CUES: [&str; 10] =
     ["project", "thread", "repo", "repository", "workspace", "codebase", "projekt", "projet", "proyecto", "progetto"];
 
-/// What a text names.
+/// Everything a text names.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Named {
     /// Canonical numbers of threads.
@@ -68,7 +68,7 @@ pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
             if !several && !first.is_distinct(at.checked_sub(1).map(|i| &words[i]), words.get(at + 1)) {
                 continue;
             }
-            // German writes a genitive without an apostrophe: `Bluebirds Farben`.
+            // German writes a genitive without an apostrophe, as in `Bluebirds Farben`.
             let genitive = phrase.strip_suffix('s').filter(|name| !several && is_rare(name));
             let known = match (thread::known_as(tx, agent_no, &phrase)?, genitive) {
                 (None, Some(name)) => thread::known_as(tx, agent_no, name)?,
@@ -77,7 +77,8 @@ pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
             if let Some(no) = known {
                 let row = thread::row(tx, agent_no, thread::canonical(tx, no)?)?;
                 let before = at.checked_sub(1).map(|i| &words[i]);
-                // A capital alone identifies only people where the word is a common one: German capitalises every noun.
+                // For a common word, a capital letter alone identifies only people, because German capitalises every
+                // noun.
                 let by_capital = !several && !is_rare(&phrase) && first.is_only_large(before, words.get(at + 1));
                 if !by_capital || row.key.starts_with("person/") {
                     out.threads.insert(row.no);
@@ -96,7 +97,7 @@ pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
     Ok(out)
 }
 
-/// Whether a word stands in few texts, so that it is a name by itself.
+/// Whether a word is in few texts, so that it can be a name without further signs.
 fn is_rare(word: &str) -> bool {
     let lower = word.to_lowercase();
     let common = |word: &str| COMMON_WORDS.has(word) || stop_words::ALL.iter().any(|l| is_stop_word(word, *l));
@@ -108,23 +109,23 @@ fn is_rare(word: &str) -> bool {
 
 struct Word<'t> {
     text: &'t str,
-    /// A sentence, a quotation or a line ends after it.
+    /// Whether a sentence, a quotation or a line ends after the word.
     ends: bool,
-    /// It is in quotes or code marks.
+    /// Whether the word is in quotes or code marks.
     quoted: bool,
-    /// It is in brackets, as ids are printed.
+    /// Whether the word is in brackets, as ids are printed.
     bracketed: bool,
-    /// It begins a sentence, where a capital means nothing.
+    /// Whether the word begins a sentence, where a capital letter means nothing.
     begins: bool,
 }
 
 impl Word<'_> {
-    /// Whether a single word can be meant as a name: a common lower-case word inside a sentence cannot.
+    /// Whether a single word can be meant as a name; a common lower-case word inside a sentence cannot.
     fn is_distinct(&self, before: Option<&Word>, behind: Option<&Word>) -> bool {
         (self.is_large() || self.is_marked(before, behind) || is_rare(self.text)) && self.text.chars().count() >= 2
     }
 
-    /// Whether its capital is the only sign that it is a name.
+    /// Whether its capital letter is the only sign that the word is a name.
     fn is_only_large(&self, before: Option<&Word>, behind: Option<&Word>) -> bool {
         self.is_large() && !self.is_marked(before, behind)
     }
@@ -175,12 +176,12 @@ fn is_id(word: &str) -> bool {
     item || (word.len() >= 3 && is_numbered(word))
 }
 
-/// `t9c11`, `n4`.
+/// Whether a word is an id of a turn or node: `t9c11`, `n4`.
 fn is_numbered(word: &str) -> bool {
     (TurnId::parse(word).is_some() || NodeId::parse(word).is_some()) && word.chars().any(|c| c.is_ascii_digit())
 }
 
-/// A thread by its key: `project/…`, `topic/…`.
+/// Returns the thread with this key: `project/…`, `topic/…`.
 fn of_key(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<ThreadNo>> {
     let found: Option<ThreadNo> = tx
         .prepare_cached("SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2")?
@@ -189,8 +190,8 @@ fn of_key(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<ThreadNo>> {
     found.map(|no| thread::canonical(tx, no)).transpose()
 }
 
-/// The thread of the one project a path below somebody's home lies in: `~/bluebird`, `~/bluebird/src`. Where homes are is
-/// not known here, so the ends of the projects' roots are compared.
+/// Returns the thread of the one project that contains a path below a home directory: `~/bluebird`, `~/bluebird/src`.
+/// The home directory is not known here, so the path is compared with the ends of the projects' roots.
 fn of_home_path(tx: &Read, agent_no: AgentNo, path: &str) -> Result<Option<ThreadNo>> {
     let parts: Vec<&str> = path.trim_start_matches("~/").split('/').filter(|p| !p.is_empty()).collect();
     let mut roots =
@@ -208,7 +209,7 @@ fn of_home_path(tx: &Read, agent_no: AgentNo, path: &str) -> Result<Option<Threa
     Ok(None)
 }
 
-/// The thread of the project a full path lies in: the root itself or anything below it.
+/// Returns the thread of the project that contains a full path: the root itself or anything below it.
 fn of_path(tx: &Read, agent_no: AgentNo, path: &str) -> Result<Option<ThreadNo>> {
     if !path.starts_with('/') {
         return Ok(None);

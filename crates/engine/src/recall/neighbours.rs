@@ -1,6 +1,6 @@
-//! What the turns around a turn add to its score: evidence is often the reply to the turn that has the words
-//! (RETRIEVAL: +8 R@10 in conversations between two people). In a session of a program the turn beside is mostly a tool's,
-//! so little passes to it, and more between the prompt of a run and its answer.
+//! Adds to a turn's score a share of the scores of the turns around it: evidence is often the reply to the turn that
+//! has the words (RETRIEVAL: +8 R@10 in conversations between two people). In a session of a program the neighbour is
+//! mostly a tool's turn, so its share is small, and a larger share passes between the prompt of a run and its answer.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,12 +18,12 @@ use crate::ledger::blocks::Opener;
 use crate::scope::{TurnId, WorkspaceNo};
 use crate::transcript::{kind_from_code, role_from_code, twin};
 
-/// How many of the best candidates have their neighbours looked up, one query each. A constant, so that the number of
+/// Number of the best candidates whose neighbours are looked up, one query each. A constant, so that the number of
 /// wanted hits does not change their order.
 const FRONT: usize = 120;
 const LIGHT_FRONT: usize = 40;
 
-/// How many of the best candidates pass a share to the prompt or the answer of their run.
+/// Number of the best candidates that pass a share to the prompt or the answer of their run.
 const RUN_FRONT: usize = 40;
 
 /// The share of its score a turn of a conversation between two people passes to its direct and its second neighbours
@@ -34,7 +34,7 @@ const NEIGHBOUR_FUSED: [f64; 2] = [0.4, 0.3];
 /// The columns of [`row`].
 const ROW: &str = "turn_no, session_no, lane_no, run_no, at, role, kind, workspace_no";
 
-/// A candidate without a score, and its project.
+/// Makes a candidate without a score from a row, with its project.
 pub(super) fn row(r: &rusqlite::Row) -> rusqlite::Result<(Candidate, Option<WorkspaceNo>)> {
     let found = Candidate {
         turn_no: r.get(0)?,
@@ -61,7 +61,7 @@ pub(super) fn rows<'t>(tx: &'t Read, rest: &str) -> Result<CachedStatement<'t>> 
 }
 
 /// Adds to each turn its share of its neighbours' scores, and adds neighbours that are messages of a person or the
-/// model. `candidates`: best first; so is the result.
+/// model. `candidates` is sorted best first, and so is the result.
 pub(super) fn add(
     (tx, opener): (&Read, &Opener),
     mut candidates: Vec<Candidate>,
@@ -119,12 +119,12 @@ pub(super) fn add(
     Ok(ranked)
 }
 
-/// Whether a message is a remark in the middle of work: the model goes on to a tool.
+/// Whether a message is a remark during work, after which the model goes on to a tool.
 fn goes_on(candidate: &Candidate, next: &Candidate) -> bool {
     candidate.kind == TurnKind::Message && candidate.role == Role::Assistant && next.kind != TurnKind::Message
 }
 
-/// What the prompts and answers of runs gain, each from the best turn of its run.
+/// Returns the gains of prompts and answers of runs, each from the best turn of its run.
 fn of_runs<'c>(
     tx: &Read,
     candidates: impl Iterator<Item = &'c Candidate>,
@@ -147,7 +147,7 @@ fn of_runs<'c>(
     Ok(gains)
 }
 
-/// What is around the candidates.
+/// Turns around the candidates, and their gains.
 #[derive(Default)]
 struct Around {
     /// The candidates themselves.

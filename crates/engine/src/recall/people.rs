@@ -21,7 +21,7 @@ pub struct Person {
     pub name: String,
     /// Byte range in the query, including a genitive.
     pub span: Range<usize>,
-    /// Whether it is the operator, whose own turns name no speaker.
+    /// Whether the person is the operator, whose own turns name no speaker.
     pub operator: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct Known {
     pub operator: bool,
 }
 
-/// The most people looked for in one query.
+/// Largest number of people looked for in one query.
 const MOST: usize = 64;
 
 /// Speaker labels that are roles, not people.
@@ -45,7 +45,7 @@ const WORDS_TOO: &str = "angel art august autumn bill bob brook buck candy chanc
     pearl penny pierce piper ray rich rob robin rocky rod rose ruby rusty sandy sky skip stone storm sunny sue summer ted \
     terry tim tony trinity tucker van violet wade ward will willow wren";
 
-/// The people named in a text, in its order; a person named twice is listed twice.
+/// Returns the people named in a text, in order; a person named twice is listed twice.
 pub fn named(text: &str, known: &[Known]) -> Vec<Person> {
     let words = words(text);
     let mut found: Vec<Person> = Vec::new();
@@ -81,7 +81,7 @@ pub fn named(text: &str, known: &[Known]) -> Vec<Person> {
     kept
 }
 
-/// Whether a name that is also a word is written like a name.
+/// Whether a name that is also a word is written as a name here.
 fn meant(words: &[Word], at: usize) -> bool {
     let word = &words[at];
     let odd =
@@ -127,8 +127,8 @@ fn name_words(name: &str) -> Vec<String> {
     words(name).into_iter().map(|w| w.lower).collect()
 }
 
-/// The people of an agent's conversations a text may name: the operator, and named participants that never spoke as a
-/// model or a tool. Only names that share a word with the text are examined closely.
+/// Returns the people of an agent's conversations that a text may name: the operator, and named participants that never
+/// spoke as a model or a tool. Only names that share a word with the text are examined closely.
 pub fn known(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Vec<Known>> {
     let asked: std::collections::HashSet<String> = words(text).into_iter().map(|w| w.lower).collect();
     let shares = |name: &str| name_words(name).iter().any(|w| asked.contains(w));

@@ -1,11 +1,11 @@
-//! What a turn's kind says about its worth as an answer, in sessions of a person with a program. There, a question is
-//! asked in a prompt, worked on in tool calls whose output is long and has every word, and answered in one message: the
-//! words of people and the final messages count more, what machines wrote less.
+//! Weights of turns by kind, for sessions of a person with a program. There a question is asked in a prompt, worked on
+//! in tool calls whose long output has every word, and answered in one message, so the words of people and final
+//! messages count more and the output of machines counts less.
 
 use crate::event::{Role, TurnKind};
 
-/// The weights of a ranking over sessions of programs. [`Weights::default`] is what searches use; the laboratory varies
-/// them (`heirloom-lab recall --fit`, whose table says what each one is worth).
+/// The weights of a ranking over sessions of programs. Searches use [`Weights::default`]; the laboratory varies them
+/// (`heirloom-lab recall --fit` prints what each weight is worth).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Weights {
     /// A person's message.
@@ -18,8 +18,8 @@ pub struct Weights {
     pub result: f64,
     /// The share of its score a turn passes to the turns directly before and after it.
     pub neighbour: f64,
-    /// The share that the best of a run passes to its prompt, and the prompt to the run's answer: an answer often lacks
-    /// the words of its question, and a question those of its answer.
+    /// The share of its score that the best turn of a run passes to the run's prompt, and the prompt to the run's
+    /// answer: an answer often lacks the words of its question, and a question those of its answer.
     pub run: f64,
 }
 
@@ -30,11 +30,11 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// A ranking by words and vectors alone, for measuring.
+    /// Weights for ranking by words and vectors alone, for measuring.
     pub const NONE: Weights =
         Weights { person: 1.0, answer: 1.0, remark: 1.0, call: 1.0, result: 1.0, neighbour: 0.0, run: 0.0 };
 
-    /// The factor of a turn, as long as it is not known whether a message goes on to a tool call.
+    /// Returns the factor of a turn, before it is known whether a message goes on to a tool call.
     pub(super) fn of(&self, role: Role, kind: TurnKind) -> f64 {
         match (kind, role) {
             (TurnKind::Message, Role::User) => self.person,
@@ -46,8 +46,8 @@ impl Weights {
     }
 }
 
-/// Whether the text is a machine's own: a notice, an instruction file, the prompt of a sub-agent, a program's summary.
-/// It answers nothing that was asked of people, and ranks behind all that does.
+/// Whether the text was written by a machine: a notice, an instruction file, the prompt of a sub-agent, a program's
+/// summary. Such text answers no question asked of people and ranks behind everything else.
 pub(super) fn is_machine(role: Role, kind: TurnKind) -> bool {
     role == Role::System || matches!(kind, TurnKind::MachinePrompt | TurnKind::CompactSummary)
 }

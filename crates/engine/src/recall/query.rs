@@ -26,13 +26,13 @@ use crate::text::language::stop_words::{self, Language, is_stop_word};
 use crate::text::words::runs;
 use crate::transcript::read;
 
-/// Further terms only cost time.
+/// Largest number of terms; further terms only cost time.
 const MAX_TERMS: usize = 32;
 
-/// Longer input is cut.
+/// Largest number of bytes of a query; longer input is cut.
 const MAX_BYTES: usize = 8 * 1024;
 
-/// What a turn gains by the day of an hour that is asked about.
+/// Gain of a turn on the right day, if the query also names an hour.
 const DAY_OF_HOUR: f64 = 0.2;
 
 /// One term to look for, in folded text.
@@ -44,12 +44,12 @@ pub struct Term {
     pub kind: Kind,
 }
 
-/// How a term relates to what was typed. The order is that in which terms are kept if there are too many.
+/// How a term relates to what was typed. If there are too many terms, they are kept in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// A distinctive name or number: `orders_test.rs`, `E0277`, `1.95.0`.
     Exact,
-    /// A phrase in quotation marks among other words: what contains it comes first.
+    /// A phrase in quotation marks among other words: turns that contain it rank first.
     Quoted,
     Word,
     /// Another spelling of an exact name (`refundTwice` of `refund_twice`, the file name of a path).
@@ -59,7 +59,7 @@ pub enum Kind {
 }
 
 impl Term {
-    /// Its weight against a word's. A name typed in full is meant in full.
+    /// Returns the weight of the term relative to a word. A name typed in full weighs most.
     pub(super) fn weight(&self) -> f64 {
         match self.kind {
             Kind::Exact | Kind::Quoted => 2.0,
@@ -69,17 +69,17 @@ impl Term {
         }
     }
 
-    /// Whether it was typed as such; variants and parts are other ways to find it.
+    /// Whether the person typed the term; variants and parts are only other ways to find it.
     pub fn asked(&self) -> bool {
         matches!(self.kind, Kind::Exact | Kind::Quoted | Kind::Word)
     }
 
-    /// The term as the person wrote it, without signs.
+    /// Returns the term as the person wrote it, without signs.
     pub fn written(&self) -> String {
         plain(&self.text)
     }
 
-    /// The term as a quoted string for the full-text engine, so that nothing in it is an operator.
+    /// Returns the term as a quoted string for the full-text engine, so that nothing in it is an operator.
     pub fn expression(&self) -> String {
         let star = if self.prefix { "*" } else { "" };
         format!("\"{}\"{star}", self.text.replace('"', ""))
@@ -90,7 +90,7 @@ impl Term {
 #[derive(Clone, Copy, Debug)]
 pub struct QueryContext<'a> {
     pub now: Millis,
-    /// The operator's zone, in which days are meant. Turns store no offset of their own.
+    /// The operator's time zone, which defines days. Turns store no offset of their own.
     pub zone: &'a TimeZone,
     /// People a query may name.
     pub people: &'a [Known],
@@ -105,7 +105,7 @@ pub struct Query {
     pub words: Vec<Term>,
     /// Stop words, left out; looked for only if the query has no other words.
     pub dropped: Vec<Term>,
-    /// The query has only times; their words are looked for only if nothing was said then.
+    /// Whether the query has only times; their words are looked for only if nothing was said at those times.
     pub(super) only_times: bool,
     /// Words of times that are not looked for; used if nothing was said then, because a text may contain them
     /// literally.
@@ -114,23 +114,24 @@ pub struct Query {
     pub times: Vec<When>,
     /// The people it names. Their names are among `words`, too: turns are indexed with their speaker.
     pub people: Vec<Person>,
-    /// It asks what a person said, asked, wanted or decided: their turns and the answers to them rank higher.
+    /// Whether the query asks what a person said, asked, wanted or decided: that person's turns and the answers to them
+    /// rank higher.
     pub by_person: bool,
-    /// The threads it names, by canonical number: what was said in them ranks higher.
+    /// Canonical numbers of the threads it names: turns in them rank higher.
     pub(super) threads: Vec<ThreadNo>,
-    /// How many of its words count little.
+    /// Number of its words that were made to count little.
     lightened: usize,
-    /// Input beyond the limits was cut off.
+    /// Whether input beyond the limits was cut off.
     pub cut: bool,
-    /// All of its words are stop words, which are then looked for.
+    /// Whether all of its words are stop words, which are then looked for.
     pub(super) light: bool,
     /// The language it is written in, judged by its function words.
     pub(super) language: Language,
     dense: String,
 }
 
-/// Parses a query of an agent as of now, with the people of its conversations and the operator's zone, or `zone` if
-/// none is known (R10.9). Never refuses a text: one without meaning is an empty query.
+/// Parses a query of an agent as of now, with the people of its conversations and the operator's time zone, or `zone`
+/// if none is known (R10.9). Never refuses a text: a text without words is an empty query.
 pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone) -> Result<Query> {
     let named = ledger.read(|tx| match read::agent_no(tx, agent)? {
         Some(agent_no) => named(tx, agent_no, beginning(input)),
@@ -139,7 +140,7 @@ pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone
     understand_naming(ledger, agent, input, zone, &named)
 }
 
-/// [`understand`], where it is known what the text names.
+/// [`understand`], for a caller that already knows what the text names.
 pub(super) fn understand_naming(
     ledger: &Ledger,
     agent: &AgentId,
@@ -165,8 +166,8 @@ impl Query {
         !self.has_words() && self.times.is_empty()
     }
 
-    /// Whether other words may answer it: it is a question or a topic. A single word, a name with signs or a phrase is
-    /// meant literally.
+    /// Whether turns with other words may answer the query: it is a question or a topic. A single word, a name with
+    /// signs or a phrase is meant literally.
     pub fn is_open(&self) -> bool {
         let asked = self.words.iter().filter(|t| t.asked()).count() + self.lightened;
         self.phrases.is_empty()
@@ -174,7 +175,7 @@ impl Query {
             && self.words.iter().all(|t| t.kind != Kind::Exact && !(t.prefix && t.asked()))
     }
 
-    /// Whether there are words to look for.
+    /// Whether the query has words to look for.
     pub fn has_words(&self) -> bool {
         !self.phrases.is_empty() || !self.words.is_empty()
     }
@@ -224,7 +225,7 @@ impl Query {
         query
     }
 
-    /// `free`: the same text with times blanked out.
+    /// Adds the words of `text` to the query. `free`: the same text with times blanked out.
     fn add_words(&mut self, text: &str, free: &str) {
         let typed = typed(text);
         let lower: Vec<String> = typed.iter().map(|word| word.to_lowercase()).collect();
@@ -263,8 +264,8 @@ impl Query {
         self.dropped.retain(|t| seen.insert(t.text.clone()));
     }
 
-    /// Makes words count little that say what is asked for and not what about: "which colour did I ask for" is answered
-    /// without asking. The last other word stays.
+    /// Makes the words count little that only say what sort of answer is wanted: the answer to "which colour did I ask
+    /// for" need not contain "ask". If the query has no other words, nothing changes.
     fn lighten(&mut self, words: &[String]) {
         let light = |t: &Term| t.kind == Kind::Word && !t.prefix && words.contains(&t.text.to_lowercase());
         if self.words.iter().any(|t| t.asked() && !light(t)) {
@@ -275,7 +276,7 @@ impl Query {
         }
     }
 
-    /// Adds phrases that need not occur, and their words.
+    /// Adds phrases that need not occur, and the words in them.
     fn boost(&mut self, phrases: Vec<Term>, text: &str) {
         let of_quotes = quotes(text).into_iter().map(|quote| text[quote].trim_matches(is_quote));
         let words = of_quotes.flat_map(typed).flat_map(symbols::terms);
@@ -287,13 +288,13 @@ impl Query {
         self.words = all.take(MAX_TERMS).collect();
     }
 
-    /// The text for the embedder: the question without names of people, times and quotation marks. Empty if nothing
-    /// else is left.
+    /// Returns the text for the embedder: the question without names of people, times and quotation marks. Empty if
+    /// nothing else is left.
     pub fn dense_text(&self) -> &str {
         &self.dense
     }
 
-    /// The first and last millisecond the query is limited to; `None` if it sets no limit.
+    /// Returns the first and last millisecond the query is limited to; `None` if it sets no limit.
     ///
     /// Limits with one end are combined ("since June, before August"); several days become the range they span. Limits
     /// that exclude each other are ignored.
@@ -312,20 +313,20 @@ impl Query {
         (from <= until).then_some((from, until))
     }
 
-    /// The same query without its time limits.
+    /// Returns the query without its time limits.
     pub fn unlimited(&self) -> Query {
         let times: Vec<When> = self.times.iter().filter(|t| t.hold != Hold::Limit).cloned().collect();
         Query { only_times: self.only_times && !times.is_empty(), times, ..self.clone() }
     }
 
-    /// The same query with its times treated as words, for when nothing was said in them.
+    /// Returns the query with its times treated as words, for when nothing was said at those times.
     pub(super) fn as_words(&self) -> Query {
         let times = self.times.iter().filter(|t| t.hold == Hold::Limit).cloned().collect();
         let words = self.words.iter().chain(&self.time_words).cloned().collect();
         Query { times, words, time_words: Vec::new(), ..self.clone() }
     }
 
-    /// The time ranges to list if there is no word to look for.
+    /// Returns the time ranges to list if the query has no word to look for.
     pub(super) fn stretches(&self) -> Vec<(Millis, Millis)> {
         let mut wishes: Vec<&When> = self.times.iter().filter(|t| t.hold == Hold::Wish).collect();
         // "on the 12th around 9": the hour says more than its day.
@@ -339,35 +340,35 @@ impl Query {
         if wishes.is_empty() { self.limit().into_iter().collect() } else { wishes }
     }
 
-    /// Whether a moment lies in a time the query mentions without limiting itself to it. `None`: it mentions none.
+    /// Whether a moment is within a time the query mentions without being limited to it. `None` if it mentions none.
     pub fn favours(&self, at: Option<Millis>) -> Option<bool> {
         let mut wishes = self.times.iter().filter(|t| t.hold == Hold::Wish).peekable();
         wishes.peek()?;
         Some(at.is_some_and(|at| wishes.any(|t| t.holds(at))))
     }
 
-    /// What a turn gains by the time it was said, where the best turn by words has 1: the more exact the time, the more
-    /// it says.
+    /// Returns what a turn gains by its time, on a scale where the best turn by words has 1: a more exact time gains
+    /// more.
     pub(super) fn gain(&self, at: Option<Millis>) -> f64 {
         let Some(at) = at else { return 0.0 };
         let hourly = self.times.iter().any(|t| t.is_narrow() && t.precision == Precision::Hour);
         let wishes = self.times.iter().filter(|t| t.hold == Hold::Wish && t.holds(at));
-        // Beside an hour its day says little.
+        // If the query names an hour, its day adds little.
         let gain = |t: &When| if hourly && t.precision != Precision::Hour { DAY_OF_HOUR } else { t.gain() };
         wishes.map(gain).fold(0.0, f64::max)
     }
 
-    /// Times so short that all that was said in them is looked at, whatever its words.
+    /// Whether the query names a time so short that all turns in it can be examined, whatever their words.
     pub(super) fn is_narrow(&self) -> bool {
         self.times.iter().any(When::is_narrow)
     }
 
-    /// A time of the day on any day: what was said then is looked for among the latest turns.
+    /// Whether the query names a time of day without a day; the latest turns are then searched for it.
     pub(super) fn has_clock(&self) -> bool {
         self.times.iter().any(|t| t.clock.as_ref().is_some_and(|clock| !clock.is_wide()))
     }
 
-    /// The words of the query as the person wrote them, for messages.
+    /// Returns the words of the query as the person wrote them, for messages.
     pub fn shown(&self) -> String {
         let quoted = self.phrases.iter().map(|t| format!("\"{}\"", plain(&t.text)));
         let words = self.words.iter().filter(|t| t.asked()).map(|t| match t.kind {
@@ -378,7 +379,7 @@ impl Query {
     }
 }
 
-/// The part of an input within the limits.
+/// Returns the part of an input within the limit of bytes.
 fn beginning(input: &str) -> &str {
     &input[..input.floor_char_boundary(MAX_BYTES)]
 }
@@ -387,7 +388,7 @@ fn is_quote(c: char) -> bool {
     matches!(c, '"' | '\u{201c}' | '\u{201d}' | '\u{201e}')
 }
 
-/// Byte ranges of quoted text, including the marks. An unpaired mark is ignored.
+/// Returns the byte ranges of quoted text, including the marks. An unpaired mark is ignored.
 fn quotes(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open = None;
@@ -401,7 +402,7 @@ fn quotes(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The text with some ranges replaced by spaces, so that all other offsets stay.
+/// Returns the text with some ranges replaced by spaces, so that all other offsets stay.
 fn blanked(text: &str, spans: impl Iterator<Item = Range<usize>>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -415,7 +416,7 @@ fn blanked(text: &str, spans: impl Iterator<Item = Range<usize>>) -> String {
     out
 }
 
-/// The words of a text as typed.
+/// Returns the words of a text as typed.
 fn typed(text: &str) -> Vec<&str> {
     let sign = |c: char| matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '{' | '}');
     text.split(|c: char| c.is_whitespace() || c.is_control() || sign(c))
@@ -424,7 +425,7 @@ fn typed(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// `HTTP 502`, `issue 123`: a number together with its noun.
+/// Returns each number together with the noun before it: `HTTP 502`, `issue 123`.
 fn numbered(text: &str, language: Language) -> Vec<Term> {
     let words: Vec<String> = text.split_whitespace().map(words_of).collect();
     let number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
@@ -438,8 +439,8 @@ fn numbered(text: &str, language: Language) -> Vec<Term> {
         .collect()
 }
 
-/// The word without genitive, elision or contracted verb: `Caroline's`, `l'index`, `we're`. The apostrophe of a name
-/// (`O'Brien`) stays.
+/// Returns a word without genitive, elision or contracted verb: `Caroline's`, `l'index`, `we're`. A name such as
+/// `O'Brien` keeps its apostrophe.
 fn bare(word: &str) -> &str {
     let end = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '*');
     let Some((head, tail)) = end.rsplit_once(['\'', '’']) else { return word };
@@ -457,8 +458,8 @@ fn bare(word: &str) -> &str {
     if article { &end[end.len() - tail.len()..] } else { word }
 }
 
-/// A model trained on one language knows little of another except its function words: those of a question would make it
-/// similar to everything written in that language.
+/// Returns the text for the embedder. A model trained on one language knows little of another except its function
+/// words, and those of a question would make it similar to everything written in that language; they are removed.
 fn dense(text: &str, times: &[When], people: &[Person], language: Language) -> String {
     let mut spans: Vec<Range<usize>> =
         times.iter().map(|t| t.span.clone()).chain(people.iter().map(|p| p.span.clone())).collect();

@@ -8,13 +8,13 @@ use crate::clock::{Millis, as_rfc3339_or_null};
 use crate::scope::named;
 
 named! {
-    /// How deliberately an item was written down. Earlier stages come first.
+    /// How deliberately an item was written down. Items of earlier stages come first.
     pub enum Stage {
         /// Visible files: memory, open loops, proposals.
         Structured = "structured",
         /// Summaries in the lineage.
         Lineage = "lineage",
-        /// Turns, used where nothing above answers.
+        /// Turns, used if no earlier stage answers.
         Transcript = "transcript",
     }
 }
@@ -32,7 +32,7 @@ pub struct Item {
     pub text: String,
     /// Label of its thread, if it is from another thread that was named.
     pub thread: Option<String>,
-    /// When it was said, observed or written.
+    /// Time at which it was said, observed or written.
     #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub at: Option<Millis>,

@@ -1,16 +1,16 @@
-//! A sentence that a summary took from a turn is given once (R10.2, R10.4): the turn says it in its own words, and the
-//! summary keeps what no turn beside it says.
+//! Gives each sentence once (R10.2, R10.4): a sentence that a summary took from a turn is left to the turn, which has
+//! it in its own words, and the summary keeps the rest.
 
 use super::recalled::{Dropped, Item, Stage};
 use super::withheld::Withheld;
 use crate::text::sentences;
 use crate::text::similarity::{self, ItemWords};
 
-/// The longest sentence, in bytes, that is compared as one.
+/// Largest number of bytes of a sentence that is compared as one.
 const SENTENCE: usize = 600;
 
-/// Removes from each summary what the turns of the same answer say, and what it says twice. A summary that has no word of
-/// the question left is dropped.
+/// Removes from each summary the sentences that turns of the same answer say, and its own repetitions. A summary that
+/// then has no word of the question left is dropped.
 pub(super) fn say_once(items: &mut Vec<Item>, withheld: &Withheld, dropped: &mut Vec<Dropped>) {
     let turns: Vec<(String, Vec<ItemWords>)> = items
         .iter()
@@ -47,7 +47,7 @@ pub(super) fn say_once(items: &mut Vec<Item>, withheld: &Withheld, dropped: &mut
     });
 }
 
-/// The sentences of a text with their words, without the label before the first: "Decided: we drop Redis."
+/// Returns the sentences of a text with their words; a leading label such as "Decided:" is not among the words.
 fn each(text: &str) -> impl Iterator<Item = (&str, ItemWords)> {
     sentences::split(text, SENTENCE).into_iter().map(|range| {
         let sentence = &text[range];
@@ -55,7 +55,7 @@ fn each(text: &str) -> impl Iterator<Item = (&str, ItemWords)> {
     })
 }
 
-/// Whether nine tenths of a sentence's words stand in another.
+/// Whether nine tenths of a sentence's words are in another sentence.
 fn repeats(words: &ItemWords, said: &ItemWords) -> bool {
     !words.is_empty() && similarity::shared(words, said) * 10 >= words.len() * 9
 }

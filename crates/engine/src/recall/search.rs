@@ -1,9 +1,10 @@
-//! Searches turns: full-text candidates, scored together with their neighbours, cut out as passages (RETRIEVAL.md §3).
+//! Searches turns: full-text candidates are scored together with their neighbours, and passages are cut out
+//! (RETRIEVAL.md §3).
 //!
 //! Terms are joined by OR and scored by BM25 ([`super::bm25`]); stop words and words that occur nearly everywhere are
-//! dropped. A turn counts by its kind ([`super::program`]), and gains next to a good one ([`super::neighbours`]). What
-//! machines wrote comes last, and what says the same as a better hit is one hit with it ([`super::alike`]). Scores are
-//! relative to the best candidate.
+//! dropped. A turn counts by its kind ([`super::program`]), and gains next to a good one ([`super::neighbours`]). Text
+//! written by machines comes last, and a turn that says the same as a better hit is merged into it ([`super::alike`]).
+//! Scores are relative to the best candidate.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
@@ -41,13 +42,13 @@ use crate::transcript::role_name;
 /// Candidates taken from the full-text engine before neighbours are added.
 const CANDIDATES: usize = 200;
 
-/// The same for a light search: each candidate costs a look-up, most of them on a page of their own.
+/// The same for a light search: each candidate costs a look-up, and most are on a page of their own.
 const LIGHT_CANDIDATES: usize = 80;
 
-/// A search ranks so many turns for each wanted hit: what says the same is one.
+/// Number of turns ranked for each wanted hit, because turns that say the same are merged.
 const RANKED_FOR_ONE: usize = 3;
 
-/// The most turns looked at for a time of the day on any day.
+/// Largest number of turns examined for a time of day on any day.
 const MOST_READ: usize = 50_000;
 
 /// A search limited by time fetches more candidates until it has this many.
@@ -57,10 +58,10 @@ const ENOUGH: usize = 50;
 /// beats fusing ranks).
 const COSINE: f64 = 1.0;
 
-/// What the ranking uses.
+/// The scores that the ranking uses.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Legs {
-    /// Words and, as far as there are vectors, vector search.
+    /// Word scores and, if there are vectors, vector search.
     #[default]
     Fused,
     Words,
@@ -97,14 +98,14 @@ pub struct Hit {
     pub score: f64,
     /// The passage, with matches marked ([`super::snippet::MATCH_START`]).
     pub passage: String,
-    /// How many words of the query it contains, and how many there are; 0 if it was found as a neighbour.
+    /// Number of words of the query it contains, and of words in the query; 0 if it was found as a neighbour.
     pub matched: usize,
     pub of: usize,
     /// Its cosine to the query, if it was compared.
     pub cosine: Option<f64>,
     /// The turn whose neighbour it is, if it has no word of the query itself.
     pub beside: Option<TurnId>,
-    /// Turns that rank lower and say the same: the other half of a tool call, copies of a file that was read twice.
+    /// Lower-ranking turns that say the same: the other half of a tool call, copies of a file that was read twice.
     pub others: Vec<TurnId>,
     /// The components of the score.
     pub trace: Trace,
@@ -124,17 +125,17 @@ pub struct Searched {
     pub not_indexed: u64,
     /// Whether the search was stopped after [`DEADLINE`].
     pub cut_short: bool,
-    /// Nothing that matches was said in the times of the query, so they were treated as words.
+    /// Whether nothing matched at the times of the query, so that they were treated as words.
     pub other_times: bool,
     /// Reasons why the result may be incomplete: vectors still being made, a model that does not answer.
     pub less: Vec<String>,
-    /// Part of the query was not used because it is too long.
+    /// Whether a part of the query was not used because it is too long.
     pub query_cut: bool,
 }
 
-/// Searches the turns of an agent. The query's own time limits hold beside the filter, turns in a time it mentions rank
-/// higher, and a time without a word lists what was said then, latest first. An empty query is `Usage`; no match is an
-/// empty list.
+/// Searches the turns of an agent. The query's own time limits apply in addition to the filter, turns in a time it
+/// mentions rank higher, and a query with only a time lists the turns of that time, latest first. An empty query is
+/// `Usage`; no match is an empty list.
 pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query, filter: &Filter) -> Result<Searched> {
     let wider = Filter { limit: filter.limit.saturating_mul(RANKED_FOR_ONE), ..filter.clone() };
     let (mut found, ranking) = rank(ledger, index, agent, query, &wider, None)?;
@@ -160,8 +161,8 @@ pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query
     Ok(found)
 }
 
-/// What [`search`] finds, before any turn is read: reading one opens a block of the ledger. `vector` is the query's
-/// vector, if the model was already asked.
+/// Ranks turns for [`search`] without reading them, because reading a turn opens a block of the ledger. `vector` is the
+/// query's vector, if the model was already asked.
 pub(super) fn rank(
     ledger: &Ledger,
     index: &mut Index,
@@ -178,13 +179,13 @@ pub(super) fn rank(
     index.flush()?;
     index.deadline(Some(Instant::now() + DEADLINE))?;
     let mut out = run(ledger, index, agent, query, &filter, vector);
-    // Nothing that matches was said then: perhaps the words occur literally in a text ("he moved two years ago").
+    // Nothing matched at that time: perhaps the words of the time occur literally in a text ("he moved two years ago").
     let missed = |found: &Ranking| !found.ranked.iter().any(|c| gain(query, c.at) > 0.0);
     if !query.time_words.is_empty() && query.has_words() && matches!(&out, Ok((_, found)) if missed(found)) {
         out = run(ledger, index, agent, &query.as_words(), &filter, vector)
             .map(|(found, ranking)| (Searched { other_times: true, ..found }, ranking));
     }
-    // Nothing at all was said in its limits: a time somebody remembers wrongly must not hide what there is.
+    // Nothing at all was found within the limits: a wrongly remembered time must not hide what there is.
     if query.limit().is_some() && query.has_words() && matches!(&out, Ok((_, found)) if found.ranked.is_empty()) {
         out = run(ledger, index, agent, &query.unlimited(), asked_for, vector)
             .map(|(found, ranking)| (Searched { other_times: true, ..found }, ranking));
@@ -242,7 +243,7 @@ fn run(
                 terms = weigh(conn, &TURNS, query, range, all, &mut out.too_frequent, &mut out.cut_short)?;
             }
             if terms.is_empty() && query.phrases.is_empty() {
-                // Out of time before anything could be looked for.
+                // The deadline passed before anything could be looked for.
                 return Ok(());
             }
             out.counted = terms.iter().map(|t| (t.term.clone(), t.rows)).collect();
@@ -282,7 +283,7 @@ fn run(
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
         ranking.expression = words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR ");
         ranking.needles = words.iter().flat_map(|t| needles(t)).collect();
-        // A name and its pieces are one term.
+        // A name counts as one term, however many pieces it has.
         ranking.asked = words.iter().filter(|t| t.asked()).map(|t| needles(t)).collect();
         ranking.only_asked = ranking.asked.len() == words.len();
         ranking.terms = terms.into_iter().map(|t| t.term).collect();
@@ -295,7 +296,7 @@ fn run(
     Ok((out, ranking))
 }
 
-/// The turns found, best first; each is read only when it is asked for.
+/// The turns found, best first; a turn is read only when it is asked for.
 #[derive(Default)]
 pub(super) struct Ranking {
     agent_no: AgentNo,
@@ -306,11 +307,11 @@ pub(super) struct Ranking {
     scores: Option<Scores>,
     /// The plain words of each term of the query.
     asked: Vec<Vec<String>>,
-    /// Only what was typed was looked for: no variants, no parts of names.
+    /// Whether only typed words were looked for: no variants, no parts of names.
     only_asked: bool,
     /// The expression given to the full-text engine.
     expression: String,
-    /// The same, as plain words.
+    /// The expression as plain words.
     pub needles: Vec<String>,
     opener: Opener,
 }
@@ -324,8 +325,8 @@ impl Ranking {
         self.ranked[n].turn_no
     }
 
-    /// The words and phrases of the query that a turn contains, according to the index; `None` if that was not looked
-    /// up.
+    /// Returns the words and phrases of the query that a turn contains, according to the index; `None` if that was not
+    /// looked up.
     pub fn words_of(&self, n: usize) -> Option<Vec<&Term>> {
         let found = &self.ranked[n];
         let has = self.scores.as_ref()?.has(found.turn_no.0);
@@ -339,29 +340,29 @@ impl Ranking {
         self.terms.contains(term) || self.query.phrases.contains(term)
     }
 
-    /// When turn `n` was said, the turn whose neighbour it is if it has no match itself, and its cosine.
+    /// Returns when turn `n` was said, the turn whose neighbour it is if it has no match itself, and its cosine.
     pub fn about(&self, n: usize) -> (Option<Millis>, Option<TurnId>, Option<f64>) {
         let found = &self.ranked[n];
         let beside = (found.own == 0.0).then_some(found.beside).flatten();
         (found.at, beside, found.cosine.map(f64::from))
     }
 
-    /// The rank of a turn.
+    /// Returns the rank of a turn.
     pub fn position(&self, turn: TurnId) -> Option<usize> {
         self.ranked.iter().position(|c| c.turn_no == turn)
     }
 
-    /// Hit `n` without its passage; `None` if its turn cannot be read.
+    /// Reads hit `n` without its passage; `None` if its turn cannot be read.
     pub fn hit(&self, tx: &Read, n: usize) -> Result<Option<Hit>> {
         let found = &self.ranked[n];
         let turn = match read::turn(tx, &self.opener, self.agent_no, found.turn_no) {
             Ok(turn) => turn,
-            // Removed since it was indexed, or damaged: `verify` names it.
+            // The turn was removed since it was indexed, or is damaged; `verify` reports that.
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Damaged) => return Ok(None),
             Err(e) => return Err(e),
         };
         let best = self.ranked.first().map_or(1.0, |r| r.score).max(f64::MIN_POSITIVE);
-        // Plain text does not fold as much as the engine: a turn found by words has at least one, unless only parts
+        // Plain text folds less than the engine does: a turn found by words has at least one of them, unless only parts
         // matched.
         let least = usize::from(found.words > 0.0 && self.only_asked);
         let matched = if found.own > 0.0 { matched(&indexed_text(&turn), &self.asked).max(least) } else { 0 };
@@ -379,7 +380,7 @@ impl Ranking {
         }))
     }
 
-    /// The passage of a turn that shows why it was found, with matches marked.
+    /// Returns the passage of a turn that shows why it was found, with matches marked.
     fn passage(&self, scratch: &Scratch, hit: &Hit) -> Result<String> {
         // Redact before cutting or marking: half of a credential would not be recognised (R14.2).
         let said = unnumbered(&hit.turn.text);
@@ -419,8 +420,8 @@ pub(super) fn expression(query: &Query, terms: &[Weighed], filter: &Filter) -> S
     clauses.join(" AND ")
 }
 
-/// The range of turn numbers that can lie in the wanted time, so that nothing else is scored. The exact time is checked
-/// afterwards.
+/// Returns the range of turn numbers that can be within the wanted time, so that nothing else is scored. The exact time
+/// is checked afterwards.
 fn turns_between(tx: &Read, since: Option<Millis>, until: Option<Millis>) -> Result<(i64, i64)> {
     if since.is_none() && until.is_none() {
         return Ok((0, i64::MAX));
@@ -431,7 +432,8 @@ fn turns_between(tx: &Read, since: Option<Millis>, until: Option<Millis>) -> Res
     Ok((first.unwrap_or(1), last.unwrap_or(0)))
 }
 
-/// The best rows for an expression as turn and score; parts of one turn count as its best. `true`: cut short.
+/// Returns the best rows for an expression as turn and score; parts of one turn count as its best part. `true`: the
+/// search was cut short.
 fn candidates(
     conn: &rusqlite::Connection,
     expression: &str,
@@ -479,7 +481,7 @@ struct WordSearch<'a> {
 }
 
 impl WordSearch<'_> {
-    /// The best turns with words of the query, including those in the times it mentions, best first.
+    /// Returns the best turns with words of the query, including those in the times it mentions, best first.
     fn candidates(&self, cut_short: &mut bool) -> Result<Vec<Candidate>> {
         let expression = expression(self.query, self.terms, self.filter);
         let (then, cut) = self.of_wished_times(&expression)?;
@@ -505,7 +507,7 @@ impl WordSearch<'_> {
         }
     }
 
-    /// The best turns of a range of rows. `true`: the search was cut short.
+    /// Returns the best turns of a range of rows. `true`: the search was cut short.
     fn best(&self, expression: &str, range: (i64, i64), wanted: usize) -> Result<(Vec<(i64, f64)>, bool)> {
         match &self.scores {
             Some(scores) => {
@@ -535,7 +537,7 @@ impl WordSearch<'_> {
             let known: HashSet<TurnId> = turn_nos.into_iter().collect();
             let mut rows: Vec<(i64, f64)> =
                 cosines.keys().filter(|no| !known.contains(no)).map(|no| (no.0, 0.0)).collect();
-            // In storage order, since several lie on one page.
+            // Reads in storage order, since several turns are on one page.
             rows.sort_unstable_by_key(|(turn_no, _)| *turn_no);
             found.extend(keep(self.tx, rows, &HashMap::new(), self.query, self.filter)?);
         }
@@ -546,7 +548,8 @@ impl WordSearch<'_> {
         Ok(())
     }
 
-    /// Turns in the times the query mentions, which may not be among the best of all times. `true`: cut short.
+    /// Returns turns in the times the query mentions, which may not be among the best of all times. `true`: the search
+    /// was cut short.
     fn of_wished_times(&self, expression: &str) -> Result<(Vec<(i64, f64)>, bool)> {
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
         for time in self.query.times.iter().filter(|t| t.hold == Hold::Wish && t.clock.is_none()) {
@@ -566,7 +569,7 @@ impl WordSearch<'_> {
     }
 }
 
-/// Adds what was said in a narrow time the query mentions, whatever its words.
+/// Adds the turns of a narrow time that the query mentions, whatever their words.
 fn add_said_then(
     tx: &Read,
     agent_no: AgentNo,
@@ -583,7 +586,8 @@ fn add_said_then(
     Ok(())
 }
 
-/// What was said in the times of a query without words, latest first: messages only, because tool output says little.
+/// Returns the turns at the times of a query without words, latest first: messages only, because tool output says
+/// little.
 fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Result<Vec<Candidate>> {
     let mut statement =
         neighbours::rows(tx, "at BETWEEN ?1 AND ?2 AND forgotten IS NULL ORDER BY at DESC, turn_no DESC")?;
@@ -629,7 +633,7 @@ fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Re
     Ok(found)
 }
 
-/// The score a turn gains if it lies in a time the query mentions.
+/// Returns the score a turn gains if it is within a time the query mentions.
 pub(super) fn gain(query: &Query, at: Option<Millis>) -> f64 {
     query.gain(at)
 }
@@ -648,7 +652,7 @@ pub(super) struct Candidate {
     pub cosine: Option<f32>,
     /// The factor of its kind.
     pub weight: f64,
-    /// Words and cosine together, by the factor of its kind; 0 for a neighbour.
+    /// Words and cosine together, times the factor of its kind; 0 for a neighbour.
     pub own: f64,
     pub score: f64,
     /// The part of the score that comes from its neighbours.
@@ -657,7 +661,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Gives it another factor.
+    /// Replaces the factor of its kind.
     pub fn weigh(&mut self, weight: f64) {
         self.own *= weight / self.weight;
         self.weight = weight;
@@ -687,7 +691,7 @@ fn keep(
     let best = rows.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
     let mut statement = neighbours::rows(tx, "turn_no = ?1 AND forgotten IS NULL")?;
     let mut kept = Vec::new();
-    // In storage order, since several lie on one page; the place in the engine's order goes along.
+    // Reads in storage order, since several turns are on one page, and keeps each turn's place in the engine's order.
     let mut in_order: Vec<(usize, (i64, f64))> = rows.into_iter().enumerate().collect();
     in_order.sort_unstable_by_key(|(_, (turn_no, _))| *turn_no);
     for (place, (turn_no, score)) in in_order {
@@ -711,8 +715,8 @@ fn keep(
     Ok(kept.into_iter().map(|(_, found)| found).collect())
 }
 
-/// Best first, what machines wrote behind the rest unless the system's words were asked for; of equal scores, the later
-/// turn first.
+/// Sorts best first, with text of machines behind the rest unless the system's turns were asked for; of equal scores,
+/// the later turn comes first.
 pub(super) fn sort(ranked: &mut [Candidate], filter: &Filter) {
     let last = |c: &Candidate| filter.role != Some(Role::System) && program::is_machine(c.role, c.kind);
     ranked.sort_by(|a, b| {
@@ -721,7 +725,7 @@ pub(super) fn sort(ranked: &mut [Candidate], filter: &Filter) {
     });
 }
 
-/// All indexed text of a turn, as plain text.
+/// Returns all indexed text of a turn as plain text.
 fn indexed_text(turn: &Turn) -> String {
     [turn.speaker.as_deref().unwrap_or(""), turn.tool.as_deref().unwrap_or(""), &turn.text].join(" ")
 }

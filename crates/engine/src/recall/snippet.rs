@@ -19,25 +19,35 @@ pub const MATCH_END: char = '\u{3}';
 /// Bytes of a long text that are given to the full-text engine: enough for one passage.
 const WINDOW_BYTES: usize = 3000;
 
-/// The most pieces of a long text the engine is asked about if no needle occurs in it; the engine folds endings and
-/// accents.
+/// Largest number of pieces of a long text passed to the engine if no needle occurs in the text; the engine folds
+/// endings and accents.
 const MOST_PIECES: usize = 256;
 
-/// Words in a passage; the most the engine gives is 64.
+/// Words in a passage; the engine allows at most 64.
 const PASSAGE_WORDS: i64 = 28;
 
-/// Without the numbers that programs put before the lines of a file they read: `  12→fn main() {`.
+/// Returns the text without the numbers that programs put before the lines of a file they read: `  12→fn main() {`, or
+/// with a tab in place of the arrow. Numbers before a tab must follow each other, because a table may have a first column
+/// of numbers.
 pub fn unnumbered(text: &str) -> Cow<'_, str> {
-    let bare = |line: &str| -> Option<usize> {
+    let number = |line: &str| -> Option<(u64, usize, bool)> {
         let start = line.len() - line.trim_start_matches(' ').len();
-        let digits = line[start..].bytes().take_while(u8::is_ascii_digit).count();
-        let end = start + digits;
-        (digits > 0 && line[end..].starts_with('→')).then_some(end + '→'.len_utf8())
+        let end = start + line[start..].bytes().take_while(u8::is_ascii_digit).count();
+        let mark = line[end..].chars().next().filter(|c| matches!(c, '→' | '\t'))?;
+        Some((line[start..end].parse().ok()?, end + mark.len_utf8(), mark == '→'))
     };
-    if text.lines().filter(|line| bare(line).is_some()).take(2).count() < 2 {
+    let mut numbered = 0;
+    let mut before: Option<u64> = None;
+    for (n, _, arrow) in text.lines().filter_map(number) {
+        let follows = arrow || before.is_some_and(|before| before + 1 == n);
+        numbered += usize::from(follows);
+        before = Some(n);
+    }
+    let all = text.lines().count();
+    if numbered < 2 || !text.contains('→') && 2 * numbered < all {
         return Cow::Borrowed(text);
     }
-    let lines: Vec<&str> = text.split('\n').map(|line| &line[bare(line).unwrap_or(0)..]).collect();
+    let lines: Vec<&str> = text.split('\n').map(|line| &line[number(line).map_or(0, |n| n.1)..]).collect();
     Cow::Owned(lines.join("\n"))
 }
 
@@ -56,14 +66,14 @@ impl<'c> Scratch<'c> {
         Ok(Scratch { conn })
     }
 
-    /// While it is held, passages are cut together: what is put into the table for them is taken back at the end, which
-    /// costs a third of storing each and deleting it again. `None` in the middle of a transaction.
+    /// Returns a transaction for cutting several passages: at its end the rows put into the table are rolled back,
+    /// which costs a third of storing and deleting each one. `None` in the middle of a transaction.
     pub fn cutting(&self) -> Result<Option<Transaction<'c>>> {
         // Dropping it rolls back.
         Ok(if self.conn.is_autocommit() { Some(self.conn.unchecked_transaction()?) } else { None })
     }
 
-    /// The tokens the engine makes of each text, in order.
+    /// Returns the tokens the engine makes of each text, in order.
     pub fn tokens(&self, texts: &[&str]) -> Result<Vec<Vec<String>>> {
         self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
         let mut insert = self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (?1, ?2)")?;
@@ -85,8 +95,8 @@ impl<'c> Scratch<'c> {
         Ok(out)
     }
 
-    /// The best passage for a full-text expression, matches between [`MATCH_START`] and [`MATCH_END`]; without a match
-    /// or an expression, the beginning. White space is folded into single spaces.
+    /// Returns the best passage for a full-text expression, with matches between [`MATCH_START`] and [`MATCH_END`];
+    /// without a match or an expression, the beginning. White space is folded into single spaces.
     pub fn passage(&self, text: &str, expression: &str, needles: &[String]) -> Result<String> {
         let clean =
             |part: &str| -> String { fold(part).chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
@@ -120,7 +130,7 @@ impl<'c> Scratch<'c> {
         Ok(tidy(&found.unwrap_or_else(|| beginning(&clean(parts.first().copied().unwrap_or_default())))))
     }
 
-    /// The number of the line that matches an expression best, according to the engine.
+    /// Returns the number of the line that matches an expression best, according to the engine.
     pub fn best_line<'l>(
         &self,
         lines: impl Iterator<Item = (usize, &'l str)>,
@@ -157,7 +167,7 @@ fn pieces(text: &str) -> Vec<&str> {
     out
 }
 
-/// The part of a long text with the most different needles close together; `None` if it contains none.
+/// Returns the part of a long text with the most different needles close together; `None` if it contains none.
 fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
     if text.len() <= WINDOW_BYTES {
         return Some(text);
@@ -195,29 +205,29 @@ fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
     Some(&text[from..to])
 }
 
-/// The most tokens of a plain passage: long enough to answer, with what stands around the words that were asked for.
+/// Largest number of tokens of a plain passage: enough to answer, with the text around the words that were asked for.
 pub(super) const PLAIN_TOKENS: usize = 160;
 
-/// The longest sentence that is kept whole, in bytes; a longer one is cut at blanks.
+/// Largest number of bytes of a sentence that is kept whole; a longer one is cut at blanks.
 const SENTENCE: usize = 300;
 
-/// The best passage for some words, unmarked and without the engine: whole sentences around the one with the most
-/// different needles, as many as fit; without a match, the first sentences. For passages that are not shown to people
-/// but given to programs: it ends where a sentence ends, unless that sentence is longer than the passage.
+/// Returns the best passage for some words, unmarked and without the engine: whole sentences around the one with the
+/// most different needles, as many as fit; without a match, the first sentences. For passages given to programs, not
+/// shown to people: it ends where a sentence ends, unless that sentence is longer than the passage.
 pub(super) fn plain(text: &str, needles: &[String]) -> String {
     let part = window(text, needles).unwrap_or_else(|| &text[..text.floor_char_boundary(WINDOW_BYTES)]);
     let clean = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
     let lines: String = part.chars().filter(|c| *c != BREAK).map(clean).collect();
     let all = sentences_of(&lines, needles);
-    // The window may begin and end within a sentence, which then says nothing.
+    // The window may begin and end inside a sentence; such a partial sentence is left out.
     let first = usize::from(all.len() > 2 && part.as_ptr() > text.as_ptr());
     let last = all.len()
         - usize::from(all.len() > first + 1 && part.as_bytes().as_ptr_range().end < text.as_bytes().as_ptr_range().end);
     let Some(all) = all.get(first..last).filter(|all| !all.is_empty()) else { return String::new() };
     let (mut from, mut to) = best(all);
     let mut room = PLAIN_TOKENS.saturating_sub(all[from..to].iter().map(|s| s.tokens).sum());
-    // What stands before the words that were asked for says more often what they are about than what stands behind them
-    // (+.04 of the answers' words on questions about programs' sessions).
+    // Sentences before the matching words explain more often what they are about than sentences after them (+.04 of the
+    // answers' words on questions about programs' sessions), so they are added first.
     while let Some(before) = from.checked_sub(1).map(|n| &all[n]).filter(|before| before.tokens <= room) {
         room -= before.tokens;
         from -= 1;
@@ -227,7 +237,21 @@ pub(super) fn plain(text: &str, needles: &[String]) -> String {
         to += 1;
     }
     let said = all[from..to].iter().map(|s| s.text).collect::<Vec<_>>().join(" ");
-    if tokens(&said) > PLAIN_TOKENS { cut(&said, PLAIN_TOKENS) } else { said }
+    let said = without_marker(&said);
+    if tokens(said) > PLAIN_TOKENS { cut(said, PLAIN_TOKENS) } else { said.to_owned() }
+}
+
+/// Returns a passage without the marker of the list or table it begins in: the marker belongs to lines that are not shown.
+fn without_marker(mut said: &str) -> &str {
+    while let Some(rest) = ["- ", "* ", "• ", "→ ", "| "].iter().find_map(|marker| said.strip_prefix(marker)) {
+        said = rest.trim_start();
+    }
+    said
+}
+
+/// Whether a line only rules off the head of a table: `|---|:--:|`.
+fn is_table_rule(line: &str) -> bool {
+    line.contains("--") && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '+'))
 }
 
 /// A sentence of a passage.
@@ -238,10 +262,10 @@ struct Sentence<'t> {
     tokens: usize,
 }
 
-/// The sentences of each line.
+/// Returns the sentences of each line.
 fn sentences_of<'t>(lines: &'t str, needles: &[String]) -> Vec<Sentence<'t>> {
     let mut out = Vec::new();
-    for line in lines.lines() {
+    for line in lines.lines().filter(|line| !is_table_rule(line)) {
         for range in sentences::split(line, SENTENCE) {
             let text = &line[range];
             let lower = text.to_lowercase();
@@ -253,7 +277,7 @@ fn sentences_of<'t>(lines: &'t str, needles: &[String]) -> Vec<Sentence<'t>> {
     out
 }
 
-/// The shortest run of sentences with the most different needles that fits: of equal ones the first.
+/// Returns the shortest run of sentences with the most different needles that fits; of equal ones, the first.
 fn best(all: &[Sentence]) -> (usize, usize) {
     let (mut best, mut most, mut least) = ((0, 1), 0, 0);
     for from in 0..all.len() {
@@ -293,6 +317,10 @@ mod tests {
     fn numbers_of_lines_are_left_out() {
         assert_eq!(unnumbered("  1→fn main() {\n 12→}\nend"), "fn main() {\n}\nend");
         assert_eq!(unnumbered("3→4 is a step"), "3→4 is a step");
+        assert_eq!(unnumbered("1\t# Task\n2\t\n3\tFind the reason"), "# Task\n\nFind the reason");
+        for table in ["12\tBerlin\n7\tRom\n9\tParis", "1\tone\nand\nmuch\nmore\n2\ttwo"] {
+            assert_eq!(unnumbered(table), table);
+        }
     }
 
     fn of(text: &str, needles: &[&str]) -> String {
@@ -308,10 +336,18 @@ mod tests {
         let found = of(&text, &["queue", "postgres"]);
         assert!(found.contains("nine ten. It is kept in Postgres, as the queue of mail was."), "{found}");
         assert!(found.starts_with("One two") && found.ends_with('.') && tokens(&found) <= PLAIN_TOKENS, "{found}");
-        // Words of one answer may stand in two sentences.
+        // Words of one answer may be in two sentences.
         let two = format!("{filler}The worker was slow. A port was missing: 6543.\n{filler}");
         let found = of(&two, &["worker", "port"]);
         assert!(found.contains("The worker was slow. A port was missing: 6543."), "{found}");
+    }
+
+    #[test]
+    fn a_plain_passage_begins_with_words() {
+        let list = "- `rum get` -- one filter\n- `rum list` -- all filters";
+        assert_eq!(of(list, &["filters"]), "`rum get` -- one filter - `rum list` -- all filters");
+        assert_eq!(of("→ Yes, add a note.", &["note"]), "Yes, add a note.");
+        assert_eq!(of("| Key | From |\n|---|:--|\n| root | random |", &["random"]), "Key | From | | root | random |");
     }
 
     #[test]

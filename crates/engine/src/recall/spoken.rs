@@ -1,14 +1,14 @@
-//! What nobody said: text that programs, and we, write into a conversation (R10.1, R12.3).
+//! Recognises text that nobody said: text that programs, and Heirloom, write into a conversation (R10.1, R12.3).
 //!
-//! Adapters mark most of it (role `system`). The rest stands in messages of a person or in tools' output: blocks in tags
-//! of the program, its wrappers around local commands, what our own commands printed.
+//! Adapters mark most of it (role `system`). The rest is inside messages of a person or output of tools: blocks in tags
+//! of the program, its wrappers around local commands, and what Heirloom's own commands printed.
 
 use std::borrow::Cow;
 
 use crate::event::{Role, TurnKind};
 use crate::text::quotes::Closings;
 
-/// How messages begin that a program wrote in a person's name.
+/// Beginnings of messages that a program wrote in a person's name.
 const BEGINNINGS: [&str; 9] = [
     "Caveat: The messages below",
     "# AGENTS.md instructions for",
@@ -21,10 +21,10 @@ const BEGINNINGS: [&str; 9] = [
     "API Error:",
 ];
 
-/// The fence of what we give programs, and what our commands print below what they found.
+/// The fence of a context that Heirloom gives programs, and the line its commands print below hits.
 const OURS: [&str; 2] = ["<heirloom-memory", "heirloom expand "];
 
-/// The part of a turn that somebody said, or a tool answered; `None` if nothing is left of it.
+/// Returns the part of a turn that a person or model said or a tool answered; `None` if nothing is left.
 pub(crate) fn spoken(role: Role, kind: TurnKind, text: &str) -> Option<Cow<'_, str>> {
     match (role, kind) {
         (Role::System, _) | (_, TurnKind::CompactSummary | TurnKind::MachinePrompt) => None,
@@ -40,10 +40,10 @@ pub(crate) fn spoken(role: Role, kind: TurnKind, text: &str) -> Option<Cow<'_, s
     }
 }
 
-/// How many lines a program may write above a tool's output.
+/// Largest number of lines that a program writes above a tool's output.
 const ABOVE: usize = 8;
 
-/// A tool's output without the lines a program wrote above it: number, time and exit code of the call.
+/// Returns a tool's output without the lines a program wrote above it: number, time and exit code of the call.
 fn output(text: &str) -> &str {
     let mut from = 0;
     for line in text.split_inclusive('\n').take(ABOVE) {
@@ -58,7 +58,7 @@ fn output(text: &str) -> &str {
     text
 }
 
-/// Whether a tool's input is a command of ours.
+/// Whether a tool's input is one of Heirloom's commands.
 fn calls_us(input: &str) -> bool {
     let command = |line: &str| {
         let line = line.trim_start();
@@ -68,8 +68,9 @@ fn calls_us(input: &str) -> bool {
     input.lines().take(3).any(command)
 }
 
-/// The text without the blocks a program put between tags of its own: `<environment_context>…</environment_context>`. A
-/// tag of a program has a sign within its name, which elements of pages and types do not have; it begins a line.
+/// Returns the text without blocks that a program put between its own tags:
+/// `<environment_context>…</environment_context>`. The name of such a tag contains `_` or `-` or is in capitals, unlike
+/// elements of pages and types; the tag begins a line.
 fn without_tags(text: &str) -> Cow<'_, str> {
     if !text.contains("</") {
         return Cow::Borrowed(text);
@@ -94,7 +95,7 @@ fn without_tags(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name of a program's tag that a text begins with.
+/// Returns the name of the program's tag that a text begins with.
 fn opened(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('<')?;
     let name = &rest[..rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'))?];

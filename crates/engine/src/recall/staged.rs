@@ -1,5 +1,5 @@
-//! Recall in stages (R10.1): visible files first, then summaries, and turns only where neither answers or where they
-//! are asked for. Then governance (R10.2): audience, age and confidence, limits per class, no duplicates.
+//! Recall in stages (R10.1): visible files first, then summaries, and turns only if neither answers or if they are
+//! asked for. Then governance (R10.2): audience, age and confidence, limits per class, no duplicates.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -40,19 +40,19 @@ use crate::tree::provenance::Provenance;
 #[derive(Clone, Debug)]
 pub struct Question<'q> {
     pub text: &'q str,
-    /// The most items.
+    /// Largest number of items.
     pub most: usize,
-    /// Include turns even if an earlier stage answers.
+    /// Whether turns are included even if an earlier stage answers.
     pub deep: bool,
 }
 
 /// Files examined; only those shown are read.
 const CANDIDATES: usize = 40;
 
-/// The least share of the best score; below it a match is by chance.
+/// Least share of the best score; a match below it is by chance.
 const FLOOR: f64 = 0.3;
 
-/// A file that covers less of the question than this answers another question.
+/// Least share of the question's words that a file must have; a file with less answers another question.
 const LEAST_COVERED: f64 = 0.34;
 
 /// Factors for items that count less.
@@ -61,20 +61,21 @@ const STALE_REFERENCE: f64 = 0.3;
 const UNSURE: f64 = 0.7;
 const UNSURE_BELOW: f64 = 0.5;
 
-/// A file below that coverage is given if its cosine is at least this, and close enough to that of the nearest file.
+/// A file below `LEAST_COVERED` is given if its cosine is at least `NEAR` and at least `NEAR_SHARE` of the nearest
+/// file's.
 const NEAR: f64 = 0.25;
 const NEAR_SHARE: f64 = 0.75;
 
-/// The most files given by similarity alone: it finds something for every question.
+/// Largest number of files given by similarity alone, because similarity finds something for every question.
 const MOST_BY_MEANING: usize = 3;
 
-/// No further candidates are fetched once this many files are admitted.
+/// Number of admitted files after which no further candidates are fetched.
 const ENOUGH_FILES: usize = 8;
 
 /// The most common reason for leaving an item out.
 pub(super) const OTHER_THREAD: &str = "of another thread, which the question does not name";
 
-/// Classes in the order they are given, and the most items of each.
+/// Classes in the order in which they are given, and the largest number of items of each.
 const CLASSES: [(&str, usize); 9] = [
     ("preference", 3),
     ("identity", 2),
@@ -87,15 +88,15 @@ const CLASSES: [(&str, usize); 9] = [
     ("note", 2),
 ];
 
-/// With this many answers from earlier stages, turns are not searched.
+/// Number of answers from earlier stages with which turns are not searched.
 const ENOUGH: usize = 3;
 
 /// Summaries examined, and the most given: each is long.
 const NODES: usize = 20;
 const MOST_NODES: usize = 2;
 
-/// Recalls what answers a question for an audience. Without an audience a person asks, who may read everything of the
-/// agent; every item then names its thread.
+/// Recalls what answers a question for an audience. Without an audience the caller is a person who may read everything
+/// of the agent; every item then names its thread.
 ///
 /// No question is an error: an empty one gets an empty answer that says why.
 pub fn recall(
@@ -115,7 +116,7 @@ pub fn recall(
     if let Some(day) = when::no_day(question.text) {
         out.degraded.push(format!("there is no {day}: it was looked for as words"));
     }
-    // A search looks for these words; as a question they ask for nothing and every text would answer.
+    // A search looks for stop words; as a question they ask for nothing, and every text would answer.
     if query.light && named.ids.is_empty() {
         out.degraded.push("this question has only words that stand in every text".into());
         return Ok(out);
@@ -134,7 +135,7 @@ pub fn recall(
     };
     let near = at.read(|tx| VectorSearch::of(tx, index, at.agent_no, &query, Legs::Fused, &mut out.degraded))?;
     let vector = near.map(VectorSearch::into_vector);
-    // The audience is checked before a file is read: inadmissible files crowd out nothing (R10.3).
+    // The audience is checked before a file is read, so that inadmissible files crowd out nothing (R10.3).
     let (mut admitted_files, mut refused) = (HashMap::new(), BTreeMap::new());
     let who = (audience, &live);
     let mut admit = |entry: &Entry| admitted(at, who, &named, entry, &mut admitted_files, &mut refused);
@@ -157,7 +158,7 @@ pub fn recall(
         }
     }
     let structured = govern(items, &mut out.dropped);
-    // Similarity alone is not enough to skip the later stages; an item with every word of the question is.
+    // Similarity alone is no reason to skip the later stages; an item with every word of the question is one.
     let answers = structured.iter().filter(|found| !found.by_meaning).count();
     let answered = answers >= ENOUGH || structured.iter().any(|found| found.is_complete);
     let mut withheld = Withheld::new(&live, &query, question.deep, audience.is_some());
@@ -197,13 +198,13 @@ pub(super) fn too_many(most: usize) -> String {
     format!("more than the {most} that are wanted")
 }
 
-/// What is looked for, for which thread, and for which audience.
+/// The lookup of one recall: the query, the audience it is for, and what the question names.
 #[derive(Clone, Copy)]
 pub(super) struct Lookup<'s> {
     pub audience: Option<&'s Audience>,
     pub named: &'s Named,
     pub query: &'s Query,
-    /// `None`: there is no model, or it did not answer.
+    /// Vector of the query; `None` if there is no model or it did not answer.
     pub vector: Option<&'s [f32]>,
     pub weak: &'s Weak,
 }
@@ -212,12 +213,12 @@ fn class_rank(kind: &str) -> usize {
     CLASSES.iter().position(|(name, _)| *name == kind).unwrap_or(CLASSES.len())
 }
 
-/// The turns an item was made of.
+/// Returns the turns an item was made of.
 fn sources(entry: &Entry) -> Vec<TurnId> {
     Provenance::from_value(entry.fields.get("source")).turns
 }
 
-/// That a file may be given: its thread's label and the reasons.
+/// The permission to give a file: its thread's label and the reasons.
 #[derive(Clone)]
 struct Admission {
     thread: Option<String>,
@@ -256,7 +257,8 @@ fn admitted(
         refused.insert(id, OTHER_THREAD);
         return Ok(false);
     };
-    // What a person changed by hand since says more than the turns it was made of.
+    // A file that a person changed by hand says more than the turns it was made of, so it is given even if those are in
+    // the context.
     if !asked_for && !entry.by_hand() {
         let sources = sources(entry);
         if at.read(|tx| live.holds_all(tx, &sources))? {
@@ -271,16 +273,16 @@ fn admitted(
 /// An item and how it was found.
 struct Found {
     item: Item,
-    /// The turns it was made of.
+    /// Turns the item was made of.
     sources: Vec<TurnId>,
-    /// It has every word of a question of several words.
+    /// Whether it has every word of a question of several words.
     is_complete: bool,
-    /// It has too few words of the question, but is similar in meaning.
+    /// Whether it has too few words of the question, but is similar in meaning.
     by_meaning: bool,
 }
 
-/// A file as an item, or `None` if it is off the point. `nearest`: cosine of the nearest file; `height`: the largest
-/// share of the question's words any file has.
+/// Makes an item of a file; `None` if the file is off the point. `nearest`: cosine of the nearest file; `height`:
+/// largest share of the question's words that any file has.
 fn of_file(
     hit: FileHit,
     admission: Admission,
@@ -305,7 +307,8 @@ fn of_file(
     reasons.extend(hit.trace.cosine.map(|c| format!("near {c:.2}")));
     reasons.extend(admission.reasons);
     let class = class_of(entry).filter(|_| entry.kind == Kind::Leaf);
-    // The best file by words has score 1 however few words match; beside cosines, scale it to its true coverage.
+    // The best file by words has score 1 however few words match; to be comparable with cosines, it is scaled to its
+    // true coverage.
     let (mut score, mut marks) = ((hit.trace.sum - hit.trace.words * (1.0 - height)).max(0.0), Vec::new());
     if let Some(class) = class {
         weigh(entry, class, now, &mut score, &mut marks, &mut reasons);
@@ -332,7 +335,8 @@ fn of_file(
     Some(Found { item, sources: sources(entry), is_complete, by_meaning: !has_words && !admission.asked_for })
 }
 
-/// Whether an item may be given to this audience, and its thread's label; `Some(None)` for the audience's own.
+/// Returns whether an item may be given to this audience, and its thread's label; `Some(None)` for the audience's own
+/// thread.
 pub(super) fn admission(
     audience: Option<&Audience>,
     named: &Named,
@@ -427,7 +431,7 @@ fn govern(mut items: Vec<Found>, dropped: &mut Vec<Dropped>) -> Vec<Found> {
     out
 }
 
-/// Summaries of the threads the audience may read.
+/// Returns summaries of the threads the audience may read.
 fn of_nodes(
     at: &AssistantHome,
     index: &Index,
@@ -518,7 +522,7 @@ fn of_nodes(
                 id: id.to_string(),
                 stage: Stage::Lineage,
                 kind: node.kind.name().to_owned(),
-                // The sentences that answer: the whole is one `expand` away.
+                // Only the sentences that answer; `expand` leads to the whole summary.
                 text: snippet::plain(&redact(&node.summary), &needles),
                 thread,
                 at: node.times.1,
@@ -533,7 +537,8 @@ fn of_nodes(
     Ok(items)
 }
 
-/// Whether all turns of one summary are among those of another: a chunk and its session node say nearly the same.
+/// Whether all turns of one summary are among those of another, as with a chunk and its session node, which say nearly
+/// the same.
 fn is_within(one: &[Stretch], other: &[Stretch]) -> bool {
     let holds = |a: &Stretch, b: &Stretch| {
         (a.session_no, a.lane_no) == (b.session_no, b.lane_no) && a.turns.0 <= b.turns.0 && b.turns.1 <= a.turns.1

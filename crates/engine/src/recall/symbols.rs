@@ -1,5 +1,5 @@
-//! Turns one typed word into terms: names with signs inside whole and in parts, scripts without spaces in pieces the
-//! index can match.
+//! Turns one typed word into terms: names with signs inside are kept whole and in parts, scripts without spaces are cut
+//! into pieces that the index can match.
 //!
 //! The result is folded as [`crate::text::indexed::fold`] folds the indexed text, so both sides agree.
 
@@ -8,10 +8,10 @@ use crate::text::indexed::{BREAK, words_of};
 use crate::text::scripts::{Script, is_emoji, script};
 use crate::text::words::humps;
 
-/// The length to which people shorten hashes.
+/// The length to which people usually shorten hashes.
 const SHORT_HASH: usize = 7;
 
-/// The terms of one word without white space, the whole first. Empty if it has no letter and no digit.
+/// Returns the terms of one word without white space, the whole first. Empty if it has no letter and no digit.
 pub(super) fn terms(word: &str) -> Vec<Term> {
     let prefix = word.ends_with('*') && word.chars().filter(|c| c.is_alphanumeric()).count() >= 2;
     let word = word.trim_end_matches('*');
@@ -75,7 +75,7 @@ pub(super) fn terms(word: &str) -> Vec<Term> {
     }
     for piece in &pieces {
         let number = numeric(piece) && piece.len() < 3;
-        // Signs of some scripts count as letters of words and are none.
+        // Some signs count as letters in the index but are no letters; a piece of only such signs is left out.
         let says = piece.chars().any(char::is_alphanumeric);
         if !number && says && piece.chars().count() > 1 {
             add((*piece).to_owned(), Kind::Part);
@@ -84,7 +84,7 @@ pub(super) fn terms(word: &str) -> Vec<Term> {
     out
 }
 
-/// One run of letters and digits.
+/// Returns the terms of one run of letters and digits.
 fn plain(text: &str, typed: &str, prefix: bool) -> Vec<Term> {
     let lower = |c: &u8| c.is_ascii_lowercase();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
@@ -111,8 +111,8 @@ fn plain(text: &str, typed: &str, prefix: bool) -> Vec<Term> {
     out
 }
 
-/// A word in a script without spaces: the whole, each run of one script, and overlapping pieces of long runs, because
-/// nothing marks the end of a word.
+/// Returns the terms of a word in a script without spaces: the whole, each run of one script, and overlapping pieces of
+/// long runs, because nothing marks the end of a word.
 fn unspaced(word: &str, prefix: bool) -> Vec<Term> {
     let mut runs: Vec<(Script, String)> = Vec::new();
     for c in word.chars() {

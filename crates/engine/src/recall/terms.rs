@@ -1,5 +1,5 @@
 //! Shared by the searches of turns and of files: which words of a query are worth their cost, what share of the query a
-//! row contains, and what of it a plain text contains.
+//! row contains, and which terms occur in a plain text.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,9 +21,9 @@ pub(super) struct Table {
 pub(super) const TURNS: Table = Table { name: "fts", words: "text" };
 pub(super) const FILES: Table = Table { name: "files_fts", words: "{title text}" };
 
-/// The most rows the engine may score for one query, rarest terms first: a tenth of all, within these bounds. A row
-/// costs about 1 µs (measured). This applies to files, which are few; turns are scored in memory ([`super::bm25`])
-/// unless the posting lists cannot be read.
+/// Largest number of rows the engine may score for one query, rarest terms first: a tenth of all, within these bounds.
+/// A row costs about 1 µs (measured). This applies to files, which are few; turns are scored in memory
+/// ([`super::bm25`]) unless the posting lists cannot be read.
 const ROW_BUDGET: std::ops::RangeInclusive<i64> = 10_000..=32_000;
 
 /// A term in more than this share of the rows is left out, if there are others.
@@ -39,10 +39,10 @@ const COVERAGE: f64 = 0.6;
 /// Gain of a turn in a time the query mentions, as a share of the best score (RETRIEVAL: .4, +.7 R@10).
 pub(super) const DATE: f64 = 0.4;
 
-/// A longer query is interrupted, and reports it.
+/// A query that takes longer is interrupted and reports that.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 
-/// The first and last millisecond allowed by both query and filter.
+/// Returns the first and last millisecond allowed by both query and filter.
 pub(super) fn within(
     limit: Option<(Millis, Millis)>,
     since: Option<Millis>,
@@ -60,7 +60,7 @@ pub(super) struct Weighed {
     pub rows: i64,
 }
 
-/// Counts how often each word occurs and drops those that cost much and distinguish little.
+/// Counts how often each word occurs and drops words that cost much and distinguish little.
 /// `all`: the agent's rows. A word whose count was interrupted at the deadline is left out.
 pub(super) fn weigh(
     conn: &Connection,
@@ -108,8 +108,8 @@ pub(super) fn interrupted(e: &rusqlite::Error) -> bool {
     e.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
 }
 
-/// The share of the query each candidate contains, terms weighed by rarity. One cheap pass per term; nothing is scored
-/// again.
+/// Returns the share of the query that each candidate contains, terms weighed by rarity. One cheap pass per term;
+/// nothing is scored again.
 pub(super) fn coverage(
     conn: &Connection,
     table: &Table,
@@ -148,18 +148,18 @@ pub(super) fn coverage(
     Ok(covered)
 }
 
-/// Weight of a term by rarity. Variants and parts of a name weigh less than the whole.
+/// Returns the weight of a term by rarity. Variants and parts of a name weigh less than the whole.
 pub(super) fn rarity(term: &Weighed, all: i64) -> f64 {
     (1.0 + all as f64 / (1 + term.rows) as f64).ln() * term.term.weight()
 }
 
-/// The score, reduced for the part of the query the candidate does not contain.
+/// Returns the score, reduced for the part of the query the candidate does not contain.
 pub(super) fn covered_score(score: f64, share: Option<&f64>) -> f64 {
     share.map_or(score, |share| score * (1.0 - COVERAGE * (1.0 - share)))
 }
 
-/// What to look for in plain lower-case text: the words of a term, the last one without its final letters, which
-/// inflection changes.
+/// Returns what to look for in plain lower-case text: the words of a term, the last one without its final letters,
+/// which inflection changes.
 pub(super) fn needles(term: &Term) -> Vec<String> {
     let words: Vec<&str> = term.text.split([' ', crate::text::indexed::BREAK]).filter(|w| !w.is_empty()).collect();
     let last = words.len().saturating_sub(1);
@@ -178,17 +178,17 @@ pub(super) fn needles(term: &Term) -> Vec<String> {
         .collect()
 }
 
-/// How many of the terms occur in a plain text; whether it matches at all is decided by the engine.
+/// Returns how many of the terms occur in a plain text. Whether the text matches at all is decided by the engine.
 pub(super) fn matched(said: &str, terms: &[Vec<String>]) -> usize {
     standing(&letters(said), terms)
 }
 
-/// How many of the terms occur in the result of [`letters`].
+/// Returns how many of the terms occur in the result of [`letters`].
 pub(super) fn standing(text: &str, terms: &[Vec<String>]) -> usize {
     terms.iter().filter(|words| stands(text, words)).count()
 }
 
-/// The lower-case letters and digits of a text, everything else folded into single spaces.
+/// Returns the lower-case letters and digits of a text, with everything else folded into single spaces.
 pub(super) fn letters(said: &str) -> String {
     let mut text = String::with_capacity(said.len());
     let mut gap = false;
@@ -217,7 +217,7 @@ pub(super) fn stands(text: &str, words: &[String]) -> bool {
     }
 }
 
-/// How many rows of an agent contain a term, counted up to `most`.
+/// Returns how many rows of an agent contain a term, counted up to `most`.
 pub(super) fn rows_with(index: &Index, table: &Table, term: &Term, agent_no: AgentNo, most: i64) -> Result<i64> {
     let (first, last) = RowId::range(agent_no, 0, i64::MAX);
     let mut count = index.connection().prepare_cached(&format!(

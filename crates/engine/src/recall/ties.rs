@@ -1,4 +1,4 @@
-//! Which of several answers that are equally good comes first: what the judge found more important (R11.2).
+//! Orders equally good answers: the more important one by the judge's verdict comes first (R11.2).
 
 use rusqlite::OptionalExtension;
 
@@ -6,11 +6,11 @@ use super::search::Candidate;
 use crate::error::Result;
 use crate::ledger::Read;
 
-/// How many of the best are looked at: nobody reads on.
+/// Number of the best candidates that are ordered; people rarely read further.
 const BEST: usize = 50;
 
-/// Orders candidates of equal scores by the importance of the chunk each was said in. What was found by its time alone
-/// keeps the order of time, and where one is not judged nothing changes.
+/// Orders candidates of equal scores by the importance of the chunk each was said in. Candidates found only by their
+/// time keep the order of time, and nothing changes among ties of which one is not judged.
 pub(super) fn by_importance(tx: &Read, ranked: &mut [Candidate]) -> Result<()> {
     let mut of_chunk = tx.prepare_cached(
         "SELECT importance FROM judged_chunks WHERE session_no = ?1 AND last_turn >= ?2 AND first_turn <= ?2

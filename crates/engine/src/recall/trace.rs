@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-/// The parts of a score. A turn's are added up; a file's words and date are added and multiplied by its weight.
+/// The parts of a score. Those of a turn are added up; for a file, words and date are added and multiplied by its
+/// weight.
 #[derive(Clone, Copy, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Trace {
     /// Score by words: 1 for the best.
@@ -12,7 +13,7 @@ pub struct Trace {
     /// Cosine to the query, if it was compared; it counts if greater than 0.
     #[serde(serialize_with = "rounded_or_null")]
     pub cosine: Option<f64>,
-    /// What its neighbours add.
+    /// Share of its neighbours' scores.
     #[serde(serialize_with = "rounded")]
     pub neighbours: f64,
     /// Gain for lying in a time the query mentions.
@@ -29,7 +30,7 @@ pub struct Trace {
     pub sum: f64,
 }
 
-/// To three decimals: more would promise what no score means.
+/// Rounds to three decimals; more digits would suggest a precision no score has.
 pub(crate) fn round(x: f64) -> f64 {
     (x * 1000.0).round() / 1000.0
 }

@@ -28,28 +28,29 @@ use crate::tokens::tokens;
 use crate::transcript::role_name;
 use crate::tree::AssistantHome;
 
-/// Turns examined before those of other threads are removed.
+/// Number of turns examined before those of other threads are removed.
 const TURNS: usize = 60;
 
-/// A turn with a single, frequent word out of at least this many is given only if its cosine is high.
+/// Least number of words in a question for which a turn with a single, frequent word is given only if its cosine is
+/// high.
 const WEAK_OF: usize = 3;
 const TURN_NEAR: f64 = 0.3;
 
-/// How many of the first turns are judged by their text, which shows inflected words and words too frequent to be
-/// looked for; the others are judged by the index, without being read.
+/// Number of the first turns that are judged by their text, which shows inflected words and words too frequent to be
+/// looked for; the others are judged by the index without being read.
 const READ_ANYHOW: usize = 6;
 
-/// The same number if a word was too frequent to be looked for.
+/// The same number for a question with a word too frequent to be looked for.
 const READ_UNSURE: usize = 18;
 
-/// A word in more than this share of the rows is frequent; with few rows none is.
+/// A word in more than this share of the rows is frequent; a word with at most `FREQUENT_LEAST` rows never is.
 const FREQUENT_SHARE: f64 = 0.01;
 const FREQUENT_LEAST: i64 = 5;
 
-/// Newest sessions of a thread whose turns are recalled. `search` covers all of them.
+/// Number of the newest sessions of a thread whose turns are recalled. `search` covers all of them.
 const SESSIONS: usize = 300;
 
-/// Turns the audience may read, best first, at most as many as there is room for.
+/// Returns turns the audience may read, best first, as many as there is room for.
 pub(super) fn of_turns(
     at: &AssistantHome,
     lookup: &Lookup,
@@ -90,7 +91,8 @@ pub(super) fn of_turns(
             drop(why);
             continue;
         }
-        // The neighbour of a weak match is as weak. Most are weak, and need not be read to find out.
+        // The neighbour of a weak match is as weak. The result is kept per match, so that most neighbours need not be
+        // read.
         let (_, beside, _) = ranking.about(n);
         let leading = beside.and_then(|beside| ranking.position(beside)).unwrap_or(n);
         let is_weak = match weak_ones.get(&leading) {
@@ -159,7 +161,8 @@ pub(super) fn of_turns(
     Ok(items)
 }
 
-/// Ranks the turns of an audience that its model has not before it (`live`). `light`: for a prompt, which waits.
+/// Ranks the turns of an audience, without sessions that are wholly in the context of its model (`live`). `light`: for
+/// a prompt, which must not wait.
 pub(super) fn rank_turns(
     at: &AssistantHome,
     index: &mut Index,
@@ -169,7 +172,7 @@ pub(super) fn rank_turns(
     vector: Option<&[f32]>,
     (most, light): (usize, bool),
 ) -> Result<(Searched, Ranking)> {
-    // Turns that are not given, of other threads and of this very session, must not crowd out the others.
+    // Turns that are never given (of other threads, or already in the context) must not crowd out the others.
     let mut sessions = audience.map(|audience| at.read(|tx| sessions(tx, audience, named))).transpose()?;
     if let Some(sessions) = &mut sessions {
         sessions.retain(|no| !live.is_whole(*no));
@@ -185,20 +188,20 @@ fn is_contained(turn: &similarity::ItemWords, told: &similarity::ItemWords) -> b
     !turn.is_empty() && turn.iter().all(|word| told.binary_search(word).is_ok())
 }
 
-/// Distinguishes a chance match from an answer: some turn matches every question (R10.1).
+/// Distinguishes a chance match from an answer, since for every question some turn matches (R10.1).
 pub(super) struct Weak {
-    /// The words of the question; of variants and parts only the rare ones.
+    /// The words of the question, with only the rare ones among variants and parts.
     asked: Vec<Asked>,
-    /// How many words the question has.
+    /// Number of words in the question.
     of: usize,
-    /// Vector search was used.
+    /// Whether vector search was used.
     near: bool,
 }
 
 /// A word of the question.
 struct Asked {
     term: Term,
-    /// The same as plain words.
+    /// The term as plain words.
     needles: Vec<String>,
     rare: bool,
 }
@@ -210,7 +213,7 @@ impl Asked {
 }
 
 impl Weak {
-    /// `counted`: the search for turns, if it has already counted the rows of the words.
+    /// Counts the words of the query. `counted`: the search for turns, if it has already counted the rows of the words.
     pub fn of(index: &Index, agent_no: AgentNo, query: &Query, near: bool, counted: Option<&Searched>) -> Result<Weak> {
         let all = index.rows_of(agent_no)?;
         let frequent = (all as f64 * FREQUENT_SHARE) as i64;
@@ -228,7 +231,7 @@ impl Weak {
             unknown += usize::from(rows == 0);
             asked.push(Asked::of(term, rows <= frequent.max(FREQUENT_LEAST)));
         }
-        // A question in one language answered in another shares only names with its answer.
+        // A question in one language and an answer in another share only names, so every shared word counts as rare.
         if query.language != Language::English && unknown * 2 >= asked.len() {
             asked.iter_mut().for_each(|one| one.rare = true);
         }
@@ -239,7 +242,7 @@ impl Weak {
                 asked.push(Asked::of(term, true));
             }
         }
-        // A phrase is mandatory: a turn that contains it answers.
+        // A phrase is mandatory, so a turn that contains it answers.
         asked.extend(query.phrases.iter().map(|phrase| Asked::of(phrase, true)));
         Ok(Weak { asked, of, near })
     }
@@ -247,7 +250,7 @@ impl Weak {
     /// Whether a turn was found by chance.
     fn is(&self, at: &AssistantHome, query: &Query, ranking: &Ranking, n: usize) -> Result<bool> {
         let (said_at, beside, cosine) = ranking.about(n);
-        // It was said in the time asked about: the question may have no other words.
+        // A turn at the time asked about is an answer: the question may have no other words.
         let then = query.limit().is_some() || query.favours(said_at) == Some(true);
         if beside.is_some() || then || self.of < WEAK_OF || self.is_near(cosine) {
             return Ok(false);
@@ -264,12 +267,13 @@ impl Weak {
         Ok(has.len() <= 1 && !has.contains(&true))
     }
 
-    /// The same for a summary, which has many words and is near to much.
+    /// Whether a summary was found by chance. A summary has many words and is near to much, so one frequent word is
+    /// enough here.
     pub fn is_summary(&self, query: &Query, summary: &str, cosine: Option<f64>) -> bool {
         !query.only_times && self.words_in(summary).is_empty() && !self.is_near(cosine)
     }
 
-    /// For each word of the question that the text contains, whether it is rare.
+    /// Returns, for each word of the question that the text contains, whether it is rare.
     fn words_in(&self, text: &str) -> Vec<bool> {
         let text = letters(text);
         self.asked.iter().filter(|one| stands(&text, &one.needles)).map(|one| one.rare).collect()
@@ -280,8 +284,8 @@ impl Weak {
     }
 }
 
-/// The sessions whose turns an audience may read: the newest of its threads and of each named thread, those of its
-/// project, and its own.
+/// Returns the sessions whose turns an audience may read: the newest of its threads and of each named thread, those of
+/// its project, and its own.
 fn sessions(tx: &Read, audience: &Audience, named: &Named) -> Result<Vec<SessionNo>> {
     let mut out: Vec<SessionNo> = audience.known.iter().map(|k| k.no).collect();
     for thread_no in audience.threads().iter().chain(&named.threads) {
@@ -302,12 +306,12 @@ fn sessions(tx: &Read, audience: &Audience, named: &Named) -> Result<Vec<Session
     Ok(out)
 }
 
-/// The scope of a turn.
+/// Returns the scope of a turn.
 pub(crate) fn scope_of_turn(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Scope> {
     scope_of_one(tx, agent_no, turn, &mut HashMap::new())
 }
 
-/// The same for one of many: `known` caches the scopes of threads.
+/// Returns the scope of one of many turns; `known` caches the scopes of threads.
 fn scope_of_one(tx: &Read, agent_no: AgentNo, turn: TurnId, known: &mut HashMap<ThreadNo, Scope>) -> Result<Scope> {
     let found: Option<ThreadNo> = tx
         .prepare_cached(
@@ -316,7 +320,7 @@ fn scope_of_one(tx: &Read, agent_no: AgentNo, turn: TurnId, known: &mut HashMap<
         .query_row(params![turn.0], |r| r.get(0))
         .optional()?;
     let Some(no) = found else {
-        // Not assigned to a thread yet: it belongs to its project; without one it may not be given.
+        // The turn is in no thread yet: it belongs to its project; without a project it may not be given.
         let project: Option<String> = tx
             .prepare_cached(
                 "SELECT w.workspace_id FROM turns t JOIN workspaces v ON v.workspace_no = t.workspace_no

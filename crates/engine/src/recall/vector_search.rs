@@ -10,13 +10,13 @@ use crate::index::{Document, FilesWithin, Index, NodesWithin, TurnsWithin, Withi
 use crate::ledger::Read;
 use crate::scope::{AgentNo, FileNo, NodeId, TurnId};
 
-/// Turns taken by vector search alone.
+/// Number of turns taken by vector search alone.
 const NEAREST: usize = 200;
 
-/// The same for a light search.
+/// The same number for a light search.
 const LIGHT_NEAREST: usize = 80;
 
-/// The least cosine; below it two texts are not about the same subject (.3 loses .3 of turn R@10 on LoCoMo 0-4).
+/// Least cosine; below it two texts are not about the same subject (.3 loses .3 of turn R@10 on LoCoMo 0-4).
 const FLOOR: f32 = 0.2;
 
 /// The vector of a query, and the vectors it is compared with.
@@ -27,7 +27,8 @@ pub(super) struct VectorSearch<'i> {
 }
 
 impl<'i> VectorSearch<'i> {
-    /// `None`: there is nothing to compare. The reason, if it is a fault and not a choice, is added to `less`.
+    /// Makes the vector of a query; `None` if there is nothing to compare. If the reason is a fault and not a choice,
+    /// it is added to `less`.
     pub fn of(
         tx: &Read,
         index: &'i Index,
@@ -44,7 +45,7 @@ impl<'i> VectorSearch<'i> {
         if missing.turns > 0 {
             less.push(format!("vectors of {} of {} turns are still being made", missing.turns, missing.of_turns));
         }
-        // No turn has a vector yet: do not wait for a remote model.
+        // No turn has a vector yet, so a remote model is not waited for.
         if missing.of_turns > 0 && missing.turns == missing.of_turns {
             return Ok(None);
         }
@@ -58,8 +59,8 @@ impl<'i> VectorSearch<'i> {
         Ok(vector.iter().any(|x| *x != 0.0).then_some(VectorSearch { index, agent_no, vector }))
     }
 
-    /// The nearest turns within the limits of the search, at most `most`, all above [`FLOOR`]; and the cosines of the
-    /// turns `known`, which were found by words.
+    /// Returns the nearest turns within the limits of the search, at most `most`, all above [`FLOOR`], and the cosines
+    /// of the turns `known`, which were found by words.
     pub fn turns(
         &self,
         filter: &Filter,
@@ -79,7 +80,7 @@ impl<'i> VectorSearch<'i> {
         let known: Vec<i64> = known.iter().map(|id| id.0).collect();
         let found = match self.index.nearest_and(&self.vector, self.agent_no, Within::Turns(&within), most, &known) {
             Ok(found) => found,
-            // Words are in other tables.
+            // Words are in other tables, so the search goes on by words.
             Err(e) if e.kind() == ErrorKind::Damaged => {
                 less.push(format!("by words only: {e}"));
                 return Ok(HashMap::new());
@@ -93,7 +94,7 @@ impl<'i> VectorSearch<'i> {
         Ok(near.filter_map(|(document, cosine)| Some((turn(document)?, cosine))).collect())
     }
 
-    /// The cosines of turns found by words.
+    /// Returns the cosines of turns found by words.
     pub fn to(&self, turns: &[TurnId]) -> Result<HashMap<TurnId, f32>> {
         let documents: Vec<Document> = turns.iter().map(|id| Document::Turn(*id)).collect();
         match self.index.similarities(&self.vector, self.agent_no, &documents) {
@@ -103,7 +104,7 @@ impl<'i> VectorSearch<'i> {
         }
     }
 
-    /// The nearest nodes of some threads.
+    /// Returns the nearest nodes of some threads.
     pub fn nodes(&self, within: &NodesWithin, most: usize) -> Result<Vec<(NodeId, f32)>> {
         let found = match self.index.nearest(&self.vector, self.agent_no, Within::Nodes(within), most) {
             Ok(found) => found.found,
@@ -119,17 +120,17 @@ impl<'i> VectorSearch<'i> {
             .collect())
     }
 
-    /// The same query again: its vector is made once, whatever it is compared with.
+    /// Returns the same query for another comparison, with the vector that was already made.
     pub fn again(index: &'i Index, agent_no: AgentNo, vector: &[f32]) -> VectorSearch<'i> {
         VectorSearch { index, agent_no, vector: vector.to_vec() }
     }
 
-    /// The vector, for [`VectorSearch::again`].
+    /// Returns the vector, for [`VectorSearch::again`].
     pub fn into_vector(self) -> Vec<f32> {
         self.vector
     }
 
-    /// The files nearest by themselves, by their number; torn vectors leave the words alone and say so.
+    /// Returns the nearest files by number. With damaged vectors it returns none and adds the reason to `less`.
     pub fn files(&self, within: &FilesWithin, most: usize, less: &mut Vec<String>) -> Result<HashMap<FileNo, f32>> {
         let found = match self.index.nearest(&self.vector, self.agent_no, Within::Files(within), most) {
             Ok(found) => found,
@@ -143,7 +144,7 @@ impl<'i> VectorSearch<'i> {
         Ok(near.filter_map(|(document, cosine)| Some((file(document)?, cosine))).collect())
     }
 
-    /// How near some files are that were found by their words.
+    /// Returns the cosines of files found by words.
     pub fn to_files(&self, files: &[FileNo]) -> Result<HashMap<FileNo, f32>> {
         let documents: Vec<Document> = files.iter().map(|no| Document::File(*no)).collect();
         match self.index.similarities(&self.vector, self.agent_no, &documents) {

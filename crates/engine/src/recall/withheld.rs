@@ -1,5 +1,5 @@
-//! Turns that answer a question and are withheld all the same: the model has them, nobody said them, or a leaf, an open
-//! loop or a summary that was made of them answers already, so that the transcript is the fallback it is meant to be
+//! Withholds turns that match a question but should not be given: the model already has them, nobody said them, or a
+//! leaf, an open loop or a summary made of them answers already. So the transcript stays the fallback it is meant to be
 //! (R10.1).
 
 use std::borrow::Cow;
@@ -16,48 +16,48 @@ use crate::scope::TurnId;
 use crate::text::sentences;
 use crate::transcript::read::Turn;
 
-/// Why something is withheld that stands in the context of the session's model.
+/// Reason for withholding a turn that is in the context of the session's model.
 pub(super) const IN_CONTEXT: &str = "already in the session's context";
 
-/// The longest sentence of an answer that is looked at as one.
+/// Largest number of bytes of a sentence that is examined as one.
 const SENTENCE: usize = 600;
 
-/// A word of at most this many letters counts as a whole one only.
+/// A word of at most this many letters must match as a whole word.
 const SHORT: usize = 3;
 
-/// What is shorter, in characters, has no word of the question and no number only acknowledges something.
+/// A shorter text, in characters, with no word of the question and no number only acknowledges something.
 const ACKNOWLEDGED: usize = 24;
 
-/// What is withheld from one recall.
+/// State for withholding turns in one recall.
 pub(super) struct Withheld<'l> {
     live: &'l Live,
-    /// The words themselves were asked for.
+    /// Whether the turns themselves were asked for.
     deep: bool,
-    /// A program asks with a prompt, not a person.
+    /// Whether a program asks with a prompt, and not a person with a question.
     for_prompt: bool,
     /// The words of the question.
     asked: Vec<Vec<String>>,
     answers: Vec<Answer>,
 }
 
-/// Something that is given.
+/// An item that is given.
 struct Answer {
     id: String,
-    /// Which words of the question each of its sentences has.
+    /// For each of its sentences, the words of the question it has, as a set of bits.
     sentences: Vec<u64>,
     sources: Sources,
 }
 
-/// What an item was made of.
+/// The turns an item was made of.
 pub(super) enum Sources {
-    /// Statements, turn by turn.
+    /// Single turns; the item states what they say.
     Turns(Vec<TurnId>),
-    /// Whole ranges, of which it says the most important.
+    /// Whole ranges; the item keeps only the most important of what they say.
     Ranges(Vec<Stretch>),
 }
 
 impl Sources {
-    /// Somebody or something has written down what was said, so that it can be asked for.
+    /// Whether the item was written down by a person or a summarizer, and is not a turn itself.
     fn is_written(&self) -> bool {
         !matches!(self, Sources::Turns(turns) if turns.is_empty())
     }
@@ -66,41 +66,43 @@ impl Sources {
 impl<'l> Withheld<'l> {
     pub fn new(live: &'l Live, query: &Query, deep: bool, for_prompt: bool) -> Withheld<'l> {
         let asked = query.phrases.iter().chain(query.words.iter().filter(|t| t.asked())).map(needles);
-        // A set of bits: nobody asks with more words than that.
+        // Each word is a bit of a `u64`, so at most 64 words count.
         Withheld { live, deep, for_prompt, asked: asked.take(64).collect(), answers: Vec::new() }
     }
 
-    /// An item that is given.
+    /// Records an item that is given.
     pub fn given(&mut self, id: &str, text: &str, sources: Sources) {
         let sentences = self.sentences(text).filter(|words| *words != 0).collect();
         self.answers.push(Answer { id: id.to_owned(), sentences, sources });
     }
 
-    /// Which words of the question each sentence of a text has; a question answers none.
+    /// Returns for each sentence of a text the words of the question it has. Sentences that are questions are left out,
+    /// because they answer nothing.
     fn sentences(&self, text: &str) -> impl Iterator<Item = u64> {
         let all = text.lines().flat_map(|line| sentences::split(line, SENTENCE).into_iter().map(|r| &line[r]));
         all.filter(|sentence| !sentence.ends_with(['?', '？'])).map(|sentence| self.words_in(sentence))
     }
 
-    /// Why a turn is withheld that need not be read to know.
+    /// Returns why a turn is withheld, as far as this is known without reading it.
     pub fn unread(&self, tx: &Read, turn: TurnId) -> Result<Option<String>> {
         Ok(self.live.holds(tx, turn)?.then(|| IN_CONTEXT.to_owned()))
     }
 
-    /// What somebody said in a turn, or why it is withheld.
+    /// Returns what somebody said in a turn, or why the turn is withheld.
     pub fn words<'t>(&self, turn: &'t Turn) -> std::result::Result<Cow<'t, str>, String> {
         let Some(said) = spoken(turn.role, turn.kind, &turn.text) else {
             return Err("nobody said it: it is of the program, or ours".into());
         };
         let words = self.words_in(&said);
-        let all = (1u64 << self.asked.len().min(63)) - 1;
+        let all = u64::MAX >> (64 - self.asked.len().clamp(1, 64));
         for answer in self.answers.iter().filter(|_| !self.deep) {
             let says_it = answer.sentences.iter().any(|sentence| words & !sentence == 0);
             match &answer.sources {
                 Sources::Turns(turns) if turns.contains(&turn.id) && (says_it || words == 0) => {
                     return Err(format!("{} was made of it", answer.id));
                 }
-                // A summary leaves out most of what it stands for: it answers where one sentence has all the words.
+                // A summary leaves out most of the turns it covers, so it answers only if one of its sentences has all
+                // the words.
                 Sources::Ranges(ranges)
                     if self.asked.len() > 1 && answer.sentences.contains(&all) && is_within(ranges, turn) =>
                 {
@@ -109,12 +111,12 @@ impl<'l> Withheld<'l> {
                 _ => {}
             }
         }
-        // "Understood." stands next to an answer and is none.
+        // A short reply such as "Understood." stands next to an answer but is none.
         let is_short = said.chars().count() < ACKNOWLEDGED && !said.chars().any(|c| c.is_ascii_digit());
         if self.for_prompt && !self.deep && words == 0 && is_short {
             return Err("it says nothing by itself".into());
         }
-        // Somebody who types a prompt waits for one answer, not for all that has its words.
+        // A person who types a prompt needs one answer, not every turn that has its words.
         if self.for_prompt && !self.deep {
             let is_aside = matches!(turn.kind, TurnKind::ToolCall | TurnKind::ToolResult | TurnKind::Thinking);
             let enough = |answer: &&Answer| {
@@ -128,22 +130,22 @@ impl<'l> Withheld<'l> {
         Ok(said)
     }
 
-    /// Whether a summary says something about a question in one of its sentences: it has many words, and one is in it
-    /// by chance.
+    /// Whether one sentence of a summary has enough words of the question. A summary has many words, and a single one
+    /// may be there by chance.
     pub fn says_something(&self, text: &str) -> bool {
         let most = self.sentences(text).map(u64::count_ones).max().unwrap_or(0);
         !self.for_prompt || most as usize >= self.asked.len().min(2)
     }
 
-    /// Whether a text has a word of the question; without words, every text answers.
+    /// Whether a text has a word of the question; if the question has no words, every text does.
     pub fn is_asked_for_in(&self, text: &str) -> bool {
         self.asked.is_empty() || self.words_in(text) != 0
     }
 
-    /// The words of the question in a text.
+    /// Returns the words of the question in a text, as a set of bits.
     fn words_in(&self, text: &str) -> u64 {
         let text = format!(" {} ", letters(text).trim());
-        // A short word stands in many others: `ok` in `token`.
+        // A short word is part of many others, such as `ok` of `token`.
         let is_there = |words: &[String]| match words {
             [word] if word.len() <= SHORT && word.is_ascii() => text.contains(&format!(" {word} ")),
             words => stands(&text, words),

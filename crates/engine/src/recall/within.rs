@@ -1,5 +1,5 @@
-//! Filters by thread, which no row of the index stores. A turn's thread is kept with runs, since a session can have
-//! been in several, and threads can be merged; so the ledger is asked.
+//! Filters turns and files by thread. The index stores no thread: a turn's thread is kept with its run, since a session
+//! can have been in several and threads can be merged, so the ledger is asked.
 
 use rusqlite::params;
 
@@ -12,10 +12,10 @@ use crate::scope::{AgentNo, SessionNo, ThreadNo, TurnId};
 use crate::thread;
 use crate::tree::file_table::{Entry, Kind};
 
-/// The most sessions passed to the index as a filter; for a thread with more, only the ledger decides.
+/// Largest number of sessions passed to the index as a filter; for a thread with more, only the ledger decides.
 const SESSIONS: usize = 400;
 
-/// The filter with the sessions of its threads added. [`turns`] is exact.
+/// Returns the filter with the sessions of its threads added; [`turns`] then checks exactly.
 pub(super) fn narrowed(tx: &Read, filter: &Filter) -> Result<Filter> {
     let Some(threads) = &filter.threads else { return Ok(filter.clone()) };
     let mut statement = tx.prepare_cached(
@@ -33,7 +33,7 @@ pub(super) fn narrowed(tx: &Read, filter: &Filter) -> Result<Filter> {
     Ok(Filter { sessions: Some(sessions), ..filter.clone() })
 }
 
-/// Those of the turns that were said in the filter's threads, if it names any.
+/// Returns the turns that are in the filter's threads, if it names any.
 pub(super) fn turns(tx: &Read, filter: &Filter, mut found: Vec<(i64, f64)>) -> Result<Vec<(i64, f64)>> {
     if filter.threads.is_none() {
         return Ok(found);
@@ -47,7 +47,7 @@ pub(super) fn turns(tx: &Read, filter: &Filter, mut found: Vec<(i64, f64)>) -> R
     Ok(kept)
 }
 
-/// Whether a turn was said in the filter's threads.
+/// Whether a turn is in the filter's threads.
 pub(super) fn turn(tx: &Read, filter: &Filter, turn_no: TurnId) -> Result<bool> {
     let Some(threads) = &filter.threads else { return Ok(true) };
     Ok(tx
@@ -58,7 +58,7 @@ pub(super) fn turn(tx: &Read, filter: &Filter, turn_no: TurnId) -> Result<bool> 
         .exists(params![turn_no, list(threads)])?)
 }
 
-/// Whether a file belongs to these threads: their page, or one of their loops or memory items.
+/// Whether a file belongs to these threads: it is their page, or one of their loops or memory items.
 pub(super) fn file(tx: &Read, agent_no: AgentNo, threads: Option<&[ThreadNo]>, entry: &Entry) -> Result<bool> {
     let Some(threads) = threads else { return Ok(true) };
     if entry.kind == Kind::Head {

@@ -5,17 +5,17 @@ use std::ops::Range;
 use super::value::{self, Trust, Written};
 use super::{Kind, Scan, is_blank, is_word};
 
-/// How many bytes of a name before its decisive word, or of blanks, are examined.
+/// Number of bytes of a name before its decisive word, or of blanks, that are examined.
 const NAME: usize = 64;
-/// How far a name continues from the beginning of that word: `secret_key_base`, `Authorization`.
+/// Most bytes by which a name continues from the beginning of its decisive word: `secret_key_base`, `Authorization`.
 const SUFFIX: usize = 16;
-/// A quote that is not closed within this many bytes is ignored.
+/// Most bytes between two quotes; a quote that is not closed within them is ignored.
 const VALUE: usize = 2048;
 
-/// Called at each word that may be part of a secret's name.
+/// Reads an assignment at each word that may be part of a secret's name.
 pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
     let name = name_around(scan, at)?;
-    // Almost every word of prose ends here: nothing is assigned to it.
+    // Almost every word of prose ends here, because no value is assigned to it.
     let assignment = assignment(scan, &name)?;
     match announced_by(&scan.bytes[name.clone()])? {
         Name::Cookie => cookies(scan, assignment.start),
@@ -45,15 +45,15 @@ pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
     }
 }
 
-/// Whether the URL up to here sets up one-time passwords.
+/// Whether the URL that ends here sets up one-time passwords.
 fn is_one_time(scan: &Scan, at: usize) -> bool {
     let before = &scan.bytes[at.saturating_sub(256)..at];
     let from = before.iter().rposition(|b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'<'));
     memchr::memmem::find(&before[from.unwrap_or(0)..], b"otpauth://").is_some()
 }
 
-/// The name that ends with this word, apart from a suffix. If more follows, the later words are examined on their own,
-/// so that no credential is skipped.
+/// Returns the name that ends with this word, apart from a suffix. If more words follow, they are examined on their
+/// own, so that no credential is skipped.
 fn name_around(scan: &Scan, at: usize) -> Option<Range<usize>> {
     let after = scan.bytes[at..].iter().take(SUFFIX + 1).take_while(|b| is_word(**b)).count();
     if after > SUFFIX {
@@ -76,7 +76,7 @@ enum Name {
     Signature,
 }
 
-/// What kind of value a name announces; its last words decide.
+/// Returns the kind of value a name announces; its last words decide.
 fn announced_by(name: &[u8]) -> Option<Name> {
     let mut joined = String::with_capacity(name.len());
     let mut last = 0;
@@ -148,14 +148,14 @@ fn announced_by(name: &[u8]) -> Option<Name> {
     (last == "auth").then_some(Name::Secret(Kind::Token, Trust::Vague))
 }
 
-/// Where the value of a name begins, and how it is assigned.
+/// Place of a name's value, and the form of the assignment.
 struct Assignment {
     start: usize,
     /// The sign between name and value.
     sign: u8,
     literal: bool,
     compared: bool,
-    /// Whether it is in the query of a URL.
+    /// Whether the assignment is in the query of a URL.
     query: bool,
 }
 
@@ -206,7 +206,7 @@ fn assignment(scan: &Scan, name: &Range<usize>) -> Option<Assignment> {
             at = named_apart(scan, at, quoted_name)?;
         }
     }
-    // Emphasis and code marks, a continued line, or a separate line after a quoted name.
+    // Skips emphasis and code marks, a continued line, or a line break after a quoted name.
     let mut start = at;
     for _ in 0..4 {
         start = blanks(scan, start);
@@ -221,7 +221,7 @@ fn assignment(scan: &Scan, name: &Range<usize>) -> Option<Assignment> {
             break;
         }
     }
-    // A YAML block scalar: the value is the line below.
+    // In a YAML block scalar the value is the next line.
     if sign == b':' && matches!(scan.at(start), b'|' | b'>') {
         let line = scan.run(start, |b| matches!(b, b'|' | b'>' | b'-' | b'+'));
         if scan.at(line) == b'\n' {
@@ -236,7 +236,7 @@ fn assignment(scan: &Scan, name: &Range<usize>) -> Option<Assignment> {
     Some(Assignment { start, sign, literal, compared, query })
 }
 
-/// `name: DB_PASSWORD, value: …`: lists of variables separate name and value.
+/// Returns where the value begins in `name: DB_PASSWORD, value: …`: lists of variables separate name and value.
 fn named_apart(scan: &Scan, at: usize, quoted: bool) -> Option<usize> {
     let gap = scan.bytes.get(at..)?.iter().take(64);
     let skip = |b: &u8| b.is_ascii_whitespace() || matches!(b, b',' | b'"' | b'\'' | b'\\');
@@ -260,7 +260,7 @@ fn blanks(scan: &Scan, at: usize) -> usize {
     at + scan.bytes[at.min(scan.bytes.len())..].iter().take(NAME).take_while(|b| is_blank(**b)).count()
 }
 
-/// The span of the value, if it looks like a secret.
+/// Returns the span of the value, if it looks like a secret.
 fn secret(scan: &Scan, assignment: &Assignment, trust: Trust) -> Option<Range<usize>> {
     let Assignment { start, sign, literal, compared, query } = *assignment;
     if let Some(range) = quoted(scan, start) {
@@ -277,7 +277,7 @@ fn secret(scan: &Scan, assignment: &Assignment, trust: Trust) -> Option<Range<us
     if value::is_secret(text, trust, written) {
         return Some(range);
     }
-    // `token: &str = "…"`: what follows the colon is the type.
+    // In `token: &str = "…"` the text after the colon is the type.
     if sign != b':' {
         return None;
     }
@@ -291,7 +291,7 @@ fn secret(scan: &Scan, assignment: &Assignment, trust: Trust) -> Option<Range<us
     value::is_secret(&scan.text[range.clone()], trust, written).then_some(range)
 }
 
-/// The text between quotes from here. Quotes in JSON nested in JSON carry backslashes; the closing quote carries as
+/// Returns the text between quotes from here. Quotes in JSON nested in JSON have backslashes; the closing quote has as
 /// many as the opening one, or fewer when the whole text ends first.
 fn quoted(scan: &Scan, at: usize) -> Option<Range<usize>> {
     let slashes = scan.bytes.get(at..)?.iter().take(16).take_while(|b| **b == b'\\').count();
@@ -319,7 +319,7 @@ fn quoted(scan: &Scan, at: usize) -> Option<Range<usize>> {
     None
 }
 
-/// The text from here up to a character that cannot be part of an unquoted value.
+/// Returns the text from here up to a character that cannot be part of an unquoted value.
 fn unquoted(scan: &Scan, at: usize, literal: bool, query: bool, element: bool) -> Range<usize> {
     let mut end = at.min(scan.bytes.len());
     while let Some(byte) = scan.bytes.get(end) {
@@ -338,7 +338,7 @@ fn unquoted(scan: &Scan, at: usize, literal: bool, query: bool, element: bool) -
             break;
         }
         end += 1;
-        // Secrets written without quotes are never longer than this.
+        // Secrets without quotes are never longer than [`VALUE`].
         if end - at > VALUE {
             return at..at;
         }
@@ -348,7 +348,7 @@ fn unquoted(scan: &Scan, at: usize, literal: bool, query: bool, element: bool) -
     at.min(end)..end - trailing
 }
 
-/// `Bearer …` anywhere: prose often follows the word alone, so the rest must look generated.
+/// Reads `Bearer …` at any place: prose often follows the word alone, so the rest must look generated.
 pub(super) fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
     if !scan.may_begin(at) {
         return None;
@@ -367,7 +367,7 @@ pub(super) fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
     scan.add(start..end, kind)
 }
 
-/// `Authorization: Basic …`: the text after the scheme.
+/// Reads the text after the scheme of `Authorization: Basic …`.
 fn authorization(scan: &mut Scan, assignment: &Assignment) -> Option<usize> {
     let slashes = scan.bytes.get(assignment.start..)?.iter().take(16).take_while(|b| **b == b'\\').count();
     let quote = assignment.start + slashes;
@@ -397,7 +397,7 @@ fn authorization(scan: &mut Scan, assignment: &Assignment) -> Option<usize> {
     scan.add(range, kind)
 }
 
-/// The values of `name=value; name=value`, where they look like a session rather than a setting.
+/// Reads the values of `name=value; name=value` that look like a session and not like a setting.
 fn cookies(scan: &mut Scan, at: usize) -> Option<usize> {
     let slashes = scan.bytes.get(at..)?.iter().take(16).take_while(|b| **b == b'\\').count();
     let quote = at + slashes;
@@ -431,7 +431,7 @@ fn cookies(scan: &mut Scan, at: usize) -> Option<usize> {
                 let kind = scan.shape_at(start).map_or(Kind::Cookie, |s| s.kind);
                 last = scan.add(start..end, kind);
             } else if !scan.bytes[start..end].iter().all(|b| is_word(*b) || b".%~|+/[]".contains(b)) {
-                // Not skipped: another rule may find something in it.
+                // The value is not skipped: another rule may find a credential in it.
                 return last;
             }
             at = end;

@@ -1,16 +1,16 @@
-//! Credentials recognised by their own shape, and the table of where in a text each rule runs.
+//! Credentials recognised by their own shape, and the table that says at which bytes of a text each rule runs.
 
 use super::rules::TOKENS;
 use super::{MARK, Scan, Span, assigned, is_blank, is_word, spoken, value};
 
 macro_rules! kinds {
     ($($kind:ident $name:literal)*) => {
-        /// What a credential is for, as far as its shape or its name shows.
+        /// Purpose of a credential, as far as its shape or its name shows it.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Kind { $($kind),* }
 
         impl Kind {
-            /// The word used in the credential's replacement.
+            /// Returns the word used in the credential's replacement.
             pub fn name(self) -> &'static str {
                 match self { $(Kind::$kind => $name),* }
             }
@@ -116,13 +116,13 @@ kinds! {
     XaiKey "xai-key"
 }
 
-/// A rule and where it runs.
+/// A rule, and the beginnings at which it runs.
 #[derive(Clone, Copy)]
 pub(super) struct Family {
-    /// The rule runs where the text continues with one of these. At least three bytes each.
+    /// Beginnings of text at which the rule runs. At least three bytes each.
     heads: &'static [&'static str],
     rule: Rule,
-    /// Where the form is described; only for rules that are data.
+    /// Place where the form is described; only for rules that are data.
     #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for the test that each has one"))]
     pub(super) source: &'static str,
 }
@@ -175,7 +175,7 @@ const OTHERS: [Family; 21] = [
     around(&[MARK], already),
     shape(&["SG."], sendgrid),
     shape(&["eyJ"], jwt),
-    // The number of an account in base64: each of the three letters can only be one of a few, all listed here.
+    // The token begins with an account number in base64, whose first three letters can only be these.
     shape(&["MDA", "NTE", "OjI", "MzM", "MDQ", "MDU", "MDY", "MDc", "MDg", "MDk"], discord),
     shape(
         &[
@@ -193,7 +193,7 @@ const OTHERS: [Family; 21] = [
     around(&[".atlasv1."], terraform_before),
     around(&["-us"], mailchimp_before),
     around(&["-u ", "--user "], curl_user),
-    // Separate, because a family runs wherever the first letters of any of its heads combine.
+    // These are separate families, because a family runs wherever the first letters of any of its heads combine.
     around(&["pass", "pwd"], assigned::read),
     around(&["secret", "sig="], assigned::read),
     around(&["token", "key"], assigned::read),
@@ -203,11 +203,11 @@ const OTHERS: [Family; 21] = [
     around(spoken::NAMES, spoken::read),
 ];
 
-/// All rules. At most 128: a rule is a bit of a mask.
+/// All rules: at most 128, since a rule is a bit of a mask.
 static FAMILIES: [Family; TOKENS.len() + OTHERS.len()] = {
     let mut all = [const { shape(&["\0\0\0"], nothing) }; TOKENS.len() + OTHERS.len()];
     let (mut at, mut other) = (0, 1);
-    // An earlier replacement is skipped before anything is read in it.
+    // The rule for earlier replacements comes first, so that nothing in a replacement is read.
     all[at] = OTHERS[0];
     while at < TOKENS.len() {
         all[at + 1] = TOKENS[at];
@@ -224,7 +224,7 @@ fn nothing(_: &mut Scan, _: usize) -> Option<Span> {
     None
 }
 
-/// Per byte value, which families may have it as the first, second and third byte of a head: one bit each.
+/// Families that may have a byte as the first, second and third byte of a head: for each byte value one bit per family.
 static FILTER: [[u128; 3]; 256] = filter();
 
 const fn filter() -> [[u128; 3]; 256] {
@@ -250,7 +250,7 @@ const fn filter() -> [[u128; 3]; 256] {
     table
 }
 
-/// The next position at which a rule must run, and which rules.
+/// Returns the next position at which rules must run, and the mask of these rules.
 pub(super) fn next(bytes: &[u8], from: usize) -> Option<(usize, u128)> {
     let rest = bytes.get(from..)?;
     for (at, three) in rest.windows(3).enumerate() {
@@ -297,7 +297,7 @@ impl Family {
                 }
                 let start = at + head.len();
                 let sample = scan.bytes.get(start..start + min)?;
-                // Decided on a sample of limited length before the run is measured.
+                // A sample of limited length decides before the run is measured.
                 if !sample.iter().all(|b| of(*b)) || !random(sample, &scan.bytes[start..], look, of) {
                     return None;
                 }
@@ -376,21 +376,21 @@ fn sendgrid(scan: &mut Scan, at: usize) -> Option<Span> {
     Some(Span { range: at..end, kind: Kind::SendgridKey })
 }
 
-/// Header, content and signature; the header is JSON, so its base64 is known to begin with `eyJ`.
+/// Reads header, content and signature; the header is JSON, so its base64 begins with `eyJ`.
 fn jwt(scan: &mut Scan, at: usize) -> Option<Span> {
     let header = scan.word_end(at);
     if header - at < 12 || !scan.may_begin(at) || value::variety(&scan.bytes[at..at + 12]) < 5 {
         return None;
     }
     let mut end = segments(scan, header, &[(10, ANY), (10, ANY)])?;
-    // An encrypted one has two more parts.
+    // An encrypted token has two more parts.
     if let Some(longer) = segments(scan, end, &[(10, ANY), (10, ANY)]) {
         end = longer;
     }
     Some(Span { range: at..end, kind: Kind::Jwt })
 }
 
-/// A key, a full stop and 64 hex digits.
+/// Reads a key, a full stop and 64 hex digits.
 fn airtable(scan: &mut Scan, at: usize) -> Option<Span> {
     if !scan.may_begin(at) || !scan.starts(at, "pat") {
         return None;
@@ -401,7 +401,7 @@ fn airtable(scan: &mut Scan, at: usize) -> Option<Span> {
         .then_some(Span { range: at..end, kind: Kind::AirtableToken })
 }
 
-/// Two parts, the first of them JSON.
+/// Reads two parts, of which the first is JSON.
 fn mapbox(scan: &mut Scan, at: usize) -> Option<Span> {
     if !scan.may_begin(at) || !scan.starts(at, "sk.eyJ") {
         return None;
@@ -411,7 +411,7 @@ fn mapbox(scan: &mut Scan, at: usize) -> Option<Span> {
     (first - at > 40).then_some(Span { range: at..end, kind: Kind::MapboxToken })
 }
 
-/// 14 characters, `.atlasv1.` and at least 60 behind it.
+/// Reads 14 characters, `.atlasv1.` and at least 60 more.
 pub(super) fn terraform(scan: &mut Scan, start: usize) -> Option<Span> {
     let dot = start + 14;
     if !scan.starts(dot, ".atlasv1.") || !scan.bytes[start..dot].iter().all(|b| alnum(*b)) || !scan.may_begin(start) {
@@ -421,13 +421,13 @@ pub(super) fn terraform(scan: &mut Scan, start: usize) -> Option<Span> {
     (end - dot > 60).then_some(Span { range: start..end, kind: Kind::TerraformToken })
 }
 
-/// Called at the full stop.
+/// Called at the full stop, with the beginning of the token before it.
 fn terraform_before(scan: &mut Scan, at: usize) -> Option<usize> {
     let span = terraform(scan, begun_before(scan, at, 14)?)?;
     scan.add(span.range, span.kind)
 }
 
-/// 32 hex digits, `-us` and the number of a data centre.
+/// Reads 32 hex digits, `-us` and the number of a data centre.
 pub(super) fn mailchimp(scan: &mut Scan, start: usize) -> Option<Span> {
     let dash = start + 32;
     if !scan.starts(dash, "-us") {
@@ -440,19 +440,19 @@ pub(super) fn mailchimp(scan: &mut Scan, start: usize) -> Option<Span> {
         .then_some(Span { range: start..end, kind: Kind::MailchimpKey })
 }
 
-/// Called at the dash.
+/// Called at the dash, with the beginning of the key before it.
 fn mailchimp_before(scan: &mut Scan, at: usize) -> Option<usize> {
     let span = mailchimp(scan, begun_before(scan, at, 32)?)?;
     scan.add(span.range, span.kind)
 }
 
-/// Where something began that has so many bytes before `at`; none of them may be in a span.
+/// Returns the position `length` bytes before `at`; `None` if a span reaches into these bytes.
 fn begun_before(scan: &Scan, at: usize, length: usize) -> Option<usize> {
     let start = at.checked_sub(length)?;
     scan.found.last().is_none_or(|last| last.range.end <= start).then_some(start)
 }
 
-/// Account, time and signature.
+/// Reads account, time and signature.
 fn discord(scan: &mut Scan, at: usize) -> Option<Span> {
     if !scan.may_begin(at) {
         return None;
@@ -465,7 +465,7 @@ fn discord(scan: &mut Scan, at: usize) -> Option<Span> {
     Some(Span { range: at..end, kind: Kind::DiscordToken })
 }
 
-/// The end of runs of word characters of these minimum lengths, each after a full stop.
+/// Returns the end of runs of word characters with these least and greatest lengths, each after a full stop.
 fn segments(scan: &mut Scan, mut at: usize, lengths: &[(usize, usize)]) -> Option<usize> {
     for (min, max) in lengths {
         if scan.at(at) != b'.' || at + 1 >= scan.bytes.len() {
@@ -480,7 +480,8 @@ fn segments(scan: &mut Scan, mut at: usize, lengths: &[(usize, usize)]) -> Optio
     Some(at)
 }
 
-/// `SK` and 32 hex digits is a key; `AC…` is an account, which is not secret, but the part after its colon is.
+/// Reads `SK` and 32 hex digits, which is a key; `AC…` is an account, which is not secret, but the part after its colon
+/// is.
 fn twilio(scan: &mut Scan, at: usize) -> Option<Span> {
     if !scan.may_begin(at) {
         return None;
@@ -498,8 +499,8 @@ fn twilio(scan: &mut Scan, at: usize) -> Option<Span> {
     }
 }
 
-/// A block with its BEGIN and END lines; one without an end, up to where the base64 lines stop. A block that is only
-/// mentioned contains no base64.
+/// Reads a block with its BEGIN and END lines; a block without an end goes up to where the base64 lines stop. A block
+/// that is only mentioned contains no base64.
 fn private_key(scan: &mut Scan, at: usize) -> Option<Span> {
     if !scan.starts(at, "-----BEGIN ") {
         return None;
@@ -513,10 +514,10 @@ fn private_key(scan: &mut Scan, at: usize) -> Option<Span> {
         return None;
     }
     let body = label_end + 5;
-    // The next dashes decide; a search beyond another BEGIN would be repeated from there.
+    // Only the next dashes are looked at: a search beyond another BEGIN would be repeated from there.
     let stop = memchr::memmem::find(&scan.bytes[body..], b"-----").map_or(scan.bytes.len(), |found| body + found);
     let has_key = scan.bytes[body..stop].split(|b| !base64(*b)).any(|run| run.len() >= 16);
-    // In a patch there is one more dash.
+    // In a patch the line may have one more dash.
     let dashes = scan.run(stop, |b| b == b'-');
     if has_key && dashes <= stop + 6 && scan.starts(dashes, "END ") {
         let end = dashes + 4;
@@ -531,8 +532,8 @@ fn private_key(scan: &mut Scan, at: usize) -> Option<Span> {
     (end > body).then_some(Span { range: at..end, kind: Kind::PrivateKey })
 }
 
-/// The end of the last line of base64 from here. Lines may be indented, numbered, quoted or marked as in a patch, and
-/// their ends may be escapes.
+/// Returns the end of the last line of base64 from here. Lines may be indented, numbered, quoted or marked as in a
+/// patch, and their ends may be escapes.
 fn base64_lines(scan: &Scan, from: usize, stop: usize) -> usize {
     let (mut at, mut end) = (from, from);
     while at < stop {
@@ -560,7 +561,7 @@ fn base64_lines(scan: &Scan, from: usize, stop: usize) -> usize {
     end
 }
 
-/// The number of a bot, a colon and the fixed beginning of Telegram's secrets.
+/// Reads the number of a bot, a colon and the fixed beginning of Telegram's secrets.
 pub(super) fn telegram(scan: &mut Scan, start: usize) -> Option<Span> {
     let colon =
         start + scan.bytes[start.min(scan.bytes.len())..].iter().take(11).take_while(|b| b.is_ascii_digit()).count();
@@ -573,7 +574,7 @@ pub(super) fn telegram(scan: &mut Scan, start: usize) -> Option<Span> {
     (end - colon > 33).then_some(Span { range: start..end, kind: Kind::TelegramToken })
 }
 
-/// Called at the colon.
+/// Called at the colon, with the bot's number before it.
 fn telegram_before(scan: &mut Scan, at: usize) -> Option<usize> {
     let from = scan.found.last().map_or(0, |last| last.range.end).max(at.saturating_sub(11));
     let digits = scan.bytes[from..at].iter().rev().take_while(|b| b.is_ascii_digit()).count();
@@ -581,7 +582,7 @@ fn telegram_before(scan: &mut Scan, at: usize) -> Option<usize> {
     scan.add(span.range, span.kind)
 }
 
-/// `scheme://user:password@host`: the password.
+/// Reads the password of `scheme://user:password@host`.
 fn url_password(scan: &mut Scan, at: usize) -> Option<usize> {
     if !scan.before(at).is_ascii_alphanumeric() {
         return None;
@@ -591,7 +592,7 @@ fn url_password(scan: &mut Scan, at: usize) -> Option<usize> {
     let ends = |b: &u8| b.is_ascii_whitespace() || b"/?#\"'`<>\\()[]{}".contains(b);
     let stop = start + scan.bytes[start..limit].iter().position(ends).unwrap_or(limit - start);
     let authority = &scan.bytes[start..stop];
-    // The last `@` that a host follows: some passwords contain an `@`.
+    // Takes the last `@` before a host: some passwords contain an `@`.
     let follows = |at: &usize| authority.get(at + 1).copied().unwrap_or(scan.at(stop));
     let host = memchr::memrchr_iter(b'@', authority)
         .find(|at| is_word(follows(at)) || matches!(follows(at), b'[' | 0x80..))?;
@@ -605,11 +606,11 @@ fn url_password(scan: &mut Scan, at: usize) -> Option<usize> {
     scan.add(password, kind)
 }
 
-/// A webhook URL's path: anyone who knows it can post there.
+/// Reads the path of a webhook URL: anyone who knows it can post there.
 fn webhook(scan: &mut Scan, at: usize) -> Option<usize> {
     let hosts = ["hooks.slack.com/", "webhook.office.com/", "hooks.zapier.com/"];
     let start = if let Some(host) = hosts.iter().find(|host| scan.starts(at, host)) {
-        // `services/`, `workflows/`, `triggers/`, `webhookb2/`: the word that says which.
+        // `services/`, `workflows/`, `triggers/`, `webhookb2/`: the first word of the path names the kind of hook.
         let path = at + host.len();
         path + scan.bytes[path..].iter().take(16).position(|b| *b == b'/').map_or(0, |slash| slash + 1)
     } else {
@@ -629,7 +630,7 @@ fn webhook(scan: &mut Scan, at: usize) -> Option<usize> {
     scan.add(start..end, Kind::Webhook)
 }
 
-/// `curl -u name:password`. Without curl in the line, `-u 1000:1000` means something else.
+/// Reads the password of `curl -u name:password`. Without curl in the line, `-u 1000:1000` means something else.
 fn curl_user(scan: &mut Scan, at: usize) -> Option<usize> {
     if !is_blank(scan.before(at)) {
         return None;
@@ -653,7 +654,7 @@ fn curl_user(scan: &mut Scan, at: usize) -> Option<usize> {
 
 #[cfg(test)]
 impl Family {
-    /// What a rule that is data says of itself.
+    /// Returns kind, heads and source of a rule that is data.
     pub(super) fn token(&self) -> Option<(Kind, &'static [&'static str], &'static str)> {
         match self.rule {
             Rule::Token { kind, .. } => Some((kind, self.heads, self.source)),

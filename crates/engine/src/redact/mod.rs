@@ -11,9 +11,9 @@
 //! ([`value`]), because `max_tokens: 4096`, `token: string` and `password=${PW}` are common in conversations about
 //! programs.
 //!
-//! Not found: a secret under an innocent name and without a shape of its own; passphrases of words with spaces; plain
-//! words given to a token (`"token": "production"`); anything encoded once more (base64, hex, gzip); a credential
-//! broken by a line end, except after a backslash.
+//! These are not found: a secret under an innocent name and without a shape of its own; passphrases of words with
+//! spaces; plain words given to a token (`"token": "production"`); anything encoded once more (base64, hex, gzip); a
+//! credential broken by a line end, except after a backslash.
 
 mod assigned;
 mod families;
@@ -30,7 +30,7 @@ use serde_json::Value;
 
 pub use families::Kind;
 
-/// The beginning of a replacement. Such text is skipped, so that redaction is idempotent.
+/// Beginning of a replacement. Text that begins like this is skipped, so that redaction is idempotent.
 const MARK: &str = "[redacted:";
 
 /// The position of a credential in a text, and its kind.
@@ -41,12 +41,12 @@ pub struct Span {
     pub kind: Kind,
 }
 
-/// The text with credential spans replaced by `[redacted:KIND]`; borrowed when there was none.
+/// Returns the text with credential spans replaced by `[redacted:KIND]`; borrowed if it has none.
 pub fn redact(text: &str) -> Cow<'_, str> {
     replaced(text, |_, _| {})
 }
 
-/// The same, but line breaks inside a credential are kept, so that line numbers do not change.
+/// Redacts like [`redact`], but keeps line breaks inside a credential, so that line numbers do not change.
 pub fn redact_lines(text: &str) -> Cow<'_, str> {
     replaced(text, |out, secret| out.extend(secret.chars().filter(|c| *c == '\n')))
 }
@@ -56,7 +56,7 @@ pub fn as_redacted<S: serde::Serializer>(text: &str, to: S) -> Result<S::Ok, S::
     to.serialize_str(&redact(text))
 }
 
-/// [`as_redacted`] for a text that may be missing.
+/// Serialises like [`as_redacted`], for a text that may be missing.
 pub fn as_redacted_or_null<S: serde::Serializer>(text: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
     serde::Serialize::serialize(&text.as_deref().map(redact), to)
 }
@@ -67,7 +67,7 @@ pub fn as_redacted_value<T: serde::Serialize, S: serde::Serializer>(value: &T, t
     serde::Serialize::serialize(&redacted(value), to)
 }
 
-/// A value without the credentials in its texts.
+/// Returns a value without the credentials in its texts.
 pub fn redacted(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(redact(&text).into_owned()),
@@ -77,7 +77,7 @@ pub fn redacted(value: Value) -> Value {
     }
 }
 
-/// `keep` appends the part of a span to be kept after its mark.
+/// Replaces the credentials of a text. `keep` appends the part of a credential that is kept after its mark.
 fn replaced(text: &str, keep: impl Fn(&mut String, &str)) -> Cow<'_, str> {
     let spans = spans(text);
     if spans.is_empty() {
@@ -96,7 +96,7 @@ fn replaced(text: &str, keep: impl Fn(&mut String, &str)) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The spans that would be replaced, in order and not overlapping.
+/// Returns the spans that would be replaced, in order and not overlapping.
 pub fn spans(text: &str) -> Vec<Span> {
     let mut scan =
         Scan { text, bytes: text.as_bytes(), found: Vec::new(), rule_start: 0, runs: Default::default(), oldest: 0 };
@@ -114,8 +114,8 @@ struct Scan<'a> {
     found: Vec<Span>,
     /// One byte after the position at which the running rule was started.
     rule_start: usize,
-    /// The long runs of word characters measured most recently, so that each is measured once. A token has at most five
-    /// parts.
+    /// The runs of word characters measured most recently, so that each long run is measured once. A token has at most
+    /// five parts.
     runs: [Range<usize>; 8],
     oldest: usize,
 }
@@ -127,8 +127,8 @@ impl Scan<'_> {
         families::of(mask).find_map(|family| family.read(self, at))
     }
 
-    /// A credential recognised by shape that begins here; it determines the kind of a value whose name announces a
-    /// secret.
+    /// Returns a credential recognised by shape that begins here. It determines the kind of a value whose name
+    /// announces a secret.
     fn shape_at(&mut self, at: usize) -> Option<Span> {
         let mask = families::mask(self.bytes, at);
         families::of(mask)
@@ -138,8 +138,8 @@ impl Scan<'_> {
             .or_else(|| families::mailchimp(self, at))
     }
 
-    /// Adds a span, and before it those the rule skipped: in `https://TOKEN:password@host` the user is a credential
-    /// too.
+    /// Adds a span, and before it the credentials the rule skipped: in `https://TOKEN:password@host` the user is a
+    /// credential, too.
     fn add(&mut self, range: Range<usize>, kind: Kind) -> Option<usize> {
         let mut at = self.found.last().map_or(0, |last| last.range.end).max(self.rule_start);
         while at < range.start
@@ -161,7 +161,7 @@ impl Scan<'_> {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    /// The byte before `at`; after a redacted span, the bracket that ends its replacement.
+    /// Returns the byte before `at`; after a redacted span, the bracket that ends its replacement.
     fn before(&self, at: usize) -> u8 {
         if self.found.last().is_some_and(|last| last.range.end == at) {
             return b']';
@@ -173,12 +173,13 @@ impl Scan<'_> {
         self.bytes.get(at..).is_some_and(|rest| rest.starts_with(with.as_bytes()))
     }
 
-    /// The end of the run of bytes from here that satisfy `fine`.
+    /// Returns the end of the run of bytes from here that satisfy `fine`.
     fn run(&self, at: usize, fine: impl Fn(u8) -> bool) -> usize {
         at + self.bytes[at..].iter().take_while(|b| fine(**b)).count()
     }
 
-    /// The end of the run of letters, digits, `_` and `-` from here. A row of dashes is a rule or the frame of a key.
+    /// Returns the end of the run of letters, digits, `_` and `-` from here. Three dashes end it: they are a horizontal
+    /// rule or the frame of a key.
     fn word_end(&mut self, at: usize) -> usize {
         if let Some(known) = self.runs.iter().find(|run| run.contains(&at)) {
             return known.end;

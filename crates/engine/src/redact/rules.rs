@@ -1,7 +1,6 @@
-//! Which credentials are recognised by a fixed beginning: the rule set as data. A line says what it is for, how it begins,
-//! which characters follow, how many at least and at most, how it is told from ordinary names, and where the form is
-//! described: by whoever issues it, or as a rule of gitleaks (github.com/gitleaks/gitleaks, MIT), whose rules were read for
-//! facts.
+//! The rule set for credentials with a fixed beginning, as data. A line has the kind, the beginnings, the characters
+//! that follow, how many at least and at most, how they are told from ordinary names, and where the form is described:
+//! by its issuer, or as a rule of gitleaks (github.com/gitleaks/gitleaks, MIT), whose rules were read for facts.
 //!
 //! A new kind is a line here and an example in the tests, which fail without one.
 

@@ -1,14 +1,14 @@
 //! Passwords people tell in a sentence: `my password is …`, `das Passwort fürs WLAN lautet …`.
 //!
-//! Sentences about passwords are much more frequent than sentences with one. So what follows must look like a password
-//! (a digit or a sign in it, letters of both cases) and end its clause; only where the speaker says `my` may it be a word, and a
-//! clause may go on behind it.
+//! Sentences about passwords are much more frequent than sentences that contain one. So the text after `is` must look
+//! like a password (with a digit or a sign, or letters of both cases) and end its clause; only where the speaker says
+//! `my` may it be a plain word or be followed by more of the clause.
 
 use std::sync::LazyLock;
 
 use super::{Kind, Scan, value};
 
-/// Where a name may begin; all names of `spoken.txt`.
+/// Beginnings of names, at which the rule runs; they cover all names of `spoken.txt`.
 pub(super) const NAMES: &[&str] = &[
     "pass",
     "pwd",
@@ -42,13 +42,13 @@ pub(super) const NAMES: &[&str] = &[
     "\u{c554}\u{d638}",
 ];
 
-/// How many bytes may stand between a name and what joins it to its value: `for the guest wifi`.
+/// Most bytes between a name and the word that joins it to its value: `for the guest wifi`.
 const BETWEEN: usize = 48;
 
-/// The longest password, in bytes.
+/// Largest length of a password in bytes.
 const LONGEST: usize = 128;
 
-/// Words that follow where nothing is told.
+/// Words that follow the joining word in sentences that tell no password.
 const SAID_OF_IT: &[&str] = &[
     "base64",
     "base-64",
@@ -121,7 +121,7 @@ const SAID_OF_IT: &[&str] = &[
     "whatever",
 ];
 
-/// One language.
+/// Words of one language.
 struct Language {
     names: Vec<&'static str>,
     joins: Vec<&'static str>,
@@ -143,10 +143,10 @@ static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Called where one of [`NAMES`] begins.
+/// Reads a sentence at a position where one of [`NAMES`] begins.
 pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
     let text = scan.text;
-    // A part of another word, or of an identifier.
+    // The position is inside another word or an identifier.
     if text[..at].ends_with(|c: char| c.is_alphanumeric() && c.is_ascii() || c == '_' || c == '-')
         || !text.is_char_boundary(at)
     {
@@ -159,7 +159,7 @@ fn in_language(scan: &mut Scan, at: usize, language: &Language) -> Option<usize>
     let text = scan.text;
     let name = language.names.iter().find(|name| starts(&text[at..], name))?;
     let after = at + name.len();
-    // Words for what it is for, but no end of a clause.
+    // Words between name and value may say what the password is for, but must not end the clause.
     let window = &text[after..text.floor_char_boundary(after + BETWEEN)];
     let clause = window.find(['.', ',', ';', '?', '!', '\n', '(', '"', '\\', '{', '=']).unwrap_or(window.len());
     let written = |word: &str| !word.is_ascii() && !word.chars().any(|c| c.is_lowercase());
@@ -201,7 +201,7 @@ fn in_language(scan: &mut Scan, at: usize, language: &Language) -> Option<usize>
         let said = said.trim_matches(|c: char| !c.is_alphanumeric());
         language.own.contains(&said) || language.own.iter().any(|word| !word.is_ascii() && before.ends_with(word))
     };
-    // Behind it the clause ends: `is 8 characters long` tells none.
+    // The clause must end after the value: `is 8 characters long` tells no password.
     let rest = text[end..].trim_start_matches(['"', '\'', '`', '*', '\u{201c}', '\u{201d}', '\u{bb}', ')']);
     let ends =
         rest.is_empty() || rest.starts_with(['.', ',', ';', '!', '\n', '\\', '<', '\u{3002}', '\u{ff0c}', ':']) || {
@@ -216,7 +216,7 @@ fn in_language(scan: &mut Scan, at: usize, language: &Language) -> Option<usize>
     scan.add(start..end, kind)
 }
 
-/// Whether this is a password rather than something said of one.
+/// Whether the text is a password and not a statement about one.
 fn is_told(told: &str, quoted: bool, own: bool, ends: bool, is_pin: bool) -> bool {
     let has = |what: fn(char) -> bool| told.chars().any(what);
     let lower = told.to_lowercase();
@@ -231,7 +231,7 @@ fn is_told(told: &str, quoted: bool, own: bool, ends: bool, is_pin: bool) -> boo
     {
         return false;
     }
-    // Words about it, joined by a hyphen: `base64-encoded`.
+    // Words that describe a password, joined by a hyphen: `base64-encoded`.
     if lower.split(['-', '_']).any(|part| SAID_OF_IT.contains(&part)) && lower.contains('-') {
         return false;
     }
@@ -250,7 +250,7 @@ fn is_told(told: &str, quoted: bool, own: bool, ends: bool, is_pin: bool) -> boo
     if own { made || (ends && told.len() >= 8) || (digit && told.len() >= 6) } else { made && ends }
 }
 
-/// Whether a text begins with this, in either case.
+/// Whether a text begins with `with`, in either case.
 fn starts(text: &str, with: &str) -> bool {
     text.get(..with.len()).is_some_and(|head| head == with || head.to_lowercase() == with)
         || (!with.is_ascii()

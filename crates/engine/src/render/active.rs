@@ -35,7 +35,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     out.push_str(&waiting(tx, agent)?);
     let (loops, all) = file_table::newest(tx, agent, Kind::OpenLoop, "opened", LINES)?;
     let today = at.day_of(at.ledger.now());
-    // What is said now comes first: nobody has had the time to file it.
+    // Items said today come first, because nobody has had the time to file them.
     let said = said_now(at, tx)?;
     let mut lines: Vec<String> = said
         .iter()
@@ -60,7 +60,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         .iter()
         .map(|e| {
             let day = date_of(at, e.field("created")).map(|d| format!(" · {d}")).unwrap_or_default();
-            // The page lies in `continuity/`, and so do artifacts.
+            // Both the page and the artifacts are in `continuity/`, so the link is relative to it.
             let path = e.path.as_str();
             format!("[{}]({}){day} · [{}]", line(&e.title), path.strip_prefix("continuity/").unwrap_or(path), id(e))
         })
@@ -77,7 +77,7 @@ fn id(e: &Entry) -> String {
     e.item.clone().unwrap_or_else(|| e.path.to_string())
 }
 
-/// What is due today or overdue: loops, then open items without a file.
+/// Returns the section of items due today or overdue: loops, then open items without a file.
 fn due_now(at: &AssistantHome, tx: &Read) -> Result<String> {
     let Some(today) = at.day_of(at.ledger.now()) else { return Ok(String::new()) };
     let (due, mut all) = file_table::due(tx, at.agent_no, &today.to_string(), LINES / 2)?;
@@ -90,7 +90,8 @@ fn due_now(at: &AssistantHome, tx: &Read) -> Result<String> {
     Ok(section("Today", &lines, all, LINES / 2, "loop list"))
 }
 
-/// Pairings, proposals and pending user memory: everything that waits for a decision.
+/// Returns the sections of everything that waits for a decision: requests for access, proposals and pending user
+/// memory.
 fn waiting(tx: &Read, agent: AgentNo) -> Result<String> {
     let mut out = String::new();
     let mut statement = tx.prepare_cached(
@@ -136,14 +137,14 @@ fn waiting(tx: &Read, agent: AgentNo) -> Result<String> {
     Ok(out)
 }
 
-/// Recent failures, and whatever is stuck.
+/// Returns the section of recent failures and of anything that is stuck.
 fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
     let agent = at.agent_no;
     let since = end_of_day(at).saturating_sub(ATTENTION_MS);
     let mut lines = Vec::new();
     let mut statement = tx.prepare_cached(
-        // Walks the index from name to name and takes the newest finished run of each: a job that runs every minute has
-        // half a million runs a year.
+        // Walks the index from name to name and takes the newest finished run of each, because a job that runs every
+        // minute has half a million runs a year.
         "WITH RECURSIVE names (name) AS (
            SELECT min(name) FROM scheduled_runs WHERE agent_no = ?1
            UNION ALL

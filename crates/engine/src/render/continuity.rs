@@ -14,11 +14,12 @@ use crate::pages::{self, Happened, SessionPlace};
 use crate::scope::{AgentNo, SessionNo, file_key};
 use crate::tree::AssistantHome;
 
-/// Imported sessions get pages only if they were active within this time: older sessions are rarely resumed, and their
-/// page is made when they are.
+/// Age up to which an imported session gets pages: older sessions are rarely resumed, and their page is made when they
+/// are.
 pub(super) const RECENT_MS: Millis = 31 * 24 * 3_600_000;
 
-/// Where a session is shown: on the pages of its project, and on its own page. `None`: the agent has no such session.
+/// Returns where a session is shown: on the pages of its project, and on its own page. `None` if the agent has no such
+/// session.
 pub fn place_of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Option<SessionPlace>> {
     let found: Option<(String, Option<String>)> = tx
         .prepare_cached(
@@ -34,7 +35,7 @@ pub fn place_of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> 
     Ok(Some(SessionPlace { workspace, session_no, file: file_key(&key, key.as_bytes()) }))
 }
 
-/// [`place_of_session`] by the session's key.
+/// Does the same as [`place_of_session`] for a session's key.
 pub fn place_of_key(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<SessionPlace>> {
     let session_no: Option<SessionNo> = tx
         .prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND session_key = ?2")?
@@ -81,7 +82,7 @@ pub fn write_turn_continuity(at: &AssistantHome, sessions: &[SessionNo]) -> Resu
     if places.is_empty() {
         return Ok(());
     }
-    // Together with the days to be marked, in one transaction.
+    // The days to mark are marked in the same transaction.
     daily::mark_with(at, vec![Happened::ResultStored { sessions: places }])?;
     refresh(at, Occasion::Look).map(drop)
 }

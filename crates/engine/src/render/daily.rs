@@ -1,4 +1,5 @@
-//! Daily notes: what happened on a day, from the ledger alone, so that a day can be rendered again at any time (R8.3).
+//! Daily notes: the events of a day, rendered from the ledger alone, so that a day can be rendered again at any time
+//! (R8.3).
 //!
 //! Days are those of the operator's time zone. Every session that was last active on the day has a line, and a
 //! distilled session says what came of it; further lines are compactions, failed turns, scheduled jobs and requests for
@@ -31,22 +32,22 @@ use crate::text::{sentences, similarity};
 use crate::thread;
 use crate::tree::AssistantHome;
 
-/// The most lines of one day.
+/// Largest number of lines of one day.
 const LINES: i64 = 100;
 
-/// The reference of a line about a channel.
+/// Reference of a line about a channel.
 const CHANNELS: &str = "channel pending --all";
 
-/// The most turns counted of a session; above that the line says that there are more.
+/// Largest number of turns counted of a session; for more, the line says that there are more.
 const COUNTED: i64 = 1_000;
 
-/// How many of a session's last turns are read to find the day that showed it before it continued.
+/// Number of a session's last turns that are read to find the day that showed it before it continued.
 const LAST_TURNS: i64 = 64;
 
-/// How long after a failure its record may still be written, in milliseconds.
+/// Time after a failure, in milliseconds, within which its record may still be written.
 const SLACK_MS: Millis = 3_600_000;
 
-/// What was examined, the new positions of the cursors, and the events found.
+/// The turns and nodes examined, as ranges of cursor positions, and the events found in them.
 struct Examined {
     turns: (i64, i64),
     nodes: (i64, i64),
@@ -61,12 +62,12 @@ impl Examined {
 
 /// Marks the pages that have changed since the cursors last moved: the days of sessions with new turns, the days those
 /// sessions were last active on before, and the days of failed turns; the runtime pages of sessions that were active
-/// lately (R5.2); the days, weeks and months of new nodes. After a change of the time zone, all of them.
+/// lately (R5.2); the days, weeks and months of new nodes. After a change of the time zone, all of them are marked.
 pub(super) fn mark_days(at: &AssistantHome) -> Result<()> {
     mark_with(at, Vec::new())
 }
 
-/// [`mark_days`], together with other events in the same transaction.
+/// Does the same as [`mark_days`], together with other events in the same transaction.
 pub(super) fn mark_with(at: &AssistantHome, also: Vec<Happened>) -> Result<()> {
     let now = at.ledger.now();
     let mut examined = at.read(|tx| {
@@ -89,7 +90,7 @@ pub(super) fn mark_with(at: &AssistantHome, also: Vec<Happened>) -> Result<()> {
     })
 }
 
-/// The events that follow from new turns.
+/// Finds the events that follow from new turns.
 fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined) -> Result<()> {
     let (cursor, before) = Cursor::Days.get(tx, at.agent_no)?;
     let last: i64 = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
@@ -97,8 +98,8 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined)
     if last <= cursor {
         return Ok(());
     }
-    // An import may bring years of turns: every day a session ended on has its note. Failures of the last month are
-    // looked for, and pages of the moment are of the last month.
+    // An import may bring years of turns: every day on which a session ended gets its note. Failures are searched only
+    // in the last month, and runtime pages are marked only for it.
     let since = now - RECENT_MS;
     let mut moments: Vec<Millis> = column(
         tx,
@@ -124,8 +125,8 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined)
         moments.extend(beside_known(at, tx, since)?);
     }
     let mut days: BTreeSet<Date> = moments.iter().filter_map(|moment| at.day_of(*moment)).collect();
-    // A note that shows a session which has continued on another day. If that day has no note, there is nothing to
-    // mark.
+    // A session that has continued on another day moves there, so the note that showed it is marked. If that day has no
+    // note, there is nothing to mark.
     for moment in moved_from(tx, at.agent_no, cursor)? {
         if let Some(day) = at.day_of(moment)
             && is_made(at, tx, day)?
@@ -145,8 +146,8 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined)
     Ok(())
 }
 
-/// What older notes may be about: after a change of the time zone a session belongs to the day before or after the one
-/// that has its note, and that day gets one, too.
+/// Returns the times of events on days beside the existing notes: after a change of the time zone a session may belong
+/// to the day before or after the one that has its note, and that day gets a note too.
 fn beside_known(at: &AssistantHome, tx: &Read, since: Millis) -> Result<Vec<Millis>> {
     let mut out = Vec::new();
     for day in pages::known_days(tx, at.agent_no)? {
@@ -170,7 +171,7 @@ fn beside_known(at: &AssistantHome, tx: &Read, since: Millis) -> Result<Vec<Mill
     Ok(out)
 }
 
-/// Sessions with turns after `cursor` that were active since a moment.
+/// Returns sessions with turns after `cursor` that were active since a moment.
 fn touched_since(tx: &Read, agent_no: AgentNo, cursor: i64, since: Millis) -> Result<Vec<SessionNo>> {
     column(
         tx,
@@ -181,8 +182,8 @@ fn touched_since(tx: &Read, agent_no: AgentNo, cursor: i64, since: Millis) -> Re
     )
 }
 
-/// The events that follow from new nodes. The nodes of an unfinished act are not visible yet; the cursor stops before
-/// them.
+/// Finds the events that follow from new nodes. The nodes of an unfinished act are not visible yet; the cursor stops
+/// before them.
 fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined) -> Result<()> {
     let (cursor, _) = Cursor::Nodes.get(tx, at.agent_no)?;
     let last: i64 = tx
@@ -231,14 +232,14 @@ fn column<T: FromSql>(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Resu
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// When the sessions with turns after `cursor` were last active before those turns.
+/// Returns when the sessions with turns after `cursor` were last active before those turns.
 fn moved_from(tx: &Read, agent_no: AgentNo, cursor: i64) -> Result<Vec<Millis>> {
     if cursor <= 0 {
         return Ok(Vec::new());
     }
     let touched: Vec<SessionNo> = column(
         tx,
-        // Starts from the new turns, not from the sessions.
+        // Starts from the new turns, which are fewer than the sessions.
         "SELECT session_no FROM sessions WHERE +agent_no = ?1 AND session_no IN (
            SELECT session_no FROM turns WHERE turn_no > ?2)",
         params![agent_no, cursor],
@@ -288,7 +289,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, date: Date) -> Result<String
     Ok(out)
 }
 
-/// One line for each session distilled at its end, saying what came of it. Returns those sessions.
+/// Adds a line with the result for each session distilled at its end. Returns those sessions.
 fn ends(
     at: &AssistantHome,
     tx: &Read,
@@ -303,10 +304,10 @@ fn ends(
     }
     for (session, nodes) in &by_session {
         let Some(last) = nodes.last() else { continue };
-        // The name says what it was about; what was done last says how it ended.
+        // The session's name says what it was about, and the last thing done says how it ended.
         let name = words.name_of_session(*session)?;
         let name = name.strip_suffix('.').unwrap_or(&name);
-        // Of a talk in which nothing was made, what was agreed on.
+        // If nothing was done, the line shows the last decision.
         let newest = |list: fn(&Distillate) -> &Vec<Item>| {
             nodes.iter().rev().find_map(|n| list(&n.distillate).last()).map(|item| line(&redact(&item.text)))
         };
@@ -327,7 +328,8 @@ fn ends(
     Ok(by_session.into_keys().collect())
 }
 
-/// Compactions: how much of the context was cut, and what was written into visible files before that (R6.4).
+/// Adds lines for compactions: how much of the context was cut, and how many loops and proposals were filed before that
+/// (R6.4).
 fn compacted(
     at: &AssistantHome,
     tx: &Read,
@@ -360,7 +362,7 @@ fn compacted(
     Ok(())
 }
 
-/// ` in api`, if the session has a project.
+/// Returns ` in api` for a session of the project `api`; empty without a project.
 fn place(tx: &Read, session_no: SessionNo) -> Result<String> {
     let label: Option<String> = tx
         .prepare_cached(
@@ -371,7 +373,7 @@ fn place(tx: &Read, session_no: SessionNo) -> Result<String> {
     Ok(label.map(|w| format!(" in {}", line(&w))).unwrap_or_default())
 }
 
-/// The first sentence of a summary.
+/// Returns the first sentence of a summary.
 fn first_sentence(text: &str) -> String {
     let first = text.lines().map(|l| l.trim_start_matches(['#', '-', '*', ' ']).trim()).find(|l| !l.is_empty());
     let first = first.unwrap_or_default();
@@ -379,7 +381,7 @@ fn first_sentence(text: &str) -> String {
     line(&redact(&first[sentence]))
 }
 
-/// `3 turns`.
+/// Formats a number of turns: `3 turns`.
 fn counted(turns: i64) -> String {
     match turns {
         1 => "1 turn".to_owned(),
@@ -394,7 +396,7 @@ fn clock(at: &AssistantHome, moment: Millis) -> String {
         .unwrap_or_else(|_| "--:--".into())
 }
 
-/// Sessions last active within the period that have no line yet. Returns how many did not fit.
+/// Adds lines for sessions last active within the period that have no line yet. Returns how many did not fit.
 fn sessions(
     at: &AssistantHome,
     tx: &Read,
@@ -471,7 +473,8 @@ fn jobs(at: &AssistantHome, tx: &Read, from: Millis, to: Millis, lines: &mut Vec
             (_, _, Some(code), _) => format!("failed: exit {code}"),
             _ => "still running, or cut off".into(),
         };
-        // The note lies three folders below `continuity/daily`.
+        // The note is in `continuity/daily/YYYY/MM/`, three folders below `continuity/`, so the link goes up three
+        // folders.
         let output = r
             .get::<_, Option<String>>(5)?
             .map(|a| format!("[output](../../../{})", a.strip_prefix("continuity/").unwrap_or(&a)));

@@ -1,9 +1,9 @@
 //! Changes a person made inside a rendered block (D2).
 //!
 //! The opening marker contains a fingerprint of the block as it was rendered. If the block no longer matches it, the
-//! file as the person left it is kept as a revision. In MEMORY.md, moreover, a line added under Commitments becomes an
-//! open loop, other added lines become one proposal (the same text, the same proposal), and a removed line dismisses its
-//! item until the item changes. A changed line counts as both.
+//! file as the person left it is kept as a revision. In MEMORY.md, in addition, a line added under Commitments becomes
+//! an open loop, the other added lines together become one proposal (the same text always makes the same proposal), and
+//! a removed line dismisses its item until the item changes. A changed line counts as removed and added.
 
 use super::{memory, shared};
 use crate::continuity::open_loop::{self, NewLoop};
@@ -21,23 +21,23 @@ use crate::tree::provenance::{Origin, Provenance};
 /// The result of checking a block for edits.
 #[derive(Default, Debug)]
 pub(super) struct ProcessedEdits {
-    /// Digest of the block when it was checked; `None`: there was no block.
+    /// Digest of the block when it was checked; `None` if there was no block.
     pub seen: Option<home::Digest>,
     /// Ids of the proposals and open loops made from it.
     pub proposed: Vec<String>,
 }
 
-/// The longest line taken into a proposal, in bytes.
+/// Largest number of bytes of a line that is taken into a proposal.
 const LONGEST: usize = 2_000;
 const MOST: usize = 50;
 
-/// Identifies a rendered block independently of the file's line endings: 12 hex digits.
+/// Returns an identifier of a rendered block that does not depend on the file's line endings: 12 hex digits.
 pub(super) fn fingerprint(block: &[u8]) -> String {
     let digest = home::digest(lines(block).join("\n").as_bytes());
     digest[..6].iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Digest of the contents of the block, and of the sections if the page has some.
+/// Returns the digest of the contents of the block, and of the sections if the page has some.
 pub(super) fn inside(doc: &Document, head: &PageKey) -> Option<home::Digest> {
     let block = doc.region(head.region()).found?;
     let mut bytes = block.content.to_vec();
@@ -78,7 +78,8 @@ pub(super) fn process(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> R
     if !edited {
         return Ok(out);
     }
-    // The stored block is not the one the person edited, so the lines cannot be compared; the revision has to suffice.
+    // If the stored block is not the one the person edited, the lines cannot be compared, and only the revision is
+    // kept.
     let Some(last) = last.filter(|last| fingerprint(last) == rendered_as) else { return Ok(out) };
     if *head != PageKey::Memory {
         return Ok(out);
@@ -126,7 +127,7 @@ fn is_commitment(section: &str, line: &str) -> bool {
     section == memory::Section::Commitments.title() && reference_in(line).is_none()
 }
 
-/// A commitment and its day: `Send the table · due 2026-11-27`.
+/// Splits a commitment into its text and its day: `Send the table · due 2026-11-27`.
 fn dated(line: &str) -> (String, Option<String>) {
     let line = line.strip_prefix("[ ] ").unwrap_or(line).trim();
     let Some((rest, day)) = line.rsplit_once(' ') else { return (line.to_owned(), None) };
@@ -139,7 +140,7 @@ fn dated(line: &str) -> (String, Option<String>) {
     }
 }
 
-/// The lines of `now` that were not there before, each with the heading above it.
+/// Returns the lines of `now` that were not there before, each with the heading above it.
 fn added<'n>(now: &'n [String], before: &[String]) -> Vec<(&'n str, &'n str)> {
     let mut rest: Vec<&String> = before.iter().collect();
     let (mut section, mut out) = ("", Vec::new());
@@ -157,7 +158,7 @@ fn added<'n>(now: &'n [String], before: &[String]) -> Vec<(&'n str, &'n str)> {
 }
 
 /// Dismisses the items of removed lines until they change: an item with a file until the file changes, any other until
-/// its line has other words.
+/// the words of its line change.
 fn dismiss(lock: &TreeLock, head: &PageKey, removed: &[String]) -> Result<()> {
     let items: Vec<(String, &String)> = removed.iter().filter_map(|l| Some((reference_in(l)?, l))).collect();
     if items.is_empty() {
@@ -183,14 +184,14 @@ fn dismiss(lock: &TreeLock, head: &PageKey, removed: &[String]) -> Result<()> {
     })
 }
 
-/// The key and digest by which a line without a file is dismissed: its reference, and the digest of its text.
+/// Returns the key and digest by which a line without a file is dismissed: its reference, and the digest of its text.
 pub(super) fn line_key(reference: &str, line: &str) -> (String, home::Digest) {
     let digest = home::digest(plain(line).as_bytes());
     let short: String = digest[..6].iter().map(|b| format!("{b:02x}")).collect();
     (format!("{reference}#{short}"), digest)
 }
 
-/// The last `[l:…]`, `[n…]` or `[t…]` of a line: the item the line is about.
+/// Returns the last `[l:…]`, `[n…]` or `[t…]` of a line: the id of the item that the line is about.
 pub(super) fn reference_in(line: &str) -> Option<String> {
     let open = line.rfind('[')?;
     let id = line[open + 1..].split(']').next()?;
@@ -198,7 +199,7 @@ pub(super) fn reference_in(line: &str) -> Option<String> {
     (item || NodeId::parse(id).is_some() || TurnId::parse(id).is_some()).then(|| id.to_owned())
 }
 
-/// A line as an item's text: without the list mark and the trailing reference.
+/// Returns a line as an item's text: without the list mark and the trailing reference.
 fn plain(line: &str) -> String {
     let line = line.trim();
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
@@ -212,7 +213,7 @@ fn lines(block: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(block).lines().map(|l| l.trim_end().to_owned()).filter(|l| !l.is_empty()).collect()
 }
 
-/// The lines of `these` that are not among `those`, counting duplicates.
+/// Returns the lines of `these` that are not among `those`, counting duplicates.
 fn without(these: &[String], those: &[String]) -> Vec<String> {
     let mut rest: Vec<&String> = those.iter().collect();
     let mut out = Vec::new();

@@ -7,7 +7,7 @@ use crate::see::See;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind, State};
 
-/// The most lines of one class, so that the page stays readable; the files themselves remain complete.
+/// Largest number of lines of one class, so that the page stays readable; the files themselves remain complete.
 const LINES: usize = 200;
 
 const CLASSES: [(&str, &str); 6] = [

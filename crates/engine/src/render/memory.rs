@@ -1,5 +1,5 @@
-//! `MEMORY.md`, Tier 1: what matters across threads, commitments, memories that always hold, what is known of projects,
-//! and references into the past (R7.1).
+//! `MEMORY.md`, Tier 1: current work, commitments, memories that always hold, the memories of each project in numbers,
+//! and references into the past, across all threads (R7.1).
 //!
 //! Lines are chosen by score ([`score`](super::score)), never by their position. Every line has a scope: the file
 //! contains the lines of all scopes, but a session is given the text of its own threads only ([`for_thread`], R10.3).
@@ -42,32 +42,33 @@ use crate::tree::file_table::{self, Entry, Kind};
 /// The token budget of the whole block.
 const TOKENS: usize = 1_500;
 
-/// A thread not worked in for this long, in milliseconds, is not current.
+/// Age in milliseconds from which a thread not worked in is no longer current.
 pub(super) const LATELY_MS: Millis = 30 * 24 * 3_600_000;
 
-/// The most threads that are read.
+/// Largest number of threads that are read.
 const THREADS: usize = 30;
 
-/// The most open items without a file that are shown of one thread, and how long after they were said, in milliseconds:
-/// a conversation that ended makes files of its open items, so these are of one that goes on, or of history.
+/// Largest number of open items without a file shown for one thread, and the time they are shown after they were said,
+/// in milliseconds. A conversation that ended makes files of its open items, so these items are from one that goes on,
+/// or from history.
 const UNFILED: usize = 5;
 const UNFILED_MS: Millis = 14 * 24 * 3_600_000;
 
-/// How many days after its deadline an open item without a file is still told: what somebody promised does not end by
-/// silence, but after two months it is either done or given up.
+/// Number of days after its deadline for which an open item without a file is still shown. Silence does not end a
+/// promise, but after two months it is either done or given up.
 pub(super) const OVERDUE_DAYS: i32 = 60;
 
-/// The most memories read for the section of those that always hold: the pinned ones and the newest.
+/// Largest number of memories read for the section of those that always hold: the pinned ones and the newest.
 const ALWAYS: i64 = 500;
 
-/// The months listed under Further back, and how many months back to search for them.
+/// Number of months listed under Further back, and of months back that are searched for them.
 const MONTHS: usize = 6;
 const MONTHS_BACK: i64 = 36;
 
 /// Tokens reserved for a heading and the line "… and 12 more".
 const HEADING: usize = 22;
 
-/// The most lines of other threads, of which only the label is given.
+/// Largest number of lines of other threads, of which only the label is given.
 const ELSEWHERE: usize = 12;
 
 /// The sections of Tier 1, in order.
@@ -81,7 +82,7 @@ pub enum Section {
     Always,
     /// The number of memories of each project.
     Standing,
-    /// Months, with references into the lineage.
+    /// Months, with references to nodes of the lineage.
     Further,
 }
 
@@ -99,7 +100,7 @@ impl Section {
         }
     }
 
-    /// The command that shows the whole section.
+    /// Returns the command that shows the whole section.
     fn see(self) -> &'static str {
         match self {
             Section::Now | Section::Further => "thread list",
@@ -108,7 +109,7 @@ impl Section {
         }
     }
 
-    /// Its share of the budget when the sections need more than there is.
+    /// Returns its share of the budget if the sections need more than there is.
     fn weight(self) -> usize {
         match self {
             Section::Now | Section::Commitments => 35,
@@ -125,13 +126,13 @@ pub struct Tier1Line {
     pub text: String,
     /// The reference `heirloom expand` accepts for more detail.
     pub reference: Option<String>,
-    /// Which sessions may be given its text.
+    /// Scope that decides which sessions may be given its text.
     pub scope: Scope,
     pub score: f64,
     pub reasons: Vec<String>,
     /// For a thread's line: the number of open items of the thread.
     pub open: usize,
-    /// Why it is not in the file; `None`: it is in the file.
+    /// Why the line is not in the file; `None` if it is in the file.
     pub left_out: Option<String>,
 }
 
@@ -203,15 +204,15 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     Ok(format!("{}\n", out.trim_end()))
 }
 
-/// What every session is told of the person; empty where nothing was said.
+/// Returns the section with the operator's profile, which every session is given; empty if the profile is empty.
 fn profile_section(at: &AssistantHome, tx: &Read) -> Result<String> {
     let values = super::profile::lines(tx, at.agent_no)?;
     let empty = values.is_empty();
     Ok(if empty { String::new() } else { format!("## {}\n{}\n", super::profile::TITLE, values.concat()) })
 }
 
-/// Every line of Tier 1: first those in the file, in its order, then those left out, each with its scope, score and
-/// reasons.
+/// Returns every line of Tier 1: first those in the file, in its order, then those left out, each with its scope, score
+/// and reasons.
 ///
 /// The reads are bounded: a few nodes of each of the thirty threads worked in last, all open loops, the memories that
 /// always hold, and counts.
@@ -232,7 +233,7 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
         let stand = stand(tx, &mut standing, &row, &loops, &live)?;
         stands.push((row, stand));
     }
-    // A loop that is what a thread is about, or its next step, is shown in the thread's line.
+    // A loop that is the subject of a thread or its next step is shown in the thread's line.
     let (mut now, steps): (Vec<Tier1Line>, Vec<Vec<&str>>) =
         stands.iter().map(|(row, stand)| day.of_thread(row, stand, &loops)).unzip();
     let known: HashSet<ThreadNo> = stands.iter().map(|(row, _)| row.no).collect();
@@ -324,12 +325,12 @@ fn cost(line: &Tier1Line) -> usize {
     tokens(&line.markdown())
 }
 
-/// The tie-breaker of a line: its id if it has one, so that the line keeps its position when its text changes.
+/// Returns the tie-breaker of a line: its id if it has one, so that the line keeps its position when its text changes.
 fn key(line: &Tier1Line) -> &str {
     line.reference.as_deref().unwrap_or(&line.text)
 }
 
-/// The urgency of a commitment, as a score.
+/// Returns the urgency of a commitment as a score.
 pub(super) fn urgency(entry: &Entry, now: Millis, today: Option<Date>) -> Score {
     let mut score = Score::default();
     score.recent(moment(entry.field("reopened").or_else(|| entry.field("opened"))), now);
@@ -369,7 +370,7 @@ impl Day {
     fn dismiss(&self, lines: &mut [Tier1Line]) {
         for line in lines.iter_mut().filter(|l| l.left_out.is_none()) {
             let Some(reference) = &line.reference else { continue };
-            // An item with a file is dismissed until the file changes, any other until its line does.
+            // An item with a file is dismissed until the file changes, any other until its line changes.
             let gone = match self.digests.get(reference) {
                 Some(digest) => self.dismissed.get(reference) == Some(digest),
                 None => self.dismissed.contains_key(&line_key(reference, &line.markdown()).0),
@@ -378,7 +379,7 @@ impl Day {
         }
     }
 
-    /// A thread's line, and the ids of the loops shown in it: what it is about, and the next step.
+    /// Returns a thread's line, and the ids of the loops shown in it: its subject and its next step.
     fn of_thread<'l>(&self, row: &ThreadRow, stand: &Stand<'l>, loops: &[Owed]) -> (Tier1Line, Vec<&'l str>) {
         let d = &stand.distillate;
         let mut score = Score::default();
@@ -405,7 +406,7 @@ impl Day {
         let next = d.next_steps.first();
         let same = |a: &str, b: &str| similarity::same_words(a, b);
         if let Some(now) = stand.now().filter(|n| next.is_none_or(|x| !same(&x.text, &n.text))) {
-            // With the id that closes it, and its day.
+            // A loop is shown with the id that closes it and with its day.
             match its_loop(now) {
                 Some(l) => {
                     parts.push(named(l));
@@ -440,7 +441,7 @@ impl Day {
         (line, shown)
     }
 
-    /// Threads not worked in lately that still have open items, which have no line under Now.
+    /// Returns lines for threads that were not worked in lately but still have open items; they have no line under Now.
     fn idle(&self, tx: &Read, agent_no: AgentNo, loops: &[Owed], known: &HashSet<ThreadNo>) -> Result<Vec<Tier1Line>> {
         let mut open: BTreeMap<ThreadNo, (String, usize)> = BTreeMap::new();
         for owed in loops {
@@ -473,7 +474,8 @@ impl Day {
         Ok(out)
     }
 
-    /// The line of a loop. `places` caches the text of each scope: thousands of loops may belong to a few threads.
+    /// Returns the line of a loop. `places` caches the text of each scope, because thousands of loops may belong to a
+    /// few threads.
     fn of_loop<'l>(&self, owed: &'l Owed, places: &mut HashMap<&'l Scope, String>) -> Tier1Line {
         let entry = &owed.entry;
         let place = places.entry(&owed.scope).or_insert_with_key(|scope| {
@@ -496,7 +498,7 @@ impl Day {
         entry.field("due").map(|said| format!(" · {}", due_said(said, self.today))).unwrap_or_default()
     }
 
-    /// The newest open items of a thread that have no file, except what its line says.
+    /// Returns lines for the newest open items of a thread that have no file, except those its own line shows.
     fn unfiled(
         &self,
         at: &AssistantHome,
@@ -508,7 +510,7 @@ impl Day {
         let mut out = Vec::new();
         for item in stand.open_items.iter().rev() {
             let is_blocked = stand.distillate.blocked.iter().any(|b| b.text == item.text);
-            // The line of a thread holds the beginning of what is blocked and of what is next.
+            // The line of a thread contains the beginning of the blocked item and of the next step.
             if line.contains(short(&item.text, 90).trim_end_matches('…')) {
                 continue;
             }
@@ -542,7 +544,7 @@ impl Day {
         Tier1Line::new(Section::Commitments, text, Some(item.id.clone()), scope, score)
     }
 
-    /// Accepted memories that hold everywhere, and pinned ones.
+    /// Returns lines for accepted memories that hold everywhere, and for pinned ones.
     fn always(&self, tx: &Read, agent_no: AgentNo) -> Result<Vec<Tier1Line>> {
         let mut statement = tx.prepare_cached(
             "SELECT file_no FROM catalogue
@@ -575,7 +577,7 @@ impl Day {
     }
 }
 
-/// ` [l:…]`: what closes an open item that a line mentions.
+/// Returns the id that closes an open item mentioned in a line: ` [l:…]`.
 fn id_in_brackets(item: &Item) -> String {
     let id = item.file.clone().or_else(|| open_loop::id_of(&item.text));
     id.map(|id| format!(" [{id}]")).unwrap_or_default()
@@ -588,12 +590,12 @@ fn careful(class: Class) -> &'static str {
     }
 }
 
-/// The readable part of a workspace id.
+/// Returns the readable part of a workspace id.
 fn project_name(id: &str) -> &str {
     id.rsplit_once("--").map_or(id, |(name, _)| name)
 }
 
-/// The number of memories: one line for the file, and one line per project for that project's own sessions.
+/// Returns the number of memories: one line for the file, and one line per project for that project's own sessions.
 fn known_of_projects(tx: &Read, agent_no: AgentNo) -> Result<Vec<Tier1Line>> {
     let mut statement = tx.prepare_cached(
         "SELECT scope, class, count(*) FROM catalogue
@@ -629,13 +631,13 @@ fn known_of_projects(tx: &Read, agent_no: AgentNo) -> Result<Vec<Tier1Line>> {
     Ok(out)
 }
 
-/// `12 facts, 1 procedure`.
+/// Formats counts in words: `12 facts, 1 procedure`.
 fn in_words(counts: &BTreeMap<Class, i64>) -> String {
     let some = counts.iter().filter(|(_, n)| **n > 0);
     some.map(|(class, n)| format!("{n} {class}{}", if *n == 1 { "" } else { "s" })).collect::<Vec<_>>().join(", ")
 }
 
-/// The newest months with any activity: how many sessions and threads, and the newest node of each.
+/// Returns lines for the newest months with any activity: how many sessions and threads, and the newest node of each.
 fn further(at: &AssistantHome, tx: &Read, day: &Day) -> Result<Vec<Tier1Line>> {
     let mut out = Vec::new();
     let Some(this) = day.today.map(|d| d.first_of_month()) else { return Ok(out) };
@@ -664,7 +666,7 @@ fn further(at: &AssistantHome, tx: &Read, day: &Day) -> Result<Vec<Tier1Line>> {
     Ok(out)
 }
 
-/// The newest summary within a period; of those that end together, the most condensed.
+/// Returns the newest summary within a period; of those that end together, the most condensed.
 fn newest_of(tx: &Read, agent_no: AgentNo, from: Millis, to: Millis) -> Result<Option<NodeId>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT node_no FROM nodes WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3
@@ -682,12 +684,13 @@ fn newest_of(tx: &Read, agent_no: AgentNo, from: Millis, to: Millis) -> Result<O
     Ok(None)
 }
 
-/// Tier 1 as given to a session (R7.1): the text of the agent's own items and of the session's threads; of every other
-/// thread only its label, the number of open items and an id; of the memory counts, those of the session's project.
+/// Returns Tier 1 as given to a session (R7.1): the text of the agent's own items and of the session's threads; of
+/// every other thread only its label, the number of open items and an id; and the memory counts of the session's
+/// project.
 ///
 /// `own`: the session's thread and the threads linked to it, by number ([`crate::thread::canonical`]); `workspace`: the
 /// id of its project. Dismissed lines stay out; lines of the session's own that did not fit into the file are included.
-/// At most as long as the file's block. The text is not fenced.
+/// The text has at most the length of the file's block and is not fenced.
 pub fn for_thread(lines: &[Tier1Line], own: &[ThreadNo], workspace: Option<&str>) -> String {
     let is_own = |scope: &Scope| match scope {
         Scope::AgentWide => true,
@@ -755,7 +758,7 @@ pub fn for_thread(lines: &[Tier1Line], own: &[ThreadNo], workspace: Option<&str>
     out.trim_end().to_owned()
 }
 
-/// A section within a token budget, and the tokens it uses; empty if it has no lines.
+/// Returns a section within a token budget, and the tokens it uses; empty if it has no lines.
 fn within(title: &str, lines: impl Iterator<Item = String>, budget: usize, see: &str) -> (String, usize) {
     let (mut body, mut used, mut left_out) = (String::new(), HEADING, 0);
     for line in lines {

@@ -1,9 +1,9 @@
 //! Heads: bounded pages rendered into files that belong to people (R7.1, R7.5, D2). Storey 3.
 //!
 //! A page is a function of files and ledger ([`active`], [`memory`], [`index`], [`daily`]); [`refresh`] renders the
-//! pages marked dirty and puts each between its markers. Everything outside the markers belongs to the human. Changes a
-//! person made *inside* are kept too ([`edits`]): the edited file as a revision, and in MEMORY.md added lines become a
-//! proposal and removed lines stay out.
+//! pages marked dirty and puts each between its markers. Everything outside the markers belongs to the person. Changes
+//! a person made *inside* are kept too ([`edits`]): the edited file as a revision, and in MEMORY.md added lines become
+//! a proposal and removed lines stay out.
 //!
 //! Pages that other programs may write ([`PageKey::is_shared`]) have revisions: the rendered block is committed to the
 //! ledger first, and the file is updated from the newest revision ([`shared`], [`outside`], [`revisions`]).
@@ -62,18 +62,18 @@ pub struct Refreshed {
     pub proposed: Vec<String>,
 }
 
-/// The reason for a refresh.
+/// The event that caused a refresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Occasion {
     /// A person or program asked for a change.
     Act,
-    /// A scan, or conversations that came in. These give no block to a page of an adopted tree that has none yet,
-    /// because adopting a tree changes no byte of it.
+    /// A scan found changes, or conversations were stored. This occasion gives no block to a page of an adopted tree
+    /// that has none yet, because adopting a tree must change no byte of it.
     Look,
 }
 
-/// The sessions of a project whose own page is made, by the newest session: an import brings thousands, which nobody
-/// resumes. A session that has its page keeps it.
+/// Number of sessions of a project that get a page of their own, the newest first: an import brings thousands, which
+/// nobody resumes. A session that has its page keeps it.
 const SESSION_PAGES: usize = 64;
 
 /// Renders every page marked dirty. A failure is audited as `continuity.refresh_failed`, and the page stays marked.
@@ -97,11 +97,11 @@ pub fn is_dirty(at: &AssistantHome) -> Result<bool> {
     Ok(!dirty(at)?.is_empty())
 }
 
-/// [`refresh`] for a caller that already holds the tree lock.
+/// Does the same as [`refresh`] for a caller that already holds the tree lock.
 pub fn refresh_at(lock: &TreeLock, occasion: Occasion) -> Result<Refreshed> {
     let mut out = Refreshed::default();
-    // Read the marks while holding the lock, because another process may have rendered the pages meanwhile. An edit
-    // found in a page marks further pages, so read the marks a second time; the rest is left to the next command.
+    // The marks are read while the lock is held, because another process may have rendered the pages meanwhile. An edit
+    // found in a page marks further pages, so the marks are read a second time; the rest is left to the next command.
     for _ in 0..2 {
         scoping::follow(lock.at)?;
         let (marks, old) = without_old_sessions(dirty(lock.at)?);
@@ -156,20 +156,21 @@ pub fn mark_all(at: &AssistantHome) -> Result<()> {
     at.write("head.mark", |tx| pages::mark(tx, at.agent_no, &Happened::AllAsked { workspaces }))
 }
 
-/// A page out of date.
+/// A page that is out of date.
 struct Dirty {
     page: PageKey,
-    /// The mark it is to be rendered for. `None`: it is up to date in the ledger, but its newest revision is not in the
-    /// file yet or a deferred commit can be applied.
+    /// The mark it is to be rendered for. `None` if it is up to date in the ledger, but its newest revision is not in
+    /// the file yet or a deferred commit can be applied.
     mark: Option<i64>,
-    /// It was never rendered.
+    /// Whether it was never rendered.
     is_new: bool,
 }
 
-/// The pages out of date: marked pages, and pages that depend on the current day and were rendered on another.
+/// Returns the pages that are out of date: marked pages, and pages that depend on the current day and were rendered on
+/// another.
 fn dirty(at: &AssistantHome) -> Result<Vec<Dirty>> {
     let today = at.day_of(at.ledger.now());
-    // Asked for only where a page waits for another program's lease: it reads a file of the system's.
+    // The boot clock is read only if a page waits for another program's lease, because that reads a file of the system.
     let now = std::cell::LazyCell::new(|| at.ledger.clock().boot());
     at.read(|tx| {
         let mut out = Vec::new();
@@ -191,8 +192,8 @@ fn dirty(at: &AssistantHome) -> Result<Vec<Dirty>> {
     })
 }
 
-/// The pages to be rendered, and those of sessions that get none: of the new ones of a project, all but the
-/// [`SESSION_PAGES`] newest.
+/// Splits the pages into those to be rendered and new pages of old sessions, which are not made: of the new session
+/// pages of a project, all but the [`SESSION_PAGES`] newest.
 fn without_old_sessions(dirty: Vec<Dirty>) -> (Vec<Dirty>, Vec<(PageKey, Option<i64>)>) {
     let mut new: BTreeMap<String, Vec<SessionNo>> = BTreeMap::new();
     for found in dirty.iter().filter(|d| d.is_new) {
@@ -218,7 +219,7 @@ fn without_old_sessions(dirty: Vec<Dirty>) -> (Vec<Dirty>, Vec<(PageKey, Option<
 /// A page that was published.
 struct Rendered {
     head: PageKey,
-    /// The mark it was rendered for; `None`: its content was rendered before.
+    /// The mark it was rendered for; `None` if its content was rendered before.
     mark: Option<i64>,
     /// The published revision, for a page that has revisions.
     revision: i64,
@@ -229,7 +230,7 @@ struct Rendered {
     bytes: Vec<u8>,
 }
 
-/// Renders one page, if there is a mark, and publishes it. `None`: it has to wait.
+/// Renders one page, if there is a mark, and publishes it. Returns `None` if the page has to wait.
 fn one(
     lock: &TreeLock,
     head: &PageKey,
@@ -247,7 +248,7 @@ fn one(
     if own.is_none() && occasion == Occasion::Look && is_adopted(at, head, &path)? {
         return pass_over(at, &[(head.clone(), mark)]).map(|()| None);
     }
-    // Process a person's edits to the block first: they may remove lines from what is rendered next.
+    // A person's edits to the block are processed first, because they may remove lines from what is rendered next.
     let processed = edits::process(lock, head, last.as_deref())?;
     out.proposed.extend(processed.proposed);
     let standing = match head.is_shared() {
@@ -261,7 +262,7 @@ fn one(
     let (mut bytes, mut skipped, mut put) = (Vec::new(), false, (standing.revision, standing.page));
     let revised = lock.revise(&path, own, Patience::Defer, |current| {
         let mut doc = Document::parse(current.map_or_else(|| head.blank().into_bytes(), <[u8]>::to_vec));
-        // A person may have saved again since the edits were processed; do not overwrite that either.
+        // If a person has saved again since the edits were processed, the file is not overwritten either.
         if current.is_some() && edits::inside(&doc, head) != processed.seen {
             return Ok(None);
         }
@@ -270,7 +271,7 @@ fn one(
             skipped = true;
             return Ok(None);
         }
-        // Revisions committed since the page was rendered are newer than this one.
+        // Revisions committed since the page was rendered are newer than this one and are published instead.
         if head.is_shared() {
             let (state, newest) = at.read(|tx| pages::shared::newest(tx, at.agent_no, head))?;
             if !lease::may_publish(&state, put.0) {
@@ -294,7 +295,7 @@ fn one(
             return Ok(None);
         }
     };
-    // Another program holds the head: its newest revision is in the file, and the page stays marked.
+    // Another program holds the head, so its newest revision is in the file and the page stays marked.
     if mark.is_some() && !standing.ours {
         out.deferred.push(path.clone());
     }
@@ -303,7 +304,8 @@ fn one(
     Ok(Some(Rendered { head: head.clone(), mark, revision, content: page.rendered, path, now, bytes }))
 }
 
-/// Whether the page belongs to an adopted tree and has no rendered block yet. `own` says that Heirloom never wrote it.
+/// Whether the page belongs to an adopted tree and has no rendered block yet. The caller has checked that Heirloom
+/// never wrote it.
 fn is_adopted(at: &AssistantHome, head: &PageKey, path: &RelPath) -> Result<bool> {
     match at.files.read_with_stamp(path, crate::tree::LARGEST_FILE) {
         Ok(found) => Ok(found.is_some_and(|(bytes, _)| Document::parse(bytes).region(head.region()).found.is_none())),
@@ -312,14 +314,14 @@ fn is_adopted(at: &AssistantHome, head: &PageKey, path: &RelPath) -> Result<bool
     }
 }
 
-/// Clears the marks of pages that are not made: those of an adopted tree that have no block, which they get only when a
-/// change is requested, and those of old sessions.
+/// Clears the marks of pages that are not made: pages of an adopted tree that have no block, which get one only when a
+/// change is requested, and pages of old sessions.
 fn pass_over(at: &AssistantHome, passed: &[(PageKey, Option<i64>)]) -> Result<()> {
     at.write("head.pass_over", |tx| {
         for (head, mark) in passed {
             pages::pass_over(tx, at.agent_no, head, *mark)?;
         }
-        // Their number is enough where an import brings thousands.
+        // An import may pass over thousands of pages, so the audit then has only their number.
         match passed {
             [(head, _)] => tx.note("head", head.to_string()),
             many => tx.note("heads", many.len()),
@@ -344,11 +346,12 @@ fn record(at: &AssistantHome, rendered: &[Rendered]) -> Result<()> {
     })
 }
 
-/// Whether the file was changed by anything else within the last two seconds, so that its editor may not be done.
+/// Whether something other than Heirloom changed the file within the last two seconds, so that its editor may not be
+/// done.
 fn is_being_edited(lock: &TreeLock, path: &RelPath, own: Option<crate::home::Digest>) -> Result<bool> {
     let found = match lock.at.files.read_with_stamp(path, crate::tree::LARGEST_FILE) {
         Ok(found) => found,
-        // Reading was refused; publishing reports why, or replaces a symlink.
+        // Reading was refused; publishing then reports why, or replaces a symlink.
         Err(e) if e.kind() == ErrorKind::Refused => None,
         Err(e) => return Err(e),
     };
@@ -365,7 +368,7 @@ fn failed(at: &AssistantHome, head: &PageKey, error: &Error) -> Result<()> {
     })
 }
 
-/// Faults in the markers of pages that people edit, for `status` and `doctor`.
+/// Returns faults in the markers of pages that people edit, for `status` and `doctor`.
 pub fn marker_faults(at: &AssistantHome) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     for head in [PageKey::Memory, PageKey::Active, PageKey::AgentIndex] {

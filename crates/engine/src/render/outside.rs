@@ -1,9 +1,9 @@
-//! What outside programs may do with a head: acquire it, commit a named section, release it (R7.4). Storey 3.
+//! Acts of outside programs on a head: acquire it, commit a named section, release it (R7.4). Storey 3.
 //!
 //! A commit to a held or changed head is refused, and in the same transaction its text is kept as *deferred*: the
-//! newest of each owner and section. Deferred commits are applied to the newest revision when the head is free: when it
-//! is released or acquired, at the next refresh, or by `heirloom work`. One kind of commit is not deferred: one based
-//! on an older revision of its own section than the newest, because applying it would undo what its owner wrote since.
+//! newest text of each owner and section. Deferred commits are applied to the newest revision when the head is free:
+//! when it is released or acquired, at the next refresh, or by `heirloom work`. One kind of commit is not deferred: one
+//! based on a revision with an older version of its own section, because applying it would undo what was written since.
 
 use super::Occasion;
 use crate::clock::{Boot, Millis};
@@ -16,7 +16,7 @@ use crate::redact::redact;
 use crate::scope::AgentNo;
 use crate::tree::AssistantHome;
 
-/// The longest section name, and the longest owner name.
+/// Largest length of a section name and of an owner name, in bytes.
 const LONGEST_SECTION_NAME: usize = 40;
 const LONGEST_OWNER: usize = 64;
 
@@ -25,9 +25,9 @@ const LONGEST_OWNER: usize = 64;
 pub struct Granted {
     pub epoch: i64,
     pub base_revision: i64,
-    /// How long the lease holds from now, in milliseconds.
+    /// Milliseconds from now until the lease ends.
     pub for_ms: Millis,
-    /// The rendered block of that revision.
+    /// The rendered block of the base revision.
     pub content: String,
     pub sections: Sections,
 }
@@ -49,8 +49,8 @@ pub enum Acquired {
 /// The outcome of a commit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Committed {
-    /// The commit is stored as this revision; if it changed nothing, this is the existing one. `published`: it is in
-    /// the file too; otherwise the next command writes it.
+    /// The commit is stored as this revision; if it changed nothing, this is the existing one. `published`: whether the
+    /// file shows the revision; otherwise the next command writes it.
     Stands {
         revision: i64,
         published: bool,
@@ -63,7 +63,7 @@ pub enum Committed {
 pub struct NotNow {
     /// Whether the text is kept and will be applied when the head is free.
     pub deferred: bool,
-    /// For people: the reason, and what to do if the text was not kept.
+    /// The reason for people, with what to do if the text was not kept.
     pub why: String,
     /// The current holder of the head.
     pub holder: Option<Busy>,
@@ -124,8 +124,8 @@ pub fn acquire(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) -> 
     Ok(acquired)
 }
 
-/// How long a head is held yet, where the audit has said already that this lease kept somebody out: who asks again and
-/// again until a head is free would fill the audit with nothing new.
+/// Returns the holder of a head, if the audit already has a refusal because of this lease. A program that asks
+/// repeatedly until the head is free would otherwise fill the audit with the same row.
 fn refused_before(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) -> Result<Option<Busy>> {
     let now = at.ledger.clock().boot();
     at.read(|tx| {
@@ -139,8 +139,8 @@ fn refused_before(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) 
     })
 }
 
-/// Commits a section. `Refused` if it belongs to another owner or the head has the most sections allowed; `Usage` if a
-/// name or the text is not acceptable. After a conflict, [`NotNow`] says whether the text was kept.
+/// Commits a section. `Refused` if the section belongs to another owner or the head has the largest number of sections;
+/// `Usage` if a name or the text is not acceptable. After a conflict, [`NotNow`] says whether the text was kept.
 pub fn commit(
     at: &AssistantHome,
     head: &PageKey,
@@ -223,7 +223,7 @@ pub fn release(at: &AssistantHome, head: &PageKey, owner: &str, epoch: i64) -> R
     Ok(released)
 }
 
-/// The current holder of a head.
+/// Returns the current holder of a head.
 pub fn holder(at: &AssistantHome, state: &HeadState) -> Option<Busy> {
     let now = at.ledger.clock().boot();
     lease::live(state, &now).map(|l| Busy { by: l.owner.clone(), for_ms: l.until - now.ms })
@@ -240,7 +240,7 @@ fn publish(at: &AssistantHome, head: &PageKey) -> Result<bool> {
     Ok(!behind()?)
 }
 
-/// Defers the text of a refused commit. `Some`: why it could not be kept, and what to do.
+/// Defers the text of a refused commit. Returns why it could not be kept and what to do; `None` if it was kept.
 fn defer(
     tx: &Write,
     agent_no: AgentNo,
@@ -301,7 +301,7 @@ fn check_section(name: &str) -> Result<()> {
     }
 }
 
-/// Checks the name a program gives itself.
+/// Checks the name of an owner.
 fn check_owner(owner: &str) -> Result<()> {
     let valid = (1..=LONGEST_OWNER).contains(&owner.len())
         && owner.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:@/".contains(&b));
@@ -320,7 +320,7 @@ fn check_owner(owner: &str) -> Result<()> {
     Ok(())
 }
 
-/// The text in the form it is stored; `None` removes the section.
+/// Returns the text in the form in which it is stored; `None` removes the section.
 fn stored_content(content: &str) -> Result<Option<String>> {
     if content.len() > LARGEST_SECTION {
         return Err(Error::usage(format!(

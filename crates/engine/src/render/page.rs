@@ -8,7 +8,7 @@ use crate::distill::deterministic::JOIN;
 use crate::see::See;
 use crate::tree::AssistantHome;
 
-/// The longest line of an item, in characters.
+/// Largest length of an item's line, in characters.
 const LONGEST: usize = 160;
 
 /// Makes one line of a text: no line breaks, no markers, bounded length.
@@ -22,7 +22,7 @@ pub(crate) fn line(text: &str) -> String {
     cut
 }
 
-/// [`line`] without the length limit, for callers that limit it by tokens.
+/// Does the same as [`line`] without the length limit, for callers that limit it by tokens.
 pub(crate) fn flat(text: &str) -> String {
     let flat: String = text
         .split_whitespace()
@@ -34,8 +34,8 @@ pub(crate) fn flat(text: &str) -> String {
     flat.replace("<!--", "<! --").replace("-->", "-- >")
 }
 
-/// [`line`] of at most `most` characters, cut after a word, without a final full stop. Of "opening → newest" both parts
-/// are seen: the opening gives way first.
+/// Returns a [`line`] of at most `most` characters, cut after a word, without a final full stop. A text "opening →
+/// newest" keeps both parts, and the opening is shortened more.
 pub(super) fn short(text: &str, most: usize) -> String {
     let flat = if text.contains(JOIN) { flat(text) } else { line(text) };
     let flat = flat.strip_suffix('.').filter(|f| !f.ends_with('.')).unwrap_or(&flat);
@@ -48,7 +48,7 @@ pub(super) fn short(text: &str, most: usize) -> String {
     format!("{}{JOIN}{newest}", shortened(opening, room - count(&newest)))
 }
 
-/// A line of at most `most` characters, cut after a word.
+/// Cuts a line after a word to at most `most` characters.
 fn shortened(flat: &str, most: usize) -> String {
     if flat.chars().count() <= most {
         return flat.to_owned();
@@ -58,7 +58,8 @@ fn shortened(flat: &str, most: usize) -> String {
     format!("{}…", cut.trim_end_matches([' ', ',', ';', ':', '.', '…']))
 }
 
-/// A section of at most `most` lines; if there are more, a last line says how many and which command shows them.
+/// Returns a section of at most `most` lines; if there are more, a last line says how many and which command shows
+/// them.
 pub(super) fn section(title: &str, lines: &[String], all: u64, most: usize, see: &str) -> String {
     if lines.is_empty() {
         return String::new();
@@ -77,7 +78,8 @@ pub(super) fn section(title: &str, lines: &[String], all: u64, most: usize, see:
     out
 }
 
-/// `2026-11-20` in the operator's time zone, or `None`.
+/// Returns the day of a timestamp in the operator's time zone, or a date as it is: `2026-11-20`. `None` for anything
+/// else.
 pub(super) fn date_of(at: &AssistantHome, text: Option<&str>) -> Option<String> {
     let text = text?;
     match parse_rfc3339(text) {
@@ -86,13 +88,13 @@ pub(super) fn date_of(at: &AssistantHome, text: Option<&str>) -> Option<String> 
     }
 }
 
-/// `20 Nov`, or `20 Nov 2025` for another year.
+/// Formats a date: `20 Nov`, or `20 Nov 2025` for another year.
 pub(super) fn day(date: Date, today: Option<Date>) -> String {
     let same = today.is_some_and(|t| t.year() == date.year());
     date.strftime(if same { "%-d %b" } else { "%-d %b %Y" }).to_string()
 }
 
-/// When something falls due, in words: `due 27 Nov`, `due today`, `overdue since 2 Nov`.
+/// Formats a deadline in words: `due 27 Nov`, `due today`, `overdue since 2 Nov`.
 pub(super) fn due_words(due: Date, today: Option<Date>) -> String {
     match today {
         Some(today) if due < today => format!("overdue since {}", day(due, Some(today))),
@@ -101,30 +103,31 @@ pub(super) fn due_words(due: Date, today: Option<Date>) -> String {
     }
 }
 
-/// [`due_words`] of what a file names as its deadline; what is no date is told as it stands.
+/// Formats the deadline named in a file like [`due_words`]; a text that is no date is shown as it is.
 pub(super) fn due_said(said: &str, today: Option<Date>) -> String {
     said.parse().map_or_else(|_| format!("due {}", short(said, 40)), |date| due_words(date, today))
 }
 
-/// The day of a moment, as [`day`].
+/// Formats the day of a moment like [`day`].
 pub(super) fn day_at(at: &AssistantHome, moment: Millis, today: Option<Date>) -> String {
     at.day_of(moment).map_or_else(|| "?".to_owned(), |date| day(date, today))
 }
 
-/// The moment a front matter field holds.
+/// Returns the moment in a front matter field.
 pub(super) fn moment(text: Option<&str>) -> Option<Millis> {
     let text = text?;
     parse_rfc3339(text).or_else(|| parse_rfc3339(&format!("{text}T00:00:00Z")))
 }
 
-/// The moment pages use as now: the end of the operator's day, so that the same state gives the same page all day long.
+/// Returns the moment that pages use as now: the end of the operator's day, so that the same state gives the same page
+/// all day long.
 pub(super) fn end_of_day(at: &AssistantHome) -> Millis {
     let now = at.ledger.now();
     let end = || at.day_of(now)?.checked_add(1.day()).ok()?.to_zoned(at.zone.clone()).ok();
     end().map_or(now, |z| z.timestamp().as_millisecond())
 }
 
-/// A moment in the operator's time zone, to the minute.
+/// Formats a moment in the operator's time zone, to the minute.
 pub(crate) fn minute(at: &AssistantHome, moment: Millis) -> String {
     Timestamp::from_millisecond(moment)
         .map(|t| t.to_zoned(at.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string())

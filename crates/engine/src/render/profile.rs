@@ -1,4 +1,4 @@
-//! The operator profile as pages and contexts show it (R9.5): what every session is told of the person it works for.
+//! The operator's profile as pages and contexts show it (R9.5). Every session is given it.
 
 use super::page::{line, short};
 use crate::error::Result;
@@ -7,14 +7,15 @@ use crate::profile::{self, Value};
 use crate::redact::redact;
 use crate::scope::AgentNo;
 
-/// The most values shown, and the longest of each in characters: the profile is given to every session.
+/// Largest number of values shown, and largest length of each in characters, because every session is given the
+/// profile.
 const MOST: usize = 16;
 const LONGEST: usize = 200;
 
 /// The heading above the values.
 pub const TITLE: &str = "Profile";
 
-/// A line for each value: `- Language to answer in: German`.
+/// Returns a line for each value: `- Language to answer in: German`.
 pub fn lines(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     let values = profile::show(tx, agent_no)?;
     Ok(values.iter().take(MOST).map(of_value).collect())

@@ -1,7 +1,7 @@
 //! The revisions of a page: listing, reading, comparing, and restoring their sections (R7.4).
 //!
-//! Reading needs no lease. Only the sections, which others wrote, can be restored; the rendered block follows from the
-//! current state and is rendered again.
+//! Reading needs no lease. Only the sections, which programs wrote, can be restored; the rendered block follows from
+//! the current state and is rendered again.
 
 use similar::{ChangeTag, TextDiff};
 
@@ -16,12 +16,12 @@ use crate::pages::{self, PageKey};
 use crate::thread;
 use crate::tree::AssistantHome;
 
-/// [`revisions::log`] of a page of this agent.
+/// Does the same as [`revisions::log`] for a page of this agent.
 pub fn log(at: &AssistantHome, head: &PageKey, limit: usize) -> Result<(Vec<Entry>, u64)> {
     at.read(|tx| revisions::log(tx, at.agent_no, head, limit))
 }
 
-/// [`revisions::revision`] of a page of this agent.
+/// Does the same as [`revisions::revision`] for a page of this agent.
 pub fn revision(at: &AssistantHome, head: &PageKey, revision: i64) -> Result<Page> {
     at.read(|tx| revisions::revision(tx, at.agent_no, head, revision))
 }
@@ -34,7 +34,7 @@ pub enum Line {
     Removed,
 }
 
-/// A line diff of two texts: the differing lines and the lines around them.
+/// Compares two texts by lines: returns the differing lines and the lines around them.
 pub fn diff(a: &str, b: &str) -> Vec<(Line, String)> {
     let diff = TextDiff::from_lines(a, b);
     let mut out = Vec::new();
@@ -91,21 +91,21 @@ pub fn restore(at: &AssistantHome, head: &PageKey, revision: i64) -> Result<i64>
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overview {
     pub head: PageKey,
-    /// The name people use: `memory`, or a thread's key.
+    /// Name that people use: `memory`, or a thread's key.
     pub name: String,
-    /// The label, for a thread.
+    /// Label of the thread, if the head belongs to one.
     pub label: Option<String>,
     pub state: HeadState,
-    /// The revision in the file.
+    /// Revision in the file.
     pub published: i64,
     /// The current holder.
     pub holder: Option<Busy>,
     pub sections: Sections,
-    /// Section and owner of the deferred commits.
+    /// Section and owner of each deferred commit.
     pub deferred: Vec<(String, String)>,
 }
 
-/// The heads outside programs may write: those of the agent, and of every thread.
+/// Returns the heads that outside programs may write: those of the agent, and of every thread.
 pub fn list(at: &AssistantHome) -> Result<Vec<Overview>> {
     at.read(|tx| {
         let threads = thread::list(tx, at.agent_no)?;
@@ -115,7 +115,7 @@ pub fn list(at: &AssistantHome) -> Result<Vec<Overview>> {
     })
 }
 
-/// The overview of one head.
+/// Returns the overview of one head.
 pub fn look(at: &AssistantHome, head: &PageKey) -> Result<Overview> {
     at.read(|tx| {
         let (name, label) = match head {

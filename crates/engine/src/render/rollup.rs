@@ -1,7 +1,8 @@
-//! Weekly and monthly rollups, rendered from the lineage (R6.9): what was worked on in each thread in a week, and what a
-//! month changed: begun, settled, decided, finished. A period without closed nodes has no page.
+//! Weekly and monthly rollups, rendered from the lineage (R6.9): for a week, what was worked on in each thread; for a
+//! month, what changed: begun, settled, decided, finished. A period without closed nodes has no page.
 //!
-//! Weeks are ISO weeks in the operator's time zone, as are months; a week's page lies in the folder of its ISO year.
+//! Weeks are ISO weeks, and weeks and months are in the operator's time zone; a week's page is in the folder of its ISO
+//! year.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,19 +29,19 @@ use crate::tree::AssistantHome;
 /// The token budget of the whole block.
 const TOKENS: usize = 900;
 
-/// The most nodes read; the newest are taken.
+/// Largest number of nodes read; the newest are taken.
 const NODES: usize = 2_000;
 
-/// The most threads on the page; budget one does not use passes to the next.
+/// Largest number of threads on the page; budget that one does not use passes to the next.
 const THREADS: usize = 6;
 
-/// A section with fewer tokens than this is not worth its heading.
+/// Least number of tokens of a section; with fewer it is not worth its heading.
 const LEAST: usize = 60;
 
-/// How many of the items open at the end of a month are named.
+/// Number of items named of those open at the end of a month.
 const NEWEST: usize = 2;
 
-/// Items shown of one list, and sessions shown of one thread.
+/// Number of items shown of one list, and of sessions shown of one thread.
 const ITEMS: usize = 4;
 
 /// The nodes of one thread.
@@ -48,8 +49,8 @@ struct Work {
     label: String,
     key: String,
     nodes: Vec<Node>,
-    /// The turns below its nodes, each counted once: a session's node covers its compactions, and a compaction may come
-    /// after the session's node.
+    /// Number of turns below its nodes, each counted once: a session's node covers its compactions, and a compaction
+    /// may come after the session's node.
     turns: u64,
 }
 
@@ -66,7 +67,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, period: Period) -> Result<St
     let works = works(at, tx, nodes)?;
     let mut out = totals(&works);
     let words = Words::new(at, tx);
-    // Less the tokens of the last line.
+    // Leaves room for the tokens of the last line.
     let budget = TOKENS - 20;
     let mut shown = 0;
     for work in &works {
@@ -87,7 +88,8 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, period: Period) -> Result<St
     Ok(out)
 }
 
-/// The nodes closed within a period: session nodes, and compactions not covered by a session node of the same period.
+/// Returns the nodes closed within a period: session nodes, and compactions not covered by a session node of the same
+/// period.
 fn nodes(at: &AssistantHome, tx: &Read, from: Millis, to: Millis) -> Result<Vec<Node>> {
     let mut out = walk::between(tx, at.agent_no, Kind::Session, from, to, NODES)?;
     let sessions: BTreeSet<NodeId> = out.iter().map(|n| n.id).collect();
@@ -121,7 +123,7 @@ fn programs<'n>(nodes: impl Iterator<Item = &'n Node>) -> String {
     names.join(", ")
 }
 
-/// The nodes by thread, those with the most nodes first. A merged thread counts as the one it was merged into.
+/// Groups the nodes by thread, threads with the most turns first. A merged thread counts as the one it was merged into.
 fn works(at: &AssistantHome, tx: &Read, nodes: Vec<Node>) -> Result<Vec<Work>> {
     let mut by_thread: BTreeMap<ThreadNo, Work> = BTreeMap::new();
     for node in nodes {
@@ -145,7 +147,7 @@ fn works(at: &AssistantHome, tx: &Read, nodes: Vec<Node>) -> Result<Vec<Work>> {
     Ok(out)
 }
 
-/// What was done in a thread, within its share of the page.
+/// Returns the section of a thread within its share of the page.
 fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, period: &Period, share: usize) -> Result<String> {
     let sessions: BTreeSet<Option<SessionNo>> = work.nodes.iter().map(|n| n.session_no).collect();
     let mut out = format!(
@@ -160,7 +162,7 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, period: &P
     let mut d = still_stands(tx, at.agent_no, &folded)?;
     give_ids(&mut d);
     let is_week = matches!(period, Period::Week(_));
-    // A week tells what was worked on, a month what changed.
+    // A week shows what was worked on, a month what changed.
     let changed = if is_week { Changed::default() } else { changed(work, &d) };
     let lists: &[(&str, &[Item])] = match is_week {
         true => &[
@@ -177,10 +179,10 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, period: &P
             ("Finished", &changed.finished),
         ],
     };
-    // Take the newest of each list in turn, so that no list starves another; print them list by list, in their fixed
-    // order.
+    // The newest of each list are taken in turn, so that no list starves another; they are printed list by list, in
+    // their fixed order.
     let mut kept: Vec<Vec<String>> = vec![Vec::new(); lists.len()];
-    // How many items are open is told in any case; the names of sessions where there is room.
+    // The number of open items is always shown; names of sessions are shown if there is room.
     let open = if is_week { String::new() } else { open_at_the_end(&d, &changed) };
     let mut used = tokens(&out) + tokens(&open);
     'all: for n in 0..ITEMS {
@@ -205,20 +207,20 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, period: &P
     Ok(out)
 }
 
-/// What a month changed in a thread.
+/// Changes in a thread within a month.
 #[derive(Default)]
 struct Changed {
-    /// The matters that were taken up, each once.
+    /// Matters that were taken up, each once.
     began: Vec<Item>,
-    /// What was open after an earlier node of the month and is not at its end.
+    /// Items that were open after an earlier node of the month and are not open at its end.
     settled: Vec<Item>,
-    /// What each session came to: the first thing it did.
+    /// Result of each session: the first thing it did.
     finished: Vec<Item>,
-    /// How many of the items open at the end were open after the first node already.
+    /// Number of items open at the end that were open after the first node already.
     carried: usize,
 }
 
-/// What the nodes of a month changed, `end` being how things stand after them.
+/// Returns what the nodes of a month changed. `end`: the state after them.
 fn changed(work: &Work, end: &Distillate) -> Changed {
     let mut out = Changed::default();
     let open = |d: &Distillate| -> Vec<Item> { d.open_loops.iter().chain(&d.blocked).cloned().collect() };
@@ -249,7 +251,8 @@ fn changed(work: &Work, end: &Distillate) -> Changed {
     out
 }
 
-/// What is open at the end of a month: how much of it, and the ids of the newest. The words stand on the pages of its weeks.
+/// Returns the line of items open at the end of a month: their number and the ids of the newest. Their words are on the
+/// pages of its weeks.
 fn open_at_the_end(d: &Distillate, changed: &Changed) -> String {
     let open: Vec<&Item> = d.open_loops.iter().chain(&d.blocked).collect();
     if open.is_empty() {
@@ -261,12 +264,12 @@ fn open_at_the_end(d: &Distillate, changed: &Changed) -> String {
     format!("- Open at the end: {}{of_them} {}\n", open.len(), ids.join(" "))
 }
 
-/// The reference of an item: its file, otherwise the turn where it was last said.
+/// Returns the reference of an item: its file, otherwise the turn where it was last said.
 fn reference(item: &Item) -> String {
     item.file.clone().or_else(|| item.turns.last().map(TurnId::to_string)).unwrap_or_default()
 }
 
-/// The sessions of a thread with their nodes, newest first.
+/// Returns the line with the sessions of a thread and their nodes, newest first.
 fn session_names(words: &Words, work: &Work) -> Result<String> {
     let mut seen = BTreeSet::new();
     let mut names = Vec::new();

@@ -1,7 +1,7 @@
-//! Conversations that go on: what they came to since their last node, distilled when a page or a list asks for it, so
-//! that a page shows the day's work before a conversation ends (R7.1, R10.4).
+//! Conversations that go on: their turns since the last node are distilled when a page or a list asks for it, so that a
+//! page shows the day's work before a conversation ends (R7.1, R10.4).
 //!
-//! Bounded: the few conversations of the last day that were active last, and of each its newest turns.
+//! Bounded: reads the few conversations of the last day that were active last, and only the newest turns of each.
 
 use super::session::Standing;
 use crate::clock::Millis;
@@ -15,18 +15,18 @@ use crate::scope::{AgentNo, RunNo, ThreadNo};
 use crate::text::similarity;
 use crate::thread::{self, Membership};
 
-/// A conversation that was not active for this long, in milliseconds, is not looked at.
+/// Time in milliseconds after which an inactive conversation is not read.
 const LIVE_MS: Millis = 24 * 3_600_000;
 
-/// The most conversations that are distilled for a page.
+/// Largest number of conversations that are distilled for a page.
 const MOST: usize = 4;
 
-/// A conversation that is not distilled to its end yet.
+/// A conversation whose newest turns are not distilled into nodes yet.
 pub(super) struct Running {
-    /// The thread its newest turns belong to, which it may not have joined yet.
+    /// Key of the thread its newest turns belong to; the conversation may not have joined it yet.
     pub key: String,
     pub label: String,
-    /// The thread as it is now; `None`: there is none before its first node.
+    /// The thread as it is now; `None` before its first node.
     pub thread_no: Option<ThreadNo>,
     pub last_at: Option<Millis>,
     /// Its state in that thread.
@@ -34,7 +34,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Whether this conversation says an item open.
+    /// Whether this conversation has the item as open.
     pub fn says(&self, item: &Item) -> bool {
         let d = &self.distillate;
         let mut open = d.open_loops.iter().chain(&d.blocked).chain(&d.next_steps);
@@ -42,12 +42,12 @@ impl Running {
     }
 }
 
-/// The conversations that go on, active last first.
+/// Returns the conversations that go on, active last first.
 pub(super) fn running(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<Vec<Running>> {
     of(tx, agent_no, now, &mut |_| true)
 }
 
-/// [`running`] of one thread.
+/// Does the same as [`running`] for one thread.
 pub(super) fn running_in(tx: &Read, agent_no: AgentNo, now: Millis, thread_no: ThreadNo) -> Result<Vec<Running>> {
     of(tx, agent_no, now, &mut |no| no == Some(thread_no))
 }
@@ -80,7 +80,7 @@ fn of(
             None => Vec::new(),
         };
         let before = Standing::within(tx, session_no, Some(&members))?;
-        // A conversation may have been in other threads, whose words are not told here (R10.3).
+        // A conversation may have been in other threads, whose words must not be given here (R10.3).
         let mut may_tell = |turn| {
             let Some(run) = run_of(tx, turn)? else { return Ok(false) };
             Ok(thread::membership(tx, run)?.key.as_str() == key)

@@ -15,13 +15,13 @@ use crate::transcript::read::RunRow;
 use crate::transcript::recent;
 use crate::tree::AssistantHome;
 
-/// The path component used instead of a project id for sessions without a project.
+/// Path component used instead of a project id for sessions without a project.
 pub const NO_PROJECT: &str = "no-project";
 
-/// The most sessions read: the last dozen runs of a project are in its last dozen sessions.
+/// Largest number of sessions read: the last dozen runs of a project are in its last dozen sessions.
 const SESSIONS: usize = 12;
 
-/// Bytes read of a turn; redacted before they are cut, so that no half of a credential remains.
+/// Number of bytes read of a turn; they are redacted before they are cut, so that no half of a credential remains.
 const READ: usize = 4_096;
 
 /// A run and its session.
@@ -29,7 +29,7 @@ pub(super) struct Ran {
     pub session_no: SessionNo,
     pub session: SessionKey,
     pub run: RunRow,
-    /// The time used for ordering: that of the run, or if it has none, the last one known of its session.
+    /// Time used for ordering: that of the run, or if it has none, the last known time of its session.
     about: Option<Millis>,
 }
 
@@ -43,8 +43,8 @@ impl Ran {
     }
 }
 
-/// The workspace numbers of a project under all its names (R7.2); empty for [`NO_PROJECT`] and for a project without
-/// conversations.
+/// Returns the workspace numbers of a project under all its names (R7.2); empty for [`NO_PROJECT`] and for a project
+/// without conversations.
 pub(super) fn names_of(tx: &Read, agent_no: AgentNo, workspace: &str) -> Result<Vec<WorkspaceNo>> {
     let mut statement = tx.prepare_cached(
         "SELECT w.workspace_no FROM workspaces w WHERE w.agent_no = ?1 AND (w.workspace_id = ?2 OR w.alias_of =
@@ -54,7 +54,7 @@ pub(super) fn names_of(tx: &Read, agent_no: AgentNo, workspace: &str) -> Result<
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The newest runs of a project's main lines, newest first; runs on abandoned branches are left out.
+/// Returns the newest runs of a project's main lines, newest first; runs on abandoned branches are left out.
 pub(super) fn of_project(at: &AssistantHome, tx: &Read, workspace: &str, most: usize) -> Result<Vec<Ran>> {
     let names = names_of(tx, at.agent_no, workspace)?;
     if names.is_empty() && workspace != NO_PROJECT {
@@ -90,13 +90,13 @@ impl<'w> Words<'w> {
         Words { at, tx, opener: Opener::default() }
     }
 
-    /// The beginning of a turn as one line of at most `most` tokens, with credentials redacted; empty if there is no
-    /// turn.
+    /// Returns the beginning of a turn as one line of at most `most` tokens, with credentials redacted; empty if there
+    /// is no turn.
     pub fn of(&self, turn: Option<TurnId>, most: usize) -> Result<String> {
         Ok(short(&self.raw(turn)?, most))
     }
 
-    /// The name of a session: its title ([`titles`]), otherwise its key.
+    /// Returns the name of a session: its title ([`titles`]), otherwise its key.
     pub fn name_of_session(&self, session_no: SessionNo) -> Result<String> {
         let (key, title): (String, Option<String>) = self
             .tx
@@ -106,7 +106,7 @@ impl<'w> Words<'w> {
         Ok(if name.is_empty() { short(&key, 16) } else { name })
     }
 
-    /// The stored beginning of a turn.
+    /// Returns the stored beginning of a turn.
     pub fn raw(&self, turn: Option<TurnId>) -> Result<String> {
         let Some(turn) = turn else { return Ok(String::new()) };
         let found = recent::beginning(self.tx, &self.opener, self.at.agent_no, turn, READ)?;
@@ -114,13 +114,13 @@ impl<'w> Words<'w> {
     }
 }
 
-/// A text as one line of at most `most` tokens. Redacted before it is cut, because half a credential would not be
-/// recognised.
+/// Returns a text as one line of at most `most` tokens. It is redacted before it is cut, because half a credential
+/// would not be recognised.
 pub(super) fn short(text: &str, most: usize) -> String {
     cut(&flat(&redact(text)), most)
 }
 
-/// ` [t12 t1f]`: the turns a line is about.
+/// Formats the turns that a line is about: ` [t12 t1f]`.
 pub(super) fn refs(turns: &[TurnId]) -> String {
     match turns {
         [] => String::new(),

@@ -21,7 +21,7 @@ use crate::tree::AssistantHome;
 /// The token budget of each page.
 const TOKENS: usize = 400;
 
-/// The most lines of recent turns, and of blockers.
+/// Largest number of lines of recent turns, and of blockers.
 const RECENT: usize = 12;
 const BLOCKERS: usize = 10;
 
@@ -30,10 +30,10 @@ const LOOKED_AT: usize = 24;
 const LATELY_MS: Millis = 7 * 24 * 3_600_000;
 const TOOLS: usize = 60;
 
-/// The most sessions whose blocked items are shown.
+/// Largest number of sessions whose blocked items are shown.
 const SESSIONS: usize = 4;
 
-/// The most files named of one run.
+/// Largest number of files named of one run.
 const FILES: usize = 8;
 
 /// Phrases with which tools report that permission was denied.
@@ -63,7 +63,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, workspace: &str, page: Runti
 fn latest(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Result<String> {
     let runs = of_project(at, tx, workspace, RECENT)?;
     let closed = runs.iter().find(|r| !r.is_open());
-    // The prompts since the newest complete answer.
+    // The open run is searched among those newer than the newest closed one.
     let open = runs.iter().take_while(|r| closed.is_none_or(|c| r.run.no != c.run.no)).find(|r| r.is_open());
     let mut out = String::new();
     if let Some(ran) = closed {
@@ -87,7 +87,7 @@ fn latest(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Resu
     Ok(if out.is_empty() { "Nothing was said here yet.\n".into() } else { fit(&out) })
 }
 
-/// How, when and where a run ended.
+/// Returns the line that says how, when and where a run ended.
 fn head_line(at: &AssistantHome, ran: &Ran) -> String {
     let run = &ran.run;
     let why = run.stop_reason.as_deref().map(|r| format!(" ({})", short(r, 12))).unwrap_or_default();
@@ -103,7 +103,7 @@ fn head_line(at: &AssistantHome, ran: &Ran) -> String {
     )
 }
 
-/// The files named by the tools of a run, and how the tool calls ended.
+/// Returns the files named by the tools of a run, and how the tool calls ended.
 fn used(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str, ran: &Ran) -> Result<String> {
     let tools = recent::tools(tx, ran.run.no, TOOLS)?;
     let roots = roots(at, tx, workspace)?;
@@ -151,13 +151,13 @@ fn recent_turns(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -
     Ok(if out.is_empty() { "Nothing was said here yet.\n".into() } else { fit(&out) })
 }
 
-/// A tool call that keeps failing: one for which permission was denied, or that is no command. What becomes of commands
-/// is told by what blocks their session.
+/// A tool call that keeps failing: one for which permission was denied, or one that is not a command. For commands, the
+/// blocked items of their session say what happened.
 struct Failing {
     times: usize,
     first: TurnId,
     last: TurnId,
-    /// Whether nothing was tried after it in its session.
+    /// Whether no other work followed it in its session.
     at_the_end: bool,
     session_no: SessionNo,
     is_denied: bool,
@@ -168,7 +168,7 @@ struct Failing {
 #[derive(Default)]
 struct Failures(BTreeMap<(String, String), Failing>);
 
-/// What blocks a session, as its own page says.
+/// Returns the blocked items of a session as its own page shows them.
 fn blocked(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Result<Vec<String>> {
     let before = Standing::of(tx, session_no)?.distillate;
     let d = tail::standing(tx, session_no, &before, &mut |_| Ok(true))?;
@@ -186,7 +186,8 @@ fn blockers(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Re
     let newest = runs.first().and_then(Ran::moment);
     runs.retain(|r| newest.zip(r.moment()).is_none_or(|(newest, then)| then >= newest - LATELY_MS));
     let mut lines = failed_runs(at, words, &runs)?;
-    // What is in the way is what the pages of the sessions say: a check that passed since, spelled otherwise, is not.
+    // Blocked items come from the pages of the sessions: a check that passed since, even if spelled differently, is no
+    // longer among them.
     let mut seen = BTreeSet::new();
     for session_no in runs.iter().map(|r| r.session_no).filter(|no| seen.insert(*no)).take(SESSIONS) {
         lines.extend(blocked(at, tx, session_no)?);
@@ -211,7 +212,7 @@ fn blockers(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Re
     Ok(fit(&lines.iter().map(|l| format!("- {l}\n")).collect::<String>()))
 }
 
-/// Failed runs that no successful run of their session followed.
+/// Returns failed runs that no successful run of their session followed.
 fn failed_runs(at: &AssistantHome, words: &Words, runs: &[Ran]) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     for (n, ran) in runs.iter().enumerate().filter(|(_, r)| r.run.status == "failed") {
@@ -280,7 +281,7 @@ fn name_of(result: &ToolTurn, call: Option<&ToolTurn>) -> String {
     short(name, 12)
 }
 
-/// The subject of a tool call, as far as well-known keys of its input name it.
+/// The subject of a tool call, found by well-known keys of its input.
 #[derive(Default)]
 struct Subject {
     paths: Vec<String>,
@@ -300,7 +301,7 @@ impl Subject {
         for key in ["command", "cmd"] {
             out.command = out.command.or_else(|| match value_of(input, key)? {
                 serde_json::Value::String(command) => Some(command),
-                // The arguments of a command; the last one is the text a shell is given.
+                // The array has the arguments of a command; the last one is the text that a shell is given.
                 serde_json::Value::Array(words) => words.last()?.as_str().map(str::to_owned),
                 _ => None,
             });
@@ -312,7 +313,7 @@ impl Subject {
         out
     }
 
-    /// Identifies a call: its file, or the first words of its command.
+    /// Returns a short name of a call: its file, or the first words of its command.
     fn in_short(&self) -> String {
         let text = match (&self.command, self.paths.first()) {
             (Some(command), _) => command.split_whitespace().take(2).collect::<Vec<_>>().join(" "),
@@ -323,7 +324,7 @@ impl Subject {
     }
 }
 
-/// The value of a key anywhere in a JSON text that may be cut off.
+/// Returns the value of a key anywhere in a JSON text that may be cut off.
 fn value_of(input: &str, key: &str) -> Option<serde_json::Value> {
     let quoted = format!("\"{key}\"");
     let behind = &input[input.find(&quoted)? + quoted.len()..];
@@ -331,7 +332,7 @@ fn value_of(input: &str, key: &str) -> Option<serde_json::Value> {
     serde_json::Deserializer::from_str(value).into_iter().next()?.ok()
 }
 
-/// The root folders of a project under all its names.
+/// Returns the root folders of a project under all its names.
 fn roots(at: &AssistantHome, tx: &Read, workspace: &str) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached("SELECT root FROM workspaces WHERE workspace_no = ?1")?;
     let mut out = Vec::new();
@@ -355,7 +356,7 @@ fn capital(word: &str) -> String {
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// As many whole lines as fit on a page.
+/// Returns as many whole lines as fit on a page.
 fn fit(text: &str) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {

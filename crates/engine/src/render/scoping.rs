@@ -1,4 +1,4 @@
-//! Which thread an item belongs to, and which distilled items are still valid (R6.3, R7.1, R10.3).
+//! Decides which thread an item belongs to, and which distilled items are still valid (R6.3, R7.1, R10.3).
 //!
 //! A page about one thread must not show the text of another, and no page may show a closed item as open.
 
@@ -23,13 +23,14 @@ use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::provenance::{Origin, Provenance};
 
-/// Where an item applies. A reader of a page with items of several threads is given the text of its own threads only.
+/// The part of the agent's work that an item applies to. A reader of a page with items of several threads is given the
+/// text of its own threads only.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Scope {
     /// Everywhere the agent works.
     AgentWide,
-    /// In one thread: its number ([`thread::canonical`]) and label. Number 0: the item names a thread or a session that
-    /// is unknown.
+    /// In one thread: its number ([`thread::canonical`]) and label. The number is 0 if the item names an unknown thread
+    /// or session.
     Thread(ThreadNo, String),
     /// In one project that has no thread yet, by its workspace id.
     Workspace(String),
@@ -49,7 +50,7 @@ impl<'t> Scopes<'t> {
         Scopes { tx, agent_no, labels: HashMap::new(), named: HashMap::new(), sessions: HashMap::new() }
     }
 
-    /// The scope of a thread; for a merged one, the thread it was merged into.
+    /// Returns the scope of a thread; for a merged one, that of the thread it was merged into.
     pub fn thread(&mut self, no: ThreadNo) -> Result<Scope> {
         if let Some((no, label)) = self.labels.get(&no) {
             return Ok(Scope::Thread(*no, label.clone()));
@@ -60,8 +61,8 @@ impl<'t> Scopes<'t> {
         Ok(Scope::Thread(to, label))
     }
 
-    /// The scope a file names comes first, then its source, then its project. An item from a conversation is never
-    /// agent-wide, even if nothing more is known of it.
+    /// Returns the scope of an item: the one its file names, else that of its source, else that of its project. An item
+    /// from a conversation is never agent-wide, even if nothing more is known of it.
     pub fn of(&mut self, entry: &Entry) -> Result<Scope> {
         if let Some(name) = entry.field("thread").map(str::trim).filter(|n| !n.is_empty()) {
             return match self.by_name(name)? {
@@ -86,7 +87,7 @@ impl<'t> Scopes<'t> {
         Ok(Scope::AgentWide)
     }
 
-    /// The thread of a project; the project itself if it has no thread.
+    /// Returns the thread of a project; the project itself if it has no thread.
     pub fn project(&mut self, workspace_id: &str) -> Result<Scope> {
         match self.by_name(&format!("project/{workspace_id}"))? {
             Some(no) => self.thread(no),
@@ -164,7 +165,7 @@ impl<'t> Scopes<'t> {
     }
 }
 
-/// The scope of a single item.
+/// Returns the scope of a single item.
 pub(crate) fn scope_of(tx: &Read, agent_no: AgentNo, entry: &Entry) -> Result<Scope> {
     Scopes::new(tx, agent_no).of(entry)
 }
@@ -173,7 +174,7 @@ pub(crate) fn scope_of(tx: &Read, agent_no: AgentNo, entry: &Entry) -> Result<Sc
 pub(super) struct Owed {
     pub entry: Entry,
     pub scope: Scope,
-    /// Computed when it is first compared with something.
+    /// Words of the title, computed when they are first compared with something.
     words: OnceCell<similarity::ItemWords>,
 }
 
@@ -194,12 +195,13 @@ impl Owed {
     }
 }
 
-/// Every waiting file of a kind, with its scope.
+/// Returns every waiting file of a kind, with its scope.
 pub(super) fn owed(tx: &Read, agent_no: AgentNo, kind: Kind) -> Result<Vec<Owed>> {
     scoped(tx, agent_no, file_table::list(tx, agent_no, kind, State::Active)?)
 }
 
-/// [`owed`] limited to these threads, by their members ([`thread::members`]): all of theirs, and possibly more.
+/// Does the same as [`owed`] for some threads, given by their members ([`thread::members`]): returns all of their
+/// files, and possibly more.
 pub(super) fn owed_in(tx: &Read, agent_no: AgentNo, kind: Kind, members: &[ThreadNo]) -> Result<Vec<Owed>> {
     let mut names = thread::reading::names(tx, agent_no, members)?;
     for member in members {
@@ -213,7 +215,7 @@ fn scoped(tx: &Read, agent_no: AgentNo, entries: Vec<Entry>) -> Result<Vec<Owed>
     entries.into_iter().map(|entry| Ok(Owed { scope: scopes.of(&entry)?, words: OnceCell::new(), entry })).collect()
 }
 
-/// How many changes of other files are examined again and again before the cursor is moved past them.
+/// Number of other files' changes that may be examined again before the cursor is moved past them.
 const LOOKED_OVER: usize = 200;
 
 /// Marks the pages of threads whose loops and proposals have changed since the cursor last moved, by any act or edit:
@@ -258,7 +260,7 @@ pub(super) struct Standing<'t> {
     tx: &'t Read<'t>,
     agent_no: AgentNo,
     active: HashMap<String, bool>,
-    /// Queried once, when first needed.
+    /// The resolved loops, queried once when they are first needed.
     closed: Option<Resolved>,
     turns: HashMap<TurnId, Option<Turn>>,
 }
@@ -275,7 +277,7 @@ impl<'t> Standing<'t> {
         Standing { tx, agent_no, active: HashMap::new(), closed: None, turns: HashMap::new() }
     }
 
-    /// When an item was last said, if known.
+    /// Returns when an item was last said, if known.
     pub fn at(&mut self, item: &Item) -> Result<Option<Millis>> {
         let mut last = None;
         for turn in &item.turns {
@@ -284,7 +286,7 @@ impl<'t> Standing<'t> {
         Ok(last)
     }
 
-    /// The session in which an item was last said.
+    /// Returns the session in which an item was last said.
     pub fn session(&self, item: &Item) -> Result<Option<String>> {
         let Some(turn) = item.turns.last() else { return Ok(None) };
         Ok(self
@@ -296,7 +298,7 @@ impl<'t> Standing<'t> {
             .optional()?)
     }
 
-    /// When an item was first said, if known.
+    /// Returns when an item was first said, if known.
     pub fn since(&mut self, item: &Item) -> Result<Option<Millis>> {
         let mut first = None;
         for turn in &item.turns {
@@ -306,8 +308,8 @@ impl<'t> Standing<'t> {
         Ok(first)
     }
 
-    /// Why an item is no longer shown; `None`: it is still valid. `commitment`: it may have been closed as a loop with
-    /// the same words.
+    /// Returns why an item is no longer shown; `None` if it is still valid. `commitment`: it may have been closed as a
+    /// loop with the same words.
     pub fn why_not(&mut self, item: &Item, commitment: bool) -> Result<Option<&'static str>> {
         let mut out = !item.turns.is_empty();
         for turn in &item.turns {

@@ -1,4 +1,4 @@
-//! The choice of lines for a bounded page: a score with reasons, and a share of the budget for lines with a low score
+//! Chooses lines for a bounded page by a score with reasons; a share of the budget is kept for lines with a low score
 //! (R7.1). Pure.
 //!
 //! The position in a list never counts: equal items rotate from day to day, so that none starves the others.
@@ -11,10 +11,10 @@ use crate::clock::Millis;
 const HALF_LIFE_DAYS: f64 = 14.0;
 const FLOOR: f64 = 0.2;
 
-/// The score of a pinned item, which does not age.
+/// Score of a pinned item, which does not age.
 const PINNED: f64 = 10.0;
 
-/// The share of a list's budget, in percent, for lines whose score is too low.
+/// Share of a list's budget, in percent, for lines whose score is too low.
 const IN_TURN: usize = 20;
 
 const DAY_MS: f64 = 86_400_000.0;
@@ -73,11 +73,11 @@ impl Score {
     }
 }
 
-/// Why a candidate was chosen, or that it was not.
+/// Whether and why a candidate was chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chosen {
     ByScore,
-    /// Its score is too low, but today is its turn in the rotation.
+    /// Its score is too low, but today it is its turn in the rotation.
     InTurn,
     No,
 }
@@ -86,7 +86,7 @@ pub enum Chosen {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Candidate<'c> {
     pub score: f64,
-    /// Breaks ties and determines the rotation; the same from day to day.
+    /// Key that breaks ties and determines the rotation; the same from day to day.
     pub key: &'c str,
     pub tokens: usize,
 }
@@ -131,14 +131,14 @@ pub fn choose(from: &[Candidate], budget: usize, day: i64) -> Vec<Chosen> {
     out
 }
 
-/// Indices of the candidates, the highest score first.
+/// Returns the indices of the candidates, the highest score first.
 fn by_score(from: &[Candidate]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..from.len()).collect();
     order.sort_by(|a, b| from[*b].score.total_cmp(&from[*a].score).then_with(|| from[*a].key.cmp(from[*b].key)));
     order
 }
 
-/// Divides a budget between lists by weight; what one does not need passes to those that need more.
+/// Divides a budget between lists by weight; tokens that one does not need pass to those that need more.
 pub fn shares(needs: &[usize], weights: &[usize], budget: usize) -> Vec<usize> {
     let mut out = vec![0; needs.len()];
     let mut open: Vec<usize> = (0..needs.len()).collect();

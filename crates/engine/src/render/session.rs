@@ -25,7 +25,7 @@ use crate::tree::AssistantHome;
 /// The token budget of the distillate; the lines around it are few and bounded.
 const TOKENS: usize = 600;
 
-/// The most turns of the raw tail that are listed.
+/// Largest number of turns of the raw tail that are listed.
 const TAIL: usize = 16;
 
 /// The facts of a session other than its turns.
@@ -45,7 +45,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Re
     };
     let (words, standing) = (Words::new(at, tx), Standing::of(tx, session_no)?);
     let mut out = about(at, tx, session_no, &row)?;
-    // What was said since the last node counts, too: the page says where the session stands now.
+    // Turns since the last node count too, because the page shows the current state of the session.
     let now = tail::standing(tx, session_no, &standing.distillate, &mut |_| Ok(true))?;
     let mut d = still_stands(tx, at.agent_no, &now)?;
     give_ids(&mut d);
@@ -60,7 +60,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Re
     } else if let Some(first) = first_prompt(tx, session_no)? {
         out.push_str(&format!("- Began with: {}{}\n", words.of(Some(first), 80)?, refs(&[first])));
     }
-    // Text said after everything the distillate covers, verbatim.
+    // Turns after everything that the distillate covers are shown verbatim.
     let latest: Vec<_> = runs.iter().filter(|r| r.answer.max(r.prompt) > Some(standing.until)).collect();
     if !latest.is_empty() {
         out.push_str("\n## Last said\n");
@@ -86,13 +86,13 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// The newest compaction or session node, and the chunks of the main line after it; abandoned branches are left
-    /// out.
+    /// Returns the state by the newest compaction or session node, and the chunks of the main line after it; abandoned
+    /// branches are left out.
     pub(crate) fn of(tx: &Read, session_no: SessionNo) -> Result<Standing> {
         Standing::within(tx, session_no, None)
     }
 
-    /// [`Standing::of`] limited to one thread, given by all its members (R10.3).
+    /// Does the same as [`Standing::of`], limited to one thread, given by all its members (R10.3).
     pub(crate) fn within(tx: &Read, session_no: SessionNo, members: Option<&[ThreadNo]>) -> Result<Standing> {
         let mut all = Vec::new();
         for kind in [Kind::Session, Kind::Compaction] {
@@ -160,7 +160,7 @@ fn row(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Option<Row
         .optional()?)
 }
 
-/// The identity of the session, and how to find it again.
+/// Returns the lines with the identity of the session and how to resume it.
 fn about(at: &AssistantHome, tx: &Read, session_no: SessionNo, row: &Row) -> Result<String> {
     let mut out = String::new();
     if let Some(title) = row.title.as_deref().filter(|t| !titles::is_empty(t)) {
@@ -186,7 +186,7 @@ fn about(at: &AssistantHome, tx: &Read, session_no: SessionNo, row: &Row) -> Res
     Ok(out)
 }
 
-/// Where the context was cut, and the order in which it is assembled again.
+/// Returns the lines that say where the context was cut and in which order it is assembled again.
 fn context(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Result<String> {
     let cuts: Vec<_> = lineage::compactions(tx, session_no)?.into_iter().filter(|c| c.lane.is_empty()).collect();
     let epoch = lineage::epoch(tx, session_no)?;
@@ -216,7 +216,7 @@ fn context(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Result<Strin
     Ok(out)
 }
 
-/// The first thing a person said in a session's main line, not on an abandoned branch.
+/// Returns the first prompt of a session's main line that is not on an abandoned branch.
 fn first_prompt(tx: &Read, session_no: SessionNo) -> Result<Option<TurnId>> {
     Ok(tx
         .prepare_cached(&format!(

@@ -20,7 +20,8 @@ use crate::tree::AssistantHome;
 const REGION: &str = "sections";
 
 impl Page {
-    /// The sections as written in the file, each under a heading with its name and owner; empty if there are none.
+    /// Returns the sections as written in the file, each under a heading with its name and owner; empty if there are
+    /// none.
     pub fn sections_text(&self) -> String {
         let each = self.sections.iter().map(|(name, section)| {
             let text = document::contained(&section.content);
@@ -29,7 +30,7 @@ impl Page {
         each.collect::<Vec<_>>().join("\n")
     }
 
-    /// The whole page as text, without markers.
+    /// Returns the whole page as text, without markers.
     pub fn text(&self) -> String {
         match self.sections.is_empty() {
             true => self.rendered.clone(),
@@ -53,13 +54,13 @@ impl Page {
     }
 }
 
-/// The names of a head's regions in its file: its block, and the sections if it can have some.
+/// Returns the names of a head's regions in its file: its block, and the sections if it can have some.
 pub(crate) fn regions(head: &PageKey) -> Vec<&'static str> {
     if head.is_shared() { vec![head.region(), REGION] } else { vec![head.region()] }
 }
 
-/// The head a name refers to: `memory`, `active`, `threads`, or a thread's key or name. `NotFound` if there is none,
-/// `Usage` if a name is ambiguous.
+/// Returns the head that a name refers to: `memory`, `active`, `threads`, or a thread's key or name. `NotFound` if
+/// there is none, `Usage` if a name is ambiguous.
 pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<PageKey> {
     match PageKey::parse(name) {
         Some(head @ (PageKey::Memory | PageKey::Active | PageKey::Threads)) => Ok(head),
@@ -68,27 +69,27 @@ pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<PageKey> {
     }
 }
 
-/// The head of a thread, by its key or name.
+/// Returns the head of a thread, given its key or name.
 pub fn thread_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<PageKey> {
     Ok(PageKey::Thread(thread::named(tx, agent_no, name)?.file))
 }
 
-/// The newest revision after a refresh has committed its own.
+/// The newest revision, after a refresh has committed its own.
 pub(super) struct Standing {
     pub revision: i64,
     pub page: Page,
-    /// Whether it includes what was just rendered. Otherwise another program holds the head and the page stays marked.
+    /// Whether it includes the block just rendered. Otherwise another program holds the head and the page stays marked.
     pub ours: bool,
 }
 
-/// How often a page is rendered again because a revision was committed meanwhile.
+/// Number of times a page is rendered again because a revision was committed meanwhile.
 const TRIES: usize = 3;
 
 /// Renders the page, commits the result as the next revision if it differs from the last, then applies deferred
-/// commits. Without `render`, only the deferred commits.
+/// commits. Without `render`, it only applies the deferred commits.
 pub(super) fn commit(at: &AssistantHome, head: &PageKey, render: bool) -> Result<Standing> {
     for _ in 0..TRIES {
-        // Read in one consistent view, so that the rendered text belongs to exactly this revision.
+        // All is read in one consistent view, so that the rendered text belongs to exactly this revision.
         let (base, last, rendered, waiting) = at.read(|tx| {
             let (base, last) = newest(tx, at.agent_no, head)?;
             let rendered = match render {

@@ -1,6 +1,6 @@
-//! A thread's head, Tier 2 (R7.2): what it is about, what was done last and is next, what is open and since when, what
-//! was decided and done, the files, its participants, and references into the lineage. Bounded; loops that are files
-//! come first, distilled items follow, each with an id that closes it, and nothing is shown twice.
+//! A thread's head, Tier 2 (R7.2): its subject, the last thing done and the next step, open items with their dates,
+//! decisions and things done, files, participants, and references into the lineage. Bounded; loops that are files come
+//! first, distilled items follow, each with an id that closes it, and nothing is shown twice.
 
 use std::collections::BTreeSet;
 
@@ -33,19 +33,19 @@ use crate::tree::file_table::Kind;
 /// The token budget of the whole block.
 const TOKENS: usize = 700;
 
-/// Nodes listed under Lineage.
+/// Number of nodes listed under Lineage.
 const LINEAGE: usize = 5;
 
-/// The most participants named.
+/// Largest number of participants named.
 const PARTICIPANTS: usize = 8;
 
-/// How many of the newest nodes are read to find the participants.
+/// Number of the newest nodes that are read to find the participants.
 const LATELY: i64 = 200;
 
 /// Tokens reserved for the line that says how many more there are, with its command.
 const MORE: usize = 16;
 
-/// A line, or one that was left out.
+/// A line of the head, or one that was left out.
 struct Line {
     section: &'static str,
     text: String,
@@ -74,7 +74,7 @@ struct Page {
     title: String,
     /// Key, state, dates and participants.
     facts: String,
-    /// What it is about, what was done last, what is next.
+    /// Lines for its subject, the last thing done and the next step.
     state: Vec<Line>,
     lists: Vec<Line>,
     files: String,
@@ -90,14 +90,14 @@ const DECIDED: &str = "Decided";
 const DONE: &str = "Done lately";
 const WAITING: &str = "Waiting for your yes";
 
-/// The lists in the order of the page, with the weight of each one's share.
+/// The lists in the order of the page, with the weight of each one's share and the command that shows all of it.
 const LISTS: [(&str, usize, &str); 4] =
     [(OPEN, 40, "loop list"), (DECIDED, 35, "expand"), (DONE, 15, "expand"), (WAITING, 10, "proposal list")];
 
-/// The most things done that are listed, besides the last one.
+/// Largest number of things done that are listed, besides the last one.
 const DONE_MOST: usize = 5;
 
-/// The most files named.
+/// Largest number of files named.
 const FILES: usize = 8;
 
 pub(crate) fn render(at: &AssistantHome, tx: &Read, file: &str) -> Result<String> {
@@ -141,7 +141,7 @@ pub(crate) fn render(at: &AssistantHome, tx: &Read, file: &str) -> Result<String
     Ok(format!("{}\n", out.trim_end()))
 }
 
-/// Each line of the head with its score and reasons, followed by those left out.
+/// Returns each line of the head with its score and reasons, followed by the lines left out.
 pub(super) fn why(at: &AssistantHome, tx: &Read, file: &str) -> Result<Vec<Why>> {
     let Some(row) = thread::of_file(tx, at.agent_no, file)? else { return Ok(Vec::new()) };
     if row.merged_into.is_some() {
@@ -176,7 +176,7 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     let proposals: Vec<&Owed> = proposals.iter().filter(|p| is_of(&p.scope, row.no)).collect();
     let mut standing = Standing::new(tx, at.agent_no);
     let gone = gone(&whole.distillate, &mut standing)?;
-    // What is open is counted by every page alike: here and in the line of the thread on other pages.
+    // Every page counts open items in the same way: this page, and the line of the thread on other pages.
     let stand = stand(tx, &mut standing, row, &loops, &live)?;
     let newest = whole.newest().map(|n| n.id);
     let nodes = whole.nodes;
@@ -185,7 +185,7 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     let mut seen = Seen::default();
     let mut state = doing(row, &stand, &d, nodes.first(), newest, &mut seen);
     let mut lists = Vec::new();
-    // The next step is named by the open item it is, if it is one.
+    // An open item that is the next step is marked as such.
     let steps: Vec<similarity::ItemWords> =
         stand.distillate.next_steps.iter().map(|i| similarity::words(&i.text)).collect();
     let is_next = |words: &similarity::ItemWords| steps.first().is_some_and(|step| similarity::same(step, words));
@@ -203,7 +203,7 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     let goal = stand.distillate.goal.as_ref().map(|goal| similarity::Bag::of(&goal.text));
     let is_goal = |bag: &similarity::Bag| goal.as_ref().is_some_and(|goal| 10 * bag.shared(goal) >= 9 * bag.len());
     for item in stand.open_items.iter().rev() {
-        // The matter in hand stands above.
+        // The current matter is shown above.
         let bag = similarity::Bag::of(&item.text);
         if bag.len() > 3 && is_goal(&bag) {
             continue;
@@ -217,7 +217,7 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
         seen.add(item, words);
         lists.push(line);
     }
-    // Further steps are open items by now, or are told by the matter in hand.
+    // Further steps are open items already, or the current matter covers them.
     let step = stand.distillate.next_steps.iter().find(|i| !seen.has(i));
     if let Some(step) = step {
         let reference = step.file.clone().or_else(|| open_loop::id_of(&step.text));
@@ -250,7 +250,7 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     Ok(page)
 }
 
-/// What a page says already, so that nothing stands on it twice.
+/// Items that the page shows already, so that nothing is shown twice.
 #[derive(Default)]
 struct Seen {
     said: Vec<(Item, similarity::ItemWords)>,
@@ -273,8 +273,8 @@ impl Seen {
     }
 }
 
-/// What was done, newest first: of each answer what it began with, and one thing more. An answer begins with what was asked
-/// and what came of it; what follows are its details.
+/// Returns things done, newest first: of each answer the first item and one more. An answer begins with what was asked
+/// and what came of it; its further items are details.
 fn outcomes(d: &Distillate) -> impl Iterator<Item = &Item> {
     const OF_EACH: usize = 2;
     let newest = |item: &Item| item.turns.last().copied();
@@ -282,7 +282,7 @@ fn outcomes(d: &Distillate) -> impl Iterator<Item = &Item> {
     answers.rev().flat_map(|answer| answer.iter().take(OF_EACH))
 }
 
-/// The files that were changed last, newest first.
+/// Returns the files that were changed last, newest first.
 fn files_of(d: &Distillate) -> String {
     let changed = d.files.iter().filter(|f| f.touch != Touch::Read);
     let mut paths: Vec<(TurnId, String)> =
@@ -297,7 +297,7 @@ fn files_of(d: &Distillate) -> String {
     out.join(", ")
 }
 
-/// Removes what does not fit, the lowest score of each list first.
+/// Marks the lines that do not fit as left out, the lowest score of each list first.
 fn fit(page: &mut Page) {
     let state: usize = page.state.iter().map(Line::tokens).sum();
     let fixed = tokens(&page.title) + tokens(&page.facts) + state + tokens(&page.files) + tokens(&page.lineage) + 24;
@@ -318,7 +318,7 @@ fn fit(page: &mut Page) {
     }
 }
 
-/// Adds an item as a line, unless the page says it already.
+/// Adds an item as a line, unless the page shows it already.
 #[allow(clippy::too_many_arguments)]
 fn push(
     lists: &mut Vec<Line>,
@@ -330,7 +330,7 @@ fn push(
     at: &AssistantHome,
     standing: &mut Standing,
 ) -> Result<()> {
-    // A reversal says more than the matter in hand, even in its words.
+    // A reversal of a decision is shown even if its words repeat the current matter.
     if seen.has(item) && !item.text.contains(REPLACES) {
         return Ok(());
     }
@@ -347,7 +347,7 @@ fn push(
     Ok(())
 }
 
-/// The line of an open item that has no file.
+/// Returns the line of an open item that has no file.
 fn of_item(
     at: &AssistantHome,
     item: &Item,
@@ -363,12 +363,12 @@ fn of_item(
     let due = since.and_then(|said| due::due(&item.text, at.day_of(said)?));
     text.extend(due.map(|due| format!(" · {}", due_words(due, today))));
     text.extend(since.map(|since| format!(" · since {}", day_at(at, since, today))));
-    // Without an id it could not be closed.
+    // The id is shown so that the item can be closed.
     let id = item.file.clone().or_else(|| open_loop::id_of(&item.text));
     Ok(Line::new(OPEN, text, id.or_else(|| item.turns.last().map(TurnId::to_string)), score))
 }
 
-/// Items of the nodes that are no longer valid.
+/// Returns lines for items of the nodes that are no longer valid.
 fn gone(d: &Distillate, standing: &mut Standing) -> Result<Vec<Line>> {
     let mut out = Vec::new();
     for (section, list, commitment) in [
@@ -396,7 +396,7 @@ fn of_loop(at: &AssistantHome, owed: &Owed, now: Millis, today: Option<jiff::civ
     Line::new(OPEN, text, Some(owed.id().to_owned()), super::memory::urgency(&owed.entry, now, today))
 }
 
-/// The first lines: what the thread is about, and what was done last.
+/// Returns the first lines: the subject of the thread, and the last thing done.
 fn doing(
     row: &ThreadRow,
     stand: &Stand,
@@ -407,7 +407,8 @@ fn doing(
 ) -> Vec<Line> {
     let sentence = |text: &str| {
         let short = short(text, 150);
-        if short.ends_with('…') { short } else { format!("{}.", short.trim_end_matches('.')) }
+        let ends = short.ends_with(['…', '?', '!', '。', '？', '！']);
+        if ends { short } else { format!("{}.", short.trim_end_matches('.')) }
     };
     let (goal, doing) = (stand.distillate.goal.as_ref(), stand.distillate.in_progress.last());
     let mut parts: Vec<String> = Vec::new();
@@ -441,7 +442,7 @@ fn doing(
     out
 }
 
-/// Key, state, dates and participants.
+/// Returns the line with key, state, dates and participants.
 fn facts(
     at: &AssistantHome,
     tx: &Read,
@@ -461,7 +462,7 @@ fn facts(
     Ok(parts.join(" · "))
 }
 
-/// Programs, and named people, of the newest sessions.
+/// Returns the programs and named people of the newest sessions.
 fn participants(tx: &Read, row: &ThreadRow, members: &[ThreadNo]) -> Result<Vec<String>> {
     let (mut programs, mut people) = (BTreeSet::new(), BTreeSet::new());
     for member in members {
@@ -488,7 +489,7 @@ fn participants(tx: &Read, row: &ThreadRow, members: &[ThreadNo]) -> Result<Vec<
     Ok(out)
 }
 
-/// The newest roots with their spans.
+/// Returns the lines of the newest roots with their time spans.
 fn lineage(at: &AssistantHome, tx: &Read, nodes: &[Node], today: Option<jiff::civil::Date>) -> Result<String> {
     let mut out = Vec::new();
     for node in nodes.iter().take(LINEAGE) {

@@ -20,16 +20,16 @@ use crate::thread::{self, ThreadRow};
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Kind;
 
-/// The most lines of the index.
+/// Largest number of lines of the index.
 const LINES: usize = 40;
 
-/// Up to this many open threads, all of them are read.
+/// Largest number of open threads of which all are read.
 const ENOUGH: usize = 200;
 
-/// How many of a thread's newest nodes determine its state.
+/// Number of a thread's newest nodes that determine its state.
 const NODES: usize = 3;
 
-/// How many of the newest nodes are searched for threads worked in lately.
+/// Number of the newest nodes that are searched for threads worked in lately.
 const LATELY: i64 = 4_000;
 
 pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
@@ -71,7 +71,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     Ok(out)
 }
 
-/// The loops of some threads, and possibly more.
+/// Returns the loops of some threads, and possibly more.
 fn owed_by(tx: &Read, agent_no: AgentNo, rows: &[ThreadRow]) -> Result<Vec<Owed>> {
     let mut members = Vec::new();
     for row in rows {
@@ -80,7 +80,7 @@ fn owed_by(tx: &Read, agent_no: AgentNo, rows: &[ThreadRow]) -> Result<Vec<Owed>
     owed_in(tx, agent_no, Kind::OpenLoop, &members)
 }
 
-/// The number of open and of closed threads, those merged into others excluded.
+/// Returns the number of open and of closed threads, without those merged into others.
 fn counts(tx: &Read, agent_no: AgentNo) -> Result<(usize, usize)> {
     Ok(tx
         .prepare_cached(
@@ -90,9 +90,10 @@ fn counts(tx: &Read, agent_no: AgentNo) -> Result<(usize, usize)> {
         .query_row([agent_no], |r| Ok((r.get::<_, i64>(0)? as usize, r.get::<_, i64>(1)? as usize)))?)
 }
 
-/// The open threads that get a line, last worked in first. `open`: the number of open threads.
+/// Returns the open threads that get a line, last worked in first. `open`: the number of open threads.
 fn newest(tx: &Read, agent_no: AgentNo, open: usize) -> Result<Vec<ThreadRow>> {
-    // Every standalone conversation makes a thread of its own: of thousands only those worked in last are read.
+    // Every standalone conversation makes a thread of its own; if there are thousands, only those worked in last are
+    // read.
     if open > ENOUGH {
         let mut rows = recent(tx, agent_no, Millis::MIN, LINES)?;
         if rows.len() == LINES {
@@ -109,7 +110,7 @@ fn newest(tx: &Read, agent_no: AgentNo, open: usize) -> Result<Vec<ThreadRow>> {
     Ok(rows)
 }
 
-/// Open threads without closed nodes, last begun first.
+/// Returns open threads without closed nodes, last begun first.
 fn begun(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     let mut statement = tx.prepare_cached(
         "SELECT thread_no FROM threads t WHERE agent_no = ?1 AND merged_into IS NULL AND state != 'closed'
@@ -120,8 +121,8 @@ fn begun(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     found.map(|no| thread::row(tx, agent_no, no?)).collect()
 }
 
-/// Threads of an agent that are not merged into others, last worked in first; work in the threads merged into them
-/// counts.
+/// Returns threads of an agent that are not merged into others, last worked in first; work in the threads merged into
+/// them counts.
 fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     let mut rows = thread::list(tx, agent_no)?;
     let mut statement = tx.prepare_cached(
@@ -140,7 +141,7 @@ fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     Ok(rows)
 }
 
-/// Open threads worked in since a moment, newest first, without reading all threads.
+/// Returns open threads worked in since a moment, newest first, without reading all threads.
 pub(super) fn recent(tx: &Read, agent_no: AgentNo, since: Millis, most: usize) -> Result<Vec<ThreadRow>> {
     let mut statement = tx.prepare_cached(
         "SELECT thread_no, max(last_at) FROM (
@@ -169,11 +170,11 @@ pub(super) fn recent(tx: &Read, agent_no: AgentNo, since: Millis, most: usize) -
 
 /// The current state of a thread.
 pub(super) struct Stand<'l> {
-    /// Without items that are no longer valid.
+    /// The distillate without items that are no longer valid.
     pub distillate: Distillate,
-    /// Its newest node.
+    /// Newest node of the thread.
     node: Option<NodeId>,
-    /// The summary of its newest node, if nothing more exact is known.
+    /// Summary of its newest node, used if nothing more exact is known.
     summary: Option<String>,
     pub loops: Vec<&'l Owed>,
     /// Distilled items that are open or blocked and match no loop's file.
@@ -181,23 +182,23 @@ pub(super) struct Stand<'l> {
 }
 
 impl Stand<'_> {
-    /// The number of open items: files, and distilled items that match none of them.
+    /// Returns the number of open items: files, and distilled items that match none of them.
     pub fn open(&self) -> usize {
         self.loops.len() + self.open_items.len()
     }
 
-    /// The reference for more detail: its newest node, otherwise its key.
+    /// Returns the reference for more detail: its newest node, otherwise its key.
     pub fn reference(&self, row: &ThreadRow) -> String {
         self.node.map_or_else(|| line(&row.key), |n| n.to_string())
     }
 
-    /// The item the thread is about now.
+    /// Returns the item the thread is about now.
     pub fn now(&self) -> Option<&Item> {
         let d = &self.distillate;
         d.in_progress.last().or(d.goal.as_ref())
     }
 
-    /// [`Stand::now`] in a few words.
+    /// Returns [`Stand::now`] in a few words; without it, a blocked item, the last thing done or the summary.
     pub fn words(&self, most: usize) -> Option<String> {
         let d = &self.distillate;
         let item = self.now().map(|i| short(&i.text, most));
@@ -207,8 +208,8 @@ impl Stand<'_> {
     }
 }
 
-/// The state of a thread, from its newest nodes and the conversations that go on in it; `loops`: all open loops, of any
-/// thread.
+/// Returns the state of a thread, from its newest nodes and the conversations that go on in it; `loops`: all open
+/// loops, of any thread.
 pub(super) fn stand<'l>(
     tx: &Read,
     standing: &mut Standing,
@@ -217,11 +218,11 @@ pub(super) fn stand<'l>(
     live: &[Running],
 ) -> Result<Stand<'l>> {
     let State { mut distillate, nodes } = state::of_newest(tx, &thread::members(tx, row.no)?, NODES)?;
-    // The one that was active last says what counts.
+    // Folded last, the conversation that was active last decides.
     for running in live.iter().rev().filter(|r| r.thread_no == Some(row.no)) {
         distillate = fold(&distillate, &running.distillate);
     }
-    // A line shows none of these, or only the last one.
+    // A line shows no decisions, and of the things done only the last.
     distillate.decisions.clear();
     distillate.done.drain(..distillate.done.len().saturating_sub(1));
     let loops: Vec<&Owed> = loops.iter().filter(|l| is_of(&l.scope, row.no)).collect();
@@ -233,13 +234,14 @@ pub(super) fn stand<'l>(
 }
 
 impl<'l> Stand<'l> {
-    /// The state of a conversation whose thread does not exist yet.
+    /// Returns the state of a conversation whose thread does not exist yet.
     pub fn of_running(running: &Running, loops: Vec<&'l Owed>, standing: &mut Standing) -> Result<Stand<'l>> {
         let (distillate, open_items) = valid_items(running.distillate.clone(), &loops, standing)?;
         Ok(Stand { distillate, node: None, summary: None, loops, open_items })
     }
 
-    /// The open items without a file: those that count as open, newest first, then the next steps that are none of them.
+    /// Returns the open items without a file: those counted as open, newest first, then next steps that are not among
+    /// them.
     pub fn unfiled(&self) -> Vec<&Item> {
         let mut out: Vec<&Item> = self.open_items.iter().rev().collect();
         for step in &self.distillate.next_steps {
@@ -258,8 +260,8 @@ pub(super) fn is_of(scope: &Scope, thread_no: ThreadNo) -> bool {
     matches!(scope, Scope::Thread(no, _) if *no == thread_no)
 }
 
-/// A distillate without items that were closed, abandoned or forgotten; and its open or blocked items that match no
-/// file in `loops`.
+/// Returns a distillate without items that were closed, abandoned or forgotten, and its open or blocked items that
+/// match no file in `loops`.
 pub(super) fn valid_items(
     mut d: Distillate,
     loops: &[&Owed],
@@ -287,7 +289,7 @@ pub(super) fn valid_items(
         d.goal = None;
     }
     let mut open: Vec<(similarity::ItemWords, Item)> = Vec::new();
-    // What the thread is about is not also one of its open items.
+    // The subject of the thread is not also one of its open items.
     let about: Vec<&Item> = d.goal.iter().chain(d.in_progress.last()).collect();
     for item in d.open_loops.iter().chain(&d.blocked) {
         let words = similarity::words(&item.text);
@@ -301,8 +303,8 @@ pub(super) fn valid_items(
     Ok((d, open.into_iter().map(|(_, item)| item).collect()))
 }
 
-/// Whether two items are about one matter: nearly the same words, one says more about what the other names, or one says
-/// the other again in the same turn.
+/// Whether two items are about one matter: they have nearly the same words, one gives details of the other, or both
+/// repeat each other in the same turn.
 pub(super) fn is_same(a: &Item, a_words: &similarity::ItemWords, b: &Item, b_words: &similarity::ItemWords) -> bool {
     similarity::same(a_words, b_words)
         || similarity::details(&a.text, b_words)
@@ -311,7 +313,7 @@ pub(super) fn is_same(a: &Item, a_words: &similarity::ItemWords, b: &Item, b_wor
             && (similarity::covers(a_words, b_words) && similarity::covers(b_words, a_words)))
 }
 
-/// Lines for the active page: the threads worked in last.
+/// Returns lines for the active page: the threads worked in last.
 pub(super) fn slice(at: &AssistantHome, tx: &Read, most: usize) -> Result<Vec<String>> {
     let since = end_of_day(at) - super::memory::LATELY_MS;
     let rows = recent(tx, at.agent_no, since, most)?;

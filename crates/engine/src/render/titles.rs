@@ -1,4 +1,4 @@
-//! What a conversation is called where it stands in a line: by its matter, never by "continue" or "Implement the plan."
+//! The title of a conversation in a line of a page: it names the matter, never just "continue" or "Implement the plan."
 
 use super::page::flat;
 use crate::error::Result;
@@ -9,21 +9,21 @@ use crate::scope::SessionNo;
 use crate::text::similarity;
 use crate::transcript::read;
 
-/// Words that say nothing of the matter; a title of these alone is none. In the languages that are read.
+/// Words that say nothing about the matter, in the supported languages; a title of only these is not used.
 const EMPTY: &str = "continue continuing proceed resume go ahead start begin implement implementation plan plans execute \
     following fix solve work working task tasks ticket issue issues next step steps thing things please yes okay sure \
     thanks hello session conversation untitled new look see help need want let lets make sense \
     weiter weitermachen machen mach fortfahren fortsetzen umsetzen bitte danke hallo plane schritt aufgabe \
     continuer continue poursuivre suivant merci bonjour continuar continúa seguir sigue siguiente gracias hola";
 
-/// Whether a text says nothing of what it is about.
+/// Whether a text says nothing about its matter.
 pub(super) fn is_empty(text: &str) -> bool {
     let known = similarity::words(EMPTY);
     similarity::words(text).iter().all(|word| known.binary_search(word).is_ok())
 }
 
-/// The title of a conversation: the one its program gave it, else its goal, else the first thing a person said that
-/// names a matter. Empty if nothing is known.
+/// Returns the title of a conversation: the one its program gave it, else its goal, else its first prompt. Empty if
+/// nothing is known.
 pub(super) fn of_session(tx: &Read, opener: &Opener, session_no: SessionNo, given: Option<&str>) -> Result<String> {
     let given = given.map(flat).filter(|t| !t.is_empty());
     if let Some(title) = given.as_ref().filter(|t| !is_empty(t)) {

@@ -1,5 +1,5 @@
-//! Open items that pages show and that have no file: those of conversations that go on, and those of history. Each has
-//! the id its file would have, by which it can be closed like any other (R8.1).
+//! Open items that pages show and that have no file: from conversations that go on, and from history. Each has the id
+//! its file would have, by which it can be closed like any other (R8.1).
 
 use jiff::civil::Date;
 
@@ -22,31 +22,31 @@ use crate::tree::AssistantHome;
 use crate::tree::file_table::Kind;
 use crate::tree::provenance::{Origin, Provenance};
 
-/// The most threads that are searched, worked in last first.
+/// Largest number of threads that are searched, worked in last first.
 const THREADS: usize = 400;
 
-/// The most threads worked in lately that are searched for what is due.
+/// Largest number of threads worked in lately that are searched for due items.
 const LATELY: usize = 30;
 
 /// An open item without a file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unfiled {
-    /// `l:…`
+    /// Id that its file would have: `l:…`.
     pub id: String,
     pub title: String,
     pub text: String,
-    /// Where it was said, oldest first.
+    /// Turns in which it was said, oldest first.
     pub turns: Vec<TurnId>,
-    /// The session of the last of them.
+    /// Session of the last of these turns.
     pub session: Option<String>,
-    /// The thread's key and its name.
+    /// Key of the thread, and its name.
     pub thread: String,
     pub label: String,
-    /// When it was first said, if known.
+    /// Time at which it was first said, if known.
     pub since: Option<Millis>,
-    /// The day it names as its deadline, `YYYY-MM-DD`.
+    /// Deadline that it names, as `YYYY-MM-DD`.
     pub due: Option<String>,
-    /// Whether the conversation that says it goes on.
+    /// Whether the conversation with the item goes on.
     pub running: bool,
 }
 
@@ -74,24 +74,24 @@ impl Unfiled {
         }))
     }
 
-    /// Its deadline as a date.
+    /// Returns its deadline as a date.
     pub(super) fn due_day(&self) -> Option<Date> {
         self.due.as_deref().and_then(|due| due.parse().ok())
     }
 
-    /// Whether it has a deadline that is not long past, however long ago it was said.
+    /// Whether its deadline is still to come or not long past, however long ago the item was said.
     pub(super) fn counts_still(&self, today: Option<Date>) -> bool {
         self.due_day().zip(today).is_some_and(|(due, today)| {
             due >= today || due.until(today).is_ok_and(|past| past.get_days() <= OVERDUE_DAYS)
         })
     }
 
-    /// The scope its file would have.
+    /// Returns the scope its file would have.
     pub fn scope(&self) -> String {
         self.thread.strip_prefix("project/").map_or("agent".to_owned(), |id| format!("workspace/{id}"))
     }
 
-    /// The file it would get.
+    /// Returns the file that would be made of it.
     pub fn file(&self) -> NewLoop {
         NewLoop {
             text: (self.title != self.text).then(|| self.text.clone()),
@@ -102,7 +102,7 @@ impl Unfiled {
             kind: None,
             confidence: Some(Origin::Distilled.confidence()),
             opened: self.since,
-            // Forgetting the session reaches the file by it.
+            // The source has the session, so that forgetting the session reaches the file.
             source: Provenance {
                 origin: Origin::Distilled,
                 session: self.session.clone(),
@@ -114,8 +114,8 @@ impl Unfiled {
     }
 }
 
-/// Every open item without a file that a page of a thread shows; of the threads worked in last first, and within a
-/// thread the newest first.
+/// Returns every open item without a file that a page of a thread shows; threads worked in last come first, and within
+/// a thread the newest items.
 pub fn unfiled(at: &AssistantHome, tx: &Read) -> Result<Vec<Unfiled>> {
     let live = running(tx, at.agent_no, at.ledger.now())?;
     let mut rows = rows_of(at, tx, &live)?;
@@ -127,7 +127,7 @@ pub fn unfiled(at: &AssistantHome, tx: &Read) -> Result<Vec<Unfiled>> {
     of_threads(at, tx, &rows, &live)
 }
 
-/// [`unfiled`] of the conversations that go on.
+/// Does the same as [`unfiled`] for the conversations that go on.
 pub(super) fn said_now(at: &AssistantHome, tx: &Read) -> Result<Vec<Unfiled>> {
     let live = running(tx, at.agent_no, at.ledger.now())?;
     let mut out = of_threads(at, tx, &rows_of(at, tx, &live)?, &live)?;
@@ -135,8 +135,8 @@ pub(super) fn said_now(at: &AssistantHome, tx: &Read) -> Result<Vec<Unfiled>> {
     Ok(out)
 }
 
-/// The open items without a file whose day has come, of threads worked in lately and of conversations that go on; the
-/// oldest deadline first.
+/// Returns the open items without a file whose day has come, of threads worked in lately and of conversations that go
+/// on; the oldest deadline first.
 pub(super) fn due_by(at: &AssistantHome, tx: &Read, today: Date) -> Result<Vec<Unfiled>> {
     let live = running(tx, at.agent_no, at.ledger.now())?;
     let mut rows = rows_of(at, tx, &live)?;
@@ -151,7 +151,7 @@ pub(super) fn due_by(at: &AssistantHome, tx: &Read, today: Date) -> Result<Vec<U
     Ok(out)
 }
 
-/// The threads in which conversations go on.
+/// Returns the threads in which conversations go on.
 fn rows_of(at: &AssistantHome, tx: &Read, live: &[Running]) -> Result<Vec<ThreadRow>> {
     let mut rows: Vec<ThreadRow> = Vec::new();
     for no in live.iter().filter_map(|r| r.thread_no) {
@@ -176,7 +176,7 @@ fn of_threads(at: &AssistantHome, tx: &Read, rows: &[ThreadRow], live: &[Running
     Ok(out)
 }
 
-/// The open items of conversations whose thread does not exist yet.
+/// Returns the open items of conversations whose thread does not exist yet.
 pub(super) fn of_threadless(
     at: &AssistantHome,
     standing: &mut Standing,
@@ -202,8 +202,8 @@ pub(super) fn of_threadless(
     Ok(out)
 }
 
-/// The open item a person means by its id, with or without its words; `ID@THREAD` names the thread, too. `None`: there
-/// is none. `Usage` if the id stands for several, in different threads.
+/// Returns the open item that an id means, with or without the words in the id; `ID@THREAD` also names the thread.
+/// `None` if there is none; `Usage` if the id stands for several, in different threads.
 pub fn find(at: &AssistantHome, tx: &Read, name: &str) -> Result<Option<Unfiled>> {
     let (id, place) = name.split_once('@').map_or((name, None), |(id, place)| (id, Some(place)));
     let mut found = called(at, tx, id)?;
@@ -219,12 +219,12 @@ pub fn find(at: &AssistantHome, tx: &Read, name: &str) -> Result<Option<Unfiled>
     }
 }
 
-/// The turn where an open item was said last, by its id; of several threads the one worked in last.
+/// Returns the turn where an open item was said last, given its id; of several threads, the one worked in last.
 pub(crate) fn said_in(at: &AssistantHome, tx: &Read, id: &str) -> Result<Option<TurnId>> {
     Ok(called(at, tx, id)?.first().and_then(|item| item.turns.last().copied()))
 }
 
-/// The items with an id: those that pages show, else those of the newest nodes, which a handoff may show.
+/// Returns the items with an id: those that pages show, else those of the newest nodes, which a handoff may show.
 fn called(at: &AssistantHome, tx: &Read, id: &str) -> Result<Vec<Unfiled>> {
     if !id.starts_with("l:") {
         return Ok(Vec::new());

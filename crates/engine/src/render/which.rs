@@ -7,7 +7,7 @@ use crate::pages::PageKey;
 use crate::tree::AssistantHome;
 
 impl PageKey {
-    /// The name in the page's markers.
+    /// Returns the name in the page's markers.
     pub(super) fn region(&self) -> &'static str {
         match self {
             PageKey::Active => "active",
@@ -22,8 +22,8 @@ impl PageKey {
         }
     }
 
-    /// The attributes of the opening marker: a fingerprint of the block, which distinguishes an edited block from one
-    /// just written and not yet recorded, and a note to the reader.
+    /// Returns the attributes of the opening marker: a fingerprint of the block, which distinguishes an edited block
+    /// from one just written and not yet recorded, and a note to the reader.
     pub(super) fn attributes(&self, content: &str) -> String {
         let word = match self {
             PageKey::Memory => "· edit freely: what you change here is kept as a proposal",
@@ -32,7 +32,7 @@ impl PageKey {
         format!("{} {word}", edits::fingerprint(content.as_bytes()))
     }
 
-    /// The initial text of the file.
+    /// Returns the initial text of the file.
     pub(super) fn blank(&self) -> String {
         match self {
             PageKey::Active => "# Active\n\n".into(),
@@ -42,7 +42,7 @@ impl PageKey {
                 format!("---\nscope: workspace/{id}\nformat: 1\n---\n# What is known of this project\n\n")
             }
             // Title and key are in the block, where they follow the thread when it is renamed; the front matter belongs
-            // to the human.
+            // to the person.
             PageKey::Thread(_) => "---\nformat: 1\n---\n\n".into(),
             PageKey::Threads => "# Threads\n\n".into(),
             PageKey::Rollup(period) => format!("---\nperiod: \"{period}\"\nformat: 1\n---\n# {}\n\n", period.title()),

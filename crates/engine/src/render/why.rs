@@ -1,4 +1,4 @@
-//! Why each line is on a page, and what was left out (`heirloom head show --why`).
+//! Explains why each line is on a page, and what was left out (`heirloom head show --why`).
 
 use super::{memory, thread};
 use crate::error::Result;
@@ -9,20 +9,21 @@ use crate::tree::AssistantHome;
 /// A line of a page, or one that was left out, with the reason.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Why {
-    /// The heading above it.
+    /// Heading above the line.
     pub section: String,
-    /// The line without list mark and reference.
+    /// Text of the line without list mark and reference.
     pub text: String,
-    /// The reference `heirloom expand` accepts for more detail.
+    /// Reference that `heirloom expand` accepts for more detail.
     pub reference: Option<String>,
-    /// The score, on pages that choose lines by score.
+    /// Score, on pages that choose lines by score.
     pub score: Option<f64>,
     pub reasons: Vec<String>,
-    /// Why it is not on the page; `None`: it is on the page.
+    /// Why the line is not on the page; `None` if it is on the page.
     pub left_out: Option<String>,
 }
 
-/// Each line of a page as it would be rendered now, with the reasons for it, followed by the lines left out and why.
+/// Returns each line of a page as it would be rendered now, with the reasons for it, followed by the lines left out and
+/// why.
 pub fn why(at: &AssistantHome, tx: &Read, head: &PageKey) -> Result<Vec<Why>> {
     match head {
         PageKey::Memory => Ok(memory::tier1(at, tx)?.into_iter().map(Why::from).collect()),
@@ -31,7 +32,7 @@ pub fn why(at: &AssistantHome, tx: &Read, head: &PageKey) -> Result<Vec<Why>> {
     }
 }
 
-/// How the lines of a page are chosen that shows the results of fixed queries.
+/// Returns the rule by which a page of fixed queries chooses its lines.
 fn rule(head: &PageKey) -> &'static str {
     match head {
         PageKey::Active => "the newest of its kind, at most ten of each",
@@ -42,7 +43,7 @@ fn rule(head: &PageKey) -> &'static str {
     }
 }
 
-/// The lines of rendered Markdown with their headings.
+/// Returns the lines of rendered Markdown with their headings.
 fn lines_of(page: &str, rule: &str) -> Vec<Why> {
     let (mut section, mut out) = (String::new(), Vec::new());
     for line in page.lines().map(str::trim).filter(|l| !l.is_empty()) {

@@ -1,4 +1,4 @@
-//! Requests to be let in on a channel.
+//! Requests to be let into a channel, as reports.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,14 +7,14 @@ use crate::continuity::Change;
 use crate::continuity::channel::Event;
 use crate::redact::redact;
 
-/// A request to be let in on a channel, without credentials.
+/// A request of a person to be let into a channel. Name and detail are without credentials.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct RequestReport {
-    /// `c:17`.
+    /// Id of the request, such as `c:17`.
     pub id: String,
     #[serde(flatten)]
     pub event: Event,
-    /// What an act did to it.
+    /// Change that an act made to the request; absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
 }
@@ -31,11 +31,11 @@ impl RequestReport {
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct RequestsReport {
     pub events: Vec<RequestReport>,
-    /// How many there are, those that were not asked for included.
+    /// Number of all requests, including those the filter left out.
     pub all: u64,
 }
 
-/// Requests after they were made or answered.
+/// Requests that were just made or answered.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct AnsweredReport {
     pub events: Vec<RequestReport>,

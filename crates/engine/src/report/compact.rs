@@ -1,4 +1,4 @@
-//! What a compaction asked for came to.
+//! The result of a compaction somebody asked for.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::lineage::{Node, Source};
 use crate::scope::{NodeId, TurnId};
 use crate::tokens::tokens;
 
-/// What a compaction of a session came to.
+/// Result of a compaction of one session.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct CompactReport {
     pub agent_id: String,
@@ -22,16 +22,16 @@ pub struct CompactReport {
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 #[serde(untagged)]
 pub enum Outcome {
-    /// Nothing new was said since the last compaction.
+    /// Nothing new was said since the last compaction, so nothing was changed.
     Nothing {
         /// Always empty.
         nodes: Vec<CompactedNode>,
         /// Always null.
         handoff: Option<String>,
     },
-    /// The handoff as it would stand, and nothing was changed.
+    /// A dry run: the handoff as it would be made; nothing was changed.
     Preview {
-        /// The last turn it takes the place of.
+        /// Last turn that the handoff would replace.
         until: TurnId,
         /// Always true.
         dry_run: bool,
@@ -39,13 +39,13 @@ pub enum Outcome {
         handoff: Handoff,
     },
     Made {
-        /// The last turn it takes the place of.
+        /// Last turn that the handoff replaces.
         until: Option<TurnId>,
-        /// How often the context of the session was cut.
+        /// Number of times the context of the session was cut.
         epoch: u64,
-        /// One node for each thread; the last is that of the conversation.
+        /// One node for each thread; the last is the node of the conversation.
         nodes: Vec<CompactedNode>,
-        /// The turns behind it, which stay as they are.
+        /// Turns after the last replaced one; they stay in the context unchanged.
         preserved: Vec<TurnId>,
         #[serde(flatten)]
         handoff: Handoff,
@@ -58,7 +58,7 @@ impl Outcome {
     }
 }
 
-/// The document that takes the place of what was said, and what it is made of.
+/// The document that takes the place of the replaced turns, and the distillate it is made of.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Handoff {
     pub tokens: usize,
@@ -68,7 +68,8 @@ pub struct Handoff {
 }
 
 impl Handoff {
-    /// Of a node: its own document, unless its words are the program's.
+    /// Returns the handoff of a node: the node's own document, or one rendered from its distillate if the outside
+    /// program wrote its summary.
     pub fn of_node(node: &Node, budget: usize) -> Handoff {
         match node.source {
             Source::Harness => Handoff::of(&node.distillate, budget),
@@ -79,7 +80,7 @@ impl Handoff {
         }
     }
 
-    /// `budget`: the longest it may be, in tokens.
+    /// Renders a distillate into a document of at most `budget` tokens.
     pub fn of(distillate: &Distillate, budget: usize) -> Handoff {
         let text = handoff::render(distillate, budget);
         Handoff { tokens: tokens(&text), text, distillate: distillate.clone() }
@@ -92,11 +93,11 @@ pub struct CompactedNode {
     pub id: NodeId,
     pub agent_id: String,
     pub thread: String,
-    /// The first and the last turn it covers.
+    /// First and last turn that the node covers.
     pub turns: [TurnId; 2],
-    /// How many turns it covers.
+    /// Number of turns that the node covers.
     pub count: u64,
-    /// Whose words it has: those of the program, of a model, or our own.
+    /// Author of the words: the outside program, a language model, or Heirloom's own summarizer.
     pub source: Source,
 }
 

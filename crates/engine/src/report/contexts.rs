@@ -1,4 +1,5 @@
-//! What programs are given: a context just put together, one given before, and the list of them.
+//! Contexts given to programs, as reports: one just assembled, a recorded one read again, and the list of recorded
+//! ones.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,29 +10,29 @@ use super::understood::Understood;
 use crate::inject::{Ask, Given, Replayed};
 use crate::recall::{Dropped, Item, Stage};
 
-/// A context that was put together.
+/// A context that was just assembled.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct ContextReport {
     pub agent_id: String,
-    /// Where it was recorded; `None` where it was only looked at, or nothing in it is new.
+    /// Id of the record of this context; `None` after a dry run, or if the context contains nothing new.
     pub id: Option<String>,
     pub session: String,
     pub event: &'static str,
-    /// Counts up each time the context of the session is cut.
+    /// Number of the epoch; rises by one each time the context of the session is cut.
     pub epoch: u64,
     pub thread: Option<String>,
     pub workspace: Option<String>,
     pub tokens: usize,
-    /// Equal requests over equal memory have equal ones.
+    /// Digest of the request: equal requests over equal memory have equal fingerprints.
     pub fingerprint: String,
-    /// What the program is given; empty where there is nothing to give.
+    /// Text for the program; empty if there is nothing to give.
     pub block: String,
-    /// In the order they are printed.
+    /// Parts of the block, in the order they are printed.
     pub parts: Vec<PartReport>,
     pub dropped: Vec<Dropped>,
-    /// Why it is less than it could be.
+    /// Reasons why the context is less complete than it could be.
     pub degraded: Vec<String>,
-    /// How the prompt was understood and what was recalled for it, where that was asked for.
+    /// How the prompt was understood and what was recalled for it; only if the request asked for an explanation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<PromptExplained>,
 }
@@ -68,22 +69,22 @@ impl ContextReport {
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct PartReport {
     pub part: &'static str,
-    /// The same in every session of the thread until a page changes.
+    /// Whether the part stays the same in every session of the thread until a page changes.
     pub cacheable: bool,
     pub tokens: usize,
     pub text: String,
-    /// What its lines lead to: ids `expand` takes.
+    /// Ids that the lines of the part lead to; `expand` accepts them.
     pub items: Vec<String>,
 }
 
-/// How a prompt was understood, and what was recalled for it.
+/// How a prompt was understood, and which items were recalled for it.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct PromptExplained {
     pub understood: Understood,
     pub recalled: Vec<WhyRecalled>,
 }
 
-/// Why something was recalled.
+/// Why one item was recalled.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct WhyRecalled {
     pub id: String,
@@ -105,13 +106,13 @@ impl From<&Item> for WhyRecalled {
     }
 }
 
-/// A context that was given before, with its words.
+/// A recorded context, with its text.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ReplayReport {
     #[serde(flatten)]
     pub given: Of<Replayed>,
-    /// `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and `digest`, as they are stored;
-    /// `None`: they were forgotten.
+    /// The stored object with `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and
+    /// `digest`; `None` if it was forgotten.
     pub content: Option<Value>,
 }
 
@@ -121,22 +122,22 @@ impl ReplayReport {
         ReplayReport { given: Of { agent_id: agent.to_owned(), what }, content: given.content.clone() }
     }
 
-    /// What the program was given, byte for byte.
+    /// Returns the text that the program was given, byte for byte.
     pub fn block(&self) -> Option<&str> {
         self.content.as_ref()?.get("block")?.as_str()
     }
 
-    /// The entries of one list of the content: `profile`, `lines` or `dropped`.
+    /// Returns the entries of one list of the content: `profile`, `lines` or `dropped`.
     pub fn list(&self, name: &str) -> impl Iterator<Item = &Value> {
         let list = self.content.as_ref().and_then(|content| content.get(name)?.as_array());
         list.into_iter().flatten()
     }
 }
 
-/// What was given, newest first.
+/// Recorded contexts, newest first.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ContextsReport {
     pub agent_id: String,
-    /// Without their words.
+    /// The contexts without their content.
     pub contexts: Vec<Of<Replayed>>,
 }

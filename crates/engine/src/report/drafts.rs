@@ -6,14 +6,14 @@ use serde::Serialize;
 use crate::continuity::draft::Draft;
 use crate::error::Problem;
 
-/// Drafts by name, and what stands among them and is none.
+/// Drafts by name, and the files in the drafts folder that are not valid drafts.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct DraftsReport {
     pub drafts: Vec<Draft>,
     pub problems: Vec<DraftProblem>,
 }
 
-/// What is wrong with a file among drafts.
+/// A problem with a file in the drafts folder.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct DraftProblem {
     pub place: String,

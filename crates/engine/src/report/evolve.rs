@@ -1,4 +1,5 @@
-//! What sessions teach about their projects: what a pass came to, what waits, what was taken back.
+//! Lessons from sessions about their projects, as reports: the result of a pass, open candidates, and the result of an
+//! undo.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,47 +11,47 @@ use crate::evolve::writeback::{Made, Undone};
 use crate::memory::Class;
 use crate::skill;
 
-/// What a pass came to.
+/// Result of an evolve pass.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct EvolveReport {
-    /// Nothing was written: this is what would be.
+    /// Whether this was a dry run: nothing was written, and the items are those a real pass would make.
     pub dry_run: bool,
-    /// Sessions read in this pass.
+    /// Number of sessions read in this pass.
     pub sessions: u64,
-    /// What they show.
+    /// Number of findings in those sessions.
     pub findings: u64,
-    /// Memories that were written and proposals that were made, best first.
+    /// Memories written and proposals made, best first.
     pub items: Vec<EvolvedItem>,
-    /// Candidates that wait for another day.
+    /// Number of candidates left for a later day.
     pub waiting: u64,
-    /// Drafts of skills that are new.
+    /// Number of new drafts of skills.
     pub skills: u64,
     pub tidied: TidiedReport,
 }
 
-/// A memory or a proposal evolve made.
+/// A memory or a proposal that evolve made.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct EvolvedItem {
-    /// `m:…` or `p:…`; `None` in a dry run.
+    /// Id of the memory or proposal, `m:…` or `p:…`; `None` in a dry run.
     pub id: Option<String>,
-    /// `written` or `proposed`.
+    /// Kind of result: `written` for a memory, `proposed` for a proposal.
     pub change: &'static str,
     pub class: Class,
-    /// The project, by its workspace id.
+    /// Workspace id of the project.
     pub workspace: String,
     pub text: String,
     pub confidence: f64,
-    /// How many sessions show it.
+    /// Number of sessions that show it.
     pub sessions: u64,
-    /// What was said or shown, newest first.
+    /// Words or outcomes from sessions that support the item, newest first.
     pub evidence: Vec<EvidenceReport>,
-    /// Memories it would take the place of.
+    /// Ids of memories that the item would supersede.
     pub replaces: Vec<String>,
-    /// The language model that found it, where nothing else did.
+    /// Language model that found the item, if nothing else found it.
     pub model: Option<String>,
 }
 
-/// A piece of evidence.
+/// A piece of evidence: words from one turn.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct EvidenceReport {
     pub session: String,
@@ -58,52 +59,52 @@ pub struct EvidenceReport {
     pub text: String,
 }
 
-/// What a tidy did and found.
+/// Result of a tidy.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Default, Debug)]
 pub struct TidiedReport {
-    /// Memories that say what another one says.
+    /// Memories that repeat another memory.
     pub duplicates: Vec<DuplicateReport>,
-    /// Memories nobody has verified for longer than their class allows.
+    /// Memories that nobody has verified for longer than their class allows.
     pub stale: Vec<String>,
-    /// Memories whose successor is gone: they count again.
+    /// Memories whose successor is gone, so that they are current again.
     pub broken_chains: Vec<String>,
     /// Open loops whose session is forgotten or unknown.
     pub orphan_loops: Vec<String>,
 }
 
-/// A memory that says what another one says.
+/// A memory that repeats another memory.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct DuplicateReport {
-    /// It is superseded now.
+    /// Id of the memory that is now superseded.
     pub id: String,
-    /// This one stays.
+    /// Id of the memory that stays.
     pub by: String,
 }
 
-/// What taking a day of evolve back came to.
+/// Result of undoing one day of evolve.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct EvolveUndone {
-    /// How many passes were taken back.
+    /// Number of passes that were undone.
     pub passes: u64,
-    /// Memories and proposals that are gone.
+    /// Memories and proposals that were removed.
     pub removed: Vec<String>,
-    /// Memories that count again.
+    /// Memories that are current again.
     pub restored: Vec<String>,
-    /// What a person changed or decided since, which stays.
+    /// Items that stay because a person changed them or decided about them since.
     pub kept: Vec<String>,
 }
 
-/// What sessions were found to show, best first.
+/// Candidates found in sessions, best first.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct CandidatesReport {
     pub candidates: Vec<CandidateReport>,
 }
 
-/// Something sessions show.
+/// A fact or rule that sessions show and that may become a memory or a proposal.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct CandidateReport {
     pub state: State,
-    /// The memory or the proposal it became.
+    /// Id of the memory or proposal that the candidate became.
     pub item: Option<String>,
     pub class: Class,
     pub workspace: String,
@@ -111,37 +112,37 @@ pub struct CandidateReport {
     pub confidence: f64,
     pub sessions: u64,
     pub evidence: Vec<EvidenceReport>,
-    /// The language model that found it, where nothing else did.
+    /// Language model that found the candidate, if nothing else found it.
     pub model: Option<String>,
-    /// When its state changed last.
+    /// Time of the last change of its state.
     pub changed: String,
 }
 
-/// Procedures that recur, those that most sessions show first.
+/// Procedures that recur, ordered by the number of sessions that show them.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct SkillsReport {
     pub skills: Vec<SkillReport>,
 }
 
-/// A procedure that recurs, as the draft of a skill.
+/// A procedure that recurs, with the draft of a skill made from it.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SkillReport {
-    /// `k:7`.
+    /// Id of the skill candidate, such as `k:7`.
     pub id: String,
     pub state: skill::State,
     pub name: String,
-    /// The project, by its workspace id.
+    /// Workspace id of the project.
     pub workspace: String,
     pub steps: Vec<String>,
-    /// How many sessions show it, how often it was begun, and how often all of it succeeded.
+    /// Number of sessions that show the procedure, of times it was begun, and of times all its steps succeeded.
     pub sessions: u64,
     pub runs: u64,
     pub succeeded: u64,
-    /// Sessions, newest first, with the turns of the steps.
+    /// The newest successful run of each session, newest first, with the turns of its steps.
     pub evidence: Vec<RunReport>,
-    /// The SKILL.md it would be.
+    /// Text of the `SKILL.md` that accepting the candidate would write.
     pub draft: String,
-    /// Files that were written after a yes.
+    /// Paths of the files written after a person accepted the candidate.
     pub placed: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a reference stands for: nodes, turns, files, sessions, threads and whatever else has an id (R11.2). Every object
+//! The answer of `expand` for a node, turn, file, session, thread or anything else that has an id (R11.2). Every object
 //! names the agent it belongs to (R6.8).
 
 use schemars::JsonSchema;
@@ -25,18 +25,18 @@ use crate::tree::AssistantHome;
 use crate::tree::file_table::Entry;
 use crate::tree::provenance::Provenance;
 
-/// What a reference stands for.
+/// The thing a reference leads to.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ExpandReport {
     #[serde(flatten)]
     pub subject: SubjectReport,
-    /// The words, where they were asked for and there are any.
+    /// A page of the turns below it, if the request asked for turns and there are any.
     pub transcript: Option<TranscriptReport>,
     #[serde(skip)]
     pub found: Expansion,
 }
 
-/// What can be referred to.
+/// The kinds of things a reference can lead to.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 #[serde(untagged)]
 pub enum SubjectReport {
@@ -53,8 +53,7 @@ pub enum SubjectReport {
 }
 
 impl ExpandReport {
-    /// `files`: the agent's visible files, where there are some. `resume`: how a session is resumed, by its key and
-    /// folder.
+    /// `files`: the visible files of the agent, if it has any. `resume`: returns the command that resumes a session.
     pub fn of(
         agent: &str,
         files: Option<&AssistantHome>,
@@ -106,7 +105,7 @@ pub struct NodeReport {
     pub tokens: TokensReport,
 }
 
-/// Tokens of what a node stands over, and of its summary.
+/// Tokens of the turns or nodes that a node covers, and of its summary.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct TokensReport {
     pub source: u64,
@@ -124,7 +123,7 @@ fn nodes(nodes: &[Node]) -> Vec<NodeReport> {
     nodes.iter().map(NodeReport::from).collect()
 }
 
-/// What stands before and after, oldest first.
+/// The items before and after this one, oldest first.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 #[schemars(rename = "{T}Neighbours")]
 pub struct Neighbours<T> {
@@ -132,17 +131,17 @@ pub struct Neighbours<T> {
     pub after: Vec<T>,
 }
 
-/// A node and what is around it.
+/// A node with its surroundings in the lineage.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct NodeSubject {
     pub node: ExpandedNode,
-    /// What stands above its parents, nearest first.
+    /// Nodes above the parents, nearest first.
     pub ancestors: Vec<Ancestor>,
     pub parents: Vec<NodeReport>,
     pub children: Vec<BranchReport>,
-    /// There are more below than are given.
+    /// Whether the node has more descendants than are given here.
     pub more_below: bool,
-    /// The other children of its parents.
+    /// Other children of the parents of the node.
     pub siblings: Vec<NodeReport>,
     pub neighbours: Neighbours<NodeReport>,
     pub linked: LinkedReport,
@@ -153,11 +152,11 @@ pub struct NodeSubject {
 pub struct ExpandedNode {
     #[serde(flatten)]
     pub node: NodeReport,
-    /// What was made in its place, when something of it was forgotten.
+    /// Id of the node made in place of this one after some of its content was forgotten.
     pub replaced_by: Option<NodeId>,
 }
 
-/// A node further above.
+/// A node above the parents of the node that was asked for.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Ancestor {
     #[serde(flatten)]
@@ -165,7 +164,7 @@ pub struct Ancestor {
     pub distance: usize,
 }
 
-/// A node with what is below it.
+/// A node with the nodes below it.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct BranchReport {
     #[serde(flatten)]
@@ -174,13 +173,13 @@ pub struct BranchReport {
     pub children: Vec<BranchReport>,
 }
 
-/// Visible files that came from a node.
+/// Visible files made from a node.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct LinkedReport {
     pub memory: Vec<Of<EntryReport>>,
     pub open_loops: Vec<Of<EntryReport>>,
     pub proposals: Vec<Of<EntryReport>>,
-    /// There are more than are given.
+    /// Whether there are more such files than are given here.
     pub more: bool,
 }
 
@@ -216,12 +215,12 @@ fn branch(of: &Branch) -> BranchReport {
     BranchReport { node: NodeReport::from(&of.node), children: of.children.iter().map(branch).collect() }
 }
 
-/// A turn and where it stands. Its words are the transcript.
+/// A turn and its place in the session. The text of the turn is in `transcript`.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct TurnSubject {
     pub turn: Of<TurnPlace>,
     pub run: Option<Of<RunOfTurn>>,
-    /// The nodes over it, its chunk first.
+    /// Nodes that cover the turn; the chunk it is in comes first.
     pub nodes: Vec<NodeReport>,
     pub neighbours: Neighbours<Of<TurnOnly>>,
 }
@@ -229,7 +228,7 @@ pub struct TurnSubject {
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct TurnPlace {
     pub id: TurnId,
-    /// How to get at the exact bytes.
+    /// The command that prints the exact bytes of the record.
     pub raw: See,
 }
 
@@ -274,12 +273,12 @@ impl TurnSubject {
     }
 }
 
-/// A visible file, or some lines of it.
+/// A visible file, or some of its lines.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct FileSubject {
     pub file: Of<ExpandedFile>,
     pub source: Of<Provenance>,
-    /// Where to go on: its source, and what stands in brackets in the text.
+    /// References to follow: the source of the file, and the references in brackets in its text.
     pub references: Vec<String>,
 }
 
@@ -287,10 +286,10 @@ pub struct FileSubject {
 pub struct ExpandedFile {
     #[serde(flatten)]
     pub file: FileReport,
-    /// The line that was named.
+    /// Line that the reference names, counted from 1.
     pub line: Option<usize>,
     pub text: String,
-    /// There is more of it.
+    /// Whether the text was cut because it is too long.
     pub cut: bool,
 }
 
@@ -303,14 +302,14 @@ impl FileSubject {
     }
 }
 
-/// A session and what tells of it.
+/// A session, with its nodes, compactions and thread.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionSubject {
     pub session: Of<SessionReport>,
-    /// The thread it is in now.
+    /// Thread that the session is in now.
     pub thread: Option<Of<ThreadRow>>,
     pub lanes: Vec<Of<LaneRow>>,
-    /// Newest first.
+    /// Nodes of the session, newest first.
     pub nodes: Vec<NodeReport>,
     pub compactions: Vec<Of<Compaction>>,
 }
@@ -327,7 +326,7 @@ impl SessionSubject {
     }
 }
 
-/// Something that was noticed and may become memory.
+/// Something that was noticed in a conversation and may become memory.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct PendingReport {
     pub id: String,
@@ -336,11 +335,11 @@ pub struct PendingReport {
     pub text: String,
     pub confidence: f64,
     pub state: &'static str,
-    /// In how many turns it was noticed.
+    /// Number of turns in which it was noticed.
     pub seen: i64,
     pub turn: Option<TurnId>,
     pub session: Option<String>,
-    /// What it became.
+    /// Id of the memory or profile value it became.
     pub result: Option<String>,
 }
 
@@ -422,22 +421,22 @@ fn job_run(run: &scheduled::Run) -> JobRunReport {
     }
 }
 
-/// What a line of a context leads to, and the part it stands in.
+/// Id that a line of a context leads to, and the part of the context the line is in.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ContextItem {
     pub id: String,
     pub part: String,
 }
 
-/// A page of words.
+/// One page of turns with their text.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct TranscriptReport {
     pub turns: Vec<Of<PassageReport>>,
-    /// Where to go on; `None` when all has been given.
+    /// Reference to the next page; `None` after the last page.
     pub next: Option<String>,
 }
 
-/// A turn of a page of words, or a part of one.
+/// A turn on a page, or a part of a long turn.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct PassageReport {
     pub id: TurnId,

@@ -1,4 +1,4 @@
-//! Visible files: one with its text, some of its lines, or as it was.
+//! Visible files as reports: a whole file, some of its lines, or an earlier revision.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,14 +17,14 @@ use crate::tree::AssistantHome;
 use crate::tree::file_table::{Entry, Kind};
 use crate::tree::revise::{self, Revision};
 
-/// A visible file and where it stands.
+/// A visible file and its path on this machine.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct FileReport {
     #[serde(flatten)]
     pub entry: EntryReport,
     pub kind: &'static str,
     pub state: &'static str,
-    /// Where it lies on this machine; `None`: out of reach.
+    /// Path of the file on this machine; `None` if the visible files cannot be reached.
     pub file: Option<String>,
 }
 
@@ -39,14 +39,14 @@ impl FileReport {
     }
 }
 
-/// A visible file with its text, without credentials.
+/// A visible file with its text. Credentials are removed.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct FileTextReport {
     #[serde(flatten)]
     pub file: FileReport,
-    /// Its text without the front matter.
+    /// Text of the file without the front matter.
     pub body: String,
-    /// Only of a memory that was asked for as one.
+    /// Age and text of a memory; absent unless a memory was asked for.
     #[serde(flatten)]
     pub memory: Option<MemoryText>,
     /// The whole file, front matter included.
@@ -54,19 +54,19 @@ pub struct FileTextReport {
     pub document: String,
 }
 
-/// What a memory says, and whether it is still good.
+/// The text of a memory, and whether it is still fresh.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct MemoryText {
     #[serde(flatten)]
     pub age: AgeReport,
-    /// What is remembered, without the heading.
+    /// Text of the memory, without the heading.
     pub text: String,
     #[serde(skip)]
     pub staleness: Staleness,
 }
 
 impl FileTextReport {
-    /// Reads the file of `entry`. `NotFound` where it is gone meanwhile.
+    /// Reads the file of `entry`. `NotFound` if the file is gone by now.
     pub fn of(at: &AssistantHome, entry: &Entry) -> Result<FileTextReport> {
         let doc = continuity::read(at, &entry.path)?;
         Ok(FileTextReport {
@@ -77,7 +77,7 @@ impl FileTextReport {
         })
     }
 
-    /// [`FileTextReport::of`], with what a memory says beside its file.
+    /// Reads the file like [`FileTextReport::of`] and adds the memory's text and age.
     pub fn of_memory(at: &AssistantHome, entry: &Entry, now: Millis) -> Result<FileTextReport> {
         let mut report = FileTextReport::of(at, entry)?;
         if entry.kind == Kind::Leaf {
@@ -94,7 +94,7 @@ impl FileTextReport {
 pub struct LinesReport {
     #[serde(flatten)]
     pub file: FileReport,
-    /// The line that was named, counted from 1.
+    /// Line that was asked for, counted from 1.
     pub line: usize,
     pub lines: Vec<FileLine>,
 }
@@ -106,7 +106,7 @@ pub struct FileLine {
 }
 
 impl LinesReport {
-    /// A line and so many lines before and behind it. `NotFound` where the file is shorter.
+    /// Reads one line with `around` lines before and after it. `NotFound` if the file has fewer lines.
     pub fn of(at: &AssistantHome, entry: &Entry, line: usize, around: usize) -> Result<LinesReport> {
         let doc = continuity::read(at, &entry.path)?;
         let text = String::from_utf8_lossy(doc.print());
@@ -123,13 +123,13 @@ impl LinesReport {
     }
 }
 
-/// So many earlier states are listed.
+/// Largest number of earlier states in a list.
 const REVISIONS: usize = 200;
 
-/// Earlier states that were kept, newest first.
+/// Earlier states of files that were kept, newest first.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct RevisionsReport {
-    /// Only those of this file; `None`: of all files.
+    /// File whose states are listed; `None` for the states of all files.
     #[serde(flatten)]
     pub file: Option<FileReport>,
     pub revisions: Vec<ListedRevision>,
@@ -152,7 +152,7 @@ impl RevisionsReport {
     }
 }
 
-/// One earlier state.
+/// One earlier state of a file.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct RevisionReport {
     #[serde(flatten)]
@@ -164,12 +164,12 @@ pub struct RevisionReport {
 pub struct RevisionShown {
     #[serde(flatten)]
     pub kept: Revision,
-    /// Without credentials.
+    /// Text of that state, without credentials.
     pub text: String,
 }
 
 impl RevisionReport {
-    /// The kept state of that number, of a file or of any. `NotFound` where there is none.
+    /// Returns the kept state with the number `no`, of one file or of any file. `NotFound` if there is none.
     pub fn of(at: &AssistantHome, entry: Option<&Entry>, no: RevisionNo) -> Result<RevisionReport> {
         let path = entry.map(|e| e.path.as_str());
         let kept = at.read(|tx| revise::revisions(tx, at.agent_no, path, usize::MAX >> 1))?;

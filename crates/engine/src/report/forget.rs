@@ -1,25 +1,25 @@
-//! What is forgotten, and what is not.
+//! Reports of `forget`: what a run removes, and what it had to leave.
 
 use serde::Serialize;
 
 use crate::forget::{Plan, Preview};
 
-/// What is forgotten, or would be.
+/// What was forgotten or, before the person agreed, what would be.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct ForgetReport {
-    /// It was done.
+    /// Whether it was carried out.
     pub forgotten: bool,
     #[serde(flatten)]
     pub preview: Preview,
-    /// Files that were to go and were saved meanwhile: left alone.
+    /// Files that should have been removed but were saved in the meantime, and so were left as they are.
     pub saved_meanwhile: Vec<String>,
-    /// Nothing is left to be forgotten.
+    /// Whether there is nothing to forget.
     #[serde(skip)]
     pub is_nothing: bool,
 }
 
 impl From<&Plan> for ForgetReport {
-    /// What would be forgotten.
+    /// Reports the plan before it is carried out.
     fn from(plan: &Plan) -> ForgetReport {
         let preview = plan.preview.clone();
         ForgetReport { forgotten: false, preview, saved_meanwhile: Vec::new(), is_nothing: plan.is_empty() }

@@ -1,4 +1,4 @@
-//! Heads: the pages programs read first, their revisions, and what became of an act on one.
+//! Heads: the pages programs read first, their revisions, and the results of acts on them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,29 +14,29 @@ use crate::render::revisions::{self, Line, Overview};
 use crate::render::why;
 use crate::tree::AssistantHome;
 
-/// The heads other programs may write.
+/// The heads that other programs may write.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadsReport {
     pub heads: Vec<HeadReport>,
 }
 
-/// A head, who is at work on it, and what waits.
+/// A head, its lease and its deferred commits.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadReport {
-    /// `memory`, or a thread's key.
+    /// Name of the head: `memory`, or the key of a thread.
     pub head: String,
-    /// Of a thread.
+    /// Label of the thread, if the head belongs to one.
     pub label: Option<String>,
     pub path: String,
     pub revision: i64,
-    /// The revision that stands in the file.
+    /// Revision that is now in the file.
     pub published: i64,
     pub epoch: i64,
     pub holder: Option<String>,
-    /// In how many milliseconds it is free at the latest.
+    /// Milliseconds until the lease ends at the latest.
     pub free_in_ms: Millis,
     pub sections: Vec<SectionOverview>,
-    /// Commits that wait for it to be free.
+    /// Commits that are applied when the lease ends.
     pub deferred: Vec<DeferredReport>,
 }
 
@@ -77,7 +77,7 @@ fn head_report(o: Overview) -> Result<HeadReport> {
     })
 }
 
-/// Who is at work on a head, and for how long at most.
+/// Returns the holder of the lease and the milliseconds until it ends at the latest.
 fn held(busy: Option<&Busy>) -> (Option<String>, Millis) {
     busy.map_or((None, 0), |busy| (Some(busy.by.clone()), busy.for_ms))
 }
@@ -86,38 +86,38 @@ fn clean(text: &str) -> String {
     redact(text).into_owned()
 }
 
-/// What a head is called: `memory`, or a thread's key.
+/// Returns the name of a head: `memory`, or the key of a thread.
 fn name_of(at: &AssistantHome, head: &PageKey) -> Result<String> {
     Ok(revisions::look(at, head)?.name)
 }
 
-/// Sections without the credentials in them.
+/// Returns the sections with credentials removed.
 fn sections(all: &Sections) -> Sections {
     let clean = |s: &Section| Section { content: clean(&s.content), ..s.clone() };
     all.iter().map(|(name, section)| (name.clone(), clean(section))).collect()
 }
 
-/// What a revision of a head says.
+/// The content of one revision of a head.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadShown {
     pub head: String,
     pub path: String,
     pub revision: i64,
-    /// The newest there is.
+    /// Number of the newest revision.
     pub newest: i64,
-    /// The rendered block.
+    /// The rendered block of the page.
     pub content: String,
     pub sections: Sections,
-    /// Where it lies on this machine.
+    /// Path of the page on this machine.
     #[serde(skip)]
     pub file: String,
-    /// Block and sections as text.
+    /// Block and sections as one text.
     #[serde(skip)]
     pub text: String,
 }
 
 impl HeadShown {
-    /// A revision, without a number the newest. `NotFound` where there is none such.
+    /// Reads one revision of a head; without a number, the newest. `NotFound` if there is no such revision.
     pub fn of(at: &AssistantHome, head: &PageKey, revision: Option<i64>) -> Result<HeadShown> {
         let overview = revisions::look(at, head)?;
         let newest = overview.state.revision;
@@ -142,7 +142,7 @@ impl HeadShown {
     }
 }
 
-/// A text without credentials that ends with a line break, unless it is empty.
+/// Returns a text without credentials that ends with a line break, unless it is empty.
 fn lines(text: &str) -> String {
     let mut text = clean(text);
     if !text.is_empty() && !text.ends_with('\n') {
@@ -158,19 +158,19 @@ pub struct HeadExplained {
     pub lines: Vec<LineExplained>,
 }
 
-/// A line with what speaks for it.
+/// A line of a head with its score and the reasons for it.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct LineExplained {
     pub agent_id: String,
-    /// The heading it stands under.
+    /// Heading above the line.
     pub section: String,
     pub text: String,
-    /// What `expand` takes to go deeper.
+    /// Reference that `expand` accepts for the source of the line.
     pub reference: Option<String>,
-    /// Where lines are chosen by score.
+    /// Score of the line, in sections that choose lines by score.
     pub score: Option<f64>,
     pub reasons: Vec<String>,
-    /// Why it is not on the page; `None`: it is.
+    /// Why the line is not on the page; `None` if it is.
     pub left_out: Option<String>,
 }
 
@@ -194,7 +194,7 @@ impl HeadExplained {
 pub struct HeadLog {
     pub head: String,
     pub revisions: Vec<HeadRevision>,
-    /// How many are kept in all.
+    /// Number of all revisions that are kept.
     pub all: u64,
 }
 
@@ -203,13 +203,13 @@ pub struct HeadLog {
 pub struct HeadRevision {
     pub revision: i64,
     pub epoch: i64,
-    /// Who committed it; `heirloom`: it was rendered.
+    /// Program that committed the revision; `heirloom` if it was rendered.
     pub owner: String,
     pub at: String,
     pub digest: String,
-    /// The names of its sections.
+    /// Names of the sections in the revision.
     pub sections: Vec<String>,
-    /// Its rendered words were forgotten.
+    /// Whether the rendered text of the revision was forgotten.
     pub forgotten: bool,
     #[serde(skip)]
     pub at_ms: Millis,
@@ -232,7 +232,7 @@ impl HeadLog {
     }
 }
 
-/// The lines in which two revisions of a head differ, and those around them.
+/// The lines in which two revisions of a head differ, with the lines around them.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadDiff {
     pub head: String,
@@ -243,13 +243,13 @@ pub struct HeadDiff {
 
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct DiffLine {
-    /// `same`, `added` or `removed`.
+    /// How the line changed: `same`, `added` or `removed`.
     pub change: &'static str,
     pub text: String,
 }
 
 impl HeadDiff {
-    /// `to`: the newer revision; `None`: the newest.
+    /// Compares two revisions. `to`: the newer one; `None` for the newest of all.
     pub fn of(at: &AssistantHome, head: &PageKey, from: i64, to: Option<i64>) -> Result<HeadDiff> {
         let overview = revisions::look(at, head)?;
         let to = to.unwrap_or(overview.state.revision);
@@ -266,20 +266,20 @@ impl HeadDiff {
     }
 }
 
-/// A head whose sections are those of an older revision again.
+/// A head whose sections were restored from an older revision.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadRestored {
     pub head: String,
     /// The older revision.
     pub from: i64,
-    /// The revision that stands now.
+    /// The new revision made by the restore.
     pub revision: i64,
-    /// The names of its sections.
+    /// Names of the restored sections.
     pub sections: Vec<String>,
 }
 
 impl HeadRestored {
-    /// Brings the sections of a revision back. Errors as [`revisions::restore`].
+    /// Restores the sections of a revision as a new revision. Errors as [`revisions::restore`].
     pub fn restore(at: &AssistantHome, head: &PageKey, from: i64) -> Result<HeadRestored> {
         let revision = revisions::restore(at, head, from)?;
         let overview = revisions::look(at, head)?;
@@ -287,7 +287,7 @@ impl HeadRestored {
     }
 }
 
-/// A head that was acquired.
+/// The lease on a head that was acquired.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadGranted {
     pub head: String,
@@ -295,7 +295,7 @@ pub struct HeadGranted {
     pub base_revision: i64,
     pub owner: String,
     pub lease_until_ms_from_now: Millis,
-    /// The rendered block of that revision.
+    /// The rendered block of the base revision.
     pub content: String,
     pub sections: Sections,
 }
@@ -314,7 +314,7 @@ impl HeadGranted {
     }
 }
 
-/// What was in the way, and what to do about it.
+/// Why an act on a head was refused, and what to do next.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct BusyReport {
     pub kind: &'static str,
@@ -328,26 +328,26 @@ impl BusyReport {
     }
 }
 
-/// What asking for a head came to.
+/// Result of asking for a head: granted, or held by another owner.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HeadAcquired {
     Granted(HeadGranted),
     Held(HeadHeld),
 }
 
-/// What a commit came to.
+/// Result of a commit: the section was committed, or refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HeadCommit {
     Stands(HeadCommitted),
     Refused(HeadRefused),
 }
 
-/// A head another one is at work on.
+/// A head whose lease another owner holds.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadHeld {
     pub head: String,
     pub holder: String,
-    /// In how many milliseconds it is free at the latest.
+    /// Milliseconds until the lease ends at the latest.
     pub free_in_ms: Millis,
     pub error: BusyReport,
 }
@@ -364,21 +364,21 @@ impl HeadHeld {
     }
 }
 
-/// A section that stands.
+/// A section that was committed.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadCommitted {
     pub head: String,
     pub section: String,
     pub revision: i64,
     pub epoch: i64,
-    /// In the file, too; else the next command puts it there.
+    /// Whether the file shows the revision already; if not, the next command writes it.
     pub published: bool,
-    /// Never: it stands.
+    /// Always false: the commit was not deferred.
     pub deferred: bool,
 }
 
 impl HeadCommitted {
-    /// `stands`: the revision it stands in, and whether that is in the file.
+    /// `stands`: the revision with the section, and whether the file shows that revision.
     pub fn of(
         at: &AssistantHome,
         head: &PageKey,
@@ -391,12 +391,12 @@ impl HeadCommitted {
     }
 }
 
-/// A section that was not committed.
+/// A section that could not be committed now.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadRefused {
     pub head: String,
     pub section: String,
-    /// It is kept and lands when the head is free.
+    /// Whether the section is kept and committed when the lease of the other owner ends.
     pub deferred: bool,
     pub holder: Option<String>,
     pub free_in_ms: Millis,
@@ -426,11 +426,11 @@ impl HeadRefused {
     }
 }
 
-/// A head that was given back.
+/// A head whose lease was released.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct HeadReleased {
     pub head: String,
-    /// `false`: it belonged to another one by then.
+    /// `false` if another owner held the lease by then.
     pub released: bool,
 }
 

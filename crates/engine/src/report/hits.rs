@@ -1,4 +1,4 @@
-//! What a search found, hit by hit.
+//! Hits of a search.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub struct TurnHit {
     pub turn: String,
     pub session: String,
     pub entry: String,
-    /// Empty for the main line, else the sub-agent's.
+    /// Lane of the turn: empty for the main line, else the name of the sub-agent.
     pub lane: String,
     pub at: Option<String>,
     pub workspace: Option<String>,
@@ -27,12 +27,12 @@ pub struct TurnHit {
     pub kind: &'static str,
     pub speaker: Option<String>,
     pub tool: Option<String>,
-    /// The words around the matches.
+    /// Text around the matches.
     pub snippet: String,
-    /// Where the matches stand in the snippet, in characters: `[start, end]`.
+    /// Positions of the matches in the snippet, in characters: `[start, end]`.
     pub matches: Vec<[usize; 2]>,
     pub score: f64,
-    /// Turns found, too, that say the same: the other half of a tool call, copies of a file.
+    /// Other turns found that say the same: the other half of a tool call, or copies of a file.
     pub others: Vec<String>,
     pub why: WhyTurn,
     /// The command that resumes the session in its own program.
@@ -42,13 +42,13 @@ pub struct TurnHit {
     pub hit: Hit,
 }
 
-/// Why a turn was found.
+/// Why a turn was found. `matched` of `of` words of the query are in it.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct WhyTurn {
-    /// Words of the query that stand in it, of how many.
+    /// Number of words of the query that are in the turn, and of words in the query.
     pub matched: usize,
     pub of: usize,
-    /// The turn beside which it was found.
+    /// Neighbouring turn that matched the query, if the turn itself was only found beside it.
     pub beside: Option<String>,
     pub cosine: Option<f64>,
 }
@@ -90,12 +90,12 @@ impl TurnHit {
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct FileHitReport {
     pub path: String,
-    /// Where it lies on this machine.
+    /// Path of the file on this machine.
     pub file: String,
-    /// The line that answers, counted from 1.
+    /// Line that matches best, counted from 1.
     pub line: usize,
     pub kind: &'static str,
-    /// Rendered from other files and turns; behind those.
+    /// Whether the file is rendered from other files and turns; such a file ranks below its sources.
     pub rendered: bool,
     pub state: &'static str,
     pub status: Option<String>,
@@ -112,7 +112,7 @@ pub struct FileHitReport {
     pub hit: FileHit,
 }
 
-/// Why a file was found: words of the query that stand in it, of how many.
+/// Why a file was found: the number of words of the query that are in it, and of words in the query.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct WhyFile {
     pub matched: usize,
@@ -122,7 +122,7 @@ pub struct WhyFile {
 impl FileHitReport {
     pub fn of(at: &AssistantHome, hit: FileHit) -> FileHitReport {
         let entry = &hit.entry;
-        // An id that two files claim leads to one of them only; an archived file has its namesake that counts.
+        // If two files claim an id, it leads to only one of them; the id of an archived file leads to the active one.
         let id = entry.item.as_deref().filter(|_| entry.state == State::Active && entry.problem.is_none());
         let show = match id {
             Some(id) => See::new(format!("show {id}")),
@@ -150,12 +150,12 @@ impl FileHitReport {
     }
 }
 
-/// A passage without its marks.
+/// Returns a passage without the match marks.
 pub fn plain(passage: &str) -> String {
     passage.replace([snippet::MATCH_START, snippet::MATCH_END], "")
 }
 
-/// Where the matches stand in the plain passage, in characters: `[start, end]`.
+/// Returns the positions of the matches in the plain passage, in characters: `[start, end]`.
 pub fn matches(passage: &str) -> Vec<[usize; 2]> {
     let (mut out, mut at, mut start) = (Vec::new(), 0, None);
     for c in passage.chars() {

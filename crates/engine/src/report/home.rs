@@ -1,4 +1,4 @@
-//! What a home holds: agents, their projects, who changed what, and the files of an export.
+//! Reports about a home: its agents, their projects, the audit, and the files of an export.
 
 use std::path::Path;
 
@@ -13,48 +13,48 @@ use crate::transcript::workspaces::{AgentRow, WorkspaceRow};
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct AgentsReport {
     pub agents: Vec<AgentRow>,
-    /// The one that is meant where none is named.
+    /// Agent that is used if none is named.
     pub default: String,
 }
 
-/// An agent was made known.
+/// An agent that was added.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct AgentAdded {
     pub agent: String,
-    /// It was not known before.
+    /// Whether the agent was not known before.
     pub new: bool,
 }
 
-/// Which folder holds an agent's pages.
+/// The folder that holds the pages of an agent.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Adopted {
     pub agent: String,
     pub root: String,
-    /// It is another program's folder, outside the home.
+    /// Whether the folder belongs to another program and lies outside the home.
     pub adopted: bool,
 }
 
-/// A file that was deleted by hand and is back.
+/// A file that was deleted by hand and was restored.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Restored {
-    /// Its path.
+    /// Path of the file.
     pub restored: String,
 }
 
-/// The projects of an agent, the one last worked in first.
+/// Projects of an agent, last worked in first.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ProjectsReport {
     pub workspaces: Vec<WorkspaceRow>,
 }
 
-/// Two projects were joined: what was said under `old` counts as said under `new`.
+/// Two projects that were joined: turns of `old` count as turns of `new`.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ProjectJoined {
     pub old: String,
     pub new: String,
 }
 
-/// Who changed what, newest first.
+/// Entries of the audit, newest first.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct AuditReport {
     pub audit: Vec<audit::Entry>,
@@ -70,7 +70,7 @@ pub struct ExportReport {
 pub struct FileWritten {
     pub path: String,
     pub bytes: u64,
-    /// Records that were forgotten and are left out.
+    /// Number of records left out because they were forgotten.
     pub forgotten: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What bringing sessions in came to: an import of stores, or a live line.
+//! Results of storing sessions: an import of stores, or live lines.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,42 +7,42 @@ use super::round;
 use crate::capture::{LineAck, Totals};
 use crate::error::Problem;
 
-/// What an import came to.
+/// Result of an import.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Imported {
     pub sources: SourcesRead,
-    /// Records that were stored.
+    /// Number of records stored.
     pub records: u64,
     pub bytes: u64,
     pub turns: TurnsRead,
-    /// Records that could not be decoded; their bytes are kept.
+    /// Number of records that could not be decoded; their bytes are kept.
     pub set_aside: u64,
-    /// Spans marked private, which were left out.
+    /// Number of spans marked private; they were not stored.
     pub private: u64,
     pub seconds: f64,
     pub problems: Vec<Problem>,
 }
 
-/// What became of the session stores.
+/// Numbers of session stores, by what the import found.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct SourcesRead {
-    /// Those with something new.
+    /// Stores with new content.
     pub read: u64,
-    /// Those that were as they had been.
+    /// Stores without new content.
     pub unchanged: u64,
-    /// Those that could not be read at all.
+    /// Stores that could not be read at all.
     pub failed: u64,
-    /// Those that were rewritten: their new contents were kept as a new generation.
+    /// Stores that were rewritten; their new content was kept as a new generation.
     pub rewritten: u64,
 }
 
-/// What became of the turns.
+/// Numbers of turns, by whether they were known.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct TurnsRead {
     pub new: u64,
-    /// Told again by another record.
+    /// Turns that were stored before and came again in another record.
     pub known: u64,
-    /// Shared with the session they were copied from.
+    /// Turns shared with the session they were copied from.
     pub shared: u64,
 }
 
@@ -66,7 +66,7 @@ impl Imported {
     }
 }
 
-/// What became of one live line.
+/// Result of storing one live line.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 #[serde(untagged)]
 pub enum LineReport {
@@ -74,7 +74,7 @@ pub enum LineReport {
         /// Always true.
         ok: bool,
         line: u64,
-        /// `stored`, or `known` where it was stored before.
+        /// `stored`, or `known` if the line was stored before.
         state: &'static str,
         session: String,
         turn: Option<String>,
@@ -83,13 +83,13 @@ pub enum LineReport {
         /// Always false.
         ok: bool,
         line: u64,
-        /// Why it cannot be used.
+        /// Why the line cannot be used.
         error: String,
     },
 }
 
 impl LineReport {
-    /// `line`: its number, from 1 on.
+    /// `line`: the number of the line, counted from 1.
     pub fn of(line: u64, ack: &LineAck) -> LineReport {
         let (state, session, turn) = match ack {
             LineAck::Stored { session, turn } => ("stored", session, *turn),
@@ -101,18 +101,18 @@ impl LineReport {
     }
 }
 
-/// What became of all lines.
+/// Totals over all live lines.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema, Debug)]
 pub struct LinesReport {
     pub turns: LinesTaken,
-    /// Lines that could not be used.
+    /// Number of lines that could not be used.
     pub refused: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema, Debug)]
 pub struct LinesTaken {
     pub new: u64,
-    /// Those that were stored before.
+    /// Number of turns that were stored before.
     pub known: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Visible files as reports name them: a row of the file table, and an item after an act.
+//! Visible files in reports: rows of the file table, and items after an act.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,13 +11,13 @@ use crate::redact::{redact, redacted};
 use crate::render::unfiled::Unfiled;
 use crate::tree::file_table::Entry;
 
-/// What an act did to items.
+/// Items after an act changed them.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ItemsReport<'i> {
     pub items: &'i [Item],
 }
 
-/// A visible file, as the file table has it.
+/// A visible file, as its row in the file table describes it.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct EntryReport {
     pub id: Option<String>,
@@ -26,11 +26,11 @@ pub struct EntryReport {
     pub status: Option<String>,
     pub class: Option<String>,
     pub scope: Option<String>,
-    /// The keys of its front matter.
+    /// Keys and values of the front matter.
     pub fields: Value,
-    /// What is wrong with the file.
+    /// Problem found in the file.
     pub problem: Option<String>,
-    /// A person changed it last.
+    /// Whether a person, not Heirloom, changed the file last.
     pub by_hand: bool,
     #[serde(skip)]
     pub entry: Entry,
@@ -52,7 +52,7 @@ impl EntryReport {
         }
     }
 
-    /// The first `limit` of `entries`.
+    /// Returns reports of the first `limit` of `entries`.
     pub fn first(entries: Vec<Entry>, limit: usize) -> Vec<EntryReport> {
         entries.into_iter().take(limit).map(EntryReport::of).collect()
     }
@@ -68,13 +68,13 @@ impl From<&Entry> for EntryReport {
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct LoopsReport {
     pub loops: Vec<EntryReport>,
-    /// How many there are, those that were not asked for included.
+    /// Number of all open loops, including those the filter or limit left out.
     pub all: usize,
-    /// Open items that pages show and that have no file yet.
+    /// Open items that pages show although they have no file yet.
     pub unfiled: Vec<UnfiledReport>,
 }
 
-/// An open item that has no file: it can be resolved by its id like any loop.
+/// An open item without a file. It can be resolved by its id like an open loop.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct UnfiledReport {
     pub id: String,
@@ -84,7 +84,7 @@ pub struct UnfiledReport {
     pub thread: String,
     pub since: Option<String>,
     pub due: Option<String>,
-    /// Whether the conversation that says it goes on.
+    /// Whether the conversation with the item is still going on.
     pub running: bool,
     #[serde(skip)]
     pub at: Option<Millis>,
@@ -110,7 +110,7 @@ impl From<Unfiled> for UnfiledReport {
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ProposalsReport {
     pub proposals: Vec<EntryReport>,
-    /// How many there are, those that were not asked for included.
+    /// Number of all proposals, including those the filter or limit left out.
     pub all: usize,
 }
 
@@ -118,7 +118,7 @@ pub struct ProposalsReport {
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ArtifactsReport {
     pub artifacts: Vec<EntryReport>,
-    /// How many there are, those that were not asked for included.
+    /// Number of all artifacts, including those the filter or limit left out.
     pub all: u64,
 }
 
@@ -127,6 +127,6 @@ pub struct ArtifactsReport {
 pub struct EditedReport {
     pub id: Option<String>,
     pub path: RelPath,
-    /// Something was written.
+    /// Whether the file was changed.
     pub changed: bool,
 }

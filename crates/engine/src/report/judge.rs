@@ -1,4 +1,4 @@
-//! What the judge says, what it learned, and which vectors would go.
+//! Reports of the judge: importance of categories, learned weights, and vectors that may be dropped.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,18 +6,20 @@ use serde::Serialize;
 use crate::judge::Category;
 use crate::judge::model::Standing;
 
-/// How important each category is, and what people's decisions made of it.
+/// The importance of each category, and how people's decisions changed it.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct JudgeReport {
-    /// From this importance on a chunk of no category is kept in front.
+    /// Lowest importance at which a chunk of no category is kept in front: a slow embedding model makes its vectors
+    /// first.
     pub keep: u8,
-    /// Chunks a language model judged, and those one may still be asked about. Without one, words judge alone.
+    /// Number of chunks that a language model judged, and of chunks it may still be asked about. Without a language
+    /// model, the words alone are judged.
     pub by_model: u64,
     pub model_due: u64,
     pub categories: Vec<CategoryReport>,
-    /// Chunks of no category.
+    /// Number of chunks of no category.
     pub plain_chunks: u64,
-    /// What was said of the chunk of a turn, if one was named.
+    /// The judgement of the chunk of one turn, if the request named a turn.
     pub chunk: Option<ChunkReport>,
 }
 
@@ -25,19 +27,19 @@ pub struct JudgeReport {
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct CategoryReport {
     pub category: Category,
-    /// By the settings, from 1 to 10.
+    /// Importance by the settings, from 1 to 10.
     pub importance: u8,
-    /// From this importance on a chunk of it is kept in front.
+    /// Lowest importance at which a chunk of this category is kept in front.
     pub keep: u8,
-    /// With what was learned.
+    /// Importance including what was learned from decisions.
     pub learned_importance: u8,
-    /// In log odds, from -2 to 2.
+    /// Shift learned from decisions, in log odds, from -2 to 2.
     pub offset: f64,
-    /// Decisions about memory that came from words of this category.
+    /// Number of decisions about memory that came from words of this category: accepted, rejected, forgotten.
     pub accepted: u64,
     pub rejected: u64,
     pub forgotten: u64,
-    /// Chunks that were judged, and those of them kept in front.
+    /// Number of chunks that were judged, and of those kept in front.
     pub chunks: u64,
     pub kept: u64,
 }
@@ -50,34 +52,34 @@ pub struct ChunkReport {
     pub last_turn: String,
     pub category: Option<Category>,
     pub importance: u8,
-    /// What the words alone say.
+    /// Importance by the words of the chunk alone.
     pub plain: u8,
-    /// `words`, or the name of a model.
+    /// Who judged the chunk: `words`, or the name of a language model.
     pub source: String,
-    /// What a language model has to do with it; null where none is chosen.
+    /// Whether a language model judged the chunk or may still be asked; null if none is chosen.
     pub model: Option<Standing>,
-    /// What the settings and people's decisions make of its category: importance, and offset in log odds.
+    /// Importance of its category by settings and people's decisions, and the learned shift in log odds.
     pub category_importance: Option<u8>,
     pub offset: Option<f64>,
-    /// From this importance on it is kept in front, and whether it is.
+    /// Lowest importance at which the chunk is kept in front, and whether it is kept.
     pub keep: u8,
     pub kept: bool,
-    /// The words that decided it, as they stand in the turn.
+    /// Words that decided the judgement, as they are in the turn.
     pub words: Vec<String>,
 }
 
-/// Which vectors would go by the policy, and why.
+/// Chunks whose vectors the policy drops, and why.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct DecayReport {
-    /// Whether the policy is on; else this is what would be.
+    /// Whether the policy is on; if not, the report shows what it would drop.
     pub on: bool,
     pub after_days: u32,
     pub below: u8,
-    /// Turns of these chunks that have vectors now.
+    /// Number of turns of these chunks that have vectors now.
     pub vectors: u64,
-    /// Chunks whose vectors are dropped.
+    /// Number of chunks whose vectors were dropped.
     pub dropped: u64,
-    /// The oldest first.
+    /// The chunks, oldest first.
     pub chunks: Vec<FadedReport>,
 }
 
@@ -90,7 +92,7 @@ pub struct FadedReport {
     pub category: Option<Category>,
     pub importance: u8,
     pub last: Option<String>,
-    /// Why its vectors go, or stay.
+    /// Why the vectors are dropped, or are kept.
     pub why: String,
     pub spared: bool,
 }

@@ -1,4 +1,4 @@
-//! What is remembered, as reports name it.
+//! Memories in reports.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,15 +15,15 @@ use crate::recall::FileHit;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Entry;
 
-/// Whether a memory is still good.
+/// Whether a memory is still fresh.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct AgeReport {
-    /// It should be looked at again.
+    /// Whether somebody should verify the memory again.
     pub stale: bool,
     pub verification: &'static str,
-    /// The policy it grows old by.
+    /// Policy by which the memory becomes stale.
     pub staleness: &'static str,
-    /// `None`: it does not grow old.
+    /// Time from which the memory is stale; `None` if it never becomes stale.
     pub fresh_until: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl From<&Staleness> for AgeReport {
     }
 }
 
-/// A memory: its row of the file table, and what its class makes of its age.
+/// A memory: its row of the file table, and its age by the rules of its class.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct MemoryReport {
     #[serde(flatten)]
@@ -57,9 +57,9 @@ impl MemoryReport {
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct MemoriesReport {
     pub memories: Vec<MemoryReport>,
-    /// How many there are, those that were not asked for included.
+    /// Number of all memories, including those the filter or limit left out.
     pub all: usize,
-    /// What is wrong with visible files.
+    /// Problems found in visible files.
     #[serde(skip)]
     pub problems: Vec<Problem>,
 }
@@ -71,7 +71,7 @@ pub struct ChangedMemories {
 }
 
 impl ChangedMemories {
-    /// `entries` as they are by now; those that are gone, as they were.
+    /// Reads `entries` again. A memory that is gone by now is reported as it was.
     pub fn of(at: &AssistantHome, entries: &[Entry]) -> ChangedMemories {
         let now = at.ledger.now();
         let again = |entry: &Entry| at.read(|tx| find::named(tx, at.agent_no, entry.path.as_str(), None));
@@ -80,7 +80,7 @@ impl ChangedMemories {
     }
 }
 
-/// What remembering came to.
+/// Memories that `remember` added.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct RememberedReport {
     pub items: Vec<Added>,
@@ -89,9 +89,9 @@ pub struct RememberedReport {
 /// Memories that were forgotten.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ForgottenMemories {
-    /// Their ids.
+    /// Ids of the forgotten memories.
     pub forgotten: Vec<Option<String>>,
-    /// How many archived proposals that said the same went with them.
+    /// Number of archived proposals with the same words that were forgotten too.
     pub with: usize,
 }
 
@@ -101,7 +101,7 @@ pub struct MemoryHit {
     #[serde(flatten)]
     pub memory: MemoryReport,
     pub score: f64,
-    /// The line that answers, counted from 1.
+    /// Line that matches best, counted from 1.
     pub line: usize,
     pub snippet: String,
     pub why: WhyFile,
@@ -123,16 +123,16 @@ impl MemoryHit {
     }
 }
 
-/// Memories with words of a query, best first.
+/// Memories that match a query, best first.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct MemorySearchReport {
     pub query: String,
-    /// What was looked for, of the query.
+    /// Words of the query that were looked up.
     pub looked_for: String,
     pub understood: Understood,
     pub hits: Vec<MemoryHit>,
-    /// Words left out because they stand nearly everywhere.
+    /// Words that were left out because nearly every file has them.
     pub too_frequent: Vec<String>,
-    /// Changed files that are not in the index yet.
+    /// Number of changed files that are not in the index yet.
     pub files_not_indexed: u64,
 }

@@ -1,9 +1,10 @@
-//! What the verbs answer, as every surface sends it: one serialisable type for each report. Storey 4.
+//! The answers of verbs, in the form every surface sends them: one serialisable type for each report. Storey 4.
 //!
-//! `--json` of the command line prints these, HTTP and MCP will send them; docs/CLI.md lists their fields and a test holds
-//! it to them, so that a changed contract is a changed file. Text in a report is without credentials. Fields that are
-//! not serialised carry what a surface in the same process needs beside it, such as the marks around matches. A value
-//! of a room that says just what a report says of it (a turn, a session, a node, an item after an act) serialises itself.
+//! `--json` of the command line prints these types, and HTTP and MCP send them; docs/CLI.md lists their fields, and a
+//! test compares that list with the types, so that a changed contract shows as a changed file. Text in a report is
+//! without credentials. Fields that are not serialised hold what a surface in the same process needs as well, such as
+//! the marks around matches. Where a value of a room (a turn, a session, a node, an item after an act) has exactly the
+//! fields of the report, it is serialised itself.
 //!
 //! Times are RFC 3339 in UTC, ids as people see them (`t30`, `n7f3a`, `l:…`), sizes in bytes, shares from 0 to 1.
 
@@ -42,7 +43,7 @@ use serde::Serialize;
 
 pub(crate) use crate::recall::trace::round;
 
-/// Something of an agent's.
+/// A value, with the agent it belongs to.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 #[schemars(rename = "{T}OfAgent")]
 pub struct Of<T> {
@@ -59,7 +60,7 @@ impl<T> std::ops::Deref for Of<T> {
     }
 }
 
-/// `118,204`.
+/// Formats a number with thousands separators: `118,204`.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
@@ -72,7 +73,7 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// `1 session`, `2 sessions`.
+/// Formats a number with its noun: `1 session`, `2 sessions`.
 pub fn counted(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }

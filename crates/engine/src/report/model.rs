@@ -1,4 +1,4 @@
-//! The language model of a home: which it is, what it used today, whether it is asked now.
+//! The language model of a home: its name, its use today, and whether it is asked now.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,59 +9,60 @@ use crate::ledger::model_calls::Spent;
 /// The language model of the settings.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct LanguageModelReport {
-    /// Kind and model: `claude/haiku`. Null where it cannot be had.
+    /// Kind and name of the model, such as `claude/haiku`; null if it cannot be loaded.
     pub model: Option<String>,
-    /// Why it cannot be had.
+    /// Why the model cannot be loaded.
     pub problem: Option<String>,
     /// The most it may use in a day.
     pub budget: Budget,
-    /// What was used today.
+    /// Its use today.
     pub spent: Spent,
-    /// Why it is not asked now.
+    /// Why the model is not asked now.
     pub pause: Option<Pause>,
-    /// How many summaries have a model's words.
+    /// Number of summaries written by a model.
     pub summaries: u64,
-    /// How many may still be asked for.
+    /// Number of summaries the model may still be asked for.
     pub due: u64,
-    /// Sessions whose person's words it has read for what is to be remembered.
+    /// Numbers of sessions whose user turns the model has read to find memories, and of those still due.
     pub read: Asked,
-    /// Chunks of messages it has judged.
+    /// Numbers of chunks of messages the model has judged, and of those still due.
     pub judged: Asked,
 }
 
-/// What a model was asked about, and what it may still be asked about.
+/// Number of things a model was asked about, and of things it may still be asked about.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Default, Debug)]
 pub struct Asked {
     pub done: u64,
     pub due: u64,
 }
 
-/// What a model would be asked in a home, and how much that is.
+/// A question the model would be asked in this home, and an estimate of its daily use.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ModelPreview {
-    /// The question about the newest summary there is, or else about the newest session; null where nothing is worth one yet. Credentials are taken out.
+    /// The question about the newest summary or, if there is none, about the newest session; null if there is nothing
+    /// to ask about yet. Credentials are removed.
     pub prompt: Option<String>,
-    /// Its tokens, with instructions and the form of the answer.
+    /// Tokens of the question, including instructions and the form of the answer.
     pub prompt_tokens: u64,
-    /// Questions and tokens of a day like those of the last fortnight: summaries, sessions that are read, chunks that are
-    /// judged. Open loops are asked about at most twice a day for each project, beside that.
+    /// Estimated questions and tokens in a day, from the last 14 days: summaries, sessions read, chunks judged. In
+    /// addition, open loops are asked about at most twice a day for each project.
     pub calls_a_day: f64,
     pub tokens_a_day: u64,
-    /// Older summaries, which a part of each day's budget is for.
+    /// Number of older summaries; a part of each day's budget is reserved for them.
     pub backlog: u64,
 }
 
-/// What a trial came to.
+/// Result of a trial question to a model.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ModelTrial {
     pub model: String,
-    /// Why there was no answer; null where there was one.
+    /// Why there was no answer; null if there was one.
     pub failure: Option<String>,
-    /// Why asking again may or may not help: `unusable`, `later`, `refused`, `withheld`.
+    /// Kind of failure, which tells whether asking again may help: `unusable`, `later`, `refused`, `withheld`.
     pub kind: Option<&'static str>,
     pub ms: u64,
     pub tokens_in: Option<u64>,
     pub tokens_out: Option<u64>,
-    /// In millionths of a US dollar.
+    /// Cost in millionths of a US dollar.
     pub cost: Option<u64>,
 }

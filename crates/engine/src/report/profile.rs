@@ -11,11 +11,11 @@ pub struct ProfileReport {
     pub profile: Vec<Value>,
 }
 
-/// A value of the profile after it was set or taken out.
+/// A value of the profile that was set or removed.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ProfileChange {
     pub key: String,
-    /// `None` where it was taken out.
+    /// The value; `None` if it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     pub changed: bool,

@@ -1,4 +1,4 @@
-//! What a recall answers.
+//! The answer of a recall.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,20 +7,20 @@ use super::Of;
 use super::understood::Understood;
 use crate::recall::{Audience, Dropped, Item, Recalled};
 
-/// What a recall answers.
+/// The answer of a recall.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct RecallReport {
     pub agent_id: String,
     pub query: String,
-    /// The thread in which it may be told; `None` where no place was named.
+    /// Thread whose audience the answer is for; `None` if the request named no place.
     pub thread: Option<String>,
-    /// Best first.
+    /// Items, best first.
     pub items: Vec<Of<Item>>,
-    /// What was found and left out.
+    /// Items that were found and left out.
     pub dropped: Vec<Dropped>,
-    /// Why it is less than it could be.
+    /// Reasons why the answer is less complete than it could be.
     pub degraded: Vec<String>,
-    /// How the question was understood, where that was asked for.
+    /// How the question was understood; only if the request asked for an explanation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub understood: Option<Understood>,
 }

@@ -1,4 +1,4 @@
-//! What waits for a person's yes, and what their verdicts came to.
+//! Items that wait for a person's yes, and the results of verdicts on them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,26 +11,26 @@ use crate::memory::pending::{NoticeKind, Pending};
 use crate::review::inbox::{Outcome, Waiting};
 use crate::review::{Merged, Undone};
 
-/// Something noticed about the user.
+/// Something noticed about the user that may become memory.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct PendingReport {
-    /// `u:17`.
+    /// Id of the notice, such as `u:17`.
     pub id: String,
     pub kind: &'static str,
     pub title: String,
     pub text: String,
-    /// The value of the profile it would set; `None` for what would become a memory.
+    /// Profile value that accepting the notice would set; `None` if it would become a memory.
     pub profile: Option<ProfilePair>,
     pub confidence: f64,
-    /// `pending`, `accepted` or `dismissed`.
+    /// State of the notice: `pending`, `accepted` or `dismissed`.
     pub state: &'static str,
-    /// In how many turns it was noticed.
+    /// Number of turns in which it was noticed.
     pub seen: i64,
     pub turn: Option<String>,
     pub session: Option<String>,
     pub noticed: String,
     pub decided: Option<String>,
-    /// What an accepted one became: `m:…` or `profile:…`.
+    /// Id of the memory or profile value an accepted notice became: `m:…` or `profile:…`.
     pub result: Option<String>,
     #[serde(skip)]
     pub pending: Pending,
@@ -68,13 +68,13 @@ impl From<Pending> for PendingReport {
     }
 }
 
-/// What was noticed about the user, surest first.
+/// Notices about the user, highest confidence first.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct NoticedReport {
     pub pending: Vec<PendingReport>,
 }
 
-/// What a verdict came to.
+/// Result of a verdict.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 #[serde(untagged)]
 pub enum ReviewReport {
@@ -91,9 +91,9 @@ pub struct DecidedNotice {
     pub id: String,
     pub kind: &'static str,
     pub title: String,
-    /// What an accepted one became: `m:…` or `profile:…`.
+    /// Id of the memory or profile value an accepted notice became: `m:…` or `profile:…`.
     pub result: Option<String>,
-    /// The memory it became, if it became one.
+    /// The memory that the notice became, if it became one.
     pub memory: Option<Added>,
     #[serde(skip)]
     pub pending: Pending,
@@ -112,48 +112,49 @@ impl DecidedNotice {
     }
 }
 
-/// What waits for a person's yes: proposals, what was noticed, memories that contradict each other, words kept aside.
+/// Everything that waits for a person's yes: proposals, notices, memories that contradict each other, recurring
+/// procedures, statements of a model about open loops, and words kept aside.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct InboxReport {
-    /// By kind, the newest of each first.
+    /// Waiting items, ordered by kind and, within a kind, newest first.
     pub waiting: Vec<WaitingReport>,
 }
 
-/// Something that waits.
+/// An item that waits for a yes.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct WaitingReport {
-    /// `p:…`, `u:17`, `s:…`, `r:12`.
+    /// Id of the item: `p:…`, `u:17`, `s:…`, `k:3`, `o:5`, `r:12`.
     pub id: String,
-    /// `proposal`, `noticed`, `supersession` or `edit`.
+    /// Kind of the item: `supersession`, `noticed`, `proposal`, `skill`, `matter` or `edit`.
     pub kind: &'static str,
     pub title: String,
-    /// What a yes would remember, or put back.
+    /// Texts that a yes would remember or restore.
     pub entries: Vec<String>,
-    /// The class of the memory; `profile` for a value of the profile; `None` for words kept aside.
+    /// Class of the memory; `profile` for a value of the profile; `None` for words kept aside.
     pub class: Option<String>,
     pub scope: Option<String>,
     pub since: Option<String>,
     pub session: Option<String>,
     pub turns: Vec<String>,
-    /// In how many turns it was noticed.
+    /// Number of turns in which it was noticed.
     pub seen: Option<i64>,
     pub confidence: Option<f64>,
     pub path: Option<String>,
-    /// What a yes would take the place of.
+    /// Memories or profile values that a yes would supersede.
     pub replaces: Vec<OlderReport>,
-    /// What was said or shown, each with its turn: `t12: just ci`. Empty where the proposer told none.
+    /// Words or outcomes that support the item, each with its turn: `t12: just ci`. Empty if the proposer named none.
     pub evidence: Vec<String>,
-    /// The language model that found it, where nothing else did.
+    /// Language model that found the item, if nothing else found it.
     pub model: Option<String>,
-    /// Why a yes would be refused as it stands.
+    /// Why a yes would be refused at present.
     pub problem: Option<String>,
-    /// Changes with what the item says.
+    /// Version of the content; it changes whenever the item says something else.
     pub version: String,
     #[serde(skip)]
     pub since_ms: Option<Millis>,
 }
 
-/// A memory, or a value of the profile, that would be superseded.
+/// A memory or profile value that would be superseded.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct OlderReport {
     pub id: String,
@@ -186,33 +187,33 @@ impl From<Waiting> for WaitingReport {
     }
 }
 
-/// What decisions came to, in the order they were made.
+/// Results of decisions, in the order they were made.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Default, Debug)]
 pub struct DecisionsReport {
     pub items: Vec<DecidedReport>,
-    /// What was not decided, and why.
+    /// Items that were not decided, and why.
     pub refused: Vec<RefusedReport>,
 }
 
-/// What became of one item.
+/// Result of the decision about one item.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct DecidedReport {
     pub id: String,
     pub title: String,
-    /// `accepted`, `rejected`, `undone` or `changed`.
+    /// Outcome of the decision: `accepted`, `rejected`, `undone` or `changed`.
     pub outcome: &'static str,
     pub memories: Vec<Added>,
-    /// Memories that are superseded now.
+    /// Memories that the decision superseded.
     pub superseded: Vec<String>,
-    /// The value of the profile that was set: `profile:language`.
+    /// Profile value that was set, such as `profile:language`.
     pub profile: Option<String>,
-    /// Undone: memories that were removed.
+    /// Memories that an undo removed.
     pub removed: Vec<String>,
-    /// Undone: memories that are current again.
+    /// Memories that an undo made current again.
     pub restored: Vec<String>,
-    /// The file words were put back into.
+    /// File that the kept words were restored into.
     pub path: Option<String>,
-    /// The files of a skill that were written.
+    /// Files of a skill that were written.
     pub placed: Vec<String>,
 }
 

@@ -5,13 +5,13 @@ use serde::Serialize;
 
 use crate::continuity::scheduled::{Run, Status};
 
-/// A run of a job.
+/// One run of a scheduled job.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct RunReport {
     #[serde(flatten)]
     pub run: Run,
     pub status: Status,
-    /// The exit code that was passed on, where the run was recorded just now.
+    /// Exit code that was passed on; only in the report of a run that was just recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed: Option<u8>,
 }
@@ -25,12 +25,12 @@ impl From<Run> for RunReport {
 /// A run that could not be recorded.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct UnrecordedRun {
-    /// It has no number.
+    /// Always null: the run has no number.
     pub run: Option<i64>,
     pub job: String,
-    /// The exit code that was passed on.
+    /// Exit code that was passed on.
     pub passed: u8,
-    /// Why it is not recorded.
+    /// Why the run was not recorded.
     pub error: String,
 }
 
@@ -47,10 +47,10 @@ pub struct JobReport {
     pub runs: Vec<RunReport>,
 }
 
-/// Failures of a job that were marked as seen.
+/// A job whose failures were marked as seen.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct AcknowledgedReport {
     pub job: String,
-    /// How many runs that concerns.
+    /// Number of runs that were marked.
     pub acknowledged: usize,
 }

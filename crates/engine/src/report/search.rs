@@ -1,4 +1,4 @@
-//! What a search answers.
+//! The answer of a search.
 
 use std::collections::BTreeMap;
 
@@ -10,46 +10,46 @@ use super::understood::{TimeReport, Understood};
 use crate::recall::Trace;
 use crate::recall::query::{Kind, Term};
 
-/// What a search answers.
+/// The answer of a search.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct SearchReport {
     pub query: String,
-    /// What was looked for, of the query.
+    /// Words of the query that were looked up.
     pub looked_for: String,
     pub understood: Understood,
     /// Visible files, best first.
     pub files: Vec<FileHitReport>,
     /// Turns, best first.
     pub hits: Vec<TurnHit>,
-    /// Words left out because they stand nearly everywhere.
+    /// Words that were left out because nearly every turn has them.
     pub too_frequent: Vec<String>,
-    /// Turns that are not in the index yet.
+    /// Number of turns that are not in the index yet.
     pub not_indexed: u64,
-    /// Changed files that are not in the index yet.
+    /// Number of changed files that are not in the index yet.
     pub files_not_indexed: u64,
-    /// Why it is less than it could be.
+    /// Reasons why the answer is less complete than it could be.
     pub less: Vec<String>,
-    /// It is less than it could be.
+    /// Whether the answer is less complete than it could be.
     pub degraded: bool,
-    /// How long it took, in milliseconds.
+    /// Duration of the search in milliseconds.
     pub ms: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<Explained>,
-    /// It was broken off because it took too long.
+    /// Whether the search was stopped because it took too long.
     #[serde(skip)]
     pub cut_short: bool,
-    /// Part of the query was not used because it is too long.
+    /// Whether a part of the query was not used because the query is too long.
     #[serde(skip)]
     pub query_cut: bool,
-    /// The words that were looked up, each with how many turns have it.
+    /// Words that were looked up, each with the number of turns that have it.
     #[serde(skip)]
     pub counted: Vec<(Term, i64)>,
-    /// Words too frequent among turns or files.
+    /// Words that are too frequent among turns or among files.
     #[serde(skip)]
     pub all_too_frequent: Vec<String>,
 }
 
-/// How the query was understood, what each score is made of, what the search was limited to.
+/// How the query was understood, how each score is made up, and the limits of the search.
 #[derive(Clone, Serialize, JsonSchema, Debug)]
 pub struct Explained {
     pub words: Vec<WordReport>,
@@ -58,9 +58,9 @@ pub struct Explained {
     pub too_frequent: Vec<String>,
     pub times: Vec<TimeReport>,
     pub people: Vec<String>,
-    /// What was looked for by meaning.
+    /// Text that was compared by meaning.
     pub meaning: String,
-    /// What is near in meaning is found even without a word of the query.
+    /// Whether turns near in meaning are found even without a word of the query.
     pub by_meaning_too: bool,
     pub limits: BTreeMap<String, String>,
     pub less: Vec<String>,
@@ -68,12 +68,12 @@ pub struct Explained {
     pub files: Vec<FileScore>,
 }
 
-/// A word that was looked up.
+/// A word of the query that was looked up.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct WordReport {
     pub text: String,
     pub kind: &'static str,
-    /// How many turns have it, where that was counted.
+    /// Number of turns that have the word, if they were counted.
     pub turns: Option<i64>,
 }
 
@@ -93,7 +93,7 @@ pub struct FileScore {
 }
 
 impl SearchReport {
-    /// Adds what `--explain` asks for. `limits`: what the search was limited to, as it was asked for.
+    /// Adds the explanation that `--explain` asks for. `limits`: the limits of the search, as the caller gave them.
     pub fn explained(mut self, limits: &[(&'static str, String)]) -> SearchReport {
         let query = &self.understood.query;
         let typed = |terms: &[Term]| terms.iter().map(|t| self.understood.typed(t)).collect();

@@ -6,18 +6,18 @@ use serde::Serialize;
 use crate::transcript::export::StreamRow;
 use crate::transcript::read::{BoundaryRow, LaneRow, RunRow, SessionRow};
 
-/// A session.
+/// A session with the name of its program.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionReport {
     #[serde(flatten)]
     pub row: SessionRow,
     pub harness: String,
-    /// The command that resumes it in its own program.
+    /// Command that resumes the session in its own program.
     pub resume: Option<String>,
 }
 
 impl SessionReport {
-    /// `resume`: the command that resumes it, if there is one.
+    /// `resume`: the command that resumes the session, if there is one.
     pub fn of(row: SessionRow, resume: Option<String>) -> SessionReport {
         SessionReport { harness: row.key.harness().to_owned(), row, resume }
     }
@@ -29,7 +29,7 @@ pub struct SessionsReport {
     pub sessions: Vec<SessionReport>,
 }
 
-/// What is stored of one session.
+/// Everything stored of one session: lanes, sources, records, runs, boundaries.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionDetails {
     pub session: SessionReport,
@@ -38,7 +38,7 @@ pub struct SessionDetails {
     pub records: Vec<RecordsReport>,
     pub runs: Vec<RunRow>,
     pub boundaries: Vec<BoundaryRow>,
-    /// What it is called; empty where there is nothing to call it.
+    /// Name of the session; empty if it has no title and no prompt.
     #[serde(skip)]
     pub name: String,
 }
@@ -48,9 +48,9 @@ pub struct SessionDetails {
 pub struct SourceReport {
     #[serde(flatten)]
     pub stream: StreamRow,
-    /// How often it was begun: 1 where the file was never rewritten.
+    /// Number of generations of the source: 1 if the file was never rewritten.
     pub generations: i64,
-    /// Other sessions are in it, too.
+    /// Whether the source contains other sessions too.
     #[serde(skip)]
     pub mixed: bool,
 }
@@ -63,10 +63,10 @@ pub struct RecordsReport {
     pub bytes: u64,
 }
 
-/// A session that was marked as over.
+/// A session that was marked as ended.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct SessionEnded {
     pub session: String,
-    /// It was not over before.
+    /// Whether this call ended it; `false` if it was ended before.
     pub ended: bool,
 }

@@ -1,4 +1,4 @@
-//! What is stored, how big, what is pending, what is wrong; and what there is to see of it first.
+//! Reports of the state of a memory (size, pending work, problems), and the overview that is shown first.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::ledger::jobs;
 use crate::render::memory::Tier1Line;
 use crate::transcript::read::Totals;
 
-/// The state of a memory.
+/// The state of an agent's memory.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct StatusReport {
     pub home: String,
@@ -24,87 +24,87 @@ pub struct StatusReport {
     pub ledger_bytes: u64,
     pub index_bytes: u64,
     pub programs: Vec<ProgramShare>,
-    /// Records that could not be decoded; their bytes are kept.
+    /// Number of records that could not be decoded; their bytes are kept.
     pub set_aside: u64,
     pub embeddings: ModelReport,
-    /// The language model; null where the settings name none.
+    /// The language model; null if the settings name none.
     pub language_model: Option<LanguageModelReport>,
-    /// Turns that are not in the search index yet. Null where the index does not fit the ledger.
+    /// Number of turns that are not in the search index yet; null if the index does not fit the ledger.
     pub not_indexed: Option<u64>,
-    /// Changed files that are not in the search index yet. Null where it does not fit the files.
+    /// Number of changed files that are not in the search index yet; null if the index does not fit the files.
     pub files_not_indexed: Option<u64>,
     pub jobs: jobs::Counts,
     /// The last backup, and whether one failed since.
     pub backup: BackupsSeen,
-    /// The visible files; null where there are none yet, or where they are out of reach.
+    /// The visible files; null if there are none yet or they cannot be reached.
     pub assistant: Option<VisibleReport>,
-    /// What is wrong, each with what to do about it.
+    /// Problems, each with what to do about it.
     pub wrong: Vec<String>,
 }
 
-/// How much of it is of one program.
+/// Sessions and turns of one outside program.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ProgramShare {
-    /// Its name for people.
+    /// Display name of the program.
     pub program: String,
     pub sessions: u64,
     pub turns: u64,
 }
 
-/// The model that places texts in space.
+/// The embedding model, which makes vectors of texts.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct ModelReport {
-    /// Null: words alone are searched.
+    /// Name of the model; null if only words are searched.
     pub model: Option<String>,
-    /// Where it is: `built in`.
+    /// Where the model runs, such as `built in`.
     pub at: String,
-    /// Why the one that is wanted cannot be had.
+    /// Why the model that the settings name cannot be loaded.
     pub problem: Option<String>,
-    /// The model whose vectors answer now; null where there are none.
+    /// Model whose vectors are searched now; null if there are no vectors.
     pub in_use: Option<String>,
-    /// How far the wanted model has come, while an older one's vectors answer.
+    /// Progress of the model that the settings name, while vectors of an older model are still in use.
     pub renewing: Option<Renewing>,
 }
 
-/// How many turns a new model has gone through, of how many.
+/// Number of turns that a new model has embedded, and of turns in all.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Renewing {
     pub turns: u64,
     pub of_turns: u64,
-    /// The model did not answer and is asked again later.
+    /// Whether the model did not answer and will be asked again later.
     #[serde(skip)]
     pub rests: bool,
 }
 
-/// What is there to see first: what was worked on, and what is being worked on now.
+/// The overview that is shown first: sessions worked in last, and current work.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Overview {
     pub home: String,
     pub threads: u64,
-    /// What is being worked on, as MEMORY.md says it.
+    /// Current work, as MEMORY.md shows it.
     pub now: Vec<NowLine>,
     pub stored: Totals,
-    /// The sessions last worked in, one for each project.
+    /// Newest session of each project that was worked in last.
     #[serde(skip)]
     pub lately: Vec<Lately>,
-    /// People's names of the programs they are of.
+    /// Display names of the programs that the sessions come from.
     #[serde(skip)]
     pub programs: Vec<String>,
-    /// Other agents for whom something is stored.
+    /// Other agents with stored sessions.
     #[serde(skip)]
     pub others: Vec<String>,
-    /// The folder of the visible files. `None`: out of reach.
+    /// Folder of the visible files; `None` if it cannot be reached.
     #[serde(skip)]
     pub pages: Option<PathBuf>,
 }
 
-/// A line of what is being worked on.
+/// A line about current work.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct NowLine {
     pub text: String,
-    /// Where it leads to.
+    /// Reference that the line leads to.
     pub reference: Option<String>,
-    /// How many items are open in it.
+    /// Number of open items in that work.
     pub open: usize,
 }
 
@@ -118,9 +118,9 @@ impl From<Tier1Line> for NowLine {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lately {
     pub project: Option<String>,
-    /// What a person last said in it, or its title; without credentials.
+    /// The last user turn in the session, or its title; without credentials.
     pub words: String,
     pub at: Option<Millis>,
-    /// People's name of its program.
+    /// Display name of the program.
     pub program: String,
 }

@@ -18,7 +18,7 @@ use crate::scope::{AgentNo, ThreadNo, TurnId};
 use crate::thread::{self, Counts, Stretch, ThreadRow, reading};
 use crate::transcript::read;
 
-/// So many sessions and nodes of a thread are shown.
+/// Largest number of sessions and of nodes shown of a thread.
 const SESSIONS: usize = 10;
 const NODES: usize = 5;
 
@@ -28,7 +28,7 @@ pub struct ThreadReport {
     #[serde(flatten)]
     pub row: ThreadRow,
     pub kind: String,
-    /// Where its page stands, below the assistant home.
+    /// Path of the thread's page, below the assistant home.
     pub page: String,
 }
 
@@ -46,7 +46,7 @@ impl ThreadReport {
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ThreadChanged {
     pub thread: ThreadReport,
-    /// `false`: it was so before.
+    /// `false` if the thread was like this before.
     pub changed: bool,
 }
 
@@ -57,11 +57,11 @@ pub struct ThreadsChanged {
     pub changed: bool,
 }
 
-/// A session that belongs to a thread from now on.
+/// A session that was put into a thread.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionSwitched {
     pub session: String,
-    /// `None`: the one it belongs to by itself.
+    /// The thread; `None` if the session belongs again to the thread that is derived from its runs.
     pub thread: Option<ThreadReport>,
 }
 
@@ -69,7 +69,7 @@ pub struct SessionSwitched {
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ThreadsReport {
     pub threads: Vec<ListedThread>,
-    /// How many there are, those behind the limit included.
+    /// Number of all threads, including those past the limit.
     pub all: usize,
 }
 
@@ -78,15 +78,15 @@ pub struct ThreadsReport {
 pub struct ListedThread {
     #[serde(flatten)]
     pub thread: ThreadReport,
-    /// The key of the thread it was merged into.
+    /// Key of the thread it was merged into.
     pub merged_into: Option<String>,
     pub sessions: u64,
     pub runs: u64,
-    /// Where the session that was named was in it.
+    /// Stretches of turns of the named session that are in this thread.
     pub in_session: Vec<StretchReport>,
 }
 
-/// Turns of one lane, one behind the other, in one thread.
+/// Consecutive turns of one lane that are in one thread.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct StretchReport {
     pub lane: String,
@@ -103,8 +103,8 @@ impl From<&Stretch> for StretchReport {
 }
 
 impl ThreadsReport {
-    /// At most `limit` active threads of an agent; with `all`, closed and merged ones, too. `session`: only those this
-    /// session was in, closed since or not.
+    /// Lists at most `limit` active threads of an agent; with `all`, closed and merged threads too. `session`: lists
+    /// only the threads this session was in, including closed ones.
     pub fn list(tx: &Read, agent_no: AgentNo, all: bool, session: Option<&str>, limit: usize) -> Result<ThreadsReport> {
         let mut rows = if all { thread::list_all(tx, agent_no)? } else { thread::list(tx, agent_no)? };
         let stretches = match session {
@@ -132,26 +132,26 @@ impl ThreadsReport {
     }
 }
 
-/// Where a thread stands.
+/// A thread in detail.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ThreadDetails {
     pub thread: CountedThread,
-    /// Its other names.
+    /// Other names of the thread.
     pub names: Vec<String>,
-    /// Threads that were merged into it.
+    /// Threads that were merged into this one.
     pub merged: Vec<NamedThread>,
-    /// People besides the operator.
+    /// People in the thread, without the operator.
     pub people: Vec<String>,
     pub programs: Vec<String>,
     pub state: StateReport,
-    /// Last worked in first.
+    /// Sessions, last worked in first.
     pub sessions: Vec<SessionOfThread>,
     pub links: Vec<LinkReport>,
-    /// Its newest nodes.
+    /// The newest nodes of the thread.
     pub nodes: Vec<NodeOfThread>,
 }
 
-/// A thread and how much is in it.
+/// A thread and the numbers of its sessions, runs and turns.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct CountedThread {
     #[serde(flatten)]
@@ -167,7 +167,7 @@ pub struct NamedThread {
     pub label: String,
 }
 
-/// What a thread is after, what is open in it and what comes next.
+/// The goal of a thread, its open items and its next steps.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct StateReport {
     pub goal: Option<StateItem>,
@@ -188,11 +188,11 @@ impl From<&Item> for StateItem {
     }
 }
 
-/// A session in a thread, with its runs there.
+/// A session in a thread, with the number of its runs there.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SessionOfThread {
     pub session: String,
-    /// What it is called; empty where there is nothing to call it.
+    /// Name of the session; empty if it has no title and no prompt.
     pub title: String,
     pub runs: u64,
     pub first: TurnId,
@@ -202,12 +202,12 @@ pub struct SessionOfThread {
     pub last_at_ms: Option<Millis>,
 }
 
-/// A thread it is linked to.
+/// A thread that this thread is linked to.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct LinkReport {
     pub thread: String,
     pub label: String,
-    /// What they have to do with each other.
+    /// Why the threads are linked.
     pub why: Option<String>,
     pub at: String,
 }
@@ -242,7 +242,7 @@ impl From<&Node> for NodeOfThread {
 }
 
 impl ThreadDetails {
-    /// The thread of a name. `NotFound`, or `Usage` where it means several.
+    /// Reads the thread that `name` means. `NotFound` if there is none, `Usage` if the name means several.
     pub fn gather(tx: &Read, agent_no: AgentNo, name: &str) -> Result<ThreadDetails> {
         let row = thread::named(tx, agent_no, name)?;
         let members = thread::members(tx, row.no)?;

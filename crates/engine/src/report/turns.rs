@@ -1,4 +1,4 @@
-//! Turns with their words, and records that were set aside.
+//! Turns with their text, and records that were set aside because they could not be decoded.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::transcript::read::{Quarantined, Turn};
 pub struct ShownTurn {
     #[serde(flatten)]
     pub turn: Turn,
-    /// When its words were forgotten.
+    /// Time at which the text of the turn was forgotten.
     pub forgotten: Option<String>,
 }
 
@@ -24,11 +24,11 @@ impl From<Turn> for ShownTurn {
     }
 }
 
-/// A turn, with its neighbours where they were asked for.
+/// A turn, with its neighbours if the request asked for them.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct TurnsReport {
     pub turns: Vec<ShownTurn>,
-    /// The command that resumes the session in its own program.
+    /// Command that resumes the session in its own program.
     #[serde(skip)]
     pub resume: Option<String>,
 }
@@ -38,12 +38,12 @@ pub struct TurnsReport {
 pub struct SessionTurnsReport {
     pub session: SessionReport,
     pub turns: Vec<ShownTurn>,
-    /// What the session is called; empty where there is nothing to call it.
+    /// Name of the session; empty if it has no title and no prompt.
     #[serde(skip)]
     pub name: String,
 }
 
-/// Everything that was set aside, newest first.
+/// All records that were set aside, newest first.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct QuarantineReport {
     pub set_aside: Vec<Quarantined>,

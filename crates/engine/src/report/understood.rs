@@ -15,9 +15,10 @@ use crate::recall::{Hold, Precision, Query, When};
 pub struct Understood {
     pub times: Vec<TimeReport>,
     pub people: Vec<String>,
-    /// It asks what a person said, asked, wanted or decided: their turns and the answers to them come first.
+    /// Whether the query asks what a person said, asked, wanted or decided: turns of that person and the answers to
+    /// them rank first.
     pub by_person: bool,
-    /// Nothing was found in its limits, so they were let go.
+    /// Whether the search was repeated without time limits because nothing was found within them.
     pub widened: bool,
     #[serde(skip)]
     pub query: Query,
@@ -27,23 +28,23 @@ pub struct Understood {
     zone: TimeZone,
 }
 
-/// A time a query speaks of.
+/// A time that a query names.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct TimeReport {
-    /// The words it was told in.
+    /// Words of the query that name the time.
     pub text: String,
     pub from: Option<String>,
     pub until: Option<String>,
-    /// A time of the day on any day, as `20:59 to 21:09`; it then has no ends.
+    /// Time of day on any day, as `20:59 to 21:09`; `from` and `until` are then null.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<String>,
     pub precision: &'static str,
-    /// Everything else is left out; else what lies in it comes forward.
+    /// Whether everything outside the time is left out; if not, turns within it only rank higher.
     pub limit: bool,
 }
 
 impl Understood {
-    /// `text`: the query as it was typed. `zone`: where its days are.
+    /// `text`: the query as it was typed. `zone`: the time zone of its days.
     pub fn of(text: &str, query: Query, zone: TimeZone) -> Understood {
         let times = query.times.iter().map(|time| TimeReport {
             text: text.get(time.span.clone()).unwrap_or_default().to_owned(),
@@ -65,14 +66,15 @@ impl Understood {
         }
     }
 
-    /// The query to go on with where nothing was found in its limits: the same at any time.
+    /// Returns the query without its time limits, for a second search after the first found nothing; `None` if it has
+    /// no limits.
     pub fn widen(&mut self) -> Option<Query> {
         let wider = self.query.limit().is_some().then(|| self.query.unlimited()).filter(Query::has_words)?;
         self.widened = true;
         Some(wider)
     }
 
-    /// A term as it was typed, signs and all.
+    /// Returns a term as it was typed, with its punctuation.
     pub fn typed(&self, term: &Term) -> String {
         let plain = |word: &str| {
             word.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" ")
@@ -83,7 +85,7 @@ impl Understood {
         format!("{typed}{}", if term.prefix { "*" } else { "" })
     }
 
-    /// A time with the words it was told in: `above all 2026-11-09 to 2026-11-15 (last week)`.
+    /// Returns a time with the words that named it: `above all 2026-11-09 to 2026-11-15 (last week)`.
     pub fn time_in_words(&self, time: &When) -> String {
         format!("{} ({})", self.time(time), self.text.get(time.span.clone()).unwrap_or_default())
     }

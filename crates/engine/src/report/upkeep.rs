@@ -1,83 +1,83 @@
-//! What keeping a memory in order came to: queued work, and an index made again.
+//! Results of upkeep: queued work, a rebuilt index, backups, exports, restores.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Problem;
 
-/// What a pass over everything that is due came to.
+/// Result of one pass over everything that is due.
 #[derive(Clone, Default, Serialize, JsonSchema, Debug)]
 pub struct Worked {
-    /// Jobs done and sessions distilled.
+    /// Number of jobs done and sessions distilled.
     pub done: u64,
     pub failed: u64,
-    /// Jobs and sessions that are not due yet.
+    /// Number of jobs and sessions that are not due yet.
     pub later: u64,
-    /// Another embedding model or a language model is at work, and there is more for it to do now.
+    /// Whether an embedding model or a language model has more work to do now.
     #[serde(skip)]
     pub renewing: bool,
     #[serde(skip)]
     pub problems: Vec<Problem>,
 }
 
-/// What making the search index again came to.
+/// Result of building the search index anew.
 #[derive(Clone, Copy, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Reindexed {
     pub turns: u64,
     pub files: u64,
-    /// How large the index is now.
+    /// Size of the index now.
     pub bytes: u64,
     pub seconds: f64,
 }
 
-/// A copy of the whole memory.
+/// A backup of the whole memory.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct BackedUp {
-    /// The folder or file it is in.
+    /// Folder or file of the backup.
     pub backup: String,
     pub files: u64,
     pub bytes: u64,
-    /// How long the one file is; null for a folder.
+    /// Size of the packed file in bytes; null if the backup is a folder.
     pub packed: Option<u64>,
-    /// How many of the bytes were taken from the copy before and not written again.
+    /// Number of bytes reused from the previous backup instead of written again.
     pub reused: u64,
-    /// The last row of the audit chain in it.
+    /// Number of the last row of the audit chain in the backup.
     pub audit_row: i64,
-    /// What could not be copied: links, pages in another program's folder.
+    /// Files that could not be copied: links, and pages in another program's folder.
     pub left_out: Vec<String>,
 }
 
-/// Everything in plain files.
+/// An export of the whole memory as plain files.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Exported {
-    /// The folder it is in.
+    /// Folder of the export.
     pub exported: String,
     pub files: u64,
     pub bytes: u64,
     pub sessions: u64,
     pub turns: u64,
-    /// What could not be copied: links, pages in another program's folder.
+    /// Files that could not be copied: links, and pages in another program's folder.
     pub left_out: Vec<String>,
 }
 
-/// What is remembered of the last backups, in `state/backup.json`.
+/// The last backups, as noted in `state/backup.json`.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, serde::Deserialize, schemars::JsonSchema, Debug)]
 pub struct BackupsSeen {
-    /// When the last one was made, in milliseconds; null: never.
+    /// Time of the last backup, in milliseconds; null if there was none.
     pub at: Option<i64>,
-    /// Where it is.
+    /// Folder or file of the last backup.
     pub to: Option<String>,
-    /// When an attempt failed since, and why; null: none has.
+    /// Time and reason of an attempt that failed since; null if none failed.
     pub failed_at: Option<i64>,
     pub why: Option<String>,
 }
 
-/// A memory that was put back from a copy.
+/// A home that was restored from a backup.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct PutBack {
     pub home: String,
     pub files: u64,
     pub bytes: u64,
-    /// When the copy was taken.
+    /// Time at which the backup was made.
     pub of: String,
 }

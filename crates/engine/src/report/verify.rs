@@ -1,20 +1,20 @@
-//! What recomputing everything came to.
+//! The report of `verify`, which recomputes everything stored.
 
 use serde::Serialize;
 
 use super::round;
 use crate::verify::{Finding, Report, Severity};
 
-/// What was checked, and what was found.
+/// Counts of everything that was checked, and the findings.
 #[derive(Clone, Serialize, Debug)]
 pub struct VerifyReport {
-    /// Nothing was found.
+    /// Whether nothing was found.
     pub ok: bool,
-    /// How much was checked.
+    /// Counts of what was checked.
     pub checked: Report,
-    /// Records whose bytes were forgotten: nothing of them can be checked but that nothing is left (D6).
+    /// Number of records whose bytes were forgotten; for these, only the absence of the bytes can be checked (D6).
     pub forgotten: u64,
-    /// Records of the agent that could not be decoded; their bytes are kept.
+    /// Number of records of the agent that could not be decoded; their bytes are kept.
     pub set_aside: u64,
     pub findings: Vec<Finding>,
     pub seconds: f64,
@@ -27,7 +27,7 @@ impl VerifyReport {
         VerifyReport { ok, checked, forgotten, set_aside, findings, seconds: round(seconds) }
     }
 
-    /// Stored data is not what it was; else derived data alone is off.
+    /// Whether stored data is damaged; otherwise only derived data is wrong.
     pub fn is_damaged(&self) -> bool {
         self.findings.iter().any(|f| f.severity == Severity::Damaged)
     }

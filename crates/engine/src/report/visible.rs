@@ -1,4 +1,4 @@
-//! The visible files of an agent, counted, and what is wrong with them: a part of what `status` and `doctor` say.
+//! Counts and problems of an agent's visible files: a part of the reports of `status` and `doctor`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,33 +17,33 @@ use crate::tree::file_table::{self, Kind};
 use crate::tree::restore::{self, Deleted};
 use crate::tree::{AssistantHome, journal, revise};
 
-/// For so long words that were kept aside are mentioned.
+/// Period, in milliseconds, for which the report mentions words that were kept aside.
 const NEWS_MS: Millis = 7 * 24 * 3_600_000;
 
-/// So many deleted files are named.
+/// Number of deleted files that are named.
 const NAMED: usize = 3;
 
-/// The visible files of an agent, counted, and what is wrong with them.
+/// Counts and problems of an agent's visible files.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct VisibleReport {
-    /// The folder they lie in.
+    /// Folder of the visible files.
     pub root: String,
-    /// How many there are of each kind.
+    /// Number of files of each kind.
     pub files: BTreeMap<&'static str, u64>,
-    /// How many notices about the user wait for their yes.
+    /// Number of notices about the user that wait for a yes.
     pub pending_memory: u64,
-    /// What should be known and is not wrong. That a file was deleted by hand is among it until a person was told.
+    /// Remarks that are not problems.
     pub notes: Vec<String>,
-    /// The deletions among the notes: see [`Engine::told`](crate::engine::Engine::told).
+    /// Deletions among the notes: see [`Engine::told`](crate::engine::Engine::told).
     #[serde(skip)]
     pub deletions: Vec<RevisionNo>,
-    /// What is wrong, with what to do about it.
+    /// Problems, each with what to do about it.
     #[serde(skip)]
     pub wrong: Vec<String>,
 }
 
 impl VisibleReport {
-    /// `problems`: what the look at the files came to.
+    /// `problems`: the problems that the scan of the files found.
     pub fn of(at: &AssistantHome, problems: &[Problem]) -> Result<VisibleReport> {
         let mut wrong: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let since = at.ledger.now() - NEWS_MS;
@@ -92,7 +92,7 @@ impl VisibleReport {
         })
     }
 
-    /// How many files there are of a kind.
+    /// Returns the number of files of a kind.
     pub fn count(&self, kind: Kind) -> u64 {
         self.files.get(kind.name()).copied().unwrap_or(0)
     }

@@ -1,10 +1,10 @@
-//! Whether two statements say different things of one subject: "The staging database listens on port 6543" after
-//! "… on port 5432". Pure.
+//! Finds whether two statements give different values for one subject: "The staging database listens on port 6543"
+//! after "… on port 5432". Pure.
 //!
-//! Deliberately narrow: both say the same words up to one value, the value stands behind what is said of the subject,
-//! and it is of a kind of which one thing has one: a number, a day, a language, one of a set that excludes the others
-//! (`text/language/values.txt`), or a name where only one is possible ("is hosted on"). Or one says "never" what the
-//! other says. Everything else is left alone: two facts about different things are not set against each other.
+//! The rules are deliberately narrow: both statements have the same words up to one value, the value comes after the
+//! words about the subject, and a thing has only one value of that kind: a number, a day, a language, one of a set that
+//! excludes the others (`text/language/values.txt`), or a name where only one is possible ("is hosted on"). Or one says
+//! "never" and otherwise the same. Two facts about different things never contradict each other.
 
 use std::sync::LazyLock;
 
@@ -13,9 +13,9 @@ use crate::text::patterns::{Phrases, Words, hash, words};
 use crate::text::scripts::is_unspaced;
 use crate::text::words::{Marks, Word, split};
 
-/// A statement longer than this, in bytes, says more than one thing.
+/// Maximum length of a statement, in bytes; a longer one says more than one thing.
 const LONGEST: usize = 240;
-/// The most words of a value.
+/// Maximum number of words of a value.
 const VALUE: usize = 3;
 
 macro_rules! listed {
@@ -25,7 +25,7 @@ macro_rules! listed {
     }};
 }
 
-/// Each line of the exclusive values: the sets, each of the words that mean the same.
+/// The sets of exclusive values, one per line; each value is a group of words with the same meaning.
 static EXCLUSIVE: LazyLock<Vec<Vec<Vec<u64>>>> = LazyLock::new(|| {
     let set = |line: &str| line.split_whitespace().map(|same| same.split('|').map(hash).collect()).collect();
     section(VALUES, "exclusive").lines().filter(|l| !l.trim().is_empty()).map(set).collect()
@@ -34,31 +34,31 @@ static EXCLUSIVE: LazyLock<Vec<Vec<Vec<u64>>>> = LazyLock::new(|| {
 /// A statement prepared for comparing.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Statement {
-    /// Its words without the small ones, each with how it was written.
+    /// The words of the statement without function words, each also as it was written.
     words: Vec<Said>,
-    /// It says that something is not so, or is not to be done.
+    /// Whether it says that something is not so, or must not be done.
     negated: bool,
-    /// It states a wish, which has one value at a time.
+    /// Whether it states a wish, which has one value at a time.
     wish: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 struct Said {
     word: Word,
-    /// In lower case.
+    /// The word in lower case.
     low: String,
     raw: String,
 }
 
 impl Statement {
-    /// `None` where a statement says nothing that could be compared, or too much.
+    /// Prepares a statement. `None` if it has too few words to compare, or is too long.
     pub fn of(text: &str) -> Option<Statement> {
         let text = text.trim().trim_end_matches(['.', '!', '。', '！']);
         if text.len() > LONGEST || text.contains('\n') || text.ends_with(['?', '？']) {
             return None;
         }
         let all = tokens(text);
-        // "Use tabs, not spaces": what is not to be comes last and is told by the rest.
+        // "Use tabs, not spaces": the rejected value comes last and adds nothing to the rest.
         let instead = (1..all.len()).find(|at| {
             let from: Vec<Word> = all[*at..].iter().map(|s| s.word).collect();
             listed!("instead").eat(&from).is_some_and(|rest| rest.len() <= VALUE) && *at >= 2
@@ -80,9 +80,9 @@ impl Statement {
         (kept.len() >= 2 || negated && !kept.is_empty()).then_some(Statement { words: kept, negated, wish })
     }
 
-    /// Statements that contradict each other share one of these keys.
+    /// Returns the keys of the statement: statements that contradict each other share one.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        // Wishes share the word they begin with, and "no emojis" leaves it out.
+        // All wishes share the key "use"; so do negated statements, because "no emojis" has no verb.
         let wish = (self.wish || self.negated).then_some("use");
         let first = self.bare().first().or(self.words.first()).map(|s| s.low.as_str());
         wish.into_iter().chain(first)
@@ -95,7 +95,7 @@ impl Statement {
             return a.len() == b.len() && !a.is_empty() && a.iter().zip(b).all(|(a, b)| a.word.hash == b.word.hash);
         }
         if self.negated {
-            // "Never push to main" and "never push to master" hold both.
+            // "Never push to main" and "never push to master" can both hold.
             return false;
         }
         let (a, b) = (&self.words[..], &other.words[..]);
@@ -115,7 +115,7 @@ impl Statement {
         if several(a) || several(b) || adds(a) || adds(b) {
             return false;
         }
-        // The value stands behind what is said of the subject; a verb behind the value means that the subject differs.
+        // The value comes after the words about the subject; a verb after the value means that the subjects differ.
         let links = listed!("links");
         let verb_last = tail.len() == 1 && shared.len() >= 2;
         if !has(shared, links) && !self.wish || tail.len() > 2 || has(tail, links) && !verb_last {
@@ -131,7 +131,7 @@ impl Statement {
         }
     }
 
-    /// The words without the wish.
+    /// Returns the words without the word of the wish.
     fn bare(&self) -> &[Said] {
         if self.wish { &self.words[1..] } else { &self.words }
     }
@@ -177,13 +177,13 @@ fn kind_of(one: &[Said], two: &[Said], shared: &[Said]) -> Kind {
     if name(one) && name(two) { Kind::Name } else { Kind::Other }
 }
 
-/// Whether the noun before the value names something there is one of: "port", "version".
+/// Whether the noun before the value names something of which there is only one: "port", "version".
 fn single_noun(shared: &[Said]) -> bool {
     let nouns = words!("port version branch region timeout limit address host");
     shared.len() >= 3 && shared.last().is_some_and(|s| nouns.has_hash(s.word.hash))
 }
 
-/// Whether the shared words end in what has one value only: "is hosted on".
+/// Whether the shared words end in a phrase that has only one value: "is hosted on".
 fn ends_in_one_value(shared: &[Said]) -> bool {
     let list = listed!("one at a time");
     let all = hashes(shared);
@@ -203,7 +203,7 @@ fn section_small() -> &'static str {
     &LIST
 }
 
-/// The words of a text; of scripts without spaces, the characters.
+/// Returns the words of a text; for scripts without spaces, the characters.
 fn tokens(text: &str) -> Vec<Said> {
     let mut out = Vec::new();
     for word in split(text, Marks::Dropped) {
@@ -233,7 +233,7 @@ fn tokens(text: &str) -> Vec<Said> {
 }
 
 fn said(word: Word, raw: &str) -> Said {
-    // What is quoted is a value like any other.
+    // A quoted word is a value like any other.
     Said { word: Word { quoted: false, ..word }, low: raw.to_lowercase(), raw: raw.to_owned() }
 }
 

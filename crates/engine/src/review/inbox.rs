@@ -1,16 +1,16 @@
 //! The inbox: everything that waits for a person's yes, in one list, with one pair of verbs (R8.2, R9.5).
 //!
-//! | what | id | a yes | a no |
+//! | item | id | a yes | a no |
 //! |---|---|---|---|
-//! | a proposal | `p:…` | its entries become memories | it goes to the archive |
-//! | something noticed, or asked to be remembered | `u:…` | it becomes a memory, or a value of the profile | it is not asked again |
-//! | two memories that contradict each other | `s:…` | the newer takes the older one's place | both hold |
-//! | a procedure that recurs | `k:…` | it becomes a skill where the person says | it is not drafted again |
-//! | what a model says of an open loop | `o:…` | the loop is closed, or called so | it is not said again |
-//! | words kept aside | `r:…` | they are put back below what is rendered | they stay in the revision |
+//! | a proposal | `p:…` | its entries become memories | the proposal moves to the archive |
+//! | a notice made from a person's words | `u:…` | it becomes a memory or a profile value | it is not asked again |
+//! | two memories that contradict each other | `s:…` | the newer supersedes the older | both stay current |
+//! | a procedure that recurs | `k:…` | becomes a skill where the person says | it is not drafted again |
+//! | a matter: a model's remark on an open loop | `o:…` | the loop is closed or renamed | the remark is not repeated |
+//! | words kept aside from a page | `r:…` | restored below the rendered block | they stay in the revision only |
 //!
-//! Every item has a version. A decision that names another version than the item has by now is refused: it was made about
-//! something else.
+//! Every item has a version. A decision is refused if it names a version other than the current one, because the person
+//! decided about another text.
 
 use super::matter::{self, Matter, What};
 use super::supersession::{CurrentMemories, Pair};
@@ -28,7 +28,7 @@ use crate::title::wordless;
 use crate::tree::file_table::Entry;
 use crate::tree::{AssistantHome, TreeLock};
 
-/// What kind of thing waits, in the order in which they are listed.
+/// The kind of a waiting item, in the order in which items are listed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     Supersession,
@@ -68,43 +68,43 @@ impl Kind {
     }
 }
 
-/// A memory that would be superseded.
+/// A memory that a yes would supersede.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Older {
     pub id: String,
     pub text: String,
 }
 
-/// Something that waits for a yes.
+/// An item that waits for a yes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Waiting {
     pub id: String,
     pub kind: Kind,
     pub title: String,
-    /// What a yes would remember, word for word.
+    /// The texts that a yes would remember, word for word.
     pub entries: Vec<String>,
     /// The class of the memory, `profile` for a value of the profile; empty for words kept aside.
     pub class: String,
     /// `agent` or `workspace/<id>`.
     pub scope: String,
     pub since: Option<Millis>,
-    /// Where it was said, or what a program says of where it is from.
+    /// The session in which it was said, or the source that a program named.
     pub session: Option<String>,
     pub turns: Vec<String>,
-    /// In how many turns it was noticed.
+    /// Number of turns in which it was noticed.
     pub seen: Option<i64>,
     pub confidence: Option<f64>,
-    /// The file it is about.
+    /// Path of the file it is about.
     pub path: Option<String>,
-    /// What a yes would take the place of.
+    /// The memories that a yes would supersede.
     pub replaces: Vec<Older>,
-    /// What was said or shown, each with its turn, where the proposer told it.
+    /// Sentences or commands that support it, each with its turn, if the proposer named them.
     pub evidence: Vec<String>,
-    /// The language model that found it, where nothing else did.
+    /// The language model that found it, if nothing else did.
     pub model: Option<String>,
-    /// Why a yes would be refused as it stands.
+    /// The reason why a yes would be refused now.
     pub problem: Option<String>,
-    /// Another version is another decision.
+    /// Version of the item: it changes when the item's text, class, scope or replaced memories change.
     pub version: String,
 }
 
@@ -122,7 +122,7 @@ impl Waiting {
     }
 }
 
-/// Everything that waits: by kind, the newest of each first.
+/// Returns all waiting items, by kind, the newest of each kind first.
 pub fn waiting(at: &AssistantHome) -> Result<Vec<Waiting>> {
     let known = CurrentMemories::read(at)?;
     let mut out: Vec<Waiting> = supersession::pairs(at)?.into_iter().map(of_pair).collect();
@@ -139,9 +139,9 @@ pub fn waiting(at: &AssistantHome) -> Result<Vec<Waiting>> {
     Ok(out)
 }
 
-/// One of them, by its id or the beginning of it.
+/// Returns one waiting item, by its id or the beginning of its id.
 pub fn one(at: &AssistantHome, id: &str) -> Result<Waiting> {
-    // Only what an id of this kind can mean is looked at: many are decided one after the other.
+    // Only items of the id's kind are read, because people decide many items one after the other.
     let all = match Kind::of_id(id)? {
         Kind::Supersession => supersession::pairs(at)?.into_iter().map(of_pair).collect(),
         Kind::Skill => skills(at)?,
@@ -172,7 +172,7 @@ pub fn one(at: &AssistantHome, id: &str) -> Result<Waiting> {
     }
 }
 
-/// Why an id is not among what waits: decided meanwhile, or never there.
+/// Returns the error for an id that is not waiting: it was decided meanwhile, or never existed.
 fn missing(at: &AssistantHome, id: &str) -> Error {
     if let Ok(no) = pending::parse_id(id)
         && id.starts_with("u:")
@@ -317,7 +317,7 @@ fn of_kept(kept: kept_aside::KeptAside) -> Waiting {
     waiting.versioned()
 }
 
-/// Drafts of skills, each with its evidence alone.
+/// Returns the drafts of skills, each with its evidence.
 fn skills(at: &AssistantHome) -> Result<Vec<Waiting>> {
     let drafts = at.read(|tx| skill::list(tx, at.agent_no))?.into_iter().filter(|s| s.state == skill::State::Draft);
     drafts.map(of_skill).collect()
@@ -350,7 +350,7 @@ fn of_skill(skill: Skill) -> Result<Waiting> {
     Ok(waiting.versioned())
 }
 
-/// What a model says of loops that are open.
+/// Returns the matters about loops that are still open.
 fn matters(at: &AssistantHome) -> Result<Vec<Waiting>> {
     at.read(|tx| {
         let mut out = Vec::new();
@@ -401,38 +401,38 @@ fn of_matter(matter: Matter, about: &Entry, other: Option<&Entry>) -> Waiting {
     waiting.versioned()
 }
 
-/// What a person says to something that waits.
+/// A person's answer to a waiting item.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// Yes. `both`: what it contradicts holds as well.
+    /// Yes. `both`: the memory it contradicts stays current as well.
     Accept { both: bool },
-    /// Yes to a skill, with the places it is written to.
+    /// Yes to a skill, with the places to write it to.
     Place { into: Vec<skill::Into> },
     /// No.
     Reject { reason: Option<String> },
 }
 
-/// What a decision came to.
+/// Result of a decision.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Outcome {
     pub id: String,
     pub title: String,
-    /// Memories that were made or were known.
+    /// Memories that were made, or were known already.
     pub memories: Vec<Added>,
     /// Memories that were superseded.
     pub superseded: Vec<String>,
-    /// `profile:language`.
+    /// The profile value that was set, such as `profile:language`.
     pub profile: Option<String>,
-    /// Undone: memories that were removed, and those that are current again.
+    /// After an undo: memories that were removed, and those that are current again.
     pub removed: Vec<String>,
     pub restored: Vec<String>,
-    /// The file words were put back into.
+    /// Path of the file into which words were restored.
     pub path: Option<String>,
     /// The files of a skill.
     pub placed: Vec<String>,
 }
 
-/// Decides about one item. `version`: the version the person has seen; another one is refused.
+/// Decides one item. `version`: the version the person has seen; if the item has another one, the decision is refused.
 pub fn decide(lock: &TreeLock, id: &str, version: Option<&str>, answer: &Answer) -> Result<Outcome> {
     let item = one(lock.at, id)?;
     if version.is_some_and(|seen| seen != item.version) {
@@ -505,7 +505,7 @@ fn number(id: &str) -> Result<PendingNo> {
     pending::parse_id(id)
 }
 
-/// Takes a decision back.
+/// Undoes a decision.
 pub fn undo(lock: &TreeLock, id: &str) -> Result<Outcome> {
     let mut out = Outcome { id: id.to_owned(), ..Outcome::default() };
     match Kind::of_id(id)? {
@@ -537,10 +537,10 @@ pub fn undo(lock: &TreeLock, id: &str) -> Result<Outcome> {
     Ok(out)
 }
 
-/// How far back the last decision is looked for, in acts.
+/// Number of newest acts in which the last decision is looked for.
 const ACTS: usize = 500;
 
-/// The item that was decided last and is still decided.
+/// Returns the item that was decided last and is still decided.
 pub fn last_decided(at: &AssistantHome) -> Result<String> {
     let acts = at.read(|tx| audit::list(tx, at.agent_no, None, ACTS))?;
     let decided = at.read(|tx| {
@@ -603,7 +603,7 @@ fn notice_of(notices: &[pending::Pending], named: &[String]) -> Option<String> {
     decided.map(pending::Pending::id).find(|id| named.contains(id))
 }
 
-/// What a change of something that waits sets; `None` leaves it.
+/// The new values of a waiting item; `None` keeps the current value.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Change {
     pub entries: Option<Vec<String>>,
@@ -611,7 +611,7 @@ pub struct Change {
     pub scope: Option<Scope>,
 }
 
-/// Changes something that waits. What a yes would refuse is refused now.
+/// Changes a waiting item. Refuses values that a yes would refuse.
 pub fn change(lock: &TreeLock, id: &str, change: &Change) -> Result<()> {
     let item = one(lock.at, id)?;
     match item.kind {

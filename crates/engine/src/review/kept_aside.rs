@@ -1,5 +1,5 @@
-//! A person's words that were kept aside: they were written into the rendered block of a page, which is rendered anew
-//! (D2). The version with them is a revision; here they wait for a decision.
+//! A person's words that were kept aside: they were written into the rendered block of a page, which was then rendered
+//! anew (D2). A revision contains the version with these words; here they wait for a decision.
 
 use std::collections::HashSet;
 
@@ -13,28 +13,28 @@ use crate::redact::redact;
 use crate::tree::revise::{self, Patience, Revised, Revision};
 use crate::tree::{AssistantHome, LARGEST_FILE, TreeLock};
 
-/// Words kept aside longer ago than this, in milliseconds, are not asked about any more; they stay in the revision.
+/// Time in milliseconds after which a person is no longer asked about words kept aside; they stay in the revision.
 const ASKED_MS: Millis = 30 * 24 * 3_600_000;
-/// The most versions looked at, and the most lines of each.
+/// Maximum number of versions read, and of lines taken from each.
 const MOST: usize = 20;
 const LINES: usize = 50;
-/// What is said of a version whose added lines have become proposals and open loops already.
+/// Reason stored with a version whose added lines have already become proposals and open loops.
 const IN_BLOCK: &str = "edited inside the rendered block";
 
-/// Words kept aside.
+/// A person's words kept aside from one version of a page.
 #[derive(Clone, Debug)]
 pub struct KeptAside {
-    /// `r:12`.
+    /// Id, such as `r:12`.
     pub id: String,
     pub path: String,
     pub at: Millis,
     pub why: String,
-    /// The lines that stand nowhere in the file now.
+    /// The lines that the file does not contain any more.
     pub lines: Vec<String>,
     digest: home::Digest,
 }
 
-/// What waits, newest first.
+/// Returns the words that wait for a decision, newest first.
 pub fn waiting(at: &AssistantHome) -> Result<Vec<KeptAside>> {
     let since = at.ledger.now() - ASKED_MS;
     let (found, decided) = at.read(|tx| {
@@ -64,7 +64,7 @@ pub fn waiting(at: &AssistantHome) -> Result<Vec<KeptAside>> {
     Ok(out)
 }
 
-/// The lines of a version that were a person's and stand nowhere in the file now.
+/// Returns the lines of a version that a person wrote and that the file does not contain any more.
 fn lost(at: &AssistantHome, revision: &Revision) -> Result<Vec<String>> {
     let path = RelPath::parse(&revision.path)?;
     let now = at.files.read(&path, LARGEST_FILE).ok().flatten().unwrap_or_default();
@@ -77,7 +77,7 @@ fn lost(at: &AssistantHome, revision: &Revision) -> Result<Vec<String>> {
     let doc = Document::parse(revision.bytes.clone());
     let body = doc.body();
     let own = body.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("<!--") && !l.starts_with('#'));
-    // A line that ends in an id was rendered.
+    // A line that ends in an id was rendered, not written by a person.
     let own = own.filter(|l| !l.ends_with(']') && !known.contains(*l) && !l.starts_with("- … and"));
     Ok(own.take(LINES).map(|l| redact(l).into_owned()).collect())
 }
@@ -89,7 +89,7 @@ fn page_of(path: &RelPath) -> Option<PageKey> {
         .find(|page| page.path().is_ok_and(|p| p == *path))
 }
 
-/// What was rendered on a shared page, as far as it is kept.
+/// Returns the rendered text of a shared page, as far as its revisions are kept.
 fn rendered(tx: &Read, at: &AssistantHome, page: &PageKey) -> Result<Vec<String>> {
     let (kept, _) = pages::revisions::log(tx, at.agent_no, page, MOST)?;
     let mut out = Vec::new();
@@ -104,7 +104,7 @@ fn find(at: &AssistantHome, id: &str) -> Result<KeptAside> {
     found.ok_or_else(|| Error::not_found(format!("nothing kept aside has the id {id}")).hint("see ⟨review⟩"))
 }
 
-/// Puts the words back: at the end of the file, outside what is rendered, where they stay.
+/// Restores the words: at the end of the file, outside the rendered block, so that rendering keeps them.
 pub fn put_back(lock: &TreeLock, id: &str) -> Result<KeptAside> {
     let (at, kept) = (lock.at, find(lock.at, id)?);
     let path = RelPath::parse(&kept.path)?;
@@ -119,7 +119,8 @@ pub fn put_back(lock: &TreeLock, id: &str) -> Result<KeptAside> {
         if let (Revised::Written(now), Some(bytes)) = (&revised, &written) {
             at.seen(tx, &path, *now, bytes)?;
         }
-        // The digest of what was put back tells it from words that were let go, and from what stands there later.
+        // The digest of the restored words marks the decision as a restore, and shows later whether the words are
+        // unchanged.
         dismissals::dismiss(tx, at.agent_no, &PageKey::Memory, id, &home::digest(kept.lines.join("\n").as_bytes()))?;
         tx.note("edit", id);
         Ok(())
@@ -127,7 +128,7 @@ pub fn put_back(lock: &TreeLock, id: &str) -> Result<KeptAside> {
     Ok(kept)
 }
 
-/// Lets the words go; the revision keeps them.
+/// Drops the words from the list; the revision keeps them.
 pub fn let_go(lock: &TreeLock, id: &str) -> Result<KeptAside> {
     let (at, kept) = (lock.at, find(lock.at, id)?);
     at.write("review.let_go", |tx| {
@@ -138,8 +139,7 @@ pub fn let_go(lock: &TreeLock, id: &str) -> Result<KeptAside> {
     Ok(kept)
 }
 
-/// Takes a decision back: the words that were put back are taken out again if they stand as they were put, and are asked
-/// about again.
+/// Undoes a decision: restored words are removed again if they are unchanged, and the person is asked again.
 pub fn undo(lock: &TreeLock, id: &str) -> Result<KeptAside> {
     let at = lock.at;
     let decided = at.read(|tx| dismissals::of(tx, at.agent_no, &PageKey::Memory))?;
@@ -154,7 +154,7 @@ pub fn undo(lock: &TreeLock, id: &str) -> Result<KeptAside> {
     let mut written = None;
     let revised = lock.revise(&path, None, Patience::Wait, |bytes| {
         let Some(text) = bytes.and_then(|b| String::from_utf8(b.to_vec()).ok()) else { return Ok(None) };
-        // The words were put behind everything else, as a paragraph.
+        // The words were appended to the end of the file, as a paragraph.
         let body = text.trim_end();
         let from = body.rfind("\n\n").map_or(0, |at| at + 2);
         if home::digest(&body.as_bytes()[from..]) != *put {

@@ -1,5 +1,5 @@
-//! What a language model says of open loops: that one is settled, that two are the same, that one has a better title. A
-//! person decides; until then nothing of a loop changes (D5, R8.2).
+//! Matters: a language model's remarks on open loops, such as that one is settled, that two are the same, or that one
+//! has a better title. A person decides; until then no loop changes (D5, R8.2).
 
 use rusqlite::{Row, params};
 
@@ -16,11 +16,11 @@ use crate::tree::journal::Act;
 use crate::tree::provenance::{Origin, Provenance};
 
 named! {
-    /// What is said of a loop.
+    /// The kind of a remark about a loop.
     pub enum What {
-        /// It is done: the text is where that was said.
+        /// The loop is done: the text quotes the words that say so.
         Settled = "settled",
-        /// Another loop says the same.
+        /// Another loop is about the same thing.
         Same = "same",
         /// The text would be a better title.
         Title = "title",
@@ -28,7 +28,7 @@ named! {
 }
 
 named! {
-    /// What became of it.
+    /// The state of a matter.
     pub enum State {
         Waiting = "waiting",
         Accepted = "accepted",
@@ -36,16 +36,16 @@ named! {
     }
 }
 
-/// What a model says of a loop.
+/// A model's remark about a loop.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Matter {
     pub no: i64,
     pub what: What,
-    /// The loop it is about.
+    /// Id of the loop it is about.
     pub loop_id: String,
-    /// The loop that says the same; empty otherwise.
+    /// Id of the loop that is the same; empty for other kinds.
     pub other: String,
-    /// The words that settle it, or the title; empty for two that are the same.
+    /// The words that settle the loop, or the title; empty for two loops that are the same.
     pub text: String,
     pub turn: Option<TurnId>,
     pub model: String,
@@ -54,13 +54,13 @@ pub struct Matter {
 }
 
 impl Matter {
-    /// `o:7`.
+    /// Returns the id, such as `o:7`.
     pub fn id(&self) -> String {
         format!("o:{}", self.no)
     }
 }
 
-/// What a model found, to be stored.
+/// A model's remark that is not stored yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewMatter {
     pub what: What,
@@ -70,7 +70,7 @@ pub struct NewMatter {
     pub turn: Option<TurnId>,
 }
 
-/// Stores what a model found. What a person decided about stays decided. Returns how many are new.
+/// Stores a model's remarks. A remark a person has decided about is not stored again. Returns the number of new ones.
 pub fn put(tx: &Write, agent_no: AgentNo, model: &str, found: &[NewMatter]) -> Result<u64> {
     let mut statement = tx.prepare_cached(
         "INSERT INTO matters (agent_no, kind, loop_id, other, text, turn, model, state, created_at)
@@ -95,7 +95,7 @@ pub fn put(tx: &Write, agent_no: AgentNo, model: &str, found: &[NewMatter]) -> R
     Ok(new as u64)
 }
 
-/// What was said of the loops of an agent, newest first; `all`: also what was decided.
+/// Returns the matters of an agent, newest first; `all`: also the decided ones.
 pub fn list(tx: &Read, agent_no: AgentNo, all: bool) -> Result<Vec<Matter>> {
     let mut statement = tx.prepare_cached(
         "SELECT matter_no, kind, loop_id, other, text, turn, model, state, created_at FROM matters
@@ -119,7 +119,7 @@ fn row(r: &Row) -> rusqlite::Result<Matter> {
     })
 }
 
-/// The one with this id.
+/// Returns the matter with this id.
 pub fn one(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Matter> {
     let found = list(tx, agent_no, true)?.into_iter().find(|m| m.id() == id);
     found.ok_or_else(|| {
@@ -128,13 +128,13 @@ pub fn one(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Matter> {
     })
 }
 
-/// A loop that is open, by its id.
+/// Returns a loop by its id, if it is open.
 pub fn open(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Option<Entry>> {
     let found = file_table::item(tx, agent_no, id)?;
     Ok(found.filter(|e| e.kind == FileKind::OpenLoop && e.state == FileState::Active))
 }
 
-/// A person's yes: the loop is closed with the words that settle it, or called something else.
+/// Carries out a person's yes: the loop is closed with the words that settle it, or renamed.
 pub fn accept(lock: &TreeLock, matter: &Matter) -> Result<()> {
     let at = lock.at;
     let entry = at.read(|tx| open(tx, at.agent_no, &matter.loop_id))?.ok_or_else(|| {
@@ -177,7 +177,7 @@ pub fn accept(lock: &TreeLock, matter: &Matter) -> Result<()> {
     Ok(())
 }
 
-/// A person's no: it is not said again.
+/// Records a person's no: the remark is not made again.
 pub fn reject(lock: &TreeLock, matter: &Matter) -> Result<()> {
     lock.at.write("matter.reject", |tx| {
         tx.note("matter", matter.id());
@@ -185,7 +185,7 @@ pub fn reject(lock: &TreeLock, matter: &Matter) -> Result<()> {
     })
 }
 
-/// Takes a decision back: a loop that was closed is open again.
+/// Undoes a decision: a loop that was closed is reopened.
 pub fn undo(lock: &TreeLock, matter: &Matter) -> Result<()> {
     match (matter.state, matter.what) {
         (State::Waiting, _) => return Err(Error::refused(format!("{} waits", matter.id())).hint("nothing was changed")),

@@ -1,10 +1,10 @@
-//! The user's decisions about proposed memory and observations about them (R8.2, R9.5). Storey 3.
+//! Carries out a person's decisions about proposed memory and notices (R8.2, R9.5). Storey 3.
 //!
 //! A merge turns the entries of a proposal into leaves, a rejection keeps the proposal as history, and both can be
 //! undone. Each is one act, so that a crash leaves nothing half done. A proposal is read from its file: a person's
 //! edits count.
 //!
-//! Does not know who proposed.
+//! This room does not know who made a proposal.
 
 pub mod contradiction;
 pub mod inbox;
@@ -35,7 +35,7 @@ use crate::tree::journal::{Step, hex};
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Merged {
     pub proposal: Item,
-    /// One for each entry, in order.
+    /// One leaf for each entry, in order.
     #[serde(rename = "memories")]
     pub leaves: Vec<Added>,
 }
@@ -50,8 +50,8 @@ pub struct Undone {
     pub restored: Vec<String>,
 }
 
-/// Proposes memory, or adds to the proposal of this title that waits. Refuses what could not be merged. With the
-/// proposal's row as it waits now: one that waited before keeps its class and scope.
+/// Proposes memory, or adds to the waiting proposal with this title. Refuses texts that a merge would refuse. Also
+/// returns the proposal's row: a proposal that waited before keeps its class and scope.
 pub fn propose(lock: &TreeLock, new: &NewProposal) -> Result<(Item, Option<Entry>)> {
     new.entries.iter().try_for_each(|text| leaf::check_text(text))?;
     let item = proposal::add(lock, new)?;
@@ -59,8 +59,8 @@ pub fn propose(lock: &TreeLock, new: &NewProposal) -> Result<(Item, Option<Entry
     Ok((item, waits))
 }
 
-/// Changes a proposal that waits. Returns whether anything was written. A class and scope that do not fit together,
-/// which a merge would refuse, are refused.
+/// Changes a waiting proposal. Returns whether anything was written. Refuses a class and scope that do not fit
+/// together, as a merge would.
 pub fn amend(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<bool> {
     edit.entries.iter().flatten().try_for_each(|text| leaf::check_text(text))?;
     if edit.class.is_some() || edit.scope.is_some() {
@@ -71,7 +71,7 @@ pub fn amend(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<bool> {
     Ok(proposal::edit(lock, entry, edit)? == Change::Changed)
 }
 
-/// The proposal that waits by this name.
+/// Returns the waiting proposal with this name.
 pub fn waiting(lock: &TreeLock, name: &str) -> Result<Entry> {
     lock.at.read(|tx| file_table::named(tx, lock.at.agent_no, Kind::Proposal, State::Active, name))
 }
@@ -99,7 +99,7 @@ pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<
         scope.allowed(within)?;
         let mut leaves: Vec<Added> = Vec::new();
         for text in &proposed.entries {
-            // The title of a proposal with one entry is that of its memory.
+            // A proposal with one entry gives its title to the memory.
             let titled = proposed.entries.len() == 1 && proposal::is_titled(&entry, text);
             let new = NewLeaf {
                 title: titled.then(|| proposed.title.clone()),
@@ -176,8 +176,8 @@ pub fn reject(lock: &TreeLock, names: &[String], reason: Option<&str>) -> Result
     Ok(items)
 }
 
-/// Undoes a merge or a rejection: the proposal is open again, and the leaves made from it are removed. Refused if one
-/// of them was changed since, because it then contains more than the proposal.
+/// Undoes a merge or a rejection: the proposal waits again, and the leaves made from it are removed. Refused if one of
+/// them was changed since, because it then contains more than the proposal.
 pub fn undo(lock: &TreeLock, name: &str, within: Option<&str>) -> Result<Undone> {
     let agent = lock.at.agent_no;
     let entry = lock.at.read(|tx| file_table::named(tx, agent, Kind::Proposal, State::Archived, name))?;
@@ -223,13 +223,13 @@ pub fn undo(lock: &TreeLock, name: &str, within: Option<&str>) -> Result<Undone>
     Ok(Undone { proposal: item(&entry, &to), removed, restored })
 }
 
-/// The class and scope a proposal's entries get. A value a person wrote that cannot be used is an error with its
-/// remedy.
+/// Returns the class and scope for the entries of a proposal. A value written by a person that cannot be used gives an
+/// error that says what to do.
 fn destination(proposed: &Proposed) -> Result<(Class, Scope)> {
     fitting(proposed.class.as_deref(), proposed.scope.as_deref())
 }
 
-/// The class and scope these words name, if they fit together; the error lists the classes that would.
+/// Parses a class and a scope, and checks that they fit together; the error lists the classes that would fit.
 fn fitting(class: Option<&str>, scope: Option<&str>) -> Result<(Class, Scope)> {
     let scope = scope.map(|s| Scope::parse(s, None)).transpose()?;
     let class = class.map(Class::parse).transpose()?;

@@ -1,5 +1,6 @@
-//! Asks a language model which open loops are settled, the same, or badly named (D5). Loops and what was said since are
-//! quoted; an answer counts only as far as it copies words that stand there. What is left waits for a person's yes.
+//! Asks a language model which open loops are settled, the same, or badly named (D5). The question quotes the loops and
+//! the talk since; an item of the answer counts only if its words are in the quoted text. Accepted items become matters
+//! that wait for a person's yes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,13 +31,13 @@ use crate::tree::provenance::Provenance;
 
 const PROMPT: &str = include_str!("model_prompt.md");
 
-/// The most loops and tokens of talk in one question.
+/// Maximum number of loops in one question, maximum tokens of talk, and of one message.
 const LOOPS: usize = 30;
 const TALK: usize = 4_000;
 const MESSAGE: usize = 120;
 
-/// How far back talk is looked at, how often one project is asked about, and when again after an answer that could not be
-/// used, in milliseconds.
+/// Maximum age of talk, minimum time between two questions about a project, and time to wait after an answer that could
+/// not be used, in milliseconds.
 const RECENT_MS: Millis = 3 * 24 * 60 * 60_000;
 const EVERY_MS: Millis = 12 * 60 * 60_000;
 const AGAIN_MS: Millis = 30 * 60_000;
@@ -45,7 +46,7 @@ const MOST_ANSWERED: usize = 1_200;
 const LARGEST_ANSWER: usize = 32 * 1024;
 const LONGEST_TITLE: usize = 80;
 const LONGEST_QUOTE: usize = 300;
-/// The fewest words of a quotation.
+/// Minimum number of words in a quotation.
 const QUOTED_WORDS: usize = 3;
 
 #[derive(Deserialize)]
@@ -95,25 +96,25 @@ fn schema() -> Value {
     })
 }
 
-/// An open loop as a model is given it.
+/// An open loop as the model gets it.
 #[derive(Clone, PartialEq, Debug)]
 struct Open {
     id: String,
     title: String,
-    /// The newest turn it came from.
+    /// The newest turn the loop came from.
     turn: Option<TurnId>,
 }
 
-/// What a pass came to.
+/// Result of a pass.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Told {
-    /// What waits for a yes now and did not before.
+    /// Number of new matters.
     pub found: u64,
-    /// When to ask again; `None`: nothing waits.
+    /// Time at which to ask again; `None`: no project waits.
     pub next: Option<Millis>,
 }
 
-/// Asks about the open loops of each project in which something was said since.
+/// Asks about the open loops of each project in which people or agents have spoken since.
 pub fn run(at: &AssistantHome, model: &Budgeted, until: Option<Instant>) -> Result<Told> {
     let mut told = Told::default();
     let mut by_scope: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
@@ -196,7 +197,8 @@ fn open(entry: &Entry) -> Option<Open> {
     Some(Open { id: entry.item.clone()?, title: entry.title.clone(), turn })
 }
 
-/// What people and agents said lately in the sessions of a project, oldest first: no tools, no machines.
+/// Returns recent messages of people and agents in the sessions of a project, oldest first, without tools and machine
+/// text.
 fn talk(tx: &Read, at: &AssistantHome, workspace: &str, now: Millis) -> Result<Vec<(TurnId, String)>> {
     let mut statement = tx.prepare_cached(
         "SELECT s.session_key FROM sessions s JOIN workspaces v ON v.workspace_no = s.workspace_no
@@ -249,7 +251,7 @@ fn question(loops: &[Open], talk: &[(TurnId, String)]) -> Quoted {
     Quoted::new("These are open matters of one project, and what was said in it lately.", &material)
 }
 
-/// Reads an answer and keeps of it what can be checked.
+/// Reads an answer and keeps the items that pass the checks.
 fn read_answer(answer: &str, loops: &[Open], talk: &[(TurnId, String)]) -> Result<Vec<NewMatter>, &'static str> {
     if answer.len() > LARGEST_ANSWER {
         return Err("it is longer than any answer");
@@ -261,7 +263,7 @@ fn read_answer(answer: &str, loops: &[Open], talk: &[(TurnId, String)]) -> Resul
         let (Some(about), Some(turn)) = (named(&s.id), TurnId::parse(&s.turn)) else { continue };
         let Some((_, line)) = talk.iter().find(|(t, _)| *t == turn) else { continue };
         let (quote, line) = (even(&s.quote), even(line));
-        // What settles it was said after it, and is about the same.
+        // The words that settle a loop come after it, and share a word with it.
         let later = about.turn.is_none_or(|made| turn > made);
         let stands = quote.split(' ').count() >= QUOTED_WORDS && line.contains(&quote);
         if later && stands && shared(&about.title, &line) > 0 && !line.trim_end().ends_with('?') {
@@ -272,7 +274,7 @@ fn read_answer(answer: &str, loops: &[Open], talk: &[(TurnId, String)]) -> Resul
     for s in answered.same {
         let (Some(keep), Some(gone)) = (named(&s.keep), named(&s.drop)) else { continue };
         let low = lower(&keep.title);
-        // Two that differ in a number or a name are two.
+        // Two loops that differ in a number or a name are not the same.
         let alike = has_exact(&low, &gone.title) && has_exact(&lower(&gone.title), &keep.title);
         if keep.id != gone.id && alike && shared(&gone.title, &keep.title) > 0 {
             let (loop_id, other) = (gone.id.clone(), keep.id.clone());
@@ -292,7 +294,7 @@ fn read_answer(answer: &str, loops: &[Open], talk: &[(TurnId, String)]) -> Resul
     Ok(out)
 }
 
-/// The letters of a word that decide whether it stands somewhere: endings differ.
+/// Number of letters of a word that are compared, because endings differ.
 const STEM: usize = 5;
 
 fn stems(text: &str) -> Vec<String> {
@@ -300,7 +302,7 @@ fn stems(text: &str) -> Vec<String> {
     words.map(|w| lower(w).chars().take(STEM).collect()).collect()
 }
 
-/// How many of the longer words of a text stand in another one.
+/// Returns how many of the longer words of a text are in another one.
 fn shared(of: &str, within: &str) -> usize {
     let low = lower(within);
     stems(of).iter().filter(|stem| low.contains(stem.as_str())).count()

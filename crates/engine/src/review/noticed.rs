@@ -1,4 +1,4 @@
-//! Accepts observations about the user: each becomes a leaf or a value of the profile (R9.5).
+//! Accepts notices about the user: each becomes a leaf or a value of the profile (R9.5).
 
 use super::supersession;
 use crate::clock::parse_rfc3339;
@@ -16,15 +16,15 @@ use crate::tree::file_table::Entry;
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::provenance::{Origin, Provenance};
 
-/// An accepted observation and what it became.
+/// An accepted notice, with the leaf it became.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Accepted {
     pub pending: Pending,
-    /// `None` for a value of the profile.
+    /// The leaf; `None` for a value of the profile.
     pub leaf: Option<Added>,
 }
 
-/// Accepts observations; all or none.
+/// Accepts notices; all or none.
 pub fn accept(lock: &TreeLock, numbers: &[PendingNo]) -> Result<Vec<Accepted>> {
     let agent = lock.at.agent_no;
     let mut writing = Writing::new(lock, "memory.accept");
@@ -69,7 +69,7 @@ pub fn accept(lock: &TreeLock, numbers: &[PendingNo]) -> Result<Vec<Accepted>> {
             let result = match (&accepted.leaf, &accepted.pending.kind) {
                 (Some(leaf), _) => leaf.id.clone(),
                 (None, NoticeKind::Profile { key, value }) => {
-                    // What it takes the place of is kept, so that the yes can be taken back.
+                    // The replaced value is kept, so that the yes can be undone.
                     let before = profile::get(tx, agent, key)?.filter(|before| before != value);
                     profile::set_in(tx, agent, key, value, "prompt")?;
                     accepted.pending.replaced.clone_from(&before);
@@ -86,7 +86,7 @@ pub fn accept(lock: &TreeLock, numbers: &[PendingNo]) -> Result<Vec<Accepted>> {
     Ok(out)
 }
 
-/// What taking a decision back came to.
+/// Result of undoing a decision.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TakenBack {
     pub pending: Pending,
@@ -96,12 +96,11 @@ pub struct TakenBack {
     pub restored: Vec<String>,
 }
 
-/// How far the time of a memory may be from the time of the decision that made it.
+/// Maximum difference in milliseconds between the time of a memory and the time of the decision that made it.
 const APART_MS: i64 = 5_000;
 
-/// Takes back what was decided about a notice: it waits again. The memory made from it is removed and those it took the
-/// place of are current again; a value of the profile is as it was before. Refused where the memory or the value was
-/// changed since.
+/// Undoes a decision about a notice: it waits again. The memory made from it is removed, and the memories it superseded
+/// are current again; a profile value gets its earlier value. Refused if the memory or the value was changed since.
 pub fn undo(lock: &TreeLock, no: PendingNo) -> Result<TakenBack> {
     let agent = lock.at.agent_no;
     let pending = lock.at.read(|tx| pending::find(tx, agent, no))?;
@@ -146,7 +145,7 @@ fn named(tx: &Read, lock: &TreeLock, id: &str) -> Result<Entry> {
     find::named(tx, lock.at.agent_no, id, None)
 }
 
-/// Whether a memory was made from a notice, and not known before.
+/// Whether a memory was made from this notice, rather than known before.
 fn is_of(entry: &Entry, pending: &Pending) -> bool {
     let observed = entry.field("observed").and_then(parse_rfc3339);
     let near = |at: i64| observed.is_some_and(|o| (o - at).abs() <= APART_MS);

@@ -1,7 +1,8 @@
-//! Memories that contradict each other: which takes the other's place is for the person to say (R9.3).
+//! Finds memories that contradict each other; a person decides which one supersedes the other (R9.3).
 //!
-//! Found anew at every look, by [`contradiction`](super::contradiction) over the current memories of a scope. A yes links
-//! the older one as superseded; a no is kept in the newer one (`beside`), and the two are not asked about again.
+//! The pairs are not stored: each look finds them anew, with [`contradiction`](super::contradiction), among the current
+//! memories of a scope. A yes marks the older memory as superseded; a no is recorded in the newer one (`beside`), and
+//! the person is not asked about the two again.
 
 use std::collections::HashMap;
 
@@ -17,29 +18,29 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step};
 use crate::tree::{AssistantHome, TreeLock};
 
-/// The most memories compared under one key: what begins alike is little, unless a program wrote it.
+/// Maximum number of memories compared under one key: few memories begin alike, unless a program wrote them.
 const ALIKE: usize = 200;
 
 /// Two memories that contradict each other.
 #[derive(Clone, Debug)]
 pub struct Pair {
-    /// `s:3f2a91c0`.
+    /// Id, such as `s:3f2a91c0`.
     pub id: String,
     pub old: Entry,
     pub old_text: String,
     pub new: Entry,
     pub new_text: String,
-    /// When the newer one was observed.
+    /// Time at which the newer memory was observed.
     pub since: Option<Millis>,
 }
 
-/// The id of a pair: the same as long as both memories are.
+/// Returns the id of a pair, which depends only on the ids of both memories.
 pub fn id_of(old: &str, new: &str) -> String {
     let digest = blake3::hash(format!("{old}\0{new}").as_bytes());
     digest.as_bytes()[..4].iter().fold("s:".to_owned(), |id, b| format!("{id}{b:02x}"))
 }
 
-/// A current memory with what it says.
+/// A current memory with its text and statements.
 struct Current {
     entry: Entry,
     text: String,
@@ -53,7 +54,7 @@ fn current(at: &AssistantHome, tx: &Read, scope: Option<&Scope>) -> Result<Vec<C
         if leaf::superseded_by(&entry).is_some() || elsewhere {
             continue;
         }
-        // A memory without a summary says what its title says; a file that cannot be read says nothing.
+        // A memory without a summary has its title as text; a file that cannot be read is skipped.
         let text = match entry.field("summary") {
             None if !entry.by_hand() => entry.title.clone(),
             _ => match leaf::read(at, &entry.path) {
@@ -70,7 +71,7 @@ fn current(at: &AssistantHome, tx: &Read, scope: Option<&Scope>) -> Result<Vec<C
     Ok(out)
 }
 
-/// What a memory states: its text, and its title, which may say the same with fewer words.
+/// Returns the statements of a memory: its text, and its title, which may say the same in fewer words.
 fn statements(title: &str, text: &str) -> Vec<Statement> {
     let mut out: Vec<Statement> = Statement::of(text).into_iter().collect();
     out.extend(Statement::of(title).filter(|said| !out.contains(said)));
@@ -85,14 +86,14 @@ fn observed(entry: &Entry) -> Option<Millis> {
     entry.field("observed").and_then(crate::clock::parse_rfc3339)
 }
 
-/// Whether a person said that two memories hold beside each other.
+/// Whether a person said that two memories both hold.
 fn beside(a: &Entry, b: &Entry) -> bool {
     let names =
         |of: &Entry, other: &Entry| leaf::beside_ids(of).iter().any(|id| Some(id.as_str()) == other.item.as_deref());
     names(a, b) || names(b, a)
 }
 
-/// The pairs nobody decided about, newest first.
+/// Returns the pairs nobody has decided about, newest first.
 pub fn pairs(at: &AssistantHome) -> Result<Vec<Pair>> {
     let all = at.read(|tx| current(at, tx, None))?;
     let mut shelves: HashMap<(Scope, &str), Vec<usize>> = HashMap::new();
@@ -142,14 +143,14 @@ impl CurrentMemories {
         Ok(CurrentMemories(at.read(|tx| current(at, tx, None))?))
     }
 
-    /// Those of a scope that a text contradicts, with what they say.
+    /// Returns the memories of a scope that a text contradicts, with their texts.
     pub fn contradicted(&self, scope: &Scope, title: &str, text: &str) -> Vec<(Entry, String)> {
         let said = statements(title, text);
         let here = self.0.iter().filter(|c| !said.is_empty() && leaf::scope_of(&c.entry) == *scope);
         here.filter(|c| contradict(&c.said, &said)).map(|c| (c.entry.clone(), c.text.clone())).collect()
     }
 
-    /// Those of a scope that a proposal names as what it takes the place of.
+    /// Returns the memories of a scope with these ids, which a proposal names as replaced, with their texts.
     pub fn named(&self, scope: &Scope, ids: &[String]) -> Vec<(Entry, String)> {
         let is = |c: &&Current| {
             leaf::scope_of(&c.entry) == *scope && c.entry.item.as_ref().is_some_and(|id| ids.contains(id))
@@ -157,7 +158,8 @@ impl CurrentMemories {
         self.0.iter().filter(is).map(|c| (c.entry.clone(), c.text.clone())).collect()
     }
 
-    /// Those of a class and scope with this subject and another text, which a new memory about it takes the place of.
+    /// Returns the memories of a class and scope with this subject and another text, which a new memory about the
+    /// subject supersedes.
     pub fn about(&self, class: Class, scope: &Scope, subject: &str, text: &str) -> Vec<(Entry, String)> {
         let Ok(subject) = TitleKey::of(subject) else { return Vec::new() };
         let same = |c: &&Current| {
@@ -170,8 +172,8 @@ impl CurrentMemories {
     }
 }
 
-/// After a person's yes to a new memory: those it contradicts, and those that were named to them as what it takes the
-/// place of, are superseded by it, in the same act.
+/// Supersedes memories after a person's yes to a new one, in the same act: those it contradicts, and those named to the
+/// person as replaced.
 pub(super) fn displace(
     writing: &mut Writing,
     at: &AssistantHome,
@@ -195,7 +197,7 @@ pub(super) fn displace(
     Ok(added)
 }
 
-/// Adds to an act the steps that make current again what a memory superseded.
+/// Adds to an act the steps that make the memories current again which this memory superseded.
 pub(super) fn restoring(lock: &TreeLock, id: &str, mut act: Act) -> Result<(Act, Vec<String>)> {
     let mut restored = Vec::new();
     for old in lock.at.read(|tx| file_table::list(tx, lock.at.agent_no, Kind::Leaf, State::Active))? {
@@ -211,12 +213,12 @@ fn edited(entry: &Entry, set: Map<String, Value>, unset: Vec<String>) -> Step {
     Step::Edit { path: entry.path.as_str().to_owned(), set, unset, body: None, base: None }
 }
 
-/// The newer memory takes the older one's place.
+/// Lets the newer memory supersede the older one.
 pub fn accept(lock: &TreeLock, pair: &Pair) -> Result<()> {
     change::supersede(lock, &pair.old, &pair.new).map(drop)
 }
 
-/// Both hold: they are not asked about again.
+/// Keeps both memories; the person is not asked about them again.
 pub fn keep_both(lock: &TreeLock, pair: &Pair) -> Result<()> {
     let mut ids = leaf::beside_ids(&pair.new);
     ids.extend(pair.old.item.clone());
@@ -231,11 +233,11 @@ pub struct Decided {
     pub id: String,
     pub old: Entry,
     pub new: Entry,
-    /// The older one is superseded; otherwise both were kept.
+    /// Whether the older one was superseded; otherwise both were kept.
     pub superseded: bool,
 }
 
-/// What was decided about pairs of memories that are still there.
+/// Returns the decisions about pairs of memories that still exist.
 pub fn decided(at: &AssistantHome) -> Result<Vec<Decided>> {
     let all = at.read(|tx| file_table::list(tx, at.agent_no, Kind::Leaf, State::Active))?;
     let by_id: HashMap<&str, &Entry> = all.iter().filter_map(|e| Some((e.item.as_deref()?, e))).collect();
@@ -254,7 +256,7 @@ pub fn decided(at: &AssistantHome) -> Result<Vec<Decided>> {
     Ok(out)
 }
 
-/// Takes a decision about a pair back: both are current, and it waits again.
+/// Undoes a decision about a pair: both memories are current, and the pair waits again.
 pub fn undo(lock: &TreeLock, id: &str) -> Result<Decided> {
     let found = decided(lock.at)?.into_iter().find(|d| d.id == id);
     let found = found

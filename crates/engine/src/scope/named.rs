@@ -15,14 +15,14 @@ macro_rules! named {
         impl $name {
             pub const ALL: [$name; [$($word),*].len()] = [$($name::$value),*];
 
-            /// Its name in tables, JSON and filters.
+            /// Returns the name of the value in tables, JSON and filters.
             pub fn name(self) -> &'static str {
                 match self {
                     $($name::$value => $word,)*
                 }
             }
 
-            /// The value of this name.
+            /// Returns the value with this name.
             pub fn named(name: &str) -> Option<$name> {
                 $name::ALL.into_iter().find(|value| value.name() == name)
             }

@@ -5,7 +5,7 @@ use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
 use super::{NodeId, QuarantineId, TurnId};
 
-/// Stored and read as the integer it wraps.
+/// Stores and reads a number type as the integer it wraps.
 macro_rules! integer_in_sqlite {
     ($($name:ident),* $(,)?) => {$(
         impl ToSql for $name {
@@ -46,13 +46,13 @@ macro_rules! numbers {
 }
 
 numbers! {
-    /// An agent (table `agents`); stands for an [`AgentId`](super::AgentId) that the ledger knows.
+    /// Number of an agent (table `agents`); stands for an [`AgentId`](super::AgentId) that the ledger knows.
     AgentNo
     /// A session (table `sessions`); stands for an agent and a [`SessionKey`](super::SessionKey).
     SessionNo
     /// A lane of turns within a session: the main one or a sub-agent's (table `lanes`).
     LaneNo
-    /// A run: a prompt and what follows it up to the next (table `turn_results`).
+    /// A run: a prompt and everything up to the next prompt (table `turn_results`).
     RunNo
     /// A thread (table `threads`); stands for an agent and a [`ThreadKey`](super::ThreadKey).
     ThreadNo
@@ -80,9 +80,9 @@ numbers! {
     ChangeNo
     /// A kept earlier state of a file (table `file_revisions`).
     RevisionNo
-    /// Something noticed about the user that waits for confirmation (table `pending_memory`), shown as `u:17`.
+    /// A notice about the user that waits for confirmation (table `pending_memory`), shown as `u:17`.
     PendingNo
-    /// The trace of a forgotten memory (table `tombstones`).
+    /// The tombstone of a forgotten memory (table `tombstones`).
     TombstoneNo
     /// A request for access on a channel (table `channel_events`), shown as `c:17`.
     RequestNo

@@ -1,33 +1,35 @@
-//! The draft of a skill: a SKILL.md as agentskills.io describes it, made of a procedure that recurs (R11.4). Pure.
+//! Writes the draft of a skill: a SKILL.md as agentskills.io describes it, from a procedure that recurs (R11.4). Pure.
 //!
-//! It names what to do and when, and where it was seen. It allows no tools: that is for a person to say.
+//! The draft names the steps, when to use them, and where they were seen. It allows no tools: that is for a person to
+//! say.
 
 use super::mine::deed;
 use crate::document::Document;
 use crate::error::Result;
 use serde_json::{Map, Value};
 
-/// The longest name and description of a skill.
+/// Maximum length of a skill's name and description, in characters.
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1_024;
 
-/// What a draft is made of.
+/// The content of a draft.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Draft {
     pub name: String,
-    /// The candidate it is of.
+    /// Number of the candidate.
     pub candidate: i64,
-    /// What people call the project.
+    /// Name of the project, as people use it.
     pub project: String,
     pub steps: Vec<String>,
     pub sessions: usize,
     pub runs: usize,
     pub succeeded: usize,
-    /// Turns that show it, newest session first.
+    /// Turns that show the steps, newest session first.
     pub turns: Vec<String>,
 }
 
-/// The name of a procedure: what it does, and of which project. Small letters, digits and single hyphens, at most 64.
+/// Returns the name of a procedure: its action and its project, in small letters, digits and single hyphens, at most 64
+/// characters.
 pub fn name(project: &str, steps: &[String]) -> String {
     let deeds: Vec<&str> = steps.iter().filter_map(|s| deed(s)).collect();
     let what = match () {
@@ -38,7 +40,7 @@ pub fn name(project: &str, steps: &[String]) -> String {
     slug(&format!("{what}-{project}"))
 }
 
-/// A name as a folder may have it.
+/// Returns a text as the name of a folder.
 pub fn slug(text: &str) -> String {
     let mut out = String::new();
     for c in text.to_lowercase().chars() {
@@ -54,7 +56,7 @@ pub fn slug(text: &str) -> String {
 }
 
 impl Draft {
-    /// What it does and when to use it.
+    /// Returns the description: what the procedure does and when to use it.
     pub fn description(&self) -> String {
         let steps: Vec<String> = self.steps.iter().map(|s| format!("`{s}`")).collect();
         let what = self.name.split('-').next().unwrap_or("procedure");
@@ -70,7 +72,7 @@ impl Draft {
         }
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     pub fn text(&self) -> Result<String> {
         let mut doc = Document::new();
         doc.set("name", &self.name.as_str().into())?;
@@ -102,7 +104,7 @@ impl Draft {
     }
 }
 
-/// The id of a candidate as people see it: `k:7`.
+/// Returns the id of a candidate as people see it: `k:7`.
 pub fn id(candidate: i64) -> String {
     format!("k:{candidate}")
 }

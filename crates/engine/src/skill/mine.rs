@@ -1,21 +1,21 @@
 //! Finds procedures that recur: the same steps, in the same order, that succeeded in several sessions (R11.4). Pure.
 //!
-//! Steps are commands with slots for what differs from time to time. Only steps that several sessions share are looked
-//! at, so that what happens in between does not matter, as long as it is little.
+//! Steps are commands with slots for the parts that differ from run to run. Only steps that several sessions share
+//! count, so that a few other commands in between do not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::scope::{SessionNo, TurnId};
 
-/// The fewest and the most steps of a procedure.
+/// Minimum and maximum number of steps of a procedure.
 const STEPS: std::ops::RangeInclusive<usize> = 3..=12;
-/// In how many sessions it must have succeeded.
+/// Minimum number of sessions in which a procedure succeeded.
 pub const SESSIONS: usize = 3;
-/// The share of its runs that must have succeeded.
+/// Minimum share of a procedure's runs that succeeded.
 pub const SUCCESS: f64 = 0.8;
-/// How many other steps may stand between two of its steps.
+/// Maximum number of other steps between two steps of a procedure.
 const BETWEEN: usize = 3;
-/// The most procedures found in a project.
+/// Maximum number of procedures found in a project.
 const MOST: usize = 20;
 
 /// A step of a session's work.
@@ -31,15 +31,15 @@ pub struct Step {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mined {
     pub steps: Vec<String>,
-    /// How often it was begun, and how often all its steps succeeded.
+    /// Number of runs, and number of runs in which all steps succeeded.
     pub runs: usize,
     pub succeeded: usize,
     /// The newest run that succeeded in each session, with the turns of its steps.
     pub evidence: Vec<(SessionNo, Vec<TurnId>)>,
 }
 
-/// What a project does to the world outside its folder, or to its history: without one of these, steps are a way of
-/// working on code and no procedure.
+/// Words for actions that affect the world outside the project's folder, or its history. Steps without such an action
+/// are ordinary work on code, not a procedure.
 const DEEDS: [&str; 18] = [
     "push",
     "tag",
@@ -61,13 +61,13 @@ const DEEDS: [&str; 18] = [
     "dist",
 ];
 
-/// The word of a step that says what it does to the world, if it does something.
+/// Returns the word of a step that names such an action, if it has one.
 pub fn deed(step: &str) -> Option<&'static str> {
     let parts: Vec<&str> = step.split([' ', '/', ':', '-', '_', '.']).collect();
     DEEDS.into_iter().find(|deed| parts.contains(deed))
 }
 
-/// The procedures of a project, the longest and most frequent first.
+/// Returns the procedures of a project, the longest and most frequent first.
 pub fn mine(sessions: &[(SessionNo, Vec<Step>)]) -> Vec<Mined> {
     let mut frequent: BTreeMap<&str, BTreeSet<SessionNo>> = BTreeMap::new();
     for (no, steps) in sessions {
@@ -94,7 +94,7 @@ pub fn mine(sessions: &[(SessionNo, Vec<Step>)]) -> Vec<Mined> {
     let mut out: Vec<Mined> = Vec::new();
     for mined in found {
         let within = |longer: &Mined| longer.steps.windows(mined.steps.len()).any(|w| w == mined.steps);
-        // A part of a longer one is of its own only where it recurs much more often.
+        // A part of a longer procedure is listed only if it recurs much more often.
         if !out.iter().any(|longer| within(longer) && 2 * longer.evidence.len() > mined.evidence.len()) {
             out.push(mined);
         }
@@ -103,7 +103,8 @@ pub fn mine(sessions: &[(SessionNo, Vec<Step>)]) -> Vec<Mined> {
     out
 }
 
-/// The steps that recur, in runs with few other steps in between; a step repeated at once is one, as it ended.
+/// Returns the recurring steps, in chains with few other steps in between. A step repeated directly counts once, with
+/// its last result.
 fn chains<'s>(steps: &'s [Step], recurs: &dyn Fn(&str) -> bool) -> Vec<Vec<&'s Step>> {
     let mut out: Vec<Vec<&Step>> = vec![Vec::new()];
     let mut between = 0;
@@ -128,7 +129,7 @@ fn chains<'s>(steps: &'s [Step], recurs: &dyn Fn(&str) -> bool) -> Vec<Vec<&'s S
 fn note<'s>(found: &mut BTreeMap<Vec<&'s str>, Mined>, no: SessionNo, window: &[&'s Step]) {
     let texts: Vec<&str> = window.iter().map(|s| s.text.as_str()).collect();
     let distinct: BTreeSet<&str> = texts.iter().copied().collect();
-    // Going round between two steps is work, not a procedure.
+    // Repeating the same few steps is ordinary work, not a procedure.
     if distinct.len() < texts.len() || !texts.iter().any(|t| deed(t).is_some()) {
         return;
     }

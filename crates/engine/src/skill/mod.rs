@@ -1,9 +1,9 @@
-//! Skills: procedures that recur become drafts, and drafts become files after an explicit yes (R11.4). Storey 3.
+//! Skills: procedures that recur become drafts, and a draft becomes a file after an explicit yes (R11.4). Storey 3.
 //!
-//! [`mine`] finds procedures in the steps sessions took, [`draft`] makes a SKILL.md of one. A person looks at the draft and
-//! its evidence and says where it goes: into a folder of skills in the project, which programs read, or into the project's
-//! folder of the memory. What is there already and was not written by us, and what was edited since,
-//! is never touched; symlinks are refused.
+//! [`mine`] finds procedures in the steps of sessions, [`draft`] writes a SKILL.md for one. A person looks at the draft
+//! and its evidence and says where it goes: into a folder of skills in the project, which programs read, or into the
+//! project's folder of the memory. Files that Heirloom did not write, or that were edited since, are never touched;
+//! symlinks are refused.
 
 pub mod draft;
 pub mod mine;
@@ -25,7 +25,7 @@ use crate::transcript::workspaces;
 use crate::tree::{LARGEST_FILE, TreeLock};
 
 named! {
-    /// What became of a candidate.
+    /// The state of a candidate.
     pub enum State {
         Draft = "draft",
         Accepted = "accepted",
@@ -33,10 +33,10 @@ named! {
     }
 }
 
-/// Where an accepted skill is written.
+/// The place an accepted skill is written to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Into {
-    /// A folder of skills in the project, relative to its root. Which program reads it the caller knows.
+    /// A folder of skills in the project, relative to its root. Only the caller knows which program reads it.
     Project(String),
     /// The project's folder of the memory.
     Workspace,
@@ -49,7 +49,7 @@ pub struct Placed {
     digest: String,
 }
 
-/// A procedure that recurs, and what became of it.
+/// A candidate for a skill: a procedure that recurs, with the decision about it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Skill {
     pub no: i64,
@@ -67,12 +67,12 @@ pub struct Skill {
 }
 
 impl Skill {
-    /// `k:7`.
+    /// Returns the id, such as `k:7`.
     pub fn id(&self) -> String {
         draft::id(self.no)
     }
 
-    /// The SKILL.md it would be.
+    /// Returns the SKILL.md that a yes would write.
     pub fn text(&self) -> Result<String> {
         let turns = self.evidence.iter().flat_map(|(_, turns)| turns.iter().map(TurnId::to_string)).collect();
         let project = self.workspace.rsplit_once("--").map_or(self.workspace.as_str(), |(label, _)| label).to_owned();
@@ -90,10 +90,10 @@ impl Skill {
     }
 }
 
-/// Stores the steps of a session, in place of those it had.
+/// Stores the steps of a session, in place of its earlier ones.
 pub fn put_steps(tx: &Write, agent_no: AgentNo, session_no: SessionNo, steps: &[Step]) -> Result<()> {
     tx.prepare_cached("DELETE FROM skill_steps WHERE session_no = ?1")?.execute([session_no])?;
-    // Fewer steps are no procedure.
+    // A procedure has at least three steps.
     if steps.len() >= 3 {
         let rows: Vec<(String, &str, bool)> =
             steps.iter().map(|s| (s.turn.to_string(), s.text.as_str(), s.succeeded)).collect();
@@ -107,7 +107,7 @@ pub fn put_steps(tx: &Write, agent_no: AgentNo, session_no: SessionNo, steps: &[
 /// Sessions with their steps, the oldest first.
 type Sessions = Vec<(SessionNo, Vec<Step>)>;
 
-/// The steps of each project's sessions.
+/// Returns the steps of the sessions of each project.
 fn steps(tx: &Read, agent_no: AgentNo) -> Result<BTreeMap<String, Sessions>> {
     let mut statement = tx.prepare_cached(
         "SELECT w.workspace_id, k.session_no, k.steps FROM skill_steps k JOIN sessions s USING (session_no)
@@ -127,7 +127,7 @@ fn steps(tx: &Read, agent_no: AgentNo) -> Result<BTreeMap<String, Sessions>> {
     Ok(out)
 }
 
-/// Brings the candidates up to the steps of all sessions. Returns how many are new.
+/// Updates the candidates to the steps of all sessions. Returns the number of new ones.
 pub fn find(lock: &TreeLock) -> Result<u64> {
     let at = lock.at;
     let (steps, known) = at.read(|tx| Ok((steps(tx, at.agent_no)?, list(tx, at.agent_no)?)))?;
@@ -142,7 +142,7 @@ pub fn find(lock: &TreeLock) -> Result<u64> {
             {
                 continue;
             }
-            // A procedure a person said no to does not come back with a step more or less.
+            // A procedure that a person has decided about does not return with a step more or less.
             let within = |a: &[String], b: &[String]| b.windows(a.len().max(1)).any(|w| w == a);
             let refused = |s: &&Skill| s.workspace == *workspace && s.state != State::Draft;
             if old.is_none()
@@ -165,7 +165,7 @@ pub fn find(lock: &TreeLock) -> Result<u64> {
             changes.push((workspace.clone(), key, mined, name));
         }
     }
-    // A draft whose sessions show it no more goes.
+    // A draft that the sessions no longer show is deleted.
     let shown =
         |s: &Skill| steps.get(&s.workspace).is_some_and(|all| mine::mine(all).iter().any(|m| m.steps == s.steps));
     let gone: Vec<i64> = known.iter().filter(|s| s.state == State::Draft && !shown(s)).map(|s| s.no).collect();
@@ -216,7 +216,7 @@ fn put(tx: &Write, agent_no: AgentNo, workspace: &str, key: &str, mined: &Mined,
     Ok(())
 }
 
-/// The candidates of an agent, drafts first, those that most sessions show before others.
+/// Returns the candidates of an agent, drafts first, then by the number of sessions that show them.
 pub fn list(tx: &Read, agent_no: AgentNo) -> Result<Vec<Skill>> {
     let mut statement = tx.prepare_cached(
         "SELECT candidate_no, workspace_id, name, steps, sessions, runs, succeeded, evidence, state, placed, changed_at
@@ -246,7 +246,7 @@ pub fn list(tx: &Read, agent_no: AgentNo) -> Result<Vec<Skill>> {
     Ok(out)
 }
 
-/// The candidate of this id (`k:7`) or name.
+/// Returns the candidate with this id (`k:7`) or name.
 pub fn one(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Skill> {
     let mut all = list(tx, agent_no)?.into_iter().filter(|s| s.id() == name || s.name == name);
     all.next().ok_or_else(|| {
@@ -255,7 +255,8 @@ pub fn one(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Skill> {
     })
 }
 
-/// A person's yes: writes the skill where they said. All places are looked at before the first is written.
+/// Carries out a person's yes: writes the skill to the places they named. All places are checked before the first file
+/// is written.
 pub fn accept(lock: &TreeLock, name: &str, places: &[Into]) -> Result<Skill> {
     let at = lock.at;
     if places.is_empty() {
@@ -283,7 +284,7 @@ pub fn accept(lock: &TreeLock, name: &str, places: &[Into]) -> Result<Skill> {
     at.read(|tx| one(tx, at.agent_no, &skill.id()))
 }
 
-/// A person's no. Files that were written before stay: they are the person's to remove.
+/// Records a person's no. Files written before stay; the person may remove them.
 pub fn reject(lock: &TreeLock, name: &str) -> Result<Skill> {
     let at = lock.at;
     let skill = at.read(|tx| one(tx, at.agent_no, name))?;
@@ -291,7 +292,7 @@ pub fn reject(lock: &TreeLock, name: &str) -> Result<Skill> {
     at.read(|tx| one(tx, at.agent_no, &skill.id()))
 }
 
-/// Takes a no back: it waits again. A yes is not taken back: the files are the person's to remove.
+/// Undoes a no: the candidate waits again. A yes is not undone, because the written files belong to the person.
 pub fn reopen(lock: &TreeLock, name: &str) -> Result<Skill> {
     let at = lock.at;
     let skill = at.read(|tx| one(tx, at.agent_no, name))?;
@@ -325,11 +326,11 @@ struct Target {
     root: Rooted,
     path: RelPath,
     shown: String,
-    /// What is there now, written by us and not edited since.
+    /// Digest of our file that is there now, if nobody edited it since.
     base: Option<home::Digest>,
 }
 
-/// Looks at a place. Refused where something else stands there, where our file was edited, and where a symlink leads away.
+/// Checks a place. Refused if a foreign file is there, if our file was edited, or if a symlink is on the path.
 fn target(lock: &TreeLock, skill: &Skill, into: &Into) -> Result<Target> {
     let at = lock.at;
     let (root, folder): (Rooted, String) = match into {
@@ -346,7 +347,7 @@ fn target(lock: &TreeLock, skill: &Skill, into: &Into) -> Result<Target> {
     };
     let path = RelPath::parse(&format!("{folder}/{}/SKILL.md", skill.name))?;
     let shown = root.shown().join(path.as_str()).display().to_string();
-    // Every folder on the way, and the file.
+    // Check every folder on the path, and the file.
     let mut so_far = String::new();
     for name in path.components() {
         so_far = if so_far.is_empty() { name.to_owned() } else { format!("{so_far}/{name}") };
@@ -415,7 +416,7 @@ fn hex(digest: &home::Digest) -> String {
     crate::tree::journal::hex(digest)
 }
 
-/// The folder of a project, as its sessions told it.
+/// Returns the folder of a project, as its sessions reported it.
 fn project_root(lock: &TreeLock, workspace: &str) -> Result<PathBuf> {
     let all = lock.at.read(|tx| workspaces::workspaces(tx, lock.at.agent_no))?;
     let found = all.into_iter().find(|w| w.id == workspace).map(|w| w.root);

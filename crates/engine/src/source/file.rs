@@ -1,8 +1,8 @@
 //! Reads a program's session file line by line, whatever it contains (R4.5).
 //!
 //! The file is opened once, must be a regular file, and is read through that handle up to the size it had when opened:
-//! it may grow, shrink or be replaced meanwhile without harm. Memory is bounded by [`MAX_LINE`], not by the file. Knows
-//! bytes and newlines; does not know what a line means.
+//! it may grow, shrink or be replaced meanwhile without harm. Memory is bounded by [`MAX_LINE`], not by the file. This
+//! module knows bytes and newlines; it does not know what a line means.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,15 +12,15 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A longer line is kept in pieces of this size and not decoded. The longest seen in real sessions are pasted images:
-/// 7 MB.
+/// Longest line in bytes that is decoded; a longer line is stored in pieces of this size. The longest seen in real
+/// sessions are pasted images: 7 MB.
 pub const MAX_LINE: usize = 32 << 20;
 
-/// How many bytes are read at once.
+/// Number of bytes read at once.
 const CHUNK: usize = 1 << 20;
 
-/// A file whose last change is younger than this could change again within one tick of its time stamp; its stat is not
-/// taken as proof that nothing changed.
+/// Youngest change, in milliseconds, for which a stat proves that nothing changed: a file changed later than that could
+/// change again within one tick of its time stamp.
 const RACY_MS: i64 = 200;
 
 /// An open session file.
@@ -39,13 +39,13 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// The stat of the file at a path. `NotFound` where there is none.
+    /// Returns the stat of the file at a path. `NotFound` where there is none.
     pub fn of(path: &Path) -> Result<Stat> {
         let stat = rustix::fs::stat(path).map_err(|e| Error::io("look at", path, e))?;
         Ok(Stat::from(&stat))
     }
 
-    /// Device, inode, size and both times.
+    /// Returns device, inode, size and both times as text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -54,7 +54,7 @@ impl Stat {
         self.size
     }
 
-    /// Whether an equal stat later on proves that the file has not changed.
+    /// Whether an equal stat at a later time proves that the file has not changed.
     pub fn is_proof(&self, now_ms: i64) -> bool {
         now_ms - self.changed_ms > RACY_MS
     }
@@ -102,12 +102,12 @@ impl LineFile {
         &self.stat
     }
 
-    /// The size when opened, in bytes.
+    /// Returns the size when opened, in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The first bytes, at most `cap`, for recognising the format.
+    /// Returns the first bytes, at most `cap`, for recognising the format.
     pub fn head(&mut self, cap: usize) -> std::io::Result<Vec<u8>> {
         use std::io::{Seek, SeekFrom};
         let mut head = Vec::new();
@@ -117,8 +117,8 @@ impl LineFile {
         Ok(head)
     }
 
-    /// The pieces from `offset` on: whole lines with their newline, oversized ones in parts, finally the unterminated
-    /// rest.
+    /// Returns the pieces from `offset` on: whole lines with their newline, oversized lines in parts, finally the
+    /// unterminated rest.
     pub fn pieces(self, offset: u64, mid_line: bool) -> std::io::Result<Pieces> {
         use std::io::{Seek, SeekFrom};
         let LineFile { mut file, size, .. } = self;
@@ -130,7 +130,8 @@ impl LineFile {
 /// The first bytes of a zstd-compressed file.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The largest size a compressed file is unpacked to: no session is that long, but a few bytes can expand to it.
+/// Largest size in bytes to which a compressed file is unpacked: no session is that long, but a few bytes can expand to
+/// it.
 const MAX_UNPACKED: u64 = 4 << 30;
 
 /// The unpacked contents of a compressed file, in a temporary file that is removed when this is dropped.
@@ -139,7 +140,7 @@ pub struct Unpacked {
 }
 
 impl Unpacked {
-    /// Unpacks `path` into the private folder `scratch`; `None` if it is not compressed.
+    /// Unpacks `path` into the private folder `scratch`; `None` if the file is not compressed.
     pub fn of(path: &Path, scratch: &Path) -> Result<Option<Unpacked>> {
         let mut packed = LineFile::open(path)?;
         let head = packed.head(ZSTD_MAGIC.len()).map_err(|e| Error::io("read", path, e))?;
@@ -162,7 +163,7 @@ impl Unpacked {
         Ok(Some(unpacked))
     }
 
-    /// The path of the unpacked file.
+    /// Returns the path of the unpacked file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -247,8 +248,8 @@ impl Pieces {
     }
 }
 
-/// Refuses a link in a program's folder: a symbolic one may lead to any file of the user, and so does a second hard
-/// link. Whoever can write there could have something else kept as a session (R14.3).
+/// Refuses a link in a program's folder: a symbolic link may lead to any file of the user, and so may a second hard
+/// link. A process that can write there could otherwise have another file stored as a session (R14.3).
 pub fn is_a_file_of_its_own(path: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
     let meta = path.symlink_metadata().map_err(|e| Error::io("look at", path, e))?;
@@ -263,9 +264,9 @@ pub fn is_a_file_of_its_own(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Files below `root` that `claims` accepts, sorted by time of change, so that originals come before their copies.
-/// Symbolic links are not followed: those to folders are skipped, those to files and files with a second hard link are
-/// errors. Files that vanish meanwhile are skipped; what cannot be read is returned as errors.
+/// Returns the files below `root` that `claims` accepts, sorted by time of change, so that originals come before their
+/// copies. Symbolic links are not followed: links to folders are skipped, links to files and files with a second hard
+/// link are errors. Files that vanish meanwhile are skipped; entries that cannot be read are returned as errors.
 pub fn find(root: &Path, claims: &dyn Fn(&Path) -> bool) -> (Vec<std::path::PathBuf>, Vec<Error>) {
     /// Deeper than any program's folders; bounds the walk in a loop of bind mounts.
     const MAX_DEPTH: usize = 12;

@@ -1,35 +1,35 @@
-//! Takes out what a person marked private, before anything is stored (R14.2, D6): of `<private>…</private>` the ledger
-//! keeps the tags, and a `*` for each byte between them.
+//! Removes text that a person marked private, before anything is stored (R14.2, D6): of `<private>…</private>` the
+//! ledger gets the tags, and a `*` for each byte between them.
 //!
 //! A record keeps its length this way, so cursors still count the bytes of the program's file; and masking the same
-//! bytes again gives the same result, so a file is compared with what is stored of it in masked form. Nothing that is
-//! stored depends on what stood between the tags but their distance.
+//! bytes again gives the same result, so a file can be compared in masked form with its stored records. Of the text
+//! between the tags, stored data shows only the length.
 //!
-//! Where somebody may have meant a span, it is one: tags count in either case, with attributes, escaped for JSON any
-//! number of times (`\u003cprivate\u003e`) or for HTML, in every text of a record. Spans nest. An opening tag without its
-//! closing one reaches to the end of the message, over all records that say parts of it; a closing tag without its
-//! opening one reaches back to the beginning of its text, which may have been cut. The one exception: a tag that stands
-//! alone between two backticks is spoken of and neither opens nor closes anything.
+//! Anything that may be meant as a span counts as one: tags are recognised in either case, with attributes, escaped for
+//! JSON any number of times (`\u003cprivate\u003e`) or for HTML, in every text of a record. Spans nest. An opening tag
+//! without its closing tag reaches to the end of the message, over all records with parts of that message; a closing
+//! tag without its opening tag reaches back to the beginning of its text, which may have been cut. The one exception: a
+//! tag that stands alone between two backticks is only mentioned and neither opens nor closes a span.
 
 use std::borrow::Cow;
 
 use crate::event::{Cell, Decoded, NewTurn, Row};
 use crate::source::file::MAX_LINE;
 
-/// What stands for each byte that is not kept.
+/// Byte that replaces each private byte.
 const STAR: u8 = b'*';
 
-/// How many stars the text of a turn has in the place of a span.
+/// Number of stars that replace a span in the text of a turn.
 const STARS: usize = 3;
 
-/// The longest attributes of a tag, in bytes.
+/// Most bytes that the attributes of a tag may have.
 const MOST_ATTRIBUTES: usize = 100;
 
-/// Deeper nesting of a JSON record is not followed; its texts count as having no name.
+/// Deepest nesting of a JSON record whose member names are followed; texts below it count as having no name.
 const DEEPEST: usize = 512;
 
-/// Names under which programs store words. A span that is still open at the end of one of their texts goes on in the
-/// next of them.
+/// Member names under which programs store words. A span that is still open at the end of such a text goes on in the
+/// next such text.
 const NAMES_OF_WORDS: &[&[u8]] = &[
     b"text",
     b"content",
@@ -50,19 +50,19 @@ const NAMES_OF_WORDS: &[&[u8]] = &[
     b"body",
 ];
 
-/// Which message a record belongs to.
+/// The message a record belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Message {
-    /// It says nothing by itself: a header, a piece of a stream.
+    /// The record alone is no message: a header, a piece of a stream.
     None,
-    /// All of one, or part of one that cannot be told from others.
+    /// The record is a whole message, or a part that cannot be assigned to one.
     Whole,
-    /// Part of the one with this id.
+    /// The record is part of the message with this id.
     Part(String),
 }
 
 impl Message {
-    /// The message of a decoded record.
+    /// Returns the message of a decoded record.
     pub fn of(decoded: &Decoded) -> Message {
         let Some(turn) = decoded.turns.first() else { return Message::None };
         let NewTurn { role, kind, message, call, .. } = turn;
@@ -76,19 +76,19 @@ impl Message {
 /// Masks the records of one stream in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Masker {
-    /// How many opening tags wait for their closing ones.
+    /// Number of opening tags whose closing tags have not come yet.
     depth: usize,
-    /// The name of the text in which the first of them stands.
+    /// Member name of the text that contains the first of these opening tags.
     name: Vec<u8>,
-    /// The beginning of a tag at the end of a text.
+    /// Beginning of a tag that was cut at the end of a text.
     cut: Vec<u8>,
     message: Option<Message>,
-    /// The record before this one ended inside a line longer than is decoded.
+    /// Whether the record before this one ended inside a line too long to be decoded.
     mid_line: bool,
     spans: u64,
 }
 
-/// Where in a record a text is.
+/// Position of a text in a record.
 struct Text {
     start: usize,
     end: usize,
@@ -97,13 +97,13 @@ struct Text {
 }
 
 impl Masker {
-    /// How many spans were masked.
+    /// Returns the number of spans masked so far.
     pub fn spans(&self) -> u64 {
         self.spans
     }
 
-    /// A record of a file (a line with its newline, or a piece of a longer one), a hook's payload or a canonical row.
-    /// `message`: which message it belongs to; asked only where it matters.
+    /// Masks a record of a file (a line with its newline, or a piece of a longer line), a hook's payload or a canonical
+    /// row. `message`: returns the message the record belongs to; called only if that matters.
     pub fn record<'b>(&mut self, bytes: &'b [u8], message: impl FnOnce(&[u8]) -> Message) -> Cow<'b, [u8]> {
         let ends = bytes.last() == Some(&b'\n');
         let was_long = self.mid_line;
@@ -115,7 +115,7 @@ impl Masker {
         let mut out = bytes.to_vec();
         let content = bytes.len() - usize::from(ends);
         if is_long {
-            // Nothing is decoded of such a line, so nothing is lost by taking it for one text.
+            // Such a line is not decoded, so it can be masked as a single text.
             self.text(&mut out, &Text { start: 0, end: content, name: (0, 0), is_name: false }, true);
             if ends {
                 self.close();
@@ -129,7 +129,7 @@ impl Masker {
         if out == bytes { Cow::Borrowed(bytes) } else { Cow::Owned(out) }
     }
 
-    /// Masks the texts of a row. Returns whether it changed.
+    /// Masks the texts of a row. Returns whether the row changed.
     pub fn row(&mut self, row: &mut Row) -> bool {
         let matters = |cell: &Cell| match cell {
             Cell::Text(text) => may_have_tags(text.as_bytes()),
@@ -178,7 +178,7 @@ impl Masker {
         self.cut.clear();
     }
 
-    /// A record of this message comes.
+    /// Prepares for a record of this message: an open span of another message ends here.
     fn begin(&mut self, message: Message) {
         let goes_on = match (&self.message, &message) {
             (Some(Message::Part(a)), Message::Part(b)) => a == b,
@@ -193,7 +193,7 @@ impl Masker {
         }
     }
 
-    /// Masks one text of a record in `out`. `joined`: it continues the text before it.
+    /// Masks one text of a record in `out`. `joined`: the text continues the one before it.
     fn text(&mut self, out: &mut [u8], text: &Text, joined: bool) {
         let name = out[text.name.0 as usize..text.name.1 as usize].to_vec();
         let bytes = out[text.start..text.end].to_vec();
@@ -206,7 +206,7 @@ impl Masker {
                 Found::Tag(Tag { end, closes, .. }) => {
                     tags.insert(0, Tag { start: 0, end: end - (cut.len() - bytes.len()), closes });
                 }
-                // All of the text is a further part of the tag.
+                // The whole text is a further part of the cut tag.
                 Found::Cut => {
                     if self.depth > 0 {
                         self.mask(&mut out[text.start..text.end]);
@@ -217,7 +217,7 @@ impl Masker {
                 Found::Nothing => {}
             }
         }
-        // Under another name it is no part of the span, unless the span ends in it.
+        // A text under another member name is not part of the span, unless the span ends in it.
         if self.depth > 0 && !joined && !matches!(tags.first(), Some(Tag { closes: true, .. })) {
             if tags.is_empty() {
                 return;
@@ -264,12 +264,12 @@ impl Masker {
     }
 }
 
-/// A payload of a hook, or another record that is a message of its own.
+/// Masks a payload of a hook, or another record that is a message of its own.
 pub fn mask_record(bytes: &[u8]) -> Cow<'_, [u8]> {
     Masker::default().record(bytes, |_| Message::Whole)
 }
 
-/// A text as a turn has it: without what is between the tags.
+/// Masks a text and shortens its spans, as turns are stored.
 pub fn mask_text(text: &str) -> Cow<'_, str> {
     if !may_have_tags(text.as_bytes()) {
         return Cow::Borrowed(text);
@@ -281,7 +281,7 @@ pub fn mask_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(shorten(&masked).into_owned())
 }
 
-/// A masked text with three stars for each span, whatever its length.
+/// Replaces each masked span of a text by three stars, whatever its length.
 pub fn shorten(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     if !may_have_tags(bytes) || !bytes.windows(STARS + 1).any(|run| run.iter().all(|b| *b == STAR)) {
@@ -289,7 +289,7 @@ pub fn shorten(text: &str) -> Cow<'_, str> {
     }
     let (mut out, mut copied) = (String::new(), 0);
     for tag in tags(bytes) {
-        // Stars after an opening tag, or before a closing one.
+        // Finds the stars after an opening tag, or before a closing one.
         let (start, end) = match tag.closes {
             false => (tag.end, tag.end + bytes[tag.end..].iter().take_while(|b| **b == STAR).count()),
             true => (tag.start - bytes[..tag.start].iter().rev().take_while(|b| **b == STAR).count(), tag.start),
@@ -312,8 +312,8 @@ pub fn shorten_all(decoded: &mut Decoded) {
     }
 }
 
-/// Whether there may be a tag, or the beginning of one at the end of a text. Wrong in one direction only; the records of
-/// an import pass through this, nearly all of them in vain.
+/// Whether there may be a tag, or the beginning of one at the end of a text. It never misses a tag but may see one
+/// where there is none. It is fast because all records of an import pass through it, and almost none has a tag.
 fn may_have_tags(bytes: &[u8]) -> bool {
     let begins = |at: usize| {
         let rest = bytes[at..].iter().skip_while(|b| b.is_ascii_whitespace() || **b == b'/');
@@ -336,12 +336,12 @@ struct Tag {
 
 enum Found {
     Tag(Tag),
-    /// The text ends before one can tell.
+    /// The text ends before it is clear whether this is a tag.
     Cut,
     Nothing,
 }
 
-/// The tags of a text, without those that are only spoken of.
+/// Returns the tags of a text, without those that are only mentioned.
 fn tags(bytes: &[u8]) -> Vec<Tag> {
     let (mut all, mut at) = (Vec::new(), 0);
     while let Some(found) = memchr::memchr3(b'<', b'\\', b'&', &bytes[at..]) {
@@ -361,7 +361,7 @@ fn tags(bytes: &[u8]) -> Vec<Tag> {
     all
 }
 
-/// Where a tag begins of which the text has only the beginning.
+/// Returns where a tag begins that the end of the text cuts off.
 fn cut_at(bytes: &[u8]) -> Option<usize> {
     let first = bytes.len().saturating_sub(2 * MOST_ATTRIBUTES);
     let mut at = first;
@@ -375,7 +375,7 @@ fn cut_at(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// The tag that begins here.
+/// Reads the tag that begins at `start`.
 fn tag_at(bytes: &[u8], start: usize) -> Found {
     let blank = |at: usize| at + bytes[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
     let mut at = match sign(bytes, start, b'<') {
@@ -396,7 +396,7 @@ fn tag_at(bytes: &[u8], start: usize) -> Found {
     while at < bytes.len() && at - name_ends <= MOST_ATTRIBUTES {
         match sign(bytes, at, b'>') {
             Ok(Some(end)) if bytes[at - 1] != b'/' => return Found::Tag(Tag { start, end, closes }),
-            // `<private/>` has nothing in it.
+            // `<private/>` encloses nothing.
             Ok(Some(_)) => return Found::Nothing,
             Ok(None) => {}
             Err(Ended) => return Found::Cut,
@@ -412,10 +412,10 @@ fn tag_at(bytes: &[u8], start: usize) -> Found {
     if at == bytes.len() { Found::Cut } else { Found::Nothing }
 }
 
-/// A text ended before one could tell.
+/// The text ended before it was clear what the bytes are.
 struct Ended;
 
-/// The end of a `<` or `>` that stands here, by itself or escaped.
+/// Returns the end of the `<` or `>` at this position, plain or escaped.
 fn sign(bytes: &[u8], at: usize, sign: u8) -> Result<Option<usize>, Ended> {
     let rest = &bytes[at..];
     let escaped = |rest: &[u8], forms: [&[u8]; 2]| {
@@ -444,7 +444,7 @@ fn sign(bytes: &[u8], at: usize, sign: u8) -> Result<Option<usize>, Ended> {
     }
 }
 
-/// The texts of a record: the strings of JSON with the names they stand under, or all of it.
+/// Returns the texts of a record: the strings of JSON with their member names, or the whole record.
 fn texts(bytes: &[u8]) -> Vec<Text> {
     let start = bytes.strip_prefix(b"\xEF\xBB\xBF").map_or(0, |_| 3);
     let first = bytes[start..].iter().find(|b| !b.is_ascii_whitespace());
@@ -477,7 +477,7 @@ fn texts(bytes: &[u8]) -> Vec<Text> {
     all
 }
 
-/// Where the string that began before `at` ends: its quotation mark, or the end of a record that was cut.
+/// Returns the end of the string that began before `at`: its quotation mark, or the end of a record that was cut.
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at..]) {
         at += found;

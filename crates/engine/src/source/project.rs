@@ -1,10 +1,10 @@
-//! Which project a working directory belongs to (the *workspace* of SPEC §2).
+//! Finds the project a working directory belongs to (the *workspace* of SPEC §2).
 //!
 //! A subfolder belongs to its repository, and so does a linked git worktree, but only if the repository refers back to
 //! it: a `.git` file comes with the folder, and a folder from elsewhere must not join a project by claiming to be part
 //! of it. Two folders with the same name are two projects. Old records name folders that no longer exist; then the path
-//! itself is used. Reads `.git` entries of at most 4 KiB and nothing else, runs no git command, and does not know where
-//! a user's home is.
+//! itself is used. This module reads `.git` entries of at most 4 KiB and nothing else, runs no git command, and does
+//! not know where a user's home is.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -16,7 +16,8 @@ use rustix::fs::OFlags;
 
 use crate::scope;
 
-/// A `.git` file and a worktree's `gitdir` hold one path, and no path is longer on Linux.
+/// Largest pointer file in bytes: a `.git` file and a worktree's `gitdir` hold one path, and no path is longer on
+/// Linux.
 const LARGEST_POINTER: u64 = 4096;
 
 /// A project, identified by its root folder.
@@ -33,19 +34,19 @@ pub struct ProjectRoot {
 impl ProjectRoot {
     fn at(path: PathBuf) -> ProjectRoot {
         let label = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        // The bytes, not the text: paths that are not UTF-8 can have equal texts.
+        // The id is made from the path's bytes, not from its text: paths that are not UTF-8 can have equal texts.
         let workspace_id = scope::file_key(&label, path.as_os_str().as_bytes());
         ProjectRoot { path, workspace_id, label }
     }
 }
 
-/// The project a working directory belongs to; `None` when `cwd` is empty or relative.
+/// Returns the project a working directory belongs to; `None` when `cwd` is empty or relative.
 ///
 /// The search for a repository goes upwards and ends at `stop_at` (the user's home) and at `/`: a repository there
 /// would include every project below it, so it is used only for a `cwd` that is exactly that folder.
 ///
-/// - a `.git` directory with a `HEAD` in it: the repository is here. Without one git does not see a repository either,
-///   and the search goes on;
+/// - a `.git` directory with a `HEAD` in it: the repository is here. Without `HEAD`, git does not see a repository
+///   either, and the search goes on;
 /// - a `.git` file of a linked worktree: the repository it names, if that names the worktree in return; a bare
 ///   repository is its own folder, or the folder around it that points to it (`project/.bare`);
 /// - any other `.git` file (submodule, separate git directory, pointing elsewhere, broken) and a symlink of that name:
@@ -68,7 +69,7 @@ pub fn project_root(cwd: &Path, stop_at: Option<&Path>) -> Option<ProjectRoot> {
     Some(ProjectRoot::at(cwd))
 }
 
-/// The canonical form of an absolute path; of its longest existing part where the whole path does not exist.
+/// Returns the canonical form of an absolute path; if the path does not exist, of its longest existing part.
 fn settled(path: &Path) -> PathBuf {
     if let Ok(path) = path.canonicalize() {
         return path;
@@ -96,7 +97,7 @@ fn normalised(path: &Path) -> PathBuf {
     out
 }
 
-/// The root of the repository whose working tree begins at `dir`, if there is one.
+/// Returns the root of the repository whose working tree begins at `dir`, if there is one.
 fn repository_at(dir: &Path) -> Option<PathBuf> {
     let git = dir.join(".git");
     // Symlinks are not followed: a folder must not join a project through one.
@@ -114,7 +115,7 @@ fn repository_at(dir: &Path) -> Option<PathBuf> {
     None
 }
 
-/// The root of the repository a linked worktree belongs to; `None` unless both refer to each other.
+/// Returns the root of the repository a linked worktree belongs to; `None` unless both refer to each other.
 fn worktree_owner(git: &Path) -> Option<PathBuf> {
     let admin = pointed_to(git)?;
     // `<repository>/worktrees/<name>`; anything else is a submodule or a separate git directory.
@@ -138,7 +139,7 @@ fn worktree_owner(git: &Path) -> Option<PathBuf> {
     Some(if hidden { around.to_owned() } else { repository.to_owned() })
 }
 
-/// The target of a `.git` file, if it exists. Git requires exactly this prefix.
+/// Returns the target of a `.git` file, if it exists. Git requires exactly this prefix.
 fn pointed_to(git: &Path) -> Option<PathBuf> {
     let bytes = read_pointer(git)?;
     let target = OsStr::from_bytes(bytes.strip_prefix(b"gitdir: ")?);
@@ -148,8 +149,8 @@ fn pointed_to(git: &Path) -> Option<PathBuf> {
     git.parent()?.join(target).canonicalize().ok()
 }
 
-/// The content of a small regular file without the line break at its end. `O_NONBLOCK`, because opening a named pipe
-/// would otherwise wait for its writer.
+/// Returns the content of a small regular file without the line break at its end. `O_NONBLOCK` is set because opening a
+/// named pipe would otherwise wait for its writer.
 fn read_pointer(path: &Path) -> Option<Vec<u8>> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
@@ -214,7 +215,7 @@ mod tests {
             self.at(path)
         }
 
-        /// A worktree of the git directory `git`, as `git worktree add` leaves it.
+        /// Makes a worktree of the git directory `git`, with the files `git worktree add` writes.
         fn worktree(&self, git: &str, path: &str, name: &str) -> PathBuf {
             self.file(&format!("{path}/.git"), format!("gitdir: {}/worktrees/{name}\n", self.at(git).display()));
             self.file(&format!("{git}/worktrees/{name}/gitdir"), format!("{}/.git\n", self.at(path).display()));
@@ -292,7 +293,7 @@ mod tests {
         ground.file("elsewhere/relative/.git", "gitdir: ../../repo/.git/worktrees/relative\n");
         ground.file("repo/.git/worktrees/relative/gitdir", "../../../../elsewhere/relative/.git\n");
         assert_eq!(root(ground.at("elsewhere/relative")), repo);
-        // Once it is gone there is nothing to read, and the path is used.
+        // Once the worktree is gone there is nothing to read, and its path is used.
         std::fs::remove_dir_all(&tree).unwrap();
         assert_eq!(root(&tree), tree);
     }
@@ -322,7 +323,7 @@ mod tests {
         ground.file("forger/.git", format!("gitdir: {}\n", ground.at("forger/bare/worktrees/x").display()));
         ground.file("forger/bare/worktrees/x/gitdir", format!("{}\n", real.join(".git").display()));
         assert_eq!(root(ground.at("forger")), ground.at("forger"));
-        // A symlink to the real thing makes a folder no part of it.
+        // A symlink to a real worktree's `.git` makes a folder no part of that project.
         ground.folder("linked");
         symlink(real.join(".git"), ground.at("linked/.git")).unwrap();
         assert_eq!(root(ground.at("linked")), ground.at("linked"));
@@ -339,7 +340,7 @@ mod tests {
         ground.file("repo/.git/modules/sub/HEAD", "");
         ground.file("repo/lib/sub/.git", "gitdir: ../../.git/modules/sub\n");
         assert_eq!(root(repo.join("lib/sub/src")), repo.join("lib/sub"));
-        // So is a worktree of one: only git's settings tell where the submodule itself is.
+        // A worktree of a submodule is its own project, too: only git's settings tell where the submodule itself is.
         let tree = ground.worktree("repo/.git/modules/sub", "sub-tree", "t");
         assert_eq!(root(&tree), tree);
     }
@@ -353,7 +354,7 @@ mod tests {
         assert_eq!(root(&one), ground.at("repo.git"));
         assert_eq!(id(&one), id(&two));
         assert_eq!(id(&one), id(ground.at("repo.git")));
-        // Hidden in a project folder that points to it: that folder is the better name.
+        // A bare repository hidden in a project folder that points to it: that folder is the better name.
         ground.file("project/.bare/HEAD", "");
         ground.file("project/.git", "gitdir: ./.bare\n");
         let main = ground.worktree("project/.bare", "project/main", "main");

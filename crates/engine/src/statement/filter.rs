@@ -1,8 +1,8 @@
-//! A linear filter over hashed words, parts of words, lists and place: what a sentence most likely does where no rule
-//! is sure. Its weights are learned by `heirloom-lab statements --train` from labelled sentences.
+//! A linear filter over hashed words, parts of words, word lists and place. It labels a sentence if no rule is sure.
+//! `heirloom-lab statements --train` learns its weights from labelled sentences.
 //!
-//! `filter.bin`: for each label of [`Label::ALL`] three `f32` in little endian (the size of one step of its weights, its
-//! bias, the probability from which it is sure), then for each bucket one `i8` per label.
+//! Format of `filter.bin`: for each label of [`Label::ALL`] three `f32` in little endian (the size of one step of its
+//! weights, its bias, the probability from which it is sure), then for each bucket one `i8` per label.
 
 use std::sync::LazyLock;
 
@@ -11,14 +11,14 @@ use super::{Label, Speaker};
 use crate::text::patterns::hash;
 use crate::text::scripts::is_unspaced;
 
-/// The number of weights of each label.
+/// Number of weights of each label.
 pub const BUCKETS: usize = 4096;
 
 const LABELS: usize = Label::ALL.len();
 const HEAD: usize = LABELS * 12;
 static BYTES: &[u8] = include_bytes!("filter.bin");
 
-/// Words of a sentence that are read; a longer one says no more about what it does.
+/// Maximum number of words read in a sentence; more of them say no more about its label.
 const WORDS: usize = 60;
 
 struct Weights {
@@ -27,7 +27,7 @@ struct Weights {
     sure: [f32; LABELS],
 }
 
-/// `None` for bytes of another form: then there are no weights, and nothing is sure.
+/// `None` if the file has another size: then there are no weights, and no label is sure.
 static WEIGHTS: LazyLock<Option<Weights>> = LazyLock::new(|| {
     if BYTES.len() != HEAD + BUCKETS * LABELS {
         return None;
@@ -40,13 +40,13 @@ static WEIGHTS: LazyLock<Option<Weights>> = LazyLock::new(|| {
     Some(Weights { step: column(0), bias: column(1), sure: column(2) })
 });
 
-/// Whether the weights have the form that is read here.
+/// Whether the file of weights has the expected form.
 #[cfg(test)]
 pub fn has_weights() -> bool {
     WEIGHTS.is_some()
 }
 
-/// Whether a speaker can mean this: a model asks for nothing and sets no rules for a person (R14.3).
+/// Whether a speaker can mean a label: a model makes no requests and sets no rules for a person (R14.3).
 pub fn can_mean(speaker: Speaker, label: Label) -> bool {
     match speaker {
         Speaker::Person => label != Label::Offer,
@@ -54,8 +54,8 @@ pub fn can_mean(speaker: Speaker, label: Label) -> bool {
     }
 }
 
-/// The likeliest label, the second one if it is nearly as likely, and whether the label is sure. `ruled`: what a rule
-/// hints at.
+/// Returns the likeliest label, the second one if it is nearly as likely, and whether the label is sure. `ruled`: the
+/// label that a rule hints at.
 pub fn label(s: &Sentence, ruled: Option<Label>) -> (Label, Option<Label>, bool) {
     let Some(weights) = &*WEIGHTS else { return (ruled.unwrap_or(Label::Remark), None, false) };
     let mut sums = [0.0; LABELS];
@@ -70,8 +70,9 @@ pub fn label(s: &Sentence, ruled: Option<Label>) -> (Label, Option<Label>, bool)
     (Label::ALL[first], second.map(|n| Label::ALL[n]), likely >= weights.sure[first])
 }
 
-/// The likeliest label a speaker can mean, its probability, and the next one if it is at least half as likely. `ruled`:
-/// what a rule hints at. A rare kind is never the first: on authors it has not seen, the filter is mostly wrong there.
+/// Chooses the likeliest label a speaker can mean. Returns it, its probability, and the next one if it is at least half
+/// as likely. `ruled`: the label that a rule hints at. A rare label is never first without such a hint: on authors it
+/// has not seen, the filter is mostly wrong about them.
 pub fn choose(scores: &[f32; LABELS], speaker: Speaker, ruled: Option<Label>) -> (usize, f32, Option<usize>) {
     let rare = |label| matches!(label, Label::Directive | Label::Decision | Label::Commitment | Label::Identity);
     let mut order: Vec<usize> = (0..LABELS).filter(|n| can_mean(speaker, Label::ALL[*n])).collect();
@@ -85,7 +86,7 @@ pub fn choose(scores: &[f32; LABELS], speaker: Speaker, ruled: Option<Label>) ->
     (first, 1.0 / whole, second)
 }
 
-/// The numbers of the features of a sentence, each with its weight. `ruled`: what a rule hints at.
+/// Returns the features of a sentence, each with its weight. `ruled`: the label that a rule hints at.
 pub fn features(s: &Sentence, ruled: Option<Label>) -> Vec<(u32, f32)> {
     let mut found = Vec::with_capacity(1024);
     let who = u64::from(s.speaker == Speaker::Person);
@@ -101,18 +102,18 @@ fn bucket(of: u64) -> u32 {
     (of.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BUCKETS.trailing_zeros())) as u32
 }
 
-/// The hash of a feature: its kind, its value, who speaks.
+/// Returns the hash of a feature: its kind, its value, who speaks.
 fn named(kind: &str, value: u64, who: u64) -> u64 {
     [value + 1, who + 1].into_iter().fold(hash(kind), |h, n| (h ^ n).wrapping_mul(0x0100_0000_01b3).rotate_left(23))
 }
 
-/// Gives each of one family its part: together they weigh as much as one of `weight`.
+/// Sets the weights of one family of features, so that together they weigh as much as one feature of `weight`.
 fn share(family: &mut [(u32, f32)], weight: f32) {
     let each = weight / (family.len().max(1) as f32).sqrt();
     family.iter_mut().for_each(|(_, value)| *value = each);
 }
 
-/// Words and pairs of words.
+/// Adds words and pairs of words.
 fn words(s: &Sentence, who: u64, found: &mut Vec<(u32, f32)>) {
     let from = found.len();
     let (salt, mut before) = (named("word", 0, who), hash("^"));
@@ -124,7 +125,7 @@ fn words(s: &Sentence, who: u64, found: &mut Vec<(u32, f32)>) {
     share(&mut found[from..], 1.0);
 }
 
-/// Runs of three and four characters of a word; of scripts without blanks, one and two.
+/// Adds runs of three and four characters of each word; for scripts without blanks, of one and two.
 fn parts(s: &Sentence, found: &mut Vec<(u32, f32)>) {
     let from = found.len();
     let mut padded: Vec<char> = Vec::with_capacity(48);
@@ -145,7 +146,7 @@ fn parts(s: &Sentence, found: &mut Vec<(u32, f32)>) {
     share(&mut found[from..], 0.7);
 }
 
-/// The lists it has words of, and its heading.
+/// Adds the lists that the sentence, the one before it and its heading have words of.
 fn lists(s: &Sentence, who: u64, found: &mut Vec<(u32, f32)>) {
     let mut each = |kind: &str, set: u128, weight: f32| {
         let mut left = set;
@@ -161,7 +162,7 @@ fn lists(s: &Sentence, who: u64, found: &mut Vec<(u32, f32)>) {
     each("before", s.before, 0.1);
 }
 
-/// Where it stands and how it looks.
+/// Adds the place and the shape of the sentence.
 fn place(s: &Sentence, who: u64, ruled: Option<Label>, found: &mut Vec<(u32, f32)>) {
     let shape = s.shape;
     let sign = |c: Option<char>| c.filter(|c| !c.is_alphanumeric()).map_or(0, u64::from);

@@ -1,4 +1,4 @@
-//! The word lists of this room, all languages together: one number for each name.
+//! The word lists of this room, all languages together. A list with the same name in several files has one number.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::text::language::sections;
 use crate::text::patterns::Phrases;
 
-/// Languages that put blanks between words.
+/// Word lists of languages that put blanks between words.
 const SPACED: [&str; 5] = [
     include_str!("lists/en.txt"),
     include_str!("lists/de.txt"),
@@ -23,7 +23,7 @@ pub type Set = u128;
 pub struct Lists {
     names: Vec<&'static str>,
     pub phrases: Phrases<u8>,
-    /// Parts of sentences without blanks, by their first character.
+    /// Phrases of scripts without blanks, by their first character.
     pub parts: HashMap<char, Vec<(&'static str, u8)>>,
 }
 
@@ -51,7 +51,7 @@ pub static LISTS: LazyLock<Lists> = LazyLock::new(|| {
 });
 
 impl Lists {
-    /// The set of one list; empty if there is none of this name.
+    /// Returns the set of one list; empty if no list has this name.
     pub fn set(&self, name: &str) -> Set {
         self.names.iter().position(|n| *n == name).map_or(0, |at| 1 << at)
     }

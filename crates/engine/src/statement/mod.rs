@@ -1,14 +1,14 @@
-//! Statements: what people and models said, each sentence classified once. Storey 2.
+//! Classifies what people and models said, each sentence once. Storey 2.
 //!
-//! [`read`] takes a message apart ([`place`]: the sentences with their place in it), looks up what each says
-//! ([`signs`]: word lists by language in `lists/`), and labels it: first by rules, which are data in `rules.txt`, then by
-//! a small linear [`filter`] learned from labelled sentences. `heirloom-lab statements` measures each rule by author, and
-//! the filter on authors it has not seen; where the precision is .8, a label is `sure`.
+//! [`read`] divides a message ([`place`]: the sentences with their place in it), looks up the words of each sentence
+//! ([`signs`]: word lists by language in `lists/`), and labels it: first by rules, which are data in `rules.txt`, then
+//! by a small linear [`filter`] learned from labelled sentences. `heirloom-lab statements` measures each rule by
+//! author, and the filter on authors it has not seen; if the precision is at least 0.8, a label is `sure`.
 //!
-//! [`told`] finds what a person says outright about themselves (R9.5): preferences, rules, values of the profile.
+//! [`told`] finds explicit statements of a person about themselves (R9.5): preferences, rules, values of the profile.
 //!
-//! Knows nothing about sessions: whether a request was met or a decision reversed is found by the rooms above. What a
-//! model said is never a directive of a person (R14.3).
+//! This room knows no sessions: the rooms above find out whether a request was met or a decision reversed. A statement
+//! of a model is never a directive of a person (R14.3).
 
 pub mod filter;
 mod lists;
@@ -28,45 +28,45 @@ pub use self::rules::Trust;
 use crate::text::similarity::Bag;
 use crate::text::words::Word;
 
-/// Who speaks.
+/// The speaker of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Speaker {
     Person,
     Model,
 }
 
-/// What a sentence does.
+/// The purpose of a sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Label {
-    /// A person asks for work to be done now.
+    /// A request of a person for work to be done now.
     Request,
     /// A rule to keep for longer than one step.
     Directive,
-    /// A choice is made or agreed.
+    /// A choice that is made or agreed.
     Decision,
-    /// Something is promised for later.
+    /// A promise for later.
     Commitment,
-    /// Something is not done yet.
+    /// Work that is not done yet.
     Remaining,
-    /// Work cannot go on.
+    /// A reason for which work cannot go on.
     Blocked,
-    /// Something is reported finished, changed or verified.
+    /// A report that something is finished, changed or verified.
     Done,
     /// A fact learned about code, data, cause or environment.
     Finding,
-    /// Asks for an answer or a choice.
+    /// A question that asks for an answer or a choice.
     Question,
-    /// The model proposes further work and waits.
+    /// A proposal of the model for further work, which waits for an answer.
     Offer,
-    /// Accepts, confirms, thanks.
+    /// Acceptance, confirmation, thanks.
     Assent,
-    /// Declines, takes back, says it is wrong.
+    /// A refusal, a retraction, or a complaint that something is wrong.
     Reject,
-    /// About the person.
+    /// A statement about the person.
     Identity,
     /// Narration, politeness, general explanation.
     Remark,
-    /// A log, code, a quoted document: not said by the speaker.
+    /// A log, code, a quoted document: not the speaker's own words.
     Pasted,
 }
 
@@ -90,7 +90,7 @@ impl Label {
         Label::Pasted,
     ];
 
-    /// Its name in data files.
+    /// Returns the label's name in data files.
     pub fn name(self) -> &'static str {
         match self {
             Label::Request => "request",
@@ -111,88 +111,90 @@ impl Label {
         }
     }
 
-    /// The label of this name.
+    /// Returns the label with this name.
     pub fn of(name: &str) -> Option<Label> {
         Label::ALL.into_iter().find(|label| label.name() == name)
     }
 }
 
-/// How far a directive reaches.
+/// The reach of a directive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
-    /// About the person, everywhere.
+    /// Everywhere: it is about the person.
     Person,
     Project,
-    /// While this task lasts.
+    /// Only while this task lasts.
     Task,
 }
 
-/// A sentence, or an item of a list, and what it does.
+/// A sentence, or an item of a list, with its label.
 #[derive(Clone, Debug)]
 pub struct Statement {
     /// One plain line, not yet redacted or cut.
     pub text: String,
     pub label: Label,
     pub second: Option<Label>,
-    /// Whether what gave the label is right in .8 of all cases, as measured; else it is a best guess.
+    /// Whether the rule or filter that gave the label is right in at least 80% of cases, as measured; otherwise the
+    /// label is a best guess.
     pub sure: bool,
-    /// Of a directive.
+    /// The reach, for a directive.
     pub scope: Option<Reach>,
-    /// Whether it can be understood alone; not "Put that on the list", "Same for the other one".
+    /// Whether the sentence can be understood alone, unlike "Put that on the list" and "Same for the other one".
     pub standalone: bool,
-    /// Its place in the text, in bytes.
+    /// Position in the message, in bytes.
     pub range: Range<usize>,
-    /// An item of a list.
+    /// Whether the sentence is in an item of a list.
     pub bullet: bool,
-    /// Whether it begins its line: what follows in the same item says more about it.
+    /// Whether the sentence begins its line; the next sentences of the same item then say more about it.
     pub begins_line: bool,
-    /// The state of its checkbox, if it has one.
+    /// The state of the item's checkbox, if it has one.
     pub ticked: Option<bool>,
-    /// The indentation of its line, in columns.
+    /// The indentation of the line, in columns.
     pub level: usize,
-    /// The heading, or the line that introduces its list ("Next steps:"), plain.
+    /// The heading, or the line that introduces the list ("Next steps:"), as plain text.
     pub heading: Option<String>,
-    /// The number of its paragraph.
+    /// The number of the paragraph.
     pub paragraph: usize,
     pub last_paragraph: bool,
-    /// Whether it ends in a question mark.
+    /// Whether the sentence ends with a question mark.
     pub asks: bool,
     /// The words of a date or deadline: "by Friday, 27 November".
     pub due: Option<String>,
-    /// To whom something was promised, if it is said.
+    /// The person to whom something was promised, if the sentence names one.
     pub to: Option<String>,
-    /// What the caller of [`read_marked`] looked for.
+    /// The marks found by the caller of [`read_marked`].
     pub marks: u32,
     words: usize,
     bag: Bag,
 }
 
 impl Statement {
-    /// Its words, to compare it with others.
+    /// Returns the words of the statement, for comparisons.
     pub fn bag(&self) -> &Bag {
         &self.bag
     }
 
-    /// Gives it another text, which in lower case is `low`, with these words.
+    /// Replaces the text; `low` is the text in lower case, `words` its words.
     pub fn reword(&mut self, text: &str, low: &str, words: &[Word]) {
         text.clone_into(&mut self.text);
         self.bag = Bag::of_words(low, words);
     }
 
-    /// How many words it has.
+    /// Returns the number of words.
     pub fn words(&self) -> usize {
         self.words
     }
 }
 
-/// The statements of a message, in order. `last`: the model's final message before the next prompt. Code, tables, logs
-/// and quotations are left out where their form shows them. Of a text longer than 24 kB, 12 kB of either end are read;
-/// the cost is linear.
+/// Returns the statements of a message, in order. `last`: whether the message is the model's last before the next
+/// prompt. Code, tables, logs and quotations are left out if their form shows them. Of a text longer than 24 kB, only
+/// 12 kB at either end are read. The cost is linear.
 pub fn read(text: &str, speaker: Speaker, last: bool) -> Vec<Statement> {
     read_marked(text, speaker, last, |_, _| 0)
 }
 
-/// [`read`], and what `mark` finds in each sentence: in lower case, with its words.
+/// Reads a message as [`read`] does, and stores with each sentence the marks that `mark` finds: it gets the sentence in
+/// lower case, and its words.
 pub fn read_marked(text: &str, speaker: Speaker, last: bool, mark: impl Fn(&str, &[Word]) -> u32) -> Vec<Statement> {
     let sentences = place::sentences(text, speaker, last);
     let mut found: Vec<Statement> = Vec::with_capacity(sentences.len());
@@ -212,7 +214,8 @@ pub fn read_marked(text: &str, speaker: Speaker, last: bool, mark: impl Fn(&str,
     found
 }
 
-/// The items of one list do mostly the same: what is not sure follows what is, if that is all of one kind.
+/// Relabels items of a list: items of one list mostly have the same label, so the unsure ones get the label of the sure
+/// ones, if these all agree.
 fn follow_lists(found: &mut [Statement]) {
     let same = |a: &Statement, b: &Statement| a.bullet && b.bullet && a.level == b.level && a.heading == b.heading;
     for list in found.chunk_by_mut(same).filter(|list| list.len() > 2) {
@@ -253,8 +256,8 @@ fn statement(s: Sentence, label: Label, second: Option<Label>, sure: bool) -> St
     }
 }
 
-/// What the rules and the filter see of each sentence: for training and measuring only. The numbers of features, each
-/// with its weight, and the label of the first rule that holds with its name.
+/// Returns what the rules and the filter see of each sentence, for training and measuring only: the features with their
+/// weights, and the label of the first rule that holds, with its trust.
 pub fn seen(text: &str, speaker: Speaker, last: bool) -> Vec<Seen> {
     let sentences = place::sentences(text, speaker, last);
     let see = |s: &Sentence| Seen {
@@ -267,18 +270,18 @@ pub fn seen(text: &str, speaker: Speaker, last: bool) -> Vec<Seen> {
     sentences.iter().map(see).collect()
 }
 
-/// See [`seen`].
+/// The result of [`seen`] for one sentence.
 #[derive(Debug)]
 pub struct Seen {
     pub text: String,
     pub range: Range<usize>,
     pub features: Vec<(u32, f32)>,
-    /// The numbers of the lines of `rules.txt` that hold.
+    /// The line numbers of the rules in `rules.txt` that hold.
     pub rules: Vec<usize>,
     pub ruled: Option<(Label, Trust)>,
 }
 
-/// The rules as written, with their labels: for measuring only.
+/// Returns the rules as written, with their labels, for measuring only.
 pub fn written_rules() -> Vec<(usize, Label, &'static str)> {
     rules::written()
 }

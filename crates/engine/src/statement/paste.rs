@@ -1,39 +1,41 @@
-//! The shape of what was pasted: terminal prompts, logs, code without fences, documents.
+//! Recognises pasted text by its shape: terminal prompts, logs, code without fences, documents.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::text::blocks::Block;
 use crate::text::words::Word;
 
-/// What the form of a sentence and of the lines around it says.
+/// Signs of pasted text in the form of a sentence and of the lines around it.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Shape {
-    /// A line left out as code, log or table stands directly before it, directly after it.
+    /// Whether a line that was left out as code, log or table is directly before the sentence, or directly after it.
     pub after_machine: bool,
     pub before_machine: bool,
-    /// The share of lines so far that were machine text, in quarters.
+    /// The share of lines so far that were machine output, in quarters.
     pub machine: u8,
-    /// It is a terminal prompt, or somewhere after one.
+    /// Whether the sentence is a terminal prompt, or comes anywhere after one.
     pub terminal: bool,
     pub behind_terminal: bool,
-    /// In what a terminal or a program printed: see [`recorded`].
+    /// A terminal or a program printed it: see [`recorded`].
     pub recorded: bool,
+    /// It stands in a pasted page: see [`recorded`].
+    pub page: bool,
     /// In a mail, after the first of two lines of its head.
     pub mail: bool,
-    /// After a line that announces pasted text: "The error is:".
+    /// Whether the sentence follows a line that announces pasted text: "The error is:".
     pub announced: bool,
     pub may_be_announced: bool,
-    /// In a document of several headings.
+    /// Whether the sentence is in a document with several headings.
     pub document: bool,
-    /// How much of it are signs and names of code, in eighths.
+    /// The share of signs and names of code in the sentence, in eighths.
     pub code: u8,
-    /// `key: value`, `NAME=value`, a path or an address alone.
+    /// Whether the line is a setting: `key: value`, `NAME=value`, a path or an address alone.
     pub setting: bool,
-    /// A stamp of time anywhere in it.
+    /// Whether the line contains a time stamp.
     pub stamp: bool,
-    /// The larger `code` of the sentences before and after it.
+    /// The larger `code` of the sentences before and after this one.
     pub near: u8,
 }
 
@@ -44,12 +46,12 @@ pub struct Scan {
     lines: usize,
     after_machine: bool,
     terminal: bool,
-    /// How many lines of the head of a mail there were.
+    /// Number of lines so far that look like the head of a mail.
     heads: usize,
 }
 
 impl Scan {
-    /// The text between two blocks: what was left out.
+    /// Counts the lines between two blocks, which were left out.
     pub fn pass(&mut self, gap: &str) {
         let left_out = machine_lines(gap);
         self.machine += left_out;
@@ -58,7 +60,7 @@ impl Scan {
         self.terminal |= left_out > 0 && gap.lines().any(|line| is_terminal(line.trim()));
     }
 
-    /// The shape of a block; `after` is the text between it and the next.
+    /// Returns the shape of a block; `after` is the text between the block and the next.
     pub fn shape(&mut self, said: &str, line: &str, block: &Block, after: &str) -> Shape {
         let terminal = is_terminal(line);
         self.heads += said.lines().filter(|line| heads_mail(line)).count();
@@ -70,6 +72,7 @@ impl Scan {
             terminal,
             behind_terminal: self.terminal,
             recorded: false,
+            page: false,
             announced: block.pasted,
             may_be_announced: block.behind_paste,
             document: block.document,
@@ -88,7 +91,7 @@ impl Scan {
 }
 
 impl Shape {
-    /// The shape of one sentence of the block.
+    /// Returns the shape of one sentence of the block.
     pub fn of(self, text: &str, words: &[Word], length: usize) -> Shape {
         let odd = words.iter().filter(|w| is_code(text.get(w.start..w.end).unwrap_or(""))).count();
         let signs = text
@@ -100,43 +103,108 @@ impl Shape {
     }
 }
 
-/// The fewest lines that begin alike before they count as printed.
+/// Fewest lines that begin alike, or are equal, before they count as printed by a program.
 const ALIKE: usize = 3;
 
-/// The parts of a person's message that a terminal or a program printed, by their form, as ranges of bytes in order: what
-/// stands between two prompts of a terminal, what follows the last one up to a blank line, and lines of which several
-/// begin alike (`Update - …`).
-pub fn recorded(text: &str) -> Vec<Range<usize>> {
+/// Most lines between two equal lines of one pasted page.
+const APART: usize = 8;
+
+/// What a person pasted into a message, as ranges of bytes in order.
+#[derive(Default)]
+pub struct Recorded {
+    printed: Vec<Range<usize>>,
+    page: Vec<Range<usize>>,
+}
+
+impl Recorded {
+    /// Whether a terminal or a program printed the text at this byte.
+    pub fn is_printed(&self, at: usize) -> bool {
+        has(&self.printed, at)
+    }
+
+    /// Whether the text at this byte stands in a pasted page.
+    pub fn is_page(&self, at: usize) -> bool {
+        has(&self.page, at)
+    }
+}
+
+fn has(ranges: &[Range<usize>], at: usize) -> bool {
+    let next = ranges.partition_point(|range| range.end <= at);
+    ranges.get(next).is_some_and(|range| range.start <= at)
+}
+
+/// Finds the parts of a person's message that a terminal, a program or a page printed. Four forms show it: lines between two
+/// prompts of a terminal, lines after the last prompt up to a blank line, lines of which several begin alike (`Add - …`),
+/// and lines that recur, as the rows of a page do (`Today`, `Normal`). A page has no prompt to mark its ends, so the rest of
+/// its paragraph belongs to it, except the first line of the message: people write a sentence and paste below it.
+pub fn recorded(text: &str) -> Recorded {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let prompts: Vec<usize> = (0..lines.len()).filter(|i| is_terminal(lines[*i].trim())).collect();
+    let printed = terminal_lines(&lines);
+    let page = paragraphs_of(&lines, &page_lines(&lines));
     let mut heads: HashMap<(&str, &str), usize> = HashMap::new();
     for head in lines.iter().filter_map(|line| head(line)) {
         *heads.entry(head).or_default() += 1;
     }
-    // The page of a service tells its states in words that recur: `Update - …`, `Investigating - …`, `Update - …`.
-    let states: Vec<(&str, usize)> = heads.iter().filter(|(h, _)| h.1 == "-").map(|(h, n)| (h.0, *n)).collect();
-    let recur = states.iter().any(|(_, n)| *n > 1) && states.iter().map(|(_, n)| n).sum::<usize>() >= ALIKE;
-    let stated = |head: (&str, &str)| recur && head.1 == "-";
-    let ends = prompts.first().zip(prompts.last());
-    let (mut at, mut printed) = (0, false);
-    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    let mut found = Recorded::default();
     for (i, line) in lines.iter().enumerate() {
         let range = at..at + line.len();
         at = range.end;
-        let between = ends.is_some_and(|(first, last)| (*first..*last).contains(&i));
-        printed = ends.is_some_and(|(_, last)| i == *last) || printed && !line.trim().is_empty();
-        let alike = || head(line).is_some_and(|head| heads.get(&head).is_some_and(|n| *n >= ALIKE) || stated(head));
-        if between || printed || alike() {
-            match found.last_mut() {
-                Some(before) if before.end == range.start => before.end = range.end,
-                _ => found.push(range),
-            }
+        let alike = || head(line).and_then(|head| heads.get(&head)).is_some_and(|n| *n >= ALIKE);
+        if page[i] {
+            found.page.push(range);
+        } else if printed[i] || alike() {
+            found.printed.push(range);
         }
     }
     found
 }
 
-/// The first two words of a line, if the second one is a sign or a number.
+/// Extends the rows of a page to their paragraph, except to the first line of the message.
+fn paragraphs_of(lines: &[&str], rows: &[bool]) -> Vec<bool> {
+    let mut page = rows.to_vec();
+    let blank = |i: &usize| lines[*i].trim().is_empty();
+    for i in (0..lines.len()).filter(|i| rows[*i]) {
+        (1..i).rev().take_while(|k| !blank(k)).for_each(|k| page[k] = true);
+        (i..lines.len()).take_while(|k| !blank(k)).for_each(|k| page[k] = true);
+    }
+    page
+}
+
+/// For each line, whether it stands between two prompts of a terminal, or after the last one with no blank line between.
+fn terminal_lines(lines: &[&str]) -> Vec<bool> {
+    let prompts: Vec<usize> = (0..lines.len()).filter(|i| is_terminal(lines[*i].trim())).collect();
+    let mut printed = vec![false; lines.len()];
+    if let (Some(first), Some(last)) = (prompts.first(), prompts.last()) {
+        let end = (*last..lines.len()).take_while(|i| i == last || !lines[*i].trim().is_empty()).last();
+        (*first..=end.unwrap_or(*last)).for_each(|i| printed[i] = true);
+    }
+    printed
+}
+
+/// For each line, whether it is a row of a page: it, or lines a few rows above and below it, recur. Lines of states recur
+/// by their first word: `Update - …`, `Investigating - …`, `Update - …`.
+fn page_lines(lines: &[&str]) -> Vec<bool> {
+    let mut page = vec![false; lines.len()];
+    let states: Vec<(usize, &str)> =
+        (0..lines.len()).filter_map(|i| head(lines[i]).filter(|h| h.1 == "-").map(|h| (i, h.0))).collect();
+    let words: HashSet<&str> = states.iter().map(|(_, word)| *word).collect();
+    if states.len() >= ALIKE && words.len() < states.len() {
+        states.iter().for_each(|(i, _)| page[*i] = true);
+    }
+    let mut rows: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.contains(char::is_alphabetic)) {
+        rows.entry(line.trim()).or_default().push(i);
+    }
+    for rows in rows.values().filter(|rows| rows.len() >= ALIKE) {
+        for pair in rows.windows(2).filter(|pair| pair[1] - pair[0] <= APART) {
+            (pair[0]..=pair[1]).for_each(|i| page[i] = true);
+        }
+    }
+    page
+}
+
+/// Returns the first two words of a line, if the second one is a sign or a number.
 fn head(line: &str) -> Option<(&str, &str)> {
     let mut words = line.split_ascii_whitespace();
     let head = words.next().zip(words.next())?;
@@ -176,7 +244,7 @@ fn machine_lines(gap: &str) -> usize {
     gap.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#') && !bullet(line)).count()
 }
 
-/// `user@host:~$ ls`, `PS C:\>`, `C:\work> dir`, `host:dir user$`.
+/// Whether a line begins with a terminal's prompt: `user@host:~$ ls`, `PS C:\>`, `C:\work> dir`, `host:dir user$`.
 pub fn is_terminal(line: &str) -> bool {
     let first = line.split_ascii_whitespace().next().unwrap_or("");
     let drive = line.as_bytes().get(..3).is_some_and(|b| b[0].is_ascii_uppercase() && b[1] == b':' && b[2] == b'\\');
@@ -193,7 +261,7 @@ fn is_terminal_start(rest: &str) -> bool {
     rest.starts_with(['$', '%']) || rest.contains('@') && rest.contains(['$', '%', '#'])
 }
 
-/// `key: value`, `NAME=value`, a path or an address alone.
+/// Whether a line is a setting: `key: value`, `NAME=value`, a path or an address alone.
 fn is_setting(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
     let (first, second, third) = (words.next().unwrap_or(""), words.next(), words.next());
@@ -206,7 +274,7 @@ fn is_setting(line: &str) -> bool {
         || second.is_none() && (first.contains("://") || first.matches('/').count() > 1 || first.contains('\\'))
 }
 
-/// `From: …`, `Betreff: …`.
+/// Whether a line belongs to the head of a mail: `From: …`, `Betreff: …`.
 fn heads_mail(line: &str) -> bool {
     const HEADS: [&str; 14] = [
         "From", "To", "Cc", "Sent", "Date", "Subject", "Von", "An", "Gesendet", "Betreff", "Objet", "Asunto",
@@ -216,7 +284,7 @@ fn heads_mail(line: &str) -> bool {
     head.is_some_and(|(head, spaced)| spaced && HEADS.contains(&head))
 }
 
-/// `12:57:03`, `2025-06-13 13:25`.
+/// Whether a line contains a time of day with seconds: `12:57:03`.
 fn has_stamp(line: &str) -> bool {
     line.as_bytes().windows(6).any(|w| {
         w[0].is_ascii_digit()
@@ -228,9 +296,9 @@ fn has_stamp(line: &str) -> bool {
     })
 }
 
-/// A word of code: a path, a name with signs or capitals inside.
+/// Whether a word is code: a path, a name with signs or with capitals inside.
 fn is_code(word: &str) -> bool {
-    // A file somebody attached by name.
+    // A word with `@` names a file that the person attached.
     if word.starts_with('@') {
         return false;
     }
@@ -243,21 +311,21 @@ fn is_code(word: &str) -> bool {
         || word.len() > 12 && word.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// `camelCase`.
+/// Whether a word has a capital after a small letter: `camelCase`.
 fn has_hump(word: &str) -> bool {
     let bytes = word.as_bytes();
     bytes.windows(2).any(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase())
 }
 
-/// Characters that nothing shows, as many bytes: blanks would be the indentation of code.
+/// Returns invisible characters of this many bytes. Blanks would look like the indentation of code.
 fn blank(bytes: usize) -> String {
     let wide = if bytes.is_multiple_of(3) { bytes / 3 } else { (bytes / 3).saturating_sub(1) };
     let narrow = bytes - 3 * wide;
     "\u{200b}".repeat(wide) + &"\u{ad}".repeat(narrow / 2) + if narrow % 2 == 1 { " " } else { "" }
 }
 
-/// The text without what programs put around a person's words, with nothing visible in its place so that ranges hold: the
-/// prefix of a mode ("/ask "), the mark of an image.
+/// Removes what programs put around a person's words: the prefix of a mode ("/ask "), the mark of an image. Invisible
+/// characters of the same length take its place, so that ranges stay valid.
 pub fn unwrapped(text: &str) -> Cow<'_, str> {
     if let Some(apart) = items_apart(text) {
         return Cow::Owned(apart);
@@ -269,11 +337,11 @@ pub fn unwrapped(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The fewest items that show that the line breaks between them were lost.
+/// Minimum number of items that show that the line breaks between them were lost.
 const GLUED: usize = 3;
 
-/// A list whose line breaks were lost on the way, each item on a line of its own: "GOALS :1. Read the page.2. Find the
-/// dead link.RULES :- No styles.- No forms." What is in place of a break has the same length, so that ranges stay true.
+/// Puts each item on a line of its own, if a list lost its line breaks: "GOALS :1. Read the page.2. Find the dead
+/// link.RULES :- No styles.- No forms." Each break replaces one byte, so that ranges stay valid.
 fn items_apart(text: &str) -> Option<String> {
     if text.len() < 120 || text.contains('\n') {
         return None;
@@ -290,7 +358,7 @@ fn items_apart(text: &str) -> Option<String> {
         let numbered = (1..=2).contains(&digits) && bytes[at + digits..].starts_with(b". ");
         if bytes[at..].starts_with(b"- ") || numbered {
             items += 1;
-            // The full stop before a number, the hyphen of a bullet.
+            // Replace the full stop before a number, or the hyphen of a bullet.
             breaks.push(if numbered { at - 1 } else { at });
         } else if bytes[at - 1] == b'.' && at > 1 && matches!(bytes[at - 2], b')' | b'a'..=b'z') {
             let mut next = text.get(at..).into_iter().flat_map(str::chars);
@@ -307,12 +375,13 @@ fn items_apart(text: &str) -> Option<String> {
     String::from_utf8(apart).ok()
 }
 
-/// A terminal's prompt in the middle of a line, as where something was pasted behind a sentence, begins a line of its own.
+/// Puts a terminal's prompt in the middle of a line on a line of its own: people paste output directly after a
+/// sentence.
 fn prompts_apart(text: &str) -> Cow<'_, str> {
     let mut apart: Option<String> = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        // The sign of a host, or of a drive, costs one look.
+        // A quick check first: only lines with the sign of a host or of a drive are searched.
         if line.contains(['@', '\\']) && !is_terminal(line.trim()) {
             let blanks = line.match_indices(' ').map(|(i, _)| i).filter(|i| *i > 0).take(LOOKED_AT);
             if let Some(blank) = blanks.into_iter().find(|i| is_host(&line[i + 1..])) {
@@ -324,10 +393,10 @@ fn prompts_apart(text: &str) -> Cow<'_, str> {
     apart.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// How many words of a line are looked at for a prompt in its middle.
+/// Maximum number of words of a line at which a prompt is looked for.
 const LOOKED_AT: usize = 80;
 
-/// Whether a text begins with the prompt of a terminal that names a host, or a drive.
+/// Whether a text begins with a terminal's prompt that names a host or a drive.
 fn is_host(text: &str) -> bool {
     let mut words = text.split_ascii_whitespace();
     let (first, next) = (words.next().unwrap_or(""), words.take(2));

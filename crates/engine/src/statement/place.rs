@@ -1,4 +1,4 @@
-//! The sentences of a message, each with its place: heading, list, paragraph, pasted text around it.
+//! Divides a message into sentences, each with its place: heading, list, paragraph, pasted text around it.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -13,17 +13,17 @@ use crate::text::scripts::is_unspaced;
 use crate::text::sentences::split;
 use crate::text::words::{Marks, Word, split as split_words};
 
-/// Of a longer text only both ends are read, in characters.
+/// Maximum size of a text that is read whole, and size of either end that is read of a longer one, in characters.
 const REACH: Reach = Reach { whole: 24 * 1024, ends: 12 * 1024 };
 
-/// The most bytes of a sentence; a longer one is cut into several.
+/// Maximum bytes of a sentence; a longer one is cut into several.
 const LONGEST: usize = 1000;
 
-/// A sentence in its place.
+/// A sentence with its place.
 #[derive(Debug)]
 pub struct Sentence {
     pub speaker: Speaker,
-    /// It is in the final message before the next prompt.
+    /// Whether the sentence is in the model's last message before the next prompt.
     pub last: bool,
     pub text: String,
     pub low: String,
@@ -34,27 +34,29 @@ pub struct Sentence {
     pub ticked: Option<bool>,
     pub level: usize,
     pub heading: Option<Rc<str>>,
-    /// The lists the heading has words of.
+    /// Lists the heading has words of.
     pub under: Set,
+    /// Lists the heading begins with.
+    pub opens: Set,
     pub paragraph: usize,
     pub last_paragraph: bool,
-    /// The first sentence of the message; the first of its line.
+    /// Whether the sentence is the first of the message; whether it is the first of its line.
     pub first: bool,
     pub begins_line: bool,
-    /// The only sentence of the message.
+    /// Whether the sentence is the only one of the message.
     pub alone: bool,
     pub asks: bool,
     pub colon: bool,
-    /// Its length in words; of text without blanks, two characters count as one.
+    /// Length in words; in text without blanks, two characters count as one word.
     pub length: usize,
-    /// Mostly within quotation marks.
+    /// Whether most of the sentence is in quotation marks.
     pub quoted: bool,
     pub shape: Shape,
-    /// What the sentence before it says.
+    /// The word lists that the sentence before has words of.
     pub before: Set,
 }
 
-/// The sentences of a message, in order.
+/// Returns the sentences of a message, in order.
 pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
     let text = paste::unwrapped(text);
     let text = &*text;
@@ -62,7 +64,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
     let mut found: Vec<Sentence> = Vec::new();
     let (mut heading, mut lead_in): (Option<Rc<str>>, Option<Rc<str>>) = (None, None);
     let mut scan = paste::Scan::default();
-    let recorded = if speaker == Speaker::Person { paste::recorded(text) } else { Vec::new() };
+    let recorded = if speaker == Speaker::Person { paste::recorded(text) } else { paste::Recorded::default() };
     let mut end = 0;
     for (number, block) in blocks.iter().enumerate() {
         let gap = &text[end.min(block.range.start)..block.range.start];
@@ -82,8 +84,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
             lead_in = None;
         }
         let machine_after = blocks.get(number + 1).map_or(text.len(), |next| next.range.start);
-        let mut shape = scan.shape(said, &line, block, &text[end..machine_after.max(end)]);
-        shape.recorded = recorded.iter().any(|r| r.contains(&block.range.start));
+        let shape = scan.shape(said, &line, block, &text[end..machine_after.max(end)]);
         let under = lead_in.clone().or_else(|| heading.clone());
         let mut begins_line = true;
         for (range, sentence) in parts(said, &line) {
@@ -106,13 +107,18 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
                 ticked: block.ticked,
                 level,
                 under: 0,
+                opens: 0,
                 heading: under.clone(),
                 paragraph: block.paragraph,
                 last_paragraph: false,
                 first: found.is_empty(),
                 begins_line,
                 alone: false,
-                shape: shape.of(&sentence, &words, length),
+                shape: Shape {
+                    recorded: recorded.is_printed(block.range.start + range.start),
+                    page: recorded.is_page(block.range.start + range.start),
+                    ..shape.of(&sentence, &words, length)
+                },
                 length,
                 before: found.last().map_or(0, |s| s.signs.has),
                 text: sentence,
@@ -130,25 +136,26 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
     found
 }
 
-/// What is known only at the end: the last paragraph, and what each heading says, looked up once.
+/// Fills in the values known only at the end: the last paragraph, the neighbours' shapes, and the lists of each
+/// heading, looked up once.
 fn finish(found: &mut [Sentence]) {
     let last = found.last().map(|s| s.paragraph);
     let alone = found.len() == 1;
     let codes: Vec<u8> = found.iter().map(|s| s.shape.code).collect();
-    let mut known: Option<(Rc<str>, Set)> = None;
+    let mut known: Option<(Rc<str>, Set, Set)> = None;
     for (n, s) in found.iter_mut().enumerate() {
         let before = n.checked_sub(1).map_or(0, |b| codes[b]);
         s.shape.near = before.max(codes.get(n + 1).copied().unwrap_or(0));
         s.last_paragraph = Some(s.paragraph) == last;
         s.alone = alone;
         let Some(heading) = &s.heading else { continue };
-        s.under = match &known {
-            Some((text, set)) if Rc::ptr_eq(text, heading) => *set,
+        (s.under, s.opens) = match &known {
+            Some((text, under, opens)) if Rc::ptr_eq(text, heading) => (*under, *opens),
             _ => {
                 let low = lower(heading);
-                let set = signs(&low, &split_words(&low, Marks::Dropped)).has;
-                known = Some((heading.clone(), set));
-                set
+                let signs = signs(&low, &split_words(&low, Marks::Dropped));
+                known = Some((heading.clone(), signs.has, signs.starts));
+                (signs.has, signs.starts)
             }
         };
     }
@@ -159,7 +166,7 @@ fn length(low: &str, words: &[Word]) -> usize {
     words.len().max(unspaced / 2)
 }
 
-/// The words of a heading line.
+/// Returns the words of a heading line.
 fn title(line: &str) -> Option<&str> {
     let line = line.trim();
     let bare = line.trim_start_matches('#');
@@ -167,14 +174,14 @@ fn title(line: &str) -> Option<&str> {
     ((1..=6).contains(&level) && bare.starts_with(' ')).then(|| bare.trim().trim_end_matches(':'))
 }
 
-/// The indentation of the line at an offset.
+/// Returns the indentation of the line at an offset.
 fn level(text: &str, at: usize) -> usize {
     let line = text[..at].rfind('\n').map_or(0, |n| n + 1);
     let indent = text[line..].bytes().take_while(|b| matches!(b, b' ' | b'\t'));
     indent.map(|b| if b == b'\t' { 4 } else { 1 }).sum::<usize>().min(40)
 }
 
-/// The sentences of a block, plain, each with its range in the block.
+/// Returns the sentences of a block as plain text, each with its range in the block.
 fn parts(said: &str, line: &str) -> Vec<(Range<usize>, String)> {
     if said == line {
         return split(line, LONGEST).into_iter().map(|range| (range.clone(), line[range].to_owned())).collect();

@@ -1,15 +1,15 @@
-//! By when, and to whom, something was promised.
+//! Finds the date and the person of a promise.
 
 use crate::text::patterns::words;
 use crate::text::plain::lower;
 use crate::text::words::{Marks, Word, split};
 
-/// Words that may stand before a date and belong to it.
+/// Words that may come before a date and belong to it.
 const BEFORE: &str = "by until till before on at in within after no later than next this the coming end of bis vor am im \
     nach spätestens zum nächste nächsten nächster ende avant d'ici le la pour dans d'ici prochain prochaine fin antes de \
     para el la en hasta próximo próxima entro per il a la domani prossimo em até na no próxima voor op tegen volgende";
 
-/// Days, months and the like.
+/// Names of days, months and times of day.
 const DATES: &str = "today tonight tomorrow noon midnight morning afternoon evening weekend week month quarter year \
     monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun january february march april \
     may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec eod eow \
@@ -22,28 +22,28 @@ const DATES: &str = "today tonight tomorrow noon midnight morning afternoon even
     středa čtvrtek pátek сегодня завтра понедельник вторник среду четверг пятницу субботу bugün yarın pazartesi salı \
     çarşamba perşembe cuma";
 
-/// Words within a date.
+/// Words that may be inside a date.
 const WITHIN: &str = "of the de du des del di and o'clock am pm uhr";
 
-/// Months and days that are other words, too: they count only beside a number or a word that dates.
+/// Names of months and days that are other words too: they count only beside a number or a word of [`DATING`].
 const DOUBTFUL: &str = "may mars mar sun sat mon march segunda terça quarta quinta sexta mai a";
 
 /// Spans of time: they count only after a word such as "this" or "by".
 const SPANS: &str = "week month quarter year morning afternoon evening weekend woche monat semaine mois semana mes";
 
-/// Words that make a date of a doubtful word.
+/// Words that make a doubtful word after them a date.
 const DATING: &str = "by until till in on next of bis im en em";
 
-/// Words that, with "the", make a date of an ordinal number: "on the 25th".
+/// Words that, followed by "the", make an ordinal number a date: "on the 25th".
 const FIXING: &str = "on by until till before after";
 
-/// Dates of scripts without blanks.
+/// Dates in scripts without blanks.
 const EAST: [&str; 16] = [
     "今天", "明天", "后天", "後天", "今晚", "下周", "下週", "周五", "週五", "月底", "今日", "明日", "来週", "週末",
     "月末", "今週",
 ];
 
-/// The words of a date or deadline: "by Friday, 27 November".
+/// Returns the words of a date or deadline: "by Friday, 27 November".
 pub fn due(text: &str) -> Option<String> {
     let low = lower(text);
     if low.len() != text.len() {
@@ -83,7 +83,7 @@ pub fn due(text: &str) -> Option<String> {
     EAST.iter().find(|date| text.contains(**date)).map(|date| (*date).to_owned())
 }
 
-/// `2026-11-27`, `27.11.`, `11/27`.
+/// Whether a word is a full date: `2026-11-27`, `27.11.2026`.
 fn is_date(word: &str) -> bool {
     let parts: Vec<&str> = word.split(['-', '.', '/']).filter(|p| !p.is_empty()).collect();
     let digits = |p: &&str| p.len() <= 4 && p.bytes().all(|b| b.is_ascii_digit());
@@ -91,7 +91,7 @@ fn is_date(word: &str) -> bool {
     parts.len() == 3 && parts.iter().all(digits) && word.len() >= 8 && month(parts[1])
 }
 
-/// `25th`
+/// Whether a word is a day's ordinal number: `25th`.
 fn is_ordinal(word: &str) -> bool {
     let day = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end));
     day.and_then(|day| day.parse::<u8>().ok()).is_some_and(|day| (1..=31).contains(&day))
@@ -102,7 +102,7 @@ fn is_number(word: &str) -> bool {
     word.len() <= 5 && !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_digit() || b == b':')
 }
 
-/// To whom something was promised: a name after a verb of giving or after "to".
+/// Returns the person to whom something was promised: a name after a verb of giving or after "to".
 pub fn to(text: &str) -> Option<String> {
     let low = lower(text);
     if low.len() != text.len() {

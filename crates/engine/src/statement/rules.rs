@@ -1,4 +1,4 @@
-//! The rules of `rules.txt`: the first one whose conditions hold gives the label.
+//! Applies the rules of `rules.txt`: the first rule whose conditions hold gives the label.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use super::{Label, Reach, Speaker, promise};
 
 const RULES: &str = include_str!("rules.txt");
 
-/// A condition, and whether it is denied.
+/// A condition, and whether it is negated.
 struct Guard {
     test: Test,
     not: bool,
@@ -22,13 +22,14 @@ enum Test {
     Clause(Set),
     Ends(Set),
     Under(Set),
+    Opens(Set),
     Before(Set),
     Fewer(usize),
     More(usize),
     Is(Fact),
 }
 
-/// What the place of a sentence tells.
+/// A fact about the place or shape of a sentence.
 #[derive(Clone, Copy)]
 enum Fact {
     Last,
@@ -45,6 +46,7 @@ enum Fact {
     Terminal,
     BehindTerminal,
     Recorded,
+    Page,
     Mail,
     Announced,
     MayBeAnnounced,
@@ -59,7 +61,7 @@ enum Fact {
     Dated,
 }
 
-const FACTS: [(&str, Fact); 26] = [
+const FACTS: [(&str, Fact); 27] = [
     ("last", Fact::Last),
     ("asks", Fact::Asks),
     ("bullet", Fact::Bullet),
@@ -74,6 +76,7 @@ const FACTS: [(&str, Fact); 26] = [
     ("terminal", Fact::Terminal),
     ("behind-terminal", Fact::BehindTerminal),
     ("recorded", Fact::Recorded),
+    ("page", Fact::Page),
     ("mail", Fact::Mail),
     ("announced", Fact::Announced),
     ("may-be-announced", Fact::MayBeAnnounced),
@@ -88,19 +91,19 @@ const FACTS: [(&str, Fact); 26] = [
     ("dated", Fact::Dated),
 ];
 
-/// How far a rule is trusted.
+/// The trust in a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trust {
-    /// Right in .8 on authors it was not made from.
+    /// Right in at least 80% of cases, on authors the rule was not made from.
     Sure,
-    /// Right oftener than the filter.
+    /// Right more often than the filter.
     Likely,
-    /// A hint to the filter.
+    /// Only a hint to the filter.
     Hint,
 }
 
 struct Rule {
-    /// Its line in the file.
+    /// Line number in the file.
     line: usize,
     label: Label,
     trust: Trust,
@@ -115,7 +118,8 @@ fn lines() -> impl Iterator<Item = (usize, &'static str)> {
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// A line: label, trust, who speaks, conditions. `None` if it cannot be read (a test finds that).
+/// Parses a line: label, trust, speaker, conditions. Returns `None` if the line is no rule (a test looks for such
+/// lines).
 fn rule(line: usize, text: &str) -> Option<Rule> {
     let mut words = text.split_ascii_whitespace();
     let label = Label::of(words.next()?)?;
@@ -152,6 +156,7 @@ fn guard(word: &str) -> Option<Guard> {
             "clause" => Test::Clause(set),
             "ends" => Test::Ends(set),
             "under" => Test::Under(set),
+            "opens" => Test::Opens(set),
             "before" => Test::Before(set),
             _ => return None,
         }
@@ -179,6 +184,7 @@ impl Test {
             Test::Clause(set) => s.signs.clause & set != 0,
             Test::Ends(set) => s.signs.ends & set != 0,
             Test::Under(set) => s.under & set != 0,
+            Test::Opens(set) => s.opens & set != 0,
             Test::Before(set) => s.before & set != 0,
             Test::Fewer(n) => s.length < *n,
             Test::More(n) => s.length > *n,
@@ -204,6 +210,7 @@ impl Fact {
             Fact::Terminal => s.shape.terminal,
             Fact::BehindTerminal => s.shape.behind_terminal,
             Fact::Recorded => s.shape.recorded,
+            Fact::Page => s.shape.page,
             Fact::Mail => s.shape.mail,
             Fact::Announced => s.shape.announced,
             Fact::MayBeAnnounced => s.shape.may_be_announced,
@@ -220,12 +227,13 @@ impl Fact {
     }
 }
 
-/// The label the rules give, and how far it is to be trusted.
+/// Returns the label the rules give, and their trust in it.
 pub fn label(s: &Sentence) -> Option<(Label, Trust)> {
     COMPILED.iter().find(|rule| rule.holds(s)).map(|rule| (rule.label, rule.trust))
 }
 
-/// What else a sentence does beside `first`: the next trusted rule of a label that is rarer than a request or a report.
+/// Returns a second label beside `first`: that of the next trusted rule with a label that is rarer than a request or a
+/// report.
 pub fn second(s: &Sentence, first: Label) -> Option<Label> {
     use Label::{Commitment, Decision, Directive, Identity, Remaining};
     let rare = [Directive, Decision, Commitment, Remaining, Identity];
@@ -233,18 +241,18 @@ pub fn second(s: &Sentence, first: Label) -> Option<Label> {
     COMPILED.iter().filter(fits).find(|rule| rule.holds(s)).map(|rule| rule.label)
 }
 
-/// The lines of all rules that hold.
+/// Returns the line numbers of all rules that hold.
 pub fn holding(s: &Sentence) -> Vec<usize> {
     COMPILED.iter().filter(|rule| rule.holds(s)).map(|rule| rule.line).collect()
 }
 
-/// The rules as written.
+/// Returns the rules as written.
 pub fn written() -> Vec<(usize, Label, &'static str)> {
     let text = |line: usize| RULES.lines().nth(line - 1).unwrap_or_default();
     COMPILED.iter().map(|rule| (rule.line, rule.label, text(rule.line))).collect()
 }
 
-/// How far a directive reaches.
+/// Returns the reach of a directive.
 pub fn reach(s: &Sentence) -> Reach {
     let set = |name: &str| LISTS.set(name);
     if s.signs.has & set("task only") != 0 && s.signs.has & set("standing") == 0 {
@@ -258,8 +266,8 @@ pub fn reach(s: &Sentence) -> Reach {
     }
 }
 
-/// Whether a sentence can be understood without its neighbours: it does not begin with, or act on, a word that points
-/// elsewhere, and names something.
+/// Whether a sentence can be understood without its neighbours: it does not begin with a word that points elsewhere,
+/// and it is not a short sentence with such a word.
 pub fn stands_alone(s: &Sentence, bag: &Bag) -> bool {
     let pointing = LISTS.set("pointing");
     if s.signs.starts & pointing != 0 {
@@ -268,7 +276,7 @@ pub fn stands_alone(s: &Sentence, bag: &Bag) -> bool {
     if s.signs.has & pointing == 0 || s.length > 12 {
         return s.length > 1;
     }
-    // "Put that on the list", "do it": a short sentence about something else.
+    // "Put that on the list" and "do it" are short sentences about something named elsewhere.
     bag.len() > 3
 }
 

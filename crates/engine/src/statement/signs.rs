@@ -1,25 +1,25 @@
-//! What a sentence says, as far as the lists tell: which of them it has words of, and where.
+//! Finds the word lists that a sentence has words of, and where in the sentence.
 
 use super::lists::{LISTS, Set};
 use crate::text::scripts::is_unspaced;
 use crate::text::words::Word;
 
-/// The lists a sentence has words of.
+/// The word lists that a sentence has words of, by place.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Signs {
-    /// Anywhere outside quotations.
+    /// Lists with words anywhere outside quotations.
     pub has: Set,
-    /// At its beginning, after words like "please".
+    /// Lists with words at the beginning, after words like "please".
     pub starts: Set,
-    /// At the beginning of a clause.
+    /// Lists with words at the beginning of a clause.
     pub clause: Set,
-    /// At its end.
+    /// Lists with words at the end.
     pub ends: Set,
-    /// The first word after words like "please".
+    /// Index of the first word after words like "please".
     pub start: usize,
 }
 
-/// Words that begin a clause of their own.
+/// Whether a word begins a new clause.
 fn joins(word: &str) -> bool {
     matches!(
         word,
@@ -57,7 +57,7 @@ pub fn signs(low: &str, words: &[Word]) -> Signs {
     let lead = lists.set("lead");
     let (mut lead_to, mut clause_lead) = (0, 0);
     for at in 0..words.len() {
-        // Files a person attaches by name stand before what is said of them.
+        // People attach files by name before they say something about them, so such names are skipped.
         if at == lead_to && low[words[at].start..].starts_with('@') && at + 1 < words.len() {
             (lead_to, signs.start) = (at + 1, at + 1);
         }
@@ -100,7 +100,7 @@ pub fn signs(low: &str, words: &[Word]) -> Signs {
     signs
 }
 
-/// The parts of a sentence without blanks.
+/// Finds the phrases in a sentence without blanks.
 fn east(low: &str, signs: &mut Signs, lead: Set) {
     let mut start = 0;
     let mut clause = true;

@@ -43,7 +43,7 @@ fn what_a_terminal_printed_is_not_the_person() {
         let texts = |all: Vec<Statement>| all.into_iter().map(|s| s.text).collect();
         (texts(pasted), texts(own))
     };
-    // The prompt stands behind a sentence of the person.
+    // The prompt comes directly after a sentence of the person, on the same line.
     let text = "seed twenty products ilse@Box shop % npm run seed\n\nUse pools instead of single clients.\n\nRemove \
                 old drivers first.\nilse@Box shop % \n\nwhy does it warn?";
     let (printed, own) = pasted(text);
@@ -57,6 +57,40 @@ fn what_a_terminal_printed_is_not_the_person() {
     let text =
         "root@box:~# ls\napp\n\nI never want to see this again, please always use the other host.\n\nroot@box:~# ls";
     assert_eq!(pasted(text).1.len(), 1);
+}
+
+#[test]
+fn a_pasted_page_is_not_the_person() {
+    let own = |text: &str| -> Vec<String> {
+        let all = read(text, Speaker::Person, true);
+        all.into_iter().filter(|s| !(s.sure && s.label == Label::Pasted)).map(|s| s.text).collect()
+    };
+    // The page of a service below a sentence of the person: states, then rows that recur.
+    let text = "the status page still shows this\nIncident with queues\nUpdate - We look into slow queues. Please avoid \
+                new jobs.\n11:53 UTC\nUpdate - Queues are slow.\nInvestigating - Reports of slow queues\n\nshould I wait?";
+    assert_eq!(own(text), ["the status page still shows this", "should I wait?"]);
+    let rows = "Queues\nAlways on\n99.8 % uptime\nToday\nNormal\nHooks\nNever late\n99.7 % uptime\nToday\nNormal\nPages\n\
+                Please use it\n99.9 % uptime\nToday\nDegraded";
+    assert_eq!(own(&format!("what does that mean?\n{rows}")), ["what does that mean?"]);
+    // A person's own list, and a line said twice, stay.
+    let list =
+        "Please do this:\n- Add a banner\n- Add a link\n- Add a note\n\nNo banner on mobile.\nNo banner on mobile.";
+    assert_eq!(own(list).len(), 6, "{:?}", own(list));
+}
+
+#[test]
+fn what_a_list_of_steps_says_is_not_done() {
+    for text in [
+        "How you'd demo it when done:\n\n- `just run`: the volume persists data across restarts\n- the suite runs against the database",
+        "## Dopo il ripristino\n\nVerifica che:\n\n- i secrets `HOST` e `KEY` ci siano ancora\n- il workflow completi la build",
+        "Quando è risolto:\n\n- oppure `git push origin main`\n- il deploy è completato",
+    ] {
+        let items = read(text, Speaker::Model, true).into_iter().filter(|s| s.bullet);
+        let done: Vec<_> = items.filter(|s| s.label == Label::Done).collect();
+        assert!(done.is_empty(), "{done:#?}");
+    }
+    let done = labels("What I did:\n\n- Added the volume\n- Fixed the suite", Speaker::Model);
+    assert!(done[1..].iter().all(|(label, _)| *label == Label::Done), "{done:?}");
 }
 
 #[test]
@@ -85,7 +119,7 @@ fn each_case_is_what_it_is() {
             continue;
         };
         let speaker = if who == "person" { Speaker::Person } else { Speaker::Model };
-        // What is left out was pasted.
+        // If the sentence was left out, it counts as pasted.
         let last = read(&text.replace("\\n", "\n"), speaker, who == "final").pop();
         let (label, second) = last.map_or((Label::Pasted, None), |s| (s.label, s.second));
         let is = |name: &str| label.name() == name || second.is_some_and(|l| l.name() == name);

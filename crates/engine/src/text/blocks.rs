@@ -1,13 +1,13 @@
-//! The structure of a text: the paragraphs, lines and items its speaker wrote, without what they did not write.
+//! Reads the structure of a text: the paragraphs, lines and items its speaker wrote, without text from elsewhere.
 //!
-//! Left out: fenced and indented code, block quotes, tables, tagged spans, logs, stack traces, JSON, diffs, shell
+//! Left out are fenced and indented code, block quotes, tables, tagged spans, logs, stack traces, JSON, diffs, shell
 //! prompts. Text that may have been pasted is marked, not left out: the caller decides how much doubt it accepts.
 //!
-//! People write chat, not Markdown: a new line begins a new statement unless the one before was wrapped, `✅` and `1)`
-//! are bullets, a line under a quotation is the answer to it, `---` does not make a heading of the line above it. A
-//! Markdown parser would read all four differently, so this is a scanner of lines. Tried with pulldown-cmark on ten
-//! thousand lines of real sessions: the parser left out no code, quotation or table that is kept here, and kept eight
-//! hundred lines of logs, traces and tagged spans.
+//! People write chat, not Markdown: a new line begins a new statement unless the line before was wrapped, `✅` and `1)`
+//! are bullets, a line under a quotation answers it, `---` does not make a heading of the line above. A Markdown parser
+//! would read all four differently, so this is a scanner of lines. pulldown-cmark was tried on ten thousand lines of
+//! real sessions: it left out no code, quotation or table that the scanner keeps, and it kept eight hundred lines of
+//! logs, traces and tagged spans.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,46 +15,46 @@ use std::ops::Range;
 use super::headings::{self, Topic};
 use super::quotes::{Closings, tag};
 
-/// A line of at least this length whose next line begins in lower case was wrapped.
+/// Minimum length of a line that counts as wrapped if its next line begins in lower case.
 const WRAPPED: usize = 50;
 
-/// How many characters of a text are read, not counting fences and tagged spans.
+/// Maximum number of characters read in a text, not counting fences and tagged spans.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach {
     /// Texts up to this length are read whole.
     pub whole: usize,
-    /// Of a longer text, this many at either end.
+    /// Number of characters read at either end of a longer text.
     pub ends: usize,
 }
 
-/// A paragraph line or an item.
+/// A line of a paragraph, or an item of a list.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Its range in the text, without bullet and indentation.
+    /// Range in the text, without bullet and indentation.
     pub range: Range<usize>,
-    /// Whether its beginning, and its end, are outside the part that is read.
+    /// Whether the block begins, and whether it ends, outside the part that is read.
     pub cut: (bool, bool),
-    /// An item of a list.
+    /// Whether the block is an item of a list.
     pub item: bool,
-    /// The state of its checkbox, if it has one.
+    /// The state of the item's checkbox, if it has one.
     pub ticked: Option<bool>,
-    /// A whole line of emphasis: it may be a heading or a statement.
+    /// Whether the whole line is emphasised: it may be a heading or a statement.
     pub emphasis: bool,
-    /// The heading or announcement above it.
+    /// Topic of the heading or announcement above the block.
     pub under: Option<Topic>,
-    /// An item under "From now on:" or "My preferences:".
+    /// Whether the block is an item under "From now on:" or "My preferences:".
     pub listed_rule: bool,
-    /// It follows an announcement of pasted text: "The error message is:".
+    /// Whether the block follows an announcement of pasted text: "The error message is:".
     pub pasted: bool,
-    /// It is somewhere after a line that may have announced pasted text.
+    /// Whether the block comes anywhere after a line that may have announced pasted text.
     pub behind_paste: bool,
-    /// Part of a document: after the first of several headings.
+    /// Whether the block is part of a document: after the first of several headings.
     pub document: bool,
-    /// The number of its paragraph.
+    /// The number of the paragraph.
     pub paragraph: usize,
 }
 
-/// The blocks of a text, in order.
+/// Returns the blocks of a text, in order.
 pub fn blocks(text: &str, reach: Reach) -> Vec<Block> {
     let mut lines = outside(text, reach);
     window(text, &mut lines, reach);
@@ -66,21 +66,21 @@ pub fn blocks(text: &str, reach: Reach) -> Vec<Block> {
     scan.found
 }
 
-/// The state of the scan: what earlier lines mean for the next one.
+/// The state of the scan: facts from earlier lines that decide how the next one is read.
 #[derive(Default)]
 struct Scan<'t> {
     text: &'t str,
     found: Vec<Block>,
-    /// The last block may continue.
+    /// Whether the last block may continue.
     open: bool,
-    /// A list is open.
+    /// Whether a list is open.
     listing: bool,
     diff: bool,
     trace: bool,
-    /// Pasted text was announced; it follows the next empty line, or ends there.
+    /// Whether pasted text was announced; it begins after the next empty line, or on the next line.
     announces: bool,
     pasted: bool,
-    /// The line before may have announced pasted text.
+    /// Whether the line before may have announced pasted text.
     may_announce: bool,
     behind_paste: bool,
     document: bool,
@@ -95,7 +95,7 @@ impl Scan<'_> {
         let full = self.text[line.start..line.end].trim_end();
         let text = full.trim_start();
         if line.apart {
-            // The announcement referred to this fence.
+            // The announcement was about this fence.
             (self.open, self.diff, self.announces, self.may_announce) = (false, false, false, false);
         }
         if text.is_empty() {
@@ -149,7 +149,7 @@ impl Scan<'_> {
             self.announces = bullet == 0 && headings::announces_paste(text);
             self.may_announce = !self.rules && headings::may_announce_paste(text);
         } else if self.announces && bullet == 0 {
-            // "The error is:" with the error on the next line.
+            // After "The error is:", the error is on the next line.
             if let Some(last) = self.found.last_mut() {
                 last.pasted = true;
             }
@@ -191,19 +191,19 @@ fn is_wrapped(before: &str, text: &str) -> bool {
         && text.starts_with(|c: char| c.is_lowercase() || matches!(c, '`' | '('))
 }
 
-/// The title of a heading line.
+/// Returns the title of a heading line.
 fn heading(line: &str) -> Option<&str> {
     let level = run_of(line.as_bytes(), b'#');
     ((1..=6).contains(&level) && line[level..].starts_with(' ')).then(|| line[level..].trim())
 }
 
-/// The words of a line that is all emphasis: `**Next steps**` or `**Next steps:**`.
+/// Returns the words of a line that is all emphasis: `**Next steps**` or `**Next steps:**`.
 fn emphasised(line: &str) -> Option<&str> {
     let inner = line.strip_prefix("**")?.strip_suffix("**")?;
     (inner.len() <= 60 && !inner.contains("**") && !inner.ends_with(['.', '!', '?'])).then_some(inner)
 }
 
-/// Length of the bullet or number an item begins with, and the state of its checkbox.
+/// Returns the length of the bullet or number an item begins with, and the state of its checkbox.
 fn bullet(line: &str) -> (usize, Option<bool>) {
     const BOXES: [(&str, bool); 13] = [
         ("[ ] ", false),
@@ -267,11 +267,11 @@ fn is_machine(line: &str) -> bool {
         return true;
     }
     let bytes = line.as_bytes();
-    // A time, a log level or the name of an error.
+    // Such a line begins with a time, a log level or the name of an error.
     let stamp = bytes[0].is_ascii_digit()
         && bytes.iter().take(12).filter(|b| matches!(b, b':' | b'-' | b'/')).count() >= 2
         && bytes.iter().take(8).filter(|b| b.is_ascii_digit()).count() >= 4;
-    // A link and a checkbox begin with the same sign.
+    // Links and checkboxes also begin with a bracket, but are no logs.
     let bracket =
         bytes[0] == b'[' && line.find(']').is_some_and(|at| at > 2 && !line[at + 1..].starts_with(['(', ':']));
     let level = line.split_ascii_whitespace().take(5).any(|w| {
@@ -289,7 +289,7 @@ fn is_machine(line: &str) -> bool {
     bytes.iter().filter(|b| b.is_ascii_punctuation() && !prose(b)).count() * 4 > line.len().max(16)
 }
 
-/// Whether a stack trace begins; it continues to the next blank line.
+/// Whether a stack trace begins on this line; it continues to the next blank line.
 fn is_trace(line: &str) -> bool {
     line.starts_with("Traceback (") || line.starts_with("thread '") || line.starts_with("Caused by:")
 }
@@ -298,19 +298,19 @@ fn is_trace(line: &str) -> bool {
 struct Line {
     start: usize,
     end: usize,
-    /// Whether its beginning, and its end, were cut off.
+    /// Whether the beginning, and whether the end, was cut off.
     cut: (bool, bool),
     /// Whether a fence or tagged span separates this line from the one before.
     apart: bool,
 }
 
-/// The lines outside fences and tagged spans; of a long text, at least those [`window`] keeps.
+/// Returns the lines outside fences and tagged spans; of a long text, at least those that [`window`] keeps.
 fn outside(text: &str, reach: Reach) -> Vec<Line> {
     let mut closings = Closings::of(text);
     let mut lines = Lines { reach, head: Vec::new(), head_bytes: 0, tail: VecDeque::new(), tail_bytes: 0 };
     let (mut at, mut apart, mut resumed) = (0, false, false);
     let mut fence: Option<(u8, usize)> = None;
-    // The next end of a line and the next tag, each searched for once.
+    // The next end of a line and the next tag; each is searched for once.
     let (mut end, mut tag_at, mut tag_end) = (find(text, b'\n', 0), find(text, b'<', 0), find(text, b'>', 0));
     while at < text.len() {
         if end < at {
@@ -337,7 +337,8 @@ fn outside(text: &str, reach: Reach) -> Vec<Line> {
                 continue;
             }
         }
-        // A span within a line is quoted; one that begins a line or continues over several separates the text.
+        // A tagged span within a line is a quotation; one that begins a line or continues over several lines separates
+        // the text.
         let (mut look, mut parted) = (at, None);
         loop {
             if tag_at < look {
@@ -375,7 +376,7 @@ fn outside(text: &str, reach: Reach) -> Vec<Line> {
     lines.head
 }
 
-/// Collects lines; of a long text the middle is dropped.
+/// Collects lines; the middle of a long text is dropped.
 struct Lines {
     reach: Reach,
     head: Vec<Line>,
@@ -412,7 +413,7 @@ impl Lines {
     }
 }
 
-/// Keeps the ends of a long text.
+/// Keeps both ends of a long text.
 fn window(text: &str, lines: &mut Vec<Line>, reach: Reach) {
     let mut left = reach.whole;
     let long = lines.iter().any(|l| match text[l.start..l.end].char_indices().nth(left) {
@@ -451,7 +452,7 @@ fn window(text: &str, lines: &mut Vec<Line>, reach: Reach) {
     *lines = head;
 }
 
-/// The next offset of a byte, or the end of the text.
+/// Returns the next offset of a byte, or the end of the text.
 fn find(text: &str, byte: u8, at: usize) -> usize {
     memchr::memchr(byte, &text.as_bytes()[at..]).map_or(text.len(), |i| at + i)
 }

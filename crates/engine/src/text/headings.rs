@@ -1,4 +1,4 @@
-//! What a heading, or a line that ends in a colon, says about the text under it.
+//! Reads the topic that a heading, or a line ending in a colon, announces for the text under it.
 
 use super::language::{HEADINGS, MAY_BE_PASTE, PASTE, section};
 use super::patterns::{Words, phrases};
@@ -16,7 +16,7 @@ pub enum Topic {
     Other,
 }
 
-/// The topic a title announces.
+/// Returns the topic a title announces.
 pub fn topic(title: &str) -> Topic {
     if title.len() > 120 {
         return Topic::Other;
@@ -32,7 +32,7 @@ pub fn topic(title: &str) -> Topic {
     found.map_or(Topic::Other, |(_, topic)| topic)
 }
 
-/// "From now on:", "My preferences:", "House rules:": the items under it are permanent rules.
+/// Whether a line announces permanent rules: "From now on:", "My preferences:", "House rules:".
 pub fn announces_rules(line: &str) -> bool {
     let words = split(line, Marks::Dropped);
     let standing = phrases!(section(HEADINGS, "standing"));
@@ -41,12 +41,12 @@ pub fn announces_rules(line: &str) -> bool {
     words.len() <= 10 && (standing.stand(&words) || mine.stand(&words) && rules.stand(&words))
 }
 
-/// "The error message is:", "Bob wrote:": the text after it is probably not the speaker's.
+/// Whether a line announces text that is probably not the speaker's: "The error message is:", "Bob wrote:".
 pub fn announces_paste(line: &str) -> bool {
     has_word(last_sentence(line), &PASTE)
 }
 
-/// "The following:", "Translate this:": the text after it may not be the speaker's.
+/// Whether a line announces text that may not be the speaker's: "The following:", "Translate this:".
 pub fn may_announce_paste(line: &str) -> bool {
     let last = last_sentence(line);
     has_word(last, &PASTE) || has_word(last, &MAY_BE_PASTE)

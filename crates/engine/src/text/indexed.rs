@@ -1,19 +1,20 @@
-//! The form of text in the full-text index: scripts without spaces are split into characters, and runs that are not
-//! words are left out.
+//! Converts text to the form it has in the full-text index: scripts without spaces are split into characters, and runs
+//! that are not words are left out.
 //!
 //! This differs from [`super::words`] because the full-text engine splits the words, and its rule is fixed by existing
 //! indexes: every change here needs a new `INDEX_VERSION`.
 
 use super::scripts::{is_emoji, is_mark, is_unspaced};
 
-/// Inserted between characters of scripts without spaces. Invisible and not a letter, so the full-text engine splits
-/// there, and a snippet can remove it.
+/// Separator inserted between characters of scripts without spaces. It is invisible and not a letter, so the full-text
+/// engine splits there, and a snippet can remove it.
 pub const BREAK: char = '\u{200b}';
 
-/// Begins the word that stands for an emoji: the full-text engine takes emoji for punctuation.
+/// Prefix of the word that represents an emoji, because the full-text engine treats emoji as punctuation.
 const EMOJI: &str = "xqe";
 
-/// Longer runs of letters and digits are encoded data (base64, hex dumps). A SHA-512 in hex has 128 characters.
+/// Maximum length of a word; longer runs of letters and digits are encoded data (base64, hex dumps). A SHA-512 in hex
+/// has 128 characters.
 const LONGEST_WORD: usize = 128;
 
 /// Folds text for indexing and for queries: both sides must use it.
@@ -55,7 +56,7 @@ pub fn fold(text: &str) -> String {
     out
 }
 
-/// Folded text as people read it: without marks between characters, emoji as such.
+/// Returns folded text as people read it: without separators, and with emoji restored.
 pub fn unfold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for piece in text.split(BREAK) {
@@ -78,8 +79,8 @@ fn has_long_run(text: &str) -> bool {
     })
 }
 
-/// The words of a name or a query as the index holds them: letters and digits, everything else one space; characters of
-/// unspaced scripts are separate.
+/// Returns the words of a name or a query as the index stores them: letters and digits, with one space for everything
+/// else; characters of unspaced scripts are separate words.
 pub fn words_of(text: &str) -> String {
     let folded = fold(text);
     let mut out = String::new();
@@ -94,7 +95,7 @@ pub fn words_of(text: &str) -> String {
             out.push(' ');
         }
     }
-    // A combining mark means nothing without a letter.
+    // A combining mark has no meaning without a letter.
     if !out.contains(char::is_alphanumeric) {
         return String::new();
     }

@@ -1,12 +1,12 @@
-//! Language: which parts of a text are code, quotation, log or paste; its blocks, sentences and words; similarity of
-//! texts; scripts. Storey 1.
+//! The language room: tells which parts of a text are code, quotation, log or paste; reads blocks, sentences and words;
+//! compares texts; knows scripts. Storey 1.
 //!
 //! [`blocks`] reads the structure and [`headings`] the topic of a title, [`quotes`] finds quotation marks, code spans
 //! and tags, [`sentences`] splits a block, [`words`] splits a sentence, [`plain`] makes one line of a text.
 //! [`patterns`] looks up words and phrases, [`similarity`] compares texts, [`scripts`] identifies writing systems,
 //! [`indexed`] is the form of the full-text index, [`language`] has the word lists, which are data files beside it.
 //!
-//! Does not interpret content: goals, wishes and open loops are found by the rooms above.
+//! This room does not interpret content: the rooms above find goals, wishes and open loops.
 
 pub mod blocks;
 pub mod headings;

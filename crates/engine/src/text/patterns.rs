@@ -1,4 +1,4 @@
-//! Lists of words and of phrases, each compiled once. Most words are in no list, which one bit shows.
+//! Lists of words and of phrases, each compiled once. Most words are in no list, which a check of one bit shows.
 //!
 //! A pattern is a sequence of words with one blank between them: `a|b` matches either, `a?` is optional; punctuation
 //! marks match themselves if the text was split with them. Patterns of a list are separated by ` / ` or by lines. Words
@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 
 use super::words::{Marks, Word, split};
 
-/// FNV-1a of a word.
+/// Returns the FNV-1a hash of a word.
 pub fn hash(word: &str) -> u64 {
     word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -47,7 +47,7 @@ impl Sieve {
 /// A list of whole words.
 pub struct Words {
     sieve: Sieve,
-    /// Sorted.
+    /// Hashes of the words, sorted.
     hashes: Box<[u64]>,
 }
 
@@ -64,7 +64,7 @@ impl Words {
         self.has_hash(hash(word))
     }
 
-    /// As [`has`](Words::has), by the word's [`hash()`].
+    /// Whether a word is in the list, as [`has`](Words::has), by the word's [`hash()`].
     pub fn has_hash(&self, hash: u64) -> bool {
         self.sieve.may_have(hash) && self.hashes.binary_search(&hash).is_ok()
     }
@@ -91,7 +91,7 @@ impl Part {
 /// Patterns by the words they may begin or end with.
 struct Index {
     sieve: Sieve,
-    /// Sorted by hash, then by position in the list.
+    /// Hashes with positions in the list, sorted by both.
     entries: Box<[(u64, u32)]>,
 }
 
@@ -103,7 +103,7 @@ impl Index {
         Index { sieve: Sieve::of(&hashes), entries: entries.into() }
     }
 
-    /// The patterns for a word, in the order of the list.
+    /// Returns the patterns for a word, in the order of the list.
     fn candidates(&self, hash: u64) -> impl Iterator<Item = usize> {
         let from = if self.sieve.may_have(hash) {
             self.entries.partition_point(|(h, _)| *h < hash)
@@ -114,7 +114,7 @@ impl Index {
     }
 }
 
-/// A list of phrases, each with a label; of several that match, the first of the list counts.
+/// A list of phrases, each with a label; if several match, the first in the list counts.
 pub struct Phrases<T = ()> {
     patterns: Box<[(T, Box<[Part]>)]>,
     first: Index,
@@ -155,7 +155,7 @@ impl<T: Copy> Phrases<T> {
         Phrases { patterns, first: Index::of(first), last: Index::of(last) }
     }
 
-    /// Every phrase the words begin with: its label, and how many words it takes.
+    /// Returns every phrase the words begin with: its label, and the number of words it takes.
     pub fn begin<W: Borrow<Word>>(&self, words: &[W]) -> impl Iterator<Item = (T, usize)> {
         let first = words.first().map(Borrow::borrow).filter(|w| !w.quoted);
         let candidates = first.into_iter().flat_map(|w| self.first.candidates(w.hash));
@@ -165,7 +165,7 @@ impl<T: Copy> Phrases<T> {
         })
     }
 
-    /// The words after the phrase they begin with, if any.
+    /// Returns the words after the phrase they begin with, if they begin with one.
     pub fn eat<'w, W: Borrow<Word>>(&self, words: &'w [W]) -> Option<&'w [W]> {
         self.begin(words).next().map(|(_, taken)| &words[taken..])
     }
@@ -175,8 +175,8 @@ impl<T: Copy> Phrases<T> {
         (0..words.len()).any(|at| self.begin(&words[at..]).next().is_some())
     }
 
-    /// The index at which the phrase begins that ends the words; it must not begin at their beginning, and must match
-    /// completely.
+    /// Returns the index at which a phrase begins that ends the words. The phrase must match completely, and must not
+    /// be all of the words.
     pub fn end<W: Borrow<Word>>(&self, words: &[W]) -> Option<usize> {
         let last = words.last().map(Borrow::borrow).filter(|w| !w.quoted)?;
         self.last.candidates(last.hash).find_map(|at| {
@@ -195,7 +195,7 @@ fn parts(pattern: &str) -> Box<[Part]> {
     pattern.split_ascii_whitespace().map(part).collect()
 }
 
-/// How many of the words a pattern takes, if they begin with it.
+/// Returns the number of words a pattern takes, if the words begin with it.
 fn taken<W: Borrow<Word>>(words: &[W], pattern: &[Part]) -> Option<usize> {
     let mut at = 0;
     for part in pattern {

@@ -1,6 +1,6 @@
-//! A text as one plain line.
+//! Makes one plain line of a text.
 
-/// One line for people: white space collapsed, emphasis and terminal controls removed.
+/// Returns the text as one line for people: white space collapsed, emphasis and terminal controls removed.
 pub fn plain(text: &str) -> String {
     let bytes = text.as_bytes();
     let odd = |b: &u8| !matches!(b, b' '..=b'~') || *b == b'*';
@@ -24,7 +24,7 @@ pub fn plain(text: &str) -> String {
                 chars.next();
                 continue;
             }
-            // Emphasis opens before a letter and closes after one; `*.rs` and `2 * 3` are none.
+            // Emphasis opens before a letter and closes after one; `*.rs` and `2 * 3` have no emphasis.
             let opens = !starred && after.is_alphanumeric() && !before.is_alphanumeric() && before != '/';
             if opens || starred && before != ' ' && !after.is_alphanumeric() {
                 starred = !starred;
@@ -38,13 +38,13 @@ pub fn plain(text: &str) -> String {
     out
 }
 
-/// Whether a character is a control, or changes the direction of text or hides it.
+/// Whether a character is a control, changes the direction of text, or is invisible.
 pub fn acts(c: char) -> bool {
     c != ' ' && c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{61c}' | '\u{ad}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// At most `most` bytes, cut at a word, with an ellipsis if text was removed.
+/// Cuts a text to at most `most` bytes, at a word, with an ellipsis if text was removed.
 pub fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -56,7 +56,7 @@ pub fn cut(text: &str, most: usize) -> String {
     format!("{}…", whole.trim_end_matches([' ', ',', ';', ':', '(', '`']))
 }
 
-/// Lower case with straight apostrophes: the form in which words are looked up.
+/// Returns a text in lower case with straight apostrophes: the form in which words are looked up.
 pub fn lower(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -64,7 +64,7 @@ pub fn lower(text: &str) -> String {
     text.to_lowercase().replace(['’', '‘', 'ʼ'], "'")
 }
 
-/// The text, or both ends of one longer than `most` bytes, cut at lines where there are any.
+/// Returns the whole text, or both ends of one longer than `most` bytes, cut at line breaks if there are any.
 pub fn ends(text: &str, most: usize) -> Vec<&str> {
     if text.len() <= most {
         return vec![text];

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-/// Marks that open and close a quotation.
+/// Pairs of marks that open and close a quotation.
 const PAIRS: [(char, char); 10] = [
     ('`', '`'),
     ('"', '"'),
@@ -18,7 +18,7 @@ const PAIRS: [(char, char); 10] = [
     ('\'', '\''),
 ];
 
-/// The quoted spans of a block or sentence, marks included, in order and without overlap.
+/// Returns the quoted spans of a block or sentence, marks included, in order and without overlap.
 pub fn spans(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     quotations(text, &mut found);
@@ -32,17 +32,18 @@ pub fn covered(spans: &[Range<usize>], at: usize) -> bool {
     span_at(spans, at).is_some()
 }
 
-/// The span that contains a byte.
+/// Returns the span that contains a byte.
 pub fn span_at(spans: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let i = spans.partition_point(|span| span.end <= at);
     spans.get(i).filter(|span| span.start <= at)
 }
 
-/// A quotation opens before a letter or mark and closes after one: apostrophes and inches are none.
+/// Finds quotations in marks. A quotation opens before a letter or mark and closes after one, so apostrophes and inches
+/// do not count.
 fn quotations(text: &str, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let mut open: [Option<usize>; PAIRS.len()] = [None; PAIRS.len()];
-    // The first bytes of the marks above.
+    // These are the first bytes of the marks above.
     let may_mark = |b: &u8| matches!(b, b'`' | b'"' | b'\'' | 0xe2 | 0xc2 | 0xe3);
     let mut at = 0;
     while let Some(next) = bytes[at..].iter().position(may_mark) {
@@ -67,7 +68,7 @@ fn quotations(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// `<note>…</note>`; of a tag without a closing tag, only the tag.
+/// Finds tagged spans such as `<note>…</note>`; if a tag has no closing tag, only the tag itself.
 fn tagged(text: &str, found: &mut Vec<Range<usize>>) {
     let mut closings = Closings::of(text);
     let mut look = 0;
@@ -92,7 +93,7 @@ pub(super) fn merged(spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
     out
 }
 
-/// The name of the tag that opens at `at`, and the offset of its end.
+/// Returns the name of the tag that opens at `at`, and the offset of its end.
 pub(super) fn tag(text: &str, at: usize) -> Option<(&str, usize)> {
     let name = tag_name(&text[at + 1..]);
     let after = at + 1 + name.len();
@@ -117,19 +118,19 @@ pub struct Closings<'t> {
 struct Closing<'t> {
     name: &'t str,
     tag: Finder<'static>,
-    /// The beginning of the last one found, if there is one.
+    /// The beginning of the last closing tag found, if there is one.
     next: Option<usize>,
 }
 
 impl<'t> Closings<'t> {
-    /// The most tag names that are distinguished.
+    /// Maximum number of tag names that are distinguished.
     const MOST: usize = 32;
 
     pub fn of(text: &'t str) -> Closings<'t> {
         Closings { text, names: Vec::new() }
     }
 
-    /// The end of the first `</name>` that begins at `from` or later.
+    /// Returns the end of the first `</name>` that begins at `from` or later.
     pub fn after(&mut self, name: &'t str, from: usize) -> Option<usize> {
         let text = self.text.as_bytes();
         let known = self.names.iter().position(|c| c.name == name);

@@ -1,12 +1,12 @@
-//! The sentences of a block.
+//! Splits a block into sentences.
 
 use std::ops::Range;
 
 use super::language::ABBREVIATIONS;
 use super::quotes;
 
-/// The trimmed ranges of the sentences of a block. Text in quotation marks, code spans, tags and brackets is not split,
-/// unless a sentence is longer than `longest` bytes: then it is cut at a blank.
+/// Returns the trimmed ranges of the sentences of a block. Text in quotation marks, code spans, tags and brackets is
+/// not split, unless a sentence is longer than `longest` bytes: then it is cut at a blank.
 pub fn split(text: &str, longest: usize) -> Vec<Range<usize>> {
     let whole = whole(text);
     let (mut found, mut start) = (Vec::new(), 0);
@@ -44,7 +44,7 @@ pub fn split(text: &str, longest: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// A sentence without the label a summary puts before it: `Open: sign the offer`.
+/// Removes the label that a summary puts before a sentence: `Open: sign the offer`.
 pub fn unlabelled(sentence: &str) -> &str {
     match sentence.split_once(": ") {
         Some((label, rest)) if label.len() <= 12 && label.bytes().all(|b| b.is_ascii_alphabetic()) => rest,
@@ -52,7 +52,7 @@ pub fn unlabelled(sentence: &str) -> &str {
     }
 }
 
-/// The end of the sentence, if the mark at `at` ends one.
+/// Returns the end of the sentence, if the mark at `at` ends one.
 fn stop(text: &str, start: usize, at: usize, c: char, whole: &[Range<usize>]) -> Option<usize> {
     let end = at + c.len_utf8();
     let rest = &text[end..];
@@ -61,7 +61,7 @@ fn stop(text: &str, start: usize, at: usize, c: char, whole: &[Range<usize>]) ->
     }
     let closes = rest.len() - rest.trim_start_matches(['*', '_', '"', '”', '»', '“']).len();
     let past = end + closes;
-    // The mark may be the last of a quotation, but not inside it.
+    // The mark may be the last one of a quotation, but not inside it.
     if quotes::span_at(whole, at).is_some_and(|span| span.end > past) {
         return None;
     }
@@ -69,7 +69,7 @@ fn stop(text: &str, start: usize, at: usize, c: char, whole: &[Range<usize>]) ->
     (ends && !(c == '.' && closes == 0 && abbreviates(&text[start..at], &text[past..]))).then_some(past)
 }
 
-/// Ranges that are not split: quotations, and text in closed brackets.
+/// Returns the ranges that are not split: quotations, and text in closed brackets.
 fn whole(text: &str) -> Vec<Range<usize>> {
     let mut spans = quotes::spans(text);
     if !text.contains('(') {
@@ -90,9 +90,9 @@ fn whole(text: &str) -> Vec<Range<usize>> {
 /// Whether the full stop after this text belongs to its last word.
 fn abbreviates(before: &str, after: &str) -> bool {
     let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or(before).to_lowercase();
-    // "No. 5" but "I say no."
+    // "No. 5" has an abbreviation, "I say no." has none.
     ABBREVIATIONS.has(&word) && (word != "no" || after.trim_start().starts_with(|c: char| c.is_ascii_digit()))
         || word.chars().count() == 1 && word.chars().all(char::is_alphabetic) && word != "i"
-        // "am 14. November", "2. do this"
+        // In "am 14. November" and "2. do this" the full stop belongs to the number.
         || (1..=2).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
 }

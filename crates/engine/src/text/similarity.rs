@@ -2,7 +2,7 @@
 //!
 //! There are two measures. A [`Bag`] is for a statement just made: it keeps names (`gqc.4`, `#12`), drops numbers that
 //! name nothing, and can tell whether completed work settles an open item. [`ItemWords`] are for a stored item: every
-//! number counts, and only nearly the same words are equal.
+//! number counts, and only items with nearly the same words are equal.
 
 use std::sync::LazyLock;
 
@@ -25,13 +25,13 @@ impl Bag {
         Bag::of_words(&low, &split(&low, Marks::Dropped))
     }
 
-    /// The bag of a lower-case text that is already split.
+    /// Makes the bag of a lower-case text that is already split.
     pub fn of_words(low: &str, words: &[Word]) -> Bag {
         let mut bag = Bag::default();
         for (i, word) in words.iter().enumerate() {
             let text = &low[word.start..word.end];
             let bare = text.trim_start_matches(['#', '@', '/', '~', '.', '$']);
-            // Letters alone are neither a number nor a name.
+            // A word of letters alone is neither a number nor a name.
             if text.bytes().all(|b| b.is_ascii_alphabetic()) {
                 if text.len() > 1 && !STATEMENTS.has_hash(word.hash) {
                     bag.stems.push(hash(stem(text)));
@@ -72,17 +72,17 @@ impl Bag {
         self.stems.len() + self.ids.len()
     }
 
-    /// How many stems and names both have in common.
+    /// Returns the number of stems and names that both have.
     pub fn shared(&self, other: &Bag) -> usize {
         common(&self.stems, &other.stems) + common(&self.ids, &other.ids)
     }
 
-    /// Whether two statements say the same: nearly all words in common, and the same names.
+    /// Whether two statements say the same: they share nearly all words, and have the same names.
     pub fn is_like(&self, other: &Bag) -> bool {
         if self.is_empty() || other.is_empty() {
             return false;
         }
-        // Cheap checks first: this is called for every pair.
+        // Cheap checks come first, because this is called for every pair.
         if self.ids != other.ids || 4 * self.len().min(other.len()) < 3 * self.len().max(other.len()) {
             return false;
         }
@@ -123,8 +123,8 @@ fn is_ordinal(word: &str) -> bool {
 /// Sorted, distinct hashes of the stems of an item's meaningful words. Made once per text, to compare it with many.
 pub type ItemWords = Vec<u64>;
 
-/// The words of an item: those of at least three letters that are not function words, and numbers ("step 3" differs from
-/// "step 4"). Pages compare hundreds of items, so nothing is allocated for an ASCII word.
+/// Returns the words of an item: those of at least three letters that are not function words, and numbers ("step 3"
+/// differs from "step 4"). Pages compare hundreds of items, so nothing is allocated for an ASCII word.
 pub fn words(text: &str) -> ItemWords {
     let (mut out, mut folded) = (ItemWords::new(), String::new());
     for (_, word) in runs(text, &['_']) {
@@ -156,18 +156,18 @@ pub fn same_words(a: &str, b: &str) -> bool {
     same(&words(a), &words(b))
 }
 
-/// [`same_words`] for texts whose words are already known.
+/// Whether two items say the same, as [`same_words`], for texts whose words are already known.
 pub fn same(a: &ItemWords, b: &ItemWords) -> bool {
     if a.is_empty() || b.is_empty() {
         return a == b;
     }
     let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
-    // Nine tenths of the longer must be in the shorter.
+    // The shorter item must have nine tenths of the words of the longer.
     fewer * 10 >= more * 9 && common(a, b) * 10 >= more * 9
 }
 
-/// Whether a text says more about what an item names: "Production backfill: on a quiet morning" about "ZEPHYR: production
-/// backfill". All words before its colon are the item's, which has at most two others.
+/// Whether a text says more about a thing that an item names: "Production backfill: on a quiet morning" about "ZEPHYR:
+/// production backfill". All words before the text's colon must be in the item, which has at most two others.
 pub fn details(text: &str, item: &ItemWords) -> bool {
     let Some((head, rest)) = text.split_once(": ") else { return false };
     let head = words(head);
@@ -180,12 +180,12 @@ pub fn covers(done: &ItemWords, item: &ItemWords) -> bool {
     !item.is_empty() && common >= 2.min(item.len()) && common * 10 >= item.len() * 6
 }
 
-/// How many words two items share.
+/// Returns the number of words two items share.
 pub fn shared(a: &ItemWords, b: &ItemWords) -> usize {
     common(a, b)
 }
 
-/// How many of the sorted hashes both have in common.
+/// Returns the number of sorted hashes that both have.
 fn common(a: &[u64], b: &[u64]) -> usize {
     let (mut i, mut j, mut found) = (0, 0, 0);
     while i < a.len() && j < b.len() {
@@ -198,7 +198,7 @@ fn common(a: &[u64], b: &[u64]) -> usize {
     found
 }
 
-/// The word roughly without its endings: "tests", "tested" and "testing" become one.
+/// Returns the word roughly without its endings: "tests", "tested" and "testing" become one.
 fn stem(word: &str) -> &str {
     let irregular = match word {
         "wrote" | "written" | "writing" => "write",

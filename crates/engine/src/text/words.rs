@@ -11,7 +11,7 @@ use super::scripts::is_mark;
 pub struct Word {
     pub start: usize,
     pub end: usize,
-    /// Hash of its lower-case form, by which it is looked up.
+    /// Hash of the lower-case form, by which the word is looked up.
     pub hash: u64,
     /// Whether it is a word and not a mark.
     pub word: bool,
@@ -28,10 +28,10 @@ pub enum Marks {
     Dropped,
 }
 
-/// The words of a sentence.
+/// Returns the words of a sentence.
 ///
 /// Signs within a word belong to it (`don't`, `and/or`, `src/main.rs`, `v1.2`, `a::b`, `e-mail`, `C++`), and so do
-/// those that begin a path, a tag or a name (`#12`, `~/x`, `.env`, `$HOME`). An address is one word up to the next
+/// signs that begin a path, a tag or a name (`#12`, `~/x`, `.env`, `$HOME`). An address is one word up to the next
 /// blank.
 pub fn split(text: &str, marks: Marks) -> Vec<Word> {
     let quoted = quotes::spans(text);
@@ -63,7 +63,7 @@ pub fn split(text: &str, marks: Marks) -> Vec<Word> {
     found
 }
 
-/// The hash of a word in lower case.
+/// Returns the hash of a word in lower case.
 fn folded(word: &str) -> u64 {
     if word.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) { hash(word) } else { hash(&lower(word)) }
 }
@@ -76,7 +76,7 @@ fn leads(c: char, before: char, rest: &str) -> bool {
         && (after.is_alphanumeric() || c == '~' && after == '/')
 }
 
-/// The end of the word that begins at `from`.
+/// Returns the end of the word that begins at `from`.
 fn end_of(text: &str, from: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = from + text[from..].chars().next().map_or(0, char::len_utf8);
@@ -96,7 +96,7 @@ fn end_of(text: &str, from: usize) -> usize {
                 && (after.is_alphanumeric() || after == '_')
                 || matches!(c, '/' | ':' | '~') && matches!(after, '/' | ':');
         if !(c.is_alphanumeric() || is_mark(c) || joins || number) {
-            // `C++`, `C#`
+            // The signs belong to the word in `C++` and `C#`.
             let letter = bytes[at - 1].is_ascii_alphabetic();
             return match c {
                 '+' if letter && after == '+' => at + 2,
@@ -109,7 +109,7 @@ fn end_of(text: &str, from: usize) -> usize {
     trimmed(text, from, at)
 }
 
-/// The word without emphasis signs and without slashes and colons at its end.
+/// Returns the end of a word without emphasis signs, slashes and colons at its end.
 fn trimmed(text: &str, from: usize, to: usize) -> usize {
     from + text[from..to].trim_end_matches(['_', ':', '/']).len().max(1)
 }
@@ -121,7 +121,7 @@ fn address_end(text: &str, from: usize) -> usize {
     from + rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '\'', '*', '_']).len()
 }
 
-/// Runs of letters and digits, and of `signs`, each with its offset.
+/// Returns the runs of letters, digits and `signs`, each with its offset.
 pub fn runs<'t>(text: &'t str, signs: &'static [char]) -> impl Iterator<Item = (usize, &'t str)> + Clone {
     let inner = move |c: char| c.is_alphanumeric() || signs.contains(&c);
     let mut at = 0;
@@ -133,7 +133,8 @@ pub fn runs<'t>(text: &'t str, signs: &'static [char]) -> impl Iterator<Item = (
     })
 }
 
-/// `refundTwice`: `refund`, `Twice`; `HTTPServer`: `HTTP`, `Server`. One piece if it has none.
+/// Splits a word at its capitals: `refundTwice` into `refund` and `Twice`; `HTTPServer` into `HTTP` and `Server`. One
+/// piece if there are none.
 pub fn humps(text: &str) -> Vec<&str> {
     if !text.bytes().all(|b| b.is_ascii_alphabetic()) {
         return vec![text];

@@ -1,7 +1,7 @@
-//! What people do with threads: rename, merge, close and link them, and assign a session to one.
+//! Acts of people on threads: rename, merge, close and link them, and assign a session to one.
 //!
 //! Each function runs in the transaction of its audit row, marks the pages that show the thread, and refuses threads of
-//! another agent. A merged thread stands for the one it was merged into, except when merging itself.
+//! another agent. A merged thread counts as the one it was merged into, except in [`merge`] and [`unmerge`].
 
 use rusqlite::{OptionalExtension, params};
 
@@ -13,10 +13,10 @@ use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
 use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
 
-/// The longest name or reason kept, in characters.
+/// Largest number of characters of a name or reason that is kept.
 const LONGEST_WORDS: usize = 200;
 
-/// The thread a number refers to.
+/// Returns the thread a number refers to.
 fn target(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
     let found = row::row(tx, agent_no, thread_no)?;
     row::row(tx, agent_no, canonical(tx, found.no)?)
@@ -37,7 +37,7 @@ fn remember(tx: &Write, agent_no: AgentNo, name: &str, thread_no: ThreadNo) -> R
     Ok(())
 }
 
-/// Gives a thread another label. Its key stays, and so does everything stored under it; the old and the new name both
+/// Changes the label of a thread. Its key stays, and so does everything stored under it; the old and the new name both
 /// refer to it. `Refused` if the name refers to another thread, `Usage` if it is not a valid name.
 pub fn rename(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo, name: &str) -> Result<ThreadRow> {
     let thread = target(tx, agent_no, thread_no)?;
@@ -64,7 +64,7 @@ pub fn rename(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo, name: &str
     target(tx, agent_no, thread.no)
 }
 
-/// The other thread a name refers to, if any.
+/// Returns the other thread a name refers to, if any.
 fn leads_elsewhere(tx: &Read, agent_no: AgentNo, name: &str, thread_no: ThreadNo) -> Result<Option<ThreadRow>> {
     let mut found = labelled(tx, agent_no, name)?;
     found.extend(row::of_key(tx, agent_no, name)?);
@@ -107,8 +107,8 @@ pub fn merge(tx: &mut Write, agent_no: AgentNo, from: ThreadNo, into: ThreadNo) 
     target(tx, agent_no, into.no)
 }
 
-/// Undoes [`merge`]: the thread is separate again, with what was its own before. Runs that were added meanwhile stay in
-/// the thread they were assigned to. `Refused` if it is not merged into another.
+/// Undoes [`merge`]: the thread is separate again, with everything that was its own before. Runs that were added
+/// meanwhile stay in the thread they were assigned to. `Refused` if it is not merged into another.
 pub fn unmerge(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
     let thread = row::row(tx, agent_no, thread_no)?;
     if thread.merged_into.is_none() {
@@ -183,13 +183,13 @@ pub fn touch(tx: &Write, thread_no: ThreadNo) -> Result<bool> {
 /// A thread that is linked to another, so that sessions of either may see both (R10.3).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// The other thread; for a merged one, the one it was merged into.
+    /// The other thread; if it is merged, the one it was merged into.
     pub thread_no: ThreadNo,
     pub why: Option<String>,
     pub at: Millis,
 }
 
-/// The threads linked to a thread or to those merged into it, in the order they were linked.
+/// Returns the threads linked to a thread or to those merged into it, in the order they were linked.
 pub fn links(tx: &Read, thread_no: ThreadNo) -> Result<Vec<Link>> {
     let own = canonical(tx, thread_no)?;
     let mut found: Vec<Link> = Vec::new();
@@ -253,8 +253,8 @@ pub fn unlink(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo)
     Ok(())
 }
 
-/// The thread of a name. A topic or a conversation of several (`topic/…`, `lane/…`) begins here where it is new; projects,
-/// people and sessions are what they are.
+/// Returns the thread of a name. A new topic or a new conversation of several people (`topic/…`, `lane/…`) begins here;
+/// projects, people and sessions cannot be begun by name.
 pub fn named_or_begun(tx: &mut Write, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
     let key = ThreadKey::parse(name).ok().filter(|key| matches!(key.kind(), "topic" | "lane"));
     match (row::named(tx, agent_no, name), key) {
@@ -292,7 +292,8 @@ pub fn switch_session(
     Ok(())
 }
 
-/// The thread of a key, created if it does not exist: a topic a person names before anything was said in it.
+/// Returns the thread of a key and creates it if it does not exist: a person may name a topic before anything was said
+/// in it.
 pub fn begin(tx: &mut Write, agent_no: AgentNo, key: &ThreadKey) -> Result<ThreadRow> {
     let key = key::written(key);
     let no = membership::ensure(tx, agent_no, &key, &key::label(key.rest()))?;

@@ -1,4 +1,4 @@
-//! Derives a thread's key and its readable label from what is known of a conversation.
+//! Derives a thread's key and its readable label from the known facts of a conversation.
 //!
 //! A key is injective in its source, never longer than [`ThreadKey::LONGEST`], and contains no credential: if the plain
 //! words do not meet this, it ends in a digest of them.
@@ -7,13 +7,13 @@ use crate::redact::redact;
 use crate::scope::{SessionKey, THREAD_KINDS, ThreadKey, file_key, slug};
 use crate::title::TitleKey;
 
-/// The longest label in characters, so that it fits into a line beside other things.
+/// Largest length of a label in characters, so that it fits into a line beside other things.
 pub(super) const LONGEST_LABEL: usize = 60;
 
-/// How many bytes of a text are read for a label; no credential that begins within the label is longer.
+/// Number of bytes of a text that are read for a label; no credential that begins within the label is longer.
 const LOOKED_AT: usize = 16 * 1024;
 
-/// A key with `rest` as it is, or with a slug and a digest if `rest` is too long, does not parse, or shows a
+/// Returns a key with `rest` as it is, or with a slug and a digest if `rest` is too long, does not parse, or shows a
 /// credential.
 pub(super) fn bounded(kind: &'static str, rest: &str) -> ThreadKey {
     let plain = ThreadKey::new(kind, rest);
@@ -24,13 +24,13 @@ pub(super) fn bounded(kind: &'static str, rest: &str) -> ThreadKey {
     ThreadKey::new(kind, &file_key(&clean, rest.as_bytes()))
 }
 
-/// A key written by a person, bounded like any other.
+/// Returns a key written by a person, bounded like any other.
 pub(super) fn written(key: &ThreadKey) -> ThreadKey {
     let kind = THREAD_KINDS.into_iter().find(|kind| *kind == key.kind());
     kind.map_or_else(|| key.clone(), |kind| bounded(kind, key.rest()))
 }
 
-/// The topic that a caller's words name. Case, white space and punctuation make no difference.
+/// Returns the topic that a caller's words name. Case, white space and punctuation make no difference.
 pub(super) fn topic(words: &str) -> Option<ThreadKey> {
     let normal = TitleKey::of(words).ok()?;
     let clean = redact(words);
@@ -41,13 +41,13 @@ pub(super) fn topic(words: &str) -> Option<ThreadKey> {
     Some(ThreadKey::new("topic", &rest))
 }
 
-/// The key of a lane in which several people talk.
+/// Returns the key of a lane in which several people talk.
 pub(super) fn lane(native: &str) -> ThreadKey {
     ThreadKey::new("lane", &spelt(native, |c| c == '-'))
 }
 
-/// The key of a person on a channel. The channel is the text before the first colon of the session's id, otherwise the
-/// program's name. The person is the address after that colon, which is unique, otherwise their name.
+/// Returns the key of a person on a channel. The channel is the text before the first colon of the session's id,
+/// otherwise the program's name. The person is the address after that colon, which is unique, otherwise their name.
 pub(super) fn person(session: &SessionKey, name: &str) -> ThreadKey {
     let (channel, address) = match session.native().split_once(':') {
         Some((channel, rest)) if !channel.is_empty() && channel.bytes().all(|b| b.is_ascii_alphabetic()) => {
@@ -62,13 +62,13 @@ pub(super) fn person(session: &SessionKey, name: &str) -> ThreadKey {
     bounded("person", &format!("{channel}:{peer}"))
 }
 
-/// The key of a conversation that belongs to nothing else.
+/// Returns the key of a conversation that belongs to nothing else.
 pub(super) fn session(session: &SessionKey) -> ThreadKey {
     bounded("session", session.as_str())
 }
 
-/// The slug alone, if it represents the text exactly, apart from letter case and the characters `separates` accepts;
-/// otherwise slug and digest.
+/// Returns only the slug if it represents the text exactly, apart from letter case and the characters `separates`
+/// accepts; otherwise slug and digest.
 fn spelt(text: &str, separates: impl Fn(char) -> bool) -> String {
     let is_plain = text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || separates(c));
     let clean = redact(text);
@@ -79,7 +79,7 @@ fn spelt(text: &str, separates: impl Fn(char) -> bool) -> String {
     if is_plain && whole && (short == text || separates(' ')) { short } else { file_key(&clean, text.as_bytes()) }
 }
 
-/// Punctuation at the end of a sentence, unlike that of `C++` and `C#`.
+/// Whether a character is punctuation that makes no difference, unlike the signs of `C++` and `C#`.
 fn is_mark(c: char) -> bool {
     matches!(c, '-' | '_' | '.' | ',' | ':' | ';' | '!' | '?' | '\'' | '"' | '(' | ')' | '[' | ']' | '/')
 }
@@ -98,12 +98,13 @@ fn is_address(text: &str) -> bool {
     number || mail
 }
 
-/// A text as a label: one line, at most [`LONGEST_LABEL`] characters, credentials redacted. Empty if nothing is left.
+/// Returns a text as a label: one line, at most [`LONGEST_LABEL`] characters, credentials redacted. Empty if nothing is
+/// left.
 pub(super) fn label(text: &str) -> String {
     line(text, LONGEST_LABEL)
 }
 
-/// A text as one line of at most `most` characters, credentials redacted.
+/// Returns a text as one line of at most `most` characters, credentials redacted.
 pub(super) fn line(text: &str, most: usize) -> String {
     let mut end = text.len().min(LOOKED_AT);
     while !text.is_char_boundary(end) {

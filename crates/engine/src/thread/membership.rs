@@ -1,4 +1,4 @@
-//! Which thread a run belongs to (R7.2).
+//! Decides which thread a run belongs to (R7.2).
 //!
 //! The sources are tried in this order: an earlier decision; the run a sub-agent answers to; the thread a person
 //! switched the session to; the thread its caller named; the run it was copied from, while it stays in that project;
@@ -17,27 +17,27 @@ use crate::scope::{
     AgentNo, BlockNo, LaneNo, NameNo, RunNo, SessionKey, SessionNo, ThreadKey, ThreadNo, TurnId, WorkspaceNo,
 };
 
-/// How many levels of nested sub-agents are followed.
+/// Number of levels of nested sub-agents that are followed.
 const DEEPEST: usize = 8;
 
 /// The thread a run belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Membership {
-    /// The key; for a merged thread, that of the one it was merged into.
+    /// Key of the thread; for a merged thread, that of the one it was merged into.
     pub key: ThreadKey,
-    /// The readable name: the label of an existing thread, or the label a new one will have.
+    /// Readable name: the label of an existing thread, or the label a new one will have.
     pub label: String,
-    /// The thread that was decided earlier, which takes precedence.
+    /// Thread that was decided earlier, which takes precedence.
     pub thread_no: Option<ThreadNo>,
 }
 
-/// The thread a run belongs to, from what the ledger knows of the run and its session. The decision is made once: the
-/// caller that puts the run into a chunk stores it with [`join`]. `NotFound` if there is no such run.
+/// Returns the thread a run belongs to, from what the ledger knows of the run and its session. The decision is made
+/// once: the caller that puts the run into a chunk stores it with [`join`]. `NotFound` if there is no such run.
 pub fn membership(tx: &Read, run_no: RunNo) -> Result<Membership> {
     derive(tx, run_no, 0)
 }
 
-/// What is needed of a run and its session.
+/// The facts of a run and its session that the decision needs.
 struct Run {
     run_no: RunNo,
     agent_no: AgentNo,
@@ -66,7 +66,7 @@ fn derive(tx: &Read, run_no: RunNo, depth: usize) -> Result<Membership> {
         if depth < DEEPEST
             && let Some(parent) = run.parent(tx)?
         {
-            // The parent's stored decision is not one for this run.
+            // The parent's stored decision is not a stored decision for this run.
             return Ok(Membership { thread_no: None, ..derive(tx, parent, depth + 1)? });
         }
         if let Some(found) = run.of_project(tx)? {
@@ -80,7 +80,7 @@ fn derive(tx: &Read, run_no: RunNo, depth: usize) -> Result<Membership> {
     if let Some(found) = run.of_hint(tx)? {
         return Ok(found);
     }
-    // Switching a session back to automatic assignment also undoes the assignment by its origin.
+    // Switching a session back to automatic assignment also undoes the assignment by the run it was copied from.
     if switched.is_none()
         && depth < DEEPEST
         && let Some(found) = run.of_origin(tx, depth)?
@@ -122,7 +122,7 @@ impl Run {
         .ok_or_else(|| Error::not_found(format!("there is no run {run_no}")).hint("see ⟨session show⟩"))
     }
 
-    /// The run whose tool call started this sub-agent.
+    /// Returns the run whose tool call started this sub-agent.
     fn parent(&self, tx: &Read) -> Result<Option<RunNo>> {
         let Some(call) = &self.parent_call else { return Ok(None) };
         let found: Option<RunNo> = tx
@@ -136,8 +136,8 @@ impl Run {
         Ok(found.filter(|parent| *parent != self.run_no))
     }
 
-    /// The thread a person switched the session to before this run began; an inner `None`: back to automatic
-    /// assignment.
+    /// Returns the thread a person switched the session to before this run began; an inner `None` means back to
+    /// automatic assignment.
     fn switched_to(&self, tx: &Read) -> Result<Option<Option<ThreadNo>>> {
         Ok(tx
             .prepare_cached(
@@ -148,8 +148,8 @@ impl Run {
             .optional()?)
     }
 
-    /// For a copied session: the thread of the run it was copied from, as long as it works in the same project. A
-    /// thread that stands for a single conversation is not passed on (R7.2).
+    /// Returns, for a copied session, the thread of the run it was copied from, as long as it works in the same
+    /// project. A thread that stands for a single conversation is not passed on (R7.2).
     fn of_origin(&self, tx: &Read, depth: usize) -> Result<Option<Membership>> {
         let Some(origin) = self.origin(tx)? else { return Ok(None) };
         if origin == self.run_no || project_of(tx, Run::read(tx, origin)?.opening)? != project_of(tx, self.opening)? {
@@ -159,8 +159,8 @@ impl Run {
         Ok((found.key.kind() != "session").then_some(Membership { thread_no: None, ..found }))
     }
 
-    /// The run of the original from which a copied session continues: the run of the last turn both contain, otherwise
-    /// the newest one that began before the copy.
+    /// Returns the run of the original from which a copied session continues: the run of the last turn both contain,
+    /// otherwise the newest one that began before the copy.
     fn origin(&self, tx: &Read) -> Result<Option<RunNo>> {
         let original: Option<SessionNo> = tx
             .prepare_cached(
@@ -191,7 +191,8 @@ impl Run {
             .optional()?)
     }
 
-    /// The thread name given by its caller: on its prompt, on its first turn, or on an earlier prompt of the lane.
+    /// Returns the thread name given by its caller: on its prompt, on its first turn, or on an earlier prompt of the
+    /// lane.
     fn hint(&self, tx: &Read) -> Result<Option<String>> {
         let own: Option<NameNo> = tx
             .prepare_cached(
@@ -238,7 +239,8 @@ impl Run {
         placed(tx, self.agent_no, topic, || Ok(words.to_owned())).map(Some)
     }
 
-    /// The project of its prompt. A tool changing its folder does not change the project of the run's turns (R7.2).
+    /// Returns the thread of the project of its prompt. A tool that changes its folder does not change the project of
+    /// the run (R7.2).
     fn of_project(&self, tx: &Read) -> Result<Option<Membership>> {
         let found: Option<(String, String)> = tx
             .prepare_cached(
@@ -271,7 +273,7 @@ impl Run {
         })
     }
 
-    /// The first thing a person said in the session.
+    /// Returns the text of the first prompt of the session.
     fn first_prompt(&self, tx: &Read) -> Result<Option<String>> {
         let place: Option<(BlockNo, i64, i64)> = tx
             .prepare_cached(&format!(
@@ -286,7 +288,7 @@ impl Run {
     }
 }
 
-/// The project a turn was said in; for a moved one, its current project.
+/// Returns the project a turn was said in; for a moved one, its current project.
 fn project_of(tx: &Read, turn: TurnId) -> Result<Option<WorkspaceNo>> {
     Ok(tx
         .prepare_cached(
@@ -297,7 +299,7 @@ fn project_of(tx: &Read, turn: TurnId) -> Result<Option<WorkspaceNo>> {
         .optional()?)
 }
 
-/// The project of an id, and its label; for a moved project, the current ones.
+/// Returns the id and label of a project; for a moved project, the current ones.
 fn project_named(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Option<(String, String)>> {
     Ok(tx
         .prepare_cached(
@@ -309,7 +311,7 @@ fn project_named(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Option<(Strin
         .optional()?)
 }
 
-/// The membership in an existing thread, or in the one it was merged into.
+/// Returns the membership in an existing thread, or in the one it was merged into.
 fn of_thread(tx: &Read, thread_no: ThreadNo) -> Result<Membership> {
     let (key, label): (String, String) = tx
         .prepare_cached("SELECT thread_key, label FROM threads WHERE thread_no = ?1")?
@@ -317,7 +319,7 @@ fn of_thread(tx: &Read, thread_no: ThreadNo) -> Result<Membership> {
     Ok(Membership { key: ThreadKey::parse(&key)?, label, thread_no: None })
 }
 
-/// The existing thread of a key, or the one to be created. The label is derived only for a new thread.
+/// Returns the existing thread of a key, or the one to be created. The label is derived only for a new thread.
 fn placed(tx: &Read, agent_no: AgentNo, key: ThreadKey, label: impl FnOnce() -> Result<String>) -> Result<Membership> {
     if let Some(no) = row::of_key(tx, agent_no, key.as_str())? {
         return of_thread(tx, no);
@@ -352,7 +354,7 @@ pub fn join(tx: &Write, agent_no: AgentNo, run_no: RunNo, to: &Membership) -> Re
     Ok(no)
 }
 
-/// The thread of a key, created if it is new.
+/// Returns the thread of a key and creates it if it is new.
 pub(super) fn ensure(tx: &Write, agent_no: AgentNo, key: &ThreadKey, label: &str) -> Result<ThreadNo> {
     let made = tx
         .prepare_cached(

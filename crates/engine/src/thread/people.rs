@@ -8,12 +8,12 @@ use crate::ledger::codes::USER;
 use crate::scope::{AgentNo, SessionNo};
 use crate::title::TitleKey;
 
-/// The most names read of a session.
+/// Largest number of names read of a session.
 const NAMES: i64 = 64;
 
-/// The names of the people in a session other than the operator, sorted; names that differ only in case count as one. A
-/// name that has spoken as an assistant, a tool or a system is not a person; the profile says which name is the
-/// operator's.
+/// Returns the names of the people in a session other than the operator, sorted; names that differ only in case count
+/// as one. A name that has spoken as an assistant, a tool or a system is not a person; the profile says which name is
+/// the operator's.
 pub(super) fn others(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT n.name FROM participants p JOIN names n USING (name_no)

@@ -1,6 +1,6 @@
 //! The contents of a thread: its sessions, runs and participants; and the threads a session was in.
 //!
-//! Threads are given by their members (see [`members`](super::members())), so that a thread includes what was merged
+//! Threads are given by their members (see [`members`](super::members())), so that a thread includes the threads merged
 //! into it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -13,11 +13,11 @@ use crate::error::Result;
 use crate::ledger::Read;
 use crate::scope::{AgentNo, RunNo, SessionKey, SessionNo, ThreadNo, TurnId};
 
-/// How many of the newest runs of a thread are read for its participants and sessions, so that the cost does not grow
-/// with the thread.
+/// Number of the newest runs of a thread that are read for its participants and sessions, so that the cost does not
+/// grow with the thread.
 const RECENT_RUNS: i64 = 2000;
 
-/// The limit when only the newest sessions are wanted and speed matters: about a microsecond for each run.
+/// The same limit if only the newest sessions are wanted and speed matters: about a microsecond for each run.
 const NEWEST_RUNS: i64 = 500;
 
 /// The number of sessions and runs in a thread.
@@ -27,7 +27,7 @@ pub struct Counts {
     pub runs: u64,
 }
 
-/// The counts of each thread of an agent by its number, including what was merged into it.
+/// Returns the counts of each thread of an agent by its number, including the threads merged into it.
 pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<HashMap<ThreadNo, Counts>> {
     let mut statement = tx.prepare_cached(
         "WITH RECURSIVE part (no, whole) AS (
@@ -40,7 +40,7 @@ pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<HashMap<ThreadNo, Counts>>
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The counts of one thread.
+/// Returns the counts of one thread.
 pub fn counts_of(tx: &Read, members: &[ThreadNo]) -> Result<Counts> {
     Ok(tx
         .prepare_cached(
@@ -54,7 +54,7 @@ fn counts_in(r: &Row, at: usize) -> rusqlite::Result<Counts> {
     Ok(Counts { sessions: r.get::<_, i64>(at)? as u64, runs: r.get::<_, i64>(at + 1)? as u64 })
 }
 
-/// The number of turns in a thread.
+/// Returns the number of turns in a thread.
 pub fn turns(tx: &Read, members: &[ThreadNo]) -> Result<u64> {
     let mut statement =
         tx.prepare_cached("SELECT count(*) FROM run_threads m JOIN turns t USING (run_no) WHERE m.thread_no = ?1")?;
@@ -67,13 +67,14 @@ pub struct SessionIn {
     pub session_no: SessionNo,
     pub session: SessionKey,
     pub title: Option<String>,
-    /// The number of its runs in this thread, and the turns they begin and end with.
+    /// Number of its runs in this thread, and the first and last turn of these runs.
     pub runs: u64,
     pub turns: (TurnId, TurnId),
     pub last_at: Option<Millis>,
 }
 
-/// The sessions of a thread, last worked in first, at most `most`; for very long threads only those of the newest runs.
+/// Returns the sessions of a thread, last worked in first, at most `most`; for very long threads only those of the
+/// newest runs.
 pub fn sessions(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<SessionIn>> {
     let mut statement = tx.prepare_cached(
         "SELECT r.session_no, s.session_key, s.title, count(*), min(r.run_no), max(r.run_no), max(r.last_at)
@@ -114,16 +115,16 @@ pub fn sessions(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<Sess
 pub struct Lately {
     pub session_no: SessionNo,
     pub session: SessionKey,
-    /// When its newest run was last active.
+    /// Time at which its newest run was last active.
     pub last_at: Option<Millis>,
-    /// Whether its end was told, by its program or by hand.
+    /// Whether its end was reported, by its program or by hand.
     pub ended: bool,
     /// Whether that run is in no thread yet because it has not been distilled.
     pub unthreaded: bool,
 }
 
-/// The sessions with the newest runs of a thread, newest first, at most `most`: the beginning of [`sessions`], without
-/// counting.
+/// Returns the sessions with the newest runs of a thread, newest first, at most `most`: the beginning of [`sessions`],
+/// without counting.
 pub fn lately(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<Lately>> {
     let mut named =
         tx.prepare_cached("SELECT session_key, ended_at IS NOT NULL FROM sessions WHERE session_no = ?1")?;
@@ -146,7 +147,7 @@ pub fn lately(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<Lately
     Ok(out)
 }
 
-/// The numbers of the sessions with the newest runs of a thread, at most `most` of each member.
+/// Returns the numbers of the sessions with the newest runs of a thread, at most `most` of each member.
 pub fn newest_sessions(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<SessionNo>> {
     let mut out = Vec::new();
     for member in members {
@@ -155,7 +156,7 @@ pub fn newest_sessions(tx: &Read, members: &[ThreadNo], most: usize) -> Result<V
     Ok(out)
 }
 
-/// For each session its newest run in a thread and when that run was last active, newest first, at most `most`
+/// Returns for each session its newest run in a thread and when that run was last active, newest first, at most `most`
 /// sessions.
 fn newest_runs(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<(SessionNo, RunNo, Option<Millis>)>> {
     let mut statement = tx.prepare_cached(
@@ -175,9 +176,9 @@ fn newest_runs(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<(Sessi
     Ok(out)
 }
 
-/// The newest sessions of a project whose newest run is in no thread yet because it has not been distilled.
+/// Returns the newest sessions of a project whose newest run is in no thread yet because it has not been distilled.
 pub fn unthreaded(tx: &Read, agent_no: AgentNo, workspace: &str, most: usize) -> Result<Vec<Lately>> {
-    // One lookup per session for the newest run of its main line, however many it has.
+    // One lookup per session finds the newest run of its main line, however many runs it has.
     let mut statement = tx.prepare_cached(
         "SELECT n.session_no, n.session_key, n.last_at, n.ended FROM (
            SELECT s.session_no, s.session_key, s.last_at, s.ended_at IS NOT NULL AS ended, (
@@ -196,7 +197,7 @@ pub fn unthreaded(tx: &Read, agent_no: AgentNo, workspace: &str, most: usize) ->
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The range from the first turn of one run to the last turn of another.
+/// Returns the range from the first turn of one run to the last turn of another.
 fn hull(tx: &Read, first_run: RunNo, last_run: RunNo) -> Result<(TurnId, TurnId)> {
     let mut first = tx.prepare_cached("SELECT coalesce(min(turn_no), 0) FROM turns WHERE run_no = ?1")?;
     let mut last = tx.prepare_cached("SELECT coalesce(max(turn_no), 0) FROM turns WHERE run_no = ?1")?;
@@ -212,7 +213,7 @@ pub struct Participants {
     pub programs: Vec<String>,
 }
 
-/// The participants of a thread; for very long threads, those of its newest runs.
+/// Returns the participants of a thread; for very long threads, those of its newest runs.
 pub fn participants(tx: &Read, agent_no: AgentNo, members: &[ThreadNo]) -> Result<Participants> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT r.session_no, s.session_key, EXISTS (SELECT 1 FROM participants p WHERE p.session_no = r.session_no)
@@ -235,7 +236,7 @@ pub fn participants(tx: &Read, agent_no: AgentNo, members: &[ThreadNo]) -> Resul
 /// A range of turns of a session within one thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stretch {
-    /// The thread; for a merged one, the one it was merged into.
+    /// The thread; if it is merged, the one it was merged into.
     pub thread_no: ThreadNo,
     /// The lane; empty for the main line.
     pub lane: String,
@@ -243,8 +244,8 @@ pub struct Stretch {
     pub turns: (TurnId, TurnId),
 }
 
-/// The ranges of a session by thread, in order: the main line first, then each sub-agent. Runs not yet assigned to a
-/// thread are left out.
+/// Returns the ranges of a session by thread, in order: the main line first, then each sub-agent. Runs not yet assigned
+/// to a thread are left out.
 pub fn stretches(tx: &Read, session_no: SessionNo) -> Result<Vec<Stretch>> {
     let mut statement = tx.prepare_cached(
         "SELECT m.thread_no, l.lane, r.run_no FROM lanes l JOIN turn_results r USING (lane_no) JOIN run_threads m USING (run_no)
@@ -252,7 +253,7 @@ pub fn stretches(tx: &Read, session_no: SessionNo) -> Result<Vec<Stretch>> {
     )?;
     let mut rows = statement.query([session_no])?;
     let mut wholes: HashMap<ThreadNo, ThreadNo> = HashMap::new();
-    // Each with the first and the last run it covers.
+    // Each range with the first and the last run it covers.
     let mut found: Vec<(Stretch, (RunNo, RunNo))> = Vec::new();
     while let Some(r) = rows.next()? {
         let (kept, lane, run): (ThreadNo, String, RunNo) = (r.get(0)?, r.get(1)?, r.get(2)?);
@@ -271,7 +272,7 @@ pub fn stretches(tx: &Read, session_no: SessionNo) -> Result<Vec<Stretch>> {
     found.into_iter().map(|(s, runs)| Ok(Stretch { turns: hull(tx, runs.0, runs.1)?, ..s })).collect()
 }
 
-/// The names that refer to a thread besides its key and its label, oldest first.
+/// Returns the names that refer to a thread besides its key and its label, oldest first.
 pub fn names(tx: &Read, agent_no: AgentNo, members: &[ThreadNo]) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT n.name, n.at FROM thread_names n WHERE n.agent_no = ?1 AND n.thread_no = ?2 ORDER BY n.at, n.name",

@@ -18,7 +18,7 @@ pub struct ThreadRow {
     pub no: ThreadNo,
     #[serde(rename = "thread")]
     pub key: String,
-    /// The file name of its head, without the extension.
+    /// File name of its head, without the extension.
     #[serde(skip)]
     pub file: String,
     #[schemars(with = "String")]
@@ -32,7 +32,7 @@ pub struct ThreadRow {
     #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub created_at: Millis,
-    /// When it was last worked in, according to its nodes and runs.
+    /// Time at which it was last worked in, according to its nodes and runs.
     #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub last_at: Option<Millis>,
@@ -44,10 +44,11 @@ impl ThreadRow {
     }
 }
 
-/// How many of a thread's newest runs are read for `last_at`; older runs are covered by its nodes.
+/// Number of a thread's newest runs that are read for `last_at`; older runs are covered by its nodes.
 const NEWEST_RUNS: i64 = 32;
 
-/// `last_at` is computed from session and compaction nodes, which are few, and from runs they may not cover yet.
+/// Returns the selected columns. `last_at` is computed from session and compaction nodes, which are few, and from runs
+/// they may not cover yet.
 fn columns() -> String {
     format!(
         "t.thread_no, t.thread_key, t.file, t.label, t.state, t.merged_into, t.created_at,
@@ -74,12 +75,12 @@ fn row_of(r: &Row) -> rusqlite::Result<ThreadRow> {
     })
 }
 
-/// One thread by its number. `NotFound` also if it belongs to another agent.
+/// Returns one thread by its number. `NotFound` also if it belongs to another agent.
 pub fn row(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
     find(tx, agent_no, thread_no)?.ok_or_else(|| Error::not_found("there is no such thread").hint("see ⟨thread list⟩"))
 }
 
-/// One thread by its number; `None` if the agent has none of that number.
+/// Returns one thread by its number; `None` if the agent has none of that number.
 pub fn find(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<Option<ThreadRow>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {} FROM threads t WHERE t.thread_no = ?1 AND t.agent_no = ?2", columns()))?
@@ -87,7 +88,7 @@ pub fn find(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<Option<
         .optional()?)
 }
 
-/// The thread whose head has this file name (without the extension).
+/// Returns the thread whose head has this file name (without the extension).
 pub fn of_file(tx: &Read, agent_no: AgentNo, file: &str) -> Result<Option<ThreadRow>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {} FROM threads t WHERE t.agent_no = ?1 AND t.file = ?2", columns()))?
@@ -95,12 +96,12 @@ pub fn of_file(tx: &Read, agent_no: AgentNo, file: &str) -> Result<Option<Thread
         .optional()?)
 }
 
-/// Threads of an agent that are not merged into others, including closed ones, last worked in first.
+/// Lists the threads of an agent that are not merged into others, including closed ones, last worked in first.
 pub fn list(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     rows(tx, agent_no, "t.merged_into IS NULL")
 }
 
-/// [`list`], including merged threads.
+/// Lists threads like [`list`], including merged ones.
 pub fn list_all(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     rows(tx, agent_no, "1")
 }
@@ -114,7 +115,7 @@ fn rows(tx: &Read, agent_no: AgentNo, which: &str) -> Result<Vec<ThreadRow>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The thread a thread counts as: for a merged one, the one it was merged into.
+/// Returns the thread that a thread counts as: for a merged one, the one it was merged into.
 pub fn canonical(tx: &Read, thread_no: ThreadNo) -> Result<ThreadNo> {
     let mut at = thread_no;
     // `merge` refuses cycles; the bound protects against a ledger modified by other means.
@@ -132,7 +133,7 @@ pub fn canonical(tx: &Read, thread_no: ThreadNo) -> Result<ThreadNo> {
     Ok(at)
 }
 
-/// A thread and all threads merged into it.
+/// Returns a thread and all threads merged into it.
 pub fn members(tx: &Read, thread_no: ThreadNo) -> Result<Vec<ThreadNo>> {
     let mut statement = tx.prepare_cached(
         "WITH RECURSIVE under (no) AS (
@@ -143,7 +144,7 @@ pub fn members(tx: &Read, thread_no: ThreadNo) -> Result<Vec<ThreadNo>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The thread with exactly that key or name; for a merged thread, the one it was merged into.
+/// Returns the thread with exactly that key or name; for a merged thread, the one it was merged into.
 pub fn exact(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Option<ThreadNo>> {
     let found: Option<ThreadNo> = tx
         .prepare_cached(
@@ -155,18 +156,18 @@ pub fn exact(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Option<ThreadNo
     found.map(|no| canonical(tx, no)).transpose()
 }
 
-/// The thread a name refers to: its key, a current or former name, its label, or the beginning of its key's rest from
-/// [`SHORTEST_BEGINNING`] characters on. Merged threads resolve to their target. `NotFound`, or `Usage` if the name is
-/// ambiguous.
+/// Returns the thread a name refers to: its key, a current or former name, its label, or a prefix of its key's rest of
+/// at least [`SHORTEST_BEGINNING`] characters. Merged threads resolve to their target. `NotFound`, or `Usage` if the
+/// name is ambiguous.
 pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
     let found = called(tx, agent_no, name)?;
     row(tx, agent_no, canonical(tx, found.no)?)
 }
 
-/// The shortest beginning of a key's rest that is accepted for the whole.
+/// Least length of a prefix of a key's rest that is accepted for the whole.
 pub const SHORTEST_BEGINNING: usize = 6;
 
-/// [`named`], but a merged thread is returned itself.
+/// Does the same as [`named`], but returns a merged thread itself.
 pub fn called(tx: &Read, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
     let by_name: Option<ThreadNo> = tx
         .prepare_cached(
@@ -205,7 +206,7 @@ pub fn called(tx: &Read, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
     }
 }
 
-/// Threads with that label that are not merged into others, ignoring case.
+/// Returns the threads with that label that are not merged into others, ignoring case.
 pub(super) fn labelled(tx: &Read, agent_no: AgentNo, label: &str) -> Result<Vec<ThreadNo>> {
     let mut statement = tx.prepare_cached(
         "SELECT thread_no FROM threads WHERE agent_no = ?1 AND label = ?2 COLLATE NOCASE AND merged_into IS NULL
@@ -215,8 +216,8 @@ pub(super) fn labelled(tx: &Read, agent_no: AgentNo, label: &str) -> Result<Vec<
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The thread that words refer to when they are not meant as a key: a current or former name, otherwise the label of
-/// exactly one thread. A label taken from the beginning of a conversation does not count.
+/// Returns the thread that words refer to when they are not meant as a key: a current or former name, otherwise the
+/// label of exactly one thread. A label taken from the beginning of a conversation does not count.
 pub fn known_as(tx: &Read, agent_no: AgentNo, words: &str) -> Result<Option<ThreadNo>> {
     let named: Option<ThreadNo> = tx
         .prepare_cached("SELECT thread_no FROM thread_names WHERE agent_no = ?1 AND name = ?2")?
@@ -234,7 +235,7 @@ pub fn known_as(tx: &Read, agent_no: AgentNo, words: &str) -> Result<Option<Thre
     Ok(if let [one] = found.as_slice() { Some(*one) } else { None })
 }
 
-/// The thread with exactly this key.
+/// Returns the thread with exactly this key.
 pub(super) fn of_key(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<ThreadNo>> {
     Ok(tx
         .prepare_cached("SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2")?
@@ -242,7 +243,7 @@ pub(super) fn of_key(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<T
         .optional()?)
 }
 
-/// The thread a session is currently in: that of its newest run that has one.
+/// Returns the thread a session is currently in: that of its newest run that has one.
 pub fn of_session(tx: &Read, session_no: SessionNo) -> Result<Option<ThreadNo>> {
     let found: Option<ThreadNo> = tx
         .prepare_cached(
@@ -254,7 +255,7 @@ pub fn of_session(tx: &Read, session_no: SessionNo) -> Result<Option<ThreadNo>> 
     found.map(|no| canonical(tx, no)).transpose()
 }
 
-/// The page files (without the extension) of these threads; for a merged thread, of the one it was merged into.
+/// Returns the page files (without the extension) of these threads; for a merged thread, of the one it was merged into.
 pub fn files_of(tx: &Read, agent_no: AgentNo, threads: &[ThreadNo]) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for no in threads {

@@ -13,7 +13,7 @@ pub(super) fn role_code(role: Role) -> i64 {
     }
 }
 
-/// The role of a stored number.
+/// Returns the role with a stored number.
 pub fn role_of(code: i64) -> Role {
     match code {
         USER => Role::User,
@@ -23,7 +23,7 @@ pub fn role_of(code: i64) -> Role {
     }
 }
 
-/// `user`, `assistant`, `tool`, `system`.
+/// Returns the name of a role: `user`, `assistant`, `tool`, `system`.
 pub fn role_name(role: Role) -> &'static str {
     match role {
         Role::User => "user",
@@ -53,7 +53,7 @@ pub(super) fn kind_code(kind: TurnKind) -> i64 {
     }
 }
 
-/// The kind of a stored number.
+/// Returns the kind with a stored number.
 pub fn kind_of(code: i64) -> TurnKind {
     match code {
         MESSAGE => TurnKind::Message,
@@ -65,7 +65,7 @@ pub fn kind_of(code: i64) -> TurnKind {
     }
 }
 
-/// `message`, `thinking`, `tool-call`, `tool-result`, `compact-summary`, `machine-prompt`.
+/// Returns the name of a kind: `message`, `thinking`, `tool-call`, `tool-result`, `compact-summary`, `machine-prompt`.
 pub fn kind_name(kind: TurnKind) -> &'static str {
     match kind {
         TurnKind::Message => "message",
@@ -82,7 +82,7 @@ pub(super) fn as_kind<S: serde::Serializer>(kind: &TurnKind, to: S) -> Result<S:
     to.serialize_str(kind_name(*kind))
 }
 
-/// The number of a class of record in the ledger.
+/// Returns the number by which the ledger stores a class of record.
 pub fn class_code(class: RecordClass) -> i64 {
     match class {
         RecordClass::Conversation => 0,
@@ -111,7 +111,8 @@ pub(super) fn class_of(code: i64) -> RecordClass {
     }
 }
 
-/// `conversation`, `compaction`, `meta`, `attachment`, `progress`, `blob`, `blank`, `unknown`, `quarantined`.
+/// Returns the name of a class: `conversation`, `compaction`, `meta`, `attachment`, `progress`, `blob`, `blank`,
+/// `unknown`, `quarantined`.
 pub fn class_name(class: RecordClass) -> &'static str {
     match class {
         RecordClass::Conversation => "conversation",

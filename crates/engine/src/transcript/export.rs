@@ -26,7 +26,7 @@ pub struct StreamRow {
     #[schemars(with = "String")]
     #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
-    /// The rows of a database; empty for a file.
+    /// Key of the database row; empty for a file.
     pub key: String,
     pub lane: String,
     /// The newest generation; all older ones are kept.
@@ -60,7 +60,7 @@ fn row(r: &rusqlite::Row) -> rusqlite::Result<StreamRow> {
     })
 }
 
-/// Every stream that belongs to a session, in the order they were first read.
+/// Returns every stream that belongs to a session, in the order in which the streams were first read.
 pub fn streams(tx: &Read, session_no: SessionNo) -> Result<Vec<StreamRow>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {COLUMNS} FROM streams st JOIN sources USING (source_no) LEFT JOIN lanes USING (lane_no)
@@ -70,7 +70,7 @@ pub fn streams(tx: &Read, session_no: SessionNo) -> Result<Vec<StreamRow>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The stream of a source file, by its path.
+/// Returns the stream of a source file, by its path.
 pub fn stream_of_file(tx: &Read, agent_no: AgentNo, path: &std::path::Path) -> Result<Option<StreamRow>> {
     let bytes = std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str());
     Ok(tx
@@ -82,7 +82,7 @@ pub fn stream_of_file(tx: &Read, agent_no: AgentNo, path: &std::path::Path) -> R
         .optional()?)
 }
 
-/// Streams that contain turns of this session without belonging to it, because they mix several sessions.
+/// Returns streams that contain turns of this session without belonging to it, because they mix several sessions.
 pub fn mixed_streams(tx: &Read, session_no: SessionNo) -> Result<Vec<StreamRow>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {COLUMNS} FROM streams st JOIN sources USING (source_no) LEFT JOIN lanes USING (lane_no)
@@ -107,12 +107,12 @@ pub fn is_mixed(tx: &Read, stream_no: StreamNo) -> Result<bool> {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Written {
     pub bytes: u64,
-    /// Forgotten records, which are left out (D6).
+    /// Number of forgotten records, which are left out (D6).
     pub forgotten: u64,
 }
 
-/// Writes one generation of a file stream byte for byte, with the unterminated tail of the newest one; forgotten
-/// records are left out. `progress` is called after each record.
+/// Writes one generation of a file stream byte for byte, the newest with its unterminated tail; forgotten records are
+/// left out. `progress` is called after each record.
 pub fn write_stream(
     tx: &Read,
     opener: &Opener,
@@ -157,7 +157,7 @@ pub fn write_stream(
     Ok(written)
 }
 
-/// The bytes after the last complete line.
+/// Returns the bytes after the last complete line.
 pub fn pending(tx: &Read, stream_no: StreamNo) -> Result<Vec<u8>> {
     let data: Option<Vec<u8>> =
         tx.query_row("SELECT pending FROM streams WHERE stream_no = ?1", [stream_no], |r| r.get(0))?;
@@ -194,7 +194,7 @@ pub fn write_rows(
     Ok(written)
 }
 
-/// Where the bytes of a record are.
+/// Place of a record's bytes.
 struct Place {
     length: i64,
     block: BlockNo,
@@ -202,7 +202,7 @@ struct Place {
     forgotten: bool,
 }
 
-/// The records of a row's newest revision in order: one, or the pieces of a long row.
+/// Returns the records of a row's newest revision in order: one, or the pieces of a long row.
 fn newest_revision(tx: &Read, stream_no: StreamNo) -> Result<Vec<Place>> {
     let mut statement = tx.prepare_cached(
         "SELECT length, block_no, block_offset, forgotten IS NOT NULL, coalesce(line, 1)

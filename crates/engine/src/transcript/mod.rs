@@ -2,9 +2,9 @@
 //!
 //! A *source record* is a sequence of bytes, addressed by stream, generation and position; a *turn* is their meaning,
 //! addressed by agent, session and the program's own entry id. [`mod@append`] is the only way to store them, [`read`]
-//! reads them, [`export`] restores the original bytes. [`workspaces`] are the projects they belong to.
+//! reads them, [`export`] writes the original bytes again. [`workspaces`] are the projects they belong to.
 //!
-//! Does not know programs, files or search.
+//! This room does not know programs, files or search.
 
 pub mod append;
 pub mod codes;
@@ -32,7 +32,7 @@ pub use prepare::{After, Batch, Preparer, RecordBytes, Step, StreamAt};
 pub(crate) use runs::leave;
 pub use runs::{ClosedIdle, IDLE_MS, close_idle, end_session, end_told};
 
-/// A path as the ledger stores it: its bytes.
+/// Makes a path from its stored bytes.
 fn path_of(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }

@@ -13,16 +13,17 @@ use crate::scope::{AgentId, RecordNo};
 use crate::source::private;
 use crate::source::project::{ProjectRoot, project_root};
 
-/// The length of a record's key and of its digest in bytes. 128 bits each: enough to detect every accidental change,
-/// and to prevent forging another record with the same digest.
+/// Length in bytes of a record's key and of its digest. 128 bits each are enough to detect every accidental change, and
+/// to prevent forging another record with the same digest.
 pub const KEY_LENGTH: usize = 16;
 
-/// The digest of a record's bytes under its own key. Without the key it reveals nothing about the bytes (R14.2).
+/// Returns the digest of a record's bytes under the record's own key. Without the key it reveals nothing about the
+/// bytes (R14.2).
 pub fn digest(key: &[u8], bytes: &[u8]) -> [u8; KEY_LENGTH] {
     digest_of(hasher(key).update(bytes))
 }
 
-/// Hashes under a record's key, for bytes that come in parts.
+/// Returns a hasher with a record's key, for bytes that come in parts.
 pub fn hasher(key: &[u8]) -> blake3::Hasher {
     let mut wide = [0u8; 32];
     for (i, b) in key.iter().take(KEY_LENGTH).enumerate() {
@@ -32,7 +33,7 @@ pub fn hasher(key: &[u8]) -> blake3::Hasher {
     blake3::Hasher::new_keyed(&wide)
 }
 
-/// The digest of what was hashed.
+/// Returns the digest of the bytes that were hashed.
 pub fn digest_of(hasher: &blake3::Hasher) -> [u8; KEY_LENGTH] {
     let full = hasher.finalize();
     let mut out = [0u8; KEY_LENGTH];
@@ -94,16 +95,16 @@ pub struct After {
 /// The part of a batch that belongs to one stream.
 pub struct Step {
     pub origin: Origin,
-    /// Empty for a file, `table/key` for a row.
+    /// Key of the stream: empty for a file, `table/key` for a row.
     pub key: String,
     pub placement: Placement,
     pub before: Option<StreamAt>,
     pub generation: i64,
     pub records: Vec<PlannedRecord>,
     pub after: After,
-    /// Set with the last step of a source: the state of the source when it was read to its end.
+    /// State of the source when it was read to its end; set with the last step of a source.
     pub stat: Option<String>,
-    /// Set with the last step of a foreign group: its key and fingerprint.
+    /// Key and fingerprint of a foreign group; set with the last step of the group.
     pub group: Option<(String, String)>,
 }
 
@@ -129,7 +130,7 @@ pub struct PlannedRecord {
 
 pub struct PlannedTurn {
     pub turn: NewTurn,
-    /// Its index among the turns of its record.
+    /// Index of the turn among the turns of its record.
     pub index: usize,
     pub spot: Spot,
 }
@@ -144,7 +145,7 @@ pub struct Batch {
     pub bytes: u64,
 }
 
-/// Builds batches: hashes, compresses, looks up projects. Uses no transaction.
+/// Builds batches: hashes, compresses, looks up projects. It uses no transaction.
 pub struct Preparer {
     packer: Packer,
     steps: Vec<Step>,
@@ -223,7 +224,7 @@ impl Preparer {
         self.steps.push(step);
     }
 
-    /// The number of source bytes planned so far.
+    /// Returns the number of source bytes planned so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -249,7 +250,7 @@ impl Preparer {
         }
     }
 
-    /// Random bytes, fetched in bulk: one system call for 256 records.
+    /// Returns random bytes for a key. They are fetched in bulk: one system call for 256 records.
     fn key(&mut self) -> Result<[u8; KEY_LENGTH]> {
         if self.keys.is_empty() {
             self.keys.resize(KEY_LENGTH * 256, 0);

@@ -37,7 +37,7 @@ pub struct SessionRow {
     pub title: Option<String>,
     /// The version of its program.
     pub version: Option<String>,
-    /// The session it was copied from.
+    /// The session this one was copied from.
     pub fork_of: Option<String>,
     #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
@@ -49,7 +49,7 @@ pub struct SessionRow {
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub ended_at: Option<Millis>,
     pub ended_by: Option<String>,
-    /// The number of turns first seen here, and of those shared with the session it was copied from.
+    /// Number of turns first seen in this session, and of turns shared with the session it was copied from.
     pub turns: u64,
     pub shared_turns: u64,
 }
@@ -78,7 +78,7 @@ fn session_of(r: &Row) -> rusqlite::Result<SessionRow> {
     })
 }
 
-/// The first thing a person said in a session, which names it if the program gave no title.
+/// Returns the first thing a person said in a session, which names it if the program gave no title.
 pub fn first_prompt(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result<Option<String>> {
     let place: Option<(BlockNo, i64, i64)> = tx
         .prepare_cached(&format!(
@@ -92,22 +92,22 @@ pub fn first_prompt(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result
     Ok(String::from_utf8(opener.slice(tx, block, offset, length)?).ok())
 }
 
-/// Which sessions to list.
+/// Selects the sessions to list.
 #[derive(Clone, Default, Debug)]
 pub struct SessionFilter {
     pub harness: Option<String>,
     pub workspaces: Option<Vec<WorkspaceNo>>,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
-    /// Only those behind this one in the list: when it was last worked in, and its number.
+    /// Lists only the sessions after this place of the list, given as last activity and number of a session.
     pub after: Option<(Option<Millis>, SessionNo)>,
     pub limit: Option<usize>,
 }
 
-/// Before any time, for sessions that have none.
+/// Time that sorts before any other, for sessions without a time.
 const NEVER: Millis = Millis::MIN;
 
-/// Sessions of an agent, newest first.
+/// Returns the sessions of an agent, newest first.
 pub fn sessions(tx: &Read, agent_no: AgentNo, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {SESSION_COLUMNS}, s.workspace_no FROM sessions s LEFT JOIN workspaces w USING (workspace_no)
@@ -132,8 +132,8 @@ pub fn sessions(tx: &Read, agent_no: AgentNo, filter: &SessionFilter) -> Result<
     Ok(out)
 }
 
-/// The session a key refers to: the whole key, or the program's bare id (or an unambiguous beginning of it, at least
-/// eight characters). `NotFound`, or `Usage` if it is ambiguous.
+/// Returns the session a key refers to: the whole key, or the program's bare id (or an unambiguous beginning of it, at
+/// least eight characters). `NotFound`, or `Usage` if it is ambiguous.
 pub fn session_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<SessionRow> {
     let get = |clause: &str, value: &str| -> Result<Vec<SessionRow>> {
         let mut statement = tx.prepare_cached(&format!(
@@ -164,8 +164,9 @@ pub fn session_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Session
     }
 }
 
-/// The key of a session that may not be stored yet: that of the one [`session_named`] finds, else a whole key as it is
-/// (`harness:id`). `NotFound` for the beginning of a key nothing is stored of.
+/// Returns the key of a session that may not be stored yet: the key of the session [`session_named`] finds, otherwise
+/// `name` itself if it is a whole key (`harness:id`). `NotFound` if `name` is the beginning of a key and no session
+/// matches.
 pub fn session_key(tx: &Read, agent_no: AgentNo, name: &str) -> Result<SessionKey> {
     match session_named(tx, agent_no, name) {
         Ok(row) => Ok(row.key),
@@ -179,22 +180,22 @@ pub fn session_key(tx: &Read, agent_no: AgentNo, name: &str) -> Result<SessionKe
     }
 }
 
-/// The longest name of a session, in characters.
+/// Longest name of a session, in characters.
 const LONGEST_NAME: usize = 300;
 
-/// What a session is called: its title, else what a person said first, on one line and without credentials. Empty where
-/// there is neither.
+/// Returns the name of a session: its title, otherwise the first prompt of a person, on one line and without
+/// credentials. Empty where there is neither.
 pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<String> {
     let name = match &session.title {
         Some(title) => Some(title.clone()),
         None => first_prompt(tx, opener, session.no)?,
     };
-    // Redacted whole, then cut: half of a credential would not be recognised any more.
+    // The name is redacted before it is cut: half of a credential would not be recognised.
     let name: String = redact(&name.unwrap_or_default()).chars().take(LONGEST_NAME).collect();
     Ok(name.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The names of several sessions, in their order.
+/// Returns the names of several sessions, in their order.
 pub fn names_of<'s>(tx: &Read, sessions: impl IntoIterator<Item = &'s SessionRow>) -> Result<Vec<String>> {
     let opener = Opener::default();
     sessions.into_iter().map(|s| name_of(tx, &opener, s)).collect()
@@ -208,13 +209,13 @@ pub struct Turn {
     pub session: SessionKey,
     #[serde(skip)]
     pub session_no: SessionNo,
-    /// Empty for the main line, else the sub-agent's.
+    /// Lane of the turn: empty for the main line, otherwise the sub-agent's.
     pub lane: String,
-    /// The program's own id for it.
+    /// The program's own id for the turn.
     pub entry: String,
-    /// How often the program rewrote it.
+    /// Number of times the program rewrote the turn.
     pub revision: i64,
-    /// The entry it answers.
+    /// Entry id of the turn that this one answers.
     pub parent: Option<String>,
     #[schemars(with = "String")]
     #[serde(serialize_with = "as_role")]
@@ -229,7 +230,7 @@ pub struct Turn {
     pub speaker: Option<String>,
     pub model: Option<String>,
     pub tool: Option<String>,
-    /// The tool call it belongs to.
+    /// Id of the tool call the turn belongs to.
     pub call: Option<String>,
     pub failed: bool,
     /// `[input, output, cache read, cache write]` tokens of the model message, if the record states them.
@@ -241,9 +242,9 @@ pub struct Turn {
     /// The folder the session was started in.
     #[serde(skip)]
     pub cwd: Option<String>,
-    /// Empty if it was forgotten.
+    /// Text of the turn; empty if it was forgotten.
     pub text: String,
-    /// When its text was forgotten; its address stays (R14.2).
+    /// When the text was forgotten; the turn's address stays (R14.2).
     #[serde(skip)]
     pub forgotten: Option<Millis>,
 }
@@ -292,13 +293,13 @@ fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
     })
 }
 
-/// One turn. `NotFound` also if it belongs to another agent.
+/// Returns a turn. `NotFound` also if the turn belongs to another agent.
 pub fn turn(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId) -> Result<Turn> {
     find_turn(tx, opener, agent_no, id)?
         .ok_or_else(|| Error::not_found(format!("there is no turn {id}")).hint("find turns with ⟨search⟩"))
 }
 
-/// One turn; `None` if the agent has none with that id.
+/// Returns a turn; `None` if the agent has no turn with that id.
 pub fn find_turn(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId) -> Result<Option<Turn>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {TURN_COLUMNS} FROM turns t {TURN_JOINS} WHERE t.turn_no = ?1 AND s.agent_no = ?2"
@@ -307,7 +308,7 @@ pub fn find_turn(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId) -> R
     rows.next()?.map(|r| turn_of(tx, opener, r)).transpose()
 }
 
-/// The newest turn of a session's main line.
+/// Returns the newest turn of a session's main line.
 pub fn last_turn(tx: &Read, session_no: SessionNo) -> Result<Option<TurnId>> {
     let last: Option<TurnId> = tx
         .prepare_cached(
@@ -318,8 +319,8 @@ pub fn last_turn(tx: &Read, session_no: SessionNo) -> Result<Option<TurnId>> {
     Ok(last)
 }
 
-/// The turn a program's entry id refers to in a session: the last one of that record or, if the record contains none (a
-/// marker, a setting), the last one before it. `None`: no record of the session has this id.
+/// Returns the turn a program's entry id refers to in a session: the last turn of that record or, if the record
+/// contains none (a marker, a setting), the last one before it. `None`: no record of the session has this id.
 pub fn turn_of_entry(tx: &Read, session_no: SessionNo, id: &str) -> Result<Option<TurnId>> {
     let exact: Option<TurnId> = tx
         .prepare_cached(
@@ -357,8 +358,8 @@ pub fn turn_of_entry(tx: &Read, session_no: SessionNo, id: &str) -> Result<Optio
     Ok(None)
 }
 
-/// The turn of the record that begins at this byte of the session's file: the one it made or repeats, or the last one
-/// before it.
+/// Returns the turn of the record that begins at this byte of the session's file: a turn the record made or repeats,
+/// otherwise the last turn before it.
 fn turn_at(tx: &Read, session_no: SessionNo, position: i64) -> Result<Option<TurnId>> {
     let record: Option<i64> = tx
         .prepare_cached(
@@ -402,14 +403,14 @@ pub fn session_turns(
     Ok(())
 }
 
-/// Where a turn stands among those of its session: of a sub-agent, the lane, the record, the turn.
+/// Sort key of a turn in its session: whether its lane is a sub-agent's, the lane, the record, the turn.
 pub type TurnPlace = (bool, LaneNo, RecordNo, TurnId);
 
-/// The most bytes of text that are read for a page of turns, a longer turn apart.
+/// Most bytes of text read for one page of turns; a single longer turn is read nevertheless.
 const PAGE_BYTES: usize = 4 << 20;
 
-/// A page of the turns of a session, in the order of [`session_turns`]: at most `most`, those behind `after`. The place
-/// of the last one goes on; `None`: there is no more.
+/// Returns a page of the turns of a session, in the order of [`session_turns`]: at most `most` turns, after `after`.
+/// The returned place is the `after` of the next page; `None`: this is the last page.
 pub fn page_of_turns(
     tx: &Read,
     opener: &Opener,
@@ -444,21 +445,21 @@ pub fn page_of_turns(
     Ok((turns, None))
 }
 
-/// Some turns of a session, one behind the other, without their words.
+/// Consecutive turns of a session, without their words.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Section {
-    /// The place before its first turn, as [`page_of_turns`] takes it; `None`: it is the first section.
+    /// Place before the section's first turn, as [`page_of_turns`] takes it; `None` for the first section.
     pub after: Option<TurnPlace>,
     pub first: TurnId,
     pub count: u64,
-    /// How long their words are, in bytes.
+    /// Length of the turns' words, in bytes.
     pub bytes: u64,
-    /// The turn that was looked for is in it.
+    /// Whether the wanted turn is in this section.
     pub has: bool,
 }
 
-/// The turns of a session in sections of `size`, in the order of [`session_turns`]: what a reader needs to know of a long
-/// session before it reads any of it. `wanted`: the turn whose section is marked.
+/// Divides the turns of a session into sections of `size`, in the order of [`session_turns`], so that a reader of a
+/// long session knows its extent before reading any of it. `wanted`: the turn whose section is marked.
 pub fn sections_of_turns(tx: &Read, session: &SessionRow, size: u64, wanted: Option<TurnId>) -> Result<Vec<Section>> {
     let mut statement = tx.prepare_cached(
         "SELECT p.no, pl.lane != '' AS sub, in_lane, place, t.text_length FROM (
@@ -484,7 +485,7 @@ pub fn sections_of_turns(tx: &Read, session: &SessionRow, size: u64, wanted: Opt
     Ok(sections)
 }
 
-/// A turn between its neighbours: at most `around` turns of its lane before it and as many behind it.
+/// Returns a turn with its neighbours: at most `around` turns of its lane before it and as many after it.
 pub fn turns_around(tx: &Read, opener: &Opener, agent_no: AgentNo, turn: Turn, around: usize) -> Result<Vec<Turn>> {
     if around == 0 {
         return Ok(vec![turn]);
@@ -533,7 +534,7 @@ pub struct RunRow {
     #[serde(rename = "run")]
     pub no: RunNo,
     pub lane: String,
-    /// The program's own id for it.
+    /// The program's own id for the run.
     pub key: Option<String>,
     pub status: &'static str,
     pub stop_reason: Option<String>,
@@ -553,8 +554,7 @@ pub struct RunRow {
     pub closed_by: Option<String>,
 }
 
-/// Tokens as the program reported them; the ledger stores more of them.
-/// Tokens of a run, as its program counted them.
+/// Tokens of a run, as its program counted them; the ledger stores more of them.
 #[derive(Serialize, JsonSchema)]
 struct TokensUsed {
     input: Option<u64>,
@@ -599,7 +599,7 @@ pub(super) fn run_of(r: &Row) -> rusqlite::Result<RunRow> {
     })
 }
 
-/// The number of records of each class in a session.
+/// Returns the number of records of each class in a session.
 pub fn record_classes(tx: &Read, session_no: SessionNo) -> Result<Vec<(crate::event::RecordClass, u64, u64)>> {
     let mut statement = tx.prepare(
         "SELECT class, count(*), sum(length) FROM streams JOIN records USING (stream_no) WHERE session_no = ?1 GROUP BY class",
@@ -621,7 +621,7 @@ pub struct BoundaryRow {
     pub at: Option<Millis>,
 }
 
-/// The compactions and segments of a session.
+/// Returns the compactions and segments of a session.
 pub fn boundaries(tx: &Read, session_no: SessionNo) -> Result<Vec<BoundaryRow>> {
     let mut statement =
         tx.prepare("SELECT kind, reason, at FROM boundaries WHERE session_no = ?1 ORDER BY boundary_no")?;
@@ -637,9 +637,9 @@ pub struct Quarantined {
     #[schemars(with = "String")]
     #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
-    /// The row of a database it came from; empty in a file of lines.
+    /// Key of the database row the bytes came from; empty for a file of lines.
     pub key: String,
-    /// Where it begins in its source.
+    /// Position of the first byte in its source.
     #[serde(rename = "offset")]
     pub position: i64,
     pub length: i64,
@@ -648,13 +648,13 @@ pub struct Quarantined {
     pub session: Option<String>,
     #[serde(skip)]
     pub record: RecordNo,
-    /// When its bytes were forgotten.
+    /// When the bytes were forgotten.
     #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
     pub forgotten: Option<Millis>,
 }
 
-/// The quarantined ranges, newest first; `id`: only that one.
+/// Returns the quarantined ranges, newest first; with `id`, only that one.
 pub fn quarantine(tx: &Read, agent_no: AgentNo, id: Option<QuarantineId>, limit: usize) -> Result<Vec<Quarantined>> {
     let mut statement = tx.prepare(
         "SELECT quarantine_no, path, st.key, position, r.length, line, reason, session_key, r.record_no,
@@ -680,7 +680,7 @@ pub fn quarantine(tx: &Read, agent_no: AgentNo, id: Option<QuarantineId>, limit:
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The exact bytes of a record. `NotFound` if they were forgotten.
+/// Returns the exact bytes of a record. `NotFound` if they were forgotten.
 pub fn record_bytes(tx: &Read, opener: &Opener, record_no: RecordNo) -> Result<Vec<u8>> {
     let (block, offset, length, forgotten): (BlockNo, i64, i64, Option<Millis>) = tx
         .prepare_cached("SELECT block_no, block_offset, length, forgotten FROM records WHERE record_no = ?1")?
@@ -702,7 +702,7 @@ pub struct Totals {
     pub source_bytes: u64,
     #[serde(skip)]
     pub quarantined: u64,
-    /// Projects; those joined by an alias count once.
+    /// Number of projects; projects joined by an alias count once.
     pub workspaces: u64,
     #[schemars(with = "Option<String>")]
     #[serde(serialize_with = "as_rfc3339_or_null")]
@@ -713,7 +713,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// From the first to the last moment; `None` where nothing is stored.
+    /// Returns the first and the last time; `None` where nothing is stored.
     pub fn span(&self) -> Option<(Millis, Millis)> {
         self.first_at.zip(self.last_at)
     }

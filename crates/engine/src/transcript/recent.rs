@@ -1,5 +1,5 @@
-//! The end of a session, in bounded reads however long it is: its last runs, the results of their tools, the beginning
-//! of a turn.
+//! Reads the end of a session in bounded time, however long the session is: its last runs, the results of their tools,
+//! the beginning of a turn.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -21,8 +21,8 @@ pub struct RecentSession {
     pub last_at: Option<Millis>,
 }
 
-/// Sessions of an agent in a project, last active first. `workspaces`: all numbers of the project; empty for sessions
-/// without a project.
+/// Returns the sessions of an agent in a project, last active first. `workspaces`: all numbers of the project; empty
+/// for sessions without a project.
 pub fn sessions(tx: &Read, agent_no: AgentNo, workspaces: &[WorkspaceNo], most: usize) -> Result<Vec<RecentSession>> {
     let mut statement = tx.prepare_cached(
         "SELECT session_no, session_key, last_at FROM sessions INDEXED BY sessions_workspace
@@ -46,7 +46,7 @@ pub fn sessions(tx: &Read, agent_no: AgentNo, workspaces: &[WorkspaceNo], most: 
     Ok(out)
 }
 
-/// The last runs of a session's main line, newest first; abandoned branches are left out (R6.2).
+/// Returns the last runs of a session's main line, newest first; abandoned branches are left out (R6.2).
 pub fn runs(tx: &Read, session_no: SessionNo, most: usize) -> Result<Vec<RunRow>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {RUN_COLUMNS} FROM lanes l CROSS JOIN turn_results r INDEXED BY turn_results_newest USING (lane_no)
@@ -57,8 +57,8 @@ pub fn runs(tx: &Read, session_no: SessionNo, most: usize) -> Result<Vec<RunRow>
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The session a turn was stored in, and whether it is the prompt its run began with. `None` also if it belongs to
-/// another agent.
+/// Returns the session a turn was stored in, and whether the turn is the prompt its run began with. `None` also if the
+/// turn belongs to another agent.
 pub fn place_of(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Option<(SessionNo, bool)>> {
     Ok(tx
         .prepare_cached(
@@ -80,7 +80,7 @@ pub struct ToolTurn {
     pub failed: bool,
 }
 
-/// The last tool calls and results of a run, oldest first.
+/// Returns the last tool calls and results of a run, oldest first.
 pub fn tools(tx: &Read, run_no: RunNo, most: usize) -> Result<Vec<ToolTurn>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT turn_no, kind, name, call, failed FROM turns t INDEXED BY turns_run
@@ -101,7 +101,7 @@ pub fn tools(tx: &Read, run_no: RunNo, most: usize) -> Result<Vec<ToolTurn>> {
     Ok(out)
 }
 
-/// The last messages of a session's main line after `behind`, oldest first: the part of a context that is not
+/// Returns the last messages of a session's main line after `behind`, oldest first: the part of a context that is not
 /// distilled.
 pub fn messages(tx: &Read, session_no: SessionNo, behind: TurnId, most: usize) -> Result<Vec<TurnId>> {
     let mut statement = tx.prepare_cached(&format!(
@@ -117,8 +117,8 @@ pub fn messages(tx: &Read, session_no: SessionNo, behind: TurnId, most: usize) -
     Ok(out)
 }
 
-/// The beginning of a turn: at most `most` bytes of its text. `None` if the agent has no such turn, or it was
-/// forgotten.
+/// Returns the beginning of a turn: at most `most` bytes of its text. `None` if the agent has no such turn, or the turn
+/// was forgotten.
 pub fn beginning(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId, most: usize) -> Result<Option<String>> {
     let place: Option<(BlockNo, i64, i64)> = tx
         .prepare_cached(

@@ -31,7 +31,7 @@ pub struct RunUsage {
     pub cache_read: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<u64>,
-    /// The program reported the total itself, so nothing is added to it.
+    /// Whether the program reported the total itself, so that nothing is added to it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub reported: bool,
     /// The newest message and its contribution: programs repeat a message's usage on each of its records.
@@ -59,7 +59,7 @@ impl RunUsage {
     }
 }
 
-/// The runs changed by one append; written back once at its end.
+/// Runs changed by one append; they are written back once, at its end.
 #[derive(Default)]
 pub(super) struct Runs {
     lanes: HashMap<LaneNo, LaneRuns>,
@@ -69,7 +69,8 @@ pub(super) struct Runs {
 #[derive(Clone, Copy)]
 struct LaneRuns {
     newest: Option<RunNo>,
-    /// Turns of another session came after the newest run: the next turn opens a run even if it is not a prompt.
+    /// Whether turns of another session came after the newest run, so that the next turn opens a run even if it is not
+    /// a prompt.
     left: bool,
     /// The run of the last turn processed, new or known.
     met: Option<RunNo>,
@@ -99,7 +100,7 @@ struct Run {
 }
 
 impl Runs {
-    /// The run a new turn belongs to; opens one if the turn begins it.
+    /// Returns the run a new turn belongs to; opens a run if the turn begins one.
     pub(super) fn of_turn(
         &mut self,
         tx: &Write,
@@ -134,7 +135,7 @@ impl Runs {
         }
     }
 
-    /// The run with that key; without a key, the run whose turns are being processed.
+    /// Returns the run with that key; without a key, the run whose turns are being processed.
     pub(super) fn at(&mut self, tx: &Write, lane: LaneNo, key: Option<&str>) -> Result<Option<RunNo>> {
         match key {
             Some(key) => self.by_key(tx, lane, key),
@@ -154,7 +155,7 @@ impl Runs {
             run.last_at = Some(run.last_at.map_or(at, |l| l.max(at)));
         }
         let asks = matches!(turn.kind, TurnKind::Message | TurnKind::MachinePrompt) && turn.role != Role::Assistant;
-        // The prompt is what a person typed; text the program put before it counts as prompt only until then.
+        // A prompt a person typed is the run's prompt; text the program put before it counts as prompt only until then.
         let typed = turn.role == Role::User && turn.kind == TurnKind::Message;
         if asks && (run.prompt_turn.is_none() || (typed && !run.prompt_typed)) {
             run.prompt_turn = Some(turn_no);
@@ -184,7 +185,7 @@ impl Runs {
         at: Option<Millis>,
     ) -> Result<()> {
         if let Some(run) = self.named(tx, lane, key)? {
-            // A later routine end marker of the same run does not undo a failure or an interruption.
+            // A later marker that the same run ended normally does not undo a failure or an interruption.
             if run.status == RUN_OPEN || run.status == RUN_SUPERSEDED || status != RunStatus::Completed {
                 run.status = status_code(status);
                 run.stop_reason = reason.map(str::to_owned).or(run.stop_reason.take());
@@ -219,7 +220,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Closes the lane's open run because something else began.
+    /// Closes the lane's open run because something else began, such as the next prompt.
     pub(super) fn close(&mut self, tx: &Write, lane: LaneNo, by: &str) -> Result<()> {
         if let Some(no) = self.lane(tx, lane)?.newest
             && let Some(run) = self.open.get_mut(&no)
@@ -293,7 +294,7 @@ impl Runs {
         Ok(found)
     }
 
-    /// The state of a lane, read from the ledger on first use.
+    /// Returns the state of a lane, which is read from the ledger on first use.
     fn lane(&mut self, tx: &Write, lane: LaneNo) -> Result<LaneRuns> {
         if let Some(known) = self.lanes.get(&lane) {
             return Ok(*known);
@@ -398,13 +399,13 @@ impl Runs {
     }
 }
 
-/// The runs closed because no more events arrived.
+/// Result of closing runs that received no more records.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct ClosedIdle {
     pub runs: u64,
     /// The sessions of those runs.
     pub sessions: BTreeSet<SessionNo>,
-    /// When the next run will be idle for long enough.
+    /// Time at which the next run will be idle for [`IDLE_MS`].
     pub next: Option<Millis>,
 }
 
@@ -424,7 +425,7 @@ pub fn close_idle(tx: &mut Write) -> Result<ClosedIdle> {
             out.sessions.insert(session?);
         }
     }
-    // Turns the program's store never confirmed stay as the hook reported them (R4.4).
+    // Turns the program's store has not confirmed stay as the hook reported them (R4.4).
     tx.prepare_cached(
         "UPDATE provisional_turns SET settled = 1 WHERE settled = 0 AND (SELECT status FROM turn_results r
            JOIN turns t USING (run_no) WHERE t.turn_no = provisional_turns.turn_no) != ?1
@@ -458,9 +459,9 @@ pub fn end_session(tx: &mut Write, session_no: SessionNo) -> Result<bool> {
     Ok(ended > 0)
 }
 
-/// Records that the program told the end of a session at `at` (R5.2). A session that is not known yet, or that went on
-/// after `at`, is left as it is. `settled`: everything the program's store has is read, so that turns it never
-/// confirmed stay as the hook reported them (R4.4). Returns the session that is over now.
+/// Records that a program reported the end of a session at `at` (R5.2). A session that is unknown, or that went on
+/// after `at`, is left as it is. `settled`: the program's store is read to its end, so that turns it did not confirm
+/// stay as the hook reported them (R4.4). Returns the session if it has ended now.
 pub fn end_told(
     tx: &mut Write,
     agent_no: AgentNo,

@@ -6,7 +6,7 @@ use super::prepare::Origin;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
 
-/// The fingerprint of a group of rows when it was last read completely.
+/// Returns the fingerprint of a group of rows when it was last read completely.
 pub(crate) fn group_fingerprint(tx: &Read, origin: &Origin, group: &str) -> Result<Option<String>> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     Ok(tx
@@ -31,7 +31,7 @@ pub(crate) fn remember_group(tx: &Write, origin: &Origin, group: &str, fingerpri
     Ok(())
 }
 
-/// The state of the file or database when it was last read to its end.
+/// Returns the state of the file or database when it was last read to its end.
 pub(crate) fn source_stat(tx: &Read, origin: &Origin) -> Result<Option<String>> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     let stat: Option<Option<String>> = tx

@@ -1,5 +1,5 @@
-//! Turns of one message that are stored twice. Before a record took over the turn its echo had made, both made one; such
-//! homes keep both, and the echo's is neither indexed nor found beside another.
+//! Messages stored as two turns, by older builds: an echo and the record it repeats each made a turn. Homes from that
+//! time keep both turns, and the echo's turn is neither indexed nor found beside the other.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -8,10 +8,10 @@ use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::scope::TurnId;
 
-/// How many turns later the record of an echo may stand.
+/// Most turns between an echo's turn and the turn of the record it repeats.
 const AHEAD: i64 = 16;
 
-/// The turn that says what this one says, if an echo made this one: of the same run, speaker and text.
+/// If an echo made this turn, returns the record's turn with the same run, speaker and text.
 pub fn of_echo(tx: &Read, opener: &Opener, turn_no: TurnId) -> Result<Option<TurnId>> {
     let made_by_echo = tx
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! Reads agents and workspaces, and joins workspaces that are one project.
+//! Reads agents and workspaces, and joins workspaces that belong to one project.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub struct AgentRow {
     pub created_at: Millis,
 }
 
-/// All agents of the ledger, oldest first.
+/// Returns all agents of the ledger, oldest first.
 pub fn agents(tx: &Read) -> Result<Vec<AgentRow>> {
     let mut statement = tx.prepare(
         "SELECT agent_id, (SELECT count(*) FROM sessions s WHERE s.agent_no = a.agent_no), created_at FROM agents a ORDER BY agent_no",
@@ -44,7 +44,7 @@ pub struct WorkspaceRow {
     #[schemars(with = "String")]
     #[serde(serialize_with = "as_shown")]
     pub root: PathBuf,
-    /// The workspace this one continues.
+    /// The workspace this one is an alias of.
     pub alias_of: Option<String>,
     pub sessions: u64,
     #[schemars(with = "Option<String>")]
@@ -52,7 +52,7 @@ pub struct WorkspaceRow {
     pub last_at: Option<Millis>,
 }
 
-/// The workspaces of an agent, last used first.
+/// Returns the workspaces of an agent, last used first.
 pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<WorkspaceRow>> {
     let mut statement = tx.prepare(
         "SELECT w.workspace_no, w.workspace_id, w.label, w.root, o.workspace_id,
@@ -75,8 +75,8 @@ pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<WorkspaceRow>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The workspaces a name refers to: an id, a label or a path, together with all workspaces joined to it by alias.
-/// `NotFound` if nothing matches, `Usage` if a label is ambiguous.
+/// Returns the workspaces a name refers to: an id, a label or a path, together with all workspaces joined to it by
+/// alias. `NotFound` if nothing matches, `Usage` if a label is ambiguous.
 pub fn workspace_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<WorkspaceNo>> {
     let all = workspaces(tx, agent_no)?;
     let root = std::path::Path::new(name);
@@ -124,7 +124,7 @@ pub fn alias_workspace(tx: &mut Write, agent_no: AgentNo, old: &str, new: &str) 
     Ok(())
 }
 
-/// The id of the workspace that a workspace is an alias of, or its own id; `None`: it is unknown.
+/// Returns the id of the workspace that a workspace is an alias of, or its own id; `None`: the workspace is unknown.
 pub fn canonical_workspace(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Option<String>> {
     Ok(tx
         .prepare_cached(

@@ -8,7 +8,7 @@ use super::file_table::{self, Entry, Kind, State};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::RelPath;
 
-/// A file, and the line number given with it.
+/// A file, and the line number given with its path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Addressed {
     pub entry: Entry,
@@ -59,8 +59,8 @@ fn by_path(at: &AssistantHome, name: &str) -> Result<Option<Entry>> {
     at.read(|tx| file_table::at(tx, at.agent_no, &path))
 }
 
-/// The part of an absolute path that lies below the tree's root. Paths are compared as text: nothing outside the tree
-/// is looked at, not even for existence.
+/// Returns the part of an absolute path that lies below the tree's root. Paths are compared as text: nothing outside
+/// the tree is looked at, not even for existence.
 fn inside<'t>(at: &AssistantHome, name: &'t str) -> Result<&'t str> {
     if !name.starts_with('/') {
         return Ok(name);
@@ -92,7 +92,7 @@ fn split_line(text: &str) -> (&str, Option<usize>) {
     }
 }
 
-/// The beginning of what was typed, on one line, for error messages.
+/// Returns the beginning of the text a person typed, on one line, for error messages.
 fn shown(text: &str) -> String {
     let start: String = text.chars().take(80).collect();
     format!("{start:?}")

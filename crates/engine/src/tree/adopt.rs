@@ -11,8 +11,8 @@ use crate::ledger::{Audit, Ledger, agents};
 use crate::pages::{self, Happened};
 use crate::scope::AgentNo;
 
-/// Makes `root` the agent's assistant home from now on, or (`None`) the folder in the home again. Refused while the
-/// current tree contains items, because they would no longer be visible.
+/// Makes `root` the agent's assistant home from now on; `None`: the folder in the home again. Refused while the current
+/// tree contains items, because they would no longer be visible.
 pub fn adopt(
     home: &Home,
     ledger: &Ledger,

@@ -40,8 +40,8 @@ pub fn is_untouched(path: &RelPath, text: &str) -> bool {
     text.trim() == came.trim()
 }
 
-/// A page's text without the prose it came with; its title stays. A person may have written above, below and between
-/// the lines.
+/// Returns a page's text without the prose of its initial text; its title stays. A person may have written above, below
+/// and between those lines.
 pub fn without_what_it_came_with(path: &RelPath, text: &str) -> String {
     let came = PAGES.iter().find(|(page, _)| page == path).map_or("", |(_, text)| *text);
     let prose: Vec<&str> = came.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')).collect();
@@ -103,8 +103,8 @@ fn record(at: &AssistantHome, made: &Made) -> Result<()> {
     })
 }
 
-/// Removes the files that were made and not touched since. A file that cannot be removed does no harm: the next command
-/// finds it and leaves it as it is.
+/// Removes the files that [`furnish`] made and nobody touched since. A file that cannot be removed does no harm: the
+/// next command finds it and leaves it as it is.
 fn remove_made(at: &AssistantHome, made: &Made) {
     // Another command may have furnished the tree meanwhile; the files are then the ones it recorded.
     if is_done(at).unwrap_or(true) {

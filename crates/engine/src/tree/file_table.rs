@@ -39,12 +39,12 @@ named! {
 }
 
 impl Kind {
-    /// Whether such a file is rendered from what other files and turns say. Around its blocks people may write.
+    /// Whether a file of this kind is rendered from other files and turns. People may write around its rendered blocks.
     pub fn is_rendered(self) -> bool {
         matches!(self, Kind::Head | Kind::Daily | Kind::Rollup | Kind::Index | Kind::Runtime)
     }
 
-    /// The letter before the colon of an item id: `l:`, `p:`, `m:`, `a:`.
+    /// Returns the letter before the colon of an item id: `l:`, `p:`, `m:`, `a:`.
     pub fn prefix(self) -> Option<char> {
         match self {
             Kind::OpenLoop => Some('l'),
@@ -71,7 +71,7 @@ impl State {
     }
 }
 
-/// The kind and state of the file at a path; `None` for files that are not tracked (hidden files, anything but
+/// Returns the kind and state of the file at a path; `None` for files that are not tracked (hidden files, anything but
 /// Markdown).
 pub fn classify(path: &RelPath) -> Option<(Kind, State)> {
     let parts: Vec<&str> = path.components().collect();
@@ -108,9 +108,9 @@ pub struct Entry {
     pub state: State,
     pub stamp: Stamp,
     pub digest: Digest,
-    /// Digest of what Heirloom last wrote there; if it differs from `digest`, a person has edited the file.
+    /// Digest of Heirloom's last write to the file; if it differs from `digest`, a person has edited the file.
     pub published: Option<Digest>,
-    /// `l:…`, `p:…`, `m:…`: derived from the file name.
+    /// Id of the item, `l:…`, `p:…`, `m:…`: derived from the file name.
     pub item: Option<String>,
     pub title: String,
     pub class: Option<String>,
@@ -119,7 +119,7 @@ pub struct Entry {
     pub status: Option<String>,
     /// Front matter, or the `- Key: value` lines of a file without front matter.
     pub fields: Map<String, Value>,
-    /// What is wrong with the file.
+    /// Problem with the file, if there is one.
     pub problem: Option<String>,
     /// Grows with every change of any file of the agent.
     pub change_no: ChangeNo,
@@ -136,7 +136,7 @@ impl Entry {
     }
 }
 
-/// What is read from a file's own text.
+/// Values read from a file's own text.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Described {
     pub item: Option<String>,
@@ -177,8 +177,8 @@ const BY_ACTS: &[&str] = &[
 /// Keys of `- Key: value` lines that are metadata rather than content.
 const METADATA: &[&str] = &["id", "status", "class", "scope", "source", "confidence", "proposed", "format"];
 
-/// The `- Key: value` lines that are metadata: those of a file without front matter. They remain metadata when an act
-/// has since added its own front matter keys above them.
+/// Returns the `- Key: value` lines that are metadata. Only a file without front matter has such lines, and they stay
+/// metadata when an act has added its own front matter keys above them.
 pub(crate) fn metadata_bullets(doc: &Document) -> Vec<(String, String)> {
     let bullets = doc.bullets();
     let certain = |key: &str| METADATA.contains(&key.to_lowercase().as_str());
@@ -253,7 +253,7 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
     Described { item, title, class, scope, status, fields, problem }
 }
 
-/// Returns a problem if a file claims to be another item than its name and path make it.
+/// Returns a problem if the id in a file belongs to another item than the file's name and path.
 fn identity_problem(path: &RelPath, kind: Kind, item: Option<&str>, named: &str) -> Option<String> {
     let (letter, _) = named.split_once(':')?;
     let says = Kind::ALL.iter().find(|k| k.prefix().is_some_and(|p| p.to_string() == letter))?;
@@ -273,7 +273,8 @@ fn identity_problem(path: &RelPath, kind: Kind, item: Option<&str>, named: &str)
     })
 }
 
-/// The event a change of a file means for the pages that show it. Editing a rendered page marks that page itself.
+/// Returns the event that a change of a file means for the pages that show it. Editing a rendered page marks that page
+/// itself.
 pub(super) fn happened_to(path: &RelPath, kind: Kind) -> Option<Happened> {
     let parts: Vec<&str> = path.components().collect();
     Some(match (kind, parts.as_slice()) {
@@ -286,7 +287,7 @@ pub(super) fn happened_to(path: &RelPath, kind: Kind) -> Option<Happened> {
     })
 }
 
-/// The page whose file is at this path, if editing that file marks the page.
+/// Returns the page whose file is at this path, if editing that file marks the page.
 fn page_at(kind: Kind, parts: &[&str]) -> Option<PageKey> {
     match (kind, parts) {
         (Kind::Head, ["continuity", "ACTIVE.md"]) => Some(PageKey::Active),
@@ -309,7 +310,7 @@ fn page_at(kind: Kind, parts: &[&str]) -> Option<PageKey> {
     }
 }
 
-/// [`happened_to`] for the pages of sessions, whose key cannot be derived from the path alone. Only pages that were
+/// Returns the event for a page of a session, whose key cannot be derived from the path alone. Only pages that were
 /// rendered before are found.
 pub(super) fn session_page(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<Happened>> {
     let parts: Vec<&str> = path.components().collect();
@@ -318,7 +319,7 @@ pub(super) fn session_page(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Resu
     Ok(pages::known_session(tx, agent_no, id, stem)?.map(Happened::PageEdited))
 }
 
-/// The page files of the thread with this key, and of the thread it was merged into.
+/// Returns the page files of the thread with this key, and of the thread it was merged into.
 fn thread_files(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT file FROM threads WHERE agent_no = ?1 AND (thread_key = ?2 OR thread_no =
@@ -328,7 +329,7 @@ fn thread_files(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Vec<String>> 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Ids of the workspaces that have memory files.
+/// Returns the ids of the workspaces that have memory files.
 pub(crate) fn workspaces_of_memory(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT scope FROM catalogue WHERE agent_no = ?1 AND kind = 'memory' AND state != 'gone'",
@@ -345,16 +346,16 @@ pub(super) struct Seen {
     /// When the file was read.
     pub seen_ns: i64,
     pub digest: Digest,
-    /// Set by a caller that has just published the file.
+    /// Digest of a version that the caller has just published.
     pub published: Option<Digest>,
 }
 
-/// The row's values before the change.
+/// Values of the row before the change.
 struct Before {
     digest: Vec<u8>,
     state: String,
     published: Option<Vec<u8>>,
-    /// The thread a loop or a proposal belonged to.
+    /// Thread a loop or a proposal belonged to.
     thread: Option<String>,
 }
 
@@ -417,15 +418,15 @@ pub(super) fn store(
     Ok(true)
 }
 
-/// A memory that names the memory in its place: its file, its folder, and whether that other memory is there.
+/// Selects memories that name their successor: file, folder, status, and whether the successor exists.
 const WITH_SUCCESSOR: &str = "SELECT file_no, path, status, EXISTS (
          SELECT 1 FROM catalogue n WHERE n.agent_no = c.agent_no AND n.item = c.fields ->> 'superseded_by'
            AND n.kind = 'memory' AND n.state = 'active')
      FROM catalogue c WHERE c.agent_no = ?1 AND c.kind = 'memory' AND c.state = 'active'
        AND c.fields ->> 'superseded_by' LIKE 'm:%'";
 
-/// Brings the status of superseded memories up to date with the memories in their place: one whose successor is gone
-/// without having been forgotten counts again, until the successor is back. Returns what changed.
+/// Updates the status of superseded memories: a memory whose successor is gone without having been forgotten counts
+/// again, until the successor is back. Returns the events of the changed memories.
 pub(super) fn settle_successors(tx: &Write, agent_no: AgentNo) -> Result<Vec<Happened>> {
     let mut statement = tx.prepare_cached(WITH_SUCCESSOR)?;
     let rows = statement.query_map([agent_no], |r| {
@@ -468,8 +469,8 @@ pub(super) fn gone(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deletes every word of a file that is gone from its row, its name included, and its revisions. The row's number
-/// stays, so that readers of [`changes`] drop their copies.
+/// Deletes every word of a removed file, its name included, from its row and its revisions. The row's number stays, so
+/// that readers of [`changes`] drop their copies.
 pub(crate) fn forget(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?
         .execute(params![agent_no, path])?;
@@ -483,7 +484,7 @@ pub(crate) fn forget(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// [`forget`] for every path an item once had.
+/// Does the same as [`forget`] for every path an item once had.
 pub(crate) fn forget_gone(tx: &Write, agent_no: AgentNo, item: &str) -> Result<()> {
     let mut statement =
         tx.prepare_cached("SELECT path FROM catalogue WHERE agent_no = ?1 AND item = ?2 AND state = 'gone'")?;
@@ -526,7 +527,7 @@ fn entry(r: &Row) -> rusqlite::Result<Entry> {
     })
 }
 
-/// The rows of one kind in one state, by path.
+/// Returns the rows of one kind in one state, by path.
 pub fn list(tx: &Read, agent_no: AgentNo, kind: Kind, state: State) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = ?3 ORDER BY path"
@@ -535,8 +536,8 @@ pub fn list(tx: &Read, agent_no: AgentNo, kind: Kind, state: State) -> Result<Ve
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// [`list`], limited to files that may belong to certain threads: those that name one of these keys or names, or no
-/// thread.
+/// Returns the rows of [`list`] whose files may belong to certain threads: those that name one of these keys or names,
+/// or no thread.
 pub fn list_in(tx: &Read, agent_no: AgentNo, kind: Kind, state: State, threads: &[String]) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = ?3
@@ -548,7 +549,7 @@ pub fn list_in(tx: &Read, agent_no: AgentNo, kind: Kind, state: State, threads: 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Files of these kinds that changed after `change_no`, oldest first, including files that are gone; and how many
+/// Returns the files of these kinds that changed after `change_no`, oldest first, including removed files; and how many
 /// changes of any kind were examined, with the number of the last one.
 pub fn changes_of(
     tx: &Read,
@@ -570,7 +571,7 @@ pub fn changes_of(
     Ok((out, looked, last))
 }
 
-/// Every file that exists, by path.
+/// Returns every file that exists, by path.
 pub fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' ORDER BY path"
@@ -579,7 +580,7 @@ pub fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Ids of the workspaces that files belong to or name.
+/// Returns the ids of the workspaces that files belong to or name.
 pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT substr(scope, 11) FROM catalogue
@@ -590,7 +591,7 @@ pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The number of existing files.
+/// Returns the number of existing files.
 pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     let files: i64 = tx
         .prepare_cached("SELECT count(*) FROM catalogue WHERE agent_no = ?1 AND state != 'gone'")?
@@ -598,7 +599,7 @@ pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     Ok(files as u64)
 }
 
-/// Files that changed after `change_no`, oldest first, including files that are gone.
+/// Returns the files that changed after `change_no`, oldest first, including removed files.
 pub fn changes(tx: &Read, agent_no: AgentNo, change_no: ChangeNo, limit: usize) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND change_no > ?2 ORDER BY change_no LIMIT ?3"
@@ -607,7 +608,7 @@ pub fn changes(tx: &Read, agent_no: AgentNo, change_no: ChangeNo, limit: usize) 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The current files of one kind, newest first by one of their date fields, and their total number.
+/// Returns the current files of one kind, newest first by one of their date fields, and their total number.
 pub fn newest(tx: &Read, agent_no: AgentNo, kind: Kind, field: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = 'active'
@@ -621,7 +622,7 @@ pub fn newest(tx: &Read, agent_no: AgentNo, kind: Kind, field: &str, limit: usiz
     Ok((rows, all as u64))
 }
 
-/// The number of current files of each kind, superseded memories excluded.
+/// Returns the number of current files of each kind, superseded memories excluded.
 pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<Vec<(Kind, u64)>> {
     let mut statement = tx.prepare_cached(
         "SELECT kind, count(*) FROM catalogue
@@ -632,7 +633,7 @@ pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<Vec<(Kind, u64)>> {
     Ok(found.into_iter().filter_map(|(kind, n)| Some((Kind::named(&kind)?, n))).collect())
 }
 
-/// Open loops due on or before a day, the longest overdue first, and their total number.
+/// Returns the open loops due on or before a day, the longest overdue first, and their total number.
 pub fn due(tx: &Read, agent_no: AgentNo, by: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue
@@ -644,14 +645,14 @@ pub fn due(tx: &Read, agent_no: AgentNo, by: &str, limit: usize) -> Result<(Vec<
     Ok((rows.into_iter().take(limit).collect(), all))
 }
 
-/// The newest change number among an agent's files.
+/// Returns the newest change number among an agent's files.
 pub fn last_change(tx: &Read, agent_no: AgentNo) -> Result<ChangeNo> {
     Ok(tx
         .prepare_cached("SELECT coalesce(max(change_no), 0) FROM catalogue WHERE agent_no = ?1")?
         .query_row([agent_no], |r| r.get(0))?)
 }
 
-/// Existing files that have a problem.
+/// Returns the existing files that have a problem.
 pub fn troubled(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND problem IS NOT NULL ORDER BY path"
@@ -660,7 +661,7 @@ pub fn troubled(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The file at a path, if it exists.
+/// Returns the file at a path, if it exists.
 pub fn at(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!(
@@ -670,7 +671,7 @@ pub fn at(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<Entry>>
         .optional()?)
 }
 
-/// The file with an item id: the current one, otherwise the newest archived one.
+/// Returns the file with an item id: the current one, otherwise the newest archived one.
 pub fn item(tx: &Read, agent_no: AgentNo, item: &str) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!(
@@ -681,7 +682,7 @@ pub fn item(tx: &Read, agent_no: AgentNo, item: &str) -> Result<Option<Entry>> {
         .optional()?)
 }
 
-/// The file with a number, in any state.
+/// Returns the file with a number, in any state.
 pub fn numbered(tx: &Read, agent_no: AgentNo, file_no: FileNo) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND file_no = ?2"))?
@@ -689,7 +690,7 @@ pub fn numbered(tx: &Read, agent_no: AgentNo, file_no: FileNo) -> Result<Option<
         .optional()?)
 }
 
-/// Files that carry the id of an act.
+/// Returns the files that have the id of an act.
 pub(super) fn bearing(tx: &Read, agent_no: AgentNo, flush_id: &str) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND fields ->> 'flush' = ?2"
@@ -698,9 +699,9 @@ pub(super) fn bearing(tx: &Read, agent_no: AgentNo, flush_id: &str) -> Result<Ve
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The one file of a kind that `name` refers to: by its id (with or without the leading letter, or the beginning of
-/// it), title, file name or path. In an archive the newest match is taken. `NotFound` and `Usage` errors say what to
-/// do.
+/// Returns the one file of a kind that `name` refers to: by its id (with or without the leading letter, or the
+/// beginning of it), title, file name or path. In an archive the newest match is taken. `NotFound` and `Usage` errors
+/// say what to do.
 pub fn named(tx: &Read, agent_no: AgentNo, kind: Kind, state: State, name: &str) -> Result<Entry> {
     let entries = list(tx, agent_no, kind, state)?;
     let prefix = kind.prefix().map_or(String::new(), |p| format!("{p}:"));

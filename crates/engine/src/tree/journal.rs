@@ -70,12 +70,12 @@ pub enum Step {
     Forget { path: String, digest: String },
 }
 
-/// The steps of an act, and why it is done.
+/// The steps of an act, and its action for the audit.
 #[derive(Clone, Debug)]
 pub struct Act {
     pub action: &'static str,
     pub steps: Vec<Step>,
-    /// Pages that show what changes; they are marked when the act is finished.
+    /// Pages that show the changed files; they are marked when the act is finished.
     pub heads: Vec<PageKey>,
     /// Details for the audit; never contains text of the files.
     pub note: Map<String, Value>,
@@ -125,7 +125,7 @@ pub struct Unfinished {
     pub created_at: i64,
 }
 
-/// How an edit changes the text after the front matter.
+/// The change an edit makes to the text after the front matter.
 #[derive(Clone, Copy)]
 enum Body<'a> {
     Keep,
@@ -147,8 +147,8 @@ impl TreeLock<'_> {
         self.perform_as(&flush_id(), act, also).map(|out| (out.0, out.1))
     }
 
-    /// [`TreeLock::perform`] under an id the caller made with [`flush_id`]: rows that carry the id become visible when
-    /// the act is finished.
+    /// Performs an act like [`TreeLock::perform`], under an id the caller made with [`flush_id`]: rows that have the id
+    /// become visible when the act is finished.
     pub fn perform_as<T>(&self, id: &str, act: Act, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
         let id = id.to_owned();
         let heads = act.heads.iter().map(PageKey::to_string).collect();
@@ -185,8 +185,8 @@ impl TreeLock<'_> {
         Ok((out, id))
     }
 
-    /// Steps two and three. Returns the files that a person changed first: the text meant for them is kept as a
-    /// revision.
+    /// Runs steps two and three of the act. Returns the files that a person changed first: the text meant for them is
+    /// stored as a revision.
     fn finish(&self, id: &str, plan: &Plan) -> Result<Vec<RelPath>> {
         let (mut touched, mut aside) = (Vec::new(), Vec::new());
         for step in &plan.steps {
@@ -216,7 +216,7 @@ impl TreeLock<'_> {
                 .execute(params![id, tx.now()])?;
             tx.note("flush", id);
             tx.note("files", touched.len());
-            // The audit keeps the history of finished plans, so only the latest ones are kept here.
+            // The audit has the history of finished plans, so only the newest plans are kept in this table.
             tx.prepare_cached(
                 "DELETE FROM flushes WHERE agent_no = ?1 AND state = 'done' AND flush_id <= (
                    SELECT flush_id FROM flushes WHERE agent_no = ?1 AND state = 'done' ORDER BY flush_id DESC LIMIT 1 OFFSET 200)",
@@ -296,13 +296,13 @@ impl TreeLock<'_> {
                 doc.set("flush", &Value::from(id))?;
                 let bytes = doc.print().to_vec();
                 if self.has_created(id, &path)? {
-                    // Written before a crash: if the file has not changed since, it is Heirloom's own.
+                    // The file was written before a crash: if it has not changed since, it is Heirloom's own.
                     let found = self.at.files.read_with_stamp(&path, LARGEST_FILE)?.filter(|(b, _)| *b == bytes);
                     let now = found.map(|(_, stamp)| Now { stamp, digest: home::digest(&bytes) });
                     return Ok(now.map(|now| (path, Some((now, bytes)))).into_iter().collect());
                 }
                 let revised = self.revise(&path, None, Patience::Wait, |current| {
-                    // A person has created a file of that name meanwhile; it stays.
+                    // If a person has created a file of that name meanwhile, that file stays.
                     Ok(if current.is_some_and(|c| c != bytes) { None } else { Some(bytes.clone()) })
                 })?;
                 match revised {
@@ -336,9 +336,9 @@ impl TreeLock<'_> {
                 // would look as if a person had just saved it, and the edit would wait.
                 let own = self.own(&to)?.or(self.own(&from)?);
                 match self.at.files.rename_new(&self.lock, &from, &to)? {
-                    // The move was made before a crash; a file now at the old path is new.
+                    // The move was made before a crash; a file that is at the old path now is new.
                     Renamed::Done | Renamed::TargetExists => {}
-                    // Moved before a crash, or removed by a person: nothing is left to do.
+                    // The file was moved before a crash, or removed by a person: nothing is left to do.
                     Renamed::SourceMissing if self.at.files.stat(&to)?.is_none() => return Ok(vec![(from, None)]),
                     Renamed::SourceMissing => {}
                 }
@@ -391,7 +391,7 @@ impl TreeLock<'_> {
                     aside.push(path.clone());
                     return Ok(None);
                 }
-                // Kept before it is replaced, so that a crash in between does not lose what the file contained.
+                // The old contents are stored before they are replaced, so that a crash in between does not lose them.
                 self.at.keep_revision(path, current, BY_COMMAND)?;
             }
             written = doc.print().to_vec();
@@ -403,7 +403,7 @@ impl TreeLock<'_> {
         })
     }
 
-    /// Digest of what Heirloom last wrote to a file.
+    /// Returns the digest of Heirloom's last write to a file.
     fn own(&self, path: &RelPath) -> Result<Option<home::Digest>> {
         Ok(self.at.read(|tx| file_table::at(tx, self.at.agent_no, path))?.and_then(|e| e.published))
     }
@@ -501,14 +501,14 @@ pub(super) fn recover(lock: &TreeLock) -> Result<()> {
     Ok(())
 }
 
-/// Whether any act is unfinished; a single index lookup.
+/// Whether any act is unfinished. This is a single index lookup.
 pub fn is_unfinished(tx: &Read, agent_no: AgentNo) -> Result<bool> {
     Ok(tx
         .prepare_cached("SELECT 1 FROM flushes WHERE agent_no = ?1 AND state = 'planned' LIMIT 1")?
         .exists([agent_no])?)
 }
 
-/// Committed acts that are not finished, oldest first.
+/// Returns acts that are committed but not finished, oldest first.
 pub fn unfinished(tx: &Read, agent_no: AgentNo) -> Result<Vec<Unfinished>> {
     let mut statement = tx.prepare_cached(
         "SELECT flush_id, action, attempts, last_error, created_at FROM flushes
@@ -526,7 +526,7 @@ pub fn unfinished(tx: &Read, agent_no: AgentNo) -> Result<Vec<Unfinished>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A digest in the form plans store it: hexadecimal.
+/// Writes a digest in the form in which plans store it: hexadecimal.
 pub fn hex(digest: &[u8]) -> String {
     digest.iter().map(|b| format!("{b:02x}")).collect()
 }

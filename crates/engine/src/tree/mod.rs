@@ -1,10 +1,10 @@
-//! The assistant home: an agent's visible Markdown tree, as files and as what the ledger knows of them. Storey 1.
+//! The assistant home: an agent's visible Markdown tree, as files and as rows of the ledger about them. Storey 1.
 //!
 //! The files are authoritative; the rows of [`file_table`] follow them, including edits by hand ([`scan`]). Files are
 //! changed only while holding the [`TreeLock`]: one process at a time, unfinished acts completed first, and every act
 //! in three steps ([`journal`]). [`bootstrap`] writes the initial files once.
 //!
-//! Knows the kinds of files and their paths; does not know what a loop or a memory means.
+//! This room knows the kinds of files and their paths; it does not know what a loop or a memory means.
 
 pub mod address;
 pub mod adopt;
@@ -36,7 +36,7 @@ use crate::scope::{AgentId, AgentNo};
 /// An agent's assistant home, opened.
 pub struct AssistantHome<'a> {
     home: &'a Home,
-    /// The folder the tree lies in.
+    /// Folder of the tree.
     pub files: Rooted,
     pub ledger: &'a Ledger,
     pub agent: AgentId,
@@ -57,7 +57,7 @@ pub struct TreeLock<'a> {
 }
 
 impl<'a> AssistantHome<'a> {
-    /// Opens the tree of an agent. `None`: it has none yet.
+    /// Opens the tree of an agent. `None`: the agent has no tree yet.
     pub fn open(
         home: &'a Home,
         ledger: &'a Ledger,
@@ -116,19 +116,20 @@ impl<'a> AssistantHome<'a> {
         Ok(opened)
     }
 
-    /// Waits for the process that holds the lock, completes unfinished acts, and scans the files.
+    /// Takes the lock, after waiting for the process that holds it, completes unfinished acts, and scans the files.
     pub fn lock(&'a self) -> Result<TreeLock<'a>> {
         let lock = self.home.lock(&self.lock_name())?;
         self.locked(lock, true)
     }
 
-    /// [`AssistantHome::lock`] for a caller that has just scanned the files: they are not scanned again.
+    /// Takes the lock like [`AssistantHome::lock`], for a caller that has just scanned the files: they are not scanned
+    /// again.
     pub fn lock_unscanned(&'a self) -> Result<TreeLock<'a>> {
         let lock = self.home.lock(&self.lock_name())?;
         self.locked(lock, false)
     }
 
-    /// [`AssistantHome::lock`], if no other process holds the lock.
+    /// Takes the lock like [`AssistantHome::lock`], if no other process holds it.
     pub fn try_lock(&'a self) -> Result<Option<TreeLock<'a>>> {
         let Some(lock) = self.home.try_lock(&self.lock_name())? else { return Ok(None) };
         Ok(Some(self.locked(lock, true)?))
@@ -147,7 +148,8 @@ impl<'a> AssistantHome<'a> {
         Ok(lock)
     }
 
-    /// [`AssistantHome::lock`] that waits for at most `patience`. `None`: the lock was not free in time.
+    /// Takes the lock like [`AssistantHome::lock`], but waits for at most `patience`. `None`: the lock was not free in
+    /// time.
     pub fn lock_within(&'a self, patience: Duration) -> Result<Option<TreeLock<'a>>> {
         let until = Instant::now() + patience;
         loop {
@@ -158,24 +160,24 @@ impl<'a> AssistantHome<'a> {
         }
     }
 
-    /// The home the tree belongs to.
+    /// Returns the home the tree belongs to.
     pub fn home(&self) -> &'a Home {
         self.home
     }
 
-    /// The day of a moment in the operator's time zone.
+    /// Returns the day of a moment in the operator's time zone.
     pub fn day_of(&self, moment: Millis) -> Option<Date> {
         Some(Timestamp::from_millisecond(moment).ok()?.to_zoned(self.zone.clone()).date())
     }
 
-    /// The days of these moments in the operator's time zone.
+    /// Returns the days of these moments in the operator's time zone.
     pub fn days_of(&self, moments: impl IntoIterator<Item = Millis>) -> BTreeSet<Date> {
         moments.into_iter().filter_map(|moment| self.day_of(moment)).collect()
     }
 
-    /// Keeps the contents of a dead process's temporary file as a revision, unless they are already the contents of a
-    /// file or one of its revisions: if the process died while exchanging files, they may be the only copy of what a
-    /// person had just saved.
+    /// Stores the contents of a dead process's temporary file as a revision, unless a file or a revision already has
+    /// them: if the process died while exchanging files, the temporary file may be the only copy of text a person had
+    /// just saved.
     fn rescue(&self, dir: &Path, bytes: &[u8]) -> Result<()> {
         let digest = crate::home::digest(bytes);
         let known = self.read(|tx| {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::scope::{TurnId, named};
 
 named! {
-    /// Where the content of an item came from.
+    /// Origin of an item's content.
     #[derive(Default)]
     pub enum Origin {
         /// A person told Heirloom directly.
@@ -25,8 +25,8 @@ named! {
 }
 
 impl Origin {
-    /// The default confidence of an item of this origin: what a person tells Heirloom directly is certain, what was
-    /// noticed or submitted may be wrong.
+    /// Returns the default confidence of an item of this origin: a statement a person makes to Heirloom directly is
+    /// certain, anything noticed or submitted may be wrong.
     pub fn confidence(self) -> f64 {
         match self {
             Origin::User | Origin::Hand => 1.0,
@@ -45,7 +45,7 @@ pub struct Provenance {
     pub turns: Vec<TurnId>,
     /// The id of a lineage node.
     pub node: Option<String>,
-    /// The language model that found it, where nothing else did: `claude/haiku`.
+    /// The language model that found the item, if nothing else did: `claude/haiku`.
     pub model: Option<String>,
 }
 

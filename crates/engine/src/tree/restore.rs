@@ -1,9 +1,9 @@
-//! Files that people delete by hand: that is their right, and it can be undone for a month.
+//! Copies of files, so that a deletion by hand can be undone for a month.
 //!
-//! Of every page, memory, open loop, proposal, artifact and draft of a skill the newest state that was seen is kept beside
-//! the revisions; of pages that come back by being rendered, once a person has written in them; notes of a person's own are
-//! theirs alone. Once a scan finds the file gone, that state becomes a revision of its own, [`restore`] brings it back, and
-//! after [`KEPT_MS`] it is removed. What a command removes is not kept here: forgetting has to forget.
+//! The newest state seen of every page, memory, open loop, proposal, artifact and skill draft is stored beside the
+//! revisions; that of a page that is rendered again when it is missing, once a person has written in it; a person's own
+//! notes are not copied. Once a scan finds the file gone, that state becomes a revision, [`restore`] writes it back, and
+//! after [`KEPT_MS`] it is removed. A file that a command removes is not kept here: forgetting has to forget.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -17,31 +17,33 @@ use crate::ledger::{Read, Write, blocks};
 use crate::pages::{self, PageKey};
 use crate::scope::{AgentNo, RevisionNo};
 
-/// Why a state is kept of a file that is there.
+/// Reason (`why`) of the stored state of an existing file.
 pub(super) const PRESENT: &str = "the newest state that was seen";
 
-/// Why a state is kept of a file that is not there any more.
+/// Reason (`why`) of the stored state of a file that was deleted by hand.
 pub(super) const DELETED: &str = "deleted by hand";
 
-/// Why no state is kept of a file that is there: what was forgotten stands in it, and only its owner may take it out.
+/// Reason (`why`) of an empty state: the existing file contains forgotten words that only its owner may remove, so its
+/// bytes are not stored.
 pub(super) const LET_GO: &str = "it has what was forgotten";
 
-/// How long a deleted file is kept, in milliseconds.
+/// Time a deleted file is kept, in milliseconds.
 const KEPT_MS: Millis = 30 * 24 * 60 * 60 * 1000;
 
-/// The largest file of which a state is kept, in bytes.
+/// Largest file of which a state is stored, in bytes.
 const LARGEST_KEPT: usize = 1 << 20;
 
-/// How many states one scan makes up for.
+/// Most missing states that one scan stores.
 const AT_ONCE: i64 = 200;
 
-/// When a state is kept of files of a kind.
+/// Files of a kind whose states are stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keeps {
+    /// All.
     Always,
-    /// Once a person has written in it: what is rendered comes back by itself, their words do not.
+    /// Those in which a person has written: the rendered block comes back without a copy, their words do not.
     WrittenIn,
-    /// Where Heirloom wrote it.
+    /// Those that Heirloom wrote.
     Ours,
 }
 
@@ -55,13 +57,13 @@ fn keeps(kind: Kind) -> Keeps {
     }
 }
 
-/// The kinds of which states are kept so, as a list in SQL.
+/// Returns the kinds with this rule as a list in SQL.
 fn kinds_of(wanted: Keeps) -> String {
     let kinds = Kind::ALL.iter().filter(|kind| keeps(**kind) == wanted);
     kinds.map(|kind| format!("'{}'", kind.name())).collect::<Vec<_>>().join(", ")
 }
 
-/// Keeps the state of a file that Heirloom just wrote, in place of the one kept before.
+/// Stores the state of a file that Heirloom just wrote, and removes the state stored before.
 pub(super) fn keep(tx: &Write, agent_no: AgentNo, path: &RelPath, kind: Kind, bytes: &[u8]) -> Result<()> {
     let wanted = match keeps(kind) {
         Keeps::Always | Keeps::Ours => true,
@@ -90,7 +92,7 @@ fn store(tx: &Write, agent_no: AgentNo, path: &RelPath, bytes: &[u8]) -> Result<
     Ok(())
 }
 
-/// Keeps the states of files that others wrote, or that were seen before states were kept.
+/// Stores the states of files that other programs or people wrote, and of files whose rows are older than this feature.
 pub(super) fn make_up(at: &AssistantHome) -> Result<()> {
     let lacking: Vec<(String, Vec<u8>)> = at.read(|tx| {
         let mut statement = tx.prepare_cached(&format!(
@@ -109,7 +111,7 @@ pub(super) fn make_up(at: &AssistantHome) -> Result<()> {
     let mut seen = Vec::new();
     for (path, digest) in lacking {
         let path = RelPath::parse(&path)?;
-        // One that cannot be read is named by the scan.
+        // A file that cannot be read is reported by the scan.
         let bytes = at.files.read(&path, LARGEST_FILE).ok().flatten().unwrap_or_default();
         if home::digest(&bytes).as_slice() == digest {
             seen.push((path, bytes));
@@ -124,8 +126,8 @@ pub(super) fn make_up(at: &AssistantHome) -> Result<()> {
     })
 }
 
-/// Part of a forget: lets the kept states go that have what is forgotten. The files themselves may be people's, and then
-/// they stay and are named; they are not kept again before they change.
+/// Empties the stored states that contain forgotten words, as part of a forget. The files themselves may belong to
+/// people; then they stay and are listed, and their state is not stored again before they change.
 pub(crate) fn let_go(tx: &Write, agent_no: AgentNo, has: impl Fn(&[u8]) -> bool) -> Result<()> {
     let mut statement = tx.prepare("SELECT revision_no, data FROM file_revisions WHERE agent_no = ?1 AND why = ?2")?;
     let rows = statement.query_map(params![agent_no, PRESENT], |r| Ok((r.get(0)?, r.get(1)?)))?;
@@ -140,7 +142,7 @@ pub(crate) fn let_go(tx: &Write, agent_no: AgentNo, has: impl Fn(&[u8]) -> bool)
     Ok(())
 }
 
-/// Kept states that are not what was kept, by path.
+/// Returns the paths of stored states whose bytes do not match their digest.
 pub(crate) fn unsound(tx: &Read) -> Result<Vec<String>> {
     let mut statement =
         tx.prepare("SELECT path, digest, data FROM file_revisions WHERE why != ?1 ORDER BY path, revision_no")?;
@@ -155,15 +157,15 @@ pub(crate) fn unsound(tx: &Read) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// A command of ours has removed a file: no state of it is kept for whoever deletes by hand.
+/// Removes the stored state of a file that a command has removed: only deletions by hand can be undone.
 pub(super) fn removed(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why IN (?3, ?4)")?
         .execute(params![agent_no, path, PRESENT, LET_GO])?;
     Ok(())
 }
 
-/// A scan has found a file gone: its newest state becomes a revision. One that only has another name now is not gone.
-/// States of files deleted long ago are removed.
+/// Turns the newest state of a file that a scan has found gone into a revision. A file that only has another name now
+/// is not gone. Also removes states of files deleted long ago.
 pub(super) fn deleted(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached(
         "UPDATE file_revisions SET why = ?3, at = ?4, said = NULL WHERE agent_no = ?1 AND path = ?2 AND why != ?5
@@ -184,14 +186,14 @@ pub(super) fn deleted(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
 /// A file that was deleted by hand and is not back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Deleted {
-    /// The state that is kept of it.
+    /// Its stored state.
     pub no: RevisionNo,
     pub path: String,
-    /// There is a page again in its place, rendered since.
+    /// Whether a page was rendered in its place since.
     pub rendered_again: bool,
 }
 
-/// The files deleted by hand that nobody was told of yet, newest first.
+/// Returns the files deleted by hand that no person was told of yet, newest first.
 pub fn unsaid(tx: &Read, agent_no: AgentNo) -> Result<Vec<Deleted>> {
     let rendered = Kind::ALL.iter().filter(|kind| kind.is_rendered()).map(|kind| format!("'{}'", kind.name()));
     let mut statement = tx.prepare_cached(&format!(
@@ -208,7 +210,7 @@ pub fn unsaid(tx: &Read, agent_no: AgentNo) -> Result<Vec<Deleted>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Notes that a person was told of these deletions.
+/// Records that a person was told of these deletions.
 pub(crate) fn said(tx: &mut Write, agent_no: AgentNo, told: &[RevisionNo]) -> Result<()> {
     let now = tx.now();
     for no in told {
@@ -219,16 +221,16 @@ pub(crate) fn said(tx: &mut Write, agent_no: AgentNo, told: &[RevisionNo]) -> Re
     Ok(())
 }
 
-/// Whether there is a state to bring a file back from.
+/// Whether a state is stored from which a file can be restored.
 pub fn has_copy(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<bool> {
     let mut statement =
         tx.prepare_cached("SELECT 1 FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why != ?3")?;
     Ok(statement.exists(params![agent_no, path.as_str(), LET_GO])?)
 }
 
-/// Brings back a file that was deleted by hand, by its path or the id of the item it had, with the bytes it had last. A page
-/// that was rendered again meanwhile gives way, and is kept as a revision. Returns its path. `NotFound`: nothing is kept of
-/// it. `Refused`: there is a file.
+/// Restores a file that was deleted by hand, by its path or the id of the item it had, with its last bytes. A page that was
+/// rendered again meanwhile is replaced, and kept as a revision. Returns its path. `NotFound`: no state is stored.
+/// `Refused`: a file exists at that path.
 pub fn restore(lock: &TreeLock, name: &str) -> Result<RelPath> {
     let at = lock.at;
     let nothing = || {

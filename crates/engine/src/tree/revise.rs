@@ -32,14 +32,14 @@ pub enum Revised {
     },
 }
 
-/// A file's contents as published.
+/// State of a file after a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Now {
     pub stamp: Stamp,
     pub digest: Digest,
 }
 
-/// What to do while a person is editing the file.
+/// Reaction to a person who is editing the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
     /// Wait until their last save is two seconds old.
@@ -48,16 +48,16 @@ pub enum Patience {
     Defer,
 }
 
-/// How often a change is retried against an editor that keeps saving before it is given up with an error.
+/// Number of tries against an editor that keeps saving, before the change is given up with an error.
 const TRIES: usize = 24;
 
 /// The longest time a change waits for the file to be idle, in milliseconds.
 const LONGEST_WAIT_MS: i64 = 2_100;
 
 impl TreeLock<'_> {
-    /// Publishes what `change` makes of the file's bytes (`None`: the file does not exist). `own`: digest of what
-    /// Heirloom last wrote there. Does not update the file table: the caller does that with [`AssistantHome::seen`], in
-    /// the transaction of its choice.
+    /// Publishes the bytes that `change` makes from the file's bytes (`None`: the file does not exist). `own`: digest
+    /// of Heirloom's last write to the file. Does not update the file table: the caller does that with
+    /// [`AssistantHome::seen`], in the transaction of its choice.
     pub fn revise(
         &self,
         path: &RelPath,
@@ -119,7 +119,7 @@ fn is_symlink(at: &AssistantHome, path: &RelPath) -> bool {
     matches!(at.files.stat(path), Ok(Some(entry)) if entry.kind == home::Kind::Symlink)
 }
 
-/// How many earlier versions of a file are kept.
+/// Number of earlier versions of a file that are kept.
 const KEPT_REVISIONS: i64 = 100;
 
 /// A kept earlier version of a file.
@@ -131,19 +131,19 @@ pub struct Revision {
     #[schemars(with = "String")]
     #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
-    /// What took its place.
+    /// Reason why this version was replaced.
     pub why: String,
     #[serde(skip)]
     pub bytes: Vec<u8>,
 }
 
 impl AssistantHome<'_> {
-    /// Keeps a version of a file. The same bytes of the same file are kept once.
+    /// Stores a version of a file. The same bytes of the same file are stored once.
     pub fn keep_revision(&self, path: &RelPath, bytes: &[u8], why: &str) -> Result<()> {
         self.write("file.revision", |tx| self.keep_revision_in(tx, path, bytes, why))
     }
 
-    /// [`AssistantHome::keep_revision`] inside a transaction.
+    /// Stores a version like [`AssistantHome::keep_revision`], inside a transaction.
     pub fn keep_revision_in(&self, tx: &mut Write, path: &RelPath, bytes: &[u8], why: &str) -> Result<()> {
         tx.prepare_cached(
             "INSERT INTO file_revisions (agent_no, path, at, why, digest, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -159,7 +159,8 @@ impl AssistantHome<'_> {
             blocks::squeeze(bytes)?,
             PRESENT
         ])?;
-        // The oldest go. Those that say what is there, and what was deleted, have rules of their own.
+        // Removes the oldest revisions. The stored states of existing and of deleted files have rules of their own
+        // ([`restore`]).
         tx.prepare_cached(
             "DELETE FROM file_revisions WHERE revision_no IN (
                SELECT revision_no FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why NOT IN (?3, ?4, ?5)
@@ -188,13 +189,13 @@ impl AssistantHome<'_> {
         restore::keep(tx, self.agent_no, path, what.0, bytes)
     }
 
-    /// A path as shown to people.
+    /// Returns a path as shown to people.
     pub fn shown(&self, path: &RelPath) -> String {
         self.files.shown().join(path.as_str()).display().to_string()
     }
 }
 
-/// The kept versions of a file, newest first; without `path`, those of all files.
+/// Returns the kept versions of a file, newest first; without `path`, those of all files.
 pub fn revisions(tx: &Read, agent_no: AgentNo, path: Option<&str>, limit: usize) -> Result<Vec<Revision>> {
     let mut statement = tx.prepare_cached(
         "SELECT revision_no, path, at, why, data FROM file_revisions
@@ -228,7 +229,7 @@ pub fn found_by_scan(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The contents of the kept versions of a file.
+/// Returns the contents of the kept versions of a file.
 pub(crate) fn revisions_of(tx: &Read, agent_no: AgentNo, path: &str) -> Result<Vec<Vec<u8>>> {
     let mut statement = tx.prepare_cached("SELECT data FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?;
     let rows = statement.query_map(params![agent_no, path], |r| r.get::<_, Vec<u8>>(0))?;

@@ -21,18 +21,18 @@ pub struct Scanned {
     pub problems: Vec<Problem>,
 }
 
-/// The deepest folder level that is scanned. Heirloom's own files go six deep, such as
+/// Most folder levels that are scanned. Heirloom's own files go six deep, such as
 /// `continuity/proposals/memory/archive/merged/x.md`; people add more.
 const DEEPEST: usize = 12;
 
 /// File times advance in steps of a few milliseconds, whatever their unit (Linux: up to 10).
 const CLOCK_STEP_NS: i64 = 20_000_000;
 
-/// The most files that are read again at every scan, because they changed at the moment of the last one, before their
+/// Most files that may be read again at every scan, because they changed at the moment of the last one, before their
 /// rows are rewritten: a write costs more than reading a few notes.
 const DOUBTS: usize = 50;
 
-/// Rows written in one transaction, so that a first scan of thousands of files lets other writers in between.
+/// Number of rows written in one transaction, so that a first scan of thousands of files lets other writers in between.
 const STEP: usize = 200;
 
 struct Known {
@@ -101,7 +101,7 @@ pub(crate) fn look(
     let mut unseen = Vec::new();
     let mut take = |path: RelPath, entry: &Entry| {
         if file_table::classify(&path).is_none() {
-            // A symlink has replaced a folder: the files below it are unreachable, which is not the same as gone.
+            // A symlink has replaced a folder: the files below it are unreachable, but not gone.
             if entry.kind == FileType::Symlink && path.parent().is_some() && !path.name().contains('.') {
                 let place = at.files.shown().join(path.as_str()).display().to_string();
                 let what = "is a symlink, which is not followed; put the real folder in its place";

@@ -1,8 +1,8 @@
-//! The end of the audit chain, remembered outside the ledger (R4.6).
+//! The newest row of the audit chain, noted outside the ledger (R4.6).
 //!
-//! A chain proves that no row in it was changed; it does not prove that its newest rows are still there. So whoever
-//! wrote notes the last row in a file of its own, `state/audit.head`, and `verify` looks for that row. The file is a
-//! little behind while programs run: hooks write to the ledger and leave it to the next command.
+//! The chain proves that no row in it was changed; it does not prove that its newest rows are still there. So a process
+//! that wrote notes the newest row in a separate file, `state/audit.head`, and `verify` looks for that row. The file
+//! lags a little while programs run: hooks write to the ledger and leave this file to the next command.
 
 use rusqlite::OptionalExtension;
 
@@ -16,7 +16,7 @@ struct Anchor {
     hash: String,
 }
 
-/// Notes the last row of the chain. A file that cannot be written is not worth an error: the older one still holds.
+/// Notes the newest row of the chain. A file that cannot be written is no error: the older note still holds.
 pub fn put(home: &Home, ledger: &Ledger) -> Result<()> {
     let last: Option<Anchor> = ledger.read(|tx| {
         let sql = "SELECT audit_no, lower(hex(hash)) FROM audit ORDER BY audit_no DESC LIMIT 1";
@@ -27,18 +27,18 @@ pub fn put(home: &Home, ledger: &Ledger) -> Result<()> {
     home.write_new(&layout::AUDIT_HEAD, format!("{} {}\n", last.no, last.hash).as_bytes()).map(drop)
 }
 
-/// What is wrong with the chain's end, if the noted row is not in it.
+/// Returns a description of the damage if the noted row is not in the chain.
 pub fn broken(home: &Home, tx: &Read) -> Result<Option<String>> {
     let Some(bytes) = home.read(&layout::AUDIT_HEAD, 256)? else { return Ok(None) };
     let text = String::from_utf8_lossy(&bytes);
     let noted = text.trim().split_once(' ').and_then(|(no, hash)| Some((no.parse::<i64>().ok()?, hash.to_owned())));
-    // A file a crash has cut short proves nothing.
+    // A crash may have cut the file short; it then proves nothing.
     let Some((no, hash)) = noted.filter(|(_, hash)| hash.len() == 64) else { return Ok(None) };
     let found: Option<String> = tx
         .prepare_cached("SELECT lower(hex(hash)) FROM audit WHERE audit_no = ?1")?
         .query_row([no], |r| r.get(0))
         .optional()?;
-    // Forgetting a name rewrites rows that have it, and says from which one on the chain is another.
+    // Forgetting a name rewrites rows and rehashes the chain, and its audit row says from which row on.
     let rechained = tx
         .prepare_cached(
             "SELECT 1 FROM audit WHERE audit_no > ?1 AND action = 'transcript.forget' AND detail ->> 'rechained_from' <= ?1",

@@ -1,6 +1,6 @@
-//! The visible files against the file table, and their rows in the index against both.
+//! Compares the visible files with the file table, and their rows in the index with both.
 //!
-//! Files are authoritative, so no finding here is damage: what is wrong is derived and can be made again.
+//! Files are authoritative, so no finding here is damage: whatever differs is derived and can be made again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,15 +12,15 @@ use crate::scope::FileNo;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::{AssistantHome, LARGEST_FILE, journal, restore, scan};
 
-/// Checks one agent's files, which are not scanned for it: nothing is changed. What people edited or added since the last
-/// command is theirs to do and no finding, except in a home that cannot be written (`read_only`), where no command takes
-/// it in. A file that is gone is named, with the way back.
+/// Checks one agent's files without a scan, so that nothing is changed. Files that people edited or added since the
+/// last command are no finding, except in a home that cannot be written (`read_only`), where no command ever reads such
+/// edits. A file that is gone is reported together with the command that restores it.
 pub fn files(at: &AssistantHome, index: Option<&Index>, read_only: bool, report: &mut Report) -> Result<()> {
     let rows = at.read(|tx| file_table::all(tx, at.agent_no))?;
     for entry in &rows {
         report.files += 1;
         if let Some(what) = against_row(at, entry, read_only)?
-            // A file that was just changed has another row by now.
+            // A file that was changed just now has a newer row by now.
             && at.read(|tx| file_table::at(tx, at.agent_no, &entry.path))?.is_some_and(|now| now.change_no == entry.change_no)
         {
             report.stale(at.shown(&entry.path), what);
@@ -43,7 +43,7 @@ pub fn files(at: &AssistantHome, index: Option<&Index>, read_only: bool, report:
     }
 }
 
-/// Compares a file with its row; returns what is wrong.
+/// Compares a file with its row; returns a description of the difference.
 fn against_row(at: &AssistantHome, entry: &Entry, read_only: bool) -> Result<Option<String>> {
     Ok(match at.files.read_with_stamp(&entry.path, LARGEST_FILE) {
         Ok(Some((bytes, _))) if home::digest(&bytes) == entry.digest => None,
@@ -62,7 +62,7 @@ fn gone(at: &AssistantHome, entry: &Entry) -> Result<String> {
     })
 }
 
-/// Files missing from the file table, and things in the tree that are no files.
+/// Reports files missing from the file table, and things in the tree that are not regular files.
 fn unlisted(at: &AssistantHome, rows: &[Entry], read_only: bool, report: &mut Report) -> Result<()> {
     let listed: HashSet<&str> = rows.iter().map(|e| e.path.as_str()).collect();
     let (mut found, mut problems) = (Vec::new(), Vec::new());
@@ -79,10 +79,12 @@ fn unlisted(at: &AssistantHome, rows: &[Entry], read_only: bool, report: &mut Re
     Ok(())
 }
 
-/// Each file up to the change the index covers has index rows of exactly that change, and nothing else has any.
+/// Checks that each file up to the change the index covers has index rows of exactly that change, and that no other
+/// file has any.
 fn index_rows(at: &AssistantHome, index: &Index, report: &mut Report) -> Result<()> {
     const AGAIN: &str = "⟨reindex⟩ makes it anew";
-    // Ledger and index are read in one snapshot each, and the index may be changing: differences are checked again.
+    // Ledger and index are read in one snapshot each, and the index may be changing: differences are compared a second
+    // time.
     let compare = || -> Result<Vec<(String, String)>> {
         let covered = index.files_covered(at.agent_no)?;
         let (missing, rows) =

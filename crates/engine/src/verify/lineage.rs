@@ -1,7 +1,8 @@
 //! The summary DAG, recomputed: every invariant of R6.2, node by node (R4.6).
 //!
-//! One walk over the turns (made by the check of their texts), one over the nodes and one over the edges. Four bytes are
-//! kept of each turn and a few hundred of each node; what else is asked of a turn is looked up. A finding names the node, what is wrong with it, and what is not affected.
+//! It takes one walk over the turns (made by the check of their texts), one over the nodes and one over the edges. Four
+//! bytes are held for each turn and a few hundred for each node; other facts about a turn are looked up. A finding
+//! names the node, its fault, and the data that is not affected.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,11 +16,12 @@ use crate::lineage::{Kind, digest_of, model_summary};
 use crate::scope::{AgentNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use crate::tokens::tokens;
 
-/// The tokens of each turn, from the walk over the turns: numbers of turns are dense, so they are kept by the thousand.
+/// Token count of each turn, from the walk over the turns: turn numbers are dense, so the counts are held in arrays of
+/// [`TOGETHER`].
 #[derive(Default, Debug)]
 pub struct Lengths(HashMap<i64, Vec<u32>>);
 
-/// How many turns share an entry of the table.
+/// Number of turns that share an array of counts.
 const TOGETHER: i64 = 1024;
 
 impl Lengths {
@@ -34,7 +36,7 @@ impl Lengths {
     }
 }
 
-/// What is kept of a turn.
+/// Facts about a turn that the checks need.
 #[derive(Clone, Copy)]
 struct Turn {
     no: TurnId,
@@ -86,7 +88,7 @@ fn turn(r: &rusqlite::Row) -> rusqlite::Result<Turn> {
     Ok(Turn { no: r.get(0)?, session: r.get(1)?, lane: r.get(2)?, forgotten: r.get(3)? })
 }
 
-/// What is kept of a node: its content is checked once and not kept.
+/// Facts about a node that are held in memory; its content is checked once and then dropped.
 struct Seen {
     agent: AgentNo,
     kind: Kind,
@@ -98,15 +100,15 @@ struct Seen {
     times: (Option<i64>, Option<i64>),
     count: i64,
     source_tokens: i64,
-    /// It is not a tombstone.
+    /// Whether the node is not a tombstone.
     stands: bool,
-    /// Its act is not finished.
+    /// Whether the act that makes the node is unfinished.
     planned: bool,
     replaces: Option<NodeId>,
     items: Vec<TurnId>,
 }
 
-/// Advice for a damaged node: it was made from turns, which are checked separately.
+/// Advice for a damaged node: its turns, which are checked separately, are not affected.
 const NEXT: &str = "the turns it was made of are not touched: ⟨expand⟩";
 
 /// Checks all nodes, edges and compactions.
@@ -141,14 +143,14 @@ fn damaged(report: &mut Report, no: NodeId, what: impl AsRef<str>) {
     report.damaged(name(no), format!("{}; {NEXT} {no} --transcript", what.as_ref()));
 }
 
-/// The agent of each session.
+/// Returns the agent of each session.
 fn sessions(tx: &Read) -> Result<HashMap<SessionNo, AgentNo>> {
     let mut statement = tx.prepare("SELECT session_no, agent_no FROM sessions")?;
     let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The final target of each merged thread.
+/// Returns the agent and the final merge target of each thread.
 fn merged(tx: &Read) -> Result<HashMap<ThreadNo, (AgentNo, ThreadNo)>> {
     let mut statement = tx.prepare("SELECT thread_no, agent_no, merged_into FROM threads")?;
     let rows = statement.query_map([], |r| Ok((r.get(0)?, (r.get(1)?, r.get(2)?))))?;
@@ -245,7 +247,8 @@ fn nodes(tx: &Read, report: &mut Report) -> Result<HashMap<NodeId, Seen>> {
     Ok(all)
 }
 
-/// What language models made of nodes: as it was stored, no longer than what it summarises, of turns that are there.
+/// Checks the summaries language models made of nodes: unchanged since they were stored, no longer than what they
+/// summarise, and only of turns that exist.
 fn told_by_models(tx: &Read, nodes: &mut HashMap<NodeId, Seen>, report: &mut Report) -> Result<()> {
     for told in model_summary::all(tx, None)? {
         let no = told.node;
@@ -289,8 +292,9 @@ fn edges(tx: &Read, nodes: &HashMap<NodeId, Seen>, report: &mut Report) -> Resul
     Ok(edges)
 }
 
-/// The turns of all chunks below a node, each chunk once: a compaction and a session node may cover the same. A chunk
-/// of which something was forgotten has a replacement with the same turns beside it.
+/// Returns the number of turns of all chunks below a node, counting each chunk once: a compaction and a session node
+/// may cover the same chunks, and a chunk of which something was forgotten has a replacement beside it with the same
+/// turns.
 fn covered(no: NodeId, nodes: &HashMap<NodeId, Seen>, edges: &Edges) -> i64 {
     let (mut open, mut chunks, mut met) = (vec![no], Vec::new(), HashSet::new());
     while let Some(at) = open.pop() {
@@ -359,7 +363,7 @@ fn chunk(no: NodeId, node: &Seen, turns: &Turns, lengths: &Lengths, report: &mut
     if count != node.count {
         damaged(report, no, format!("it covers {count} turns and says it covers {}", node.count));
     }
-    // Forgotten turns have no text left to count.
+    // A forgotten turn has no text whose tokens could be counted.
     if node.stands && !forgotten && node.source_tokens > words {
         damaged(report, no, format!("its turns have {words} tokens and it says they have {}", node.source_tokens));
     }
@@ -426,7 +430,7 @@ fn parent(
     }
 }
 
-/// Checks that the sources of an item exist and are the agent's; in a node of one session, they are of that session.
+/// Checks that the turns an item names exist and are the agent's; in a node of one session, they are of that session.
 fn items(
     tx: &Read,
     no: NodeId,
@@ -454,7 +458,7 @@ fn items(
     Ok(())
 }
 
-/// Checks that no node is above itself, so that every chunk is below a root.
+/// Checks that no node is its own ancestor, so that every chunk is below a root.
 fn acyclic(nodes: &HashMap<NodeId, Seen>, edges: &Edges, report: &mut Report) {
     let mut open: HashMap<NodeId, usize> = nodes.keys().map(|n| (*n, edges.above.get(n).map_or(0, Vec::len))).collect();
     let mut free: Vec<NodeId> = open.iter().filter(|(_, above)| **above == 0).map(|(n, _)| *n).collect();
@@ -469,7 +473,7 @@ fn acyclic(nodes: &HashMap<NodeId, Seen>, edges: &Edges, report: &mut Report) {
             }
         }
     }
-    // Nodes that merely hang below a cycle are not in one: repeatedly remove nodes without remaining children.
+    // Nodes that merely hang below a cycle are not part of it: repeatedly remove nodes without remaining children.
     loop {
         let leads = |n: &NodeId| edges.below.get(n).is_some_and(|b| b.iter().any(|c| open.contains_key(c)));
         let outside: HashSet<NodeId> = open.keys().copied().filter(|n| !leads(n)).collect();
@@ -486,8 +490,8 @@ fn acyclic(nodes: &HashMap<NodeId, Seen>, edges: &Edges, report: &mut Report) {
     }
 }
 
-/// Checks that the chunks of a lane are contiguous: no turn in two of them, none left out between the first and the
-/// last.
+/// Checks that the chunks of a lane are contiguous: no turn is in two of them, and none is left out between the first
+/// and the last.
 fn lanes(nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) -> Result<()> {
     let mut lanes: HashMap<LaneNo, Vec<(TurnId, TurnId, NodeId)>> = HashMap::new();
     for (no, node) in nodes.iter().filter(|(_, n)| n.kind == Kind::Chunk && n.stands) {
@@ -542,7 +546,7 @@ fn compactions(tx: &Read, nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: 
         let until: TurnId = r.get(4)?;
         let subject = format!("compaction {no}");
         match turns.find(until)? {
-            // A compaction before the first turn.
+            // Turn 0 means that the compaction came before the first turn.
             None if until.0 == 0 => {}
             None => report.damaged(&subject, format!("it ends at {until}, which does not exist")),
             Some(t) if t.session != session => {

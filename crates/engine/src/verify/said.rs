@@ -1,15 +1,15 @@
-//! What is said, decoded again: each turn's text, role, kind, time, speaker, tool and flags against the record it came
-//! from (R4.6).
+//! Decodes every record again and compares each turn's text, role, kind, time, speaker, tool and flags with the record
+//! it came from (R4.6).
 //!
-//! A record's bytes are checked by their digest. A turn's text has no digest of its own, and a row that says who spoke
-//! and when has none either; but both follow from the record, so the record is decoded once more, in the order in which
-//! its stream was read, and compared.
+//! A record's bytes are checked by their digest. A turn's text has no digest of its own, and neither has the row with
+//! its speaker and time; but both follow from the record, so the record is decoded once more, in the order in which its
+//! stream was read, and compared.
 //!
-//! Another build may decode a record differently, and rightly so. Each append notes in its audit row which
+//! Another build may rightly decode a record differently. Each append notes in its audit row which
 //! [`Program::decoding`] it was made with; a difference counts as damage only where that is the decoding of this build.
-//! Turns that a second record has confirmed keep their first words, so those may also be the words of such a witness.
-//! What follows a forgotten record of its stream is not judged: its decoder has not seen the same. Rows of databases
-//! are decoded in the newest revision that is stored.
+//! A turn that a second record (a witness) has confirmed keeps its first words, so its words may also be those of the
+//! witness. Records after a forgotten record of their stream are not judged, because the decoder that stored them had
+//! seen the forgotten one. Rows of databases are decoded in the newest revision that is stored.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ pub fn said(ledger: &Ledger, programs: &[Arc<dyn Program>], report: &mut Report)
     })
 }
 
-/// With which decoding of each program the records from one number to another were made.
+/// Ranges of record numbers, first and last, with the decoding version of each program they were made with.
 type Decodings = Vec<(i64, i64, HashMap<String, u32>)>;
 
 fn decodings(tx: &Read) -> Result<Decodings> {
@@ -70,7 +70,7 @@ fn decodings(tx: &Read) -> Result<Decodings> {
     for row in rows {
         let (first, last, versions): (i64, i64, HashMap<String, u32>) = row?;
         match all.last_mut() {
-            // Most ledgers were made by one build.
+            // Merges neighbouring ranges: most ledgers were made by one build.
             Some(before) if before.1 + 1 == first && before.2 == versions => before.1 = last,
             _ => all.push((first, last, versions)),
         }
@@ -86,7 +86,7 @@ struct Stream<'p> {
     form: i64,
 }
 
-/// A record as it is stored.
+/// A stored record.
 struct Record {
     no: RecordNo,
     position: i64,
@@ -97,7 +97,7 @@ struct Record {
     forgotten: bool,
 }
 
-/// A turn as it is stored.
+/// A stored turn.
 struct Stored {
     no: TurnId,
     entry: String,
@@ -135,7 +135,7 @@ impl Check<'_> {
                 }
                 continue;
             }
-            // Bytes that cannot be read are named by the check of the records.
+            // Bytes that cannot be read are reported by the check of the records.
             let Ok(bytes) = self.opener.slice(self.tx, record.block, record.offset, record.length) else {
                 if stream.form == OriginForm::File as i64 {
                     return Ok(());
@@ -143,7 +143,7 @@ impl Check<'_> {
                 continue;
             };
             let content = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-            // A line longer than is decoded was kept in pieces.
+            // A line too long to be decoded is stored in pieces.
             let long = record.class == QUARANTINED && record.length >= MAX_LINE as i64;
             let continues = inside_long_line;
             inside_long_line = (long || continues) && bytes.len() == content.len();
@@ -166,7 +166,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The words of a hook's turn stand in its payload.
+    /// Checks that the words of a hook's turn are in its payload.
     fn payload(&self, stream: &Stream, record: &Record, payload: &[u8], report: &mut Report) -> Result<()> {
         for turn in self.stored(record.no)? {
             let Some(text) = &turn.text else { continue };
@@ -177,7 +177,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The rows of a program's databases, session by session.
+    /// Checks the rows of a program's databases, session by session.
     fn databases(&self, program: &dyn Program, report: &mut Report) -> Result<()> {
         let Some(spec) = program.foreign() else { return Ok(()) };
         let mut statement = self.tx.prepare(
@@ -211,7 +211,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Compares the turns of one record. `row`: what a row means depends on other rows, so that turns may be missing.
+    /// Compares the turns of one record. `row`: the record is a database row, whose meaning depends on other rows, so
+    /// that turns may be missing.
     fn turns(
         &self,
         program: &dyn Program,
@@ -244,9 +245,9 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// What of a turn is not as its record says.
+    /// Returns how a turn differs from what its record says.
     fn difference(&self, turn: &Stored, meant: &NewTurn) -> Result<Option<String>> {
-        // A turn another record has confirmed keeps words and speaker of the first.
+        // A turn that another record has confirmed keeps words and speaker of the first record.
         let witnesses = self.witnesses(turn.no)?;
         if let Some(text) = &turn.text
             && text != meant.text.as_bytes()
@@ -286,7 +287,7 @@ impl Check<'_> {
         self.judged(program, record, format!("turn {turn}"), &format!("{what} (record {record})"), report);
     }
 
-    /// A difference is damage where this build decodes as the one did that stored the record.
+    /// Reports a difference: as damage if the record was stored with this build's decoding, else as stale.
     fn judged(&self, program: &dyn Program, record: RecordNo, subject: String, what: &str, report: &mut Report) {
         let at = self.decodings.partition_point(|(first, ..)| *first <= record.0);
         let made = at.checked_sub(1).and_then(|at| self.decodings[at].2.get(program.name()));
@@ -305,7 +306,7 @@ impl Check<'_> {
         Ok(statement.exists([record])?)
     }
 
-    /// The bytes of the other records that say the same as this turn's.
+    /// Returns the bytes of the other records that confirm this turn.
     fn witnesses(&self, turn: TurnId) -> Result<Vec<Vec<u8>>> {
         let mut statement = self.tx.prepare_cached(
             "SELECT block_no, block_offset, length FROM witnesses JOIN records USING (record_no)
@@ -319,7 +320,7 @@ impl Check<'_> {
         Ok(all)
     }
 
-    /// The turns of a record that are not forgotten.
+    /// Returns the turns of a record that are not forgotten.
     fn stored(&self, record: RecordNo) -> Result<Vec<Stored>> {
         let mut statement = self.tx.prepare_cached(
             "SELECT turn_no, entry, role, kind, at, s.name, t.name, call, failed, block_no, text_offset, text_length
@@ -329,7 +330,7 @@ impl Check<'_> {
         let mut rows = statement.query([record])?;
         let mut all = Vec::new();
         while let Some(r) = rows.next()? {
-            // Text that cannot be read is named by the check of the turns.
+            // Text that cannot be read is reported by the check of the turns.
             let raw = self.opener.open(self.tx, r.get(9)?).ok();
             let text = raw.and_then(|raw| Some(range(&raw, r.get(10).ok()?, r.get(11).ok()?)?.to_vec()));
             all.push(Stored {
@@ -361,7 +362,7 @@ fn record(r: &rusqlite::Row) -> rusqlite::Result<Record> {
     })
 }
 
-/// Whether a stored entry id is that of a decoded turn: the program's, or the place in the stream.
+/// Whether a stored entry id is that of a decoded turn: the program's own id, or the place in the stream.
 fn is_entry(stored: &str, meant: &NewTurn, position: i64, index: usize) -> bool {
     match &meant.entry {
         Some(entry) => entry == stored,
@@ -373,7 +374,7 @@ fn is_entry(stored: &str, meant: &NewTurn, position: i64, index: usize) -> bool 
     }
 }
 
-/// Whether a JSON text has this string as one of its values, or has a string in it that is JSON with it.
+/// Whether a JSON text contains this string as a value, or in a string that is itself JSON.
 fn has_string(json: &[u8], wanted: &[u8]) -> bool {
     fn in_value(value: &serde_json::Value, wanted: &str) -> bool {
         match value {
@@ -383,7 +384,7 @@ fn has_string(json: &[u8], wanted: &[u8]) -> bool {
             }
             serde_json::Value::Array(items) => {
                 items.iter().any(|item| in_value(item, wanted)) || {
-                    // Blocks of text are joined to one.
+                    // A program may split a text into blocks; the decoder joins them with line breaks.
                     let texts: Vec<&str> = items.iter().filter_map(|i| i.get("text")?.as_str()).collect();
                     texts.len() > 1 && (texts.join("\n") == wanted || texts.join("\n\n") == wanted)
                 }

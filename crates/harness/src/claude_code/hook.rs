@@ -3,8 +3,8 @@
 use crate::command_hooks::{additional_context, decode as decode_command};
 use crate::hook::{Contract, Decoded, HookSpec, Hooking, Injection};
 
-/// Tool events are not included: the transcript has them (R12.5). Ours answer within a second, so the program need not
-/// wait longer than two for one that hangs.
+/// Hooks of Claude Code that call us. Tool events are not among them: the transcript has them (R12.5). Hooks answer
+/// within a second, so the program need not wait longer than two for one that hangs.
 pub(super) const HOOKS: &[HookSpec] = &[
     HookSpec { event: "SessionStart", contract: Contract::SessionStart, gives: true, timeout_s: 2 },
     HookSpec { event: "UserPromptSubmit", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 2 },
@@ -16,7 +16,7 @@ pub(super) const HOOKS: &[HookSpec] = &[
     HookSpec { event: "SessionEnd", contract: Contract::SessionEnd, gives: false, timeout_s: 2 },
 ];
 
-/// Claude Code replaces longer ones by a preview and a path.
+/// Claude Code replaces longer contexts by a preview and a path.
 const INJECTION: Injection =
     Injection { channel: "additionalContext", stores: true, keeps_words: false, characters: 9_000 };
 
@@ -29,7 +29,7 @@ fn decode(event: &str, payload: &[u8]) -> Decoded {
 fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
     match event {
         "SessionStart" | "UserPromptSubmit" => Some(additional_context(event, block)),
-        // The output is added to the summariser's own prompt.
+        // Claude Code adds the output to the summariser's own prompt.
         "PreCompact" => Some(block.as_bytes().to_vec()),
         _ => None,
     }

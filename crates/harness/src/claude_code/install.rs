@@ -14,10 +14,10 @@ use crate::install::{Change, Edit, InstallPlan, Installed};
 
 const NAME: &str = "claude-code";
 
-/// The plugin and its marketplace, as the program's settings name them.
+/// Names of the plugin and its marketplace in the program's settings.
 const PLUGIN: &str = "heirloom@heirloom";
 
-/// Hooks in the user's own settings.
+/// Plans the hooks in the user's own settings.
 pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
     let folder = host.claude_config_dir.clone().unwrap_or_else(|| host.home.join(".claude"));
     let policies = host.system.iter().flat_map(|root| {
@@ -47,8 +47,8 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
     }
 }
 
-/// Heirloom among the servers of all the user's projects, as `claude mcp add --scope user` writes it. The file is the
-/// program's own state, which it writes often.
+/// Plans Heirloom's entry among the servers of all the user's projects, as `claude mcp add --scope user` writes it. The
+/// file is the program's own state, which it writes often.
 pub fn mcp(host: &HostPaths, how: &Installed) -> InstallPlan {
     let folder = host.claude_config_dir.clone().unwrap_or_else(|| host.home.clone());
     let (command, args) = how.mcp_parts();
@@ -64,7 +64,7 @@ pub fn mcp(host: &HostPaths, how: &Installed) -> InstallPlan {
     InstallPlan::of_one(folder, edit, "takes effect in the next session")
 }
 
-/// The same hooks as a plugin in a marketplace of its own: relative paths and contents of its files.
+/// Returns the hooks as a plugin in a marketplace of its own: relative paths and contents of its files.
 pub fn plugin(how: &Installed, version: &str) -> Vec<(PathBuf, String)> {
     let about = "One memory under your agent programs: this session is kept, and earlier ones are known in it";
     let owner = json!({"name": "Heirloom"});
@@ -85,7 +85,7 @@ pub fn plugin(how: &Installed, version: &str) -> Vec<(PathBuf, String)> {
     files.into_iter().map(|(path, value)| (PathBuf::from(path), format!("{value:#}\n"))).collect()
 }
 
-/// The same hooks for a single run: settings the program takes on its command line, beside the user's own.
+/// Returns the hooks for a single run: settings the program takes on its command line, beside the user's own.
 pub fn for_one_run(how: &Installed) -> String {
     json!({"hooks": hooks(how)}).to_string()
 }

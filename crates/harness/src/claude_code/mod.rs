@@ -55,7 +55,7 @@ impl Harness for ClaudeCode {
     fn place(&self, path: &Path) -> Placement {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        // Not always the file's own folder: workflows insert one in between.
+        // This is not always the file's own folder: workflows insert one in between.
         let folder = path.ancestors().skip(1).find(|folder| folder.ends_with("subagents"));
         if let Some(session) = folder.and_then(Path::parent) {
             return Placement { native: name(session), lane: stem, agent: None };

@@ -1,10 +1,10 @@
 //! The queue of prompts typed while the model works, rebuilt from a session file.
 //!
-//! An `enqueue` record has the text; a later record says what became of it. `dequeue`: the run was over, and the text
-//! follows as an ordinary line. `remove`: it was handed to the model in the middle of the run, and in version 2.1.39 no
-//! other record says so. Later versions (observed: 2.1.330) also write an attachment with the text, and readers of
-//! other tools report it before or after the `remove`. `popAll`: the person took back the waiting prompts. Only
-//! `enqueue` reliably has a text, and even it lacks one for prompts with pictures.
+//! An `enqueue` record has the text; a later record says how the text left the queue. `dequeue`: the run was over, and
+//! the text follows as an ordinary line. `remove`: the text was passed to the model in the middle of the run, and in
+//! version 2.1.39 no other record says so. Later versions (observed: 2.1.330) also write an attachment with the text,
+//! and readers of other tools report it before or after the `remove`. `popAll`: the person took back the waiting
+//! prompts. Only `enqueue` reliably has a text, and even it lacks one for prompts with pictures.
 //!
 //! The queue is part of the decoder's state, which must stay small: at most [`MOST`] prompts, no text longer than
 //! [`LONGEST`], all together no longer than [`ROOM`]. A longer text is reduced to its beginning and end; if all
@@ -14,13 +14,13 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// The limit for waiting prompts, and for handed-over ones that a second record may mention. A person types a handful.
+/// Most waiting prompts, and most handed-over prompts that a second record may mention. A person types a handful.
 const MOST: usize = 32;
 
-/// The limit of one waiting text in the state, in bytes.
+/// Most bytes of one waiting text in the state.
 const LONGEST: usize = 16 * 1024;
 
-/// The limit of all waiting texts together in the state, in bytes.
+/// Most bytes of all waiting texts together in the state.
 const ROOM: usize = 32 * 1024;
 
 /// The waiting prompts of one stream, and those just handed over.
@@ -28,10 +28,11 @@ const ROOM: usize = 32 * 1024;
 #[serde(default)]
 pub(super) struct Queue {
     waiting: VecDeque<Waiting>,
-    /// How many prompts were dequeued whose ordinary lines have not come yet; the line shows which prompt it was.
+    /// Number of prompts that were dequeued and whose ordinary lines have not come yet; the line shows which prompt it
+    /// was.
     due: usize,
     handed: VecDeque<Handed>,
-    /// The time of the newest `remove`, and how many had it.
+    /// Time of the newest `remove`, and the number of `remove` records with that time.
     removed: (i64, usize),
 }
 
@@ -51,9 +52,9 @@ struct Handed {
     /// The program's id of the prompt, if it gives one.
     command: String,
     text: u64,
-    /// The record was the attachment; otherwise the `remove`.
+    /// Whether that record was the attachment, and not the `remove`.
     attached: bool,
-    /// The program put it into the queue; no person wrote it.
+    /// Whether the program, and not a person, put the prompt into the queue.
     machine: bool,
 }
 
@@ -79,10 +80,10 @@ pub(super) enum Removed {
 }
 
 impl Queue {
-    /// A person typed a prompt.
+    /// Records that a person typed a prompt.
     pub fn enqueue(&mut self, text: Option<&str>, at: Option<i64>) {
         if let Some(text) = text {
-            // Typed again: an attachment that follows is about this one.
+            // The prompt was typed again: an attachment that follows is about this one.
             let text = fingerprint(text);
             self.handed.retain(|handed| handed.attached || handed.text != text);
         }
@@ -100,7 +101,7 @@ impl Queue {
         }
     }
 
-    /// A prompt left the queue to become an ordinary line.
+    /// Records that a prompt left the queue to become an ordinary line.
     pub fn dequeue(&mut self, text: Option<&str>) {
         match text.and_then(|text| self.place_of(text)) {
             Some(place) => drop(self.waiting.remove(place)),
@@ -108,14 +109,14 @@ impl Queue {
         }
     }
 
-    /// The person took back all waiting prompts.
+    /// Records that the person took back all waiting prompts.
     pub fn take_back(&mut self) {
         self.waiting.clear();
         self.due = 0;
     }
 
-    /// A prompt came as an ordinary line. If no record says that it was queued, the program was idle, and prompts still
-    /// waiting here were left by a process that ended.
+    /// Records that a prompt came as an ordinary line. If no record says that it was queued, the program was idle, and
+    /// prompts still waiting here were left by a process that ended.
     pub fn line(&mut self, text: &str) {
         self.handed.clear();
         if let Some(place) = self.place_of(text) {
@@ -130,7 +131,7 @@ impl Queue {
         }
     }
 
-    /// A command typed into the queue came as the lines of a command.
+    /// Records that a command typed into the queue came as the lines of a command.
     pub fn command_line(&mut self) {
         if self.due > 0 {
             let is_command = |waiting: &Waiting| waiting.text.as_deref().is_some_and(|text| text.starts_with('/'));
@@ -141,12 +142,13 @@ impl Queue {
         }
     }
 
-    /// Something the program had put into the queue came as an ordinary line, so that is what had left the queue.
+    /// Records that a text the program had queued came as an ordinary line, so that the last `dequeue` meant that text.
     pub fn machine_line(&mut self) {
         self.due = self.due.saturating_sub(1);
     }
 
-    /// An attachment reports a prompt handed over. Returns the entry id of the turn made from its `remove`.
+    /// Records that an attachment reports a handed-over prompt. Returns the entry id of the turn made from its
+    /// `remove`.
     pub fn attached(
         &mut self,
         text: &str,
@@ -168,8 +170,8 @@ impl Queue {
         None
     }
 
-    /// A prompt left the queue in the middle of a run. If the record has no text, it is the one whose attachment came
-    /// before, or else the oldest.
+    /// Records that a prompt left the queue in the middle of a run. If the record has no text, it is the prompt whose
+    /// attachment came before, or else the oldest.
     pub fn remove(&mut self, text: Option<&str>, command: &str) -> Removed {
         let reported = |handed: &Handed| handed.attached && handed.is(command, text);
         let reported = self.handed.iter().position(reported).and_then(|place| self.handed.remove(place));
@@ -194,7 +196,7 @@ impl Queue {
         }
     }
 
-    /// How many `remove` records before this one had the same time: programs remove several at once.
+    /// Returns how many earlier `remove` records had the same time: programs remove several prompts at once.
     pub fn removed_at(&mut self, time: i64) -> usize {
         if self.removed.0 != time {
             self.removed = (time, 0);
@@ -203,7 +205,7 @@ impl Queue {
         self.removed.1 - 1
     }
 
-    /// A turn was made from a `remove`; an attachment may still report the same prompt.
+    /// Records that a turn was made from a `remove`; an attachment may still report the same prompt.
     pub fn handed_over(&mut self, text: &str, command: &str, entry: Option<&str>) {
         self.hand(Handed {
             entry: entry.map(str::to_owned),
@@ -215,7 +217,7 @@ impl Queue {
     }
 
     fn hand(&mut self, handed: Handed) {
-        // No id of the program is that long; this keeps the state small.
+        // No id of the program is longer than this, so nothing is lost, and the state stays small.
         if handed.command.len() + handed.entry.as_ref().map_or(0, String::len) > 512 {
             return;
         }
@@ -233,7 +235,7 @@ impl Queue {
         self.waiting.iter().position(|waiting| waiting.text.as_deref() == Some(text.as_str()))
     }
 
-    /// Takes the oldest prompt with that text, or else the oldest without one, which may be it.
+    /// Takes the oldest prompt with that text, or else the oldest prompt without a text, which may be the one.
     fn take(&mut self, is: impl Fn(&str) -> bool) -> Waiting {
         let place = self.waiting.iter().position(|waiting| waiting.text.as_deref().is_some_and(&is));
         let place = place.or_else(|| self.waiting.iter().position(|waiting| waiting.text.is_none()));
@@ -245,15 +247,15 @@ impl Queue {
         place.and_then(|place| self.waiting.remove(place)).is_some()
     }
 
-    /// The announced lines matched no waiting prompt, so it was the oldest.
+    /// Drops the oldest prompts that were announced: their lines matched no waiting prompt.
     fn settle(&mut self) {
         self.waiting.drain(..self.due.min(self.waiting.len()));
         self.due = 0;
     }
 }
 
-/// The form of a text in the queue: of a long one the beginning and the end, since the request is usually in one of
-/// them.
+/// Returns a text in the form the queue stores: of a long text the beginning and the end, since the request is usually
+/// in one of them.
 fn shortened(text: &str) -> String {
     // JSON writes no character in more than six times its bytes.
     if text.len() <= LONGEST / 6 || written(text) <= LONGEST {
@@ -270,14 +272,14 @@ fn shortened(text: &str) -> String {
         };
         characters.take_while(fits).map(char::len_utf8).sum()
     };
-    // The rest is for the line between them.
+    // The other 64 bytes are for the line between the two parts.
     let room = LONGEST / 2 - 64;
     let head = half(room, &mut text.chars());
     let tail = text.len() - half(room, &mut text.chars().rev());
     format!("{}\n[… {} bytes …]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
-/// An upper bound of the bytes the state needs for a text.
+/// Returns an upper bound of the bytes the state needs for a text.
 fn written(text: &str) -> usize {
     text.chars().map(cost).sum()
 }
@@ -286,7 +288,8 @@ fn cost(c: char) -> usize {
     if c.is_ascii_control() || matches!(c, '"' | '\\') { 6 } else { c.len_utf8() }
 }
 
-/// FNV-1a: distinguishes the few texts in a queue, and is the same in every version of this program.
+/// Hashes a text with FNV-1a, which distinguishes the few texts in a queue and is the same in every version of this
+/// program.
 fn fingerprint(text: &str) -> u64 {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     shortened(text).bytes().fold(0xcbf2_9ce4_8422_2325, mix)

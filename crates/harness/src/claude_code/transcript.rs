@@ -37,7 +37,7 @@ const MACHINE_OPENINGS: &[&str] = &[
     INTERRUPTION,
 ];
 
-/// Whether the program wrote a text, judged by its beginning.
+/// Whether the program wrote a text, judged by the text's beginning.
 pub(super) fn is_by_machine(text: &str) -> bool {
     MACHINE_OPENINGS.iter().any(|opening| text.trim_start().starts_with(opening))
 }
@@ -48,11 +48,11 @@ const CONTINUATION: &str = "This session is being continued from a previous conv
 /// Both `[Request interrupted by user]` and `[Request interrupted by user for tool use]`.
 const INTERRUPTION: &str = "[Request interrupted by user";
 
-/// How many calls and lanes are remembered: more than any one message makes, in a state of a few KiB.
+/// Number of calls and lanes that are remembered: more than any one message makes, in a state of a few KiB.
 const OPEN_CALLS: usize = 64;
 
-/// How many records without a turn are remembered with the turn that stands in for them. A child nearly always follows
-/// at once: the real transcripts at hand have at most two such records in between; more is for sub-agents whose
+/// Number of records without a turn that are remembered with the turn that stands in for them. A child nearly always
+/// follows at once: the real transcripts at hand have at most two such records in between; more is for sub-agents whose
 /// progress interleaves.
 const PASSED_OVER: usize = 64;
 
@@ -62,30 +62,30 @@ pub(super) struct Transcript {
     state: State,
 }
 
-/// What was learnt from earlier lines.
+/// Facts remembered from earlier lines.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct State {
-    /// The session was reported, or the first turn came before it was known.
+    /// Whether the session was reported, or the first turn came before it was known.
     settled: bool,
     cwd_told: bool,
     fork_told: bool,
-    /// A person gave the title, so titles the program makes up do not replace it.
+    /// Whether a person gave the title, so that titles the program makes up do not replace it.
     title_by_person: bool,
     version: String,
     /// `(call id, tool name)` of calls without a result.
     calls: VecDeque<(String, String)>,
     /// Lanes whose call was reported.
     lanes: VecDeque<String>,
-    /// `(record id, entry id)`: a record that follows the first follows the turn of the second; empty where there is
-    /// none before it.
+    /// `(record id, entry id)`: a record that follows the first follows the turn of the second; the second is empty if
+    /// no turn came before.
     passed_over: VecDeque<(String, String)>,
     /// Prompts typed while the model works.
     queue: Queue,
 }
 
 impl Transcript {
-    /// A decoder that continues from `state`, or starts fresh if the state is empty or unreadable.
+    /// Makes a decoder that continues from `state`, or starts fresh if the state is empty or unreadable.
     pub fn new(placement: &Placement, state: &[u8]) -> Transcript {
         Transcript { placement: placement.clone(), state: serde_json::from_slice(state).unwrap_or_default() }
     }
@@ -128,7 +128,7 @@ impl Transcript {
         Ok(decoded)
     }
 
-    /// Facts that any record can carry.
+    /// Returns facts that any record can have.
     fn header(&mut self, record: &Record) -> Vec<Fact> {
         let mut facts = Vec::new();
         if !self.state.settled {
@@ -143,8 +143,8 @@ impl Transcript {
             self.state.version = version.to_owned();
             facts.push(Fact::Version(version.to_owned()));
         }
-        // Only the first: later ones are folders that a command changed to. A sub-agent may be started in a worktree of
-        // its own, so its folder is not used either.
+        // Only the first folder is used: later ones are folders that a command changed to. A sub-agent may be started
+        // in another worktree, so its folder is not used either.
         if !self.state.cwd_told
             && self.placement.lane.is_empty()
             && let Some(cwd) = record.cwd.filled()
@@ -341,7 +341,7 @@ impl Transcript {
         }
     }
 
-    /// Decodes a record of the prompt queue; a prompt handed over in the middle of a run becomes a turn. Texts the
+    /// Decodes a record of the prompt queue; a prompt handed over in the middle of a run becomes a turn. Texts that the
     /// program itself queues are reported by an attachment or an ordinary line.
     fn queued(&mut self, record: &Record) -> Decoded {
         let mut decoded = Decoded::of(RecordClass::Meta);
@@ -363,7 +363,7 @@ impl Transcript {
         decoded
     }
 
-    /// The turn of a prompt that left the queue in the middle of a run.
+    /// Makes the turn of a prompt that left the queue in the middle of a run.
     fn handed_over(&mut self, record: &Record, text: Option<&str>, by_machine: bool) -> Option<NewTurn> {
         let command = record.command_uuid.or_empty();
         let queue = &mut self.state.queue;
@@ -376,8 +376,8 @@ impl Transcript {
                 NewTurn { entry, echo: true, ..NewTurn::new(Role::User, TurnKind::Message, text) }
             }
             Removed::New { text, at } if handed_over && !by_machine => {
-                // Named after this record alone: records before it may have been read by another process, or not at
-                // all.
+                // The entry id is made from this record alone: records before it may have been read by another process,
+                // or not at all.
                 let session = record.session_id.filled().unwrap_or(&self.placement.native);
                 let entry = match (record.command_uuid.filled(), time, same_time) {
                     (Some(command), ..) => Some(command.to_owned()),
@@ -396,8 +396,8 @@ impl Transcript {
         Some(turn)
     }
 
-    /// Decodes an attachment. Only a queued prompt is conversation: typed while the model worked, handed to it with the
-    /// next tool result, and otherwise recorded only in the records of the queue.
+    /// Decodes an attachment. Only a queued prompt is conversation: it was typed while the model worked, passed to the
+    /// model with the next tool result, and otherwise recorded only in the records of the queue.
     fn attachment(&mut self, record: &Record) -> Result<Decoded, String> {
         let attachment = &record.attachment.0;
         if attachment.kind.get() != Some("queued_command") {
@@ -446,7 +446,7 @@ impl Transcript {
         decoded
     }
 
-    /// The call that started a sub-agent, reported once, though every progress record of it repeats it.
+    /// Returns the call that started a sub-agent, once, though every progress record of the sub-agent repeats it.
     fn lane_call(&mut self, agent: &str, call: &str) -> Option<Fact> {
         let lane = format!("agent-{agent}");
         if self.state.lanes.contains(&lane) {
@@ -467,7 +467,7 @@ impl Transcript {
         Ok(turn)
     }
 
-    /// A turn from the block at `place`; `before` are the turns already made from the same record.
+    /// Returns a turn from the block at `place`; `before` are the turns already made from the same record.
     fn turn(
         &self,
         record: &Record,
@@ -493,7 +493,7 @@ impl Transcript {
         }
     }
 
-    /// The turn a record follows: its parent, or the turn that stands in for its parent.
+    /// Returns the turn a record follows: its parent, or the turn that stands in for its parent.
     fn follows(&self, record: &Record) -> Option<String> {
         let parent = record.parent_uuid.filled().or(record.logical_parent_uuid.filled())?;
         match self.state.passed_over.iter().rev().find(|(passed, _)| passed == parent) {
@@ -522,7 +522,7 @@ impl Decoder for Transcript {
             Err(reason) => return Decoded::quarantined(reason),
         };
         self.record(&record).unwrap_or_else(|reason| {
-            // Children of an unreadable message follow what came before it.
+            // Children of an unreadable message follow the turn before it.
             self.pass_over(&record, &[]);
             Decoded::quarantined(reason)
         })
@@ -571,7 +571,7 @@ fn message<'a>(record: &Record<'a>) -> Result<Message<'a>, String> {
     parse_object(record.message.ok_or("message is missing")?, "message")
 }
 
-/// Content as blocks; a string is one block of text.
+/// Reads content as blocks; a string is one block of text.
 fn content<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Block<'a>>, String> {
     let Some(raw) = raw else { return Err(format!("{what} is missing")) };
     match raw.get().as_bytes().first() {
@@ -587,7 +587,7 @@ fn content<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Block<'a>>, 
     }
 }
 
-/// The text of content, block by block; `None` if it cannot be read.
+/// Returns the text of content, block by block; `None` if it cannot be read.
 fn blocks_text(raw: Option<&RawValue>) -> Option<String> {
     let blocks = content(raw, "content").ok()?;
     let texts =
@@ -595,7 +595,7 @@ fn blocks_text(raw: Option<&RawValue>) -> Option<String> {
     Some(texts.collect::<Vec<_>>().join("\n"))
 }
 
-/// The text of a block that must have some; otherwise sets `unread` to the reason.
+/// Returns the text of a block that must have one; otherwise sets `unread` to the reason.
 fn required_text(text: Str, what: &str, unread: &mut Option<String>) -> Option<String> {
     if text.get().is_none() {
         *unread = Some(format!("a block of the message has no readable {what}"));
@@ -604,8 +604,8 @@ fn required_text(text: Str, what: &str, unread: &mut Option<String>) -> Option<S
     Some(text.into_string())
 }
 
-/// A block that cannot be read does not lose the turns of the others; but a record of which nothing could be read is
-/// quarantined, so that it is reported.
+/// Returns the reason for quarantine if nothing of a record could be read. A single unreadable block does not lose the
+/// turns of the others.
 fn nothing_unread(decoded: &Decoded, unread: Option<String>) -> Result<(), String> {
     match unread {
         Some(reason) if decoded.turns.is_empty() => Err(reason),
@@ -618,7 +618,7 @@ fn input_text(input: Option<&RawValue>) -> Result<String, String> {
     readable(input.get()).map_err(|_| "a tool's input cannot be read".into())
 }
 
-/// A tool's answer as text; content that is not text is named in brackets.
+/// Returns a tool's answer as text; content that is not text is named in brackets.
 fn result_text(raw: Option<&RawValue>) -> Result<String, String> {
     if raw.is_none() {
         return Ok(String::new());

@@ -1,4 +1,5 @@
-//! The lines of a Claude Code transcript, as far as they are used. Observed with versions 2.1.38, 2.1.39 and 2.1.330.
+//! The lines of a Claude Code transcript, as far as their fields are used. Observed with versions 2.1.38, 2.1.39 and
+//! 2.1.330.
 //!
 //! [`Record`] is read from every line. It is cheap for the lines with most of the bytes (stored model requests,
 //! progress): unnamed fields are skipped, and the conversation stays raw until it is known to be needed.
@@ -30,7 +31,7 @@ pub(super) struct Record<'a> {
     pub is_api_error_message: Flag,
     /// Short name of the failure, beside `isApiErrorMessage`.
     pub error: Str<'a>,
-    /// `system` if the program submitted the prompt, not a person or a client.
+    /// `system` if the program, and not a person or a client, submitted the prompt.
     pub prompt_source: Str<'a>,
     /// A [`Message`], in user and assistant records.
     pub message: Option<&'a RawValue>,
@@ -41,9 +42,9 @@ pub(super) struct Record<'a> {
     pub parent_tool_use_id: Str<'a>,
     /// The kind of a `queue-operation`: `enqueue`, `dequeue`, `remove`, `popAll`.
     pub operation: Str<'a>,
-    /// Why a queued prompt was removed, in versions that say so (2.1.330).
+    /// Reason why a queued prompt was removed, in versions that have it (2.1.330).
     pub reason: Str<'a>,
-    /// The queued prompt that a `remove` is about; equals its [`Attachment::source_uuid`].
+    /// Id of the queued prompt that a `remove` is about; equals its [`Attachment::source_uuid`].
     pub command_uuid: Str<'a>,
     /// The queued prompt: a string, a list of [`Block`]s, or absent.
     pub content: Option<&'a RawValue>,
@@ -55,7 +56,7 @@ pub(super) struct Record<'a> {
     pub ai_title: Str<'a>,
 }
 
-/// What a tool reported beside its result; only a started sub-agent is used.
+/// Report of a tool beside its result; only a started sub-agent is used.
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ToolUseResult<'a> {
@@ -130,7 +131,7 @@ pub(super) struct Attachment<'a> {
     /// A string or a list of [`Block`]s.
     pub prompt: Option<&'a RawValue>,
     pub command_mode: Str<'a>,
-    /// The queued prompt that this hands over, in versions that record it (2.1.330).
+    /// Id of the queued prompt that this attachment hands over, in versions that record it (2.1.330).
     #[serde(rename = "source_uuid")]
     pub source_uuid: Str<'a>,
 }

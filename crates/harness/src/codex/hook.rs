@@ -4,7 +4,8 @@
 use crate::command_hooks::{additional_context, decode as decode_command};
 use crate::hook::{Contract, Decoded, HookSpec, Hooking, Injection};
 
-/// Ours answer within a second, so the program need not wait longer than two for one that hangs.
+/// Hooks of Codex that call us. They answer within a second, so the program need not wait longer than two for one that
+/// hangs.
 pub(super) const HOOKS: &[HookSpec] = &[
     HookSpec { event: "SessionStart", contract: Contract::SessionStart, gives: true, timeout_s: 2 },
     HookSpec { event: "UserPromptSubmit", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 2 },
@@ -15,7 +16,7 @@ pub(super) const HOOKS: &[HookSpec] = &[
     HookSpec { event: "SessionEnd", contract: Contract::SessionEnd, gives: false, timeout_s: 2 },
 ];
 
-/// About ten kilobytes are passed unshortened.
+/// Codex passes about ten kilobytes without shortening them.
 const INJECTION: Injection =
     Injection { channel: "additionalContext", stores: true, keeps_words: true, characters: 9_000 };
 
@@ -26,6 +27,6 @@ fn decode(event: &str, payload: &[u8]) -> Decoded {
 }
 
 fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
-    // Output before a compaction is discarded.
+    // Codex discards the output of hooks before a compaction.
     matches!(event, "SessionStart" | "UserPromptSubmit").then(|| additional_context(event, block))
 }

@@ -9,7 +9,7 @@ use crate::install::{Change, Edit, InstallPlan, Installed, trust};
 
 const NAME: &str = "codex";
 
-/// Hooks in the user's own settings.
+/// Plans the hooks in the user's own settings.
 pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
     let folder = host.codex_home.clone().unwrap_or_else(|| host.home.join(".codex"));
     let hook = |h: &HookSpec| Hook { event: h.event, command: how.hook(NAME, h.event), timeout: h.timeout_s.into() };
@@ -45,7 +45,7 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
     }
 }
 
-/// Heirloom among the user's servers.
+/// Plans Heirloom's entry among the user's MCP servers.
 pub fn mcp(host: &HostPaths, how: &Installed) -> InstallPlan {
     let folder = host.codex_home.clone().unwrap_or_else(|| host.home.join(".codex"));
     let edit = Edit {
@@ -65,7 +65,7 @@ fn obstacle(files: &[Option<&str>]) -> Option<(&'static str, &'static str)> {
     ))
 }
 
-/// Codex reads hooks from both files and says so at every start.
+/// Returns a remark if both files have hooks: Codex reads both and warns of it at every start.
 fn remark(files: &[Option<&str>]) -> Option<(&'static str, &'static str)> {
     let config = files.get(1).copied().flatten()?;
     trust::has_hooks(config).then_some((

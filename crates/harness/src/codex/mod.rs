@@ -1,7 +1,7 @@
 //! Codex: JSON lines under `sessions/` and `archived_sessions/`, one rollout file per thread.
 //!
-//! A sub-agent is a thread with a file of its own; its first line, not its name, says of which session it is a lane.
-//! Knows nothing of hooks and configuration.
+//! A sub-agent is a thread with its own file; the first line of the file, not its name, has the session it is a lane
+//! of. This module knows nothing of hooks and configuration.
 
 mod hook;
 mod install;

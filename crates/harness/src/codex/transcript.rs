@@ -28,7 +28,7 @@ const MACHINE_OPENINGS: &[&str] = &[
     "<hook_prompt",
 ];
 
-/// How many calls without an output are remembered by name: more than one message makes.
+/// Number of calls without an output whose tool names are remembered: more than one message makes.
 const OPEN_CALLS: usize = 64;
 
 /// Decodes one rollout file.
@@ -37,14 +37,14 @@ pub(super) struct Rollout {
     state: State,
 }
 
-/// What was learnt from earlier lines.
+/// Facts remembered from earlier lines.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct State {
-    /// The session was reported, or the first turn came before it was known. Forked rollouts also contain the header of
-    /// the rollout they were copied from: only the first header is used.
+    /// Whether the session was reported, or the first turn came before it was known. Forked rollouts also contain the
+    /// header of the rollout they were copied from: only the first header is used.
     settled: bool,
-    /// This thread works for another one: no person types into it.
+    /// Whether this thread works for another one, so that no person types into it.
     sub_agent: bool,
     /// The current turn, in Codex's sense.
     run: Option<String>,
@@ -63,7 +63,7 @@ struct Common {
 }
 
 impl Rollout {
-    /// A decoder that continues from `state`, or starts fresh if the state is empty or unreadable.
+    /// Makes a decoder that continues from `state`, or starts fresh if the state is empty or unreadable.
     pub fn new(_placement: &Placement, state: &[u8]) -> Rollout {
         Rollout { state: serde_json::from_slice(state).unwrap_or_default() }
     }
@@ -162,7 +162,7 @@ impl Rollout {
                         who_wrote(&item.passthrough.0, place).unwrap_or_else(|| !opens_like_machine(text))
                     });
                 }
-                // The summary is repeated in the `compacted` line that follows, where it takes effect.
+                // The `compacted` line that follows repeats the summary, and it takes effect there.
                 "assistant" if compaction_output => decoded.class = RecordClass::Compaction,
                 "assistant" => {
                     let parts = contents(item.content, "payload.content")?;
@@ -187,7 +187,8 @@ impl Rollout {
         Ok(decoded)
     }
 
-    /// The turns of a message of role `user`, one per piece. `by_person` tells whether a person wrote a piece.
+    /// Returns the turns of a message of role `user`, one per piece. `by_person` returns whether a person wrote a
+    /// piece.
     fn prompt(&self, common: &Common, parts: Vec<Content>, by_person: impl Fn(usize, &str) -> bool) -> Vec<NewTurn> {
         let mut turns: Vec<NewTurn> = Vec::new();
         let mut pictures = Vec::new();
@@ -226,7 +227,7 @@ impl Rollout {
         turns
     }
 
-    /// Turns of the model's messages or reasoning, one per piece.
+    /// Returns the turns of the model's messages or reasoning, one per piece.
     fn turns_of_kind(&self, common: &Common, kind: TurnKind, texts: Vec<String>) -> Vec<NewTurn> {
         let pieces = texts.into_iter().enumerate().filter(|(_, text)| !text.trim().is_empty());
         pieces
@@ -304,7 +305,7 @@ impl Rollout {
                 decoded.class = RecordClass::Meta;
                 decoded.facts.extend(event.thread_name.filled().map(|name| Fact::Title(name.to_owned())));
             }
-            // The `compacted` line reports it.
+            // The `compacted` line reports the compaction.
             "context_compacted" => decoded.class = RecordClass::Compaction,
             "token_count"
             | "session_configured"
@@ -438,8 +439,8 @@ impl Decoder for Rollout {
     }
 }
 
-/// An id given by the model's server, made unique by the turn (in Codex's sense) it belongs to. Copies keep that turn's
-/// id.
+/// Makes an id given by the model's server unique, by the turn (in Codex's sense) it belongs to. Copies keep that
+/// turn's id.
 fn scoped(common: &Common, id: &str) -> String {
     match &common.run {
         Some(run) => format!("{run}/{id}"),
@@ -464,7 +465,7 @@ fn opens_like_machine(text: &str) -> bool {
     MACHINE_OPENINGS.iter().any(|opening| text.starts_with(opening))
 }
 
-/// Content as pieces; a string is one piece of text.
+/// Reads content as pieces; a string is one piece of text.
 fn contents<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Content<'a>>, String> {
     let Some(raw) = raw else { return Ok(Vec::new()) };
     match raw.get().as_bytes().first() {
@@ -487,7 +488,7 @@ fn is_picture_tag(text: &str) -> bool {
     text == "</image>" || (text.starts_with("<image") && text.ends_with('>') && text.matches('<').count() == 1)
 }
 
-/// The placeholder in a text for content that is not text.
+/// Returns the placeholder in a text for content that is not text.
 fn marker(kind: &str) -> String {
     match kind {
         "input_image" | "image" | "local_image" | "LocalImage" | "Image" => "[image]".into(),
@@ -496,7 +497,7 @@ fn marker(kind: &str) -> String {
     }
 }
 
-/// A call's input as text. Arguments are JSON in a string; a string that is not JSON is the input itself.
+/// Returns a call's input as text. Arguments are JSON in a string; a string that is not JSON is the input itself.
 fn input_text(raw: Option<&RawValue>) -> Result<String, String> {
     let Some(raw) = raw else { return Ok(String::new()) };
     let unreadable = |_| "a tool's input cannot be read".to_owned();
@@ -512,7 +513,7 @@ fn input_text(raw: Option<&RawValue>) -> Result<String, String> {
     Ok(text)
 }
 
-/// An output as text, and whether it reports that the tool failed.
+/// Returns an output as text, and whether it reports that the tool failed.
 fn output_text(raw: Option<&RawValue>) -> Result<(String, bool), String> {
     let Some(raw) = raw else { return Ok((String::new(), false)) };
     let what = "payload.output";
@@ -543,7 +544,7 @@ fn output_text(raw: Option<&RawValue>) -> Result<(String, bool), String> {
     }
 }
 
-/// The exit code in the header that the shell tools put before a command's output.
+/// Returns the exit code in the header that the shell tools put before a command's output.
 fn exit_code(text: &str) -> Option<i64> {
     let header = text.lines().take(6).take_while(|line| *line != "Output:");
     if !(text.starts_with("Chunk ID: ") || text.starts_with("Exit code: ") || text.starts_with("Wall time: ")) {

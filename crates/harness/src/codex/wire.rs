@@ -1,5 +1,5 @@
-//! The lines of a Codex rollout, as far as they are used. Observed with version 0.169.0; the older forms follow the
-//! program's public source.
+//! The lines of a Codex rollout, as far as their fields are used. Observed with version 0.169.0; the older forms follow
+//! the program's public source.
 //!
 //! Every line except the oldest is a [`Line`]: an envelope with a payload, which stays raw until the envelope's type is
 //! known.
@@ -18,9 +18,9 @@ pub(super) struct Line<'a> {
     pub timestamp: Str<'a>,
     pub payload: Option<&'a RawValue>,
     pub metadata: Loose<LineMetadata>,
-    /// In a bare header only.
+    /// Only in a bare header.
     pub id: Str<'a>,
-    /// In `state` lines of the oldest rollouts.
+    /// Only in `state` lines of the oldest rollouts.
     pub record_type: Str<'a>,
 }
 
@@ -46,14 +46,14 @@ pub(super) struct SessionMeta<'a> {
     pub source: Loose<Source<'a>>,
 }
 
-/// Who started the thread. A string for people and clients, an object for sub-agents.
+/// Origin of the thread: a string for people and clients, an object for sub-agents.
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Source<'a> {
     pub subagent: Option<Loose<SubAgent<'a>>>,
 }
 
-/// How a sub-agent was started.
+/// Start of a sub-agent.
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct SubAgent<'a> {
@@ -76,7 +76,7 @@ pub(super) struct Context<'a> {
     pub model: Str<'a>,
 }
 
-/// Payload of `response_item`: sent to the model or received from it.
+/// Payload of `response_item`: an item sent to the model or received from it.
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Item<'a> {
@@ -116,7 +116,7 @@ pub(super) struct ContentMetadata<'a> {
     pub provenance: Loose<Provenance<'a>>,
 }
 
-/// Who wrote a piece of content.
+/// Author of a piece of content.
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Provenance<'a> {
@@ -150,7 +150,7 @@ pub(super) struct OutputMetadata {
     pub exit_code: Whole,
 }
 
-/// Payload of `event_msg`: what Codex reported to its user interface.
+/// Payload of `event_msg`: an event for Codex's user interface.
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Event<'a> {

@@ -9,9 +9,9 @@ use std::ops::Range;
 pub struct Step {
     /// The position in the changed text.
     pub at: usize,
-    /// How many bytes there are ours.
+    /// Number of inserted bytes.
     pub len: usize,
-    /// What was there before; empty if something was only inserted.
+    /// Replaced text; empty if text was only inserted.
     pub text: String,
 }
 
@@ -31,12 +31,13 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A draft without changes.
+    /// Makes a draft without changes.
     pub fn new(text: &str) -> Draft {
         Draft { base: text.to_owned(), pieces: vec![Piece::Kept(0..text.len())], text: text.to_owned() }
     }
 
-    /// Continues an earlier change: `steps` lead from `text` back to the original. `None` if they do not fit the text.
+    /// Continues an earlier change: `steps` lead from `text` back to the original. `None` if the steps do not fit the
+    /// text.
     pub fn resume(text: &str, steps: &[Step]) -> Option<Draft> {
         let (mut base, mut pieces, mut at) = (String::new(), Vec::new(), 0);
         for step in steps {
@@ -55,12 +56,12 @@ impl Draft {
         Some(Draft { base, pieces, text: text.to_owned() })
     }
 
-    /// The current text.
+    /// Returns the current text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The text before the first change.
+    /// Returns the text before the first change.
     pub fn base(&self) -> &str {
         &self.base
     }
@@ -98,7 +99,7 @@ impl Draft {
         self.pieces = pieces;
     }
 
-    /// The steps that lead from the current text back to the original.
+    /// Returns the steps that lead from the current text back to the original.
     pub fn steps(&self) -> Vec<Step> {
         let (mut steps, mut at, mut base, mut put) = (Vec::new(), 0, 0, 0);
         let mut close = |put: &mut usize, at: usize, missing: &str| {

@@ -46,21 +46,21 @@ pub struct Member {
     pub value: Node,
 }
 
-/// Why a text is not JSON.
+/// Reason why a text is not JSON.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
-    /// One-based.
+    /// Line number, from 1.
     pub line: usize,
     pub what: String,
 }
 
-/// Why a valid JSON file is not changed.
+/// Reason why a valid JSON file is not changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SettingsError {
     Malformed(Malformed),
-    /// A key on the path occurs twice: which one the program uses is unknown.
+    /// A key on the path occurs twice, so it is unknown which one the program uses.
     DuplicateKey(String),
-    /// Something on the path does not have the type the program documents.
+    /// A value on the path does not have the type the program documents.
     WrongType(&'static str, String),
     /// This part of the settings is included from another file.
     Included(String),
@@ -73,7 +73,7 @@ impl From<Malformed> for SettingsError {
 }
 
 impl Node {
-    /// The spans of an object's members or an array's children, in order.
+    /// Returns the spans of an object's members or an array's children, in order.
     fn children(&self) -> Vec<Range<usize>> {
         match &self.kind {
             Kind::Object(members) => members.iter().map(|m| m.span.clone()).collect(),
@@ -86,7 +86,7 @@ impl Node {
         self.children().is_empty()
     }
 
-    /// The member with a key, which may occur at most once.
+    /// Returns the member with a key, which may occur at most once.
     pub fn get(&self, key: &str) -> Result<Option<&Member>, SettingsError> {
         let Kind::Object(members) = &self.kind else {
             return Err(SettingsError::WrongType("an object", key.to_owned()));
@@ -98,7 +98,7 @@ impl Node {
         }
     }
 
-    /// The value without positions, for comparing.
+    /// Returns the value without positions, for comparing.
     pub fn json(&self) -> Json {
         match &self.kind {
             Kind::Object(members) => members.iter().map(|m| (m.key.clone(), m.value.json())).collect(),
@@ -111,7 +111,8 @@ impl Node {
     }
 }
 
-/// The value along a path of keys; `None` where one of them is missing. Every value on the way must be an object.
+/// Returns the value along a path of keys; `None` where one of them is missing. Every value on the way must be an
+/// object.
 pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, SettingsError> {
     let mut node = root;
     for (i, key) in path.iter().enumerate() {
@@ -132,7 +133,7 @@ pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, Setting
     Ok(Some(node))
 }
 
-/// The value along a path of keys in a file; `None` also where the file is blank.
+/// Returns the value along a path of keys in a file; `None` also where the file is blank.
 pub fn find(text: &str, path: &[&str]) -> Result<Option<Node>, SettingsError> {
     match is_blank(text) {
         true => Ok(None),
@@ -163,7 +164,7 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
     }
 }
 
-/// A parser error in words for people.
+/// Returns a parser error in words for people.
 fn wording(kind: &ParseErrorKind) -> String {
     let plain = match kind {
         ParseErrorKind::ExpectedComma => "a comma or a closing bracket was expected",
@@ -180,8 +181,8 @@ fn wording(kind: &ParseErrorKind) -> String {
     plain.to_owned()
 }
 
-/// The first thing that jsonc-parser accepts and JSON5 does not allow, with its position. A program may read such a
-/// file differently or not at all, so it is left alone.
+/// Returns the first construct that jsonc-parser accepts and JSON5 does not allow, with its position. A program may
+/// read such a file differently or not at all, so the file is left alone.
 fn beyond_json5(text: &str, tokens: &[TokenAndRange]) -> Option<(usize, &'static str)> {
     let mut key = "";
     for TokenAndRange { token, range } in tokens {
@@ -209,7 +210,7 @@ fn has_line_end(raw: &str) -> bool {
     }
 }
 
-/// Whether a key may stand without quotes.
+/// Whether a key needs no quotes.
 fn is_name(key: &str) -> bool {
     !key.starts_with(|c: char| c.is_ascii_digit()) && key.chars().all(|c| c.is_alphanumeric() || "_$".contains(c))
 }

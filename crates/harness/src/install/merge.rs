@@ -7,7 +7,7 @@ use super::draft::Draft;
 use super::json::{self, Kind, Node, SettingsError};
 use super::{Standing, command_is_ours, words};
 
-/// All entries of ours in one file.
+/// All of Heirloom's entries in one file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Merge {
     /// The program, as our hook commands name it.
@@ -34,9 +34,9 @@ pub struct Hook {
 pub struct Item {
     pub path: &'static [&'static str],
     pub value: String,
-    /// The ending of every value of ours, earlier ones included.
+    /// Ending of every value Heirloom adds or ever added.
     pub ending: &'static str,
-    /// Add it only if the list exists: a missing list means something else than an empty one.
+    /// Whether to add the value only if the list exists: a missing list means something else than an empty one.
     pub only_if_there: bool,
 }
 
@@ -49,13 +49,13 @@ pub struct Entry {
 }
 
 impl Hook {
-    /// The hook group as written in the file.
+    /// Returns the hook group as written in the file.
     fn group(&self) -> Json {
         json!({"hooks": [{"type": "command", "command": self.command, "timeout": self.timeout}]})
     }
 }
 
-/// The position of a hook of ours: event, group, index in the group.
+/// Position of one of Heirloom's hooks: event, group, index in the group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HookPosition {
     pub event: String,
@@ -64,12 +64,12 @@ pub struct HookPosition {
     pub command: String,
     pub timeout: Option<u64>,
     pub matcher: Option<String>,
-    /// The group contains this hook and nothing else.
+    /// Whether the group contains this hook and nothing else.
     alone: bool,
 }
 
 impl Merge {
-    /// How much of this is in the file.
+    /// Returns how many of these entries the file has.
     pub fn standing(&self, text: &str) -> Result<Standing, SettingsError> {
         let mut draft = Draft::new(text);
         let found = self.found(text)?;
@@ -124,8 +124,8 @@ impl Merge {
         Ok(made)
     }
 
-    /// Removes everything of ours, and the containers in `made` that are then empty. Without a list: those that are
-    /// empty now and were not before.
+    /// Removes all of Heirloom's entries, and the containers in `made` that are then empty. Without a list: those that
+    /// are empty now and were not before.
     pub fn take(&self, draft: &mut Draft, made: Option<&[String]>) -> Result<(), SettingsError> {
         if json::is_blank(draft.text()) {
             return Ok(());
@@ -179,13 +179,13 @@ impl Merge {
         Ok(())
     }
 
-    /// The binaries that our hooks in the file call.
+    /// Returns the binaries that Heirloom's hooks in the file call.
     pub fn calls(&self, text: &str) -> Vec<String> {
         let found = self.found(text).unwrap_or_default();
         found.iter().filter_map(|p| words(&p.command)?.into_iter().next()).collect()
     }
 
-    /// The members of our entry that do not have the value they must have, if there is an entry.
+    /// Returns the members of Heirloom's entry that lack their required value, if there is an entry.
     pub fn lacks(&self, text: &str) -> Vec<String> {
         let Some(entry) = &self.entry else { return Vec::new() };
         let Ok(Some(node)) = json::find(text, entry.path) else { return Vec::new() };
@@ -195,7 +195,7 @@ impl Merge {
         entry.members.iter().filter(|(path, yes)| !given(path, *yes)).map(|(path, _)| path.join(".")).collect()
     }
 
-    /// Whether a group of others follows one of ours, so that removing ours changes its index.
+    /// Whether a group of others follows one of Heirloom's, so that removing ours changes its index.
     pub fn moves_others(&self, text: &str) -> bool {
         let found = self.found(text).unwrap_or_default();
         found.iter().any(|place| {
@@ -206,7 +206,7 @@ impl Merge {
         })
     }
 
-    /// What a person must add by hand: the file as it would be if it were new.
+    /// Returns the entries a person must add by hand: the contents of a file with nothing else in it.
     pub fn by_hand(&self) -> String {
         let mut draft = Draft::new("");
         match self.put(&mut draft) {
@@ -215,7 +215,8 @@ impl Merge {
         }
     }
 
-    /// The positions of our hooks. Where we have none, the program may use that key for something else.
+    /// Returns the positions of Heirloom's hooks. Without hooks of ours nothing is read: the program may use that key
+    /// for something else.
     fn found(&self, text: &str) -> Result<Vec<HookPosition>, SettingsError> {
         match self.hooks.is_empty() || json::is_blank(text) {
             true => Ok(Vec::new()),
@@ -239,7 +240,7 @@ impl Merge {
         }
     }
 
-    /// The positions of our values in a list.
+    /// Returns the positions of Heirloom's values in a list.
     fn item_at(&self, text: &str, item: &Item) -> Result<Vec<usize>, SettingsError> {
         let Some(list) = json::find(text, item.path)? else { return Ok(Vec::new()) };
         let Kind::Array(items) = &list.kind else {
@@ -297,7 +298,7 @@ fn put_entry(draft: &mut Draft, entry: &Entry) -> Result<Vec<String>, SettingsEr
     Ok(Vec::new())
 }
 
-/// The hooks with a command of ours, in order. Fails if the structure above them is not what the program documents.
+/// Returns the hooks that call Heirloom, in order. Fails if the structure above them is not the documented one.
 pub fn hook_positions(root: &Node, harness: &str) -> Result<Vec<HookPosition>, SettingsError> {
     let mut found = Vec::new();
     let Some(hooks) = json::at(root, &["hooks"])? else { return Ok(found) };

@@ -1,5 +1,5 @@
-//! Heirloom as an MCP server in a program's settings: one entry under our name, in JSON or in TOML. An entry of that name
-//! that starts something else is its owner's, and is left alone.
+//! Heirloom as an MCP server in a program's settings: one entry under the name `heirloom`, in JSON or in TOML. An entry
+//! of that name that starts another program belongs to somebody else, and is left alone.
 
 use serde_json::{Value as Json, json};
 
@@ -10,13 +10,13 @@ use super::{Standing, trust};
 /// The name of the server.
 pub const NAME: &str = "heirloom";
 
-/// How a program starts it: the words of the command.
+/// Command that starts the server, in words.
 pub type Words = Vec<String>;
 
 /// The entry in a JSON file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct JsonServer {
-    /// Where programs keep their servers; ours is below, under our name.
+    /// Keys that lead to the program's servers; Heirloom's entry is below them, under its name.
     pub path: &'static [&'static str],
     pub value: Json,
 }
@@ -93,7 +93,7 @@ impl JsonServer {
     }
 }
 
-/// The words of an entry: a command and its arguments, or both in one list.
+/// Returns the words of an entry: a command and its arguments, or both in one list.
 fn words_of(value: &Json) -> Words {
     let list = |value: &Json| -> Words {
         value.as_array().into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect()
@@ -104,7 +104,7 @@ fn words_of(value: &Json) -> Words {
     }
 }
 
-/// Whether the words start our server.
+/// Whether the words start Heirloom's MCP server.
 fn is_ours(words: &[String]) -> bool {
     let Some((binary, rest)) = words.split_first() else { return false };
     let name = std::path::Path::new(binary).file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -163,7 +163,7 @@ impl TomlServer {
         Ok(without_ours(trust::values(text)?))
     }
 
-    /// Removes the table, as far as it is written as one.
+    /// Removes the table, if it is written as one block.
     pub fn take(&self, draft: &mut Draft) -> Result<(), SettingsError> {
         match TomlServer::there(draft.text())? {
             Some(value) if is_ours(&words_of(&value)) => {}
@@ -190,7 +190,7 @@ impl TomlServer {
             at += line.len();
         }
         let Some((begin, end)) = cut else { return Err(cannot()) };
-        // The blank line before it came with it; one behind it stays between those that remain.
+        // The blank line before the table was added with it; a blank line after it stays between the remaining tables.
         let above = text[..begin].strip_suffix('\n').map(|above| above.strip_suffix('\r').unwrap_or(above));
         let begin = match above {
             Some(above) if above.is_empty() || above.ends_with('\n') => above.len(),
@@ -265,13 +265,13 @@ mod tests {
             assert_eq!(draft.text().trim_end(), before.trim_end());
             assert_eq!(server.standing(draft.text()).unwrap(), Standing::Absent);
         }
-        // In the middle, of an older build, and what stands behind it.
+        // The table of an older build is in the middle of the file, with another table after it.
         let text = "a = 1\n\n[mcp_servers.heirloom]\ncommand = \"/old/heirloom\"\nargs = [\"mcp\"]\n\n[z]\nb = 2\n";
         let mut draft = Draft::new(text);
         assert_eq!(server.standing(text).unwrap(), Standing::Older);
         server.put(&mut draft).unwrap();
         assert_eq!(draft.text(), format!("a = 1\n\n[z]\nb = 2\n\n{ours}"));
-        // Somebody else's, and one that cannot be added to.
+        // An entry of somebody else, and a table to which nothing can be added.
         let theirs = "[mcp_servers.heirloom]\ncommand = \"node\"\n";
         let mut draft = Draft::new(theirs);
         server.put(&mut draft).unwrap();

@@ -23,23 +23,23 @@ pub struct Trust {
     pub digest: String,
 }
 
-/// How Codex treats a hook.
+/// State of a hook in Codex's settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trusted {
     Yes,
     /// The user trusted another hook at this position.
     Modified,
     No,
-    /// Switched off, whether trusted or not.
+    /// The hook is switched off, whether trusted or not.
     Off,
 }
 
-/// The longest Codex waits for a hook at the end of a session, in seconds, whatever the settings say.
+/// Longest time in seconds that Codex waits for a hook at the end of a session, whatever the settings say.
 const SHORT: u64 = 3;
-/// Codex's default waits in seconds: at the end of a session, and otherwise.
+/// Default waiting times of Codex in seconds: at the end of a session, and otherwise.
 const DEFAULTS: (u64, u64) = (1, 600);
 
-/// The digests of our hooks in a `hooks.json`.
+/// Returns the digests of our hooks in a `hooks.json`.
 pub fn of_hooks(hooks_json: &str, path: &str, harness: &str) -> Result<Vec<Trust>, SettingsError> {
     if json::is_blank(hooks_json) {
         return Ok(Vec::new());
@@ -65,7 +65,7 @@ fn of(place: &HookPosition, path: &str) -> Trust {
     Trust { key: format!("{path}:{event}:{}:{}", place.group, place.hook), digest }
 }
 
-/// What `config.toml` says about these hooks.
+/// Returns how `config.toml` treats these hooks.
 pub fn standing(config: &str, wanted: &[Trust]) -> Result<Vec<Trusted>, SettingsError> {
     let table = parse(config)?;
     Ok(wanted
@@ -92,7 +92,7 @@ pub fn hooks_are_off(config: &str) -> bool {
     features.and_then(|f| below(f, "hooks")).is_some_and(|v| matches!(v.get_ref(), DeValue::Boolean(false)))
 }
 
-/// Whether the file has hooks of its own, besides what is trusted.
+/// Whether the file has hooks of its own, beside the trust digests.
 pub fn has_hooks(config: &str) -> bool {
     let Ok(table) = parse(config) else { return false };
     let hooks = table.get_ref().get("hooks").and_then(|hooks| hooks.get_ref().as_table());
@@ -148,7 +148,7 @@ pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), SettingsError> {
     }
 }
 
-/// Removes the digests of ours. Returns how many remain because they are written in another form.
+/// Removes the digests of Heirloom's hooks. Returns how many remain because they are written in another form.
 pub fn take(draft: &mut Draft, known: &[Trust]) -> Result<usize, SettingsError> {
     let mut left = 0;
     for trust in known {
@@ -169,7 +169,7 @@ pub fn take(draft: &mut Draft, known: &[Trust]) -> Result<usize, SettingsError> 
     Ok(left)
 }
 
-/// The lines of a table that contains one digest: its header, the digest, and the blank line before them.
+/// Returns the lines of a table that contains one digest: its header, the digest, and the blank line before them.
 fn block(text: &str, digest: Range<usize>, key: &str) -> Option<Range<usize>> {
     let line = text[..digest.start].rfind('\n')? + 1;
     if text[line..digest.start].trim_end().strip_suffix('=')?.trim() != "trusted_hash" {
@@ -228,7 +228,7 @@ fn below<'a, 't>(value: &'a Spanned<DeValue<'t>>, key: &str) -> Option<&'a Spann
     table.iter().find(|(k, _): &(&Spanned<DeString<'t>>, _)| k.get_ref() == key).map(|(_, v)| v)
 }
 
-/// `SessionStart` as `session_start`.
+/// Turns `SessionStart` into `session_start`.
 fn snake(event: &str) -> String {
     let mut out = String::new();
     for (i, c) in event.chars().enumerate() {
@@ -240,7 +240,7 @@ fn snake(event: &str) -> String {
     out
 }
 
-/// A TOML string.
+/// Quotes a text as a TOML string.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -25,7 +25,7 @@ fn decode(event: &str, payload: &[u8]) -> Decoded {
     let moment = match event {
         "before_prompt_build" => {
             let prompt = text(&payload.prompt).unwrap_or_default();
-            // A heartbeat or the like: no person wrote it.
+            // The prompt is a heartbeat or the like, which no person wrote.
             let by_machine = |reason: &str| matches!(reason, "heartbeat" | "cron" | "memory");
             if super::transcript::is_by_machine(&prompt) || text(&payload.reason).is_some_and(|r| by_machine(&r)) {
                 return Ok(None);
@@ -36,7 +36,7 @@ fn decode(event: &str, payload: &[u8]) -> Decoded {
         "before_compaction" => Moment::Compacting { heard: false },
         "after_compaction" => Moment::Compacted,
         "before_reset" => Moment::Cleared,
-        // The same id continues after a reset; the other reasons are an end.
+        // After a reset the session goes on under the same id; the other reasons are an end.
         "session_end" if matches!(text(&payload.reason).as_deref(), Some("new" | "reset")) => Moment::Cleared,
         "session_end" => Moment::End,
         _ => return Err(HookError::UnknownEvent),

@@ -1,7 +1,7 @@
 //! OpenClaw's settings: a plugin folder, its path in `openclaw.json`, and the two permissions it needs.
 //!
-//! The folder is in OpenClaw's own state directory. It moves together with the settings that name it, so the path never
-//! dangles (a plugin in a home that was removed makes the program warn at each start). It is not below `extensions/`,
+//! The folder is in OpenClaw's own state directory. It moves together with the settings that name it, so the path stays
+//! valid (a plugin in a home that was removed makes the program warn at each start). It is not below `extensions/`,
 //! which the program searches automatically: the line in the settings is the user's consent.
 
 use std::path::PathBuf;
@@ -20,10 +20,10 @@ const ID: &str = "heirloom";
 /// The plugin's folder below the state directory.
 const FOLDER: &str = "plugins-local/heirloom";
 
-/// The plugin's source, before the command that calls Heirloom is filled in.
+/// Source of the plugin, before the command that calls Heirloom is filled in.
 pub const PLUGIN: &str = concat!(include_str!("../plugin_calls.js"), include_str!("plugin.js"));
 
-/// The plugin in the user's own state directory.
+/// Plans the plugin in the user's own state directory.
 pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
     let folder = host.openclaw_state_dir.clone().unwrap_or_else(|| host.home.join(".openclaw"));
     let config = host.openclaw_config_path.clone().unwrap_or_else(|| folder.join("openclaw.json"));
@@ -92,7 +92,7 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
     }
 }
 
-/// Heirloom among the servers the gateway's agents may use.
+/// Plans Heirloom's entry among the servers the gateway's agents may use.
 pub fn mcp(host: &HostPaths, how: &Installed) -> InstallPlan {
     let folder = host.openclaw_state_dir.clone().unwrap_or_else(|| host.home.join(".openclaw"));
     let config = host.openclaw_config_path.clone().unwrap_or_else(|| folder.join("openclaw.json"));

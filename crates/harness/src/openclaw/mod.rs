@@ -17,9 +17,9 @@ use crate::{Form, Harness, HarnessSpec, HostPaths};
 /// The program, for [`crate::ALL`].
 pub struct OpenClaw;
 
-/// Events are only added, so their number, position and size show whether a session has changed; its names are in the
-/// fingerprint because they are the title. The times in the other columns are not: they change whenever the session is
-/// viewed.
+/// Statements that read the store. Events are only added, so their number, position and size show whether a session has
+/// changed; its names are in the fingerprint because they are the title. The times in the other columns are left out:
+/// they change whenever the session is viewed.
 const SPEC: ForeignSpec = ForeignSpec {
     groups: "SELECT e.session_id, count(*) || '/' || max(e.seq) || '/' || max(e.created_at) || '/'
             || sum(coalesce(e.event_utf8_bytes, octet_length(e.event_json), 0)) || '/' || ifnull((
@@ -103,7 +103,7 @@ impl Harness for OpenClaw {
     }
 
     fn resume(&self, native: &str) -> Option<String> {
-        // The program takes the next message on the same command line.
+        // The user appends the next message to this command line.
         is_plain_word(native).then(|| format!("openclaw agent --session-id {native} --message"))
     }
 
@@ -127,7 +127,7 @@ impl Harness for OpenClaw {
 /// The first bytes of a zstd-compressed file.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The session whose transcript was archived under this name when it was deleted or reset:
+/// Returns the session whose transcript was archived under this name when it was deleted or reset:
 /// `<session>.jsonl.deleted.<time>.<hash>.zst`.
 fn archived(name: &str) -> Option<&str> {
     let (session, why) = name.strip_suffix(".zst")?.split_once(".jsonl.")?;
@@ -135,7 +135,7 @@ fn archived(name: &str) -> Option<&str> {
     (known && !session.is_empty() && !session.contains('.')).then_some(session)
 }
 
-/// The name of a file's folder.
+/// Returns the name of a file's folder.
 fn folder_of(path: &Path) -> Option<&str> {
     path.parent()?.file_name()?.to_str()
 }

@@ -16,8 +16,8 @@ use serde_json::value::RawValue;
 use super::wire::{Block, Event, Message};
 use crate::loose::{Words, plain, tool_input};
 
-/// How many events that make no turn are remembered as starting points of branches. A branch starts a few events back;
-/// if one starts further back, the turn's parent is the event's own id.
+/// Number of events without a turn that are remembered as starting points of branches. A branch starts a few events
+/// back; if one starts further back, the turn's parent is the event's own id.
 const REMEMBERED: usize = 64;
 
 /// Beginnings of user messages that the program wrote itself: its context, its wake-up calls with and without their
@@ -40,9 +40,9 @@ pub(super) fn is_by_machine(text: &str) -> bool {
 /// Decoder of one session.
 #[derive(Serialize, Deserialize, Default)]
 pub(super) struct Transcript {
-    /// The session's id: from the file's name or the database, else from the header.
+    /// The session's id: from the file's name or the database, otherwise from the header.
     session: String,
-    /// A sub-agent's or a scheduled session: no person typed its prompts.
+    /// Whether the session is a sub-agent's or a scheduled one, so that no person typed its prompts.
     unattended: bool,
     run: Option<String>,
     /// The last event and its turn.
@@ -143,7 +143,7 @@ impl Transcript {
             }
             "assistant" => {
                 decoded.turns = blocks.into_iter().filter_map(block_turn).collect();
-                // Text delivered to a channel is written once more, under this model name.
+                // The program writes a text that is delivered to a channel once more, under this model name.
                 let echo = message.model.as_deref() == Some("delivery-mirror");
                 let usage = message.usage.as_ref().map(|u| Usage {
                     input: u.input,
@@ -171,7 +171,7 @@ impl Transcript {
         decoded
     }
 
-    /// The end of the run, if this message is its last; after tool calls the model is called again.
+    /// Returns the end of the run, if this message is its last; after tool calls the model is called again.
     fn run_end(&self, message: &Message, at: Option<Millis>) -> Option<Fact> {
         let (status, reason) = match message.stop_reason.as_deref()? {
             "stop" => (RunStatus::Completed, None),
@@ -205,7 +205,7 @@ impl Transcript {
         }
     }
 
-    /// The turn of an event: itself, the last one it carries, or the one before it.
+    /// Returns the turn of an event: the event itself, the last turn it makes, or the turn before it.
     fn turn_at(&self, event: Option<&str>) -> Option<String> {
         let event = event?;
         if self.last.0 == event {
@@ -218,7 +218,7 @@ impl Transcript {
     }
 
     fn window(&mut self, row: &Row) -> Decoded {
-        // The head of the group: the rows after it are read from the start again.
+        // This row is the head of the group: the rows after it are read from the start again.
         *self = Transcript { session: row.text("session_id").unwrap_or(&self.session).into(), ..Transcript::default() };
         let key = row.text("session_key").unwrap_or_default();
         self.unattended = row.text("spawned_by").is_some() || key.contains(":subagent:") || key.contains(":cron:");
@@ -261,7 +261,7 @@ impl Decoder for Transcript {
     }
 }
 
-/// The blocks of a message's content; a string is one block of text.
+/// Returns the blocks of a message's content; a string is one block of text.
 fn blocks(content: Option<&RawValue>) -> Vec<Block> {
     let Some(content) = content else { return Vec::new() };
     if let Ok(text) = serde_json::from_str::<Words>(content.get()) {
@@ -275,7 +275,7 @@ fn blocks(content: Option<&RawValue>) -> Vec<Block> {
     blocks.into_iter().map(block).collect()
 }
 
-/// All blocks as one text: a person's message or a tool's answer is one turn however many blocks it has.
+/// Joins all blocks to one text: a person's message or a tool's answer is one turn however many blocks it has.
 fn words(blocks: &[Block]) -> String {
     let mut out = String::new();
     for block in blocks {
@@ -297,7 +297,7 @@ fn words(blocks: &[Block]) -> String {
     out
 }
 
-/// The turn of one block of the model's message.
+/// Makes the turn of one block of the model's message.
 fn block_turn(block: Block) -> Option<NewTurn> {
     let turn = |kind, text| Some(NewTurn::new(Role::Assistant, kind, text));
     match block.kind.as_str() {
@@ -320,7 +320,7 @@ fn block_turn(block: Block) -> Option<NewTurn> {
     }
 }
 
-/// The first of these columns that has a name.
+/// Returns the title in the first of these columns that has one.
 fn title(row: &Row, columns: &[&str]) -> Option<Fact> {
     let mut names = columns.iter().filter_map(|column| row.text(column));
     // The program writes `explicit:<id>` if no name was given.

@@ -1,4 +1,4 @@
-//! The JSON of OpenClaw's events, as far as it is used. Database rows and JSON lines contain the same.
+//! The JSON of OpenClaw's events, as far as its fields are used. Database rows and JSON lines have the same form.
 
 use serde_json::value::RawValue;
 
@@ -13,15 +13,15 @@ loosely! {
         pub id: Option<String>,
         pub parent_id: Option<String>,
         pub timestamp: Option<String>,
-        /// In the header.
+        /// Only in the header.
         pub version: Option<u64>,
         pub cwd: Option<String>,
         pub message: Option<Message>,
-        /// In a compaction, or in a branch that was left.
+        /// Only in a compaction, or in a branch that was left.
         pub summary: Words,
-        /// In a reset.
+        /// Only in a reset.
         pub reason: Option<String>,
-        /// In a context entry written by an extension.
+        /// Only in a context entry written by an extension.
         pub content: Option<Box<RawValue>>,
         /// In `session_info`: the session's title, given by the user.
         pub name: Option<Words>,

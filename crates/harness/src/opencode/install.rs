@@ -6,10 +6,10 @@ use crate::HostPaths;
 use crate::install::server::JsonServer;
 use crate::install::{Change, Edit, InstallPlan, Installed, Own, is_our_script, script};
 
-/// The plugin's source, before the command that calls Heirloom is filled in.
+/// Source of the plugin, before the command that calls Heirloom is filled in.
 pub const PLUGIN: &str = concat!(include_str!("../plugin_calls.js"), include_str!("plugin.js"));
 
-/// The plugin in the user's own folder.
+/// Plans the plugin in the user's own folder.
 pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
     let folder = host.xdg_config_home.clone().unwrap_or_else(|| host.home.join(".config")).join("opencode");
     InstallPlan {
@@ -30,7 +30,7 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
     }
 }
 
-/// Heirloom among the user's servers.
+/// Plans Heirloom's entry among the user's MCP servers.
 pub fn mcp(host: &HostPaths, how: &Installed) -> InstallPlan {
     let folder = host.xdg_config_home.clone().unwrap_or_else(|| host.home.join(".config")).join("opencode");
     let edit = Edit {

@@ -17,9 +17,10 @@ use crate::{Form, Harness, HarnessSpec, HostPaths};
 /// The program, for [`crate::ALL`].
 pub struct OpenCode;
 
-/// A message's parts change while it is written, so a session's fingerprint is the time, number and size of all its
-/// rows. Sizes catch two changes within one millisecond; `octet_length` takes them from the row's header without
-/// reading the body. The `event_sequence` table would be cheaper, but not every store has it.
+/// Statements that read the store. A message's parts change while it is written, so a session's fingerprint is the
+/// time, number and size of all its rows. Sizes catch two changes within one millisecond; `octet_length` takes them
+/// from the row's header without reading the body. The `event_sequence` table would be cheaper, but not every store has
+/// it.
 const SPEC: ForeignSpec = ForeignSpec {
     groups: "SELECT s.id, s.time_updated || '/' || octet_length(s.title) || '/' || (
             SELECT count(*) || ' ' || ifnull(max(time_updated), 0) || ' ' || ifnull(sum(octet_length(data)), 0)

@@ -14,7 +14,7 @@ use crate::loose::{Words, tool_input};
 /// Decoder of one session's rows.
 #[derive(Serialize, Deserialize, Default)]
 pub(super) struct Transcript {
-    /// The session is a sub-agent's: no person typed its prompts.
+    /// Whether the session is a sub-agent's, so that no person typed its prompts.
     lane: bool,
     message: Option<Current>,
 }
@@ -24,10 +24,10 @@ pub(super) struct Transcript {
 struct Current {
     id: String,
     assistant: bool,
-    /// The message will not change any more.
+    /// Whether the message will not change any more.
     finished: bool,
     failed: bool,
-    /// A compaction: the summary itself, or the message that asks for it.
+    /// Whether the message is a compaction: the summary itself, or the message that asks for it.
     compaction: bool,
     run: Option<String>,
     model: Option<String>,
@@ -99,7 +99,7 @@ impl Transcript {
             failed: data.error.is_some() && !interrupted,
             compaction,
             run,
-            // In a user message this is the model it is sent to; only an answer was written by one.
+            // In a user message this is the model it is sent to; only an answer was written by the model it names.
             model: data.model.filter(|_| assistant),
             cwd: data.path.cwd,
             created,
@@ -161,8 +161,8 @@ impl Transcript {
                 part.prompt.0,
                 part.time.start,
             )),
-            // Its text, if the program shows it to the model, is a separate synthetic part; here only the file's name
-            // and type.
+            // A file's text, if the program shows it to the model, is a separate synthetic part; this part has only the
+            // file's name and type.
             "file" => {
                 let (role, kind) = match message.assistant {
                     true => (Role::Assistant, TurnKind::Message),
@@ -203,7 +203,7 @@ impl Current {
         }
     }
 
-    /// The turns of a call and its answer, once there is one; both are one part.
+    /// Makes the turns of a call and its answer, once there is an answer; both are one part.
     fn tool(&self, id: &str, part: wire::Part, decoded: &mut Decoded) {
         let state = part.state;
         let failed = match state.status.as_str() {
@@ -216,7 +216,7 @@ impl Current {
         }
         let mut input = tool_input(state.input.as_deref());
         if input.trim().is_empty() {
-            // A tool without input was called all the same.
+            // A tool without input was called nevertheless, so its name stands for the input.
             input = part.tool.clone().unwrap_or_default();
         }
         decoded.turns.push(NewTurn {
@@ -240,8 +240,8 @@ impl Current {
         });
     }
 
-    /// The end of the run, if this message is its last. The model is called again after tool calls, and after an answer
-    /// without a stop reason.
+    /// Returns the end of the run, if this message is its last. The model is called again after tool calls, and after
+    /// an answer without a stop reason.
     fn run_end(&self) -> Option<Fact> {
         let (status, reason) = match self.finish.as_deref()? {
             "tool-calls" | "unknown" => return None,
@@ -272,7 +272,7 @@ impl Decoder for Transcript {
     }
 }
 
-/// The placeholder of a file: its name, never its bytes.
+/// Returns the placeholder of a file: its name, never its bytes.
 fn name_of(name: &Option<Words>, mime: &Option<String>) -> String {
     let name = name.as_ref().map(|name| name.0.as_str()).filter(|name| !name.trim().is_empty());
     format!("[{}]", name.or(mime.as_deref()).unwrap_or("file"))

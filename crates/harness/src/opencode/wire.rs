@@ -1,4 +1,4 @@
-//! The JSON of OpenCode's `data` columns, as far as it is used.
+//! The JSON of OpenCode's `data` columns, as far as its fields are used.
 
 use serde_json::value::RawValue;
 
@@ -10,7 +10,7 @@ loosely! {
     pub(super) struct Message {
         pub role: String,
         pub time: MessageTime,
-        /// The user message an assistant message answers.
+        /// The user message that an assistant message answers.
         #[serde(rename = "parentID")]
         pub parent: Option<String>,
         #[serde(rename = "modelID")]
@@ -58,9 +58,9 @@ loosely! {
         #[serde(rename = "type")]
         pub kind: String,
         pub text: Words,
-        /// Inserted into a user message by the program or a plugin.
+        /// Whether the program or a plugin inserted the text into a user message.
         pub synthetic: bool,
-        /// Shown to the user only, not to the model.
+        /// Whether the part is shown to the user only, not to the model.
         pub ignored: bool,
         pub time: PartTime,
         pub tool: Option<String>,
@@ -69,12 +69,12 @@ loosely! {
         pub state: ToolState,
         /// In a compaction: whether the program started it.
         pub auto: Option<bool>,
-        /// In a file.
+        /// Only in a file.
         pub filename: Option<Words>,
         pub mime: Option<String>,
-        /// In a step: why it ended.
+        /// Only in a step: why it ended.
         pub reason: Option<String>,
-        /// In a subtask: its task.
+        /// Only in a subtask: its task.
         pub prompt: Words,
     }
 
@@ -93,8 +93,8 @@ loosely! {
         pub attachments: Vec<Attachment>,
     }
 
-    /// A file in a tool's answer. Not a [`Part`], though it is written as one: a recursive type could nest deeper than the
-    /// stack.
+    /// A file in a tool's answer. It is not read as a [`Part`], though it is written as one: a recursive type could
+    /// nest deeper than the stack.
     pub(super) struct Attachment {
         pub filename: Option<Words>,
         pub mime: Option<String>,
@@ -102,7 +102,7 @@ loosely! {
 
     #[serde(rename_all = "camelCase")]
     pub(super) struct ToolMetadata {
-        /// In a `task` call: the child session it started.
+        /// Only in a `task` call: the child session it started.
         pub session_id: Option<String>,
     }
 }

@@ -3,7 +3,7 @@
 //! One JSON object per line. Required: `session` and `text`. Optional: `id`, `time` (RFC 3339 or milliseconds),
 //! `speaker`, `role` (`user`, `assistant`, `tool` or `system`; default `user`), `workspace`, `thread`, `participants`,
 //! `tool`, `call`, `model`, `parent` and `run`. One file may contain many sessions. `lines.rs` is shared by all
-//! adapters of line files. Knows no program and has no folder of its own.
+//! adapters of line files. This format belongs to no program and has no folder of its own.
 
 mod transcript;
 mod wire;
@@ -23,7 +23,7 @@ impl Harness for Turns {
         &HarnessSpec { name: "turns", title: "plain turns", global_ids: false, resumes_in_project: false }
     }
 
-    /// None: such files may be anywhere.
+    /// Returns no folders: such files may be anywhere.
     fn roots(&self, _host: &HostPaths) -> Vec<PathBuf> {
         Vec::new()
     }

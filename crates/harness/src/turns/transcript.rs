@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use crate::lines::parse_line;
 
-/// Has no state: every line is complete.
+/// The decoder of the plain format. It has no state: every line is complete.
 pub(super) struct PlainTurns;
 
 impl Decoder for PlainTurns {

@@ -40,7 +40,7 @@ impl Id<'_> {
         self.number.get()
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn owned(&self) -> Option<String> {
         self.text().map(str::to_owned).or_else(|| self.number().map(|n| n.to_string()))
     }

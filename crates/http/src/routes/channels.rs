@@ -1,5 +1,5 @@
-//! Who asks to be let in on a channel, and what became of it. What stands here is a record: the program of the channel lets
-//! people in, and tells it.
+//! Requests of people to be let in on a channel, and the answers. Heirloom only records them: the channel's own program
+//! lets people in and reports it here.
 
 use heirloom_engine::report::channel::{AnsweredReport, RequestReport, RequestsReport};
 use schemars::JsonSchema;
@@ -26,12 +26,12 @@ pub fn routes() -> Vec<Route> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RequestsQuery {
-    /// Those that were answered, too.
+    /// Include answered requests.
     #[serde(default)]
     all: bool,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -47,11 +47,11 @@ fn requests(asked: &Asked, query: RequestsQuery) -> Answer<Page<RequestReport>> 
 struct AskBody {
     /// The channel, as its program names it: `telegram`.
     channel: String,
-    /// Who asks, as the channel names them.
+    /// Id of the person, as the channel names them.
     peer: String,
-    /// What they call themselves.
+    /// Name the person goes by.
     name: Option<String>,
-    /// What else they say.
+    /// Message the person sent with the request.
     detail: Option<String>,
 }
 

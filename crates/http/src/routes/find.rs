@@ -1,4 +1,4 @@
-//! Finding again: search, recall, what a session is given, and where a reference leads.
+//! Finding: search, recall, the context given to a session, and what a reference leads to.
 
 use heirloom_engine::engine::{ContextRequest, RecallRequest, SearchRequest};
 use heirloom_engine::error::Error;
@@ -71,13 +71,13 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// What is looked for, and where.
+/// A search: its words and its limits.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SearchQuery {
     /// Words, "phrases", begin*, times in words.
     q: String,
-    /// How many hits, of files and of turns each: 1 to 500, else 8.
+    /// Maximum number of hits, counted for files and turns separately: 1 to 500, default 8.
     limit: Option<u16>,
     /// Only in this project: its id, label or whole path.
     workspace: Option<String>,
@@ -94,14 +94,14 @@ struct SearchQuery {
     kind: Option<String>,
     /// Only memory of this class.
     class: Option<String>,
-    /// Resolved loops and decided proposals, too.
+    /// Include resolved loops and decided proposals.
     #[serde(default)]
     archived: bool,
     /// Not before this time: 2026-11-21, 2026-11, yesterday, 7d.
     since: Option<String>,
     /// Not after this time.
     until: Option<String>,
-    /// With how the query was understood and what each score is made of.
+    /// Include how the query was understood and how each score was computed.
     #[serde(default)]
     explain: bool,
 }
@@ -137,7 +137,7 @@ fn search(asked: &Asked, query: SearchQuery) -> Answer<SearchReport> {
     Ok(report)
 }
 
-/// What a search was limited to, by the names an explanation has for it.
+/// Returns the limits of a search, by the names an explanation has for them.
 fn limits_of(query: &SearchQuery) -> Vec<(&'static str, String)> {
     let given = [
         ("in project", &query.workspace),
@@ -153,24 +153,24 @@ fn limits_of(query: &SearchQuery) -> Vec<(&'static str, String)> {
     given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
 }
 
-/// What is asked, and where it may be told: without session, workspace and thread it is told to the person.
+/// A question, and the place the answer is for: without session, workspace and thread it is for the person.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RecallQuery {
     /// The question.
     q: String,
-    /// How many items: 1 to 200, else 8.
+    /// Maximum number of items: 1 to 200, default 8.
     limit: Option<u16>,
-    /// As that session would be told.
+    /// Answer with what may be told in this session.
     session: Option<String>,
-    /// As a session in that project would be told.
+    /// Answer with what may be told in a session of this project.
     workspace: Option<String>,
-    /// As a session in that thread would be told.
+    /// Answer with what may be told in a session of this thread.
     thread: Option<String>,
-    /// The words themselves, too, even where something above answers.
+    /// Include the turns themselves even if summaries or files already answer.
     #[serde(default)]
     deep: bool,
-    /// With how the question was understood.
+    /// Include how the question was understood.
     #[serde(default)]
     explain: bool,
 }
@@ -200,32 +200,32 @@ fn recall(asked: &Asked, query: RecallQuery) -> Answer<RecallReport> {
     Ok(report)
 }
 
-/// Which context is asked for.
+/// A request for the context a session is given.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ContextBody {
-    /// The session: program:id, or the beginning of one that is stored.
+    /// The session: program:id, or the beginning of the id of a stored session.
     session: String,
-    /// start, resume, clear, compact or prompt; else prompt with a prompt, and start without.
+    /// start, resume, clear, compact or prompt; default prompt if `prompt` is set, start otherwise.
     event: Option<String>,
-    /// What the person says.
+    /// The person's prompt.
     prompt: Option<String>,
-    /// The most tokens.
+    /// Maximum number of tokens.
     budget: Option<u32>,
-    /// The project of a session nothing is stored of yet: its id, label or whole path.
+    /// Project of a session of which nothing is stored yet: its id, label or whole path.
     workspace: Option<String>,
-    /// The thread it belongs to.
+    /// Thread the session belongs to.
     thread: Option<String>,
-    /// The program keeps nothing of what it is given: everything of this epoch is given again.
+    /// The program does not keep the context it is given: everything of this epoch is given again.
     #[serde(default)]
     for_one_call: bool,
-    /// The program keeps no turns: the newest are given, too.
+    /// The program does not keep turns: the newest ones are given as well.
     #[serde(default)]
     with_tail: bool,
-    /// Only show what would be given.
+    /// Only show what would be given; store nothing.
     #[serde(default)]
     dry_run: bool,
-    /// With how the prompt was understood and what was recalled for it.
+    /// Include how the prompt was understood and what was recalled for it.
     #[serde(default)]
     explain: bool,
 }
@@ -260,11 +260,11 @@ fn context(asked: &Asked, body: ContextBody) -> Answer<ContextReport> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct InjectionsQuery {
-    /// Only what this session was given.
+    /// Only contexts given to this session.
     session: Option<String>,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -275,12 +275,12 @@ fn injections(asked: &Asked, query: InjectionsQuery) -> Answer<Page<Of<Replayed>
     Ok(page::of_more("injections", found, size, |given| given.id.0))
 }
 
-/// A context that was given, with what its lines cost.
+/// A context that was given, with the token count of each line.
 #[derive(Serialize, JsonSchema)]
 struct Injection {
     #[serde(flatten)]
     given: ReplayReport,
-    /// The tokens of each line of the block, by the estimate budgets are kept by.
+    /// Tokens of each line of the block, by the estimate that budgets use.
     line_tokens: Vec<usize>,
 }
 
@@ -292,36 +292,36 @@ fn injection(asked: &Asked, _: Nothing) -> Answer<Injection> {
     Ok(Injection { given, line_tokens })
 }
 
-/// A reference, and how far it is followed.
+/// A reference, and how far to follow it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ExpandQuery {
-    /// What stands in a bracket: a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17, j:NAME, q:17,
-    /// x:17, a file of the assistant home with or without a line, a session, a thread.
+    /// A reference as it stands in brackets: a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17,
+    /// j:NAME, q:17, x:17, a file of the assistant home with or without a line, a session, a thread.
     id: String,
-    /// Levels below a node: 0 to 16, else 1.
+    /// Levels below a node: 0 to 16, default 1.
     depth: Option<u8>,
-    /// The words, too.
+    /// Include the turns' words.
     #[serde(default)]
     transcript: bool,
-    /// Turns of a page of words: 1 to 1000, else 20.
+    /// Turns in a page of words: 1 to 1000, default 20.
     limit: Option<u16>,
-    /// The `next` of the page of words before.
+    /// Cursor: the `next` of the previous page of words.
     cursor: Option<String>,
 }
 
-/// How far a node is followed.
+/// How far to follow a node.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReachQuery {
-    /// Levels below it: 0 to 16, else 1.
+    /// Levels below the node: 0 to 16, default 1.
     depth: Option<u8>,
-    /// The words, too.
+    /// Include the turns' words.
     #[serde(default)]
     transcript: bool,
-    /// Turns of a page of words: 1 to 1000, else 20.
+    /// Turns in a page of words: 1 to 1000, default 20.
     limit: Option<u16>,
-    /// The `next` of the page of words before.
+    /// Cursor: the `next` of the previous page of words.
     cursor: Option<String>,
 }
 
@@ -352,7 +352,7 @@ fn followed(asked: &Asked, reference: &Reference, query: ReachQuery) -> Answer<E
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TurnQuery {
-    /// So many turns of its lane before it and behind it: 0 to 20, else 0.
+    /// Number of turns of the same lane shown before and after this one: 0 to 20, default 0.
     around: Option<u8>,
 }
 
@@ -368,18 +368,18 @@ fn turn(asked: &Asked, query: TurnQuery) -> Answer<TurnsReport> {
     Ok(asked.engine.turns(id, around)?)
 }
 
-/// What a program wrote for a turn.
+/// Text of the record a program stored for a turn.
 #[derive(Serialize, JsonSchema)]
 struct RecordText {
     turn: String,
-    /// How many bytes it has.
+    /// Size of the whole record in bytes.
     bytes: usize,
-    /// There is more of it than is given: `heirloom show --raw` gives all of it, byte for byte.
+    /// True if the text is only the record's beginning; `heirloom show --raw` prints all of it, byte for byte.
     cut: bool,
     text: String,
 }
 
-/// The most bytes of a record that are given as text.
+/// Maximum number of bytes of a record that are returned as text.
 const MOST_OF_RECORD: usize = 1 << 20;
 
 fn record(asked: &Asked, _: Nothing) -> Answer<RecordText> {
@@ -391,7 +391,7 @@ fn record(asked: &Asked, _: Nothing) -> Answer<RecordText> {
     Ok(RecordText { turn: id.to_string(), bytes: bytes.len(), cut: given.len() < bytes.len(), text })
 }
 
-/// What has no such form is nowhere: the same answer as for what is not there.
+/// Returns the not-found error for an id. An id in the wrong form gets the same answer as an id that does not exist.
 fn no_such(id: &str, noun: &str, hint: &str) -> Error {
     let shown: String = id.chars().take(80).collect();
     Error::not_found(format!("there is no {noun} {shown}")).hint(hint)

@@ -1,4 +1,4 @@
-//! Heads: the pages programs read first, and what other programs put into them.
+//! Heads: the pages programs read first, and the sections other programs write into them.
 
 use std::cmp::Reverse;
 
@@ -39,9 +39,9 @@ pub fn routes() -> Vec<Route> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct HeadsQuery {
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -53,7 +53,7 @@ fn heads(asked: &Asked, query: HeadsQuery) -> Answer<Page<HeadReport>> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct HeadQuery {
-    /// As it was in this revision.
+    /// Show the head as it was in this revision.
     revision: Option<i64>,
 }
 
@@ -68,7 +68,7 @@ fn why(asked: &Asked, _: Nothing) -> Answer<HeadExplained> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LogQuery {
-    /// How many: 1 to 500, else 50.
+    /// Number of revisions: 1 to 500, default 50.
     limit: Option<u16>,
 }
 
@@ -81,7 +81,7 @@ fn log(asked: &Asked, query: LogQuery) -> Answer<HeadLog> {
 struct DiffQuery {
     /// The older revision.
     from: i64,
-    /// The newer one; else the newest there is.
+    /// The newer revision; default the newest there is.
     to: Option<i64>,
 }
 
@@ -92,9 +92,9 @@ fn diff(asked: &Asked, query: DiffQuery) -> Answer<HeadDiff> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AcquireBody {
-    /// Your name for yourself: letters, digits and - _ . : @ /
+    /// Name the caller chooses for itself: letters, digits and - _ . : @ /
     owner: String,
-    /// For how many seconds: 1 to 60.
+    /// Duration of the lease in seconds: 1 to 60.
     ttl: Option<i64>,
 }
 
@@ -115,15 +115,15 @@ fn acquire(asked: &Asked, body: AcquireBody) -> Answer<HeadGranted> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CommitBody {
-    /// 1 to 40 of a-z, 0-9 and -.
+    /// Name of the section: 1 to 40 of a-z, 0-9 and -.
     section: String,
-    /// The name the head was acquired in.
+    /// Owner name the lease was acquired with.
     owner: String,
-    /// The epoch that came with the lease.
+    /// Epoch returned with the lease.
     epoch: i64,
-    /// The revision the words rest on.
+    /// Revision the new content is based on.
     base: i64,
-    /// The words, at most 4 KiB; empty takes the section out.
+    /// New content of the section, at most 4 KiB; empty removes the section.
     content: String,
 }
 
@@ -142,9 +142,9 @@ fn commit(asked: &Asked, body: CommitBody) -> Answer<HeadCommitted> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReleaseBody {
-    /// The name it was acquired in.
+    /// Owner name the lease was acquired with.
     owner: String,
-    /// The epoch that came with the lease.
+    /// Epoch returned with the lease.
     epoch: i64,
 }
 
@@ -155,7 +155,7 @@ fn release(asked: &Asked, body: ReleaseBody) -> Answer<HeadReleased> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RestoreBody {
-    /// The revision whose sections come back.
+    /// Revision whose sections are restored.
     revision: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Who changed what: the audit, and what is told of it while it grows.
+//! History of changes: the audit, and the events made from it while it grows.
 
 use axum::http::Method;
 use heirloom_engine::ledger::audit::Entry;
@@ -31,9 +31,9 @@ pub fn routes() -> Vec<Route> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AuditQuery {
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -42,7 +42,7 @@ fn audit(asked: &Asked, query: AuditQuery) -> Answer<Page<Entry>> {
     let before = page::key::<i64>("audit", query.cursor.as_deref())?;
     let mut found = asked.engine.audit(before, size + 1)?.audit;
     if !asked.asker.is_local() {
-        // What belongs to no agent may name things of all of them.
+        // A row without an agent may name things of several agents: its details are only for local callers.
         found.iter_mut().filter(|row| row.agent.is_none()).for_each(|row| row.detail = serde_json::json!({}));
     }
     Ok(page::of_more("audit", found, size, |row| row.no))

@@ -1,4 +1,4 @@
-//! What comes in: hooks, live lines, session stores.
+//! Input: hooks, live lines, and imports of session stores.
 
 use axum::http::Method;
 use heirloom_engine::report::import::{Imported, LineReport, LinesReport};
@@ -36,10 +36,10 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// What became of the lines that were sent.
+/// Results for the lines that were sent.
 #[derive(Serialize, JsonSchema)]
 struct Appended {
-    /// One for each line that was not blank, in their order.
+    /// One entry for each line that was not blank, in the order sent.
     lines: Vec<LineReport>,
     #[serde(flatten)]
     all: LinesReport,
@@ -64,10 +64,10 @@ fn append(asked: &Asked) -> Answer<Appended> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ImportBody {
-    /// Only these programs; else all of them.
+    /// Names of the programs to import; empty for all of them.
     #[serde(default)]
     programs: Vec<String>,
-    /// Files and folders in place of the programs' own. Only through the socket.
+    /// Files and folders to read in place of the programs' own stores. Only accepted through the socket.
     #[serde(default)]
     paths: Vec<std::path::PathBuf>,
 }
@@ -77,7 +77,8 @@ fn import(asked: &Asked, body: ImportBody) -> Answer<Imported> {
         return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may name files", "leave out paths"));
     }
     if !asked.asker.is_local() && asked.engine.agent() != asked.api.0.parts.engine.agent() {
-        // The programs' sessions are the home's own agent's: another one's token must not bring them where it can read them.
+        // Sessions of this machine's programs belong to the home's own agent: the token of another agent must not
+        // import them into that agent's memory and read them.
         return Err(Problem::of(Wrong::Forbidden, "sessions of programs are imported for the home's own agent", ""));
     }
     let request = ImportRequest { programs: body.programs, paths: body.paths };

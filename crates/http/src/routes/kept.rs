@@ -1,4 +1,4 @@
-//! Artifacts and scheduled jobs: what was made, and how jobs ended.
+//! Artifacts, and scheduled jobs with their runs.
 
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::continuity::Item;
@@ -38,9 +38,9 @@ pub fn routes() -> Vec<Route> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PageQuery {
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -59,11 +59,11 @@ fn artifact(asked: &Asked, _: Nothing) -> Answer<FileTextReport> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct KeepBody {
-    /// A few words; the file is named after them and the day.
+    /// Title in a few words; the file is named after the title and the day.
     title: String,
-    /// What is kept, as Markdown.
+    /// Text of the artifact, as Markdown.
     text: String,
-    /// It is no Markdown: it is kept in a fence.
+    /// The text is not Markdown: it is stored in a fence.
     #[serde(default)]
     plain: bool,
 }
@@ -89,7 +89,7 @@ fn jobs(asked: &Asked, query: PageQuery) -> Answer<Page<RunReport>> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct JobQuery {
-    /// How many runs: 1 to 500, else 50.
+    /// Number of runs: 1 to 500, default 50.
     limit: Option<u16>,
 }
 
@@ -102,15 +102,15 @@ fn job(asked: &Asked, query: JobQuery) -> Answer<JobReport> {
 struct RunBody {
     /// The command line, as a person would read it.
     command: String,
-    /// When it began, in milliseconds since 1970; else now.
+    /// Start time in milliseconds since 1970; default now.
     started_at: Option<i64>,
-    /// Its exit code; 0 is success. This, `signal` or `error`.
+    /// Exit code; 0 is success. One of `exit_code`, `signal` and `error` is needed.
     exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// Number of the signal that ended the job.
     signal: Option<i32>,
-    /// Why it failed, where no exit code says so: it could not be started, its time was up.
+    /// Reason of a failure without an exit code, such as a command that could not be started or ran out of time.
     error: Option<String>,
-    /// What it printed, which becomes an artifact; of a long text the beginning and the end.
+    /// Output of the job, stored as an artifact; of a long output only the beginning and the end are kept.
     #[serde(default)]
     output: String,
 }

@@ -1,4 +1,4 @@
-//! What sessions teach: what was found in them, and procedures that recur as drafts of skills.
+//! What sessions teach: candidates found in them, and recurring procedures as drafts of skills.
 
 use heirloom_engine::report::evolve::{CandidateReport, SkillReport};
 use heirloom_engine::skill::Into as Place;
@@ -30,12 +30,12 @@ pub fn routes() -> Vec<Route> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ListQuery {
-    /// What was decided already, too.
+    /// Include candidates and drafts that were already decided.
     #[serde(default)]
     all: bool,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Open loops: what is promised and not done yet.
+//! Open loops: commitments that are not resolved yet.
 
 use heirloom_engine::continuity::Item;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
@@ -33,18 +33,18 @@ pub fn routes() -> Vec<Route> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LoopsQuery {
-    /// What was resolved, instead.
+    /// List resolved loops instead of open ones.
     #[serde(default)]
     resolved: bool,
-    /// Only of this project: its id, label or whole path.
+    /// Only loops of this project: its id, label or whole path.
     workspace: Option<String>,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
-/// An open loop, which is a file, or an open item of pages that has none yet.
+/// An open loop, which is a file, or an open item in a page that has no file yet.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum OpenItem {
@@ -88,13 +88,13 @@ fn one(asked: &Asked, _: Nothing) -> Answer<OneItem> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AddBody {
-    /// A few words; the same title is the same loop.
+    /// Title in a few words; adding the same title again returns the same loop.
     title: String,
-    /// What else there is to say, as Markdown.
+    /// Further text, as Markdown.
     text: Option<String>,
-    /// By when: YYYY-MM-DD.
+    /// Due date: YYYY-MM-DD.
     due: Option<String>,
-    /// It belongs to this project: its id, label or whole path.
+    /// Project the loop belongs to: its id, label or whole path.
     workspace: Option<String>,
 }
 
@@ -108,7 +108,7 @@ fn add(asked: &Asked, body: AddBody) -> Answer<Item> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ResolveBody {
-    /// How it ended.
+    /// Note on how the loop ended.
     note: Option<String>,
 }
 
@@ -121,7 +121,7 @@ fn reopen(asked: &Asked, _: Nothing) -> Answer<Item> {
     only(asked.engine.reopen_loops(&[asked.at("id").to_owned()])?)
 }
 
-/// The item an act on one item answers.
+/// Returns the one item that an act on one item answers with.
 pub fn only(items: Vec<Item>) -> Answer<Item> {
     items.into_iter().next().ok_or_else(|| Error::not_found("there is no such item").into())
 }

@@ -1,4 +1,4 @@
-//! The state of the memory and of the process that serves it.
+//! State of the memory and of the process that serves it.
 
 use axum::http::Method;
 use heirloom_engine::report::home::{AgentsReport, ProjectsReport};
@@ -61,20 +61,20 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Whether somebody is at home.
+/// Answer of the health check.
 #[derive(Serialize, JsonSchema)]
 struct Health {
-    /// Always true; no answer is the other case.
+    /// Always true: a process that is not healthy does not answer.
     ok: bool,
-    /// `<schema>.<version>` of the process.
+    /// Build of the process: `<schema>.<version>`.
     build: String,
-    /// Whom it answers for where a request names nobody.
+    /// Agent this process answers for if a request names none.
     agent: String,
-    /// The newest number of the audit.
+    /// Newest row number of the audit.
     newest: u64,
 }
 
-/// A request to make room was heard.
+/// Confirms that the process was asked to end for a newer build.
 #[derive(Serialize, JsonSchema)]
 struct Retiring {
     retiring: bool,
@@ -109,7 +109,7 @@ fn workspaces(asked: &Asked, _: Nothing) -> Answer<ProjectsReport> {
     Ok(asked.engine.projects()?)
 }
 
-/// Lets those go on who may ask for the agent this process answers for: what is said is of the whole home.
+/// Admits callers that may ask for the home's own agent: these answers concern the whole home.
 fn may_see_all(asked: &Asked, command: &str) -> Answer<()> {
     let ours = asked.api.0.parts.engine.agent();
     match &asked.asker.agents {
@@ -125,14 +125,14 @@ fn doctor(asked: &Asked, _: Nothing) -> Answer<ChecksReport> {
     Ok((asked.api.0.parts.doctor)(&asked.engine)?)
 }
 
-/// What recomputing everything came to.
+/// Result of recomputing everything that is stored.
 #[derive(Serialize, JsonSchema)]
 struct Verified {
-    /// Nothing was found.
+    /// True if nothing was found.
     ok: bool,
-    /// Stored data is not what it was; else what was found can be made again.
+    /// True if stored data is damaged; false if everything found can be rebuilt.
     damaged: bool,
-    /// Records, turns, files and rows of the audit that were looked at.
+    /// Number of records checked; the next fields count turns, files and audit rows.
     records: u64,
     turns: u64,
     files: u64,
@@ -141,10 +141,10 @@ struct Verified {
     seconds: f64,
 }
 
-/// Something that is not what it was.
+/// One deviation that verify found.
 #[derive(Serialize, JsonSchema)]
 struct VerifyFinding {
-    /// Stored data; else what is made of it.
+    /// True if stored data is damaged; false if it can be rebuilt from stored data.
     damaged: bool,
     subject: String,
     what: String,
@@ -178,20 +178,20 @@ fn retire(asked: &Asked, _: Nothing) -> Answer<Retiring> {
     Ok(Retiring { retiring: true })
 }
 
-/// Whom a page is for.
+/// Request of a code for a page.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CodeBody {
-    /// The agents it may ask for; else the one of this request.
+    /// Agents the page may ask for; default the agent of this request.
     #[serde(default)]
     agents: Vec<String>,
 }
 
-/// A code for one use.
+/// A code that can be used once.
 #[derive(Serialize, JsonSchema)]
 struct Code {
     code: String,
-    /// For how many seconds it is good.
+    /// Validity of the code in seconds.
     seconds: u64,
 }
 
@@ -213,13 +213,13 @@ struct OpenBody {
     code: String,
 }
 
-/// The token of a page.
+/// Token of a page.
 #[derive(Serialize, JsonSchema)]
 struct Opened {
     token: String,
-    /// The agents it may ask for; the first is meant where a request names none.
+    /// Agents the token opens; the first is used if a request names none.
     agents: Vec<String>,
-    /// For how many seconds it is good, while the process lives.
+    /// Validity of the token in seconds; it also ends with the process.
     seconds: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What is remembered for good.
+//! Durable memory: leaves, their search and changes.
 
 use heirloom_engine::engine::{Engine, MemoryAct};
 use heirloom_engine::error::Error;
@@ -44,24 +44,24 @@ pub fn routes() -> Vec<Route> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ListQuery {
-    /// Only of this class.
+    /// Only leaves of this class.
     class: Option<String>,
-    /// Only of this project: its id, label or whole path.
+    /// Only leaves of this project: its id, label or whole path.
     workspace: Option<String>,
-    /// Only with this tag.
+    /// Only leaves with this tag.
     tag: Option<String>,
-    /// What something newer has taken the place of, instead.
+    /// List leaves that something newer superseded, instead of current ones.
     #[serde(default)]
     superseded: bool,
-    /// Only what should be looked at again.
+    /// Only leaves that are stale and should be reviewed.
     #[serde(default)]
     stale: bool,
-    /// Only what is pinned.
+    /// Only leaves that are pinned.
     #[serde(default)]
     pinned: bool,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -88,15 +88,15 @@ fn list(asked: &Asked, query: ListQuery) -> Answer<Page<MemoryReport>> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SearchQuery {
-    /// Words in any order.
+    /// Words to find, in any order.
     q: String,
-    /// Only of this class.
+    /// Only leaves of this class.
     class: Option<String>,
-    /// Only of this project: its id, label or whole path.
+    /// Only leaves of this project: its id, label or whole path.
     workspace: Option<String>,
-    /// Only with this tag.
+    /// Only leaves with this tag.
     tag: Option<String>,
-    /// 1 to 500, else 50.
+    /// Maximum number of hits: 1 to 500, default 50.
     limit: Option<u16>,
 }
 
@@ -109,7 +109,7 @@ fn search(asked: &Asked, query: SearchQuery) -> Answer<MemorySearchReport> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OneQuery {
-    /// Refuse what belongs to any other project than this.
+    /// Refuse a leaf that belongs to another project than this one.
     workspace: Option<String>,
 }
 
@@ -122,20 +122,20 @@ fn one(asked: &Asked, query: OneQuery) -> Answer<FileTextReport> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AddBody {
-    /// What is to be remembered, as Markdown.
+    /// Text to remember, as Markdown.
     text: String,
-    /// A few words; another text of this title takes this one's place. Else the first sentence.
+    /// Title in a few words; default the first sentence. A new text under an existing title supersedes the older leaf.
     title: Option<String>,
-    /// preference, identity, fact, procedure, blocker or reference; else fact in a project, and preference elsewhere.
+    /// preference, identity, fact, procedure, blocker or reference; default fact in a project, preference elsewhere.
     class: Option<String>,
-    /// The project it belongs to: its id, label or whole path.
+    /// Project the leaf belongs to: its id, label or whole path.
     workspace: Option<String>,
-    /// Words to find it by.
+    /// Tags, for finding it.
     #[serde(default)]
     tags: Vec<String>,
-    /// What it is about, where the title does not say.
+    /// Subject of the leaf, if the title does not say it.
     subject: Option<String>,
-    /// How sure it is, from 0 to 1.
+    /// Confidence, from 0 to 1.
     confidence: Option<f64>,
 }
 
@@ -151,13 +151,13 @@ fn add(asked: &Asked, body: AddBody) -> Answer<RememberedReport> {
 struct EditBody {
     /// The new text.
     text: Option<String>,
-    /// A new title; the file keeps its name.
+    /// New title; the file keeps its name.
     title: Option<String>,
-    /// What lists show of it.
+    /// Summary shown in lists.
     summary: Option<String>,
-    /// Its tags from now on.
+    /// New list of tags; it replaces the present ones.
     tags: Option<Vec<String>>,
-    /// How sure it is, from 0 to 1.
+    /// Confidence, from 0 to 1.
     confidence: Option<f64>,
 }
 
@@ -188,7 +188,7 @@ fn changed(asked: &Asked, what: MemoryAct) -> Answer<ChangedMemories> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PinBody {
-    /// Let go of it again.
+    /// Remove the pin instead of setting it.
     #[serde(default)]
     off: bool,
 }
@@ -200,13 +200,13 @@ fn pin(asked: &Asked, body: PinBody) -> Answer<ChangedMemories> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SupersedeBody {
-    /// The memory that holds instead.
+    /// Id of the leaf that holds instead.
     by: Option<String>,
-    /// What holds now, where it is not remembered yet.
+    /// Text that holds now, if it is not remembered yet.
     text: Option<String>,
 }
 
-/// What superseding came to: the older memory, or what was remembered in its place.
+/// Result of superseding: the older leaf, or the new one that was remembered in its place.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Superseded {

@@ -1,4 +1,5 @@
-//! All routes, a file for each noun. A route is arguments, one verb of the engine, and a page where it is a list.
+//! All routes, one file per noun. A route parses its arguments, calls one verb of the engine, and cuts a list into
+//! pages.
 
 mod channels;
 mod find;
@@ -24,7 +25,7 @@ use crate::route::Route;
 
 type Answer<T> = Result<T, Problem>;
 
-/// Every route there is, in the order of the document.
+/// Returns every route, in the order of the OpenAPI document.
 pub fn all() -> Vec<Route> {
     let nouns = [
         machine::routes(),
@@ -44,8 +45,8 @@ pub fn all() -> Vec<Route> {
     nouns.into_iter().flatten().collect()
 }
 
-/// A project as a request names it. `Usage` for a path that is not whole: this process works in no folder of the
-/// caller's.
+/// Checks the name a request gives for a project. `Usage` for a relative path: the server does not run in the caller's
+/// folder.
 fn project(name: Option<&str>) -> Answer<Option<&str>> {
     match name {
         Some(path) if path == "." || path.contains('/') && !path.starts_with('/') => {
@@ -57,17 +58,17 @@ fn project(name: Option<&str>) -> Answer<Option<&str>> {
     }
 }
 
-/// The id of the project a request names.
+/// Returns the id of the project a request names.
 pub fn project_id(engine: &Engine, name: Option<&str>) -> Answer<Option<String>> {
     Ok(project(name)?.map(|name| engine.workspace_id(name)).transpose()?)
 }
 
-/// `workspace/<id>` of the project a request names.
+/// Returns `workspace/<id>` for the project a request names.
 fn scope_of(engine: &Engine, name: Option<&str>) -> Answer<Option<String>> {
     Ok(project_id(engine, name)?.map(|id| format!("workspace/{id}")))
 }
 
-/// A time as people write it, in the agent's zone.
+/// Parses a time as people write it, in the agent's time zone.
 fn time(engine: &Engine, text: Option<&str>, edge: Edge) -> Answer<Option<Millis>> {
     let zone = engine.zone();
     Ok(text.map(|text| moment::parse(text, engine.now(), &zone, edge)).transpose()?)

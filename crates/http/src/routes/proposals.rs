@@ -1,4 +1,4 @@
-//! What waits for a person's yes: proposals, what was noticed, contradictions, words kept aside.
+//! Everything that waits for a person's yes: proposals, noticed statements, contradictions, and hand edits kept aside.
 
 use heirloom_engine::continuity::Item;
 use heirloom_engine::continuity::proposal::{self, NewProposal, Status};
@@ -56,13 +56,13 @@ pub fn routes() -> Vec<Route> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WaitingQuery {
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
-/// The kinds in the order they are asked about, the last one first.
+/// Kinds of waiting items; a person is asked about the last kind first.
 const KINDS: [&str; 4] = ["edit", "proposal", "noticed", "supersession"];
 
 fn waiting(asked: &Asked, query: WaitingQuery) -> Answer<Page<WaitingReport>> {
@@ -87,13 +87,13 @@ fn one(asked: &Asked, _: Nothing) -> Answer<WaitingReport> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DecidedQuery {
-    /// merged or rejected; else merged.
+    /// merged or rejected; default merged.
     status: Option<String>,
-    /// Only for this project: its id, label or whole path.
+    /// Only proposals for this project: its id, label or whole path.
     workspace: Option<String>,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -114,15 +114,15 @@ fn decided(asked: &Asked, query: DecidedQuery) -> Answer<Page<EntryReport>> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AddBody {
-    /// A few words; the same title is the same proposal. Else the first sentence.
+    /// Title in a few words; default the first sentence. Adding the same title again returns the same proposal.
     title: Option<String>,
-    /// What is to be remembered; each becomes a memory of its own.
+    /// Texts to remember; each becomes a leaf of its own.
     entries: Vec<String>,
-    /// preference, identity, fact, procedure, blocker or reference; else fact in a project, and preference elsewhere.
+    /// preference, identity, fact, procedure, blocker or reference; default fact in a project, preference elsewhere.
     class: Option<String>,
-    /// The project it belongs to: its id, label or whole path.
+    /// Project the proposal belongs to: its id, label or whole path.
     workspace: Option<String>,
-    /// How sure it is, from 0 to 1.
+    /// Confidence, from 0 to 1.
     confidence: Option<f64>,
 }
 
@@ -136,16 +136,16 @@ fn add(asked: &Asked, body: AddBody) -> Answer<Item> {
     Ok(asked.engine.propose(&new)?.0)
 }
 
-/// Something to decide about, as the person saw it.
+/// A waiting item, in the version the person saw.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Seen {
     id: String,
-    /// The `version` that was seen; another one by now is refused.
+    /// `version` of the item the person saw; the decision is refused if the item has changed since.
     version: Option<String>,
 }
 
-/// Yes or no.
+/// Answer to a waiting item.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum YesNo {
@@ -158,10 +158,10 @@ enum YesNo {
 struct DecideBody {
     items: Vec<Seen>,
     answer: YesNo,
-    /// Of a yes: what it contradicts holds as well.
+    /// With a yes: keep the leaf this item contradicts, too.
     #[serde(default)]
     both: bool,
-    /// Of a no: why not.
+    /// With a no: the reason.
     reason: Option<String>,
 }
 
@@ -177,7 +177,7 @@ fn decide(asked: &Asked, body: DecideBody) -> Answer<DecisionsReport> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct UndoBody {
-    /// Ids; without any, what was decided last.
+    /// Ids of decisions to undo; empty for the last decision.
     #[serde(default)]
     items: Vec<String>,
 }
@@ -189,9 +189,9 @@ fn undo(asked: &Asked, body: UndoBody) -> Answer<DecisionsReport> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AcceptBody {
-    /// The `version` that was seen; another one by now is refused.
+    /// `version` of the item the person saw; the decision is refused if the item has changed since.
     version: Option<String>,
-    /// What it contradicts holds as well.
+    /// Keep the leaf this item contradicts, too.
     #[serde(default)]
     both: bool,
 }
@@ -203,9 +203,9 @@ fn accept(asked: &Asked, body: AcceptBody) -> Answer<DecidedReport> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RejectBody {
-    /// The `version` that was seen; another one by now is refused.
+    /// `version` of the item the person saw; the decision is refused if the item has changed since.
     version: Option<String>,
-    /// Why not; it is kept with a proposal.
+    /// Reason, which is stored with a proposal.
     reason: Option<String>,
 }
 
@@ -230,7 +230,7 @@ fn undo_one(asked: &Asked, _: Nothing) -> Answer<DecidedReport> {
     single(asked, &Decision::Undo { items: vec![asked.at("id").to_owned()] })
 }
 
-/// The outcome of a decision about one thing; what was refused is an error.
+/// Returns the outcome of a decision about one item; a refusal becomes an error.
 fn single(asked: &Asked, decision: &Decision) -> Answer<DecidedReport> {
     let mut report = asked.engine.decide(decision)?;
     match (report.items.pop(), report.refused.pop()) {
@@ -250,13 +250,13 @@ fn single(asked: &Asked, decision: &Decision) -> Answer<DecidedReport> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EditBody {
-    /// The new texts; a proposal with several memories has one for each.
+    /// New texts; a proposal with several leaves needs one for each.
     entries: Option<Vec<String>>,
-    /// preference, identity, fact, procedure, blocker or reference.
+    /// New class: preference, identity, fact, procedure, blocker or reference.
     class: Option<String>,
-    /// agent: it holds everywhere. Else `workspace` says where.
+    /// `agent` if the leaf holds everywhere; otherwise `workspace` names the project.
     scope: Option<String>,
-    /// The project it belongs to: its id, label or whole path.
+    /// Project the leaf belongs to: its id, label or whole path.
     workspace: Option<String>,
 }
 

@@ -53,7 +53,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// Which sessions are listed.
+/// Limits of a list of sessions.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SessionsQuery {
@@ -65,9 +65,9 @@ struct SessionsQuery {
     since: Option<String>,
     /// Not after this time.
     until: Option<String>,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -76,16 +76,16 @@ struct SessionsQuery {
 struct ListedSession {
     #[serde(flatten)]
     session: SessionReport,
-    /// What it is called: its title, or its first words; empty where there is nothing to call it.
+    /// Display name: the session's title or its first words; empty if it has neither.
     name: String,
 }
 
-/// What is stored of one session.
+/// Stored data of one session.
 #[derive(Serialize, JsonSchema)]
 struct StoredSession {
     #[serde(flatten)]
     details: SessionDetails,
-    /// What it is called: its title, or its first words; empty where there is nothing to call it.
+    /// Display name: the session's title or its first words; empty if it has neither.
     name: String,
 }
 
@@ -110,7 +110,7 @@ fn sessions(asked: &Asked, query: SessionsQuery) -> Answer<Page<ListedSession>> 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SessionQuery {
-    /// Without its runs, of which a long session has thousands.
+    /// Leave out the runs, of which a long session has thousands.
     #[serde(default)]
     brief: bool,
 }
@@ -131,11 +131,11 @@ fn redacted(name: &str) -> String {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TurnsQuery {
-    /// Only this sub-agent of the session; empty for the main line.
+    /// Only turns of this sub-agent; empty for the main line.
     lane: Option<String>,
-    /// 1 to 500, else 50. A page has at most 4 MiB of words, one longer turn apart.
+    /// 1 to 500, default 50. A page has at most 4 MiB of words, unless a single turn is longer.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -151,7 +151,7 @@ fn turns(asked: &Asked, query: TurnsQuery) -> Answer<Page<ShownTurn>> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OutlineQuery {
-    /// A turn (t9c11) whose section is wanted.
+    /// Id of a turn (t9c11); the answer names the section it is in.
     at: Option<String>,
 }
 
@@ -159,23 +159,24 @@ struct OutlineQuery {
 #[derive(Serialize, JsonSchema)]
 struct Outline {
     sections: Vec<OutlineSection>,
-    /// The number of the section, counted from 0, with the turn that was asked for. Null: it is in none.
+    /// Index, from 0, of the section with the requested turn; null if no section has it.
     at: Option<usize>,
 }
 
-/// Turns of a session, one behind the other.
+/// A section: consecutive turns of a session.
 #[derive(Serialize, JsonSchema)]
 struct OutlineSection {
-    /// Sent as `cursor` to the session's turns, with `count` as `limit`, it gives these turns. Null: the first ones.
+    /// Cursor of the section: sent as `cursor` to the session's turns, with `count` as `limit`, it returns these turns.
+    /// Null for the first section.
     cursor: Option<String>,
-    /// The first turn.
+    /// Id of the section's first turn.
     first: String,
     count: u64,
-    /// How long their words are, in bytes.
+    /// Length of the turns' words in bytes.
     bytes: u64,
 }
 
-/// How many turns a section has.
+/// Number of turns in a section.
 const SECTION: u64 = 50;
 
 fn outline(asked: &Asked, query: OutlineQuery) -> Answer<Outline> {
@@ -199,9 +200,9 @@ fn end(asked: &Asked, _: Nothing) -> Answer<SessionEnded> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CompactBody {
-    /// The last turn the handoff takes the place of: a turn (t9c11) or its program's own id; else all of it.
+    /// Last turn the handoff replaces: a turn (t9c11) or the program's own id of one; default the whole session.
     until: Option<String>,
-    /// Only show the handoff.
+    /// Only show the handoff; store nothing.
     #[serde(default)]
     dry_run: bool,
 }
@@ -213,7 +214,7 @@ fn compact(asked: &Asked, body: CompactBody) -> Answer<CompactReport> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SwitchBody {
-    /// The thread; a key topic/… or lane/… that is new begins one. Null: the one it belongs to by itself.
+    /// The thread; a new key topic/… or lane/… creates it. Null: the thread Heirloom assigns by itself.
     thread: Option<String>,
 }
 

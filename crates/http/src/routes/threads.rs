@@ -1,4 +1,4 @@
-//! Threads: what is worked on, across sessions and programs.
+//! Threads: lanes of work across sessions and programs.
 
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::report::threads::{ListedThread, ThreadChanged, ThreadDetails, ThreadsChanged};
@@ -49,14 +49,14 @@ pub fn routes() -> Vec<Route> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ThreadsQuery {
-    /// Closed and merged ones, too.
+    /// Include closed and merged threads.
     #[serde(default)]
     all: bool,
-    /// Only those this session was in, with its turns.
+    /// Only threads this session has turns in.
     session: Option<String>,
-    /// 1 to 500, else 50.
+    /// Page size: 1 to 500, default 50.
     limit: Option<u16>,
-    /// The `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -75,7 +75,7 @@ fn thread(asked: &Asked, _: Nothing) -> Answer<ThreadDetails> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NameBody {
-    /// A few words.
+    /// New name in a few words.
     name: String,
 }
 
@@ -86,7 +86,7 @@ fn name(asked: &Asked, body: NameBody) -> Answer<ThreadChanged> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct MergeBody {
-    /// The thread it becomes part of.
+    /// Thread this one is merged into.
     into: String,
 }
 
@@ -99,7 +99,7 @@ fn merge(asked: &Asked, body: MergeBody) -> Answer<ThreadChanged> {
 struct LinkBody {
     /// The other thread.
     other: String,
-    /// What they have to do with each other.
+    /// Relation between the two threads.
     why: Option<String>,
 }
 

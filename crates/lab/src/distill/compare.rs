@@ -1,8 +1,8 @@
-//! How good a distillate is, held against the summary the program's own model wrote of the same turns.
+//! Measures a distillate against the summary that the program's own model wrote of the same turns.
 //!
-//! The summary is read by its headings (Claude's numbered sections, Markdown headings, bold lines) for the files it
-//! names as changed, what it calls pending, and what the user directed. Nothing is judged by taste: a thing is found
-//! where an item shares its ids or most of its words.
+//! The summary is parsed by its headings (Claude's numbered sections, Markdown headings, bold lines) for the files it
+//! names as changed, the tasks it calls pending, and the user's directives. Nothing is judged by taste: a thing counts
+//! as found if an item of the distillate shares its ids or most of its words.
 
 use std::collections::HashMap;
 
@@ -15,15 +15,15 @@ use heirloom_engine::scope::TurnId;
 use heirloom_engine::text::plain::{acts, lower, plain};
 use heirloom_engine::text::similarity::Bag as Words;
 
-/// One thing the summary names.
+/// One thing that the summary names.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Named {
     pub text: String,
-    /// Its words are somewhere in the turns; what the model saw elsewhere nobody can find.
+    /// True if its words stand somewhere in the turns; text the model saw elsewhere cannot be found by anybody.
     pub in_turns: bool,
-    /// What of the distillate has it.
+    /// Item of the distillate that contains it.
     pub found: Option<String>,
-    /// It also survived into the handoff.
+    /// True if it also survived into the handoff.
     pub told: bool,
 }
 
@@ -33,28 +33,28 @@ pub struct Comparison {
     /// Files the summary names as changed.
     pub files: Vec<Named>,
     pub pending: Vec<Named>,
-    /// What the user directed, without "yes" and "continue".
+    /// Directives of the user, without "yes" and "continue".
     pub directives: Vec<Named>,
     pub summary_tokens: usize,
     pub handoff_tokens: usize,
-    /// Items, or parts of them, that are not in the turns they name.
+    /// Items, or parts of items, that are not in the turns they name.
     pub invented: Vec<String>,
 }
 
 impl Comparison {
-    /// How many of those that are in the turns were found, and how many there are.
+    /// Returns how many of the things that are in the turns were found, and how many there are.
     pub fn found(named: &[Named]) -> (usize, usize) {
         let there = named.iter().filter(|n| n.in_turns);
         (there.clone().filter(|n| n.found.is_some()).count(), there.count())
     }
 }
 
-/// Tokens, roughly: a quarter of the bytes.
+/// Estimates tokens as a quarter of the bytes.
 pub fn tokens(text: &str) -> usize {
     text.len().div_ceil(4)
 }
 
-/// Holds a distillate of `turns`, and the handoff rendered from it, against a program's summary of them.
+/// Compares a distillate of `turns`, and the handoff rendered from it, with a program's summary of the same turns.
 pub fn compare(summary: &str, distillate: &Distillate, handoff: &str, turns: &[Said]) -> Comparison {
     let sections = sections(body(summary));
     let whole = Whole::of(turns);
@@ -92,7 +92,7 @@ pub fn compare(summary: &str, distillate: &Distillate, handoff: &str, turns: &[S
         &distillate.next_steps,
     ];
     let said: Vec<&Item> = distillate.goal.iter().chain(said.into_iter().flatten()).collect();
-    // Messages are told in the user's words, rules in the model's.
+    // Summaries quote messages in the user's words, and rules in the model's words.
     for (topic, place) in [(Topic::Prompts, Where::Verbatim), (Topic::Rules, Where::Prompts)] {
         for text in items(&sections, topic) {
             let words = quoted(&text);
@@ -105,7 +105,7 @@ pub fn compare(summary: &str, distillate: &Distillate, handoff: &str, turns: &[S
     comparison
 }
 
-/// Where a thing the summary names must stand to be in the turns.
+/// Condition for a thing the summary names to count as being in the turns.
 #[derive(Clone, Copy)]
 enum Where {
     Verbatim,
@@ -131,7 +131,7 @@ fn named(text: String, place: Where, items: &[&Item], told: &str, whole: &Whole)
     }
 }
 
-/// The same ticket, or at least half of the words.
+/// Returns whether an item has the same ticket id, or at least half of the words.
 fn is_found(wanted: &Words, item: &Words) -> bool {
     if wanted.ids.iter().any(|id| item.ids.binary_search(id).is_ok()) {
         return true;
@@ -145,13 +145,13 @@ fn is_nothing(text: &str) -> bool {
         || ["none", "no pending", "no explicit", "nothing", "all tasks", "n/a"].iter().any(|n| low.starts_with(n))
 }
 
-/// The name of a task: what stands before the explanation.
+/// Returns the name of a task: its first words, before the explanation.
 fn head(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words[..words.len().min(24)].join(" ")
 }
 
-/// What a bullet of "all user messages" quotes.
+/// Returns the quotation in a bullet of "all user messages".
 fn quoted(text: &str) -> &str {
     for (open, close) in [('"', '"'), ('“', '”')] {
         if let Some(from) = text.find(open).map(|i| i + open.len_utf8())
@@ -167,7 +167,7 @@ fn same_path(one: &str, other: &str) -> bool {
     one == other || one.ends_with(&format!("/{other}")) || other.ends_with(&format!("/{one}"))
 }
 
-/// What a section is about.
+/// Topic of a section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Topic {
     /// Files that were changed.
@@ -176,7 +176,7 @@ enum Topic {
     Relevant,
     Prompts,
     Pending,
-    /// What comes next: pending where no section says what is.
+    /// Next steps: counted as pending if no section is about pending tasks.
     Next,
     Rules,
     Other,
@@ -187,7 +187,7 @@ struct Section<'s> {
     lines: Vec<&'s str>,
 }
 
-/// The summary proper: without what the program or the model wrote before it.
+/// Returns the summary proper, without the text the program or the model wrote before it.
 fn body(summary: &str) -> &str {
     let inner = summary.split_once("<summary>").map_or(summary, |(_, s)| s);
     let inner = inner.split_once("</summary>").map_or(inner, |(s, _)| s);
@@ -197,12 +197,12 @@ fn body(summary: &str) -> &str {
     }
 }
 
-/// How deep a bold line and a line that ends with a colon stand: below every marked heading.
+/// Depth of bold lines and lines that end with a colon: below every marked heading.
 const BOLD: usize = 8;
 
 fn sections(text: &str) -> Vec<Section<'_>> {
     let mut found = vec![Section { topic: Topic::Other, lines: Vec::new() }];
-    // The level of the heading that gave the topic: what stands below it belongs to it.
+    // `level` is the depth of the heading that set the topic: deeper lines belong to that topic.
     let (mut fenced, mut level, mut marked) = (false, 0, false);
     for line in text.lines() {
         if line.trim_start().starts_with("```") {
@@ -220,7 +220,8 @@ fn sections(text: &str) -> Vec<Section<'_>> {
         marked |= line.starts_with('#');
         let about = topic(title);
         if last.topic != Topic::Other && depth > level && (about == Topic::Other || !paths(title, true).is_empty()) {
-            // "### src/a.rs" below "## Files", "1. Fix the parser:" below "## Pending".
+            // Such headings belong to the section above: "### src/a.rs" below "## Files", "1. Fix the parser:" below
+            // "## Pending".
             last.lines.push(line.trim_start_matches('#').trim_start());
             continue;
         }
@@ -230,8 +231,8 @@ fn sections(text: &str) -> Vec<Section<'_>> {
     found
 }
 
-/// A heading's depth and title, and what stands behind it on its line: Markdown's, a bold line, "3. Files:",
-/// "7. **Pending Tasks**", and a line with nothing but a known title and a colon.
+/// Parses a heading: its depth, its title, and the rest of the line. Headings are Markdown's, a bold line, "3. Files:",
+/// "7. **Pending Tasks**", and a line that is only a known title and a colon.
 fn heading(line: &str, marked: bool) -> Option<(usize, &str, &str)> {
     let hashes = line.bytes().take_while(|b| *b == b'#').count();
     if (1..=6).contains(&hashes) && line[hashes..].starts_with(' ') {
@@ -251,12 +252,12 @@ fn heading(line: &str, marked: bool) -> Option<(usize, &str, &str)> {
         {
             return Some((depth, title, ""));
         }
-        // "7. Pending Tasks: none"
+        // A heading with its content on the same line: "7. Pending Tasks: none".
         let (title, rest) = title.split_once(": ")?;
         let known = title.len() < 40 && topic(title) != Topic::Other && paths(title, true).is_empty();
         return known.then_some((depth, title, rest));
     }
-    // "Pending tasks:" on a line of its own.
+    // A known title on a line of its own: "Pending tasks:".
     let title = end.strip_suffix(':').filter(|t| t.len() < 48 && t.starts_with(char::is_alphabetic))?;
     let known = topic(title) != Topic::Other && title.split_whitespace().count() <= 6;
     known.then_some((BOLD + 1, title, ""))
@@ -304,7 +305,7 @@ fn topic(title: &str) -> Topic {
     }
 }
 
-/// Length of a bullet or number with the blanks before it.
+/// Returns the indentation of a bullet or number, and the text after it.
 fn bullet(line: &str) -> Option<(usize, &str)> {
     let trimmed = line.trim_start();
     let indent = line.len() - trimmed.len();
@@ -321,7 +322,7 @@ fn bullet(line: &str) -> Option<(usize, &str)> {
     Some((indent, rest.trim_start_matches("[ ] ").trim_start_matches("☐ ").trim()))
 }
 
-/// The outermost bullets of the sections on a topic, or their lines where there are none.
+/// Returns the outermost bullets of the sections on a topic; their lines if they have no bullets.
 fn items(sections: &[Section], topic: Topic) -> Vec<String> {
     let mut found = Vec::new();
     for section in sections.iter().filter(|s| s.topic == topic) {
@@ -342,7 +343,7 @@ fn items(sections: &[Section], topic: Topic) -> Vec<String> {
     found
 }
 
-/// Paths the summary names as changed.
+/// Returns the paths that the summary names as changed.
 fn changed(sections: &[Section]) -> Vec<String> {
     const CHANGE: [&str; 34] = [
         "added",
@@ -394,7 +395,7 @@ fn changed(sections: &[Section]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let about_files = sections.iter().any(|s| matches!(s.topic, Topic::Files | Topic::Relevant));
     for section in sections.iter().filter(|s| !about_files || matches!(s.topic, Topic::Files | Topic::Relevant)) {
-        // A path with what is said of it, up to the next path that begins a bullet.
+        // Each block is a path and the text about it, up to the next path that begins a bullet.
         let mut blocks: Vec<(Vec<String>, String)> = Vec::new();
         let outermost = section.lines.iter().filter_map(|l| bullet(l)).map(|(i, _)| i).min().unwrap_or(0);
         for line in &section.lines {
@@ -423,7 +424,7 @@ fn changed(sections: &[Section]) -> Vec<String> {
     found
 }
 
-/// Paths at the beginning of a bullet; elsewhere in a line they are only mentioned.
+/// Returns the paths at the beginning of a bullet; elsewhere in a line paths are only mentioned.
 fn paths(text: &str, bare: bool) -> Vec<String> {
     let head =
         text.split(" — ").next().unwrap_or(text).split(" - ").next().unwrap_or(text).split(": ").next().unwrap_or(text);
@@ -432,7 +433,7 @@ fn paths(text: &str, bare: bool) -> Vec<String> {
         let word = word
             .trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '.' | '_' | '~'))
             .trim_end_matches(['.', ':']);
-        // `src/a.rs:12-40` names the file.
+        // A path with line numbers, such as `src/a.rs:12-40`, names the file.
         let word = match word.split_once(':') {
             Some((path, lines)) if lines.starts_with(|c: char| c.is_ascii_digit()) => path,
             _ => word,
@@ -453,10 +454,10 @@ fn paths(text: &str, bare: bool) -> Vec<String> {
     found
 }
 
-/// The turns' words, to look for items in.
+/// The turns' words, for finding items in them.
 struct Whole {
     by_turn: HashMap<TurnId, String>,
-    /// With whether the user said it.
+    /// Words of each turn, and whether the user said them.
     all: Vec<(Words, bool)>,
 }
 
@@ -481,18 +482,18 @@ impl Whole {
         self.by_turn.values().any(|t| t.contains(&words))
     }
 
-    /// Whether one turn, or one prompt, has most of these words.
+    /// Returns whether one turn, or one prompt, has most of these words.
     fn has_most(&self, wanted: &Words, prompts: bool) -> bool {
         self.all.iter().any(|(words, prompt)| (*prompt || !prompts) && is_found(wanted, words))
     }
 }
 
-/// Lower-case words with one blank between and around them.
+/// Returns lower-case words separated and surrounded by single blanks.
 fn spaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push(' ');
     for c in lower(text).chars() {
-        // What `plain` takes out parts no words.
+        // Characters that `plain` removes do not separate words.
         if c == '*' || acts(c) && !c.is_whitespace() {
             continue;
         }
@@ -508,20 +509,21 @@ fn spaced(text: &str) -> String {
     out
 }
 
-/// Parts of items that are in none of the turns they name. Items of turns that are not here cannot be judged.
+/// Returns the parts of items that are in none of the turns they name. Items of turns that are not given cannot be
+/// judged.
 fn invented(distillate: &Distillate, whole: &Whole) -> Vec<String> {
     let mut found = Vec::new();
     let lists = distillate.lists();
     let items = lists.iter().flat_map(|(_, l)| l.iter()).map(|i| (&i.text, &i.turns));
     for (text, turns) in items.chain(distillate.proposals.iter().map(|p| (&p.text, &p.turns))) {
         let texts: Vec<&String> = turns.iter().filter_map(|t| whole.by_turn.get(t)).collect();
-        // The state of the work is told in a form of its own.
+        // The state of the work has a generated form, which no turn contains.
         if texts.is_empty() || is_state(text) {
             continue;
         }
         for piece in text.split(JOIN).flat_map(|p| p.split('…')).flat_map(|p| p.split("[redacted:")) {
             let words = spaced(piece);
-            // A cut may have left half a word at the end; a redacted piece begins with what was put there.
+            // A cut text may end in half a word; a redacted one begins with its placeholder.
             let whole_words = words.trim();
             if whole_words.is_empty() || text.contains("[redacted:") {
                 continue;
@@ -535,7 +537,7 @@ fn invented(distillate: &Distillate, whole: &Whole) -> Vec<String> {
     for file in &distillate.files {
         let name = spaced(file.path.rsplit('/').next().unwrap_or(&file.path));
         let texts: Vec<&String> = file.turns.iter().filter_map(|t| whole.by_turn.get(t)).collect();
-        // A file a commit made is named in the commit's result, the turn behind the call.
+        // A file changed by a commit is named in the commit's result, which is the turn after the call.
         if !texts.is_empty()
             && !texts.iter().any(|t| t.contains(&name))
             && !whole.by_turn.values().any(|t| t.contains(&name))
@@ -550,7 +552,7 @@ fn invented(distillate: &Distillate, whole: &Whole) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// The files, pending tasks and directives a summary is read to name.
+    /// Returns the files, pending tasks and directives that are parsed from a summary.
     fn read(summary: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
         let c = compare(summary, &Distillate::default(), "", &[]);
         let texts = |n: &[Named]| n.iter().map(|n| n.text.clone()).collect();

@@ -1,5 +1,5 @@
-//! `heirloom-lab distill`: what is distilled without a model, against what a program's own model wrote when it compacted
-//! its context.
+//! `heirloom-lab distill`: compares what is distilled without a model with the summaries that programs' own models
+//! wrote when they compacted their context.
 
 mod compare;
 
@@ -16,7 +16,7 @@ use crate::home::LabHome;
 use crate::print;
 use crate::sources::Sources;
 
-/// What is distilled without a model, against the summaries programs wrote when they compacted their context
+/// Compare what is distilled without a model with the summaries programs wrote when they compacted their context
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Files or folders [default: every program's usual place]
@@ -24,7 +24,7 @@ pub struct Args {
     paths: Vec<PathBuf>,
 }
 
-/// Imports the files into a throw-away home and compares at every summary a program wrote.
+/// Imports the files into a temporary home and compares at every summary a program wrote.
 pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
     let home = LabHome::create(&folder.join("home"))?;
     home.import(&Sources::of(&args.paths)?)?;

@@ -1,8 +1,9 @@
-//! Questions over labelled sessions of many authors: asked of the whole home and within the session that answers, with
-//! the weights of programs' sessions as they are, varied one by one, and fitted with authors held out.
+//! Questions over labelled sessions of many authors. Each is asked of the whole home and within the session that
+//! answers it; the ranking weights of programs' sessions are used as shipped, varied one by one, and fitted with
+//! authors held out.
 //!
-//! A folder of labelled sessions has `gold/recall_gold.jsonl` (a question a line) and `gold/corpus_meta.json` (other
-//! names of a record, calls with their results, summaries that count neither way). It is no part of this repository.
+//! A folder of labelled sessions has `gold/recall_gold.jsonl` (one question a line) and `gold/corpus_meta.json` (other
+//! names of a record, calls with their results, summaries that count neither way). It is not part of this repository.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -25,7 +26,7 @@ use crate::sources::Sources;
 #[derive(Deserialize)]
 struct Gold {
     question_id: String,
-    /// Short name of the session, which is that of its author.
+    /// Short name of the session, which is also its author's.
     session: String,
     session_id: String,
     category: String,
@@ -33,20 +34,20 @@ struct Gold {
     all_of: Vec<Vec<String>>,
 }
 
-/// What is known of the records of the sessions.
+/// Information about the records of the sessions.
 #[derive(Default, Deserialize)]
 struct Meta {
     #[serde(default)]
     neutral: BTreeMap<String, Value>,
     #[serde(default)]
     alias: HashMap<String, String>,
-    /// A tool call and its result, both ways.
+    /// Maps a tool call to its result, and the result to its call.
     #[serde(default)]
     pair: HashMap<String, String>,
 }
 
 impl Meta {
-    /// The one name of a record: of a call and its result, the smaller.
+    /// Returns the canonical name of a record: of a call and its result, the smaller name.
     fn one(&self, record: &str) -> String {
         let record = self.alias.get(record).map_or(record, String::as_str);
         let other = self.pair.get(record).map_or(record, String::as_str);
@@ -54,22 +55,22 @@ impl Meta {
     }
 }
 
-/// A question, and where it is asked.
+/// A question, and the place where it is asked.
 struct Case {
     id: String,
     author: String,
     kind: String,
     question: String,
-    /// Only in this session; `None`: in the whole home.
+    /// Session to search in; `None` for the whole home.
     within: Option<SessionNo>,
-    /// Each is one thing to be found, by any of its records.
+    /// Things to be found; each is found by any one of its records.
     evidence: Vec<BTreeSet<String>>,
 }
 
-/// The ranks at which the evidence of a case stands.
+/// Ranks at which the evidence of a case was found.
 type Found = Vec<usize>;
 
-/// One weight: its name, what switches it off, the values that are tried.
+/// A weight that is varied: its name, the value that switches it off, and the values to try.
 struct Knob {
     name: &'static str,
     of: fn(&mut Weights) -> &mut f64,
@@ -87,13 +88,13 @@ const KNOBS: [Knob; 7] = [
     Knob { name: "run", of: |w| &mut w.run, off: 0.0, tried: &[0.0, 0.1, 0.2, 0.3] },
 ];
 
-/// Hits that are read for a fit: reading them is most of its cost.
+/// Number of hits read per case in a fit: reading hits is most of its cost.
 const READ: usize = 15;
 
-/// A change of a mean smaller than this is chance: a fit takes a value only for more.
+/// Changes of a mean below this are chance: a fit takes another value only for more.
 const WORTH: f64 = 0.004;
 
-/// The home that is asked, and what was asked of it already, by weights.
+/// The home that is asked, and the results so far, by weights.
 struct Asked<'a> {
     args: &'a Args,
     home: &'a LabHome,
@@ -147,8 +148,8 @@ fn lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     filled.map(|(n, line)| serde_json::from_str(line).map_err(|e| wrong(n, e))).collect()
 }
 
-/// Every question twice, in the whole home and within its session; and the questions of `--questions`, in the whole
-/// home, as one more author.
+/// Returns every question twice, for the whole home and for its session; and the questions of `--questions`, for the
+/// whole home, as one more author.
 fn cases(args: &Args, home: &LabHome, gold: &[Gold], meta: &Meta) -> Result<Vec<Case>> {
     let sessions = home.sessions()?;
     let mut out = Vec::new();
@@ -190,7 +191,7 @@ fn cases(args: &Args, home: &LabHome, gold: &[Gold], meta: &Meta) -> Result<Vec<
     Ok(out)
 }
 
-/// The records found for each case, each under its one name.
+/// Returns the records found for each case, each under its canonical name.
 fn ranked(
     args: &Args,
     home: &LabHome,
@@ -228,7 +229,7 @@ fn ranked(
     Ok(out)
 }
 
-/// A record named by its place in a file has the name of its session before that.
+/// A record named by its place in a file carries its session's name in front; returns that name.
 fn case_of_offset<'a>(meta: &'a Meta, entry: &str, author: &'a str) -> &'a str {
     let known = meta.alias.values().find(|name| name.ends_with(entry));
     known.and_then(|name| name.strip_suffix(entry)).unwrap_or(author)
@@ -252,7 +253,7 @@ impl Asked<'_> {
         Ok(found)
     }
 
-    /// The weights that are best for some authors, from those given, one at a time.
+    /// Returns the weights that are best without the held-out author, changing the given ones one at a time.
     fn best(&mut self, from: Weights, held_out: Option<&str>) -> Result<Weights> {
         let mut best = from;
         let mut worth = self.worth(&best, held_out)?;
@@ -271,7 +272,7 @@ impl Asked<'_> {
         Ok(best)
     }
 
-    /// The mean of R@5, R@10 and MRR over the sets, without an author.
+    /// Returns the mean of R@5, R@10 and MRR over the sets, without the held-out author.
     fn worth(&mut self, weights: &Weights, held_out: Option<&str>) -> Result<f64> {
         let found = self.with(weights)?;
         let sets: Vec<f64> = means(self.cases, &found, |c| held_out != Some(c.author.as_str()))
@@ -282,7 +283,7 @@ impl Asked<'_> {
     }
 }
 
-/// Sums over questions.
+/// Sums over the questions of a set.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     n: usize,
@@ -317,7 +318,7 @@ impl Sums {
     }
 }
 
-/// The three sets: the whole home, within the session, our own questions.
+/// The three sets of cases: whole home, within the session, our own questions.
 const SETS: [&str; 3] = ["whole home", "within the session", "own questions"];
 
 fn set(case: &Case) -> usize {
@@ -357,7 +358,8 @@ fn by_kind(cases: &[Case], found: &[Found]) -> Vec<Vec<String>> {
     rows
 }
 
-/// The table of single changes, the weights fitted to all, and what fitting is worth for an author it has not seen.
+/// Makes the table of single changes, fits the weights to all cases, and measures what a fit is worth for an author it
+/// has not seen.
 fn fit(asked: &mut Asked, for_people: bool) -> Result<Value> {
     let shipped = Weights::default();
     let mut rows = vec![head("weights")];
@@ -380,7 +382,7 @@ fn fit(asked: &mut Asked, for_people: bool) -> Result<Value> {
     print::progress("fitting");
     let fitted = asked.best(Weights::NONE, None)?;
     put("fitted to all", asked.cases, &asked.with(&fitted)?);
-    // For each author, the weights fitted to the others.
+    // Each author is measured with weights that were fitted to the others.
     let authors: BTreeSet<String> = asked.cases.iter().map(|c| c.author.clone()).collect();
     let mut held_out = vec![Found::new(); asked.cases.len()];
     let mut folds = BTreeMap::new();

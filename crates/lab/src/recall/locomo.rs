@@ -1,6 +1,6 @@
-//! LoCoMo: its conversations imported as plain turns, its questions asked, its evidence looked for.
+//! LoCoMo: imports its conversations as plain turns, asks its questions, and looks for its evidence.
 //!
-//! The data is CC BY-NC 4.0 and no part of Heirloom: whoever measures brings the file.
+//! The data is CC BY-NC 4.0 and no part of Heirloom: the person who measures supplies the file.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -24,23 +24,23 @@ use crate::measure::Measured;
 use crate::sources::Sources;
 use crate::{make_dir, print};
 
-/// Where the file is to be had.
+/// Hint where the file can be obtained.
 const WHERE: &str = "locomo10.json is in the repository snap-research/locomo (data/locomo10.json, CC BY-NC 4.0, for \
 measuring only); give its path";
 
-/// LoCoMo's own names of its categories, by number.
+/// LoCoMo's own names for its categories, by number.
 const CATEGORIES: [&str; 5] = ["multi-hop", "temporal", "open-domain", "single-hop", "adversarial"];
 
-/// In the order they are shown.
+/// Groups of questions, in display order.
 const GROUPS: [&str; 7] =
     ["all", "all but adversarial", "single-hop", "multi-hop", "temporal", "open-domain", "adversarial"];
 
 /// A conversation of the file.
 struct Conversation {
     sample: String,
-    /// Plain turns, one line each, as the import reads them.
+    /// Plain turns, one line each, in the form the import reads.
     lines: Vec<Value>,
-    /// The session of every turn.
+    /// Session number of each turn.
     sessions: HashMap<String, u32>,
     questions: Vec<(String, String, Asked)>,
 }
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, folder: &Path, file: &Path, for_people: bool) -> 
     Ok(to_json(&means, args.leg.name(), &names, ms))
 }
 
-/// The home with the turns of one more conversation: an agent of its own, one thread.
+/// Imports one more conversation into the home, as an agent of its own and in one thread.
 fn home(folder: &Path, conversation: &Conversation, embedder: Arc<dyn Embedder>) -> Result<LabHome> {
     let path = folder.join(format!("{}.jsonl", conversation.sample));
     let write = || -> std::io::Result<()> {
@@ -100,7 +100,7 @@ fn home(folder: &Path, conversation: &Conversation, embedder: Arc<dyn Embedder>)
     }
 }
 
-/// Places in the file; none named: all.
+/// Returns the requested conversations by their place in the file; all if none is named.
 fn wanted(named: &[usize], all: usize) -> Result<Vec<usize>> {
     match named.iter().find(|n| **n >= all) {
         Some(n) => Err(Error::usage(format!("there is no conversation {n}"))
@@ -152,7 +152,7 @@ fn conversation(sample: &Value) -> Result<Conversation> {
                 text.push_str(&format!(" [image: {caption}]"));
             }
             sessions.insert(id.to_owned(), number);
-            // A minute for every turn: the file has no times of its own within a session.
+            // Turns are one minute apart: the file has no times within a session.
             lines.push(json!({
                 "session": format!("{name}-{number:02}"), "id": id, "time": rfc3339(start + minute as i64 * 60_000),
                 "speaker": turn["speaker"], "role": "user", "participants": people, "thread": name, "text": text,
@@ -181,7 +181,7 @@ fn conversation(sample: &Value) -> Result<Conversation> {
     Ok(Conversation { sample: name, lines, sessions, questions })
 }
 
-/// `1:56 pm on 8 May, 2023`, taken as UTC.
+/// Parses a time like `1:56 pm on 8 May, 2023`, taken as UTC.
 fn begun(when: &str) -> Option<i64> {
     let when = when.split_whitespace().collect::<Vec<_>>().join(" ");
     let (time, date) = when.split_once(" on ")?;

@@ -1,28 +1,28 @@
-//! What a ranked list is worth: recall, reciprocal rank and gain over turns and sessions, and the share of evidence
+//! Measures of a ranked list: recall, reciprocal rank and gain over turns and sessions, and the share of evidence
 //! sessions exactly as MemPalace counts it. Plain arithmetic; knows no home.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A question with what answers it.
+/// A question and its evidence.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Asked {
-    /// What it counts to: a category, a kind.
+    /// Group of the question: a category or a kind.
     pub group: &'static str,
-    /// Turns that answer it, those that exist, each once.
+    /// Ids of existing turns that answer the question, each once.
     pub evidence: Vec<String>,
     /// The evidence as the file has it: MemPalace scores against that.
     pub raw: Vec<String>,
 }
 
-/// What is measured, in the order it is shown. `sR`: sessions, ordered by their best turn. `mp_session`: the same as
-/// MemPalace counts it, where a question without evidence counts as answered and ids are not repaired.
+/// Names of the measures, in display order. `sR` is recall of sessions, ordered by their best turn. `mp_session` is
+/// recall of sessions as MemPalace counts it: a question without evidence counts as answered, and ids are not repaired.
 pub(super) const COLUMNS: [&str; 9] =
     ["R@5", "R@10", "R@20", "MRR", "NDCG@10", "sR@5", "sR@10", "mp_session@5", "mp_session@10"];
 
-/// Of one question; `None` where it has no evidence to find.
+/// Measures of one question; `None` if it has no evidence to find.
 pub(super) type Measures = [Option<f64>; COLUMNS.len()];
 
-/// Scores one ranked list of turns. `sessions`: the session of every turn there is.
+/// Scores one ranked list of turns. `sessions` maps every turn to its session.
 pub(super) fn measure(asked: &Asked, ranked: &[String], sessions: &HashMap<String, u32>) -> Measures {
     let mut seen = HashSet::new();
     let ranked: Vec<&String> = ranked.iter().filter(|id| seen.insert(id.as_str())).collect();
@@ -52,7 +52,7 @@ pub(super) fn measure(asked: &Asked, ranked: &[String], sessions: &HashMap<Strin
     out
 }
 
-/// The share of `all` that stands in the first `k`. `found`: the ranks, from 1.
+/// Returns the share of `all` pieces of evidence within the first `k`. `found` are their ranks, from 1.
 pub(super) fn recall(found: &[usize], all: usize, k: usize) -> f64 {
     found.iter().filter(|rank| **rank <= k).count() as f64 / all.max(1) as f64
 }
@@ -61,7 +61,7 @@ pub(super) fn reciprocal_rank(found: &[usize]) -> f64 {
     found.iter().min().map_or(0.0, |rank| 1.0 / *rank as f64)
 }
 
-/// NDCG over the first ten, every piece of evidence worth the same.
+/// Returns NDCG over the first ten; every piece of evidence counts the same.
 fn gain(found: &[usize], all: usize) -> f64 {
     let worth = |rank: usize| 1.0 / ((rank + 1) as f64).log2();
     let ideal: f64 = (1..=all.min(10)).map(worth).sum();
@@ -72,12 +72,12 @@ fn share(of: &HashSet<u32>, folded: &[u32], k: usize) -> f64 {
     folded.iter().take(k).filter(|s| of.contains(s)).count() as f64 / of.len().max(1) as f64
 }
 
-/// `D3:…`: the number of the session, whatever comes behind.
+/// Returns the session number at the beginning of an id such as `D3:…`.
 fn leading_session(id: &str) -> Option<u32> {
     id.strip_prefix('D')?.split_once(':')?.0.parse().ok()
 }
 
-/// The ids in a string of evidence: several may stand in one, some with zeros or signs that do not belong there.
+/// Returns the ids in a string of evidence: a string may hold several, some with stray zeros or signs.
 pub(super) fn ids(raw: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = raw;
@@ -97,14 +97,14 @@ fn number(text: &str) -> Option<(u64, &str)> {
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// Means per group, over the questions that have something to measure.
+/// Means per group, over the questions that could be measured.
 #[derive(Default, Debug)]
 pub(super) struct Means(BTreeMap<&'static str, Sums>);
 
 #[derive(Default, Debug)]
 struct Sums {
     questions: usize,
-    /// Of each column: the sum, and over how many questions.
+    /// For each column: the sum, and the number of questions in it.
     columns: [(f64, usize); COLUMNS.len()],
 }
 
@@ -119,7 +119,8 @@ impl Means {
         }
     }
 
-    /// Questions of a group, and percentages in the order of [`COLUMNS`]; NaN where nothing could be measured.
+    /// Returns the number of questions of a group, and percentages in the order of [`COLUMNS`]; NaN for a column that
+    /// could not be measured.
     pub(super) fn of(&self, group: &str) -> Option<(usize, [f64; COLUMNS.len()])> {
         let sums = self.0.get(group)?;
         Some((sums.questions, sums.columns.map(|(sum, n)| 100.0 * sum / n as f64)))
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(leading_session("D:11:26"), None);
     }
 
-    /// Seven turns in three sessions; the expected numbers are those of the published scorer's definitions, by hand.
+    /// Checks seven turns in three sessions; the expected numbers were computed by hand from the published definitions.
     #[test]
     fn measures_are_the_published_ones() {
         let sessions: HashMap<String, u32> =
@@ -151,7 +152,7 @@ mod tests {
                 .into();
         let list = |ids: &str| -> Vec<String> { ids.split(' ').filter(|i| !i.is_empty()).map(str::to_owned).collect() };
         let asked = Asked { group: "x", evidence: list("D1:2 D3:3"), raw: list("D1:2 D3:3") };
-        // Twice the same id counts once: evidence at ranks 2 and 6.
+        // A repeated id counts once, so the evidence is at ranks 2 and 6.
         let found = measure(&asked, &list("D2:1 D2:1 D1:2 D1:1 D2:2 D3:1 D3:3"), &sessions);
         let ideal = 1.0 + 1.0 / 3f64.log2();
         let gained = (1.0 / 3f64.log2() + 1.0 / 7f64.log2()) / ideal;
@@ -159,10 +160,10 @@ mod tests {
         for (n, (found, expected)) in found.iter().zip(expected).enumerate() {
             assert!((found.unwrap() - expected).abs() < 1e-12, "{}: {found:?} {expected}", COLUMNS[n]);
         }
-        // Nothing to find: only MemPalace counts the question, as answered.
+        // A question without evidence is counted by MemPalace only, as answered.
         let none = measure(&Asked::default(), &list("D1:1"), &sessions);
         assert_eq!((none[0], none[7]), (None, Some(1.0)));
-        // A turn that does not exist is no evidence for us and is for MemPalace.
+        // A turn that does not exist counts as evidence for MemPalace, but not for us.
         let gone = Asked { group: "x", evidence: Vec::new(), raw: list("D9:1") };
         assert_eq!(measure(&gone, &list("D1:1"), &sessions)[8], Some(0.0));
         let mut means = Means::default();

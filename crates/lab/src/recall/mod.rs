@@ -1,9 +1,9 @@
-//! `heirloom-lab recall`: how much of what answers a question is found (recall, never answer accuracy).
+//! `heirloom-lab recall`: measures how much of the evidence for a question is found (recall, never answer accuracy).
 //!
-//! Three sets: LoCoMo's questions over its conversations, scored as its peers are; our own questions over sessions of
-//! programs, with what stands in a context of 2,000 tokens beside; and questions over labelled sessions of many authors,
-//! to which the weights of programs' sessions are fitted. All go through the import and the search people use, in a
-//! throw-away home.
+//! There are three sets: LoCoMo's questions over its conversations, scored as its peers are; our own questions over
+//! sessions of programs, also measured by what a context of 2,000 tokens contains; and questions over labelled sessions
+//! of many authors, to which the ranking weights of programs' sessions are fitted. All sets go through the product's
+//! import and search, in a temporary home.
 
 mod labelled;
 mod locomo;
@@ -23,25 +23,25 @@ use serde_json::Value;
 
 use crate::home::LabHome;
 
-/// Turns that are ranked for a question. Sessions are ranked by folding this list, so it must reach well beyond the best
-/// twenty.
+/// Number of turns ranked for a question. Sessions are ranked by folding this list, so it must reach well beyond the
+/// best twenty.
 const DEEP: usize = 100;
 
-/// How much of what answers a question is found: LoCoMo's questions, or some over real sessions
+/// Measure how much of the evidence for a question is found: LoCoMo's questions, or questions over real sessions
 ///
-/// Retrieval recall, not answer accuracy: no model reads or answers anything. Everything is imported into a throw-away
-/// home and asked through the search people use.
+/// This is retrieval recall, not answer accuracy: no model reads or answers anything. Everything is imported into a
+/// temporary home and asked through the product's search.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Ask LoCoMo's questions: its locomo10.json, which is not part of Heirloom
+    /// Ask LoCoMo's questions from its file locomo10.json, which is not part of Heirloom
     #[arg(long, value_name = "FILE", conflicts_with = "questions")]
     locomo: Option<PathBuf>,
 
-    /// Only these of its conversations, by their place in the file, counted from 0
+    /// Only these conversations, by their place in the file, counted from 0
     #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "locomo")]
     conversations: Vec<usize>,
 
-    /// Write what was ranked for each question, one JSON object per line
+    /// Write the ranking for each question, one JSON object per line
     #[arg(long, value_name = "FILE")]
     ranked: Option<PathBuf>,
 
@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "sources")]
     questions: Option<PathBuf>,
 
-    /// Ask the questions over the labelled sessions of this folder; with --questions, those beside
+    /// Ask the questions over the labelled sessions of this folder; with --questions, also those of that file
     #[arg(long, value_name = "DIR", requires = "sources", conflicts_with = "locomo")]
     labelled: Option<PathBuf>,
 
@@ -57,11 +57,11 @@ pub struct Args {
     #[arg(long, requires = "labelled")]
     fit: bool,
 
-    /// A folder with the sessions that answer them; may be given more than once
+    /// A folder with the sessions that contain the answers; may be given more than once
     #[arg(long, value_name = "DIR")]
     sources: Vec<PathBuf>,
 
-    /// By what the turns are ranked
+    /// Source of the ranking
     #[arg(long, value_name = "LEG", value_enum, default_value_t = Leg::Fused)]
     leg: Leg,
 
@@ -79,14 +79,14 @@ impl Args {
     }
 }
 
-/// By what the turns are ranked.
+/// Source of the ranking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Leg {
-    /// The full-text index
+    /// The full-text index only
     Words,
-    /// The vectors
+    /// The vectors only
     Vectors,
-    /// Both, as a search does
+    /// Both, as in a search
     Fused,
 }
 
@@ -107,7 +107,7 @@ impl Leg {
         }
     }
 
-    /// The turns for a question, best first, at most [`DEEP`]. A question in which nothing can be looked for has none.
+    /// Returns the turns for a question, best first, at most [`DEEP`]; none for a question without searchable words.
     fn turns(self, home: &LabHome, index: &mut Index, question: &str) -> Result<Vec<Hit>> {
         home.ask(index, question, &Filter { limit: DEEP, legs: self.legs(), ..Filter::default() })
     }
@@ -123,18 +123,18 @@ pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
     }
 }
 
-/// The median of some milliseconds.
+/// Returns the median of some times in milliseconds.
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// One decimal.
+/// Rounds to one decimal.
 fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// Writes the lines of a file that was asked for.
+/// Writes one JSON line for each value into a file.
 fn write_lines(path: &Path, lines: &[Value]) -> Result<()> {
     let text: String = lines.iter().map(|l| format!("{l}\n")).collect();
     std::fs::write(path, text).map_err(|e| Error::io("write", path, e))

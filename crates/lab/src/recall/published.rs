@@ -1,17 +1,17 @@
-//! What others have published on LoCoMo without a model that reads the question, and what it is a share of.
+//! Figures others have published on LoCoMo without a model that reads the question, with what each is a share of.
 
-/// A figure of somebody else's.
+/// One published figure.
 pub(super) struct Published {
     pub whose: &'static str,
-    /// The metric, as we name it.
+    /// Metric, by the name this laboratory uses.
     pub metric: &'static str,
     pub at_5: Option<f64>,
     pub at_10: Option<f64>,
-    /// Where it stands, and over what.
+    /// Source of the figure, and the data it was measured on.
     pub source: &'static str,
 }
 
-/// MemPalace's own metric is the only one anybody publishes that needs no model to judge answers.
+/// MemPalace's own metric is the only published one that needs no model to judge answers.
 pub(super) const PUBLISHED: [Published; 7] = [
     Published {
         whose: "MemPalace raw (MiniLM, whole sessions)",

@@ -1,5 +1,5 @@
-//! Our own questions over sessions of programs: what a developer asks a week later. Beside the ranking the laboratory
-//! looks whether what answers stands in the context a program would be given with that question.
+//! Our own questions over sessions of programs: what a developer asks a week later. Beside the ranking, it is measured
+//! whether the context a program would be given with the question contains the answer.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -17,49 +17,49 @@ use crate::measure::Measured;
 use crate::print;
 use crate::sources::Sources;
 
-/// Tokens of the context that is looked into.
+/// Number of tokens of the context that is examined.
 const BUDGET: usize = 2_000;
 
-/// Words of a turn shorter than this stand in a context by chance.
+/// Minimum length in bytes: shorter texts of turns occur in a context by chance.
 const SHORT: usize = 24;
 
-/// Ranks at which recall is told.
+/// Ranks at which recall is reported.
 const AT: [usize; 3] = [5, 10, 20];
 
-/// A line of the file.
+/// One question of the file.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Question {
     pub id: String,
     pub kind: String,
     pub question: String,
-    /// Each list is one thing that has to be found; whichever of its turns says it will do. A turn is
-    /// `session entry`: both as the program wrote them, so that they survive another import.
+    /// Each list is one thing to be found; any of its turns will do. A turn is written `session entry`, both as the
+    /// program wrote them, so that they stay valid after another import.
     pub evidence: Vec<Vec<String>>,
 }
 
-/// A turn that is stored.
+/// A stored turn.
 struct Stored {
     id: String,
     text: String,
 }
 
-/// The turns there are, by `session entry`, and the project of each session.
+/// Stored turns by `session entry`, and the project of each session.
 #[derive(Default)]
 struct Known {
     turns: HashMap<String, Stored>,
     project: HashMap<String, Option<String>>,
 }
 
-/// What came of one question.
+/// Result of one question.
 struct Answered<'q> {
     question: &'q Question,
-    /// The ranks at which its evidence stands.
+    /// Ranks at which its evidence was found.
     found: Vec<usize>,
     ranked: Vec<String>,
-    /// How much of its evidence stands in the context.
+    /// Number of its pieces of evidence in the context.
     in_context: usize,
-    /// How long that context is.
+    /// Length of the context in tokens.
     tokens: usize,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args, folder: &Path, file: &Path, for_people: bool) -> 
             hits.iter().map(|h| format!("{} {}", h.turn.session.as_str(), h.turn.entry)).collect();
         let rank = |turns: &Vec<String>| ranked.iter().position(|r| turns.contains(r)).map(|n| n + 1);
         let found = question.evidence.iter().filter_map(rank).collect();
-        // In the project of the first piece of evidence.
+        // The context is that of a session in the project of the first piece of evidence.
         let session = question.evidence[0][0].split(' ').next().unwrap_or_default();
         let project = sources.project.get(session).cloned().flatten();
         let given = home.context(&mut index, project, &question.question, BUDGET)?;
@@ -154,7 +154,7 @@ impl Known {
     }
 }
 
-/// Whether one of these turns stands in a context: its id is among the items, or its words are printed whole.
+/// Returns whether one of these turns is in a context: its id is among the items, or its text is printed whole.
 fn stands(given: &Given, turns: &[String], sources: &Known) -> bool {
     let block = flat(&given.block);
     turns.iter().filter_map(|turn| sources.turns.get(turn)).any(|turn| {
@@ -167,15 +167,15 @@ fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Sums of a kind.
+/// Sums over the questions of a kind.
 #[derive(Default)]
 struct Group {
     n: usize,
     at: [f64; AT.len()],
     mrr: f64,
-    /// Of the evidence.
+    /// Sum of the shares of evidence in the context.
     in_context: f64,
-    /// Questions with all of their evidence.
+    /// Number of questions with all of their evidence in the context.
     whole: usize,
     tokens: usize,
 }
@@ -193,7 +193,7 @@ impl Group {
         self.tokens += a.tokens;
     }
 
-    /// Percentages: recall at each rank, MRR, evidence in the context, questions with all of it there.
+    /// Returns percentages: recall at each rank, MRR, evidence in the context, questions with all of it in the context.
     fn means(&self) -> [f64; AT.len() + 3] {
         let n = self.n.max(1) as f64;
         let [five, ten, twenty] = self.at;
@@ -207,7 +207,7 @@ impl Group {
     }
 }
 
-/// All first, then each kind.
+/// Returns the group of all questions first, then one for each kind.
 fn groups(answered: &[Answered]) -> Vec<(String, Group)> {
     let mut all = Group::default();
     let mut kinds: BTreeMap<&str, Group> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Many clients at once, and what is left of what they said.
+//! Load of many clients at once, and a check that everything they sent is stored.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -16,10 +16,10 @@ use super::served::{PATIENCE, Served};
 use crate::home::LabHome;
 use crate::synthetic::Asked;
 
-/// What was sent.
+/// Record of what was sent.
 #[derive(Default)]
 pub(super) struct Loaded {
-    /// The texts that must be in the memory, each once.
+    /// Texts that must be in the memory, each once.
     texts: Mutex<Vec<String>>,
     hooks: AtomicU64,
     answered: AtomicU64,
@@ -43,7 +43,7 @@ impl Loaded {
         })
     }
 
-    /// The hook of a prompt, which is ended when it has ended.
+    /// Runs the hook of a prompt and waits for it.
     fn prompt(&self, served: &Served, session: &str, n: u64, prompt: String) {
         let payload = json!({
             "session_id": session, "cwd": "/home/user/project-1", "hook_event_name": "UserPromptSubmit",
@@ -72,7 +72,7 @@ impl Loaded {
     }
 }
 
-/// Hooks of as many sessions, all at once.
+/// Runs the hooks of `hooks` sessions, all at once.
 pub(super) fn at_once(served: &Served, hooks: u64) -> Loaded {
     let (loaded, began) = (Loaded::default(), Instant::now());
     std::thread::scope(|scope| {
@@ -89,7 +89,7 @@ pub(super) fn at_once(served: &Served, hooks: u64) -> Loaded {
     loaded
 }
 
-/// All clients, and the one that kills.
+/// Runs all clients, and kills the service in between.
 pub(super) fn load(args: &Args, served: &Served, asked: &[Asked]) -> Result<Loaded> {
     let loaded = Loaded::default();
     let (done, all, began) = (AtomicU64::new(0), args.clients * args.calls, Instant::now());
@@ -126,7 +126,7 @@ pub(super) fn load(args: &Args, served: &Served, asked: &[Asked]) -> Result<Load
     })
 }
 
-/// One call of a client.
+/// Makes one call of a client.
 fn call(served: &Served, loaded: &Loaded, queries: &[&String], (client, n): (u64, u64)) {
     let query = queries[(client + n) as usize % queries.len().max(1)].replace(' ', "%20");
     if n % 2 == 0 {
@@ -146,7 +146,7 @@ fn call(served: &Served, loaded: &Loaded, queries: &[&String], (client, n): (u64
         }
         _ => ("GET", "/v1/status".into(), b""),
     };
-    // A line that is not acknowledged is sent again, as docs/API.md says.
+    // A line that was not acknowledged is sent again, as docs/API.md says.
     let until = Instant::now() + PATIENCE;
     loop {
         let answer = served.ask(method, &path, body);
@@ -164,7 +164,7 @@ fn call(served: &Served, loaded: &Loaded, queries: &[&String], (client, n): (u64
     }
 }
 
-/// Waits until the service has stored what hooks left. How many files are left.
+/// Waits until the service has stored what hooks left in the spool. Returns the number of files left.
 pub(super) fn until_stored(home: &Path) -> Result<usize> {
     let left = || std::fs::read_dir(home.join("spool")).map_or(0, |files| files.count());
     let until = Instant::now() + PATIENCE;
@@ -179,7 +179,7 @@ pub(super) struct Found {
     pub twice: Vec<String>,
 }
 
-/// Looks for each text in the memory.
+/// Counts how often each text is in the memory.
 pub(super) fn found(home: &Path, loaded: &[Loaded]) -> Result<Found> {
     let home = LabHome::create(home)?;
     let mut there: BTreeMap<String, u64> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! `heirloom-lab service`: what the service costs, and whether anything is lost when it is killed.
+//! `heirloom-lab service`: measures the service's cost, and checks that nothing is lost when it is killed.
 
 mod load;
 mod served;
@@ -17,20 +17,21 @@ use crate::sources::Sources;
 use crate::{binary, hooks, import, machine, make_dir, print, synthetic};
 use served::Served;
 
-/// The service under load and killed in between: nothing may be lost or stored twice, and it must stay small
+/// Load the service and kill it in between: nothing may be lost or stored twice, and it must stay small
 ///
-/// Clients at the same time: half of their calls are hooks of prompts, as processes; the others search, recall, append and
-/// ask how it is, through the socket. In between the service is killed and begun again. Then each prompt and each appended
-/// line is looked for in the memory, and all of it is verified. Before that: hooks with the service and without, the first
-/// answer after the start, how soon a line that a program writes is found, and many hooks at once; after it, many files that
-/// change at once. A person of its own has these programs: nobody else's sessions are read.
+/// Clients run at the same time: half of their calls are hooks of prompts, as processes; the others search, recall,
+/// append and ask for the state, through the socket. In between the service is killed and started again. Then each
+/// prompt and each appended line is looked for in the memory, and all of it is verified. Before the load, these are
+/// measured: hooks with and without the service, the first answer after the start, how soon a line that a program
+/// writes is found, and many hooks at once; after it, many files that change at once. The programs have a temporary
+/// home folder of their own, so nobody's real sessions are read.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The size of the home before, in turns
+    /// Initial size of the home, in turns
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     turns: u64,
 
-    /// Clients at the same time
+    /// Number of clients at the same time
     #[arg(long, value_name = "N", default_value_t = 16)]
     clients: u64,
 
@@ -38,23 +39,23 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     calls: u64,
 
-    /// How often the service is killed
+    /// Number of times the service is killed
     #[arg(long, value_name = "N", default_value_t = 4)]
     kills: u64,
 
-    /// Sessions with a hook of each kind, with the service and without; 0: hooks are not measured
+    /// Number of sessions with a hook of each kind, with and without the service; 0 skips hooks
     #[arg(long, value_name = "N", default_value_t = 15)]
     rounds: u32,
 
-    /// Hooks of as many sessions, all at once
+    /// Number of hooks of different sessions run all at once
     #[arg(long, value_name = "N", default_value_t = 50)]
     at_once: u64,
 
-    /// Files of sessions that are new at once, and then grow by a line each
+    /// Number of session files that are new at once, and then grow by a line each
     #[arg(long, value_name = "N", default_value_t = 5_000)]
     files: u64,
 
-    /// After that it is left alone this long, and its CPU and memory are read
+    /// Seconds to leave the service idle afterwards, before its CPU and memory are read
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     idle: u64,
 
@@ -62,12 +63,12 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
 
-    /// Leave the home where it is, and say where
+    /// Keep the home, and print its path
     #[arg(long)]
     pub keep: bool,
 }
 
-/// After this long without requests the service gives back what it holds for speed; a little more.
+/// Slightly more than the time without requests after which the service releases memory held for speed.
 const REST: Duration = Duration::from_secs(70);
 
 fn ms(time: Duration) -> f64 {

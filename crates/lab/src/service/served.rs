@@ -1,4 +1,4 @@
-//! A service of a throw-away home: started, asked, looked at and killed.
+//! A service of a temporary home: started, asked, measured and killed.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -12,17 +12,17 @@ use heirloom_engine::error::{Error, ErrorKind, Result};
 
 use crate::binary;
 
-/// How long it may take to begin, and to store what is left.
+/// Time limit for the service to start, and to store what is left.
 pub(super) const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A service of a home.
+/// A running service of a home.
 pub(super) struct Served<'s> {
     pub exe: &'s Path,
     pub home: &'s Path,
-    /// The person's folder, where programs keep their sessions.
+    /// The user's home folder, where programs keep their sessions.
     pub user: &'s Path,
     child: Mutex<Child>,
-    /// The most memory seen, in bytes.
+    /// Highest memory use seen, in bytes.
     pub peak: AtomicU64,
 }
 
@@ -51,24 +51,24 @@ impl<'s> Served<'s> {
         self.child.lock().map_or(0, |child| child.id())
     }
 
-    /// `kill -9`, and a new one.
+    /// Kills the service with SIGKILL and starts a new one.
     pub fn kill(&self) -> Result<()> {
         if let Ok(mut child) = self.child.lock() {
             let _ = child.kill();
             let _ = child.wait();
-            // Hooks do without it for a moment.
+            // For a moment hooks run without a service.
             std::thread::sleep(Duration::from_millis(400));
             *child = spawn(self.exe, self.home, self.user)?;
         }
         self.until_it_answers()
     }
 
-    /// The process of a hook, as the person's programs start it.
+    /// Returns the command of a hook, as the user's programs start it.
     pub fn hook(&self, event: &str) -> Command {
         binary::command_of(self.exe, self.user, &binary::hook(self.home, "claude-code", event))
     }
 
-    /// Status and body; `None` where nobody answers.
+    /// Sends a request. Returns status and body; `None` if nobody answers.
     pub fn ask(&self, method: &str, path: &str, body: &[u8]) -> Option<(u16, Vec<u8>)> {
         let mut stream = UnixStream::connect(self.home.join("run/heirloom.sock")).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -85,7 +85,7 @@ impl<'s> Served<'s> {
         Some((status, got[end + 4..].to_vec()))
     }
 
-    /// Resident memory in bytes, now. Linux only.
+    /// Returns the present resident memory in bytes. Linux only.
     pub fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
@@ -94,7 +94,7 @@ impl<'s> Served<'s> {
         bytes
     }
 
-    /// CPU of the process so far, in seconds. Linux only.
+    /// Returns the CPU time of the process so far, in seconds. Linux only.
     pub fn cpu(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap_or_default();
         let fields: Vec<f64> = stat
@@ -107,7 +107,7 @@ impl<'s> Served<'s> {
         ticks / rustix::param::clock_ticks_per_second() as f64
     }
 
-    /// Ends it in order.
+    /// Ends the service with SIGTERM and waits.
     pub fn end(self) {
         let pid = i32::try_from(self.pid()).ok().and_then(rustix::process::Pid::from_raw);
         if let (Some(pid), Ok(mut child)) = (pid, self.child.lock()) {

@@ -1,4 +1,4 @@
-//! What programs write: how soon it is found, and many files at once.
+//! Measures how soon lines that programs write are found, and many changed files at once.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use super::served::{PATIENCE, Served};
 
-/// The longest it may take until all files of a flood are stored.
+/// Time limit until all files of a flood are stored.
 const FLOOD: Duration = Duration::from_secs(1_800);
 
-/// Lines whose way into the memory is measured, one after another.
+/// Number of lines whose time until found is measured, one after another.
 const LINES: u64 = 10;
 
-/// A word nobody else says.
+/// Returns a word that occurs nowhere else.
 fn word(n: u64) -> String {
     format!("zyxomorph{n}")
 }
@@ -39,7 +39,7 @@ fn append(file: &Path, session: &str, n: u64, text: &str) -> Result<()> {
     write().map_err(|e| Error::io("write", file, e))
 }
 
-/// Seconds from a line's being written until a search through the socket finds it, for each of some lines.
+/// Returns the seconds from writing a line until a search through the socket finds it, for each of some lines.
 pub(super) fn until_found(served: &Served) -> Result<Vec<f64>> {
     let session = "11111111-0b7d-4e55-9a41-6c1d2e3f4a5b";
     let file = sessions(served.user).join(format!("{session}.jsonl"));
@@ -58,14 +58,15 @@ pub(super) fn until_found(served: &Served) -> Result<Vec<f64>> {
             std::thread::sleep(Duration::from_millis(10));
         }
         out.push(began.elapsed().as_secs_f64());
-        // The next one is a hint of its own.
+        // The pause makes the next line a separate hint.
         std::thread::sleep(Duration::from_millis(700));
     }
     out.sort_by(f64::total_cmp);
     Ok(out)
 }
 
-/// Seconds until so many files are stored, which are new and then grow by a line each, and the CPU of the service for both.
+/// Returns the seconds until `files` new files are stored, and again after each has grown by a line, with the service's
+/// CPU time for both.
 pub(super) fn flood(served: &Served, files: u64) -> Result<Value> {
     let before = turns(served);
     let cpu = served.cpu();

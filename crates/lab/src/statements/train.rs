@@ -1,4 +1,4 @@
-//! What the filter learns: a multinomial logistic regression over the engine's own features.
+//! Trains the filter: a multinomial logistic regression over the engine's own features.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use super::{Example, Taken};
 
 const LABELS: usize = Label::ALL.len();
 const ROUNDS: usize = 30;
-/// How far weights are drawn to nothing in each step.
+/// Factor by which weights are drawn towards zero in each step.
 const DECAY: f32 = 3e-5;
-/// What a sure label is right in, on authors held out, and of how many at least.
+/// Precision a label must reach on held-out authors to count as sure; `FEWEST` is the minimum number of examples.
 const PRECISION: f64 = 0.85;
 const FEWEST: usize = 20;
 
@@ -21,8 +21,8 @@ struct Model {
     bias: [f32; LABELS],
 }
 
-/// What each example is taken for by a filter that has not seen its author. What is sure was settled on other authors,
-/// too.
+/// Returns the label of each example by a filter that has not seen its author. The thresholds for "sure" come from
+/// other authors, too.
 pub fn held_out(examples: &[Example], folds: usize) -> Vec<Taken> {
     let part = parts(examples, folds);
     let mut guesses: Vec<Option<(Label, f32)>> = vec![None; examples.len()];
@@ -42,7 +42,8 @@ pub fn held_out(examples: &[Example], folds: usize) -> Vec<Taken> {
     examples.iter().enumerate().map(taken).collect()
 }
 
-/// The weights learned from all examples, as the engine reads them. What is sure is settled on authors held out.
+/// Returns the weights learned from all examples, in the form the engine reads. The thresholds for "sure" come from
+/// held-out authors.
 pub fn weights(examples: &[Example], folds: usize) -> Vec<u8> {
     let part = parts(examples, folds);
     let mut guesses: Vec<Option<(Label, f32)>> = vec![None; examples.len()];
@@ -68,7 +69,7 @@ pub fn weights(examples: &[Example], folds: usize) -> Vec<u8> {
     bytes
 }
 
-/// The part each example's author belongs to: the largest authors first, each into the smallest part.
+/// Returns the part of each example's author: the largest authors first, each into the smallest part.
 fn parts(examples: &[Example], folds: usize) -> Vec<usize> {
     let names: BTreeSet<&str> = examples.iter().map(|e| e.author.as_str()).collect();
     let size = |name: &str| examples.iter().filter(|e| e.author == name).count();
@@ -84,7 +85,8 @@ fn parts(examples: &[Example], folds: usize) -> Vec<usize> {
     examples.iter().map(|e| of[e.author.as_str()]).collect()
 }
 
-/// For each label the least probability from which on it is right often enough, where no rule is sure.
+/// Returns for each label the lowest probability above which it is right often enough, among examples without a sure
+/// rule.
 fn thresholds(examples: &[Example], guesses: &[Option<(Label, f32)>], counts: impl Fn(usize) -> bool) -> [f32; LABELS] {
     let mut sure = [2.0; LABELS];
     for label in Label::ALL {
@@ -117,7 +119,7 @@ impl Model {
             examples.filter_map(|e| e.seen.as_ref().map(|s| (&s.features, e))).collect();
         let mut model = Model { weights: vec![[0.0; LABELS]; BUCKETS], bias: [0.0; LABELS] };
         let (mut squares, mut bias_squares) = (vec![[1e-4f32; LABELS]; BUCKETS], [1e-2f32; LABELS]);
-        // Rare labels count more, but not as much as if all were equally frequent.
+        // Rare labels weigh more, but less than full balance would give them.
         let mut often = [0usize; LABELS];
         examples.iter().for_each(|(_, e)| often[e.label as usize] += 1);
         let weigh = |label: Label| {
@@ -173,7 +175,7 @@ impl Model {
     }
 }
 
-/// How fast weights follow.
+/// Learning rate.
 const RATE: f32 = 0.1;
-/// How far labels are balanced: 0 not at all, 1 wholly.
+/// Degree of balancing labels: 0 not at all, 1 fully.
 const BALANCE: f32 = 0.3;

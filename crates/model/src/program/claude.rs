@@ -1,4 +1,4 @@
-//! Claude Code, asked once: `claude -p` with the options under which it fired no hook and wrote no session.
+//! Asks Claude Code once: `claude -p` with the options under which it was seen to fire no hook and write no session.
 
 use heirloom_engine::model::{Answer, Failure};
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub(crate) struct Claude {
     pub model: String,
 }
 
-/// Without these it fires hooks, loads servers, tools and skills, or keeps a session.
+/// Options without which Claude Code fires hooks, loads servers, tools and skills, or keeps a session.
 const WITHOUT_TRACE: &[&str] = &[
     "--no-session-persistence",
     "--tools",

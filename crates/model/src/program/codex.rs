@@ -1,4 +1,4 @@
-//! Codex, asked once: `codex exec` with the options under which it fired no hook and wrote no session.
+//! Asks Codex once: `codex exec` with the options under which it was seen to fire no hook and write no session.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -10,11 +10,11 @@ use crate::asking::{LARGEST_ANSWER, Question};
 use crate::schema::dialect;
 
 pub(crate) struct Codex {
-    /// `None`: the one Codex takes by itself. The person's own settings are not read.
+    /// The model; `None`: Codex's own default. The person's own settings are not read.
     pub model: Option<String>,
 }
 
-/// What would fire, load or offer something.
+/// Features that would fire hooks, load something or offer tools.
 const DISABLED: [&str; 6] = ["hooks", "shell_tool", "plugins", "apps", "multi_agent", "goals"];
 
 impl Preset for Codex {
@@ -60,7 +60,7 @@ impl Preset for Codex {
         if size > LARGEST_ANSWER as u64 {
             return Err(Failure::Unusable(format!("codex wrote more than {LARGEST_ANSWER} bytes")));
         }
-        // Codex may have put another file in the place of ours.
+        // Codex may have replaced our file by another one, so it is opened again by its path.
         let bytes = std::fs::read(answer.path()).map_err(|_| unusable("codex wrote no answer"))?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if text.trim().is_empty() {
@@ -70,7 +70,7 @@ impl Preset for Codex {
     }
 }
 
-/// A text as TOML quotes it, which is as JSON does.
+/// Quotes a text for TOML, which quotes like JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

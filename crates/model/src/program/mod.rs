@@ -1,8 +1,9 @@
-//! A model behind a program that is installed: the person's own Claude Code, Codex or OpenClaw, or any command (R12.1).
+//! Asks a model through an installed program: the person's own Claude Code, Codex or OpenClaw, or any command (R12.1).
 //!
 //! A call must leave no trace: no session, no hook, no file of the program. Each preset has the options that were tried
-//! for that; a version they were not tried with is refused ([`version`]). Every call runs in an empty folder of the home,
-//! in a process group of its own that is killed at the deadline, with `HEIRLOOM_INSIDE` set, on which our hooks exit.
+//! for that; a version they were not tried with is refused ([`version`]). Every call runs in an empty folder of the
+//! home and in a new process group that is killed at the deadline. `HEIRLOOM_INSIDE` is set for it, which makes our
+//! hooks exit.
 
 mod claude;
 mod codex;
@@ -27,34 +28,35 @@ pub(crate) use codex::Codex;
 pub(crate) use openclaw::OpenClaw;
 pub(crate) use other::Other;
 
-/// Set for every program that is run as a model. Our hooks exit at once where it is set: a model that fired them would
-/// make sessions of its own answers, which are summarised again.
+/// Variable set for every program that is run as a model. Our hooks exit at once where it is set: otherwise the model's
+/// answers would be stored as sessions, which are summarised again.
 pub const INSIDE: &str = "HEIRLOOM_INSIDE";
 
-/// Variables of a program that started us, which it would take for a call from within itself and refuse.
+/// Variables of the program that started us. The model's program would take them for a call from within itself and
+/// refuse.
 const NOT_PASSED: [&str; 2] = ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
 
-/// Between two looks at whether the program has ended.
+/// Time between two checks whether the program has ended.
 const LOOK: Duration = Duration::from_millis(15);
 
-/// The folders of the home a program works with.
+/// Folders of the home that a program works with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folders {
-    /// Where it runs: empty, and stays so.
+    /// Working folder of the program; it is always empty.
     pub empty: PathBuf,
-    /// Where files are that it is handed, as long as it runs.
+    /// Folder of the files that are passed to the program while it runs.
     pub scratch: PathBuf,
 }
 
-/// How one preset is called, and how its output is read.
+/// A kind of program: how it is called, and how its output is read.
 pub(crate) trait Preset: Send + Sync {
-    /// The name of its rows in the list of known versions; `None`: any version will do.
+    /// Returns the program's name in the list of known versions; `None`: any version is accepted.
     fn known_as(&self) -> Option<&'static str>;
 
-    /// The call for a question.
+    /// Makes the call for a question.
     fn call(&self, question: &Question, folders: &Folders) -> Result<Call, Failure>;
 
-    /// The answer in what it printed.
+    /// Reads the answer from the program's output.
     fn read(&self, output: &Output, call: &Call) -> Result<Answer, Failure>;
 }
 
@@ -63,21 +65,21 @@ pub(crate) trait Preset: Send + Sync {
 pub(crate) struct Call {
     pub arguments: Vec<OsString>,
     pub input: String,
-    /// Files it is handed; removed with the call. The last may be one it writes.
+    /// Files passed to the program, removed with the call. The last may be one the program writes.
     pub files: Vec<tempfile::NamedTempFile>,
 }
 
-/// What a program printed.
+/// Output of a program.
 pub(crate) struct Output {
     pub text: String,
-    /// The same and its complaints, in lower case.
+    /// Standard output and standard error in lower case.
     words: String,
     pub status: ExitStatus,
 }
 
-/// A program that is asked.
+/// A program that is asked as a model.
 pub(crate) struct Program {
-    /// The whole path, or a name to be found on the path.
+    /// Full path of the program, or a name that is looked up in `PATH`.
     pub path: PathBuf,
     pub preset: Box<dyn Preset>,
     pub folders: Folders,
@@ -102,7 +104,7 @@ impl Transport for Program {
 }
 
 impl Program {
-    /// Programs take settings and instructions from the folder they run in.
+    /// Refuses a folder that is not empty: programs read settings and instructions from the folder they run in.
     fn check_folder(&self) -> Result<(), Failure> {
         let folder = &self.folders.empty;
         let entry = std::fs::read_dir(folder).map(|mut entries| entries.next().is_some());
@@ -119,13 +121,13 @@ impl Program {
     }
 }
 
-/// Asks a program for its version, and refuses one its options were not tried with.
+/// Asks a program for its version, and refuses a version its options were not tried with.
 pub(crate) fn look(path: PathBuf, name: &str, folders: &Folders, timeout: Duration) -> Result<(), Failure> {
     let said = run(&path, &["--version".into()], "", &folders.empty, timeout)?.text;
     version::check(name, &said).map_err(Failure::Refused)
 }
 
-/// What the program complained of, if it is known. None of its words is passed on.
+/// Recognises the program's complaint, if it is a known one. None of its words is passed on.
 fn complaint(output: &Output) -> Option<Failure> {
     let known = include_str!("complaints.txt").lines().filter(|line| !line.starts_with('#'));
     for line in known {
@@ -175,13 +177,13 @@ fn run(
     let until = Instant::now() + timeout;
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A program that does not read its input closes it.
+            // A program that does not read its input closes it; the error then is no fault.
             let _ = stdin.map(|mut pipe| pipe.write_all(input.as_bytes()));
         });
         let out = scope.spawn(move || bounded(stdout));
         let err = scope.spawn(move || bounded(stderr));
         let ended = wait(&mut child, until, || out.is_finished() && err.is_finished());
-        // Also what it started and left behind: it would hold the pipes open.
+        // Also kills processes the program started and left behind: they would hold the pipes open.
         kill(&child);
         let status = child.wait();
         let (out, err) = (out.join().unwrap_or_default(), err.join().unwrap_or_default());
@@ -198,7 +200,7 @@ fn run(
     })
 }
 
-/// Waits until the program has ended, or has closed its outputs. `false`: the time is up.
+/// Waits until the program has ended or closed its outputs. `false`: the deadline has passed.
 fn wait(child: &mut Child, until: Instant, closed: impl Fn() -> bool) -> bool {
     loop {
         match child.try_wait() {
@@ -211,11 +213,11 @@ fn wait(child: &mut Child, until: Instant, closed: impl Fn() -> bool) -> bool {
 }
 
 fn kill(child: &Child) {
-    // Its process group has its number; a group that is gone is an error nobody needs.
+    // The process group has the child's number. An error means that the group has ended, which is fine.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
-/// Reads to the end, of which one byte more than the limit is kept.
+/// Reads to the end, and keeps at most one byte more than [`LARGEST_ANSWER`].
 fn bounded(from: Option<impl Read>) -> Vec<u8> {
     let mut kept = Vec::new();
     let Some(mut from) = from else { return kept };

@@ -1,4 +1,4 @@
-//! OpenClaw, asked once: `openclaw infer model run --local`, a completion without an agent, tools or a session.
+//! Asks OpenClaw once: `openclaw infer model run --local`, a completion without an agent, tools or a session.
 
 use heirloom_engine::model::{Answer, Failure};
 use serde_json::Value;
@@ -7,11 +7,11 @@ use super::{Call, Folders, Output, Preset};
 use crate::asking::Question;
 
 pub(crate) struct OpenClaw {
-    /// `provider/model`; `None`: the one OpenClaw is set up with.
+    /// The model as `provider/model`; `None`: OpenClaw's own default.
     pub model: Option<String>,
 }
 
-/// The most bytes of a prompt, which is an argument: Linux takes 128 KiB for one.
+/// Most bytes of a prompt, which is passed as an argument: Linux allows 128 KiB for one.
 const LONGEST_PROMPT: usize = 120 << 10;
 
 impl Preset for OpenClaw {
@@ -36,7 +36,7 @@ impl Preset for OpenClaw {
 
     fn read(&self, output: &Output, _: &Call) -> Result<Answer, Failure> {
         let unusable = |why: &str| Failure::Unusable(why.to_owned());
-        // What it says beside its report comes on lines before it.
+        // Log lines may come before the report, which begins with the first brace.
         let report = output.text.find('{').map(|at| &output.text[at..]).unwrap_or_default();
         let told: Value = serde_json::from_str(report.trim()).map_err(|_| unusable("openclaw printed no JSON"))?;
         if told["ok"] == false {

@@ -1,4 +1,4 @@
-//! Any command: the whole question on its standard input, one JSON object on its standard output.
+//! Asks any command: it gets the whole question on its standard input and prints one JSON object.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,7 @@ use super::{Call, Folders, Output, Preset};
 use crate::asking::Question;
 
 pub(crate) struct Other {
-    /// The arguments behind the program.
+    /// Arguments of the program.
     pub arguments: Vec<String>,
 }
 

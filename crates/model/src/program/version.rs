@@ -1,6 +1,6 @@
-//! Which versions of a program its options were tried with.
+//! Versions of the programs with which their options were tried.
 
-/// Whether a program's word on its version names one that is known. Else a sentence with the versions that are.
+/// Whether the program's `--version` output names a known version. The error is a sentence with the known versions.
 pub(crate) fn check(program: &str, said: &str) -> Result<(), String> {
     let known = known(program);
     let found = find(said);
@@ -14,14 +14,14 @@ pub(crate) fn check(program: &str, said: &str) -> Result<(), String> {
     Err(format!("{program} is {has}; that a call leaves no trace was tried with {} only", tried.join(", ")))
 }
 
-/// The known ranges of a program: from, and below.
+/// Returns the known version ranges of a program: first version, and the version that ends the range.
 fn known(program: &str) -> Vec<([u64; 3], [u64; 3])> {
     let lines = include_str!("known.txt").lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let rows = lines.filter(|words| words.first() == Some(&program));
     rows.filter_map(|words| Some((find(words.get(1)?)?, find(words.get(2)?)?))).collect()
 }
 
-/// The first three numbers with dots between them.
+/// Finds the first three numbers with dots between them.
 fn find(text: &str) -> Option<[u64; 3]> {
     text.split(|c: char| !c.is_ascii_digit() && c != '.').find_map(|word| {
         let numbers: Option<Vec<u64>> = word.trim_matches('.').split('.').map(|n| n.parse().ok()).collect();

@@ -4,31 +4,32 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// The limit of request line and headers together. The programs send 1 to 4 KiB.
+/// Most bytes of request line and headers together. The programs send 1 to 4 KiB.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// The limit of a body: more than a million tokens of context.
+/// Most bytes of a body: more than a million tokens of context.
 const BODY_BYTES: u64 = 64 << 20;
 
 /// A request, as far as it is used.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Incoming {
     pub method: String,
-    /// The request target with its query; a whole URL (`http://host/path`) if the client uses us as a proxy.
+    /// The request target with its query; a whole URL (`http://host/path`) if the client uses the fake model as a
+    /// proxy.
     pub target: String,
     pub body: Vec<u8>,
-    /// The client asks for another protocol on this connection.
+    /// Whether the client asks for another protocol on this connection.
     pub upgrade: bool,
-    /// Names in lower case.
+    /// Headers, their names in lower case.
     pub headers: Vec<(String, String)>,
 }
 
-/// Why a request is not processed.
+/// Reason why a request is not processed.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// The client left before the request was complete: no answer.
     Gone,
-    /// Not HTTP as it is implemented here.
+    /// The bytes are not HTTP as it is implemented here.
     Malformed,
     TooLarge,
 }
@@ -71,7 +72,7 @@ impl Incoming {
     }
 }
 
-/// A line without its end, counted against the limit of the head.
+/// Reads a line without its end, counted against the limit of the head.
 fn line(reader: &mut impl BufRead, left: &mut u64) -> Result<String, Refusal> {
     let mut bytes = Vec::new();
     let read = reader.take(*left).read_until(b'\n', &mut bytes).map_err(|_| Refusal::Gone)?;
@@ -116,9 +117,9 @@ pub struct Outgoing {
     pub content_type: &'static str,
     pub body: String,
     pub headers: Vec<(String, String)>,
-    /// The connection is closed in the middle of the body.
+    /// Whether the connection is closed in the middle of the body.
     pub cut: bool,
-    /// How long nothing is sent.
+    /// Time in which nothing is sent before the answer.
     pub pause: Duration,
 }
 
@@ -127,7 +128,7 @@ impl Outgoing {
         Outgoing::of(status, "application/json", body.to_string())
     }
 
-    /// Server-sent events.
+    /// Makes an answer of server-sent events.
     pub fn events(body: String) -> Outgoing {
         Outgoing::of(200, "text/event-stream", body)
     }
@@ -154,7 +155,7 @@ impl Outgoing {
     }
 }
 
-/// One server-sent event; the protocols differ in whether it has a name.
+/// Returns one server-sent event; the protocols differ in whether it has a name.
 pub fn event(name: Option<&str>, data: &str) -> String {
     match name {
         Some(name) => format!("event: {name}\ndata: {data}\n\n"),

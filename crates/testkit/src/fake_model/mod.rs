@@ -1,8 +1,9 @@
-//! A model with scripted answers, for the real programs and for clients of ours.
+//! A model with scripted answers, for the real programs and for clients of this project.
 //!
-//! Loopback only. Speaks the three protocols of the programs and Ollama's, each in a file of its own: Anthropic
-//! Messages ([`messages`]), OpenAI Responses ([`responses`]), OpenAI Chat Completions ([`chat`]), Ollama ([`ollama`]). Every request is kept, also
-//! unknown ones, so that a test can check what a model was sent and which hosts a program wanted to reach.
+//! It listens on the loopback interface only and speaks the three protocols of the programs and Ollama's, each in its
+//! own file: Anthropic Messages ([`messages`]), OpenAI Responses ([`responses`]), OpenAI Chat Completions ([`chat`]),
+//! Ollama ([`ollama`]). Every request is kept, also unknown ones, so that a test can check what a model was sent and
+//! which hosts a program wanted to reach.
 //!
 //! As a proxy it refuses every request and records its host: a program with `HTTPS_PROXY` set to its address reaches no
 //! other machine, and [`FakeModel::outside`] lists the hosts it tried.
@@ -24,33 +25,33 @@ use serde_json::{Value, json};
 
 use http::{Incoming, Outgoing, Refusal};
 
-/// The limit of kept requests. A day of the four programs makes a few hundred; this stops a program that asks in a
+/// Most requests that are kept. A day of the four programs makes a few hundred; this stops a program that asks in a
 /// loop.
 const MOST_REQUESTS: usize = 10_000;
 
-/// The limit of concurrent connections.
+/// Most concurrent connections.
 const MOST_CONNECTIONS: usize = 128;
 
-/// A client that sends nothing for this long is disconnected.
+/// Time after which a client that sends nothing is disconnected.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// One request, as received.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub method: String,
-    /// The path with its query; the whole URL (`http://host/path`), or a host and port, if the client uses us as a
-    /// proxy.
+    /// Path with its query; the whole URL (`http://host/path`), or a host and port, if the client uses the fake model
+    /// as a proxy.
     pub path: String,
     /// The JSON of the body; the beginning of the body as a string if it is not JSON, null if there is none.
     pub body: Value,
     /// The question to the model, if this is such a request.
     pub asked: Option<Asked>,
-    /// Names in lower case.
+    /// Headers, their names in lower case.
     pub headers: Vec<(String, String)>,
 }
 
 impl Request {
-    /// The value of a header, by its name in lower case.
+    /// Returns the value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
@@ -91,9 +92,9 @@ pub struct Asked {
     /// All input of the model, whatever its role: instructions, prompts, injected context, tool results. Without the
     /// model's own output and the descriptions of the tools.
     pub heard: String,
-    /// A tool's result was received since the model's last answer.
+    /// Whether a tool's result was received since the model's last answer.
     pub after_tool: bool,
-    /// The tools it may call: name, and the names of their parameters.
+    /// Tools the model may call: name, and the names of their parameters.
     pub tools: Vec<Tool>,
     /// The number of this request, from 1.
     pub number: usize,
@@ -103,9 +104,9 @@ pub struct Asked {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Tool {
     pub name: String,
-    /// The group it belongs to, where the protocol has groups.
+    /// Group of the tool, where the protocol has groups.
     pub namespace: Option<String>,
-    /// It takes one text that is not JSON.
+    /// Whether the tool takes one text that is not JSON.
     pub free_form: bool,
     /// The names of its parameters.
     pub takes: Vec<String>,
@@ -132,7 +133,7 @@ enum What {
 }
 
 impl Reply {
-    /// An answer of text.
+    /// Answers with a text.
     pub fn text(text: impl Into<String>) -> Reply {
         Reply::of(What::Text(text.into()))
     }
@@ -162,18 +163,18 @@ impl Reply {
         Reply::of(What::Raw(status, body.into()))
     }
 
-    /// The same answer with a header.
+    /// Returns this answer with a further header.
     pub fn with_header(mut self, name: &str, value: &str) -> Reply {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same answer, broken off in the middle of its body.
+    /// Returns this answer, broken off in the middle of its body.
     pub fn cut(self) -> Reply {
         Reply { cut: true, ..self }
     }
 
-    /// The same answer, after a pause.
+    /// Returns this answer, sent after a pause.
     pub fn after(self, pause: Duration) -> Reply {
         Reply { pause, ..self }
     }
@@ -183,7 +184,8 @@ impl Reply {
         Reply { input_tokens: Some(input_tokens), ..self }
     }
 
-    /// The answer where the script has none: a text unique to each request, so that answers can be told apart.
+    /// Returns the answer to a request for which the script has none: a text unique to each request, so that answers
+    /// can be told apart.
     pub fn usual(asked: &Asked) -> Reply {
         let number = asked.number;
         match (asked.purpose, asked.dialect) {
@@ -205,8 +207,8 @@ impl Reply {
 /// Maps a request to an answer; `None` is [`Reply::usual`].
 pub type Script = Box<dyn Fn(&Asked) -> Option<Reply> + Send>;
 
-/// A script from a table: the first row whose words the prompt of a turn contains. Summaries and titles get the usual
-/// answers.
+/// Makes a script from a table: the first row whose words are in the prompt of a turn is the answer. Summaries and
+/// titles get the usual answers.
 pub fn table<'t>(rows: impl IntoIterator<Item = (&'t str, Reply)>) -> Script {
     let rows: Vec<(String, Reply)> = rows.into_iter().map(|(words, reply)| (words.to_owned(), reply)).collect();
     Box::new(move |asked| {
@@ -245,12 +247,12 @@ impl FakeModel {
         FakeModel { shared, address, listener: Some(listener) }
     }
 
-    /// A model that has the usual answers only.
+    /// Starts a model that gives only the usual answers.
     pub fn usual() -> FakeModel {
         FakeModel::start(Box::new(|_| None))
     }
 
-    /// `http://127.0.0.1:port`, without a slash at the end.
+    /// Returns `http://127.0.0.1:port`, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -260,29 +262,29 @@ impl FakeModel {
         *lock(&self.shared.script) = script;
     }
 
-    /// Every request so far, oldest first.
+    /// Returns every request so far, oldest first.
     pub fn requests(&self) -> Vec<Request> {
         lock(&self.shared.requests).clone()
     }
 
-    /// The number of requests so far, for [`FakeModel::asked_since`].
+    /// Returns the number of requests so far, for [`FakeModel::asked_since`].
     pub fn mark(&self) -> usize {
         lock(&self.shared.requests).len()
     }
 
-    /// The requests to the model since a mark, oldest first.
+    /// Returns the requests to the model since a mark, oldest first.
     pub fn asked_since(&self, mark: usize) -> Vec<Asked> {
         lock(&self.shared.requests).iter().skip(mark).filter_map(|r| r.asked.clone()).collect()
     }
 
-    /// The full input of the last turn's request; empty if there was none.
+    /// Returns the full input of the last turn's request; empty if there was none.
     pub fn last_heard(&self) -> String {
         let asked = self.asked_since(0);
         let last = asked.into_iter().rfind(|a| a.purpose == Purpose::Turn);
         last.map(|a| a.heard).unwrap_or_default()
     }
 
-    /// The hosts that clients wanted to reach through us, in order, each once.
+    /// Returns the hosts that clients wanted to reach through this proxy, in order, each once.
     pub fn outside(&self) -> Vec<String> {
         let mut hosts = Vec::new();
         for request in lock(&self.shared.requests).iter() {
@@ -307,7 +309,7 @@ impl Drop for FakeModel {
     }
 }
 
-/// The host of a request meant for another machine.
+/// Returns the host of a request meant for another machine.
 fn host_of<'a>(method: &str, path: &'a str) -> Option<&'a str> {
     let rest = match path.split_once("://") {
         Some((_, rest)) => rest,
@@ -317,7 +319,7 @@ fn host_of<'a>(method: &str, path: &'a str) -> Option<&'a str> {
     rest.split('/').next()
 }
 
-/// A panic in a script affects its connection only; the kept requests stay readable.
+/// Locks a mutex, even after a panic in a script: it affects its connection only, and the kept requests stay readable.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -334,7 +336,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
-            // Counted down on every exit.
+            // The count of connections is decreased on every exit.
             struct One<'a>(&'a AtomicUsize);
             impl Drop for One<'_> {
                 fn drop(&mut self) {
@@ -365,7 +367,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
     linger(&mut stream);
 }
 
-/// Reads what is left: closing a socket with unread data discards the answer before the client has read it.
+/// Reads the rest of the request: closing a socket with unread data discards the answer before the client has read it.
 fn linger(stream: &mut TcpStream) {
     let _ = stream.shutdown(Shutdown::Write);
     let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
@@ -430,7 +432,7 @@ impl Shared {
     }
 }
 
-/// The list of models in the form of both vendors.
+/// Returns the list of models in the form of both vendors.
 fn models() -> Outgoing {
     let model = json!({
         "id": "fake-model", "object": "model", "type": "model", "display_name": "Fake", "owned_by": "test",
@@ -507,7 +509,7 @@ enum Does {
 const OUTPUT_TOKENS: u64 = 12;
 
 impl Asked {
-    /// The tool of that name as the program described it.
+    /// Returns the tool of that name as the program described it.
     fn tool(&self, name: &str) -> Tool {
         let known = self.tools.iter().find(|t| t.name == name).cloned();
         known.unwrap_or_else(|| Tool { name: name.to_owned(), ..Tool::default() })
@@ -536,7 +538,7 @@ impl Asked {
     }
 }
 
-/// What the protocols collect from a request.
+/// The parts of a request that the protocols collect.
 #[derive(Default)]
 struct Reading {
     heard: String,
@@ -546,7 +548,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// The model's own output: the prompt is what comes after it.
+    /// Notes output of the model: the prompt is the user's text after it.
     fn own_words(&mut self) {
         self.prompt.clear();
         self.after_tool = false;
@@ -575,8 +577,8 @@ impl Reading {
     }
 }
 
-/// Beginnings of the prompts by which programs ask for a summary: Claude Code, Codex, OpenCode (its first and its later
-/// ones).
+/// Beginnings of the prompts by which programs ask for a summary: Claude Code, Codex, OpenCode (for the first and for
+/// later ones).
 const SUMMARIES: &[&str] = &[
     "Your task is to create a detailed summary of",
     "You are performing a CONTEXT CHECKPOINT COMPACTION",
@@ -619,7 +621,7 @@ fn without_reminders(text: &str) -> String {
     kept + rest
 }
 
-/// The texts of a message's content: a string, or a list of parts.
+/// Returns the texts of a message's content: a string, or a list of parts.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -639,7 +641,7 @@ fn named(value: &Value) -> String {
     value["name"].as_str().unwrap_or_default().to_owned()
 }
 
-/// The properties of a JSON schema.
+/// Returns the names of the properties of a JSON schema.
 fn properties(schema: &Value) -> Vec<String> {
     schema["properties"].as_object().map(|p| p.keys().cloned().collect()).unwrap_or_default()
 }

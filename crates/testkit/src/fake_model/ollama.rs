@@ -1,4 +1,4 @@
-//! Ollama's chat, as one answer. Its requests are read like those of [`super::chat`].
+//! Answers of Ollama's chat, each in one piece. Its requests are read like those of [`super::chat`].
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The model as its clients see it, over a socket.
+//! Tests of the model over a socket, as its clients use it.
 
 use std::io::Write;
 
@@ -19,7 +19,7 @@ fn post(model: &FakeModel, path: &str, body: &Value) -> (u16, String) {
     raw(model, format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes())
 }
 
-/// The events of a stream, each with its name and data.
+/// Returns the events of a stream, each with its name and data.
 fn events(body: &str) -> Vec<(String, Value)> {
     body.split_terminator("\n\n")
         .map(|event| {

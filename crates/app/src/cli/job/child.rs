@@ -1,7 +1,7 @@
 //! Runs a command, passes its input, output and signals through, and reports how it ended. Knows nothing of the memory.
 //!
-//! The command stays in our process group, so that what a terminal sends reaches both of us. With a timeout and without
-//! a terminal it gets a group of its own, so that the timeout ends what it has started, too.
+//! The command stays in our process group, so that signals of a terminal reach both of us. With a timeout and without a
+//! terminal the command gets a group of its own, so that the timeout also ends the processes it has started.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Read, Write};
@@ -19,16 +19,16 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::print;
 
-/// How long a command may go on after its timeout before it is killed.
+/// Time between SIGTERM at the timeout and SIGKILL.
 const MERCY: Duration = Duration::from_secs(10);
 
-/// How long output is awaited after the end of a command whose children still hold its pipes.
+/// Time to wait for output after the command has ended, while its children still hold its pipes.
 const ECHO: Duration = Duration::from_secs(5);
 
-/// The exit code after a timeout, the same as that of `timeout`.
+/// Exit code after a timeout, equal to that of the program `timeout`.
 const TIMED_OUT: u8 = 124;
 
-/// How a command ended.
+/// Result of a command that has ended.
 pub(super) struct Ended {
     pub outcome: Outcome,
     /// The exit code a shell would report.
@@ -39,7 +39,7 @@ pub(super) struct Ended {
 /// An event while the command runs.
 enum Event {
     Signal(i32),
-    /// One of its two outputs is closed.
+    /// One of the command's two outputs is closed.
     Silent,
     Exited,
 }
@@ -49,13 +49,13 @@ enum Event {
 struct Target {
     pid: Pid,
     group: bool,
-    /// Both run on a terminal, which sends an interrupt to the command as well.
+    /// True if both processes run on a terminal, which sends an interrupt to the command as well.
     terminal: bool,
 }
 
 impl Target {
     fn send(self, signal: Signal) {
-        // The command may have ended; until we wait for it, its process id is not reused.
+        // Sending may fail because the command has ended; its process id is not reused before we wait for it.
         let _ = if self.group { kill_process_group(self.pid, signal) } else { kill_process(self.pid, signal) };
     }
 
@@ -105,7 +105,7 @@ pub(super) fn run(command: &[OsString], timeout: Option<Duration>) -> Ended {
         match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(Event::Silent) => speaking -= 1,
             Ok(Event::Exited) => {}
-            // A signal now ends the wait for output; processes that still hold the pipes are left alone.
+            // A signal ends the wait for output; processes that still hold the pipes are left alone.
             Ok(Event::Signal(_)) | Err(_) => break,
         }
     }
@@ -119,7 +119,7 @@ pub(super) fn run(command: &[OsString], timeout: Option<Duration>) -> Ended {
     }
 }
 
-/// Passes signals on until the command has ended. Returns whether it timed out.
+/// Passes signals on until the command has ended. Returns whether the timeout was reached.
 fn watch(receiver: &Receiver<Event>, target: Target, timeout: Option<Duration>, speaking: &mut usize) -> bool {
     let mut deadline = timeout.map(|t| Instant::now() + t);
     let mut timed_out = false;
@@ -151,7 +151,7 @@ fn listen(sender: &Sender<Event>) {
     }
 }
 
-/// Copies output of the command to ours and keeps a copy.
+/// Copies output of the command to our own output and keeps a copy.
 fn pump(
     mut from: impl Read + Send + 'static,
     mut to: impl Write + Send + 'static,
@@ -199,7 +199,7 @@ fn ended(status: ExitStatus, timed_out: Option<Duration>, output: Output) -> End
     Ended { outcome, code, output }
 }
 
-/// Prints and returns what a shell would if a command cannot be started.
+/// Prints and returns what a shell would for a command that cannot be started.
 fn not_started(program: &OsString, e: &std::io::Error) -> Ended {
     let code = if e.kind() == ErrorKind::NotFound { 127 } else { 126 };
     let why = format!("{} cannot be started: {e}", program.to_string_lossy());

@@ -13,9 +13,9 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// Scheduled work: run a command and remember how it ended
+/// Scheduled work: run a command and record how it ended
 ///
-/// Put it in front of any cron or systemd command. Failures show in continuity/ACTIVE.md until the job succeeds.
+/// Put the command in front of any cron or systemd command. Failures show in continuity/ACTIVE.md until the job succeeds.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -25,40 +25,40 @@ pub struct Args {
 #[derive(clap::Subcommand, Debug)]
 enum Command {
     Run(RunArgs),
-    /// Every job and how it ended last, newest first
+    /// List every job with its last result, newest first
     List,
-    /// The last runs of a job
+    /// List the last runs of a job
     Show {
-        /// Its name
+        /// Name of the job
         #[arg(value_name = "NAME")]
         name: String,
-        /// How many runs
+        /// Maximum number of runs
         #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
         limit: usize,
     },
-    /// Take a failure out of ACTIVE.md: it was seen
+    /// Acknowledge a failure, which removes it from ACTIVE.md
     Ack {
-        /// Its name
+        /// Name of the job
         #[arg(value_name = "NAME")]
         name: String,
     },
 }
 
-/// Run a command, pass everything through, record how it ended
+/// Run a command, pass everything through, and record how it ended
 ///
-/// Input, output and exit code are the command's: 128+n when signal n ended it, 127 or 126 when it cannot be started,
-/// 124 when its time was up. SIGINT and SIGTERM are passed on. What it printed becomes an artifact (of long output the
-/// first 64 KiB and the last 192). Whatever is wrong with the memory, the command runs. With --json the record of the
+/// Input, output and exit code are the command's: 128+n if signal n ended it, 127 or 126 if it cannot be started, 124
+/// if it reached the timeout. SIGINT and SIGTERM are passed on. The output becomes an artifact (of a long output the
+/// first 64 KiB and the last 192). The command runs even if the memory cannot be opened. With --json the record of the
 /// run is the last line of standard error.
 #[derive(clap::Args, Debug)]
 struct RunArgs {
-    /// The job: a name for all its runs
+    /// Name of the job, shared by all its runs
     #[arg(value_name = "NAME")]
     name: String,
-    /// Stop it after so long: SIGTERM, and 10 seconds later SIGKILL
+    /// Stop the command after this time: SIGTERM, and 10 seconds later SIGKILL
     #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     timeout: Option<u64>,
-    /// Keep no output of a run that went well
+    /// Keep no output of a run that succeeded
     #[arg(long)]
     quiet_success: bool,
     /// The command and its arguments
@@ -138,7 +138,7 @@ fn command(report: &RunReport, width: usize) -> String {
     print::cut(&print::safe_line(&report.run.command), width)
 }
 
-/// The error of a run that was not recorded, for people and programs.
+/// Prints the error for a run that could not be recorded, for people and for programs.
 fn not_recorded(global: &Global, name: &str, code: u8, e: &Error) {
     let next = e.next_step().map_or(String::new(), |n| format!(" ({n})"));
     print::note(&format!("heirloom: this run of {name} is not recorded: {e}{next}"));

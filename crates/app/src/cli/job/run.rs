@@ -1,4 +1,4 @@
-//! `heirloom job run`: the command first, the memory beside it.
+//! `heirloom job run`: runs the command, and records the run in the memory beside it.
 
 use std::ffi::OsString;
 use std::sync::mpsc;
@@ -16,13 +16,13 @@ use crate::context::{self, Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// How long the command waits for its run to be recorded before it starts anyway.
+/// Maximum time the command waits for the start of its run to be recorded.
 const BEFORE: Duration = Duration::from_secs(2);
 
-/// How long recording the end of a command may wait for a busy memory.
+/// Maximum time that recording the end of a command may wait for a busy memory.
 const AFTER: Duration = Duration::from_secs(30);
 
-/// If opening failed longer ago than this, it is tried again.
+/// If opening the memory failed longer ago than this, it is tried again.
 const STALE: Duration = Duration::from_secs(1);
 
 /// The opened memory and the recorded run.
@@ -51,7 +51,7 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<Exit> {
         let busy = Error::new(ErrorKind::Busy, "the memory does not open").hint("is its disk still there?");
         (Err(busy), Instant::now())
     });
-    // The obstacle at the start of a long command may be gone by now.
+    // A long command gave the obstacle time to go away: a failed opening is tried once more.
     let opened = match opened {
         Err(first) if at.elapsed() > STALE => open(global, &name, &shown, started).map_err(|_| first),
         opened => opened,
@@ -84,7 +84,7 @@ fn open(global: &Global, name: &JobName, command: &str, started: Millis) -> Resu
     Ok(Opened { engine, begun })
 }
 
-/// A command line with the quoting of a shell.
+/// Returns a command line with the quoting of a shell.
 fn in_words(command: &[OsString]) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@%=,".contains(c);
     let word = |word: &OsString| {

@@ -1,4 +1,4 @@
-//! The statements of a message that are worth keeping.
+//! Chooses the statements of a message that are worth keeping.
 
 use super::exchange::Message;
 use super::marks::Mark;
@@ -6,21 +6,21 @@ use super::prompt::weight_of;
 use crate::statement::{Label, Statement};
 use crate::text::similarity::is_id;
 
-/// How much a statement of the model tells of what was achieved or found, 0: nothing.
+/// Returns a score of how much a statement of the model says about results or findings. 0: nothing.
 ///
-/// The label counts most; then that it opens the message or a paragraph, and that it names something. Statements that
-/// announce a list, or that cannot stand alone, lose.
+/// The label counts most, then that the statement opens the message or a paragraph, and that it names something.
+/// Statements that announce a list, or that cannot stand alone, lose points.
 pub fn worth(s: &Statement) -> u32 {
-    // "I'll rewrite the seed file" tells of nothing done yet.
+    // "I'll rewrite the seed file" reports no work done yet.
     let announces = Mark::Announcement.is_in(s) && s.label != Label::Finding || Mark::Promise.is_in(s);
     if matches!(s.label, Label::Remark | Label::Done | Label::Finding) && announces {
         return 0;
     }
-    // "Ready for the next task" tells where the work stands, not what was done.
+    // "Ready for the next task" says that the model waits, not what it did.
     if Mark::Idle.is_in(s) && s.words() <= 14 {
         return 0;
     }
-    // A part of a sentence that an item above begins: "detect missing input,".
+    // An item that continues a sentence begun above the list: "detect missing input,".
     if s.bullet && s.text.ends_with([',', ';']) {
         return 0;
     }
@@ -44,14 +44,14 @@ pub fn worth(s: &Statement) -> u32 {
     score += if s.paragraph == 0 { 4 } else { 0 };
     score += if names(&s.text) { 3 } else { 0 };
     score += if s.bullet { 0 } else { 1 };
-    // Of what no rule knows, the sentence that says most counts.
+    // Among statements that no rule labels, those with the most weighty words win.
     score += if s.sure { 0 } else { (weight_of(s) / 4).min(4) as u32 };
     score = score.saturating_sub(if s.standalone { 0 } else { 4 });
     score = score.saturating_sub(if s.text.len() > 260 { 3 } else { 0 });
     score
 }
 
-/// The best statements of a message, in their order.
+/// Returns the best statements of a message, in the order of the message.
 pub fn best(message: &Message, most: usize, least: u32) -> Vec<&Statement> {
     let mut ranked: Vec<(u32, usize)> =
         message.statements.iter().enumerate().map(|(i, s)| (worth(s), i)).filter(|(w, _)| *w >= least).collect();
@@ -69,8 +69,8 @@ pub fn names(text: &str) -> bool {
             .any(|w| is_id(w.trim_matches(|c: char| !c.is_alphanumeric())) || w.bytes().any(|b| b.is_ascii_digit()))
 }
 
-/// Whether a statement can settle what was open: a report of work done. A short plain sentence may be one, whatever its
-/// label; what it settles must have the same words.
+/// Whether a statement can settle an open item: a report of work done. A short plain sentence may be one, whatever its
+/// label, because the item it settles must share its words.
 pub fn completes(s: &Statement) -> bool {
     let short =
         matches!(s.label, Label::Finding | Label::Remark) && s.words() <= 6 && !s.asks && !Mark::Announcement.is_in(s);

@@ -1,4 +1,4 @@
-//! A session as exchanges: what a person asked, what the model said while it worked, and what it answered.
+//! Divides a session into exchanges: a prompt, what the model said while it worked, and its answer.
 
 use std::collections::HashMap;
 
@@ -14,31 +14,31 @@ use crate::text::plain::plain;
 #[derive(Debug)]
 pub struct Message {
     pub turn: TurnId,
-    /// Its position in the range.
+    /// Position of the message in the range.
     pub at: usize,
     pub statements: Vec<Statement>,
-    /// The numbers of its numbered items, with the index of their first statement.
+    /// The numbers of the numbered items in the message, each with the index of its first statement.
     pub numbers: Vec<(u32, usize)>,
-    /// The title of the document it contains, if it is one: a plan, a report.
+    /// The title of the document that the message contains, if it contains one: a plan, a report.
     pub title: Option<String>,
 }
 
 /// A prompt and everything up to the next one, in the main lane.
 #[derive(Debug)]
 pub struct Exchange {
-    /// `None`: the range begins in the middle of a run.
+    /// The prompt; `None` if the range begins in the middle of a run.
     pub prompt: Option<Prompt>,
     /// Messages of the model before its answer.
     pub remarks: Vec<Message>,
-    /// The last message, if nothing was called after it or the person spoke next.
+    /// The last message, if no tool was called after it or the person spoke next.
     pub answer: Option<Message>,
-    /// The model ended by itself: nothing was running when the exchange ended.
+    /// The model ended its run: no tool was running when the exchange ended.
     pub finished: bool,
-    /// A tool was called.
+    /// Whether a tool was called.
     pub worked: bool,
-    /// Something was done: not only read or looked for.
+    /// Whether a tool did more than read or search.
     pub acted: bool,
-    /// Something was edited, committed or checked.
+    /// Whether something was edited, committed or checked.
     pub wrote: bool,
 }
 
@@ -55,17 +55,17 @@ impl Exchange {
         }
     }
 
-    /// All messages of the model, oldest first.
+    /// Returns all messages of the model, oldest first.
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.remarks.iter().chain(&self.answer)
     }
 
-    /// Nothing followed the prompt: it is read together with the next one.
+    /// Whether nothing followed the prompt, so that it is read together with the next one.
     pub fn is_quiet(&self) -> bool {
         !self.worked && self.messages().next().is_none()
     }
 
-    /// The position of its first turn.
+    /// Returns the position of the first turn of the exchange.
     pub fn at(&self) -> usize {
         self.prompt.as_ref().map_or_else(|| self.messages().next().map_or(0, |m| m.at), |p| p.at)
     }
@@ -112,7 +112,7 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
                 before = Some(said);
             }
             (_, TurnKind::ToolCall) => (open.worked, called) = (true, true),
-            // Imported histories carry calls as blocks of text.
+            // Imported histories contain tool calls as blocks of text.
             (Role::Tool, TurnKind::ToolResult) if said.call.is_none() && said.text.contains("Tool use") => {
                 (open.worked, called) = (true, true);
             }
@@ -120,7 +120,7 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
         }
     }
     if open.prompt.is_some() || open.messages().next().is_some() || open.worked {
-        // A message that ends with what comes next is not the end of the work.
+        // A message that ends by announcing the next step does not end the work.
         let goes_on = |m: &Message| m.statements.iter().rev().take(2).any(|s| Mark::Announcement.is_in(s));
         called |= open.worked && open.remarks.last().is_some_and(goes_on);
         open.close(called, true);
@@ -130,7 +130,7 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
     out
 }
 
-/// Gives prompts that only accept or point back ("yes please", "fix this") the words of what they accept: the offers and
+/// Adds to prompts that only accept or refer back ("yes please", "fix this") the words they accept: the offers and
 /// questions of the answer before.
 fn accept(exchanges: &mut [Exchange]) {
     for at in 1..exchanges.len() {
@@ -153,11 +153,11 @@ fn accept(exchanges: &mut [Exchange]) {
     }
 }
 
-/// The offers and questions at the end of a message.
+/// Returns the offers and questions at the end of a message.
 fn offers(statements: &[Statement]) -> Vec<&Statement> {
     let asks = |s: &Statement| s.asks || s.label == Label::Offer;
     let Some(last) = statements.iter().rposition(asks) else { return Vec::new() };
-    // An offer far above the end was not what the message ends with.
+    // An offer far above the end is not the question the message ends with.
     if statements.len() - last > 5 {
         return Vec::new();
     }
@@ -165,7 +165,7 @@ fn offers(statements: &[Statement]) -> Vec<&Statement> {
     statements[first..=last].iter().filter(|s| !s.text.ends_with(':')).take(6).collect()
 }
 
-/// The positions of messages after which nothing is called before the next prompt.
+/// Returns the positions of messages after which nothing is called before the next prompt.
 fn finals(turns: &[Said]) -> HashMap<usize, ()> {
     let (mut out, mut free) = (HashMap::new(), true);
     for (at, said) in turns.iter().enumerate().rev().filter(|(_, s)| s.main) {
@@ -182,7 +182,7 @@ fn finals(turns: &[Said]) -> HashMap<usize, ()> {
     out
 }
 
-/// The first heading of the highest level, if there are several headings.
+/// Returns the first heading of the highest level, if there are several headings.
 fn title(text: &str) -> Option<String> {
     let found: Vec<(usize, &str)> = text.lines().filter_map(heading).take(50).collect();
     let top = found.iter().map(|(level, _)| *level).min()?;
@@ -195,7 +195,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     ((1..=3).contains(&level) && line[level..].starts_with(' ')).then(|| (level, line[level..].trim()))
 }
 
-/// The numbers before statements: `2. Drop the index`.
+/// Returns the numbers before statements: `2. Drop the index`.
 fn numbers(text: &str, statements: &[Statement]) -> Vec<(u32, usize)> {
     let number = |s: &Statement| {
         let line = text.get(..s.range.start)?.rsplit('\n').next()?.trim_start();

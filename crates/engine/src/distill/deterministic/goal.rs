@@ -1,4 +1,4 @@
-//! The goal: the matter in hand, in the person's words.
+//! Finds the goal of a session: the matter in hand, in the person's words.
 
 use super::exchange::Exchange;
 use super::list::{JOIN, line};
@@ -7,19 +7,20 @@ use crate::lineage::distillate::Item;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
 
-/// The longest part of a goal that has two, in bytes.
+/// Maximum length of each part of a goal that has two parts, in bytes.
 const PART: usize = 185;
 
-/// The least number of requests in a session of unrelated errands.
+/// Minimum number of requests from which a session can be one of unrelated errands.
 const ERRANDS: usize = 4;
 
-/// The most requests compared with each other.
+/// Maximum number of requests compared with each other.
 const MOST_ASKS: usize = 60;
 
-/// The request that opened the matter, and the newest one if it is another: `opening → newest`.
+/// Returns the goal: the request that opened the matter, and the newest request if it is another one: `opening →
+/// newest`.
 ///
-/// A request that only points back ("implement the plan") takes what it points to along. Assents, complaints, questions
-/// about what was done, and pasted matter are no goal.
+/// A request that only points back ("implement the plan") includes the words it points to. Assents, complaints,
+/// questions about what was done, and pasted text are never a goal.
 pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     let asks: Vec<(&Prompt, String)> = exchanges
         .iter()
@@ -27,10 +28,11 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
         .filter(|p| matches!(p.purpose, Purpose::Request | Purpose::Question))
         .map(|p| (p, p.core.clone()))
         .collect();
-    // "Fix it" and "pull and go back to main" say too little where anything else was asked, and where a goal stands.
+    // "Fix it" and "pull and go back to main" say too little to be a goal if another request says more, or if a goal
+    // was carried over.
     let says = |p: &Prompt, text: &str| (weight(text) >= 3 || p.commands() && names(text)) && !is_errand(text);
     let asks: Vec<(&Prompt, String)> = match asks.iter().any(|(p, text)| says(p, text)) {
-        // Where people only ask, a short question opens the matter as well as a long one.
+        // In a session of questions only, a short question can open the matter as well as a long one.
         true if !asks.iter().any(|(p, _)| p.commands()) => {
             asks.into_iter().filter(|(_, text)| weight(text) >= 2).collect()
         }
@@ -43,7 +45,7 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     let opening = opening(&asks, exchanges);
     let carried =
         before.map(|item| (item.text.split(JOIN).next().unwrap_or(&item.text).to_owned(), item.turns.clone()));
-    // A matter nobody speaks of any more is over.
+    // A carried goal that no exchange mentions any more is over.
     let stands = |text: &str| {
         let words = vocabulary(text);
         let shared = |e: &Exchange| about(e).iter().filter(|w| words.binary_search(w).is_ok()).take(2).count() > 1;
@@ -59,12 +61,12 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
         }
     };
     let Some((prompt, text)) = newest else { return before.cloned() };
-    // A request that is being worked on stands under "in progress".
+    // A request that is still being worked on is listed under "in progress", so the goal leaves it out.
     let last = exchanges.last().filter(|e| !(e.finished && e.answer.is_some())).and_then(|e| e.prompt.as_ref());
     if last.is_some_and(|l| l.turn == prompt.turn) && !turns.contains(&prompt.turn) {
         return Some(Item { text: line(&first), turns, file: None });
     }
-    // What was asked before the matter was opened is no newer part of it.
+    // A request from before the matter was opened is not a newer part of it.
     let earlier = turns.iter().any(|turn| *turn > prompt.turn);
     if earlier || turns.contains(&prompt.turn) || Bag::of(&first).is_like(&Bag::of(text)) {
         return Some(Item { text: line(&first), turns, file: None });
@@ -76,37 +78,37 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     Some(Item { text: line(&joined(&first, text)), turns, file: None })
 }
 
-/// The words of requests that keep house in a repository, whatever the matter is.
+/// The words of housekeeping requests in a repository, which are never the matter itself.
 const ERRAND: &str =
     "ok get go switch checkout back over into again now then pull fetch push commit merge rebase stash main
     master dev develop branch trunk remote origin latest newest changes upstream zurück wieder auf branche retour rama";
 
-/// Whether a request only keeps house: "ok let's get back to main".
+/// Whether a request is only housekeeping in the repository: "ok let's get back to main".
 pub fn is_errand(text: &str) -> bool {
     let (bag, house) = (Bag::of(text), Bag::of(ERRAND));
     !bag.is_empty() && bag.ids.is_empty() && bag.shared(&house) > 0 && bag.len() - bag.shared(&house) <= 1
 }
 
-/// The newest request beyond doubt, or that work followed. What is only guessed to be one is often news: "the insurance is
-/// informed".
+/// Returns the newest prompt that is surely a request, or a likely one that work followed. A prompt that is only
+/// guessed to be a request is often news: "the insurance is informed".
 fn newest<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> Option<&'a (&'e Prompt, String)> {
     let worked = |p: &Prompt| exchanges.iter().any(|e| e.worked && e.prompt.as_ref().is_some_and(|q| q.turn == p.turn));
     let is = |p: &Prompt| p.surely_commands() || p.purpose == Purpose::Request && p.commands() && worked(p);
     match asks.iter().any(|(p, _)| p.commands()) {
         true => asks.iter().rfind(|(p, text)| weight(text) >= 4 && is(p) && !p.is_listed()).or(asks.first()),
-        // Of nothing but questions, the newest that stands by itself.
+        // If all are questions, the newest one that can stand by itself is taken.
         false => asks.iter().rfind(|(_, text)| weight(text) >= 3).or(asks.first()),
     }
 }
 
-/// Both parts; one may take the room that the other leaves.
+/// Joins both parts of a goal; a long part may use the bytes that a short one leaves free.
 fn joined(first: &str, newest: &str) -> String {
     let room = |other: &str| (2 * PART).saturating_sub(other.len()).max(PART);
     format!("{}{JOIN}{}", cut(first, room(newest)), cut(newest, room(first)))
 }
 
-/// The request the session is about: the first that half as many exchanges share words with as with any
-/// other. People begin with a greeting or an errand; the matter is what they keep talking about.
+/// Returns the request that the session is about: the first one that shares words with at least half as many exchanges
+/// as the best one does. People begin with a greeting or an errand; the matter is what they keep talking about.
 fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> Option<&'a (&'e Prompt, String)> {
     let all: Vec<Vec<u64>> = exchanges.iter().map(about).collect();
     let shares = |ask: &[u64], other: &[u64]| {
@@ -114,7 +116,7 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
     };
     struct Scored<'a, 'e> {
         score: usize,
-        /// How many exchanges share words with the request, and the last of them.
+        /// Number of exchanges that share words with the request, and position of the last such exchange.
         shared: usize,
         last: Option<usize>,
         ask: &'a (&'e Prompt, String),
@@ -135,8 +137,8 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
         .collect();
     let most = scored.iter().map(|s| s.score).max()?;
     let Scored { shared, last, ask: opening, .. } = scored.into_iter().find(|s| 2 * s.score >= most)?;
-    // Several errands have no common matter, and one that nobody spoke of any more for longer than it lasted is over:
-    // then the newest request is all there is.
+    // Several errands have no common matter, and a matter that has not been mentioned for longer than it lasted is
+    // over: the newest request is then the goal.
     let over = shared < 2 || last.is_some_and(|last| 2 * (last + 1) <= exchanges.len());
     if asks.len() < ERRANDS || !over {
         return Some(opening);
@@ -144,7 +146,7 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
     newest(asks, exchanges).filter(|(prompt, _)| prompt.turn != opening.0.turn).or(asks.last())
 }
 
-/// The words of an exchange: what was asked, and the beginning of the answer.
+/// Returns the words of an exchange: the prompt, and the beginning of the answer.
 fn about(exchange: &Exchange) -> Vec<u64> {
     let mut text = exchange.prompt.as_ref().map_or(String::new(), |p| p.ask.clone());
     for s in exchange.answer.iter().flat_map(|m| m.statements.iter().take(4)) {
@@ -154,7 +156,7 @@ fn about(exchange: &Exchange) -> Vec<u64> {
     vocabulary(&text)
 }
 
-/// The words of a text that carry meaning, sorted; of scripts without spaces, pairs of characters.
+/// Returns the meaningful words of a text, sorted; for scripts without spaces, pairs of characters.
 pub fn vocabulary(text: &str) -> Vec<u64> {
     let bag = Bag::of(text);
     let mut found: Vec<u64> = bag.stems.into_iter().chain(bag.ids).collect();

@@ -1,5 +1,5 @@
-//! Lists of items that stay small while they are built: near-equal items are merged; the weightiest and newest are
-//! kept.
+//! Lists of items that stay small while they are built: items that are nearly equal are merged, and the weightiest and
+//! newest items are kept.
 
 use super::goal::vocabulary;
 use crate::lineage::distillate::{Item, LONGEST_ITEM};
@@ -7,24 +7,24 @@ use crate::scope::TurnId;
 use crate::text::plain::{cut, plain};
 use crate::text::similarity::Bag;
 
-/// Joins the pieces of an item that quotes two turns: a question and its answer, a command and its error.
+/// Separator between the pieces of an item that quotes two turns: a question and its answer, a command and its error.
 pub const JOIN: &str = " → ";
-/// The most turns an item names: the first and the newest.
+/// Maximum number of turns an item names: the first and the newest.
 const MOST_TURNS: usize = 8;
 
-/// An item and what decides whether it is kept.
+/// An item with the values that decide whether it is kept.
 #[derive(Clone, Debug)]
 pub struct Noted {
     pub item: Item,
     pub bag: Bag,
     /// Items with more weight are kept first.
     pub weight: u8,
-    /// Position of the event in which it was said.
+    /// Position of the turn in which the item was said.
     pub seq: usize,
 }
 
 impl Noted {
-    /// `None` if no text is left.
+    /// Makes an item; `None` if no text is left.
     pub fn new(text: &str, turn: TurnId, weight: u8) -> Option<Noted> {
         let text = line(text);
         let bag = Bag::of(&text);
@@ -36,7 +36,7 @@ impl Noted {
         })
     }
 
-    /// An item carried over from before these turns.
+    /// Returns an item carried over from the distillate before these turns.
     pub fn carried(item: &Item) -> Option<Noted> {
         let text = line(&item.text);
         let bag = Bag::of(&text);
@@ -44,7 +44,7 @@ impl Noted {
         fits.then(|| Noted { item: Item { text, ..item.clone() }, bag, weight: 2, seq: 0 })
     }
 
-    /// An item with its own turns; its newest turn is its place among the others.
+    /// Returns an item with its own turns; its newest turn decides its position in the list.
     pub fn of(item: &Item, weight: u8) -> Option<Noted> {
         let mut noted = Noted::carried(item)?;
         noted.weight = weight;
@@ -63,14 +63,14 @@ impl Noted {
     }
 }
 
-/// The text of an item: one plain line, credentials redacted, at most [`LONGEST_ITEM`] bytes.
+/// Returns the text of an item: one plain line, credentials redacted, at most [`LONGEST_ITEM`] bytes.
 pub fn line(text: &str) -> String {
     let plain = plain(text);
     let told: Vec<&str> = plain.split(JOIN).map(unlabelled).collect();
     cut(&crate::redact::redact(&told.join(JOIN)), LONGEST_ITEM)
 }
 
-/// A sentence without the label that only says that it is short: "TL;DR: …".
+/// Removes a label that only says that the text is short: "TL;DR: …".
 fn unlabelled(text: &str) -> &str {
     const LABEL: &str = "tl;dr";
     let labelled = text.get(..LABEL.len()).is_some_and(|head| head.eq_ignore_ascii_case(LABEL));
@@ -78,7 +78,7 @@ fn unlabelled(text: &str) -> &str {
     rest.map(str::trim_start).filter(|rest| !rest.is_empty()).unwrap_or(text)
 }
 
-/// The order of items: by the turn they come from.
+/// Returns the position of an item in a list: the number of the turn it comes from.
 fn place(turn: TurnId) -> usize {
     usize::try_from(turn.0).unwrap_or(usize::MAX)
 }
@@ -95,7 +95,7 @@ impl List {
         List { items: Vec::new(), most }
     }
 
-    /// A list that begins with the items carried over.
+    /// Returns a list that begins with the items carried over.
     pub fn carrying(most: usize, before: &[Item]) -> List {
         let mut list = List::new(most);
         for (at, item) in before.iter().enumerate() {
@@ -113,7 +113,7 @@ impl List {
         }
     }
 
-    /// Adds a text that has the words of several turns, oldest first.
+    /// Adds a text made of the words of several turns, oldest first.
     pub fn tell(&mut self, text: &str, turns: &[TurnId], weight: u8) {
         let Some((newest, others)) = turns.split_last() else { return };
         if let Some(mut noted) = Noted::new(text, *newest, weight) {
@@ -122,9 +122,9 @@ impl List {
         }
     }
 
-    /// Adds an item, or adds its turns to one that says the same. The newer wording stays.
+    /// Adds an item, or merges it with an item that says the same. The newer wording is kept.
     pub fn put(&mut self, noted: Noted) {
-        // An exact match first, because an item can be similar to two others.
+        // An exact match is preferred, because an item can be similar to two others.
         let same = |n: &Noted| n.item.text.eq_ignore_ascii_case(&noted.item.text);
         let like = |n: &Noted| n.bag.is_like(&noted.bag);
         if let Some(at) = self.items.iter().position(same).or_else(|| self.items.iter().position(like)) {
@@ -143,7 +143,7 @@ impl List {
         }
     }
 
-    /// Removes the items that begin with a name this completes.
+    /// Removes the items that begin with the name of something that is now done.
     pub fn settle_named(&mut self, done: &Bag) {
         if done.ids.is_empty() {
             return;
@@ -154,7 +154,8 @@ impl List {
         });
     }
 
-    /// Removes the items about this: those that share half (`part` 2) or a third (3) of the fewer words.
+    /// Removes the items about a matter: those that share with it half (`part` 2) or a third (3) of the words of the
+    /// shorter text.
     pub fn drop_about(&mut self, about: &Bag, part: usize) {
         let shares = |n: &Noted| {
             let shared = n.bag.shared(about);
@@ -163,7 +164,7 @@ impl List {
         self.items.retain(|n| !shares(n));
     }
 
-    /// Takes out the newest item that a retraction or a change of mind is about.
+    /// Removes and returns the newest item that a retraction or a change of mind is about.
     pub fn take_replaced(&mut self, by: &str) -> Option<Item> {
         let at = self.items.iter().rposition(|n| is_replaced(&n.item.text, by))?;
         Some(self.items.remove(at).item)
@@ -182,23 +183,23 @@ impl List {
         self.items.sort_by_key(|n| n.seq);
     }
 
-    /// The weightiest and newest, in the order they were said.
+    /// Returns the weightiest and newest items, in the order they were said.
     pub fn into_items(mut self) -> Vec<Item> {
         self.bound(self.most);
         self.items.into_iter().map(|n| n.item).collect()
     }
 }
 
-/// Before the words of what an item takes the place of.
+/// Marker in an item's text before the words of the decision it replaces.
 pub const REPLACES: &str = " (replaces: ";
 
-/// A choice with what it takes the place of: `new (replaces: old)`.
+/// Formats a decision with the one it replaces: `new (replaces: old)`.
 pub fn replacing(new: &str, old: &str) -> String {
     let own = |text: &str| text.split(REPLACES).next().unwrap_or(text).trim_end_matches(['.', ' ']).to_owned();
     format!("{}{REPLACES}{})", cut(&own(new), 230), cut(&own(old), 110))
 }
 
-/// Whether a retraction or a change of mind is about an item: it shares a name, a number, or a third of the words.
+/// Whether a retraction or a change of mind is about an item: both share a name, a number, or a third of the words.
 pub fn is_replaced(old: &str, by: &str) -> bool {
     let (of, bag, words) = (Bag::of(old), Bag::of(by), vocabulary(by));
     let known = vocabulary(old);
@@ -208,7 +209,7 @@ pub fn is_replaced(old: &str, by: &str) -> bool {
         || shared > 1 && 3 * shared >= known.len().min(words.len())
 }
 
-/// Words of a text that are names or numbers: a capital inside a sentence, digits.
+/// Returns the words of a text that are names or numbers: a capital letter inside a sentence, digits.
 fn names(text: &str) -> Vec<&str> {
     let sign = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.');
     let words: Vec<&str> = text.split(sign).filter(|w| !w.is_empty()).collect();

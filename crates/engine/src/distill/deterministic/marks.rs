@@ -1,5 +1,5 @@
-//! What the lists of a distillate look for in each statement: all phrases in one pass over its words, while these are at
-//! hand. The phrases are data, in `phrases.txt`.
+//! Finds the phrases that the lists of a distillate look for in a statement, all in one pass while the statement's
+//! words are split. The phrases are data, in `phrases.txt`.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use crate::text::words::{self, Word};
 /// A set of [`Mark`]s.
 pub type Marks = u32;
 
-/// A list of `phrases.txt`.
+/// A list of phrases in `phrases.txt`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// Something was merged.
@@ -22,36 +22,36 @@ pub enum Mark {
     /// "0 failures".
     NoFault,
     Fault,
-    /// At the beginning: "TODO: rotate the certificates".
+    /// Only at the beginning of a statement: "TODO: rotate the certificates".
     ToDo,
     /// "We still have to migrate the table."
     Left,
-    /// At the beginning: "I'll update the docs".
+    /// Only at the beginning: "I'll update the docs".
     Promise,
     Later,
-    /// At the beginning: "If that fails, we could …".
+    /// Only at the beginning: "If that fails, we could …".
     Hypothetical,
-    /// "Anything else?", "let me know": no question that waits for an answer.
+    /// "Anything else?", "let me know": such a question waits for no answer.
     Courtesy,
-    /// At the beginning, "Let me …", or "I'm also adding …" anywhere: the work goes on.
+    /// "Let me …" at the beginning, or "I'm also adding …" anywhere: the model announces more work.
     Announcement,
     /// "I'm", before a participle.
     Progressive,
-    /// At the beginning: "Once the import is through", with what follows then.
+    /// Only at the beginning: "Once the import is through"; the rest of the statement says what follows then.
     Awaits,
     /// "I'll", after [`Mark::Awaits`]: the promise is for later.
     Mine,
-    /// "Missing", "left": of a question, what it asks for; of an answer, what is still to be done.
+    /// "Missing", "left": a question with it asks what is still to be done, an answer with it says so.
     Lacking,
     /// "Put that on the list": the matter is kept for later.
     Listed,
-    /// "It still doesn't work": what was tried before did not help.
+    /// "It still doesn't work": the earlier attempt did not help.
     StillWrong,
-    /// At the beginning: "All committed", "ready for the next task", which tell of no work.
+    /// Only at the beginning: "All committed", "ready for the next task", which report no work.
     Idle,
 }
 
-/// The marks in the order of the file, each with its name there.
+/// The marks in the order of the file, each with the name of its list there.
 const NAMES: [(Mark, &str); 18] = [
     (Mark::Merged, "merged"),
     (Mark::Retraction, "retraction"),
@@ -85,18 +85,18 @@ impl Mark {
         1 << self as u16
     }
 
-    /// Whether it counts at the beginning of a statement only.
+    /// Whether the mark counts only at the beginning of a statement.
     fn begins(self) -> bool {
         matches!(self, Mark::ToDo | Mark::Promise | Mark::Hypothetical | Mark::Announcement | Mark::Awaits | Mark::Idle)
     }
 
-    /// Whether a statement has it.
+    /// Whether a statement has the mark.
     pub fn is_in(self, s: &Statement) -> bool {
         s.marks & self.bit() != 0
     }
 }
 
-/// The marks of a sentence in lower case, from its words.
+/// Returns the marks of a sentence in lower case, given its words.
 fn marks(low: &str, words: &[Word]) -> Marks {
     let mut found = 0;
     for at in 0..words.len() {
@@ -112,26 +112,26 @@ fn marks(low: &str, words: &[Word]) -> Marks {
             }
         }
     }
-    // "Once the import is through, I'll drop the old table."
+    // A promise may wait for something: "Once the import is through, I'll drop the old table."
     if found & Mark::Awaits.bit() != 0 && found & Mark::Mine.bit() != 0 {
         found |= Mark::Promise.bit() | Mark::Later.bit();
     }
     found
 }
 
-/// Whether a text takes something back, or puts one thing in place of another.
+/// Whether a text retracts something, or replaces one thing by another.
 pub fn retracts(text: &str) -> bool {
     let low = lower(text);
     let words = words::split(&low, words::Marks::Dropped);
     marks(&low, &words) & Mark::Retraction.bit() != 0
 }
 
-/// The statements of a message, with their marks.
+/// Returns the statements of a message, with their marks.
 pub fn statements(text: &str, speaker: Speaker, last: bool) -> Vec<Statement> {
     read_marked(text, speaker, last, marks)
 }
 
-/// Gives a statement other words.
+/// Replaces the text of a statement, and finds its marks again.
 pub fn reword(s: &mut Statement, text: &str) {
     let low = lower(text);
     let words = words::split(&low, words::Marks::Dropped);

@@ -1,10 +1,10 @@
 //! Distillation without a model (R6.5): turns in, a distillate out, nothing invented.
 //!
-//! State first, words second. [`super::work_state`] reads the state of the work off calls and their results; [`exchange`]
-//! divides the range into prompts and what followed them; [`crate::statement`] classifies each sentence once. The lists
-//! are then written from the exchanges: the [`goal`] from what was asked, completed work from the answers to it
-//! ([`told`]), open items from what was asked or announced and never answered ([`open`]). The speaker decides what a
-//! text can become (R14.3): only a person's own words give goal and constraints.
+//! State first, words second. [`super::work_state`] reads the state of the work from calls and their results;
+//! [`exchange`] divides the range into prompts and what followed them; [`crate::statement`] classifies each sentence
+//! once. The lists are then written from the exchanges: the [`goal`] from the person's requests, completed work from
+//! the answers to them ([`told`]), open items from requests and announcements that nothing answered ([`open`]). The
+//! speaker decides what a text can become (R14.3): only a person's own words give goal and constraints.
 
 mod answer;
 mod exchange;
@@ -37,9 +37,9 @@ use crate::statement::{Label, Speaker};
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
 
-/// The most proposals of one distillation.
+/// Maximum number of proposals from one distillation.
 const MOST_PROPOSALS: usize = 6;
-/// The most sub-agents whose answers are told.
+/// Maximum number of sub-agents whose answers are quoted.
 const MOST_SUB_AGENTS: usize = 3;
 
 /// Distils a range of turns.
@@ -50,7 +50,8 @@ pub fn distil(request: &Request) -> Distillate {
     let work = tracker.finish();
     let mut exchanges = exchanges(turns);
     mark_work(&mut exchanges, &events);
-    // A summary the program wrote tells what stood before the turns after it.
+    // A summary that the program wrote describes the state before the turns that follow it, so it joins the earlier
+    // distillate.
     let before = before(request.before, &work, &exchanges);
     let settled = settled(&exchanges, &events);
     let goal = goal::goal(before.goal.as_ref(), &exchanges)
@@ -66,7 +67,8 @@ pub fn distil(request: &Request) -> Distillate {
     out
 }
 
-/// The distillate before, without the state the tracker takes over itself, and with the program's newest summary.
+/// Returns the earlier distillate without the state that the tracker carries on itself, and with the program's newest
+/// summary.
 fn before(before: Option<&Distillate>, work: &Work, exchanges: &[Exchange]) -> Distillate {
     let mut out = before.cloned().unwrap_or_default();
     out.retain(|item| !work_state::is_state(&item.text));
@@ -76,7 +78,7 @@ fn before(before: Option<&Distillate>, work: &Work, exchanges: &[Exchange]) -> D
         // Only the person's own words give goal and constraints.
         told.goal = out.goal.take();
         told.constraints.clear();
-        // Its tasks stand in the task list, too, with what became of them since.
+        // The tasks of the summary are in the task list too, with their newer status, so they are dropped here.
         let known = |id: &str| work.tasks.iter().any(|task| work_state::task_id(&task.item.text) == Some(id));
         told.retain(|item| !task_named(&item.text).is_some_and(known));
         // The plans of the program's summary are outdated once the person's next request was carried out.
@@ -89,13 +91,14 @@ fn before(before: Option<&Distillate>, work: &Work, exchanges: &[Exchange]) -> D
     out
 }
 
-/// The number of the task an item begins with: "Task #9 (pending): …".
+/// Returns the number of the task that an item begins with: "Task #9 (pending): …".
 fn task_named(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("Task ").or_else(|| text.strip_prefix("task ")).unwrap_or(text).strip_prefix('#')?;
     Some(&rest[..rest.bytes().take_while(u8::is_ascii_digit).count()]).filter(|id| !id.is_empty())
 }
 
-/// Marks the exchanges in which something was edited, committed or checked: some programs edit without calls.
+/// Marks the exchanges in which something was edited, committed or checked, because some programs edit without tool
+/// calls.
 fn mark_work(exchanges: &mut [Exchange], events: &[Event]) {
     let ends: Vec<usize> = exchanges.iter().skip(1).map(Exchange::at).chain([events.len()]).collect();
     for (exchange, end) in exchanges.iter_mut().zip(ends) {
@@ -105,8 +108,8 @@ fn mark_work(exchanges: &mut [Exchange], events: &[Event]) {
         exchange.worked |= exchange.wrote;
         exchange.acted = exchange.wrote || events.iter().any(|e| e.acted || e.pushed);
     }
-    // "Put the hours on the page, and always write them as 9:00": where nothing else was asked, a rule after which
-    // something was edited asked for it.
+    // "Put the hours on the page, and always write them as 9:00": if the person requested nothing else, a rule that was
+    // followed by an edit counts as a request.
     let asks =
         |e: &Exchange| e.prompt.as_ref().is_some_and(|p| matches!(p.purpose, Purpose::Request | Purpose::Question));
     if exchanges.iter().any(asks) {
@@ -121,12 +124,13 @@ fn mark_work(exchanges: &mut [Exchange], events: &[Event]) {
     }
 }
 
-/// Everything that was completed: what the model says is done, commits, ticked tasks, closed tickets.
+/// Returns everything that was completed: work the model reports as done, commits, ticked tasks, closed tickets.
 fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
     let mut settled = Settled::default();
     for exchange in exchanges {
         for message in exchange.messages() {
-            // "Noted: the list for Ana by Friday" completes nothing: without a tool, a promise was only heard.
+            // "Noted: the list for Ana by Friday" completes nothing: without a tool call, the model only heard the
+            // promise.
             let heard = !exchange.worked && exchange.prompt.as_ref().is_some_and(Prompt::promises);
             for s in message.statements.iter().filter(|s| answer::completes(s) && !heard) {
                 settled.add(message.at, s.bag().clone());
@@ -151,7 +155,7 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
     settled
 }
 
-/// The lists, from words and state.
+/// Writes the lists of the distillate from the statements and the state of the work.
 fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settled: &Settled) -> Distillate {
     for task in work.tasks.iter().chain(work.checkboxes.iter().flat_map(|(_, tasks)| tasks)) {
         match task.status {
@@ -185,7 +189,7 @@ fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settl
     for item in &work.commits {
         put(&mut told.done, item, 2);
     }
-    // An error that says nothing ("Script error:") is not worth telling.
+    // An error message that says nothing ("Script error:") is not worth a line.
     for mended in work.mended.iter().filter(|m| m.error.len() >= 20 && !m.error.ends_with(':')) {
         let item = Item {
             text: format!("{}{JOIN}passes", mended.text()),
@@ -221,7 +225,7 @@ fn put(list: &mut List, item: &Item, weight: u8) {
     }
 }
 
-/// The beginning of what each sub-agent answered: its best sentence.
+/// Adds the best sentence of each sub-agent's last answer to the context.
 fn sub_agents(turns: &[Said], told: &mut Told) {
     let is_answer = |s: &&Said| !s.main && s.role == Role::Assistant && s.kind == TurnKind::Message && !s.failed;
     let mut runs: Vec<RunNo> = Vec::new();
@@ -240,8 +244,8 @@ fn sub_agents(turns: &[Said], told: &mut Told) {
     }
 }
 
-/// Rules for how the project is worked on that the person stated explicitly (R9.4). Preferences, and what they asked to
-/// remember, are taken from prompts when these are stored (R9.5).
+/// Returns rules for how the project is worked on that the person stated explicitly (R9.4). Preferences, and sentences
+/// the person asked to remember, are taken from prompts when these are stored (R9.5).
 fn proposals(turns: &[Said]) -> Vec<Proposed> {
     let mut found: Vec<Proposed> = Vec::new();
     for said in turns.iter().filter(|s| s.main && s.role == Role::User && s.kind == TurnKind::Message) {

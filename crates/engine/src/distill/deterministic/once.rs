@@ -1,10 +1,10 @@
-//! Each thing once: what a list tells is not told again by the lists after it.
+//! Removes repetition between lists: an item of one list is not repeated in the lists after it.
 
 use crate::lineage::distillate::{Distillate, Item};
 use crate::text::similarity::Bag;
 
-/// Removes items that say what an earlier list says. What is open comes first, then rules and decisions, then what is
-/// over: a reader who acts on one line acts on the line that asks for it.
+/// Removes items that repeat an item of an earlier list. Open items come first, then rules and decisions, then
+/// completed ones: a reader who acts on one line acts on the line that asks for it.
 pub fn once(d: &mut Distillate) {
     covered(d);
     let mut seen: Vec<Bag> = Vec::new();
@@ -24,8 +24,8 @@ pub fn once(d: &mut Distillate) {
     }
 }
 
-/// Removes open items that a longer one among the open items says, too: "the changelog for Ana" beside "I promised Ana
-/// the changelog by Friday".
+/// Removes open items whose words a longer open item contains: "the changelog for Ana" beside "I promised Ana the
+/// changelog by Friday".
 fn covered(d: &mut Distillate) {
     let all: Vec<Bag> = d.open_loops.iter().chain(&d.next_steps).map(|item| Bag::of(&item.text)).collect();
     let told = |bag: &Bag| {
@@ -38,12 +38,12 @@ fn covered(d: &mut Distillate) {
 }
 
 fn unseen(list: &mut Vec<Item>, seen: &mut Vec<Bag>) {
-    // The newest of equal items is last.
+    // The list is read from its end, because the newest of equal items is last.
     let mut kept: Vec<Item> = Vec::new();
     let mut here: Vec<Bag> = Vec::new();
     for item in list.drain(..).rev() {
         let bag = Bag::of(&item.text);
-        // "172 tests pass" is outdated by "187 tests pass, .94 covered".
+        // "172 tests pass" is outdated by the newer "187 tests pass, .94 covered".
         if within(&bag, seen) || within(&bag, &here) || here.contains(&bag) && !bag.is_empty() {
             continue;
         }
@@ -55,7 +55,7 @@ fn unseen(list: &mut Vec<Item>, seen: &mut Vec<Bag>) {
     seen.append(&mut here);
 }
 
-/// Whether nine tenths of the words stand in one of these texts.
+/// Whether one of these texts contains nine tenths of the words.
 fn within(bag: &Bag, texts: &[Bag]) -> bool {
     bag.len() > 1 && texts.iter().any(|text| 10 * bag.shared(text) >= 9 * bag.len())
 }

@@ -1,5 +1,5 @@
-//! Open items at the end of a range: the request being worked on, offers and questions that wait for the person, steps
-//! that were announced, and what somebody said remains.
+//! Finds the items that are open at the end of a range: the request being worked on, offers and questions that wait for
+//! the person, announced steps, and remaining work that somebody stated.
 
 use super::answer;
 use super::exchange::{Exchange, Message};
@@ -15,13 +15,13 @@ use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
 use crate::text::words::{Marks, split};
 
-/// How many of the newest answers are looked at for remaining work.
+/// Number of the newest answers in which remaining work is looked for.
 const ANSWERS: usize = 4;
 
-/// Before a question or an offer of the model that nobody has answered.
+/// Prefix of a question or an offer of the model that nobody has answered.
 pub const WAITS: &str = "Waits for an answer: ";
 
-/// The longest request that is told whole while it is worked on, in bytes: two lines of a handoff.
+/// Maximum length of a request that is quoted whole while it is worked on, in bytes: two lines of a handoff.
 const WHOLE: usize = 300;
 
 /// The open items of a session.
@@ -33,7 +33,7 @@ pub struct Open {
 }
 
 impl Open {
-    /// From the exchanges; `settled`: what was completed, with its position.
+    /// Finds the open items of these exchanges; `settled`: what was completed, with its position.
     pub fn of(exchanges: &[Exchange], before: &Distillate, settled: &Settled) -> Open {
         let mut open = Open {
             in_progress: List::new(6),
@@ -44,7 +44,7 @@ impl Open {
         for done in &settled.found {
             open.blocked.settle(&done.bag);
             open.loops.settle(&done.bag);
-            // "api-7 (open, blocked by api-5): …" is about what it begins with.
+            // "api-7 (open, blocked by api-5): …" is about the ticket it begins with.
             open.loops.settle_named(&done.bag);
         }
         let last = exchanges.len().saturating_sub(1);
@@ -98,14 +98,14 @@ impl Open {
                 || is_left(s)
                 || s.second == Some(Label::Commitment)
                 || s.label == Label::Remaining;
-            // "I'd take the direct one." is an opinion.
+            // "I'd take the direct one." is an opinion, no promise.
             let lasting = lasting && !Mark::Hypothetical.is_in(s);
-            // "Zugesagt, 18 Uhr." says what was promised to nobody who was not there.
+            // "Zugesagt, 18 Uhr." ("Promised, 6 pm.") does not say what was promised, so a reader cannot use it.
             let lasting = lasting && (s.words() > 3 || Mark::Promise.is_in(s) || s.label != Label::Commitment);
             if s.label == Label::Blocked && s.standalone && !settled.after(prompt.at, s.bag()) {
                 self.blocked.add(&s.text, prompt.turn, 3);
             }
-            // "Do that tomorrow": what was put off is the question before it.
+            // "Do that tomorrow" answers a question of the model: that question is what was put off.
             let put_off = lasting && s.label == Label::Remaining && s.words() < 8 && i < 2;
             let asked = before.and_then(|e| e.answer.as_ref()).filter(|_| put_off);
             if let Some((question, answer)) = asked.and_then(|a| a.statements.last().filter(|q| q.asks).zip(Some(a))) {
@@ -113,7 +113,8 @@ impl Open {
                 self.loops.tell(&text, &[answer.turn, prompt.turn], 4);
                 continue;
             }
-            // What a request begins with is the matter itself, unless it was promised to somebody or for a day.
+            // The statements that make the request are the matter itself, not promises, unless they name a person or a
+            // day.
             let (from, count) = prompt.asked;
             let matter = prompt.surely_commands() || before.is_none() && prompt.purpose == Purpose::Request;
             let promised = s.due.is_some() || s.to.is_some();
@@ -138,7 +139,7 @@ impl Open {
         }
     }
 
-    /// Adds a failure the person reported for the second time and for which nothing was changed since.
+    /// Adds a failure the person reported a second time, if nothing was changed since.
     fn unhelped(&mut self, exchange: &Exchange, later: &[Exchange], settled: &Settled) {
         let Some(prompt) = exchange.prompt.as_ref().filter(|p| p.complains() && p.is_substantive()) else { return };
         let idle = |e: &Exchange| !e.wrote && !e.acted;
@@ -150,7 +151,8 @@ impl Open {
         }
     }
 
-    /// Adds what an answer says is missing where the person asked for just that, unless they take it up at once.
+    /// Adds what an answer says is missing, if the person asked for exactly that and does not take it up in the next
+    /// prompt.
     fn lacking(&mut self, exchange: &Exchange, next: Option<&Prompt>, settled: &Settled) {
         let (Some(prompt), Some(answer)) = (&exchange.prompt, &exchange.answer) else { return };
         let asked = prompt.own.iter().any(|s| s.asks && Mark::Lacking.is_in(s));
@@ -189,20 +191,20 @@ impl Open {
             .statements
             .iter()
             .filter(|s| s.ticked != Some(true) && !Mark::Courtesy.is_in(s) && !Mark::Hypothetical.is_in(s))
-            // The name of a file alone says nothing of what is to be done with it.
+            // A file name alone does not say what is to be done with the file.
             .filter(|s| !says_done(s) && !names_a_file(&s.text))
         {
             match s.label {
-                // The next message answers it, or leaves it: it is carried no further.
+                // The person's next message answers the question or ignores it, so only the last one is kept.
                 Label::Offer | Label::Question if last && (s.sure || s.asks) => {
                     self.next.add(&format!("{WAITS}{}", s.text), answer.turn, 3);
                 }
-                // What follows in the same item says more about it.
+                // A later statement of the same list item says more about the work.
                 Label::Remaining if s.bullet && !s.begins_line && !Mark::Left.is_in(s) => {}
                 Label::Remaining if last && !s.text.ends_with(':') && s.standalone => {
                     self.next.add(&s.text, answer.turn, 3)
                 }
-                // Steps that an answer only advises are the person's to take or leave: they have gone on.
+                // Steps that an answer only advises are not open if the person has gone on without them.
                 Label::Remaining if !exchange.worked && s.bullet && s.ticked.is_none() && !Mark::Left.is_in(s) => {}
                 Label::Remaining | Label::Commitment
                     if (s.sure || s.label == Label::Commitment)
@@ -212,14 +214,14 @@ impl Open {
                 {
                     self.loops.add(&s.text, answer.turn, 2);
                 }
-                // The person has spoken since: what stood in the way then was told to them.
+                // Only the last answer's blocker is kept: the person has read earlier ones and spoken since.
                 Label::Blocked if last && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
                 _ => {}
             }
         }
     }
 
-    /// The request the model was working on when the range ended. `follows`: the goal was set before the range.
+    /// Adds the request the model was working on when the range ended. `follows`: the goal was set before the range.
     fn running(&mut self, exchange: &Exchange, earlier: &[Exchange], follows: bool) {
         let Some(prompt) = &exchange.prompt else { return };
         if exchange.finished && exchange.answer.is_some() {
@@ -245,7 +247,7 @@ impl Open {
                 self.loops.add(&s.text, message.turn, 3);
             }
         }
-        // The newest remarks say where the work stands.
+        // The newest remarks tell how far the work is.
         for message in exchange.messages().rev().take(2) {
             for s in answer::best(message, 2, 6).into_iter().filter(|s| !s.bullet) {
                 self.in_progress.add(&s.text, message.turn, 3);
@@ -254,7 +256,7 @@ impl Open {
     }
 }
 
-/// A sentence without the word that joins it to the one before: "But wait with the booking".
+/// Removes the conjunction that joins a sentence to the one before: "But wait with the booking".
 fn without_joint(text: &str) -> String {
     const JOINTS: [&str; 12] =
         ["But ", "And ", "So ", "Also, ", "Aber ", "Und ", "Mais ", "Et ", "Pero ", "Y ", "Ma ", "Mas "];
@@ -263,17 +265,17 @@ fn without_joint(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// What a request that is being worked on says: all of a short one whose first sentence is no part of its core, because
-/// nothing has answered it yet ("The arrows are still wrong. Is the plot right?").
+/// Returns the text of a request that is being worked on. A short one whose first sentence is not in its core is quoted
+/// whole, because nothing has answered that sentence yet ("The arrows are still wrong. Is the plot right?").
 fn in_hand(prompt: &Prompt) -> String {
     let own = || prompt.own.iter().filter(|s| s.label != Label::Assent);
     let all = joined(own());
     let is_told = own().next().is_none_or(|first| prompt.core.contains(&first.text));
-    // An accepted offer has the words of two turns.
+    // An accepted offer contains the words of two turns, so it keeps its core.
     if is_told || all.len() > WHOLE || prompt.turns.len() > 1 { prompt.core.clone() } else { all }
 }
 
-/// Whether a later decision is about this: between people, a question is answered by what they agree on.
+/// Whether a later decision is about a question: between people, a question is answered by what they agree on.
 fn decided_after(exchanges: &[Exchange], at: usize, asked: &Bag) -> bool {
     let about = |bag: &Bag| {
         let shared = bag.shared(asked);
@@ -286,7 +288,7 @@ fn decided_after(exchanges: &[Exchange], at: usize, asked: &Bag) -> bool {
     })
 }
 
-/// "Todo added and PR created": a list was written, nothing is left to do.
+/// Whether a statement reports a list that was written: "Todo added and PR created". Nothing is left to do then.
 fn says_done(s: &Statement) -> bool {
     let words = split(&lower(&s.text), Marks::Dropped);
     phrases!("todo|todos|to-do|task|reminder added|created|updated|removed|closed|done|completed|moved|written|saved")
@@ -295,12 +297,12 @@ fn says_done(s: &Statement) -> bool {
         .is_some()
 }
 
-/// "We still have to migrate the table."
+/// Whether a statement says that work remains: "We still have to migrate the table."
 fn is_left(s: &Statement) -> bool {
     Mark::Left.is_in(s) && !s.text.trim_end().ends_with(['?', '？'])
 }
 
-/// The items of a message that "fix this" or "implement the plan" means: its list.
+/// Returns the list of a message, which is what "fix this" or "implement the plan" refers to.
 fn pointed_at(message: &Message) -> Vec<&Statement> {
     let bullets: Vec<&Statement> = message
         .statements
@@ -311,13 +313,13 @@ fn pointed_at(message: &Message) -> Vec<&Statement> {
     if bullets.len() > 1 { bullets.into_iter().take(6).collect() } else { Vec::new() }
 }
 
-/// Something that was completed.
+/// A piece of completed work, with its position.
 pub struct Completed {
     pub at: usize,
     pub bag: Bag,
 }
 
-/// Everything that was completed, in order.
+/// All completed work, in order.
 #[derive(Default)]
 pub struct Settled {
     pub found: Vec<Completed>,

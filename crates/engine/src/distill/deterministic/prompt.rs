@@ -1,4 +1,4 @@
-//! What a person said in one message: the request in their own words, apart from what they pasted.
+//! Reads one message of a person: the request in their own words, without the text they pasted.
 
 use super::goal::vocabulary;
 use super::list::JOIN;
@@ -12,10 +12,10 @@ use crate::text::plain::{cut, lower, plain};
 use crate::text::similarity::Bag;
 use crate::text::words::{Marks, split};
 
-/// The longest words of a request, in bytes.
+/// Maximum length of the words of a request, in bytes.
 const LONGEST: usize = 300;
 
-/// A message up to this length is a request as a whole, in bytes: two or three sentences.
+/// Length in bytes up to which a message is a request as a whole: two or three sentences.
 const SHORT: usize = 200;
 
 /// The purpose of a message.
@@ -25,15 +25,15 @@ pub enum Purpose {
     Request,
     /// Only an answer is wanted.
     Question,
-    /// Nothing but pasted matter: an error, a log.
+    /// Only pasted text: an error, a log.
     Report,
     /// Agreement, thanks, "continue".
     GoOn,
-    /// It is not right, or not wanted.
+    /// The person says that the result is wrong, or not wanted.
     Reject,
-    /// Rules, decisions, promises: something to keep, nothing to do now.
+    /// Rules, decisions, promises: something to remember, with nothing to do now.
     Note,
-    /// Nothing of the person: a command of the program.
+    /// No words of the person, only a command of the program.
     Empty,
 }
 
@@ -41,22 +41,22 @@ pub enum Purpose {
 #[derive(Debug)]
 pub struct Prompt {
     pub turn: TurnId,
-    /// Its position in the range.
+    /// Position of the message in the range.
     pub at: usize,
     pub purpose: Purpose,
     /// The person's own statements.
     pub own: Vec<Statement>,
-    /// The request or question in their words.
+    /// The request or question in the person's words.
     pub ask: String,
-    /// Only the sentence that asks, with what leads up to it.
+    /// Only the sentence that asks, with the sentences that lead up to it.
     pub core: String,
-    /// How many of `own` are in `ask`, from which one.
+    /// Index of the first statement of `own` that is in `ask`, and the number of such statements.
     pub asked: (usize, usize),
-    /// The most telling line of what was pasted, if it reports a failure.
+    /// The most telling line of the pasted text, if it reports a failure.
     pub report: Option<String>,
-    /// It cannot be understood without what was said before.
+    /// Whether the message cannot be understood without what was said before.
     pub refers_back: bool,
-    /// The offers of the previous answer that it accepts, with their turn.
+    /// The offers of the previous answer that this message accepts, with their turn.
     pub accepted: Vec<(String, TurnId)>,
     /// The turns whose words the request contains, oldest first.
     pub turns: Vec<TurnId>,
@@ -67,7 +67,7 @@ impl Prompt {
         Bag::of(&self.ask)
     }
 
-    /// Takes the words of what it accepts.
+    /// Adds the words of the offers that this message accepts.
     pub fn accepts(&mut self, offers: &[&Statement], turn: TurnId) {
         let mut offers: Vec<Statement> = offers.iter().map(|s| (*s).clone()).collect();
         for offer in &mut offers {
@@ -76,7 +76,7 @@ impl Prompt {
             }
         }
         let accepted = joined(offers.iter());
-        // "Shall I?" names nothing.
+        // An offer like "Shall I?" names nothing.
         if weight(&accepted) < 4 {
             return;
         }
@@ -87,7 +87,7 @@ impl Prompt {
         self.core.clone_from(&self.ask);
         self.turns.insert(0, turn);
         (self.purpose, self.refers_back) = (Purpose::Request, false);
-        // "Copy it into the repo? Something like `notes.md`?" is one offer.
+        // "Copy it into the repo? Something like `notes.md`?" is one offer, not two.
         self.accepted.clear();
         for s in &offers {
             match self.accepted.last_mut() {
@@ -97,51 +97,51 @@ impl Prompt {
         }
     }
 
-    /// Takes the title of the plan or report it points back to.
+    /// Adds the title of the plan or report that this message refers back to.
     pub fn names(&mut self, title: &str, turn: TurnId) {
         self.turns.insert(0, turn);
         self.core = cut(&format!("{}{JOIN}{title}", self.core.trim_end_matches(['.', ':', '!'])), LONGEST);
         self.ask.clone_from(&self.core);
     }
 
-    /// Whether it says enough to be a goal.
+    /// Whether the message says enough to be a goal.
     pub fn is_substantive(&self) -> bool {
         matches!(self.purpose, Purpose::Request | Purpose::Question) && weight(&self.ask) >= 3
     }
 
-    /// Whether a sentence of it is a request beyond doubt.
+    /// Whether a sentence of the message is a request.
     pub fn commands(&self) -> bool {
         self.own.iter().any(|s| s.label == Label::Request)
     }
 
-    /// Whether one is beyond doubt, and not put off.
+    /// Whether a sentence of the message is a request beyond doubt, and not put off.
     pub fn surely_commands(&self) -> bool {
         self.own.iter().any(|s| s.label == Label::Request && s.sure)
     }
 
-    /// Whether it tells of something that is still to be done, beside or instead of a request.
+    /// Whether the message names something that is still to be done, beside or instead of a request.
     pub fn promises(&self) -> bool {
         let open = |s: &Statement| matches!(s.label, Label::Commitment | Label::Remaining | Label::Blocked);
         self.own.iter().any(open)
     }
 
-    /// Whether it keeps something for later: "I promised Ana the table. Put that on the list."
+    /// Whether the message keeps something for later: "I promised Ana the table. Put that on the list."
     pub fn is_listed(&self) -> bool {
         self.promises() && self.own.iter().any(|s| Mark::Listed.is_in(s))
     }
 
-    /// Whether it says that what was tried before did not help.
+    /// Whether the message says that the earlier attempt did not help.
     pub fn complains(&self) -> bool {
         self.own.iter().take(3).any(|s| Mark::StillWrong.is_in(s))
     }
 
-    /// Whether it says more about the matter of an earlier prompt: they share three words.
+    /// Whether the message says more about the matter of an earlier prompt: they share three words.
     pub fn goes_on(&self, earlier: &Prompt) -> bool {
         let (own, other) = (vocabulary(&self.words()), vocabulary(&earlier.ask));
         own.iter().filter(|w| other.binary_search(w).is_ok()).take(3).count() > 2
     }
 
-    /// Whether it comes before what was asked last: "before that, change the layout".
+    /// Whether the message asks for something to be done before the previous request: "before that, change the layout".
     pub fn comes_first(&self) -> bool {
         let Some(first) = self.own.iter().find(|s| s.label != Label::Assent) else { return false };
         let words = split(&lower(&first.text), Marks::Dropped);
@@ -151,12 +151,13 @@ impl Prompt {
             .is_some()
     }
 
-    /// All the person's own words in it.
+    /// Returns all words of the person in this message.
     pub fn words(&self) -> String {
         self.own.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Own statements beside the one that makes the request: the first that asks, where what leads up to it is none.
+    /// Returns the person's statements except the one that makes the request: the first that asks, or the first of the
+    /// request if only remarks lead up to it.
     pub fn beside(&self) -> impl Iterator<Item = &Statement> {
         let (from, count) = self.asked;
         let leads = |s: &&Statement| matches!(s.label, Label::Remark | Label::Finding | Label::Identity);
@@ -165,7 +166,7 @@ impl Prompt {
         self.own.iter().enumerate().filter(move |(i, _)| *i != ask).map(|(_, s)| s)
     }
 
-    /// The number of the choice, if the message is one: "2", "option 2".
+    /// Returns the number chosen, if the message is a choice from a list: "2", "option 2".
     pub fn choice(&self) -> Option<u32> {
         let [one] = &self.own[..] else { return None };
         let words = split_words(&one.text);
@@ -176,8 +177,8 @@ impl Prompt {
     }
 }
 
-/// What an offer is about: of "Want me to copy it into the repo?", "Copy it into the repo". `None` if it is no plain
-/// offer, or offers a choice.
+/// Returns the task that an offer is about: for "Want me to copy it into the repo?", "Copy it into the repo". `None` if
+/// the text is no plain offer, or offers a choice.
 pub fn task_of(offer: &str) -> Option<String> {
     const LEADS: [&str; 18] = [
         "let me know if you want me to ",
@@ -201,7 +202,7 @@ pub fn task_of(offer: &str) -> Option<String> {
     ];
     let low = lower(offer);
     let lead = LEADS.iter().find(|lead| low.starts_with(**lead))?;
-    // Lower case may have another length; these leads do not.
+    // Lower-casing can change a text's length in bytes; these leads are ASCII and keep theirs.
     let task = offer.get(lead.len()..)?.trim_end_matches(['?', '.', '!', ' ']);
     if task.split(' ').count() < 2 || task.contains(['?', ',']) && low.contains(" or ") {
         return None;
@@ -211,7 +212,7 @@ pub fn task_of(offer: &str) -> Option<String> {
     Some(first.to_uppercase().chain(letters).collect())
 }
 
-/// Whether a word of it is a name rather than a word of the language: `billing-7`, `src/a.rs`, `next_token`.
+/// Whether a text contains a name rather than only words of a language: `billing-7`, `src/a.rs`, `next_token`.
 pub fn names(text: &str) -> bool {
     let is_name = |w: &str| {
         let w = w.trim_matches(|c: char| !c.is_alphanumeric());
@@ -221,32 +222,33 @@ pub fn names(text: &str) -> bool {
     text.split_whitespace().any(is_name)
 }
 
-/// Words that carry meaning; of scripts without spaces, pairs of characters.
+/// Returns the number of meaningful words; for scripts without spaces, a third of the characters.
 pub fn weight(text: &str) -> usize {
     let narrow: String = text.chars().map(|c| if is_wide(c) { ' ' } else { c }).collect();
     Bag::of(&narrow).len() + text.chars().filter(|c| is_wide(*c)).count() / 3
 }
 
-/// A character of a script that is written without spaces.
+/// Whether a character belongs to a script that is written without spaces.
 pub fn is_wide(c: char) -> bool {
     matches!(c as u32, 0x2E80..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF)
 }
 
-/// [`weight`] of a statement.
+/// Returns the [`weight`] of a statement.
 pub fn weight_of(s: &Statement) -> usize {
     if s.text.is_ascii() || !s.text.chars().any(is_wide) { s.bag().len() } else { weight(&s.text) }
 }
 
-/// Reads a message.
+/// Reads a message at a position of the range.
 pub fn read(said: &Said, at: usize) -> Prompt {
     let mut all = statements(without_attachments(&said.text), Speaker::Person, false);
     let pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure) || without_machine_text(&mut all);
-    // A guess that a sentence was pasted is often wrong about a person's own list.
+    // The classifier often takes a person's own list for pasted text, so a guess alone removes no sentence.
     let is_code = |s: &Statement| s.text.ends_with([',', ';', '{', '}', '(']) && is_machine(&s.text);
     all.retain(|s| !(is_data(&s.text) || s.label == Label::Pasted && (s.sure || is_code(s))));
     all.iter_mut().filter(|s| s.label == Label::Pasted).for_each(|s| s.label = Label::Remark);
     all.retain_mut(without_command);
-    // Remember-sentences become proposals when the prompt is stored. Here they are facts, not requests.
+    // Sentences that ask to remember something become proposals when the prompt is stored. Here they are facts, not
+    // requests.
     let kept = remembered(&said.text);
     for s in all.iter_mut().filter(|_| !kept.is_empty()) {
         let low = lower(&s.text);
@@ -279,8 +281,8 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     }
 }
 
-/// A message without the names of files that an editor puts above it, each on a line: `shop.py#10-12`, `image.png`,
-/// `1240×1052`. Of a message of nothing else, all.
+/// Removes from the head of a message the file names and sizes that an editor puts there, each on a line:
+/// `shop.py#10-12`, `image.png`, `1240×1052`. A message that has nothing else is returned whole.
 fn without_attachments(text: &str) -> &str {
     let mut rest = text;
     while let Some((line, after)) = rest.split_once('\n')
@@ -307,8 +309,8 @@ pub fn names_a_file(text: &str) -> bool {
         && ending.bytes().any(|b| b.is_ascii_alphabetic())
 }
 
-/// Of a message that is mostly a log, a file or a terminal, only what stands before and after that is the person's.
-/// Whether anything was left out.
+/// Removes from a message that is mostly a log, a file or a terminal everything between its first and last machine
+/// line, and keeps what the person wrote before and after. Returns whether anything was removed.
 fn without_machine_text(all: &mut Vec<Statement>) -> bool {
     let machine = |s: &Statement| s.label == Label::Pasted || is_machine(&s.text);
     let count = all.iter().filter(|s| machine(s)).count();
@@ -318,8 +320,8 @@ fn without_machine_text(all: &mut Vec<Statement>) -> bool {
     true
 }
 
-/// Whether a line is a command or a setting rather than a sentence: it has signs or digits, and no word that only joins
-/// others.
+/// Whether a line is a command or a setting rather than a sentence: it has signs or digits, and no function words that
+/// only join others.
 fn is_machine(text: &str) -> bool {
     let signs = |c: char| c.is_ascii_digit() || matches!(c, '/' | '\\' | '$' | '=' | '{' | '}' | '<' | '>' | '_' | '|');
     text.contains(signs) && !text.chars().any(is_wide) && {
@@ -328,7 +330,7 @@ fn is_machine(text: &str) -> bool {
     }
 }
 
-/// Takes the command of a program off the front of a statement: `/ask how …`. False if nothing else is left.
+/// Removes the command of a program from the front of a statement: `/ask how …`. Returns false if no sentence is left.
 fn without_command(s: &mut Statement) -> bool {
     let Some(rest) = s.text.strip_prefix('/') else { return true };
     let (name, rest) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -342,7 +344,7 @@ fn without_command(s: &mut Statement) -> bool {
     is_prose
 }
 
-/// Whether a line is measurements rather than words: digits are a quarter of it.
+/// Whether a line is measurements rather than words: more than a quarter of it are digits.
 fn is_data(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     text.len() > 60 && 4 * digits > text.len()
@@ -378,24 +380,26 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
     if weight <= 2 { Purpose::GoOn } else { Purpose::Request }
 }
 
-/// The statements that are the request: from the first that asks, with the one before it if it needs that.
+/// Returns the range of statements that make the request: from the first that asks, with the one before if the request
+/// needs it.
 fn asked(own: &[Statement]) -> (usize, usize) {
-    // A short message is told whole: what is wrong, and what is wanted instead.
-    // An address alone asks for nothing.
+    // A short message is taken whole: what is wrong, and what is wanted instead. Leading assents and addresses are
+    // skipped, because an address alone asks for nothing.
     let is_address = |s: &Statement| s.text.contains("://") && !s.text.contains(' ');
     let lead = own.iter().take_while(|s| s.label == Label::Assent || is_address(s)).count();
     if lead < own.len() && own[lead..].iter().map(|s| s.text.len() + 1).sum::<usize>() <= SHORT {
         return (lead, own.len() - lead);
     }
     let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
-    // "I have to move the mails by Friday. See who sends them.": the matter is what has to be done.
+    // "I have to move the mails by Friday. See who sends them.": the commitment is the matter, the request only serves
+    // it.
     let due = |i: usize| own[i].label == Label::Commitment && own[i + 1..].iter().any(|s| s.label == Label::Request);
     let first = (0..own.len())
         .find(|i| own[*i].label == Label::Request || due(*i))
         .or_else(|| own.iter().position(is))
         .or_else(|| own.iter().position(|s| s.label != Label::Assent))
         .unwrap_or(0);
-    // "For the current day, events are truncated. Is there a way around that?"
+    // A remark may introduce the question: "For the current day, events are truncated. Is there a way around that?"
     let leads = |s: &Statement| {
         matches!(s.label, Label::Remark | Label::Finding | Label::Remaining | Label::Blocked)
             && weight_of(s) >= 3
@@ -422,13 +426,14 @@ fn asked(own: &[Statement]) -> (usize, usize) {
 
 fn words(own: &[Statement], (from, count): (usize, usize)) -> String {
     let chosen = || own.iter().skip(from).take(count);
-    // A rule stands among the constraints; where nothing else is said, it is what is asked.
+    // Rules are listed among the constraints, so they are left out here; if there is nothing else, the rules are the
+    // request.
     let rules_too = chosen().all(|s| s.label == Label::Directive);
     let text = joined(chosen().filter(|s| rules_too || s.label != Label::Directive));
     cut(&text, LONGEST)
 }
 
-/// A text that announces a list ("build these:"), with the items of that list.
+/// Appends to a text that announces a list ("build these:") the items of that list.
 fn with_items(text: String, own: &[Statement], at: usize) -> String {
     if !text.ends_with([':', '：']) {
         return text;
@@ -436,14 +441,14 @@ fn with_items(text: String, own: &[Statement], at: usize) -> String {
     let items = own.iter().skip(at + 1).take_while(|s| s.bullet && s.label != Label::Directive);
     let items: Vec<&str> = items.map(|s| s.text.trim_end_matches(['.', ';', ','])).take(8).collect();
     match own.get(at + 1) {
-        // A list without bullets: its first line says what kind of things it holds.
+        // The list has no bullets: its first line shows what kind of things it contains.
         Some(next) if items.is_empty() => cut(&format!("{text} {}", next.text), LONGEST),
         _ if items.is_empty() => text,
         _ => cut(&format!("{text} {}", items.join("; ")), LONGEST),
     }
 }
 
-/// Statements as one line; an ellipsis where something was left out between them.
+/// Joins statements to one line, with an ellipsis where text between them was left out.
 pub fn joined<'s>(statements: impl Iterator<Item = &'s Statement>) -> String {
     let (mut text, mut end): (String, Option<(usize, usize)>) = (String::new(), None);
     for s in statements {
@@ -457,10 +462,10 @@ pub fn joined<'s>(statements: impl Iterator<Item = &'s Statement>) -> String {
     text
 }
 
-/// The sentence that asks, with those before it if they are short.
+/// Returns the sentence that asks, with those before it if they are short.
 fn core(own: &[Statement], from: usize) -> String {
     let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
-    // Where no sentence is known to ask, all of them do.
+    // If no sentence is known to ask, all of them count as the request.
     let last = own.len().saturating_sub(1).max(from);
     let at = own.iter().skip(from).position(is).map_or(last, |i| from + i);
     let led = words(own, (from, at + 1 - from));
@@ -468,7 +473,7 @@ fn core(own: &[Statement], from: usize) -> String {
     let text = if led.len() <= SHORT {
         led
     } else if at > from && weight(&ask) <= 4 {
-        // "Can you tell me what is going on?" needs what is going on.
+        // "Can you tell me what is going on?" means nothing without the sentence that describes the problem.
         format!("{} … {ask}", cut(&own[from].text, SHORT - 40))
     } else {
         ask
@@ -476,14 +481,14 @@ fn core(own: &[Statement], from: usize) -> String {
     with_items(text, own, at)
 }
 
-/// Whether a message of a person is one of the model, given back by the program.
+/// Whether a message of a person repeats one of the model, which some programs send back as the person's.
 pub fn repeats(text: &str, message: &str) -> bool {
     let (text, message) = (text.trim(), message.trim());
     let head = &text[..text.floor_char_boundary(400)];
     text.len() > 200 && message.contains(head)
 }
 
-/// The line of pasted matter that names a failure.
+/// Returns the line of pasted text that names a failure.
 fn failure_in(text: &str) -> Option<String> {
     let mut best: Option<(u8, String)> = None;
     for line in text.lines().take(4_000) {
@@ -522,7 +527,7 @@ fn split_words(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect()
 }
 
-/// "first", "zweite", "troisième": a choice from a list.
+/// Returns the number of an ordinal that chooses from a list: "first", "zweite", "troisième".
 fn ordinal(word: &str) -> Option<u32> {
     const WORDS: [(&[&str], u32); 4] = [
         (&["first", "erste", "ersten", "erstes", "premier", "première", "primero", "primera"], 1),

@@ -1,5 +1,5 @@
-//! What the task in hand asks by itself: rules and acceptance criteria in its ticket, or in a document the person named.
-//! They bind the work and are no words of the user (R14.3), so they have a list of their own.
+//! Collects what the task in hand requires: rules and acceptance criteria in its ticket, or in a document the person
+//! named. They bind the work but are not words of the user (R14.3), so they have a list of their own.
 
 use super::exchange::Exchange;
 use super::list::{JOIN, line};
@@ -9,14 +9,14 @@ use crate::lineage::distillate::{Distillate, Item};
 use crate::statement::{self, Label, Speaker, Statement};
 use crate::text::headings::{Topic, topic};
 
-/// The most requirements of a handoff.
+/// Maximum number of requirements in a handoff.
 const MOST: usize = 10;
 
-/// A document with more is a guide for every task.
+/// Maximum number of requirements taken from a document; one with more is a guide for every task.
 const MOST_OF_DOCUMENT: usize = 6;
 
-/// The requirements of the tickets and documents in hand, the newest task's last. Those carried over stay while their
-/// task is open.
+/// Returns the requirements of the tickets and documents in hand, the newest task's last. Requirements carried over
+/// stay while their task is open.
 pub fn requirements(before: &Distillate, work: &Work, exchanges: &[Exchange]) -> Vec<Item> {
     let over = |task: &str| work.tickets.iter().any(|t| t.id == task && t.status == Status::Done);
     let mut found: Vec<Item> = Vec::new();
@@ -39,13 +39,13 @@ pub fn requirements(before: &Distillate, work: &Work, exchanges: &[Exchange]) ->
     found.split_off(over)
 }
 
-/// The end of a path; an id as it is.
+/// Returns the last component of a path; an id stays as it is.
 fn name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Whether this is what is worked on: a ticket the session began, or one the person named in a request, as they name a
-/// document.
+/// Whether a text belongs to current work: a ticket the session began, or a ticket or document the person named in a
+/// request.
 fn in_hand(text: &TaskText, work: &Work, exchanges: &[Exchange]) -> bool {
     let begun = work.tickets.iter().any(|t| t.ours && t.id == text.name && t.status != Status::Dropped);
     let named = |e: &Exchange| {
@@ -55,7 +55,7 @@ fn in_hand(text: &TaskText, work: &Work, exchanges: &[Exchange]) -> bool {
     begun || exchanges.iter().any(named)
 }
 
-/// Whether a text has this name as a whole word.
+/// Whether a text contains this name as a whole word.
 fn has_name(text: &str, name: &str) -> bool {
     let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
     text.match_indices(name).any(|(at, name)| {
@@ -63,10 +63,10 @@ fn has_name(text: &str, name: &str) -> bool {
     })
 }
 
-/// The sentences that bind: what stands under a heading of rules and criteria, and directives. A document tells much
-/// that binds nobody, so of its directives only the sure ones count.
+/// Returns the sentences that bind the work: those under a heading of rules or criteria, and directives. A document
+/// contains many sentences that bind nobody, so only its sure directives count.
 fn required(text: &str, document: bool) -> Vec<String> {
-    // Read as written by nobody in particular: a whole document in a person's message would be pasted matter.
+    // The text is read as a model's message: in a person's message, a whole document would count as pasted text.
     let statements = statement::read(&marked(text), Speaker::Model, true);
     let directive = |s: &Statement| {
         let alone = statement::read(&s.text, Speaker::Person, false);
@@ -77,11 +77,11 @@ fn required(text: &str, document: bool) -> Vec<String> {
         s.ticked != Some(true) && !s.asks && weight(&s.text) >= 2 && (ruled || directive(s))
     };
     let found: Vec<String> = statements.iter().filter(binds).map(|s| s.text.clone()).take(MOST + 1).collect();
-    // The conventions of a whole project bind every task; naming their document says enough.
+    // The conventions of a whole project bind every task; the handoff names their document already.
     if document && found.len() > MOST_OF_DOCUMENT { Vec::new() } else { found }
 }
 
-/// The text with the numbers of its lines removed, and lines in capitals as headings: trackers print `ACCEPTANCE CRITERIA`.
+/// Removes line numbers from a text, and makes headings of lines in capitals: trackers print `ACCEPTANCE CRITERIA`.
 fn marked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {

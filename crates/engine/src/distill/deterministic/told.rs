@@ -1,4 +1,4 @@
-//! What a person said and the model answered: constraints, decisions, completed work, failures mended, facts.
+//! Finds what both sides stated: constraints, decisions, completed work, fixed failures, facts.
 
 use std::borrow::Cow;
 
@@ -16,27 +16,26 @@ use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
 use crate::text::words::{Marks, split};
 
-/// The longest rule with its list, in bytes: two lines of a handoff.
+/// Maximum length of a rule with its list, in bytes: two lines of a handoff.
 const LONGEST_LIST: usize = 260;
 
-/// The most sentences beside a request that are constraints only because they stand there: a long message explains more
-/// than it demands.
+/// Maximum number of remarks beside a request that become constraints: a long message explains more than it demands.
 const MOST_REMARKS: usize = 8;
 
-/// Before a decision that was taken back, with the words that did so.
+/// Prefix of a decision that was taken back, before the words that did so.
 pub const TAKEN_BACK: &str = "Taken back: ";
 
-/// From how many sentences on a request specifies its matter.
+/// Number of sentences from which a request counts as a specification of its matter.
 const SPECIFIES: usize = 5;
 
-/// The lists that come from the words of both sides.
+/// The lists made from the words of both sides.
 pub struct Told {
     pub constraints: List,
     pub decisions: List,
     pub done: List,
     pub context: List,
     pub fixed: List,
-    /// The turns of the goal.
+    /// The turns of the current goal.
     in_hand: Vec<TurnId>,
 }
 
@@ -63,10 +62,10 @@ impl Told {
         let Some(prompt) = &exchange.prompt else { return };
         let asked = before.and_then(|e| e.answer.as_ref()).and_then(|a| Some((a.statements.last()?, a.turn)));
         let asked = asked.filter(|(last, _)| last.asks);
-        // A request of several sentences says how its matter is to be done, too.
+        // A request of several sentences also says how its matter is to be done.
         let in_hand = self.in_hand.contains(&prompt.turn) || prompt.own.len() >= SPECIFIES;
         let mut listed = 0;
-        // A decision that was taken back, until the one that takes its place is read.
+        // A decision that this message takes back, until the decision that replaces it is read.
         let mut replaced: Option<Item> = None;
         for (at, s) in prompt.own.iter().enumerate() {
             if at < listed {
@@ -80,13 +79,14 @@ impl Told {
                 continue;
             }
             if let Some(about) = taken_back(s) {
-                // What takes its place stands often in the sentence beside it.
+                // The replacement is often in the sentence beside the retraction, so a short message is compared as a
+                // whole.
                 let about = if prompt.own.len() <= 3 { Bag::of(&prompt.words()) } else { about };
                 self.constraints.drop_about(&about, 2);
-                // In a long message the other sentences are about other things.
+                // The other sentences of a long message are about other things.
                 let by = if prompt.own.len() <= 3 { prompt.words() } else { s.text.clone() };
                 replaced = replaced.or_else(|| self.decisions.take_replaced(&by));
-                // "We drop Redis. Let's go with Postgres.": the second sentence is what is decided now.
+                // "We drop Redis. Let's go with Postgres.": the second sentence is the decision now.
                 let decides = |s: &Statement| s.label == Label::Decision && taken_back(s).is_none();
                 if replaced.is_some() && prompt.own[at + 1..].iter().any(decides) {
                     continue;
@@ -98,7 +98,7 @@ impl Told {
             match s.label {
                 _ if declares(&s.text) => self.decide(&s.text, prompt.turn, replaced.take()),
                 Label::Identity => self.context.add(&s.text, prompt.turn, 3),
-                // "Yes, always": what is to be done always is what was asked.
+                // "Yes, always" makes a constraint of what the model asked.
                 Label::Directive | Label::Assent
                     if s.words() <= 3
                         && (s.label == Label::Directive || s.second == Some(Label::Directive))
@@ -126,14 +126,14 @@ impl Told {
             );
         }
         if prompt.purpose == Purpose::Request {
-            // The other sentences of a request say how it is to be done; of the matter in hand, all of them count.
+            // The other sentences of a request say how it is to be done; for the goal's own request, all of them count.
             let mut remarks = 0;
-            // What only announces a list says nothing without it.
+            // A sentence that only announces a list says nothing without that list.
             let says = |s: &&Statement| prompt::weight_of(s) >= 3 && !s.text.trim_end().ends_with([':', '：']);
             for s in prompt.beside().filter(says).filter(|s| !declares(&s.text)) {
                 match s.label {
                     Label::Request if s.sure || in_hand => self.constraints.add(&s.text, prompt.turn, 2),
-                    // What may be a request is told as the goal.
+                    // A sentence that may itself be a request is part of the goal.
                     Label::Remark if s.second == Some(Label::Request) => {}
                     Label::Remark | Label::Finding | Label::Remaining if in_hand && remarks < MOST_REMARKS => {
                         self.constraints.add(&s.text, prompt.turn, 1);
@@ -145,7 +145,7 @@ impl Told {
         }
     }
 
-    /// Adds a decision, with the one it takes the place of.
+    /// Adds a decision, together with the one it replaces.
     fn decide(&mut self, text: &str, turn: TurnId, replaced: Option<Item>) {
         let text = &without_label(text);
         match replaced {
@@ -161,7 +161,7 @@ impl Told {
         }
     }
 
-    /// A short answer to a question that offers a choice: `question → answer`.
+    /// Adds a short answer to a question that offers a choice: `question → answer`.
     fn choice(&mut self, exchange: &Exchange, before: Option<&Exchange>) {
         let (Some(prompt), Some(asked)) = (&exchange.prompt, before.and_then(|e| e.answer.as_ref())) else { return };
         let [answer] = &prompt.own[..] else { return };
@@ -172,7 +172,8 @@ impl Told {
         }
     }
 
-    /// `failed`: the next prompt says that it did not help.
+    /// Adds decisions, completed work, fixed failures and facts from the model's messages. `failed`: the next prompt
+    /// says that the work did not help.
     fn model(&mut self, exchange: &Exchange, last: bool, failed: bool) {
         for message in exchange.messages() {
             for s in message.statements.iter().filter(|s| is_choice(s)) {
@@ -184,13 +185,13 @@ impl Told {
         let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.in_hand.contains(&p.turn));
         let ask = ask.filter(|p| !is_errand(&p.core));
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
-        // Where only an answer was wanted and no tool was used, nothing was done.
+        // If the person only asked a question, or no tool was used, no work was done.
         let did = exchange.acted && exchange.prompt.as_ref().is_none_or(|p| p.purpose != Purpose::Question);
-        // Without a tool, a list is rather a proposal than a report.
+        // Without a tool call, a list is a proposal rather than a report of work.
         let commanded = exchange.prompt.as_ref().is_none_or(Prompt::surely_commands);
         let achieved = |s: &Statement| s.sure || commanded;
         let best = answer::best(answer, if last { 5 } else { 3 }, 8);
-        // What did not help is neither done nor mended; what was found out may be true all the same.
+        // An attempt that did not help counts neither as done nor as a fix; its findings may still be true.
         if failed {
             for s in best.iter().filter(|s| s.label == Label::Finding) {
                 self.context.add(&s.text, answer.turn, 0);
@@ -205,7 +206,7 @@ impl Told {
             if k == 0
                 && let Some(report) = &report
             {
-                // The failure, then its cause and its fix.
+                // The item is the failure, then its cause and its fix.
                 let both = best.iter().take(2).filter(|t| t.text.len() < 200).copied();
                 let text = format!("{}{JOIN}{}", cut(report, 150), cut(&prompt::joined(both), 235));
                 let reported = exchange.prompt.as_ref().map_or(answer.turn, |p| p.turn);
@@ -218,7 +219,8 @@ impl Told {
                 let text = format!("{}{JOIN}{}", cut(&prompt.core, 130), cut(&s.text, 230));
                 let Some(mut noted) = Noted::new(&text, answer.turn, 3) else { continue };
                 noted.also(&prompt.turns);
-                // Without work there is nothing done: the answer may be worth knowing, an acknowledgement is not.
+                // If no work was done, the answer is not added as done: it may be worth knowing, a mere acknowledgement
+                // is not.
                 if prompt.purpose == Purpose::Question || !(exchange.acted || s.label == Label::Done && achieved(s)) {
                     if prompt.purpose == Purpose::Question || prompt.surely_commands() && !echoes(s, prompt) {
                         self.context.put(noted);
@@ -263,7 +265,7 @@ impl Told {
     }
 }
 
-/// Whether an answer only repeats what it was told: "Noted: white, not grey."
+/// Whether an answer only repeats what the person said: "Noted: white, not grey."
 fn echoes(s: &Statement, prompt: &Prompt) -> bool {
     let (said, told) = (vocabulary(&s.text), vocabulary(&prompt.words()));
     let shared = said.iter().filter(|w| told.binary_search(w).is_ok()).count();
@@ -273,18 +275,18 @@ fn echoes(s: &Statement, prompt: &Prompt) -> bool {
     prompt.purpose != Purpose::Question && !tells && shared > 1 && 5 * shared >= 3 * said.len()
 }
 
-/// "Not done, because …", "Noch nicht gebucht": the opposite of done.
+/// Whether a text says that something was not done: "Not done, because …", "Noch nicht gebucht".
 fn is_not(text: &str) -> bool {
     let low = lower(&text[..text.floor_char_boundary(24)]);
     ["not ", "nicht ", "noch nicht ", "pas ", "no ", "non ", "não "].iter().any(|n| low.starts_with(n))
 }
 
-/// Whether a sentence tells of a failure: "0 failures" tells of none.
+/// Whether a sentence reports a failure; "0 failures" reports none.
 fn is_fault(s: &Statement) -> bool {
     Mark::Fault.is_in(s) && !Mark::NoFault.is_in(s)
 }
 
-/// Parts of a retraction in scripts without blanks.
+/// Phrases of a retraction in scripts without blanks.
 const EAST: [&str; 14] = [
     "改成",
     "改存",
@@ -302,13 +304,14 @@ const EAST: [&str; 14] = [
     "元に戻",
 ];
 
-/// The words of a retraction, to find the items it cancels: "we drop Redis", "forget what I said about tests", "you may push now".
+/// Returns the words of a retraction, to find the items it cancels: "we drop Redis", "forget what I said about tests",
+/// "you may push now".
 pub fn taken_back(s: &Statement) -> Option<Bag> {
     let east = || !s.text.is_ascii() && EAST.iter().any(|part| s.text.contains(part));
     (!s.bag().is_empty() && (Mark::Retraction.is_in(s) || east())).then(|| s.bag().clone())
 }
 
-/// "Forget what I said about the server": a decision is gone, whether or not another takes its place.
+/// Whether a text cancels a decision without naming a replacement: "Forget what I said about the server".
 fn forgets(text: &str) -> bool {
     phrases!("forget what i said / forget about / never mind / scratch that / ignore what i said / take back / vergiss / oublie|oubliez / olvida / dimentica / esquece").stand_in(text)
 }
@@ -318,18 +321,18 @@ fn offers_choice(question: &str) -> bool {
         .stand_in(question)
 }
 
-/// "Not sure yet, let me think."
+/// Whether an answer postpones the choice: "Not sure yet, let me think."
 fn puts_off(answer: &str) -> bool {
     phrases!("not sure / let me think / later / don't know / no idea / weiß nicht / später / keine ahnung / je ne sais pas / plus tard / no sé / más tarde").stand_in(answer)
 }
 
-/// Whether the model tells a choice that can be understood.
+/// Whether a statement of the model is a decision that a reader can understand.
 fn is_choice(s: &Statement) -> bool {
     let understood = s.standalone || prompt::weight_of(s) >= 3;
     declares(&s.text) || s.label == Label::Decision && understood && answer::worth(s) > 0 && !weighs(&s.text)
 }
 
-/// "Using the other registry can drop the cost": what might be done is not decided.
+/// Whether a text only weighs a possibility: "Using the other registry can drop the cost" decides nothing.
 fn weighs(text: &str) -> bool {
     let words = split(&lower(text), Marks::Dropped);
     let own =
@@ -340,7 +343,7 @@ fn weighs(text: &str) -> bool {
     own.begin(&words).next().is_none() && words.iter().take(12).any(|w| may.begin(&[*w]).next().is_some())
 }
 
-/// "My decision: …", "Entscheidung: …".
+/// Whether a text begins with a label that declares a decision: "My decision: …", "Entscheidung: …".
 fn declares(text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(24)];
     head.contains(':') && phrases!("decision / my decision / our decision / decided / entscheidung / meine entscheidung / décision / ma décision / decisión / mi decisión")
@@ -349,7 +352,7 @@ fn declares(text: &str) -> bool {
         .is_some()
 }
 
-/// What was decided, without "My decision:": it stands under a heading that says so.
+/// Removes a label like "My decision:", because the section's heading says so already.
 fn without_label(text: &str) -> Cow<'_, str> {
     let rest = text.split_once(':').map_or("", |(_, rest)| rest.trim_start());
     let mut letters = rest.chars();
@@ -359,8 +362,8 @@ fn without_label(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A rule that ends in a colon says nothing without the list it announces: both in one line, and how many statements
-/// that is. `None`: it announces none, or one too long for a line.
+/// Returns a rule that ends in a colon together with the list it announces, in one line, and the number of statements
+/// used. `None`: the rule announces no list, or one too long for a line.
 fn with_its_list(own: &[Statement]) -> Option<(String, usize)> {
     let rule = own.first().filter(|s| s.text.trim_end().ends_with([':', '：']))?;
     let items: Vec<&str> = own[1..].iter().take_while(|s| s.bullet).map(|s| s.text.as_str()).collect();
@@ -368,7 +371,7 @@ fn with_its_list(own: &[Statement]) -> Option<(String, usize)> {
     (!items.is_empty() && text.len() <= LONGEST_LIST).then_some((text, 1 + items.len()))
 }
 
-/// How much a rule must say: "you're supposed to follow that" needs more than "no mocks".
+/// Returns the minimum weight of a rule: "you're supposed to follow that" needs more than "no mocks".
 fn least(s: &Statement) -> usize {
     if s.standalone { 2 } else { 4 }
 }

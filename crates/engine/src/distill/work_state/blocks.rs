@@ -1,19 +1,19 @@
-//! Tool calls that imported histories carry as text: SpecStory's blocks, Aider's edits and what Aider says became of
-//! them.
+//! Reads tool calls that imported histories contain as text: SpecStory's blocks, Aider's edits, and what Aider reports
+//! about those edits.
 
 use std::borrow::Cow;
 
 use super::input::plain_tool;
 
-/// The most blocks of one text.
+/// Maximum number of blocks read in one text.
 const MOST: usize = 200;
 
-/// A call told in a block of Markdown, with its result.
+/// A tool call written as a block of Markdown, with its result.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// `write`, `read`, `shell` or the plain name of the tool.
     pub tool: String,
-    /// `key: value` lines.
+    /// The input as `key: value` lines.
     pub input: String,
     pub output: String,
     pub failed: bool,
@@ -21,12 +21,12 @@ pub struct Block {
 
 const MARK: &str = "Tool use: **";
 
-/// Whether a text holds such blocks.
+/// Whether a text contains such blocks.
 pub fn has_blocks(text: &str) -> bool {
     text.contains(MARK)
 }
 
-/// The blocks of a text, in order.
+/// Returns the blocks of a text, in order.
 pub fn blocks(text: &str) -> Vec<Block> {
     let starts: Vec<usize> = memchr::memmem::find_iter(text.as_bytes(), MARK).take(MOST).collect();
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ fn block(tag: &str, text: &str) -> Option<Block> {
     let kind = attribute(tag, "data-tool-type").unwrap_or("");
     let tool = plain_tool(name);
     let label = label.trim().trim_start_matches('•').trim();
-    // The path or the command stands after the label, or first in the body, in code.
+    // The path or the command is in the label, or first in the body, as code.
     let told = label.split_once(": ").map(|(_, told)| told).or_else(|| code(label));
     let told = told.map(unescaped);
     let rejected = attribute(tag, "data-edit-status") == Some("rejected")
@@ -81,7 +81,7 @@ fn block(tag: &str, text: &str) -> Option<Block> {
             Some(Block { tool, input: String::new(), output: body.to_owned(), failed: rejected })
         }
         "write" | "read" => {
-            // Without a path nothing is known to have happened: a failed edit leaves an empty block.
+            // A failed edit leaves a block without a path; such a block proves no change.
             let input = format!("path: {}", path?);
             Some(Block { tool: kind.into(), input, output: String::new(), failed: rejected })
         }
@@ -94,7 +94,7 @@ fn block(tag: &str, text: &str) -> Option<Block> {
     }
 }
 
-/// "File created successfully at: P", "The file P has been updated": the path in what a tool answered.
+/// Returns the path in a tool's result: "File created successfully at: P", "The file P has been updated".
 fn made(body: &str) -> Option<&str> {
     body.lines().find_map(|line| {
         if let Some(path) = line.split_once(" at: ").map(|(_, p)| p.trim()).filter(|p| p.starts_with(['/', '.'])) {
@@ -114,14 +114,14 @@ fn code(text: &str) -> Option<&str> {
     text.split_once('`')?.1.split_once('`').map(|(inside, _)| inside).filter(|c| !c.is_empty())
 }
 
-/// The value of a JSON key that is a string without escapes.
+/// Returns the value of a JSON key, if it is a string without escapes.
 fn quoted<'t>(json: &'t str, key: &str) -> Option<&'t str> {
     let at = json.find(&format!("\"{key}\""))? + key.len() + 2;
     let value = json[at..].trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     value.split('"').next().filter(|v| !v.contains('\\') || v.contains(":\\\\"))
 }
 
-/// The fenced blocks of a text: their languages and contents.
+/// Returns the fenced blocks of a text: their languages and contents.
 pub fn fences(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -148,8 +148,8 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out.replace("&amp;", "&"))
 }
 
-/// The files an assistant's message edits in Aider's form: SEARCH/REPLACE blocks with the file's name on the line above,
-/// before or inside the fence.
+/// Returns the files that an assistant's message edits in Aider's form: SEARCH/REPLACE blocks with the file's name on
+/// the line above, before or inside the fence.
 pub fn edited(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     if !text.contains("<<<<<<< SEARCH") {
@@ -159,8 +159,8 @@ pub fn edited(text: &str) -> Vec<&str> {
     let mut last = None;
     for line in text.lines() {
         if line.starts_with("<<<<<<< SEARCH") {
-            // A second block of the same fence edits the same file.
-            // `src/a.py`, or the fence that names it: ```python src/a.py
+            // The name is a line of its own (`src/a.py`), or on the fence (```python src/a.py). A second block in the
+            // same fence edits the same file.
             let word =
                 |l: &'_ str| if l.starts_with("```") { l.rfind([' ', ':', '`']).map_or(0, |at| at + 1) } else { 0 };
             let name = before.iter().rev().find_map(|l| file_name(&l[word(l)..])).or(last);
@@ -180,7 +180,7 @@ pub fn edited(text: &str) -> Vec<&str> {
     found
 }
 
-/// A line that is a file's name and nothing else.
+/// Returns the file name on a line that contains nothing else.
 fn file_name(line: &str) -> Option<&str> {
     let name = line.trim().trim_start_matches(['#', '*', ' ']).trim_end_matches(['*', ':', ' ']).trim_matches('`');
     let fits = !name.is_empty()
@@ -192,18 +192,18 @@ fn file_name(line: &str) -> Option<&str> {
     fits.then_some(name)
 }
 
-/// What Aider reports after a message: files it wrote, and commits with hash and subject.
+/// The report of Aider after a message: files it wrote, and commits with hash and subject.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Applied<'t> {
     pub files: Vec<&'t str>,
-    /// Files whose edits did not fit.
+    /// Files whose edits Aider could not apply.
     pub failed: Vec<&'t str>,
     pub commits: Vec<(&'t str, &'t str)>,
-    /// Files it could not write or add, each with the line that says so.
+    /// Files it could not write or add, each with the error line.
     pub refused: Vec<(&'t str, &'t str)>,
-    /// All other edits of the message before fitted, though no line names them.
+    /// Whether Aider reports that all other edits of the message applied, without naming them.
     pub others: bool,
-    /// Whether it is Aider that speaks.
+    /// Whether the text is a report of Aider.
     pub told: bool,
 }
 
@@ -211,7 +211,8 @@ pub fn applied(text: &str) -> Applied<'_> {
     let mut out = Applied::default();
     for line in text.lines().take(400) {
         if let Some(path) = line.strip_prefix("Applied edit to ").map(str::trim) {
-            // A heading of the answer that was taken for a file ("4. Push to the remote") is none.
+            // Aider sometimes takes a heading of the answer for a file name ("4. Push to the remote"); such names are
+            // ignored.
             let named = |name: &str| !name.contains(' ') || name.rfind('.').is_some_and(|dot| name.len() - dot <= 6);
             out.files.extend(Some(path).filter(|path| named(path.rsplit(['/', '\\']).next().unwrap_or(path))));
         } else if let Some(rest) = line.strip_prefix("Commit ")
@@ -234,7 +235,8 @@ pub fn applied(text: &str) -> Applied<'_> {
     out
 }
 
-/// "Unable to write file P after 5 attempts: E: 'P'", "Unable to add P: E": the path and what is told of it.
+/// Reads an error line of Aider: "Unable to write file P after 5 attempts: E: 'P'", "Unable to add P: E". Returns the
+/// path and the message.
 pub fn refused(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("Unable to ")?;
     let (path, _) = match rest.strip_prefix("write file ") {

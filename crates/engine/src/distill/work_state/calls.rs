@@ -1,17 +1,17 @@
-//! What a turn asks of tools, whatever it is wrapped in: Codex runs a script in which the tools are functions.
+//! Finds the tool calls in a turn. Codex wraps them in a script in which the tools are functions.
 
 use std::borrow::Cow;
 
 use super::input::plain_tool;
 
-/// The most bytes of a script that are read, and calls taken from one.
+/// Maximum bytes of a script that are read, and maximum number of calls taken from one script.
 const MOST_SCRIPT: usize = 2 * 1024 * 1024;
 const MOST_CALLS: usize = 64;
 
 /// A call of one tool: its plain name and its input as `key: value` lines.
 pub type Asked<'r> = (String, Cow<'r, str>);
 
-/// The calls inside a call; most calls are only themselves.
+/// Returns the calls inside a call; most calls contain only themselves.
 pub fn unwrapped<'r>(tool: &str, input: &'r str) -> Vec<Asked<'r>> {
     let tool = plain_tool(tool);
     if matches!(tool.as_str(), "exec" | "javascript" | "js" | "codemode") && input.contains("tools.") {
@@ -23,14 +23,14 @@ pub fn unwrapped<'r>(tool: &str, input: &'r str) -> Vec<Asked<'r>> {
     vec![(tool, Cow::Borrowed(input))]
 }
 
-/// A value of a script that is written out in it.
+/// A value of a script that is written as a literal.
 #[derive(Clone)]
 enum Value {
     Text(String),
     Fields(Vec<(String, String)>),
 }
 
-/// Reads a small script: literals assigned to names, and calls of `tools.NAME(…)`. Nothing is run.
+/// Reads a small script: literals assigned to names, and calls of `tools.NAME(…)`. The script is never run.
 struct Script<'r> {
     text: &'r str,
     at: usize,
@@ -126,7 +126,8 @@ impl<'r> Script<'r> {
         }
     }
 
-    /// `{"cmd":"…", workdir: dir, yield_time_ms: 1000}`: the fields of an object; nested values as they are written.
+    /// Reads the fields of an object: `{"cmd":"…", workdir: dir, yield_time_ms: 1000}`. Nested values are returned as
+    /// written.
     fn fields(&mut self) -> Option<Vec<(String, String)>> {
         let mut found = Vec::new();
         self.at += 1;
@@ -155,7 +156,7 @@ impl<'r> Script<'r> {
             } else {
                 key.clone()
             };
-            // A name stands for its value.
+            // A variable's name is replaced by its value.
             let known = self.names.iter().rev().find(|(n, _)| *n == value);
             let value = match known {
                 Some((_, Value::Text(text))) => text.clone(),
@@ -165,7 +166,7 @@ impl<'r> Script<'r> {
         }
     }
 
-    /// A value up to the comma or bracket that ends it.
+    /// Returns a value up to the comma or bracket that ends it.
     fn nested(&mut self) -> String {
         let (from, mut depth) = (self.at, 0_usize);
         while let Some(c) = self.rest().chars().next() {
@@ -185,7 +186,7 @@ impl<'r> Script<'r> {
         self.text[from..self.at].trim().to_owned()
     }
 
-    /// The text of a quoted string, which ends with the quote it began with.
+    /// Returns the text of a quoted string, which ends with the quote it began with.
     fn literal(&mut self) -> String {
         let mut out = String::new();
         let mut chars = self.rest().char_indices();

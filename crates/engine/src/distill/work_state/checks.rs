@@ -1,5 +1,5 @@
-//! Commands whose outcome shows the state of the work. A failure is open until the same or a wider check passes; then it
-//! is mended. Each failure is kept once, whatever the command was spelled like.
+//! Tracks commands whose outcome shows the state of the work. A failure is open until the same or a wider check passes;
+//! then it counts as fixed. Each failure is kept once, however the command was spelled.
 
 use super::kinds::{Check, Kind, check};
 use super::shell::{self, Simple};
@@ -8,31 +8,31 @@ use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
 use crate::text::plain::{cut, plain};
 
-/// The most failures, and kinds of check, remembered.
+/// Maximum number of failures, and of kinds of check, that are remembered.
 const MOST: usize = 64;
 const MOST_MENDED: usize = 20;
-/// Bytes kept of a failed output, to find what it named.
+/// Bytes kept of a failed output, to find the files and names in it.
 const KEPT: usize = 4 * 1024;
 
 /// A check that fails.
 #[derive(Debug)]
 struct Failure {
-    /// What has not passed since.
+    /// The checks that have not passed since the failure.
     open: Vec<Check>,
     text: String,
     error: String,
     output: String,
     turns: Vec<TurnId>,
-    /// How many files had been edited.
+    /// Number of edits before the failure.
     edits: usize,
 }
 
-/// A check this session runs.
+/// A check that this session runs.
 #[derive(Debug)]
 struct Known {
     check: Check,
     turn: TurnId,
-    /// How many files had been edited when it last ran.
+    /// Number of edits before the check last ran.
     edits: usize,
     count: usize,
     passed: bool,
@@ -43,7 +43,7 @@ pub struct Checks {
     failures: Vec<Failure>,
     known: Vec<Known>,
     mended: Vec<Mended>,
-    /// Edited files that a check can speak about, in the order of the edits.
+    /// Edited files that a check can cover, in the order of the edits.
     edited: Vec<(String, TurnId)>,
 }
 
@@ -51,7 +51,7 @@ pub struct Checks {
 pub struct Run<'t> {
     pub simples: &'t [Simple],
     pub output: &'t [&'t str],
-    /// The program said so; the exit code of a part may be hidden by what follows it.
+    /// Whether the program reported a failure. A later part of a command line may hide the exit code of an earlier one.
     pub failed: bool,
     pub call: TurnId,
     pub result: TurnId,
@@ -61,7 +61,7 @@ const FAILS: &str = "` fails";
 const STALE: &str = "Not run since ";
 
 impl Checks {
-    /// Takes over what an earlier range left open.
+    /// Takes over an item that an earlier range left open. Returns whether it was such an item.
     pub fn carry(&mut self, carried: &Item) -> bool {
         let text = carried.text.as_str();
         let of = |command: &str| shell::parse(command).iter().filter_map(check).collect::<Vec<Check>>();
@@ -86,7 +86,7 @@ impl Checks {
         };
         let turn = carried.turns.first().copied().unwrap_or(TurnId(0));
         let commands: Vec<&str> = commands.split('`').skip(1).step_by(2).collect();
-        // They are told newest first.
+        // The commands are listed newest first.
         for command in commands.into_iter().rev() {
             self.known.extend(of(command).into_iter().take(1).map(|check| Known {
                 check,
@@ -102,7 +102,7 @@ impl Checks {
         true
     }
 
-    /// A file was edited.
+    /// Notes that a file was edited.
     pub fn edited(&mut self, path: &str, turn: TurnId) {
         const PROSE: [&str; 16] = [
             "md",
@@ -128,19 +128,19 @@ impl Checks {
         }
     }
 
-    /// A file is gone that was only made for a while.
+    /// Forgets edits of temporary files that have been deleted.
     pub fn gone(&mut self, is_gone: impl Fn(&str) -> bool) {
         let newest = self.edited.iter_mut().rev().take(1000);
         newest.filter(|(p, _)| !p.is_empty() && is_gone(p)).for_each(|(p, _)| p.clear());
     }
 
-    /// A command was started anew: its last failure says nothing any more.
+    /// Notes that a command was started anew: its last failure no longer counts.
     pub fn started(&mut self, simples: &[Simple]) {
         let checks: Vec<Check> = simples.iter().filter_map(check).filter(|c| c.kind != Kind::Minor).collect();
         self.failures.retain(|f| !f.open.iter().all(|o| checks.iter().any(|c| c.covers(o))));
     }
 
-    /// A command ran to its end. Returns the check and whether it passed, if it was one.
+    /// Notes that a command ran to its end. If the command is a check, returns it and whether it passed.
     pub fn ran(&mut self, run: &Run) -> Option<(String, bool)> {
         let checks: Vec<Check> = run.simples.iter().filter_map(check).collect();
         let last = checks.iter().rfind(|c| c.kind.is_check()).or_else(|| checks.last())?.clone();
@@ -182,7 +182,7 @@ impl Checks {
         let error = error_line(run.output);
         let output: String = run.output.concat();
         let output = output[output.ceil_char_boundary(output.len().saturating_sub(KEPT))..].to_owned();
-        // Earlier failures of the same are the same failure.
+        // Earlier failures of the same check are merged with this one.
         let before: Vec<usize> = (0..self.failures.len())
             .filter(|i| blamed.iter().any(|c| self.failures[*i].open.iter().any(|o| c.covers(o) || o.covers(c))))
             .collect();
@@ -197,14 +197,14 @@ impl Checks {
         for at in before.into_iter().rev() {
             let old = self.failures.remove(at);
             failure.turns.insert(0, old.turns[0]);
-            // It fails for another reason: the first is mended.
+            // The check fails for another reason now, so the first error is fixed.
             if !old.error.is_empty() && !same_error(&old.error, &failure.error) {
                 let between = self.between(old.edits);
                 self.mend(old.text.clone(), old.error, old.turns, run.result, between);
             } else {
                 failure.edits = old.edits;
             }
-            // What the older one still waits for, and a narrow second look does not show.
+            // A narrow run does not show that the wider check passes, so that one stays open.
             for open in old.open {
                 if !failure.open.iter().any(|c| c.covers(&open)) {
                     failure.open.push(open);
@@ -239,7 +239,7 @@ impl Checks {
         }
     }
 
-    /// The files edited since so many edits.
+    /// Returns the files edited after this many edits.
     fn between(&self, edits: usize) -> Vec<String> {
         let mut between: Vec<String> = Vec::new();
         for (path, _) in self.edited.get(edits..).unwrap_or_default().iter().rev().take(200) {
@@ -250,7 +250,7 @@ impl Checks {
         between
     }
 
-    /// Something failed and later passed.
+    /// Notes that something failed and later passed.
     pub fn mend(&mut self, what: String, error: String, turns: Vec<TurnId>, passed: TurnId, files: Vec<String>) {
         let Some(failed) = turns.last().copied() else { return };
         if self.mended.len() == MOST_MENDED {
@@ -259,7 +259,7 @@ impl Checks {
         self.mended.push(Mended { what, error, failed, passed, files });
     }
 
-    /// Checks that fail, with their errors.
+    /// Returns the checks that fail, with their errors.
     pub fn failing(&self) -> Vec<Item> {
         let open = self.failures.iter().filter(|f| f.open.iter().any(|c| c.kind != Kind::Minor));
         let mut open: Vec<Item> = open
@@ -272,12 +272,12 @@ impl Checks {
         open
     }
 
-    /// The checks that did not run after the last edits.
+    /// Returns the checks that did not run after the last edits.
     pub fn not_rerun(&self, short: &dyn Fn(&str) -> String) -> Option<Item> {
         let newest = self.edited.iter().rposition(|(p, _)| !p.is_empty())?;
         let since = |k: &Known| k.edits <= newest;
         let mut known: Vec<&Known> = self.known.iter().filter(|k| k.passed && since(k)).collect();
-        // A wider check that ran since covers it, and one that fails is told as that.
+        // A check is left out if a wider one ran since, or if it is listed as failing.
         known.retain(|k| !self.known.iter().any(|o| !since(o) && o.check.covers(&k.check)));
         known.retain(|k| !self.failures.iter().any(|f| f.open.iter().any(|c| c.covers(&k.check))));
         let all = known.clone();
@@ -301,7 +301,7 @@ impl Checks {
         item(&format!("{STALE}{} {verb} edited: {}", files.join(", "), commands.join(", ")), &turns)
     }
 
-    /// The commands that worked, most used first.
+    /// Returns the commands that succeeded, most used first.
     pub fn commands(&self) -> Vec<Item> {
         let mut worked: Vec<&Known> = self.known.iter().filter(|k| k.passed).collect();
         worked.sort_by_key(|k| std::cmp::Reverse((k.count.min(5), k.turn)));
@@ -320,7 +320,7 @@ pub fn is_told(text: &str) -> bool {
     text.starts_with('`') && text.contains(FAILS) || text.starts_with(STALE) && text.contains(" edited: `")
 }
 
-/// Whether two error lines tell of one error, which may stand in another line of a file now.
+/// Whether two error lines report the same error, perhaps at another line of the file.
 fn same_error(a: &str, b: &str) -> bool {
     let words = |t: &str| {
         t.split(|c: char| !c.is_alphabetic()).filter(|w| w.len() > 2).take(12).map(str::to_owned).collect::<Vec<_>>()
@@ -328,7 +328,7 @@ fn same_error(a: &str, b: &str) -> bool {
     words(a) == words(b)
 }
 
-/// Which checks of a failed chain failed, as far as the output shows it.
+/// Returns the checks of a failed chain of commands that failed, as far as the output shows it.
 fn blamed(mut checks: Vec<Check>, output: &[&str]) -> Vec<Check> {
     let real = checks.iter().any(|c| c.kind.is_check());
     let run = checks.iter().any(|c| c.kind == Kind::Run);
@@ -346,7 +346,7 @@ fn blamed(mut checks: Vec<Check>, output: &[&str]) -> Vec<Check> {
     let tests = kinds[0] == Kind::Test;
     let some = checks.iter().any(|c| kinds.contains(&c.kind));
     checks.retain(|c| !some || kinds.contains(&c.kind));
-    // Of several that cannot compile, the first stopped the chain.
+    // If several checks cannot compile, the first of them stopped the chain.
     if kinds.len() > 2 {
         checks.truncate(1);
     }
@@ -360,7 +360,7 @@ fn is_script(checks: &[Check]) -> bool {
     checks.last().is_some_and(|c| c.kind == Kind::Run && c.family.starts_with("python"))
 }
 
-/// A Python program behind a pipe ends with a trace.
+/// Whether an output ends with the trace of a Python program. Behind a pipe, its exit code does not show the failure.
 fn ends_in_trace(parts: &[&str]) -> bool {
     let Some(end) = parts.last() else { return false };
     let last = end.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("");
@@ -369,14 +369,15 @@ fn ends_in_trace(parts: &[&str]) -> bool {
         && parts.iter().any(|p| p.contains("Traceback (most recent"))
 }
 
-/// The command on one line, without parts that only trim its output.
+/// Returns the command on one line, without parts that only trim its output.
 pub fn shown(script: &str) -> String {
     let first = script.lines().find(|l| !l.trim().is_empty() && !l.trim_start().starts_with('#')).unwrap_or("");
     let first = first.split(" | tail").next().unwrap_or(first).split(" | head").next().unwrap_or(first);
     plain(first.split(" 2>&1").next().unwrap_or(first).trim())
 }
 
-/// Programs before a pipe fail without a failing exit code: "3 failures", "test result: FAILED".
+/// Whether an output reports a failure: "3 failures", "test result: FAILED". Programs before a pipe fail without a
+/// failing exit code.
 pub(crate) fn says_failed(parts: &[&str]) -> bool {
     let Some(end) = parts.last() else { return false };
     let low = end[end.ceil_char_boundary(end.len().saturating_sub(2048))..].to_ascii_lowercase();
@@ -387,14 +388,14 @@ pub(crate) fn says_failed(parts: &[&str]) -> bool {
         || counted_failures(&low)
 }
 
-/// "3 failed", "failures: 2".
+/// Whether a text counts failures: "3 failed", "failures: 2".
 fn counted_failures(low: &str) -> bool {
     let words: Vec<&str> =
         low.split(|c: char| c.is_whitespace() || c == ',' || c == '=').filter(|w| !w.is_empty()).collect();
     words.windows(2).enumerate().any(|(at, w)| {
         let count = w[0].trim_matches(|c: char| !c.is_ascii_alphanumeric());
         let what = w[1].trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        // "Found 3 errors (3 fixed, 0 remaining)."
+        // "Found 3 errors (3 fixed, 0 remaining)." is no failure.
         let fixed = || words[at..].iter().take(6).any(|w| w.contains("fixed"));
         (matches!(what, "failed" | "failures" | "failing" | "failure")
             || matches!(what, "error" | "errors" | "problems") && !fixed())
@@ -404,7 +405,7 @@ fn counted_failures(low: &str) -> bool {
     })
 }
 
-/// The line of an output that describes the error.
+/// Returns the line of an output that describes the error.
 pub fn error_line(parts: &[&str]) -> String {
     let lines = || {
         parts
@@ -412,7 +413,7 @@ pub fn error_line(parts: &[&str]) -> String {
             .flat_map(|p| p.lines())
             .map(str::trim)
             .filter(|l| l.len() >= 4 && !l.starts_with("Exit code") && !l.contains("exited with code"))
-            // "Script error:" only leads to it.
+            // "Script error:" only introduces the error, so the next line is taken.
             .filter(|l| (!l.ends_with(':') || l.len() > 40) && *l != "Script failed")
     };
     let head = |l: &str| l[..l.floor_char_boundary(200)].to_ascii_lowercase();

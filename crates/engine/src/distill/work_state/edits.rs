@@ -1,5 +1,5 @@
-//! File changes by shell commands: redirections, moves, in-place edits, patches, and small scripts that write files by
-//! literal names. Only certain changes count: a name with a variable is resolved or left out.
+//! Finds file changes made by shell commands: redirections, moves, in-place edits, patches, and small scripts that
+//! write files by literal names. Only certain changes count: a path with a variable is resolved or left out.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use super::input::field;
 use super::shell::{self, Arg, Simple};
 use crate::lineage::distillate::Touch;
 
-/// The most values of a variable, and files of one command.
+/// Maximum number of values of a variable, and of files of one command.
 const MOST: usize = 40;
-/// The most bytes of a script or patch that is read.
+/// Maximum bytes of a script or patch that are read.
 const LARGEST: usize = 256 * 1024;
 
-/// The certain file changes of a shell command.
+/// Returns the certain file changes of a shell command.
 pub fn commands(input: &str) -> Vec<Deed> {
     deeds(input, true)
 }
 
-/// The certain file changes of a script that failed: its last command did nothing.
+/// Returns the certain file changes of a script that failed, except those of its last command, which changed nothing.
 pub fn commands_before_last(input: &str) -> Vec<Deed> {
     deeds(input, false)
 }
@@ -75,7 +75,7 @@ fn deeds(input: &str, whole: bool) -> Vec<Deed> {
     found
 }
 
-/// Stores the values of variables: `F=src/a.rs`, `for f in a.rs b.rs`.
+/// Remembers the values of variables: `F=src/a.rs`, `for f in a.rs b.rs`.
 fn learn(simple: &Simple, values: &mut HashMap<String, Vec<String>>) {
     for (name, value) in &simple.sets {
         if value.certain && values.len() < MOST {
@@ -96,7 +96,7 @@ fn learn(simple: &Simple, values: &mut HashMap<String, Vec<String>>) {
     }
 }
 
-/// The command once for each value of the variable it names.
+/// Returns the command once for each value of the variable it contains.
 fn instances(simple: Simple, values: &HashMap<String, Vec<String>>) -> Vec<Simple> {
     let all = |s: &Simple| s.args.iter().chain(&s.outputs).filter(|a| !a.certain).cloned().collect::<Vec<_>>();
     let uncertain = all(&simple);
@@ -109,7 +109,7 @@ fn instances(simple: Simple, values: &HashMap<String, Vec<String>>) -> Vec<Simpl
             return;
         }
         for mark in marks(name) {
-            // `$FILES` is not `$FILE`.
+            // `$FILES` does not contain the variable `$FILE`.
             if let Some(at) = arg.text.find(&mark)
                 && !arg.text[at + mark.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
             {
@@ -136,7 +136,8 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
             found.push(Deed { path: path.to_owned(), touch });
         }
     };
-    // What a program prints into a folder for data is its product; what `cat` or `echo` writes was meant to be there.
+    // A file that a program prints into a data folder is its product; a file that `cat` or `echo` writes there is
+    // intended.
     let authored = matches!(simple.program(), "" | "cat" | "echo" | "printf" | "tee");
     let made = |a: &&Arg| plain(a) && (authored || !is_product(&a.text));
     simple.outputs.iter().filter(made).for_each(|a| did(&a.text, Touch::Changed));
@@ -150,8 +151,8 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
             .any(|a| a.text.starts_with('-') && !a.text.starts_with("--") && a.text.contains(letter))
     };
     match simple.program() {
-        // Removing a folder names no files.
-        // A slash at the end marks one: what was made in it is gone.
+        // Removing a folder names no files: a path with a slash at its end marks the folder, and the files created in
+        // it count as gone.
         "rm" | "unlink" => {
             let folders = whole('r') || whole('R');
             for arg in operands.iter().filter(|a| a.certain && !a.text.is_empty() && !a.text.contains('\n')) {
@@ -183,13 +184,13 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
                 .copied()
                 .filter(|a| !a.text.is_empty() && !script.iter().any(|s| std::ptr::eq(*s, *a)))
                 .collect();
-            // The script is the first operand, unless it is given with -e.
+            // The first operand is the script, unless the script is given with -e.
             let skip =
                 usize::from(script.is_empty() && !simple.args.iter().any(|a| a.text.starts_with("--expression=")));
             rest.into_iter().skip(skip).filter(|a| plain(a) && is_file(a)).for_each(|a| did(&a.text, Touch::Changed));
         }
         "perl" | "ruby" if in_place(simple) => {
-            // `-pi -e script file …`, `-pe script -i file`
+            // In `-pi -e script file …` and `-pe script -i file`, the first operand is the script.
             files(1).filter(|a| is_file(a)).for_each(|a| did(&a.text, Touch::Changed));
         }
         "patch" => unified(&simple.here).iter().for_each(|d| did(&d.path, d.touch)),
@@ -205,7 +206,7 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
 }
 
 fn git(simple: &Simple, operands: &[&Arg]) -> Vec<Deed> {
-    // `git -C folder …`, `git -c key=value …`
+    // The values of git's own options are no operands: `git -C folder …`, `git -c key=value …`
     let taken = after(simple, &["-C", "-c"]);
     let folder = after(simple, &["-C"]).first().map(|a| a.text.trim_end_matches('/'));
     if folder.is_some_and(|f| f.contains('$')) {
@@ -229,7 +230,7 @@ fn git(simple: &Simple, operands: &[&Arg]) -> Vec<Deed> {
     found
 }
 
-/// `mv a b`, `mv a b folder/`: which paths are gone and which are new.
+/// Returns the removed and the new paths of a move: `mv a b`, `mv a b folder/`.
 fn moved(operands: &[&Arg], gone: bool) -> Vec<Deed> {
     let Some((to, from)) = operands.split_last() else { return Vec::new() };
     if from.is_empty() || from.len() > MOST || !to.certain || to.text.is_empty() || !from.iter().all(|a| plain(a)) {
@@ -255,12 +256,12 @@ fn moved(operands: &[&Arg], gone: bool) -> Vec<Deed> {
         };
         found.push(Deed { path, touch: Touch::Created });
     }
-    // A target without an extension may be a folder or a file: only the removal is certain.
+    // A target without an extension may be a folder or a file, so only the removal is certain.
     found.retain(|d| folder || !into || d.touch == Touch::Deleted);
     found
 }
 
-/// `-i`, `-i.bak`, `-pi`, `-Ei`, `--in-place`.
+/// Whether an option asks for an edit in place: `-i`, `-i.bak`, `-pi`, `-Ei`, `--in-place`.
 fn in_place(simple: &Simple) -> bool {
     simple.args.iter().skip(1).any(|a| {
         let short = a.text.strip_prefix('-').filter(|s| !s.starts_with('-') && s.len() <= 8);
@@ -269,12 +270,12 @@ fn in_place(simple: &Simple) -> bool {
     })
 }
 
-/// The arguments of options that take one.
+/// Returns the arguments of options that take one.
 fn after<'s>(simple: &'s Simple, options: &[&str]) -> Vec<&'s Arg> {
     simple.args.windows(2).filter(|w| options.contains(&w[0].text.as_str())).map(|w| &w[1]).collect()
 }
 
-/// Files of a unified diff.
+/// Returns the files of a unified diff.
 pub fn unified(text: &str) -> Vec<Deed> {
     let mut found: Vec<Deed> = Vec::new();
     let mut old: Option<&str> = None;
@@ -299,8 +300,8 @@ pub fn unified(text: &str) -> Vec<Deed> {
     found
 }
 
-/// Files a small script writes by a literal name or a variable with one: `open("a", "w")`, `Path("a").write_text`,
-/// `writeFileSync("a"`.
+/// Returns the files a small script writes by a literal name, or by a variable with a literal value: `open("a", "w")`,
+/// `Path("a").write_text`, `writeFileSync("a"`.
 fn written(code: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     if code.is_empty() || code.len() > LARGEST {
@@ -308,7 +309,7 @@ fn written(code: &str) -> Vec<String> {
     }
     let mut names: HashMap<&str, &str> = HashMap::new();
     for line in code.lines().take(2000) {
-        // `p = "src/a.py"`, `const p = 'a.ts'`, `p = Path("src/a.py")`
+        // A variable may hold a path: `p = "src/a.py"`, `const p = 'a.ts'`, `p = Path("src/a.py")`
         if let Some((name, value)) = line.split_once('=') {
             let name = name.trim().rsplit(' ').next().unwrap_or("");
             let value = value.trim();
@@ -362,14 +363,14 @@ fn written(code: &str) -> Vec<String> {
     found
 }
 
-/// The quoted string a text begins with, and the text after it.
+/// Returns the quoted string a text begins with, and the text after it.
 fn literal(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
     let (inner, rest) = text[1..].split_once(quote)?;
     Some((inner, rest))
 }
 
-/// Whether a path is data or a log in a folder for such: a program's product.
+/// Whether a path is data or a log in a folder for output, and so a program's product.
 pub fn is_product(path: &str) -> bool {
     const KINDS: [&str; 14] =
         ["json", "jsonl", "ndjson", "csv", "tsv", "txt", "log", "out", "xml", "parquet", "db", "sqlite", "pkl", "html"];

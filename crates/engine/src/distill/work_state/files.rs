@@ -1,4 +1,4 @@
-//! Files read or changed by tools of any program. A failed call changed nothing. Shell commands are handled by `edits`.
+//! Tracks files read or changed by tools of any program. A failed call changed nothing. `edits` handles shell commands.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use crate::lineage::distillate::{Touch, TouchedFile};
 use crate::scope::TurnId;
 use crate::text::plain::plain;
 
-/// The most files in a distillate; at most [`MOST_READ`] of them were only read.
+/// Maximum number of files in a distillate; at most [`MOST_READ`] of them were only read.
 const MOST: usize = 60;
 const MOST_READ: usize = 25;
-/// The most files remembered while reading.
+/// Maximum number of files remembered while reading.
 const MOST_KNOWN: usize = 4000;
 const LONGEST_PATH: usize = 300;
-/// The most bytes of a patch that are read.
+/// Maximum bytes of a patch that are read.
 const LARGEST_PATCH: usize = 1024 * 1024;
 
-/// What one call does to a file, if it succeeds.
+/// The effect of one call on a file, if the call succeeds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Deed {
     pub path: String,
@@ -29,16 +29,16 @@ struct Known {
     turns: Vec<TurnId>,
     reads: usize,
     seq: usize,
-    /// It was made in this range.
+    /// Whether the file was created in this range.
     new: bool,
 }
 
-/// The files so far.
+/// The files read or changed so far.
 #[derive(Debug)]
 pub struct Files<'r> {
     root: Option<&'r str>,
     known: HashMap<String, Known>,
-    /// Folders commands went to, with how often.
+    /// The folders in which commands ran, with the number of commands.
     folders: HashMap<String, usize>,
 }
 
@@ -51,7 +51,8 @@ impl<'r> Files<'r> {
         }
     }
 
-    /// A command went to a folder. It can tell where the project is, if the session began outside it.
+    /// Notes that a command changed to a folder. The folder can show where the project is, if the session began outside
+    /// it.
     pub fn went(&mut self, folder: &str) {
         let parts = |p: &str| p.split('/').filter(|s| !s.is_empty()).count();
         if self.root.is_none_or(|r| parts(r) <= 2)
@@ -62,7 +63,8 @@ impl<'r> Files<'r> {
         }
     }
 
-    /// The folder of the project below the root, as far as commands and changes show it: the start to cut from paths.
+    /// Returns the prefix to cut from paths: the folder of the project below the root, as far as commands and changes
+    /// show it.
     pub fn base(&self) -> String {
         let inside = |f: &str, p: &str| p.strip_prefix(f).is_some_and(|r| r.starts_with('/'));
         let changed: Vec<&String> =
@@ -72,8 +74,8 @@ impl<'r> Files<'r> {
         best.map(|(f, _)| format!("{f}/")).unwrap_or_default()
     }
 
-    /// Adds what a successful call did. Returns the file's path as it is listed, if it is a file of the project and was
-    /// changed.
+    /// Adds the effect of a successful call. Returns the file's path as it is listed, if it is a file of the project
+    /// and was changed.
     pub fn add(&mut self, deed: &Deed, turn: TurnId, seq: usize) -> Option<String> {
         if deed.touch == Touch::Deleted && deed.path.ends_with('/') {
             self.folder_gone(&deed.path, turn, seq);
@@ -81,7 +83,7 @@ impl<'r> Files<'r> {
         }
         let path = self.shortened(&deed.path)?;
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&path) {
-            // Files only read are dropped first, then those changed long ago; half at once.
+            // If there are too many files, half are dropped: first those only read, then those changed longest ago.
             let mut ages: Vec<(bool, usize)> = self.known.values().map(|k| (k.touch != Touch::Read, k.seq)).collect();
             ages.sort_unstable();
             let middle = ages[ages.len() / 2];
@@ -99,7 +101,7 @@ impl<'r> Files<'r> {
             if known.touch == Touch::Read {
                 known.turns.clear();
             }
-            // After a deletion or a new creation the last action counts, else the strongest.
+            // After a deletion the last action counts, else the strongest.
             let again = known.touch == Touch::Deleted;
             known.touch = if again { deed.touch.max(Touch::Changed) } else { known.touch.max(deed.touch) };
         } else if known.touch != Touch::Read {
@@ -109,12 +111,12 @@ impl<'r> Files<'r> {
         (deed.touch != Touch::Read && !is_apart(&path)).then_some(path)
     }
 
-    /// Whether a file was made in this range and is gone again.
+    /// Whether a file was created in this range and deleted again.
     pub fn is_gone(&self, path: &str) -> bool {
         self.known.get(path).is_none_or(|k| k.new && k.touch == Touch::Deleted)
     }
 
-    /// A folder was removed: what was made in it is gone.
+    /// Notes that a folder was removed: files created in it are gone, changed ones are deleted.
     fn folder_gone(&mut self, folder: &str, turn: TurnId, seq: usize) {
         let Some(folder) = self.shortened(folder.trim_end_matches('/')) else { return };
         let inside = |p: &str| p.strip_prefix(folder.as_str()).is_some_and(|r| r.starts_with('/'));
@@ -125,7 +127,7 @@ impl<'r> Files<'r> {
         }
     }
 
-    /// The path relative to the project; `None` if it is not a path.
+    /// Returns the path relative to the project; `None` if the text is not a path.
     pub fn shortened(&self, path: &str) -> Option<String> {
         let path = path.trim().trim_matches(['"', '\'', '`']);
         let path = path.strip_prefix("file://").unwrap_or(path);
@@ -149,14 +151,14 @@ impl<'r> Files<'r> {
         (!path.is_empty()).then_some(path)
     }
 
-    /// The changed files and those only read, each in the order of last use.
+    /// Returns the changed files and those only read, each in the order of last use.
     pub fn into_lists(mut self, base: &str) -> (Vec<TouchedFile>, Vec<TouchedFile>) {
         let gone = |p: &str, k: &Known| k.touch == Touch::Deleted && (k.new || edits::is_product(p));
         self.known.retain(|p, k| !is_apart(p) && !gone(p, k));
         self.join_names(base);
         let (mut read, mut changed): (Vec<_>, Vec<_>) =
             self.known.into_iter().partition(|(_, k)| k.touch == Touch::Read);
-        // Files read more often and later matter more, files outside the project less.
+        // Files read more often and later are preferred; files outside the project come last.
         read.sort_by_key(|(p, k)| (p.starts_with('/'), std::cmp::Reverse((k.reads.min(3), k.seq))));
         changed.sort_by_key(|(p, k)| (p.starts_with('/'), std::cmp::Reverse(k.seq)));
         read.truncate(MOST_READ.min(MOST.saturating_sub(changed.len())));
@@ -168,7 +170,8 @@ impl<'r> Files<'r> {
         (listed(changed), listed(read))
     }
 
-    /// A file can be known under its whole and under its short path, without a root or with a base below it.
+    /// Merges the entries of a file known under its full and under a short path, because there was no root or a base
+    /// below it.
     fn join_names(&mut self, base: &str) {
         let mut pairs: Vec<(String, String)> = Vec::new();
         let mut ends: HashMap<&str, usize> = HashMap::new();
@@ -183,7 +186,7 @@ impl<'r> Files<'r> {
                 }
             }
         }
-        // A short path that fits two files names neither.
+        // A short path that fits two files is ambiguous, so they are not merged.
         let ends: HashMap<String, usize> = ends.into_iter().map(|(s, n)| (s.to_owned(), n)).collect();
         pairs.retain(|(_, short)| ends.get(short).is_none_or(|n| *n == 1));
         pairs.sort();
@@ -221,7 +224,7 @@ fn is_whole(path: &str) -> bool {
     path.starts_with('/') || path.get(1..3) == Some(":/")
 }
 
-/// A path without `./`, `//` and, where it is certain, `..`.
+/// Returns a path without `./`, `//` and, where it is certain, `..`.
 fn tidy(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for (i, part) in path.split('/').enumerate() {
@@ -235,7 +238,7 @@ fn tidy(path: &str) -> String {
     parts.join("/")
 }
 
-/// Whether a file is no part of the project: in a folder for temporary files, or the program's own memory and plans.
+/// Whether a file is outside the project: in a folder for temporary files, or among the program's own memory and plans.
 pub fn is_apart(path: &str) -> bool {
     const TEMPORARY: [&str; 6] = ["/tmp/", "/private/tmp/", "/var/folders/", "/var/tmp/", "$TMPDIR/", "%TEMP%/"];
     let own = include_str!("own_folders.txt").lines().filter(|l| !l.starts_with('#') && !l.is_empty());
@@ -245,13 +248,13 @@ pub fn is_apart(path: &str) -> bool {
     }
     own.into_iter().any(|own| {
         let Some(at) = path.find(own).filter(|at| *at == 0 || path[..*at].ends_with('/')) else { return false };
-        // In a home folder all of it is the program's; in a project only its notes are.
+        // Below a home folder everything in such a folder is the program's; in a project only its notes are.
         at > 0 && (is_whole(path) || path.starts_with('~'))
             || NOTES.iter().any(|n| path[at + own.len()..].starts_with(n))
     })
 }
 
-/// Tools by their plain names.
+/// Plain names of tools that read, edit, create or only look.
 const READS: &str =
     "read view readfile openfile cat notebookread viewfile readtextfile viewimage getfilecontents readmanyfiles";
 const EDITS: &str = "write writefile edit multiedit editfile notebookedit editnotebook strreplace strreplaceeditor
@@ -264,12 +267,12 @@ const LOOKS: &str = "grep glob ls list listdir listdirectory listfiles search se
     filesearch grepsearch findfiles websearch webfetch fetch fetchurl readurl readlints getdiagnostics toolsearch
     todoread todowrite updateplan taskget tasklist taskoutput bashoutput think askuserquestion viewimage";
 
-/// Whether a tool only looks.
+/// Whether a tool only looks at something.
 pub fn looks(tool: &str) -> bool {
     [READS, LOOKS].iter().any(|list| list.split_whitespace().any(|t| t == tool))
 }
 
-/// What a call does to files if it succeeds.
+/// Returns the effects of a call on files, if the call succeeds.
 pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
     let among = |list: &str| list.split_whitespace().any(|t| t == tool);
     let touch = match tool {
@@ -314,7 +317,7 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
     input::path(input).map(|path| Deed { path: path.to_owned(), touch }).into_iter().collect()
 }
 
-/// `*** Update File: path` and similar lines.
+/// Returns the files of a patch with lines like `*** Update File: path`.
 pub fn patch(text: &str) -> Vec<Deed> {
     let mut found: Vec<Deed> = Vec::new();
     let mut end = text.len().min(LARGEST_PATCH);
@@ -328,12 +331,12 @@ pub fn patch(text: &str) -> Vec<Deed> {
         ("*** Delete File: ", Touch::Deleted),
     ];
     for at in memchr::memmem::find_iter(text.as_bytes(), "*** ") {
-        // Only at the beginning of a line: patched text is prefixed.
+        // The header must be at the beginning of a line or string, since patched text has a prefix.
         if at > 0 && !matches!(text.as_bytes()[at - 1], b'\n' | b'"' | b'\'' | b' ') || found.len() >= 500 {
             continue;
         }
         let line = text[at..].split(['\n', '\r']).next().unwrap_or("");
-        // In JSON a line ends with an escape.
+        // In JSON, a line ends with an escaped newline.
         let line = line.split("\\n").next().unwrap_or(line);
         if let Some((head, touch)) = heads.iter().find(|(h, _)| line.starts_with(h)) {
             found.push(Deed { path: line[head.len()..].trim().to_owned(), touch: *touch });
@@ -347,7 +350,7 @@ pub fn patch(text: &str) -> Vec<Deed> {
     found
 }
 
-/// Adds what the result of a call reveals: that the file was created.
+/// Adds the facts that only the result of a call shows: that a file was created, or which files a patch changed.
 pub fn add_from_result(tool: &str, result: &str, deeds: &mut Vec<Deed>) {
     if deeds.is_empty() && matches!(tool, "applypatch" | "patch" | "applydiff") {
         deeds.extend(patched(result));
@@ -361,7 +364,7 @@ pub fn add_from_result(tool: &str, result: &str, deeds: &mut Vec<Deed>) {
     }
 }
 
-/// The files a patch changed, as its tool reports it: `M src/lib.rs`, line by line.
+/// Returns the files a patch changed, as its tool reports them: `M src/lib.rs`, line by line.
 fn patched(result: &str) -> Vec<Deed> {
     let Some((_, listed)) = result.split_once("Updated the following files:") else { return titled(result) };
     let lines = listed.lines().skip(1).map(|line| line.trim().split_once(' '));
@@ -377,7 +380,8 @@ fn patched(result: &str) -> Vec<Deed> {
     lines.map_while(|line| line.and_then(deed)).collect()
 }
 
-/// The files of a patch that an imported history tells in Markdown: ``**Update: `src/lib.rs`**`` above each difference.
+/// Returns the files of a patch that an imported history shows in Markdown: ``**Update: `src/lib.rs`**`` above each
+/// difference.
 fn titled(text: &str) -> Vec<Deed> {
     let deed = |line: &str| {
         let (word, path) = line.trim().strip_prefix("**")?.split_once(": `")?;
@@ -392,7 +396,8 @@ fn titled(text: &str) -> Vec<Deed> {
     text.lines().filter_map(deed).take(500).collect()
 }
 
-/// The files a commit renamed or deleted, as git reports it. What it created may be anyone's.
+/// Returns the files a commit renamed or deleted, as git reports it. Created files are left out, because a commit may
+/// contain anybody's.
 pub fn by_commit(result: &[&str]) -> Vec<Deed> {
     let mut deeds = Vec::new();
     for line in result.iter().flat_map(|p| p.lines()) {
@@ -400,7 +405,7 @@ pub fn by_commit(result: &[&str]) -> Vec<Deed> {
         if let Some((_, path)) = line.strip_prefix("delete mode ").and_then(|rest| rest.split_once(' ')) {
             deeds.push(Deed { path: path.to_owned(), touch: Touch::Deleted });
         }
-        // `rename src/{old.rs => new.rs} (98%)`
+        // The form `rename src/{old.rs => new.rs} (98%)`
         if let Some((from, to)) = line.strip_prefix("rename ").and_then(renamed) {
             deeds.push(Deed { path: from, touch: Touch::Deleted });
             deeds.push(Deed { path: to, touch: Touch::Created });

@@ -1,4 +1,4 @@
-//! The way of an edit: edited, committed, pushed, as git's commands and their answers tell it.
+//! Tracks an edit from edited to committed to pushed, as git's commands and their output show it.
 
 use super::item;
 use super::shell::Simple;
@@ -6,24 +6,24 @@ use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
 use crate::text::plain::{cut, plain};
 
-/// The most paths and commits remembered.
+/// Maximum number of paths and commits remembered.
 const MOST: usize = 400;
 
 #[derive(Debug, Default)]
 pub struct Git {
-    /// This session uses git: it asks for the state of the work or commits.
+    /// Whether this session uses git: it asks for the state of the work, or commits.
     used: bool,
-    /// Files edited since the last commit that took them, with the turns of their last edits.
+    /// Files edited since the last commit that contains them, each with the turn of its last edit.
     edited: Vec<(String, TurnId)>,
-    /// Edited files an earlier range did not name.
+    /// Number of edited files that an earlier range counted but did not name.
     unnamed: usize,
     staged: Vec<String>,
     all_staged: bool,
     commits: Vec<Item>,
-    /// How many of the commits are pushed.
+    /// Number of the commits that are pushed.
     pushed: usize,
     last_push: Option<Item>,
-    /// The session pushes, or git said how far the branch is ahead.
+    /// Whether the session pushes, or git said how far the branch is ahead.
     pushes: bool,
 }
 
@@ -31,7 +31,7 @@ const SINCE: &str = " edited since the last commit: ";
 const UNPUSHED: &str = "Committed and not pushed: ";
 
 impl Git {
-    /// Takes over what an earlier range left open.
+    /// Takes over an item that an earlier range left open. Returns whether it was such an item.
     pub fn carry(&mut self, carried: &Item) -> bool {
         let last = carried.turns.last().copied().unwrap_or(TurnId(0));
         if let Some((count, files)) = carried.text.split_once(SINCE) {
@@ -57,13 +57,13 @@ impl Git {
         self.edited.push((path.to_owned(), turn));
     }
 
-    /// Files are gone that were only made for a while, or a commit took them.
+    /// Forgets edited files that were temporary and are deleted, or that a commit contains.
     pub fn gone(&mut self, is_gone: impl Fn(&str) -> bool) {
         self.edited.retain(|(p, _)| !is_gone(p));
     }
 
-    /// The git commands of a script; of one that failed, only that it asked. `shortened` makes a path the one the file is known by. Returns the
-    /// commits it made.
+    /// Reads the git commands of a script; if it failed, only that it asked for the state. `shortened` returns the path
+    /// under which a file is known. Returns the commits the script made.
     pub fn ran(
         &mut self,
         simples: &[Simple],
@@ -128,7 +128,7 @@ impl Git {
         made
     }
 
-    /// Another program committed these files, or all.
+    /// Notes a commit made by another program: all edits count as committed.
     pub fn took(&mut self, commit: &str, turn: TurnId) {
         self.used = true;
         self.clear();
@@ -143,7 +143,8 @@ impl Git {
     }
 
     fn committed(&mut self, all: bool) {
-        // Without an `add` before it, what was staged is not known: all of it, or the commit would have been empty.
+        // Without an earlier `git add` the staged files are unknown; since an empty commit fails, all edits count as
+        // committed.
         if all || self.all_staged || self.staged.is_empty() {
             self.clear();
         } else {
@@ -168,7 +169,7 @@ impl Git {
         self.last_push = item(line, &[turn]);
     }
 
-    /// What `git status` shows is changed; edits it does not list are committed or gone.
+    /// Reads `git status`: the files it lists are changed; edits it does not list are committed or gone.
     fn status(&mut self, parts: &[&str], shortened: &impl Fn(&str) -> Option<String>) {
         let text = parts.concat();
         if text.contains("working tree clean") || text.contains("nothing to commit") {
@@ -202,7 +203,7 @@ impl Git {
         }
     }
 
-    /// The edits no commit has taken, if this session uses git at all.
+    /// Returns the edits that no commit contains, if this session uses git at all.
     pub fn uncommitted(&self, short: &dyn Fn(&str) -> String) -> Option<Item> {
         let secret = |p: &str| {
             p.rsplit('/').next().is_some_and(|n| n == ".env" || n.starts_with(".env.") && n.ends_with("local"))
@@ -225,7 +226,7 @@ impl Git {
         item(&format!("{count} {noun}{SINCE}{}", names.join(", ")), &turns)
     }
 
-    /// Commits made and not pushed, if this session pushes.
+    /// Returns the commits made and not pushed, if this session pushes.
     pub fn unpushed(&self) -> Option<Item> {
         let waiting = self.commits.get(self.pushed..).filter(|w| self.pushes && !w.is_empty())?;
         let texts: Vec<String> = waiting.iter().rev().take(4).rev().map(|c| cut(&c.text, 90)).collect();
@@ -236,7 +237,7 @@ impl Git {
         item(&format!("{UNPUSHED}{}", texts.join("; ")), &turns)
     }
 
-    /// The commits of this range, and its last push.
+    /// Returns the commits of this range, and its last push.
     pub fn into_parts(self) -> (Vec<Item>, Option<Item>) {
         (self.commits, self.last_push)
     }
@@ -251,12 +252,12 @@ fn covered(path: &str, by: &[String]) -> bool {
     by.iter().any(|b| {
         path == b
             || path.strip_prefix(b.as_str()).is_some_and(|r| r.starts_with('/'))
-            // The command ran in a folder below.
+            // The command ran in a folder below, so its path is shorter.
             || path.strip_suffix(b.as_str()).is_some_and(|r| r.ends_with('/'))
     })
 }
 
-/// The subcommand and its operands, without the options of git itself: `git -C folder -c key=value commit`.
+/// Returns the subcommand and its operands, without the options of git itself: `git -C folder -c key=value commit`.
 fn words(simple: &Simple) -> Vec<&str> {
     let mut args = simple.args.iter().skip(1).map(|a| a.text.as_str());
     let mut found = Vec::new();
@@ -270,7 +271,7 @@ fn words(simple: &Simple) -> Vec<&str> {
     found
 }
 
-/// The commits a command made: as git reports them, else from its `-m` option.
+/// Returns the commits a command made: as git reports them, else from its `-m` option.
 pub fn commits(parts: &[&str], simples: &[Simple]) -> Vec<String> {
     let mut found = Vec::new();
     for line in parts.iter().flat_map(|p| p.lines()) {
@@ -292,7 +293,7 @@ pub fn commits(parts: &[&str], simples: &[Simple]) -> Vec<String> {
         let takes = |a: &str| a == "--message" || a.starts_with('-') && !a.starts_with("--") && a.ends_with('m');
         let at = s.args.iter().position(|a| takes(&a.text))?;
         let text = s.args.get(at + 1)?.text.as_str();
-        // `-m "$(cat <<'EOF' …)"`: the subject is the line after the marker.
+        // In `-m "$(cat <<'EOF' …)"`, the subject is the line after the marker.
         let line = text.lines().find(|l| !l.trim().is_empty() && !l.contains("<<"))?;
         Some(line.trim().to_owned())
     });

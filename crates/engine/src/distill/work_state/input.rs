@@ -1,24 +1,24 @@
-//! The input of a tool call as it is stored: `key: value` lines, in which a value may have several lines.
+//! Reads the input of a tool call as it is stored: `key: value` lines, in which a value may have several lines.
 
 use serde_json::Value;
 
-/// The most bytes of a value that is parsed as JSON.
+/// Maximum bytes of a value that is parsed as JSON.
 const LARGEST: usize = 256 * 1024;
 
-/// A tool's name without the program's prefix and spelling: `mcp__fs__write_file` is `writefile`.
+/// Returns a tool's name without the program's prefix and spelling: `mcp__fs__write_file` is `writefile`.
 pub fn plain_tool(name: &str) -> String {
     let last = name.rsplit("__").next().unwrap_or(name);
     let last = last.rsplit(['.', '/', ':']).next().unwrap_or(last);
     let plain: String =
         last.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).take(40).collect();
-    // A version of the tool's interface: `edit_file_v2`.
+    // The name may end with a version of the tool's interface: `edit_file_v2`.
     match plain.strip_suffix("v2").or_else(|| plain.strip_suffix("v3")) {
         Some(name) if name.len() > 3 => name.to_owned(),
         _ => plain,
     }
 }
 
-/// The value of a `key: value` line.
+/// Returns the value of a `key: value` line.
 pub fn field<'t>(input: &'t str, key: &str) -> Option<&'t str> {
     input
         .lines()
@@ -28,7 +28,7 @@ pub fn field<'t>(input: &'t str, key: &str) -> Option<&'t str> {
         .filter(|v| !v.is_empty())
 }
 
-/// The values of a list under one of some keys, or of an input that is a list itself.
+/// Returns the values of a list under one of some keys, or of an input that is a list itself.
 pub fn list(input: &str, keys: &[&str]) -> Option<Vec<Value>> {
     if input.len() > LARGEST {
         return None;
@@ -37,7 +37,7 @@ pub fn list(input: &str, keys: &[&str]) -> Option<Vec<Value>> {
     serde_json::from_str(value.unwrap_or(input).trim()).ok()
 }
 
-/// The path among `key: value` lines: before the first long value, else the last line that has one.
+/// Returns the path among `key: value` lines: one before the first long value, else the last line that has one.
 pub fn path(input: &str) -> Option<&str> {
     const PATHS: [&str; 15] = [
         "file_path: ",
@@ -63,7 +63,7 @@ pub fn path(input: &str) -> Option<&str> {
             return Some(line[from..].trim()).filter(|v| !v.is_empty());
         }
         if LONG.iter().any(|k| line.strip_prefix(k).is_some_and(|l| l.starts_with(": "))) {
-            // After a long value, whose lines may look like keys: the last one is the program's.
+            // The lines of a long value may look like keys; the last such line of the input is the program's own.
             return input[at..]
                 .rsplit('\n')
                 .take(20)
@@ -98,7 +98,7 @@ const LONG: [&str; 17] = [
     "patch",
 ];
 
-/// The text a call writes, and the text it replaces: both to the end of the input or to the next of these keys.
+/// Returns the text a call writes, and the text it replaces: each up to the next of these keys or the end of the input.
 pub fn written(input: &str) -> (Option<&str>, Option<&str>) {
     let after = |keys: &[&str]| {
         keys.iter().find_map(|key| {

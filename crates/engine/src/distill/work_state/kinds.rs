@@ -1,5 +1,5 @@
-//! What a command verifies: the kind of check and its target, not its spelling. `cargo test -q orders`,
-//! `cd api && cargo test orders` and the tests of `just ci` are the same check as far as they cover each other.
+//! Finds what a command checks: the kind of check and its targets, whatever its spelling. `cargo test -q orders`, `cd
+//! api && cargo test orders` and the tests of `just ci` are the same check as far as they cover each other.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -23,22 +23,22 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether its outcome is a statement about the code.
+    /// Whether the outcome says something about the code.
     pub fn is_check(self) -> bool {
         !matches!(self, Kind::Run | Kind::Minor)
     }
 }
 
-/// What a command verifies.
+/// A check that a command runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Check {
     pub kind: Kind,
-    /// The tools of one language; empty for a task runner, which may run any. For other commands, the program and what
-    /// it was told to do.
+    /// The language whose tools it uses; empty for a task runner, which may use any. For other commands, the program
+    /// and its first operands.
     pub family: String,
-    /// The packages, files or names it is limited to.
+    /// The packages, files or names the check is limited to.
     pub targets: Vec<String>,
-    /// The command, without what only leads to it.
+    /// The command, without wrappers such as `timeout 60`.
     pub text: String,
 }
 
@@ -51,7 +51,7 @@ impl Check {
         let family = self.family == other.family || self.family.is_empty() || other.family.is_empty();
         let kind = self.kind == other.kind
             || self.kind == Kind::All
-            // Tests are built first, and what is built has passed the compiler.
+            // Tests are built before they run, and built code has passed the compiler.
             || self.kind == Kind::Test && matches!(other.kind, Kind::Build | Kind::Types) && compiled(&other.family)
             || matches!((self.kind, other.kind), (Kind::Build | Kind::Lint, Kind::Types)) && compiled(&other.family);
         let wide = self.targets.is_empty()
@@ -69,7 +69,7 @@ fn compiled(family: &str) -> bool {
     matches!(family, "rust" | "go" | "dotnet" | "jvm" | "swift" | "zig" | "elixir" | "dart" | "haskell" | "c")
 }
 
-/// What a program's operands say of a kind, by the program's name.
+/// Rules that tell the kind of a check from a program's operands, by the program's name.
 static PROGRAMS: LazyLock<HashMap<&str, (&str, Vec<&str>)>> = LazyLock::new(|| {
     let lines = include_str!("kinds.txt").lines().filter(|l| !l.starts_with('#') && !l.is_empty());
     let mut found = HashMap::new();
@@ -84,7 +84,7 @@ static PROGRAMS: LazyLock<HashMap<&str, (&str, Vec<&str>)>> = LazyLock::new(|| {
     found
 });
 
-/// The kind of a program's run with its first operand, and how many operands that takes.
+/// Returns the kind of a program's run with its first operand, and the number of operands that determine it.
 fn by_rules(rules: &[&str], operand: &str) -> Option<(Kind, usize)> {
     rules.iter().find_map(|rule| match rule.split_once('=') {
         Some(("*", kind)) => Some((named(kind)?, 0)),
@@ -107,7 +107,7 @@ fn named(kind: &str) -> Option<Kind> {
     })
 }
 
-/// What a simple command verifies; `None` if its outcome means nothing.
+/// Returns the check a simple command runs; `None` if its outcome says nothing about the work.
 pub fn check(simple: &Simple) -> Option<Check> {
     let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
     let words = bare(&words);
@@ -115,7 +115,7 @@ pub fn check(simple: &Simple) -> Option<Check> {
     let program = program.strip_suffix(".exe").or_else(|| program.strip_suffix(".cmd")).unwrap_or(program);
     let rest = &words[1..];
     let Operands { words: mut operands, limits } = Operands::of(rest);
-    // `npm run lint`, `cargo nextest run`: what is run is the next operand.
+    // In `npm run lint` and `cargo nextest run`, the next operand names the task.
     let runs = matches!(program, "npm" | "pnpm" | "yarn" | "bun" | "deno" | "vite" | "turbo" | "nx" | "lerna")
         && operands.len() > 1
         && matches!(operands[0], "run" | "run-script" | "task" | "exec" | "x");
@@ -153,6 +153,8 @@ pub fn check(simple: &Simple) -> Option<Check> {
         _ => (Kind::Minor, "", 0),
     };
     let text = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    // `docker build -f - .` builds what is typed into it: an experiment, whose outcome says nothing about the files.
+    let kind = if rest.contains(&"-") { Kind::Minor } else { kind };
     if !kind.is_check() {
         // `docker compose run api npm test` differs from `docker compose up`.
         let deep = matches!(first, "compose" | "run" | "exec" | "stack" | "buildx" | "task");
@@ -162,7 +164,7 @@ pub fn check(simple: &Simple) -> Option<Check> {
     }
     let mut targets: Vec<String> = operands.drain(skip.min(operands.len())..).map(target).collect();
     targets.extend(limits);
-    // Everything: `./...`, `.`, `src`, `tests/`.
+    // These targets stand for everything: `./...`, `.`, `src`, `tests/`.
     targets.retain(|t| !matches!(t.as_str(), "" | "." | "..." | "src" | "tests" | "test" | "all" | "--all"));
     targets.sort();
     targets.dedup();
@@ -207,7 +209,7 @@ impl<'w> Operands<'w> {
     }
 }
 
-/// The command without what only leads to it: `timeout 60`, `uv run`, `npx`, `python -m`.
+/// Removes wrappers from a command: `timeout 60`, `uv run`, `npx`, `python -m`.
 fn bare<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
     loop {
         let skip = match words {
@@ -240,7 +242,7 @@ fn bare<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
     }
 }
 
-/// The kind of check a task is named after: `test:unit`, `type-check`, `ci`.
+/// Returns the kind of check a task is named after: `test:unit`, `type-check`, `ci`.
 fn by_name(name: &str) -> Option<Kind> {
     let has = |words: &[&str]| name.split([':', '-', '_', '.', '/']).any(|w| words.contains(&w));
     Some(if has(&["test", "tests", "spec", "specs", "e2e", "unit", "coverage"]) {
@@ -260,7 +262,7 @@ fn by_name(name: &str) -> Option<Kind> {
     })
 }
 
-/// The kind of check a script is named after: `run-tests.sh`, `test_orders.py`.
+/// Returns the kind of check a script is named after: `run-tests.sh`, `test_orders.py`.
 fn script(name: &str) -> Option<Kind> {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     by_name(stem).filter(|k| matches!(k, Kind::Test | Kind::Lint | Kind::All))

@@ -1,5 +1,5 @@
-//! What stands open in the project's own documents, as tools write or read them: `- [ ]` lines, what is listed under
-//! "Next steps" in a document that keeps the state of the work, and blanks to fill in.
+//! Finds open items in the project's own documents, as tools write or read them: `- [ ]` lines, the points under "Next
+//! steps" in a document about the state of the work, and blanks to fill in.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use crate::text::headings::{Topic, topic};
 
 const MOST_FILES: usize = 40;
 const MOST_LINES: usize = 60;
-/// The most bytes of a document that are read.
+/// Maximum bytes of a document that are read.
 const LARGEST: usize = 512 * 1024;
-/// More points under one heading are a catalogue, not what remains.
+/// Maximum number of points under one heading; more of them are a catalogue, not remaining work.
 const MOST_POINTS: usize = 12;
 
-/// Parts of the names of documents that keep lists of work.
+/// Parts of the names of documents that contain lists of work.
 const KEEPS_LISTS: [&str; 9] = ["todo", "plan", "task", "roadmap", "notes", "progress", "backlog", "checklist", "next"];
 
-/// Parts of the names of documents that tell where the work stands. Only what the session writes into them counts: they
-/// are read for many reasons.
+/// Parts of the names of documents that tell the state of the work. Their points count only when the session writes
+/// them, because such documents are read for many reasons.
 const TELLS_STATE: [&str; 4] = ["state", "status", "handoff", "handover"];
 
 #[derive(Debug, Default)]
@@ -30,13 +30,13 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// A tool wrote `new` into a file, in place of `old` if it was an edit.
+    /// Notes that a tool wrote `new` into a file, in place of `old` if it was an edit.
     pub fn wrote(&mut self, path: &str, new: &str, old: Option<&str>, turn: TurnId) {
         if !is_document(path) {
             return;
         }
         let whole = old.is_none();
-        // A line that was replaced and does not come back is gone.
+        // An item whose line was replaced and does not appear in the new text is gone.
         let tells_state = is_named(path, &KEEPS_LISTS) || is_named(path, &TELLS_STATE);
         let found = |text: &str| {
             let mut found = boxes(text);
@@ -64,19 +64,19 @@ impl Lists {
         }
     }
 
-    /// A tool read a file.
+    /// Notes that a tool read a file.
     pub fn read(&mut self, path: &str, text: &str, turn: TurnId) {
         if is_document(path) && is_named(path, &KEEPS_LISTS) {
             self.told(path, text, turn);
         }
     }
 
-    /// A document or a ticket was printed.
+    /// Notes that a document or a ticket was printed.
     pub fn told(&mut self, path: &str, text: &str, turn: TurnId) {
         let found: Vec<(bool, String)> = text[..text.floor_char_boundary(LARGEST)]
             .lines()
             .filter_map(|l| {
-                // Numbered lines: `  12→- [ ] x`.
+                // Tools print lines with numbers: `  12→- [ ] x`.
                 let l = l.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
                 one_box(l.trim_start_matches(['→', '\t', '|', ':', ' ']))
             })
@@ -123,7 +123,7 @@ impl Lists {
         }
     }
 
-    /// The boxes by file and line, and the blanks still to fill in.
+    /// Returns the boxes by file and line, and the blanks still to fill in.
     pub fn into_parts(self, short: &dyn Fn(&str) -> String) -> (Vec<(String, Vec<Task>)>, Vec<Item>) {
         let mut by_file: HashMap<String, (Vec<String>, Vec<TurnId>)> = HashMap::new();
         let mut order = Vec::new();
@@ -157,13 +157,13 @@ pub fn is_document(path: &str) -> bool {
         .is_some_and(|(_, end)| matches!(end, "md" | "mdx" | "txt" | "org" | "rst" | "adoc" | "markdown"))
 }
 
-/// Whether the file's name has one of these parts.
+/// Whether the file's name contains one of these parts.
 fn is_named(path: &str, parts: &[&str]) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     parts.iter().any(|part| name.contains(part))
 }
 
-/// What is listed under a heading, or a line with a colon, that announces what is open or next.
+/// Returns the points listed under a heading, or under a line with a colon, that announces open or next work.
 fn points(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let (mut is_open, mut from) = (false, 0);
@@ -176,7 +176,7 @@ fn points(text: &str) -> Vec<String> {
         } else if is_open {
             match one_point(l) {
                 Some(point) => found.push(point),
-                // A paragraph ends the list; what is set in is part of a point.
+                // A paragraph ends the list; an indented line belongs to the point above it.
                 None if !trimmed.is_empty() && !l.starts_with([' ', '\t']) => is_open = false,
                 None => {}
             }
@@ -190,10 +190,10 @@ fn points(text: &str) -> Vec<String> {
     found
 }
 
-/// `- text`, `2. text`, without a box and not struck out or ticked.
+/// Returns the text of a point (`- text`, `2. text`) without a box, unless it is struck out or ticked.
 fn one_point(l: &str) -> Option<String> {
     let l = l.trim_end();
-    // What is set in is a detail of the point above it.
+    // An indented line is a detail of the point above it.
     if l.starts_with([' ', '\t']) || one_box(l).is_some() {
         return None;
     }
@@ -214,7 +214,7 @@ fn boxes(text: &str) -> Vec<(bool, String)> {
     text[..text.floor_char_boundary(LARGEST)].lines().filter_map(one_box).take(MOST_LINES).collect()
 }
 
-/// `- [ ] text`, `* [x] text`, `1. [ ] text`.
+/// Reads a line with a box: `- [ ] text`, `* [x] text`, `1. [ ] text`. Returns whether it is ticked, and its text.
 fn one_box(text: &str) -> Option<(bool, String)> {
     let rest = text
         .trim_start()
@@ -231,7 +231,7 @@ fn one_box(text: &str) -> Option<(bool, String)> {
     text.chars().any(char::is_alphanumeric).then_some((done, text))
 }
 
-/// Lines with something to fill in: `End: <TBD>`, `URL: TODO`, `[to be added]`.
+/// Returns lines with something to fill in: `End: <TBD>`, `URL: TODO`, `[to be added]`.
 fn blanks(text: &str) -> Vec<String> {
     let holds = |l: &str| {
         let marks =

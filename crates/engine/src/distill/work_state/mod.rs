@@ -1,10 +1,10 @@
-//! The state of the work, from what tools did and answered: files and their way to a commit, checks, task lists, tickets,
-//! what runs in the background, and the summaries the programs write themselves. No word of a natural language decides
-//! anything; only the forms of tools' inputs and outputs do.
+//! Reads the state of the work from tool calls and their results: files and how far they are committed, checks, task
+//! lists, tickets, background processes, and the summaries the programs write themselves. Only the forms of tools'
+//! inputs and outputs decide, never words of a natural language.
 //!
-//! A range of turns is read in order by a [`Tracker`]. What an earlier range left open comes with its distillate: the
-//! items' texts have a fixed form, by which the tracker knows its own again ([`is_state`]). Knows no session, page or
-//! statement.
+//! A [`Tracker`] reads the turns of a range in order. Items that an earlier range left open come with its distillate:
+//! their texts have a fixed form, by which the tracker recognises its own items ([`is_state`]). This room knows no
+//! session, page or statement.
 
 mod blocks;
 pub(crate) mod calls;
@@ -33,43 +33,44 @@ use crate::lineage::distillate::{Item, LONGEST_ITEM, TouchedFile};
 use crate::scope::TurnId;
 use crate::text::plain::{cut, plain};
 
-/// What one turn did, for the timeline of the caller. A call counts in the turn of its result.
+/// The effects of one turn, for the timeline of the caller. A call counts in the turn of its result.
 #[derive(Clone, Debug, Default)]
 pub struct Event {
-    /// Paths of project files, as they are listed.
+    /// Paths of project files that were edited, as they are listed.
     pub edited: Vec<String>,
     /// Commits as git reports them: `[main 1a2b3c4] subject`.
     pub committed: Vec<String>,
     pub pushed: bool,
-    /// It did more than look: it was no search, no reading, and no command whose outcome means nothing.
+    /// Whether the turn did more than look: a search, a reading, or a command whose outcome says nothing does not
+    /// count.
     pub acted: bool,
     /// The check a command ran, and whether it passed.
     pub checked: Option<(String, bool)>,
-    /// A call failed; a call the user refused does not count.
+    /// Whether a call failed; a call the user refused does not count.
     pub failed: bool,
     pub refused: bool,
     pub tasks_done: Vec<Item>,
-    /// The command that closed something with an id.
+    /// The command that closed a ticket or another thing with an id.
     pub closed: Option<String>,
-    /// A plan was approved.
+    /// Whether a plan was approved.
     pub planned: bool,
 }
 
 /// Something that failed and later passed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mended {
-    /// The command, or the file an edit was meant for.
+    /// The command that failed, or the file that the failed edit was for.
     pub what: String,
-    /// The line that told the error; may be empty.
+    /// The line with the error; may be empty.
     pub error: String,
     pub failed: TurnId,
     pub passed: TurnId,
-    /// Files edited between the two.
+    /// Files edited between failure and success.
     pub files: Vec<String>,
 }
 
 impl Mended {
-    /// One line: the command and its error.
+    /// Returns one line: the command and its error.
     pub fn text(&self) -> String {
         let error = if self.error.is_empty() { String::new() } else { format!(": {}", cut(&self.error, 220)) };
         line(&format!("`{}`{error}", cut(&self.what, 120)))
@@ -104,10 +105,10 @@ pub struct Work {
     pub mended: Vec<Mended>,
     /// Checks that did not run after the last edits.
     pub not_rerun: Option<Item>,
-    /// Commands that worked and are likely to be needed again.
+    /// Commands that succeeded and are likely to be needed again.
     pub commands: Vec<Item>,
     pub tasks: Vec<Task>,
-    /// Background processes that were started and not seen to end.
+    /// Background processes that were started and whose end was not seen.
     pub running: Vec<Item>,
     /// The newest summary the program wrote itself.
     pub summary: Option<Summary>,
@@ -116,14 +117,14 @@ pub struct Work {
     pub tickets: Vec<Ticket>,
     /// `- [ ]` lines of the project's documents and of tickets that were printed, by file or id.
     pub checkboxes: Vec<(String, Vec<Task>)>,
-    /// Tickets and documents as they were shown, the newest last.
+    /// The texts of tickets and documents that a tool printed, the newest last.
     pub texts: Vec<TaskText>,
     /// Blanks to fill in that a tool wrote into a document.
     pub placeholders: Vec<Item>,
 }
 
-/// Whether an item was written by this room. The tracker takes such items over from the distillate before, and returns
-/// those that still hold: a caller that carries items over leaves them out.
+/// Whether the tracker wrote an item. It takes such items over from the earlier distillate and returns those that still
+/// hold, so a caller that carries items over leaves them out.
 pub fn is_state(text: &str) -> bool {
     checks::is_told(text)
         || git::is_told(text)
@@ -132,19 +133,19 @@ pub fn is_state(text: &str) -> bool {
         || tasks::id_in(text).is_some()
 }
 
-/// The id that the text of a task of a list ends with: "Ship it (task 9)".
+/// Returns the id at the end of a task's text: "Ship it (task 9)".
 pub fn task_id(text: &str) -> Option<&str> {
     tasks::id_in(text)
 }
 
 const RUNS: &str = "Runs in the background: `";
 
-/// The text of an item: one plain line, credentials redacted, at most [`LONGEST_ITEM`] bytes.
+/// Returns the text of an item: one plain line, credentials redacted, at most [`LONGEST_ITEM`] bytes.
 fn line(text: &str) -> String {
     cut(&crate::redact::redact(&plain(text)), LONGEST_ITEM)
 }
 
-/// An item; `None` if no text is left.
+/// Makes an item; `None` if no text is left.
 fn item(text: &str, turns: &[TurnId]) -> Option<Item> {
     let text = line(text);
     let fits = text.chars().any(char::is_alphanumeric) && !turns.is_empty();

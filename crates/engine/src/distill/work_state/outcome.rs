@@ -1,4 +1,4 @@
-//! What became of a call, as its result tells it in the forms of the programs.
+//! Reads the outcome of a call from its result, in the forms the programs use.
 
 use super::{blocks, calls, input, shell};
 use crate::scope::TurnId;
@@ -14,12 +14,12 @@ pub struct Call<'c> {
     pub main: bool,
 }
 
-/// The command of a shell call.
+/// Returns the command of a shell call.
 pub fn command(input: &str) -> Option<&str> {
     shell::command_in(input).or_else(|| input.starts_with("[\"").then_some(input))
 }
 
-/// The user refused the call: nothing was done and nothing failed.
+/// Whether the user refused the call: it did nothing and did not fail.
 pub fn is_refused(output: &str) -> bool {
     let head = &output[..output.floor_char_boundary(2048)];
     let refused = [
@@ -36,7 +36,7 @@ pub fn is_refused(output: &str) -> bool {
         || head.starts_with("[Request interrupted")
 }
 
-/// The id of a script that goes on after this result.
+/// Returns the id of a script that continues after this result.
 pub fn goes_on(output: &str) -> Option<&str> {
     let head = &output[..output.floor_char_boundary(600)];
     let (_, rest) = ["Script running with cell ID ", "Process running with session ID "]
@@ -45,7 +45,8 @@ pub fn goes_on(output: &str) -> Option<&str> {
     rest.split(char::is_whitespace).next().filter(|id| !id.is_empty())
 }
 
-/// Some programs tell the exit code in the output only, in its first lines or its last: `Command exited with code 1`.
+/// Whether an output reports a failing exit code. Some programs report it only there, in the first lines or the last:
+/// `Command exited with code 1`.
 pub fn exits_badly(output: &str) -> bool {
     let code = |line: &str| {
         let line = line.trim().trim_matches(['(', ')', '[', ']', '.']);
@@ -58,7 +59,7 @@ pub fn exits_badly(output: &str) -> bool {
     output.lines().take(4).any(code) || output.lines().next_back().is_some_and(code)
 }
 
-/// A patch that did not fit, in a script that ended well.
+/// Whether a patch did not apply, although the script around it ended well.
 pub fn patch_failed(asked: &[calls::Asked], output: &str) -> bool {
     let patches = asked.iter().any(|(tool, input)| tool.contains("patch") || input.contains("*** Begin Patch"));
     let head = &output[..output.floor_char_boundary(2048)];
@@ -75,7 +76,7 @@ pub fn patch_failed(asked: &[calls::Asked], output: &str) -> bool {
         .any(|mark| head.contains(mark))
 }
 
-/// The id of a command that runs in the background.
+/// Returns the id of a command that runs in the background.
 pub fn background(call: &Call, inputs: &[&str]) -> Option<String> {
     let head = &call.output[..call.output.floor_char_boundary(600)];
     let told = ["running in background with ID: ", "Monitor started (task "].iter().find_map(|m| head.split_once(m));
@@ -87,7 +88,7 @@ pub fn background(call: &Call, inputs: &[&str]) -> Option<String> {
     (asked && !call.failed).then(|| call.call.to_string())
 }
 
-/// The plan of a call the user agreed to.
+/// Returns the plan of a call the user agreed to.
 pub fn plan_of(input: &str, output: &str) -> Option<String> {
     if let Some((_, plan)) = output.split_once("## Approved Plan") {
         return plan.split_once('\n').map(|(_, plan)| plan.to_owned());

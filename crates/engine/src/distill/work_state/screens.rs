@@ -1,18 +1,19 @@
-//! Tool calls as Codex and Claude Code show them on the screen, copied into a history: `• Edited src/a.rs (+3 -1)`,
-//! `⏺ Write(src/a.rs)`, `Ran cargo test`. And files that a report lists, where a history tells of no call at all.
+//! Reads tool calls as Codex and Claude Code show them on the screen, copied into a history: `• Edited src/a.rs (+3
+//! -1)`, `⏺ Write(src/a.rs)`, `Ran cargo test`. Also reads the files that a report lists, for histories that show no
+//! calls.
 
 use super::blocks::Block;
 
-/// The most calls of one text.
+/// Maximum number of calls read in one text.
 const MOST: usize = 200;
 
-/// The most bytes of a text that are read.
+/// Maximum bytes of a text that are read.
 const MOST_TEXT: usize = 256 * 1024;
 
 /// The signs both programs put before a call.
 const MARKS: [char; 4] = ['•', '●', '⏺', '✔'];
 
-/// What a line does, by the word it begins with.
+/// The tool a line reports, by the word it begins with.
 const VERBS: [(&str, &str); 16] = [
     ("edited", "write"),
     ("edit", "write"),
@@ -32,17 +33,17 @@ const VERBS: [(&str, &str); 16] = [
     ("bash", "bash"),
 ];
 
-/// Whether a message holds such calls: only those with their sign count there, because people and models write sentences
-/// that begin alike.
+/// Whether a message contains such calls. Only lines with the sign count in messages, because people and models write
+/// sentences with the same words.
 pub fn has_marked(text: &str) -> bool {
     text.contains(MARKS) && text.lines().any(|line| line.starts_with(MARKS) && head(line).is_some())
 }
 
-/// The calls of a text, in order. `marked`: only those with their sign.
+/// Returns the calls of a text, in order. `marked`: only those with the sign.
 pub fn blocks(text: &str, marked: bool) -> Vec<Block> {
     let text = &text[..text.floor_char_boundary(MOST_TEXT)];
     let mut found: Vec<Block> = Vec::new();
-    // The call whose output the following lines are; a line that begins another one of any kind ends it.
+    // Whether the next lines are the output of the last call; a line that begins another call of any kind ends it.
     let mut open = false;
     for line in text.lines() {
         let is_marked = line.starts_with(MARKS);
@@ -70,7 +71,7 @@ pub fn blocks(text: &str, marked: bool) -> Vec<Block> {
     found
 }
 
-/// The call a line tells of: `Edited src/a.rs (+3 -1)`, `Write(src/a.rs)`, `Ran cargo test`.
+/// Returns the call that a line reports: `Edited src/a.rs (+3 -1)`, `Write(src/a.rs)`, `Ran cargo test`.
 fn head(line: &str) -> Option<Block> {
     let line = line.trim_start_matches(MARKS).trim();
     let end = line.find(|c: char| !c.is_ascii_alphabetic())?;
@@ -80,16 +81,16 @@ fn head(line: &str) -> Option<Block> {
     let inside = rest.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
     let told = inside.or_else(|| rest.strip_prefix(' '))?.trim();
     if tool == "bash" {
-        // "Bash install the tools" is what the call is for; the command stands elsewhere.
+        // "Bash install the tools" describes the call's purpose; the command itself is elsewhere.
         let is_command = !told.is_empty() && (inside.is_some() || word == "ran");
         return is_command.then(|| Block { tool: tool.into(), input: format!("command: {told}"), ..Block::default() });
     }
-    // The numbers of lines behind the path.
+    // The path is followed by the numbers of lines, which are dropped.
     let path = told.split_once(" (").map_or(told, |(path, _)| path).trim_matches('`');
     is_path(path).then(|| Block { tool: tool.into(), input: format!("path: {path}"), ..Block::default() })
 }
 
-/// What follows an edit that did not happen.
+/// Whether the text after an edit says that the edit failed.
 fn is_failure(said: &str) -> bool {
     let low = said[..said.floor_char_boundary(60)].to_ascii_lowercase();
     ["edit failed", "write failed", "error", "failed", "user rejected", "rejected", "string to replace not found"]
@@ -97,7 +98,7 @@ fn is_failure(said: &str) -> bool {
         .any(|head| low.starts_with(head))
 }
 
-/// A path and nothing else: one word, with letters in its extension or a folder before it.
+/// Whether a text is only a path: one word, with letters in its extension or a folder before it.
 fn is_path(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -109,8 +110,8 @@ fn is_path(path: &str) -> bool {
         && (ending.chars().any(char::is_alphabetic) || path.contains(['/', '\\']))
 }
 
-/// The files that a report lists as changed: bullets that begin with a path in code or bold, below a line that names
-/// files and says what became of them ("**Files changed:**").
+/// Returns the files that a report lists as changed: bullets that begin with a path in code or bold, below a line that
+/// announces changed files ("**Files changed:**").
 pub fn reported(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     let mut listed = false;
@@ -118,7 +119,7 @@ pub fn reported(text: &str) -> Vec<&str> {
         let bare = line.trim();
         let bullet = bare.strip_prefix("- ").or_else(|| bare.strip_prefix("* ")).or_else(|| bare.strip_prefix("• "));
         let Some(item) = bullet else {
-            // A blank line between the heading and its list ends nothing.
+            // A blank line between the heading and its list does not end the list.
             if !bare.is_empty() {
                 listed = announces_files(bare);
             }
@@ -128,7 +129,7 @@ pub fn reported(text: &str) -> Vec<&str> {
             continue;
         }
         let item = item.trim_start_matches('*');
-        // `go.mod` & `go.sum` - added a dependency
+        // The text after " - " describes the change: `go.mod` & `go.sum` - added a dependency
         let told = item.split(" - ").next().unwrap_or(item);
         for path in told.split('`').skip(1).step_by(2).filter(|path| is_path(path)) {
             if item.starts_with('`') && !found.contains(&path) {
@@ -139,7 +140,7 @@ pub fn reported(text: &str) -> Vec<&str> {
     found
 }
 
-/// "**Files changed:**", "## Modified files", "Geänderte Dateien:".
+/// Whether a line announces changed files: "**Files changed:**", "## Modified files", "Geänderte Dateien:".
 fn announces_files(line: &str) -> bool {
     let is_heading = line.starts_with(['#', '*']) || line.ends_with(':');
     let low = line.to_lowercase();

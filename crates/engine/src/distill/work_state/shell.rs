@@ -1,9 +1,9 @@
 //! Parses shell commands as far as they are certain: simple commands with their words, redirections and here-documents.
-//! A word with a variable, a pattern or a substitution is marked uncertain and names no file.
+//! A word with a variable, a pattern or a substitution is marked uncertain, because it names no file for sure.
 
-/// The most bytes of a command that are read.
+/// Maximum bytes of a command that are read.
 const MOST: usize = 16 * 1024;
-/// The most simple commands of a script.
+/// Maximum number of simple commands of a script.
 const MOST_COMMANDS: usize = 64;
 
 const LEADS: [&str; 12] =
@@ -21,21 +21,21 @@ pub struct Arg {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Simple {
     pub args: Vec<Arg>,
-    /// The targets of its output.
+    /// The files that its output is redirected to.
     pub outputs: Vec<Arg>,
     /// The here-document it reads.
     pub here: String,
-    /// Variables set before it, or alone.
+    /// Variables set before the command, or without one.
     pub sets: Vec<(String, Arg)>,
 }
 
 impl Simple {
-    /// The program's name without its folder.
+    /// Returns the program's name without its folder.
     pub fn program(&self) -> &str {
         self.args.first().map_or("", |a| a.text.rsplit('/').next().unwrap_or(""))
     }
 
-    /// The words after the program that are not options.
+    /// Returns the words after the program that are not options.
     pub fn operands(&self) -> impl Iterator<Item = &Arg> {
         self.args.iter().skip(1).filter(|a| !a.text.starts_with('-'))
     }
@@ -45,7 +45,7 @@ impl Simple {
     }
 }
 
-/// The command a tool was called with, from its input of `key: value` lines.
+/// Returns the command a tool was called with, from its input of `key: value` lines.
 pub fn command_in(input: &str) -> Option<&str> {
     let keys = ["command: ", "cmd: ", "script: ", "code: "];
     let mut at = 0;
@@ -58,7 +58,7 @@ pub fn command_in(input: &str) -> Option<&str> {
     None
 }
 
-/// The value up to the next key; a command of several lines may contain any text.
+/// Returns the value up to the next key; a command of several lines may contain any text.
 fn body(value: &str) -> &str {
     let mut end = value.len();
     let known = [
@@ -88,7 +88,7 @@ fn body(value: &str) -> &str {
     value[..end].trim_end()
 }
 
-/// The script inside `["bash","-lc","…"]`, or the command itself.
+/// Returns the script inside `["bash","-lc","…"]`, or the command itself.
 pub fn script(command: &str) -> std::borrow::Cow<'_, str> {
     if command.starts_with("[\"")
         && command.len() <= 1024 * 1024
@@ -103,7 +103,7 @@ pub fn script(command: &str) -> std::borrow::Cow<'_, str> {
     std::borrow::Cow::Borrowed(command)
 }
 
-/// The simple commands of a script, in order.
+/// Returns the simple commands of a script, in order.
 pub fn parse(script: &str) -> Vec<Simple> {
     let mut end = script.len().min(MOST);
     while !script.is_char_boundary(end) {
@@ -195,7 +195,7 @@ impl Parser<'_> {
                 }
                 _ => {
                     let word = self.word();
-                    // `A=b program`: an assignment is not the program.
+                    // In `A=b program`, the assignment is not the program.
                     let sets = simple.args.is_empty()
                         && word.text.split_once('=').is_some_and(|(n, _)| {
                             !n.is_empty() && n.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
@@ -215,7 +215,7 @@ impl Parser<'_> {
 
     fn end(&mut self, simple: &mut Simple) {
         let mut simple = std::mem::take(simple);
-        // Words that only lead to the command: `then sed …`, `sudo tee …`, `time cargo test`.
+        // These words only introduce the command: `then sed …`, `sudo tee …`, `time cargo test`.
         let leads = simple.args.iter().take_while(|a| LEADS.contains(&a.text.as_str())).count();
         simple.args.drain(..leads);
         if !simple.args.is_empty() || !simple.outputs.is_empty() || !simple.sets.is_empty() {
@@ -266,7 +266,8 @@ impl Parser<'_> {
                         match c {
                             '"' => break,
                             '\\' => {
-                                // It escapes these only; a path of Windows keeps its own.
+                                // A backslash escapes only these characters; before others it stays, as in a path of
+                                // Windows.
                                 match self.chars.next_if(|(_, c)| matches!(c, '"' | '\\' | '$' | '`' | '\n')) {
                                     Some((_, '\n')) => {}
                                     Some((_, c)) => arg.text.push(c),
@@ -290,7 +291,7 @@ impl Parser<'_> {
                     if any {
                         break;
                     }
-                    // Nothing to take: return to the caller, but never without progress.
+                    // This character is no part of a word: return to the caller, but never without progress.
                     return arg;
                 }
                 c => {

@@ -1,28 +1,28 @@
-//! The summary a program writes itself when it compacts: its sections become lists. It was written by a model, from
-//! everything said; whoever uses it must mark it so.
+//! Reads the summary a program writes itself when it compacts: its sections become lists. A model wrote it from
+//! everything that was said, so its items must be marked as the model's.
 
 use super::{item, line};
 use crate::lineage::distillate::{Distillate, Item, Touch, TouchedFile};
 use crate::scope::TurnId;
 
-/// The most items of a section.
+/// Maximum number of items in a section.
 const MOST: usize = 16;
-/// The most bytes of a summary that are read.
+/// Maximum bytes of a summary that are read.
 const LARGEST: usize = 256 * 1024;
 
 /// The newest summary of a range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
     pub turn: TurnId,
-    /// Goal, pending, next, done, decisions, rules, facts and files.
+    /// Goal, pending, next, done, decisions, rules, facts and files, from its sections.
     pub distillate: Distillate,
     /// Errors and how they were fixed.
     pub errors: Vec<Item>,
-    /// What the user asked, as the program lists it.
+    /// The user's requests, as the program lists them.
     pub asked: Vec<Item>,
 }
 
-/// A section, by the headings the programs are told to write.
+/// A section, recognised by the headings that programs make their models write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Section {
     Goal,
@@ -40,7 +40,7 @@ enum Section {
     Other,
 }
 
-/// Words of a heading and the section it opens; the first that fits counts.
+/// Words of a heading and the section they open; the first that fits counts.
 const HEADINGS: &[(&str, Section)] = &[
     ("all user messages", Section::Asked),
     ("user messages", Section::Asked),
@@ -89,7 +89,7 @@ const HEADINGS: &[(&str, Section)] = &[
     ("analysis", Section::Other),
 ];
 
-/// Parses a summary; `None` if it has no section we know.
+/// Parses a summary; `None` if it has no known section.
 pub fn parse(text: &str, turn: TurnId) -> Option<Summary> {
     let text = &text[..text.floor_char_boundary(LARGEST)];
     let text = text.rsplit_once("<summary>").map_or(text, |(_, rest)| rest);
@@ -97,7 +97,7 @@ pub fn parse(text: &str, turn: TurnId) -> Option<Summary> {
     let text = text.split_once("\nSummary:\n").map_or(text, |(_, rest)| rest);
     let mut sections: Vec<(Section, Vec<&str>)> = Vec::new();
     let mut fenced = false;
-    // What the program says to the model after the summary.
+    // After the summary, the program adds instructions to the model, which are not read.
     let ends = ["If you need specific details from before compaction", "Please continue the conversation from where"];
     for row in text.lines().take_while(|r| !ends.iter().any(|e| r.starts_with(e))) {
         fenced ^= row.trim_start().starts_with("```");
@@ -147,13 +147,14 @@ pub fn parse(text: &str, turn: TurnId) -> Option<Summary> {
         };
         known = true;
         list.extend(items(rows, turn));
-        // Of the work in hand, the first lines tell what it is; the rest is detail.
+        // For the work in hand, the first lines say what it is; the rest is detail.
         list.truncate(if *section == Section::Begun { 3 } else { MOST });
     }
     known.then_some(out)
 }
 
-/// `## Next steps`, `7. Pending Tasks:`, `**Decisions**`, `Goal: ship it`.
+/// Reads a heading: `## Next steps`, `7. Pending Tasks:`, `**Decisions**`, `Goal: ship it`. Returns its section, and
+/// the text after the colon.
 fn heading(row: &str) -> Option<(Section, Option<&str>)> {
     if row.starts_with([' ', '\t']) || row.len() > 400 {
         return None;
@@ -179,12 +180,13 @@ fn heading(row: &str) -> Option<(Section, Option<&str>)> {
     let found = HEADINGS.iter().find(|(word, _)| low.contains(word)).map(|(_, s)| *s);
     // An unknown heading of the same rank ends a section; an unknown `word: text` is text.
     let section = found.or(row.starts_with('#').then_some(Section::Other))?;
-    // "Fix: the error" in a paragraph is no heading; a heading without a mark begins with its word.
+    // "Fix: the error" in a paragraph is no heading: a heading without a mark begins with its word and has no text
+    // after it.
     let leads = HEADINGS.iter().any(|(word, _)| low.starts_with(word) || low.contains(&format!(" {word}")));
     (marked || digits > 0 || leads && rest.is_empty()).then_some((section, Some(rest).filter(|r| !r.is_empty())))
 }
 
-/// The points of a section: its outer bullets with the lines that belong to them, or its paragraphs.
+/// Returns the points of a section: its outer bullets with the lines that belong to them, or its paragraphs.
 fn items(rows: &[&str], turn: TurnId) -> Vec<Item> {
     let outer = rows.iter().filter_map(|r| bullet(r)).map(|(indent, _)| indent).min();
     let mut texts: Vec<String> = Vec::new();
@@ -203,7 +205,7 @@ fn items(rows: &[&str], turn: TurnId) -> Vec<Item> {
                 texts.push(rest.trim().to_owned());
                 open = true;
             }
-            // Inner points complete an outer one that only announces them.
+            // Inner points are added to an outer point that only announces them.
             Some((_, rest)) => {
                 if let Some(last) = texts.last_mut().filter(|t| t.ends_with(':') || t.ends_with(":**")) {
                     last.push(' ');
@@ -238,7 +240,7 @@ fn items(rows: &[&str], turn: TurnId) -> Vec<Item> {
     texts.filter(|t| !empty(t)).take(MOST).filter_map(|t| item(t.trim_end_matches(';'), &[turn])).collect()
 }
 
-/// The indent of a bullet or a number, and the text after it.
+/// Returns the indent of a bullet or a number, and the text after it.
 fn bullet(row: &str) -> Option<(usize, &str)> {
     let text = row.trim_start();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -247,7 +249,7 @@ fn bullet(row: &str) -> Option<(usize, &str)> {
     rest.map(|rest| (row.len() - text.len(), rest))
 }
 
-/// The path a row of the files' section is about.
+/// Returns the path that a row of the section of files is about.
 fn path(row: &str) -> Option<String> {
     let row = row.trim_start();
     let bare = row.trim_start_matches(['-', '*', ' ', '#']);

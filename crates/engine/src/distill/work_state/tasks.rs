@@ -1,4 +1,4 @@
-//! Task lists the assistant keeps with a tool: a list of entries with a status, whatever the tool is called.
+//! Tracks the task lists that the assistant keeps with a tool: entries with a status, whatever the tool is called.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::{item, line};
 use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
 
-/// The most entries of a list.
+/// Maximum number of entries in a list.
 const MOST: usize = 100;
 
 /// The status of an entry.
@@ -16,11 +16,12 @@ pub enum Status {
     Open,
     Begun,
     Done,
-    /// It is no longer in the list, or was given up.
+    /// The entry is no longer in the list, or was given up.
     Dropped,
 }
 
-/// An entry of a list. Its text names its id in the program's list, if it has one, so that a later range knows it again.
+/// An entry of a list. Its text names its id in the program's list, if it has one, so that a later range recognises
+/// the entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Task {
     pub item: Item,
@@ -31,7 +32,7 @@ pub struct Task {
 struct Entry {
     id: Option<String>,
     task: Task,
-    /// It was open in an earlier range and nothing here spoke of it.
+    /// Whether the entry was open in an earlier range and no turn here mentioned it.
     carried: bool,
 }
 
@@ -39,7 +40,7 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct Tasks {
     entries: Vec<Entry>,
-    /// The newest plan the user approved, and one not yet begun.
+    /// The newest plan the user approved, and a proposed one that was not begun yet.
     plan: Option<Item>,
     proposed: Option<Item>,
 }
@@ -53,7 +54,7 @@ impl Tasks {
         true
     }
 
-    /// Reads a finished call that may contain such a list. Returns the entries newly done.
+    /// Reads a finished call that may contain such a list. Returns the entries it newly marks as done.
     pub fn call(&mut self, tool: &str, input: &str, output: &str, turn: TurnId) -> Vec<Item> {
         match tool {
             "todowrite" | "updateplan" | "todo" | "plan" | "writetodos" | "managetodolist" | "setplan" | "taskplan"
@@ -71,7 +72,8 @@ impl Tasks {
                     None => t.to_owned(),
                 });
                 if let Some(item) = text.and_then(|t| item(&t, &[turn])) {
-                    // An id counted anew belongs to a new list.
+                    // A list that was started anew counts its ids from the beginning, so the old entry with this id
+                    // goes.
                     self.entries.retain(|e| e.id.is_none() || e.id != id);
                     self.push(Entry { id, task: Task { item, status: Status::Open }, carried: false });
                 }
@@ -84,7 +86,7 @@ impl Tasks {
                 let (Some(id), Some(status)) = (id, status) else { return Vec::new() };
                 self.set(id.trim_start_matches('#'), status, None, turn).into_iter().collect()
             }
-            // Rows of `#3 [in_progress] Write the parser`.
+            // The output has rows like `#3 [in_progress] Write the parser`.
             "tasklist" => {
                 let mut became = Vec::new();
                 for row in output.lines().take(MOST) {
@@ -110,7 +112,7 @@ impl Tasks {
 
     fn set(&mut self, id: &str, status: Status, text: Option<&str>, turn: TurnId) -> Option<Item> {
         let Some(at) = self.entries.iter().position(|e| e.id.as_deref() == Some(id)) else {
-            // A task of an earlier range that was not carried: only its row has its text.
+            // This task was not carried over from an earlier range, so its text is known only from its row.
             let item = item(&format!("{} (task {id})", line(text?)), &[turn])?;
             self.push(Entry { id: Some(id.to_owned()), task: Task { item, status }, carried: false });
             return None;
@@ -144,7 +146,7 @@ impl Tasks {
             let Some(mut item) = text.and_then(|t| item(t, &[turn])) else { continue };
             let known = old.iter().find(|e| e.task.item.text == item.text);
             if let Some(before) = known {
-                // The turn that added the entry, and the one that changed its status.
+                // An entry names the turn that added it, and the one that changed its status.
                 if before.task.status == status {
                     item.turns.clone_from(&before.task.item.turns);
                 } else {
@@ -156,7 +158,8 @@ impl Tasks {
             }
             self.entries.push(Entry { id: None, task: Task { item, status }, carried: false });
         }
-        // Tasks with ids live in another list; of the old list, what is not in the new one was dropped.
+        // Entries with ids belong to another list and stay; entries of the old list that the new one lacks were
+        // dropped.
         for mut entry in old {
             let kept = entry.id.is_some() || matches!(entry.task.status, Status::Done | Status::Dropped);
             if self.entries.iter().any(|e| e.task.item.text == entry.task.item.text) || self.entries.len() >= 2 * MOST {
@@ -168,19 +171,19 @@ impl Tasks {
         became
     }
 
-    /// A plan was proposed in a message.
+    /// Notes that a message proposed a plan.
     pub fn proposed(&mut self, plan: &str, turn: TurnId) {
         let before = self.plan.take();
         self.planned(plan, turn);
         self.proposed = std::mem::replace(&mut self.plan, before);
     }
 
-    /// The work began: the plan proposed before it is the one agreed on.
+    /// Notes that the work began: the plan proposed before counts as agreed.
     pub fn began(&mut self) {
         self.plan = self.proposed.take().or(self.plan.take());
     }
 
-    /// A plan the user approved: its title and first steps.
+    /// Notes a plan the user approved: its title and first steps.
     pub fn planned(&mut self, plan: &str, turn: TurnId) {
         let mut lines = plan.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("```"));
         let Some(title) = lines.next().map(|l| l.trim_start_matches(['#', ' '])) else { return };
@@ -206,13 +209,13 @@ impl Tasks {
     }
 }
 
-/// The id of a task in the text of its item: `Write the parser (task 3)`.
+/// Returns the id of a task in the text of its item: `Write the parser (task 3)`.
 pub fn id_in(text: &str) -> Option<&str> {
     let id = text.strip_suffix(')')?.rsplit_once(" (task ")?.1;
     (id.len() <= 12 && !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')).then_some(id)
 }
 
-/// `Task #3 created successfully: …`, or an object with an id.
+/// Returns the id in the output of a tool that made a task: `Task #3 created successfully: …`, or an object with an id.
 fn created(output: &str) -> Option<&str> {
     let head = &output[..output.floor_char_boundary(400)];
     if let Some((_, rest)) = head.split_once('#') {
@@ -224,7 +227,7 @@ fn created(output: &str) -> Option<&str> {
     Some(&rest[..end]).filter(|id| !id.is_empty() && id.len() <= 12)
 }
 
-/// The list under a key of a JSON object in a fence.
+/// Returns the list under a key of a JSON object in a fence.
 fn json_list(text: &str, key: &str) -> Option<Vec<Value>> {
     let json = super::blocks::fences(text).map(|(_, json)| json).find(|j| j.contains(key))?;
     let value: Value = serde_json::from_str(json).ok()?;

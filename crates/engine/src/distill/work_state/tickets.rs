@@ -1,5 +1,5 @@
-//! Tickets as the commands of a tracker show and change them: `gh`, `glab`, `bd`, `jira`, `linear` and others of the form
-//! `tracker close ID`, with rows of "id title status".
+//! Tracks tickets as the commands of a tracker show and change them: `gh`, `glab`, `bd`, `jira`, `linear` and others of
+//! the form `tracker close ID`, with rows of "id title status".
 
 use super::line;
 use super::shell::Simple;
@@ -14,12 +14,12 @@ const MOST: usize = 60;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ticket {
     pub id: String,
-    /// Empty if no output told it.
+    /// Empty if no output contained it.
     pub title: String,
     pub status: Status,
-    /// It was begun, closed or made here, not only looked at.
+    /// Whether this range began, closed or made the ticket, and did not only look at it.
     pub ours: bool,
-    /// The reason given when it was closed.
+    /// The reason given when the ticket was closed.
     pub reason: Option<String>,
     pub turns: Vec<TurnId>,
 }
@@ -30,7 +30,7 @@ pub struct Tickets {
 }
 
 impl Tickets {
-    /// The id of the ticket a command prints in full: `bd show shop-4`.
+    /// Returns the id of the ticket a command prints in full: `bd show shop-4`.
     pub fn shown(simple: &Simple) -> Option<&str> {
         let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
         let looks = words.iter().skip(1).take(2).any(|w| matches!(*w, "show" | "view" | "get"));
@@ -38,7 +38,7 @@ impl Tickets {
         (looks && is_tracker(simple.program())).then(|| id.trim_start_matches('#'))
     }
 
-    /// A command that ended well. Returns the command if it closed something that has a name.
+    /// Notes that a command ended well. Returns the command if it closed something that has a name.
     pub fn ran(&mut self, simple: &Simple, output: &[&str], turn: TurnId) -> Option<String> {
         let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
         let program = simple.program();
@@ -96,7 +96,7 @@ impl Tickets {
         None
     }
 
-    /// Rows of a listing.
+    /// Reads the rows of a listing.
     fn rows(&mut self, output: &[&str], turn: TurnId) {
         for line in output.iter().flat_map(|p| p.lines()).take(200).filter(|l| l.len() < 600) {
             if let Some((id, title, status)) = table_row(line).or_else(|| marked_row(line)) {
@@ -109,7 +109,7 @@ impl Tickets {
         let id = id.trim_start_matches('#');
         let title = title.map(|t| cut(&line(t), 160)).unwrap_or_default();
         if let Some(known) = self.known.iter_mut().find(|t| t.id == id) {
-            // A listing printed before it was closed does not open it again.
+            // The turns are read in order, so the newest status always wins.
             known.status = status;
             known.ours |= ours;
             if known.title.is_empty() {
@@ -137,7 +137,7 @@ fn is_tracker(program: &str) -> bool {
         || matches!(program, "issue" | "issues" | "tickets" | "ticket" | "backlog" | "tasks")
 }
 
-/// `--status=done`, `--status done`.
+/// Returns the value of an option: `--status=done`, `--status done`.
 fn told<'w>(words: &[&'w str], option: &str) -> Option<&'w str> {
     words.iter().enumerate().find_map(|(i, w)| {
         let rest = w.strip_prefix("--")?.strip_prefix(option)?;
@@ -170,7 +170,7 @@ fn stated(word: &str) -> Option<Status> {
     }
 }
 
-/// `12 <tab> OPEN <tab> Refunds are counted twice`: cells, of which one is an id and one a status.
+/// Reads a row of cells, of which one is an id and one a status: `12 <tab> OPEN <tab> Refunds are counted twice`.
 fn table_row(line: &str) -> Option<(&str, &str, Status)> {
     let gap = if line.contains('\t') { "\t" } else { "  " };
     let cells: Vec<&str> = line.split(gap).map(str::trim).filter(|c| !c.is_empty()).collect();
@@ -180,7 +180,8 @@ fn table_row(line: &str) -> Option<(&str, &str, Status)> {
     Some((id, title, status))
 }
 
-/// `○ shop-6 [● P2] [task] - Drop the old table (blocked by: shop-5)`: a mark, an id, a title, with groups in brackets.
+/// Reads a row with a mark, an id, groups in brackets and a title: `○ shop-6 [● P2] [task] - Drop the old table
+/// (blocked by: shop-5)`.
 fn marked_row(line: &str) -> Option<(&str, &str, Status)> {
     let mut rest = line.trim_start();
     let mut status = None;
@@ -207,7 +208,7 @@ fn marked_row(line: &str) -> Option<(&str, &str, Status)> {
     if !named || id.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    // Groups before the title, then the title up to what is told of it.
+    // The groups come before the title; the title ends where its properties begin.
     let mut title = rest.trim_start_matches([' ', ':', '·', '-', '–']);
     while let Some((_, after)) = title.strip_prefix('[').and_then(|t| t.split_once(']')) {
         title = after.trim_start_matches([' ', ':', '·', '-', '–']);
@@ -219,13 +220,13 @@ fn marked_row(line: &str) -> Option<(&str, &str, Status)> {
     Some((id, title, told.or(status)?)).filter(|_| title.contains(' '))
 }
 
-/// `Closed issue #12 (Refunds are counted twice)`: the title an answer tells beside the id.
+/// Returns the title that an output has beside the id: `Closed issue #12 (Refunds are counted twice)`.
 fn titled<'t>(output: &[&'t str], id: &str) -> Option<&'t str> {
     let line = output.iter().flat_map(|p| p.lines()).find(|l| l.contains(id) && l.trim_end().ends_with(')'))?;
     line.trim_end().strip_suffix(')')?.split_once(" (").map(|(_, title)| title)
 }
 
-/// The id of a ticket just made: the end of its address, or the first id told.
+/// Returns the id of a new ticket: the end of its address, or the first id in the output.
 fn made(output: &[&str]) -> Option<String> {
     let text = output.concat();
     let address =

@@ -1,4 +1,4 @@
-//! Reads the turns of a range in order, pairs calls with their results, and hands each to what it is about.
+//! Reads the turns of a range in order, pairs calls with their results, and passes each to the list it concerns.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,14 +10,14 @@ use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Touch};
 use crate::text::plain::ends;
 
-/// The most calls waiting for a result; more are dropped.
+/// Maximum number of calls waiting for a result; the oldest are dropped.
 const MOST_WAITING: usize = 256;
 /// Bytes of a command's output that are read, half from either end.
 const MOST_READ: usize = 6 * 1024;
-/// The most background processes, and failed edits, remembered.
+/// Maximum number of background processes, and of failed edits, remembered.
 const MOST: usize = 32;
 
-/// The most tickets and documents kept, and the bytes of each.
+/// Maximum number of tickets and documents kept, and maximum bytes of each.
 const MOST_TEXTS: usize = 12;
 const LARGEST_TEXT: usize = 12 * 1024;
 
@@ -41,7 +41,7 @@ struct Missed {
 #[derive(Debug)]
 pub struct Tracker<'r> {
     waiting: Vec<&'r Said>,
-    /// Scripts that go on after their first result, by the id it told.
+    /// Scripts that continue after their first result, by the id in that result.
     cells: HashMap<String, &'r Said>,
     files: files::Files<'r>,
     checks: checks::Checks,
@@ -52,21 +52,21 @@ pub struct Tracker<'r> {
     summary: Option<Summary>,
     running: Vec<Running<'r>>,
     texts: Vec<TaskText>,
-    /// Background processes that ended, for their output may be read later.
+    /// Background processes that ended; their output may be read later.
     ended: Vec<Running<'r>>,
     missed: Vec<Missed>,
-    /// Files the program could not write, and what it said of each.
+    /// Files the program could not write, each with the program's message.
     refused: Vec<(String, Item)>,
-    /// Edits a message proposed, to be applied by the program.
+    /// Edits proposed in messages, which the program may have applied.
     proposed: Vec<(&'r str, TurnId)>,
-    /// The program tells which edits it applied.
+    /// Whether the program reports which edits it applied.
     reports: bool,
-    /// A result was seen.
+    /// Whether a result was seen.
     answered: bool,
 }
 
 impl<'r> Tracker<'r> {
-    /// `root`: the project's folder, to shorten paths. `before`: the distillate of what came before.
+    /// `root`: the project's folder, used to shorten paths. `before`: the distillate before this range.
     pub fn new(root: Option<&'r str>, before: Option<&Distillate>) -> Tracker<'r> {
         let mut tracker = Tracker {
             waiting: Vec::new(),
@@ -117,9 +117,9 @@ impl<'r> Tracker<'r> {
         true
     }
 
-    /// Reads the next turn; `at` is its position in the range. Returns what it did.
+    /// Reads the next turn; `at` is its position in the range. Returns the turn's effects.
     pub fn read(&mut self, at: usize, said: &'r Said) -> Event {
-        // Numbers below 100 are for items carried over.
+        // Positions below 100 are reserved for items carried over.
         let seq = at + 100;
         let mut event = Event::default();
         match (said.role, said.kind) {
@@ -161,7 +161,7 @@ impl<'r> Tracker<'r> {
         by_id.or_else(last).map(|at| self.waiting.remove(at))
     }
 
-    /// A call with its result.
+    /// Reads a call together with its result.
     fn finished(&mut self, call: &'r Said, result: &'r Said, seq: usize, event: &mut Event) {
         let output = result.text.as_str();
         if result.failed && is_refused(output) {
@@ -169,7 +169,7 @@ impl<'r> Tracker<'r> {
             return;
         }
         let tool = input::plain_tool(call.tool.as_deref().or(result.tool.as_deref()).unwrap_or(""));
-        // A script that goes on: its end comes as the result of a later call that names it.
+        // The script continues: a later call that names its id has the result.
         if let Some(id) = goes_on(output) {
             let call = self.continued(&tool, &call.text).unwrap_or(call);
             if self.cells.len() < MOST {
@@ -186,7 +186,7 @@ impl<'r> Tracker<'r> {
             || output.starts_with("Script failed")
             || patch_failed(&asked, output)
             || asked.iter().any(|(_, input)| command(input).is_some()) && exits_badly(output);
-        // Several commands of one script share its output.
+        // Several commands of one script share one output.
         let (commands, others): (Vec<_>, Vec<_>) = asked.into_iter().partition(|(_, input)| command(input).is_some());
         for (tool, input) in &others {
             let one = Call { tool, input, output, failed, call: call.id, result: result.id, main: call.main };
@@ -201,7 +201,7 @@ impl<'r> Tracker<'r> {
         event.failed |= failed;
     }
 
-    /// The call that a later call waits for.
+    /// Returns the call that a later call waits for.
     fn continued(&mut self, tool: &str, input: &str) -> Option<&'r Said> {
         if !matches!(tool, "wait" | "writestdin") {
             return None;
@@ -210,13 +210,13 @@ impl<'r> Tracker<'r> {
         self.cells.remove(id)
     }
 
-    /// Calls and results an imported history tells as text.
+    /// Reads calls and results that an imported history contains as text.
     fn told(&mut self, said: &'r Said, seq: usize, event: &mut Event) {
         let mut all = blocks::blocks(&said.text);
         if all.is_empty() {
             all = screens::blocks(&said.text, said.kind == TurnKind::Message);
         }
-        // A history that shows its calls lists no other files.
+        // A history that shows its calls needs no edits guessed from messages.
         self.answered |= all.iter().any(|block| block.tool != "bash");
         for block in all {
             let blocks::Block { tool, input, output, failed } = &block;
@@ -247,7 +247,7 @@ impl<'r> Tracker<'r> {
             self.miss(path, error, said.id);
             event.failed = true;
         }
-        // The newest report says what cannot be written now.
+        // The newest report lists all files that cannot be written, so the earlier one is dropped.
         if !applied.refused.is_empty() {
             self.refused.clear();
             event.failed = true;
@@ -262,7 +262,7 @@ impl<'r> Tracker<'r> {
         }
     }
 
-    /// Edits proposed in a history that does not tell what became of them.
+    /// Takes proposed edits as done, in a history that does not report what the program applied.
     fn take_proposed(&mut self, seq: usize, event: &mut Event) {
         for (path, turn) in std::mem::take(&mut self.proposed) {
             if !self.reports && !self.answered {
@@ -271,7 +271,7 @@ impl<'r> Tracker<'r> {
         }
     }
 
-    /// The output of a background process was read: by its id, or from its file.
+    /// Notes that the output of a background process was read, by the process's id or from its file.
     fn output_read(&mut self, asked: &str, output: &str, result: TurnId) {
         let id = ["task_id", "bash_id", "shell_id"].iter().find_map(|k| input::field(asked, k));
         let file = |r: &Running| asked.contains(&format!("/tasks/{}.output", r.id));
@@ -286,7 +286,7 @@ impl<'r> Tracker<'r> {
         self.checks.ran(&run);
     }
 
-    /// A call of a tool that is not a shell.
+    /// Reads a call of a tool that is not a shell.
     fn tool(&mut self, call: &Call, seq: usize, event: &mut Event) {
         let Call { tool, input, output, .. } = *call;
         if matches!(tool, "taskstop" | "killshell" | "killbash") && !call.failed {
@@ -305,7 +305,7 @@ impl<'r> Tracker<'r> {
         };
         if call.failed {
             let meant = || deeds.iter().filter(|d| d.touch != Touch::Read);
-            // Of several files of a patch, the one the error names.
+            // If a patch has several files, the error belongs to the one it names.
             if let Some(deed) = meant().find(|d| output.contains(&d.path)).or_else(|| meant().next()) {
                 let leads = ["Script ", "Wall time", "Output:", "Exit code"];
                 let mut lines = output.lines().map(str::trim);
@@ -346,7 +346,7 @@ impl<'r> Tracker<'r> {
         }
     }
 
-    /// Commands of a shell, with the output they share.
+    /// Reads the commands of a shell call, with the output they share.
     fn shell(&mut self, call: &Call, inputs: &[&str], seq: usize, event: &mut Event) {
         let scripts: Vec<Cow<str>> = inputs.iter().filter_map(|i| command(i)).map(|c| shell::script(c)).collect();
         let script = match &scripts[..] {
@@ -365,7 +365,7 @@ impl<'r> Tracker<'r> {
         }
         for input in inputs {
             let mut deeds = files::deeds(call.tool, input);
-            // Of a failed script, all but the last command may have run.
+            // In a failed script, all but the last command may have run.
             if call.failed {
                 deeds = edits::commands_before_last(input);
             }
@@ -403,7 +403,7 @@ impl<'r> Tracker<'r> {
                 self.listed(simple, call);
                 let closed = self.tickets.ran(simple, &parts, call.result);
                 event.closed = closed.or(event.closed.take());
-                // Acceptance criteria of a ticket are boxes, too.
+                // Acceptance criteria of a ticket are checkboxes, so they are read as such.
                 if let Some(id) = tickets::Tickets::shown(simple) {
                     self.lists.told(id, call.output, call.result);
                     self.showed(id, call.output, call.result);
@@ -453,7 +453,8 @@ impl<'r> Tracker<'r> {
         }
     }
 
-    /// A command printed a list of the project's, or wrote lines to one: `cat TODO.md`, `echo '- [ ] x' >> TODO.md`.
+    /// Reads a list of the project that a command printed, or that it wrote lines to: `cat TODO.md`, `echo '- [ ] x' >>
+    /// TODO.md`.
     fn listed(&mut self, simple: &shell::Simple, call: &Call) {
         let document = |a: &&shell::Arg| a.certain && lists::is_document(&a.text);
         let path = |files: &files::Files, a: &shell::Arg| files.shortened(&a.text).filter(|p| !files::is_apart(p));
@@ -470,7 +471,7 @@ impl<'r> Tracker<'r> {
         }
     }
 
-    /// A ticket or a document was printed.
+    /// Notes a ticket or a document that was printed.
     fn showed(&mut self, name: &str, text: &str, turn: TurnId) {
         self.texts.retain(|t| t.name != name);
         if self.texts.len() == MOST_TEXTS {
@@ -489,7 +490,7 @@ impl<'r> Tracker<'r> {
         }
     }
 
-    /// A notice of the program: a background process ended.
+    /// Reads a notice of the program that a background process ended.
     fn notified(&mut self, said: &Said) {
         let tag = |name: &str| {
             let (_, rest) = said.text.split_once(&format!("<{name}>"))?;
@@ -501,7 +502,7 @@ impl<'r> Tracker<'r> {
         self.ended.insert(0, self.running.remove(at));
         let ended = &self.ended[0];
         let summary = tag("summary").unwrap_or("");
-        // Stopped by a signal is no failure.
+        // A process stopped by a signal did not fail.
         let code = summary.rsplit("exit code ").next().and_then(|c| c.trim_end_matches(')').parse::<u32>().ok());
         let stopped = code.is_some_and(|c| matches!(c, 129 | 130 | 137 | 143 | 144));
         if matches!(status, "completed" | "failed") && !stopped {
@@ -516,9 +517,10 @@ impl<'r> Tracker<'r> {
         }
     }
 
-    /// The state at the end of the range.
+    /// Returns the state at the end of the range.
     pub fn finish(mut self) -> Work {
-        // A history whose calls have no results: they happened. One or two may only be waiting for theirs.
+        // If no call in a history has a result, the calls count as done. If there are only one or two, they may still
+        // be waiting.
         if !self.answered && self.waiting.len() > 2 {
             for call in std::mem::take(&mut self.waiting) {
                 let tool = input::plain_tool(call.tool.as_deref().unwrap_or(""));

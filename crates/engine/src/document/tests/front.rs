@@ -1,4 +1,4 @@
-//! Front matter: what is read, what counts as damaged, and what a change leaves alone.
+//! Tests of front matter: which is read, which counts as damaged, and what a change leaves alone.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ fn damaged_front_matter_is_shown_with_its_line_and_never_touched() {
     assert!(matches!(utf16.front(), Front::Damaged(_)) && utf16.set("a", &json!(1)).is_err());
 }
 
-/// Sets `key` in front matter and gives the front matter back.
+/// Sets `key` in front matter and returns the front matter.
 fn after_set(yaml: &str, key: &str, value: Value) -> String {
     let mut document = doc(&format!("---\n{yaml}---\nbody"));
     document.set(key, &value).unwrap();
@@ -144,7 +144,8 @@ fn a_change_keeps_every_other_line() {
         ("fresh", json!("2026-11-20T17:40:02Z"), "# the end\n", "# the end\nfresh: 2026-11-20T17:40:02Z\n"),
     ] {
         assert_eq!(after_set(yaml, key, value.clone()), yaml.replacen(from, to, 1), "{key}");
-        // The same with the other line break, a byte order mark, no final newline and a body that is not UTF-8.
+        // Repeats the change in a file with the other line break, a byte order mark, no final newline and a body that
+        // is not UTF-8.
         let crlf = |yaml: &str| {
             let mut bytes = format!("\u{feff}---\n{yaml}...\nbody\n").replace('\n', "\r\n").into_bytes();
             bytes.extend_from_slice(b"\xff end");

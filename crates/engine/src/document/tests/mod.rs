@@ -129,7 +129,7 @@ proptest! {
     }
 }
 
-/// Each of these takes minutes if a nested loop goes over the whole file.
+/// Reads hostile files; each takes minutes if a nested loop goes over the whole file.
 #[test]
 fn hostile_files_are_read_at_once() {
     let times = |piece: &str| piece.repeat((1 << 20) / piece.len());

@@ -1,4 +1,4 @@
-//! The body: its text, its heading, its bullets.
+//! Tests of the body: its text, its heading, its bullets.
 
 use super::super::*;
 use super::{doc, printed};

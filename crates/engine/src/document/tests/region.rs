@@ -1,11 +1,11 @@
-//! Managed regions: which pair is used, and that nothing outside it is ever changed.
+//! Tests of managed regions: which pair is used, and that nothing outside it is ever changed.
 
 use proptest::prelude::*;
 
 use super::super::*;
 use super::{doc, near_files, printed};
 
-/// The content and the attributes of a region, and its faults.
+/// Returns the content and the attributes of a region, and its faults.
 fn seen<'a>(document: &'a Document, name: &str) -> (Option<(&'a str, &'a str, usize)>, Vec<RegionFault>) {
     let region = document.region(name);
     let found = region.found.map(|f| (std::str::from_utf8(f.content).unwrap(), f.attributes, f.line));
@@ -114,13 +114,13 @@ fn a_region_of_another_stands_directly_behind_it_and_goes_without_a_trace() {
         assert!(printed[behind..].starts_with(&format!("<!-- heirloom:b k -->{end}one{end}")), "{printed:?}");
         assert!(printed.ends_with(&text[behind..]), "{printed:?}");
         assert_eq!(document.set_region_behind("a", "b", "k", "one\n```\n"), Placed::Unchanged);
-        // A region that a person moved stays where it was put.
+        // A region that a person moved stays at its new place.
         assert_eq!(document.set_region_behind("nothing", "b", "k", "two"), Placed::Replaced);
         assert!(document.unset_region("b") && !document.unset_region("b"));
         assert_eq!(document.print(), text.as_bytes());
     }
-    // Without the other region it is appended at the end; after a last line without a line break it begins on its own
-    // line.
+    // If the other region is missing, the new one is appended at the end; after a last line without a line break it
+    // begins on its own line.
     let mut alone = Document::parse("text");
     assert_eq!(alone.set_region_behind("a", "b", "", "x"), Placed::Appended);
     assert_eq!(alone.print(), b"text\n\n<!-- heirloom:b -->\nx\n<!-- /heirloom:b -->\n");
@@ -219,7 +219,7 @@ proptest! {
             }
             Some(found) => {
                 prop_assert_ne!(placed, Placed::Appended);
-                // The marker lines are looked up by their number; the content is where the slice points to.
+                // The marker lines are found by their number; the content is where its slice points to.
                 let end = found.content.as_ptr() as usize - before.print().as_ptr() as usize + found.content.len();
                 let start: usize = bytes.split_inclusive(|b| *b == b'\n').take(found.line - 1).map(<[u8]>::len).sum();
                 let start = if found.line == 1 && bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { start };
@@ -237,7 +237,7 @@ proptest! {
         let once = after.clone();
         prop_assert_eq!(after.set_region("a", &attributes, &content), Placed::Unchanged);
         prop_assert_eq!(after.print(), once.print());
-        // Changed and changed back, the file is the same again.
+        // After a change and the reverse change the file is the same again.
         after.set_region("a", "", &again);
         after.set_region("a", &attributes, &content);
         let marker = |d: &Document| d.region("a").found.map(|f| (f.attributes.to_owned(), f.content.to_vec(), f.line));

@@ -1,5 +1,5 @@
-//! A publication that is killed at each of its system calls, and one that gets an error from each of them. The calls
-//! are counted in a trace of the same program, so calls added later are covered automatically.
+//! Kills a publication at each of its system calls, and makes each of them fail. The calls are counted in a trace of
+//! the same program, so calls added later are covered automatically.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const CHILD: &str = "home::tests::crash::child";
 /// Paths that do not exist: opening them marks in the trace where the traced part begins and ends.
 const BEGIN: &str = "/heirloom-begin";
 const END: &str = "/heirloom-end";
-/// These calls do not reach a disk.
+/// System calls that do not reach a disk.
 const MEMORY_ONLY: &[&str] =
     &["brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "futex", "getrandom", "clock_nanosleep"];
 
@@ -23,7 +23,7 @@ const OLD: &[u8] = b"what was there before\n";
 const NEW: &[u8] = b"what is published, a little longer\n";
 const HUMAN: &[u8] = b"what somebody saved in the instant between\n";
 
-/// Not a test of its own: the code that runs under the tracer.
+/// This is not a test but the code that runs under the tracer.
 #[test]
 fn child() {
     let Ok(task) = std::env::var(MARK) else { return };
@@ -122,7 +122,7 @@ impl Stage {
         std::fs::read(self.home.root().join(path)).ok()
     }
 
-    /// Our own temporary files with their bytes.
+    /// Returns our own temporary files with their bytes.
     fn temporaries(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = snapshot(&self.home.root().join("workspaces"));
         found.retain(|(path, _)| path.file_name().unwrap().to_string_lossy().starts_with(".hl-"));
@@ -130,7 +130,7 @@ impl Stage {
     }
 }
 
-/// For each system call between the marks: how often the same thread made it before, and how often in between.
+/// Returns for each system call between the marks: how often the same thread made it before, and how often in between.
 fn calls(trace: &str) -> BTreeMap<String, (usize, usize)> {
     let parsed = trace.lines().filter_map(|line| {
         let (thread, call) = line.split_once(' ')?;
@@ -157,7 +157,7 @@ fn calls(trace: &str) -> BTreeMap<String, (usize, usize)> {
     found
 }
 
-/// The calls of a scenario that completes; `None` where nothing can be traced.
+/// Returns the calls of a scenario that completes; `None` where nothing can be traced.
 fn traced(scenario: &'static str) -> Option<BTreeMap<String, (usize, usize)>> {
     let stage = Stage::new(scenario);
     if !stage.can_be_traced() {
@@ -168,8 +168,8 @@ fn traced(scenario: &'static str) -> Option<BTreeMap<String, (usize, usize)>> {
     Some(calls(&std::fs::read_to_string(stage.trace()).unwrap()))
 }
 
-/// A kill does not show what a power cut would: the bytes must be on disk before they get their name, the name before
-/// the old file is deleted.
+/// A kill does not show the effect of a power cut: the bytes must be on disk before they get their name, the name
+/// before the old file is deleted.
 #[test]
 fn the_order_survives_a_power_cut() {
     for (scenario, expected) in [
@@ -223,7 +223,7 @@ fn a_crash_at_any_call_leaves_the_old_or_the_new() {
                         assert!(somewhere, "{at}: what was saved is nowhere");
                     }
                 }
-                // What stays behind is never listed, and removed after an hour.
+                // A temporary file that stays behind is never listed, and is removed after an hour.
                 assert!(temporaries.len() <= 1, "{at}: {temporaries:?}");
                 let listed = stage.home.list(&rel("workspaces")).unwrap();
                 assert!(listed.iter().all(|e| e.name == "x.md" || e.name == "archive"), "{at}: {listed:?}");
@@ -302,7 +302,7 @@ fn an_error_at_any_call_leaves_the_old_and_no_rubbish() {
     assert!(failed > 10, "{failed}");
 }
 
-/// A file system that cannot exchange two names or rename under a condition.
+/// Simulates a file system that cannot exchange two names or rename under a condition.
 #[test]
 fn without_an_exchange_it_still_works() {
     let without = ["-e", "trace=renameat2", "-e", "inject=renameat2:error=EINVAL"];

@@ -1,4 +1,4 @@
-//! Which paths name a memory, and that all others are refused.
+//! Checks which paths name a memory, and that all others are refused.
 
 use super::*;
 
@@ -98,7 +98,7 @@ fn each_broken_rule_is_named() {
     }
 }
 
-/// The rules of R3.3, written a second time and differently.
+/// Implements the rules of R3.3 a second time, in another way.
 fn is_allowed(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_ .%é:~$\u{a0}".contains(c);
     let encoded = ["%2e", "%2f", "%5c", "%00", "%25"].iter().any(|e| text.to_ascii_lowercase().contains(e));
@@ -133,7 +133,7 @@ fn hostile_memory_paths_reach_nothing_outside() {
     for canary in [dir.path().join("canary"), home.root().join("workspaces/main/SOUL.md"), home.root().join("x.md")] {
         std::fs::write(canary, "CANARY").unwrap();
     }
-    // An escape for code that follows it.
+    // A symlink out of the home, which the code must not follow.
     std::fs::create_dir_all(memory.join("workspace/out")).unwrap();
     symlink(dir.path(), memory.join("workspace/out/link")).unwrap();
     symlink(dir.path().join("canary"), memory.join("workspace/out/leaf.md")).unwrap();
@@ -233,7 +233,7 @@ fn hostile_memory_paths_reach_nothing_outside() {
             refused(MemoryPath::parse(&text, Some("another")), "belongs to another workspace");
         }
         let path = path.in_home();
-        // It does not matter whether any of these succeeds, only where it happens.
+        // It does not matter whether any of these calls succeeds, only that nothing outside is touched.
         let _ = path.parent().map(|above| main.create_dir_all(&above));
         if let Ok(Some(bytes)) = main.read(&path, CAP) {
             assert_eq!(bytes, b"x", "{text:?}");

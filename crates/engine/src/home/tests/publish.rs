@@ -17,12 +17,12 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// A time long after every file of a test was saved.
+/// Returns a time long after every file of a test was saved.
 fn later() -> Millis {
     crate::clock::Clock::System.now() + 60_000
 }
 
-/// For a publication that must not displace anything.
+/// A `keep` function for publications that must not displace anything.
 fn nothing_to_keep(bytes: &[u8]) -> Result<()> {
     panic!("{:?} was handed over", String::from_utf8_lossy(bytes));
 }
@@ -40,7 +40,7 @@ fn written(result: Result<Published>) -> Stamp {
     }
 }
 
-/// A publication prepared up to its last step.
+/// Returns a publication prepared up to its last step.
 #[track_caller]
 fn ready<'a>(home: &'a Rooted, path: &'a RelPath, bytes: &'a [u8], base: Option<&[u8]>) -> Box<Ready<'a>> {
     let what = Publication { path, bytes, base: base.map(digest), own: base.map(digest) };
@@ -50,7 +50,7 @@ fn ready<'a>(home: &'a Rooted, path: &'a RelPath, bytes: &'a [u8], base: Option<
     }
 }
 
-/// The names in `workspaces/`, temporary files included.
+/// Returns the names in `workspaces/`, temporary files included.
 fn names(home: &Home) -> Vec<String> {
     let listing = std::fs::read_dir(home.root().join("workspaces")).unwrap();
     let mut names: Vec<_> = listing.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -107,7 +107,7 @@ fn a_file_somebody_is_saving_is_deferred() {
         assert_eq!(ask(Some(b"older"), now), deferred, "{}", now - saved);
         assert_eq!(ask(Some(b"theirs"), now), None, "what we wrote ourselves is finished");
     }
-    // At the time it names it goes through; and a file from the future means a wrong clock.
+    // At the time named by the deferral the publication goes through; a file from the future means a wrong clock.
     for now in [saved + 2_000, saved + 60_000, saved - 2_001, 0] {
         assert_eq!(ask(None, now), None, "{}", now - saved);
     }
@@ -188,7 +188,7 @@ fn odd_leaves_are_replaced_or_refused_without_hanging() {
             }
             refused(home.rename_new(&lock, &x, &rel("workspaces/moved")), why);
         }
-        // The same special file, put there just before the exchange.
+        // The special file is put there just before the exchange.
         let late = rel("workspaces/late");
         let _ = std::fs::remove_file(at.join("late"));
         std::fs::write(at.join("late"), "old").unwrap();
@@ -286,7 +286,7 @@ fn what_was_saved_in_between_is_handed_over() {
         assert_eq!(home.read_with_stamp(&x, CAP).unwrap().unwrap(), (b"new".to_vec(), stamp));
     }
 
-    // An editor that holds the file open and keeps writing while we read the displaced file.
+    // An editor holds the file open and keeps writing while we read the displaced file.
     use std::io::Write;
     let mut editor = std::fs::File::options().append(true).open(&at).unwrap();
     let publication = ready(&home, &x, b"newer", Some(b"new"));
@@ -302,7 +302,7 @@ fn what_was_saved_in_between_is_handed_over() {
     assert!(matches!(done.unwrap(), Published::Displaced(_)));
     assert_eq!(kept, ["new+1", "new+1+", "new+1++", "new+1+++"]);
 
-    // Deleted, created, or replaced by a symlink just before.
+    // The file is deleted, created, or replaced by a symlink just before the exchange.
     let publication = ready(&home, &x, b"newest", Some(b"newer"));
     std::fs::remove_file(&at).unwrap();
     assert_eq!(publication.put(&mut nothing_to_keep).unwrap(), Published::Moved);
@@ -329,7 +329,7 @@ fn what_cannot_be_kept_goes_back() {
     assert_eq!((std::fs::read(&at).unwrap(), names(&home)), (b"saved".to_vec(), vec!["x.md".to_owned()]));
     assert_eq!(home.stat(&x).unwrap().unwrap().stamp.inode, inode, "it is the very same file");
 
-    // Saved once more, on top of the new file, while the first save could not be kept: both stay.
+    // The file is saved once more, on top of the new one, while the first save could not be kept: both stay.
     for in_place in [true, false] {
         let publication = ready(&home, &x, b"new", Some(b"saved"));
         std::fs::write(&at, "first").unwrap();
@@ -349,7 +349,7 @@ fn what_cannot_be_kept_goes_back() {
         std::fs::remove_file(at.with_file_name(&aside)).unwrap();
         std::fs::write(&at, "saved").unwrap();
     }
-    // Deleted meanwhile: the file that was saved still gets its name back.
+    // The new file is deleted meanwhile: the file that was saved still gets its name back.
     let publication = ready(&home, &x, b"new", Some(b"saved"));
     std::fs::write(&at, "first").unwrap();
     let done = publication.put(&mut |_| {
@@ -398,8 +398,8 @@ fn without_an_exchange_the_open_file_is_watched() {
     assert_eq!(std::fs::read(at.with_file_name(&aside)).unwrap(), b"first");
 }
 
-/// A person saves as fast as they can, by replacing the file or by writing into it, while we publish what we made from
-/// what we read: every line they ever saved is in the file or was handed over.
+/// A person saves as fast as they can, by replacing the file or by writing into it, while we publish new text made from
+/// the text we read: every line they ever saved is in the file or was handed over.
 #[test]
 fn nothing_a_person_saves_is_lost() {
     let (_dir, home) = new_home();
@@ -418,7 +418,7 @@ fn nothing_a_person_saves_is_lost() {
                 let line = format!("human {n}\n");
                 if rng.below(2) == 0 {
                     use std::io::Write;
-                    // One write at the end of the file, as a shell's `>>` does.
+                    // This branch appends in one write, as a shell's `>>` does.
                     let file = std::fs::File::options().append(true).open(&at);
                     file.and_then(|mut file| file.write_all(line.as_bytes())).unwrap();
                 } else {

@@ -32,7 +32,7 @@ impl Arena {
         Arena { dir, home, folder }
     }
 
-    /// Runs `round` until it says stop; returns whether the folder outside was touched meanwhile.
+    /// Runs `round` until it returns false; returns whether the folder outside was touched meanwhile.
     fn race(&self, round: &mut dyn FnMut(usize) -> bool) -> bool {
         let (outside, link) = (self.dir.path().join("outside"), self.home.root().join("link"));
         let before = snapshot(&outside);
@@ -44,7 +44,7 @@ impl Arena {
                     renameat_with(CWD, &self.folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
                 }
             });
-            // Also when `round` panics; otherwise the scope would wait for the swapping thread for ever.
+            // Ends the swapping thread even if `round` panics; otherwise the scope would wait for that thread for ever.
             let _stop = Stop(&stop);
             for n in 0.. {
                 if !round(n) {
@@ -119,7 +119,7 @@ fn a_swapped_folder_is_never_followed() {
                 }
             }
             let walked = home.walk(&rel("workspaces"), 8, &mut |path, entry| {
-                // The file outside has six bytes, ours never.
+                // The file outside has six bytes; files inside the home never do.
                 assert!(path.name() != "x.md" || entry.stamp.size != 6, "{path} was seen outside");
             });
             if let Err(error) = walked {
@@ -134,7 +134,8 @@ fn a_swapped_folder_is_never_followed() {
     assert!(reads > 0 && written > 0 && moved > 0 && refusals > 0, "both sides of the swap were met");
 }
 
-/// The control: a program that asks for the real path first and opens afterwards is caught, reading and writing.
+/// The control of the test: a program that resolves the real path first and opens it afterwards is caught, both reading
+/// and writing.
 #[test]
 fn a_program_that_checks_first_is_caught() {
     let (began, give_up) = (Instant::now(), Duration::from_secs(20));

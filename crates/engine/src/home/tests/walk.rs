@@ -56,7 +56,8 @@ fn everything_is_shown_as_what_it_is() {
     refused(home.walk(&rel("workspaces/a.md"), 8, nothing), "is a file");
 }
 
-/// Files and folders come and go at full speed: no error, no problem, and what stays is seen each time.
+/// Files and folders appear and vanish at full speed: the walk returns no error and no problem, and sees the file that
+/// stays each time.
 #[test]
 fn what_comes_and_goes_is_no_problem() {
     let (_dir, home) = new_home();

@@ -6,12 +6,12 @@
 //! Contract:
 //!
 //! - It reads the table `fts` with the columns `text` and `scope`, as the index makes it, and writes nothing.
-//! - What is read is an internal format of FTS5 (`fts5_index.c`, "Segment leaf pages"). SQLite keeps it stable, but
-//!   promises nothing. So the format is always checked: [`check`] trusts the versions of SQLite that the tests ran
-//!   with, the bundled one among them, at no cost; with any other version the reader must first read a small table in
-//!   memory exactly as FTS5 itself reports it, once per process.
-//! - Whatever is not as expected gives `None`, and the caller asks FTS5 through SQL. Another format costs time, never a
-//!   wrong answer.
+//! - It reads an internal format of FTS5 (`fts5_index.c`, "Segment leaf pages"). SQLite keeps it stable, but promises
+//!   nothing, so the format is always checked: [`check`] trusts the versions of SQLite that the tests ran with, the
+//!   bundled one among them, at no cost; with any other version the reader must first read a small table in memory
+//!   exactly as FTS5 itself reports it, once per process.
+//! - Anything unexpected gives `None`, and the caller asks FTS5 through SQL. An unknown format costs time, but never
+//!   gives a wrong answer.
 //! - Rows that were deleted and not merged away yet may still be among the rows: callers look turns up in the ledger,
 //!   which knows what was forgotten.
 //!
@@ -56,7 +56,7 @@ pub(crate) struct Postings<'c> {
 /// One entry of a list: a row that contains the token.
 pub(crate) struct Posting<'p> {
     pub row: i64,
-    /// How often the token occurs in the column `text`.
+    /// Number of times the token occurs in the column `text`.
     pub times: u32,
     /// Whether the token occurs in the column `scope`.
     pub limits: bool,
@@ -68,13 +68,13 @@ pub(crate) struct Posting<'p> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReadEnd {
     Whole,
-    /// It has more rows than were wanted.
+    /// The list has more rows than were wanted.
     TooLong,
 }
 
 impl<'c> Postings<'c> {
-    /// Opens the committed lists; within one transaction they are consistent. `None`: an unknown version of SQLite or
-    /// an unknown format.
+    /// Opens the committed lists; within one transaction they are consistent. `None` for an unknown version of SQLite
+    /// or an unknown format.
     pub fn open(conn: &'c Connection) -> Result<Option<Postings<'c>>> {
         if check::reader_fits() { Postings::open_unchecked(conn) } else { Ok(None) }
     }
@@ -102,7 +102,7 @@ impl<'c> Postings<'c> {
     }
 
     /// Calls `each` for every row of a range that contains a token: segment by segment, ascending within each. Stops as
-    /// soon as more than `most` rows of the range are known to contain it; rows outside do not count. `None`: an
+    /// soon as more than `most` rows of the range are known to contain it; rows outside do not count. `None` for an
     /// unknown format; what `each` got until then must be discarded.
     pub fn read(
         &mut self,
@@ -111,7 +111,7 @@ impl<'c> Postings<'c> {
         (range, most): ((i64, i64), i64),
         each: &mut impl FnMut(Posting),
     ) -> Result<Option<ReadEnd>> {
-        // The main index of the table; those of prefixes have other digits.
+        // The key of the main index of the table begins with 0; prefix indexes have other digits.
         let key = [b"0", token.as_bytes()].concat();
         let mut walk = Walk::new(places);
         let (mut seen, mut strangers) = (0i64, false);
@@ -121,7 +121,7 @@ impl<'c> Postings<'c> {
             let base = segment.id << PAGE_BITS;
             walk.begin();
             let (list, mut start) = (base + page, base + page);
-            // From its first page on; if the range begins far behind it, from there on.
+            // Reads the list from its first page on, or from a later page if the range begins far behind.
             'list: loop {
                 let mut rows = self.pages.query([start, base + segment.last])?;
                 let (mut expected, mut more) = (start, true);
@@ -150,7 +150,7 @@ impl<'c> Postings<'c> {
                     // The list ends on the page where the next token of the tree begins, or before.
                     let end: Option<i64> = self.next.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
                     let end = base + end.map_or(segment.last, |no| no >> 1);
-                    // The length of a list is known only for all rows together.
+                    // The length of a list is known only if the range contains all rows.
                     if self.sole && !strangers && seen + (end - id - 1).max(0) * ROWS_PER_PAGE > most {
                         return Ok(Some(ReadEnd::TooLong));
                     }
@@ -178,8 +178,8 @@ impl<'c> Postings<'c> {
     }
 }
 
-/// Of the pages a list spans, the last one whose first row is not greater than `row`: all rows on earlier pages are
-/// smaller. `None`: an unknown format.
+/// Returns, of the pages a list spans, the last one whose first row is not greater than `row`; all rows on earlier
+/// pages are smaller. `None` for an unknown format.
 fn reaching(heads: &mut Statement, (first, last): (i64, i64), row: i64) -> Result<Option<i64>> {
     let (mut from, mut to) = (first, last);
     while to > from {

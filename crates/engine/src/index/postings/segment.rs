@@ -21,13 +21,13 @@ pub(super) struct Walk {
     pub row: i64,
     /// Whether a row was read: the next one is stored as the distance to it.
     any: bool,
-    /// The token was at the end of a page: its list begins on the next one.
+    /// Whether the token was at the end of a page, so that its list begins on the next page.
     waiting: bool,
-    /// Bytes of the current row's positions that are still to come.
+    /// Bytes of the current row's positions that are still to be read.
     left: usize,
     open: bool,
     times: u32,
-    /// The positions of a column other than the first have begun.
+    /// Whether positions of a column other than the first have begun.
     beyond: bool,
     place: u32,
     places: Vec<u32>,
@@ -112,7 +112,7 @@ impl Walk {
             self.take(&page[next..next + chunk], each)?;
             at = next + chunk;
         }
-        // A list that ends here ends with a row.
+        // A list that ends here must end with a row.
         (!self.open || at == size).then_some(())
     }
 
@@ -147,13 +147,13 @@ impl Walk {
     }
 }
 
-/// The length of a page without its footer.
+/// Returns the length of a page without its footer.
 pub(super) fn content(page: &[u8]) -> Option<usize> {
     let size = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
     (4..=page.len()).contains(&size).then_some(size)
 }
 
-/// The offsets at which a token's list and the next token begin. `Some(None)`: the token is not on this page.
+/// Returns the offsets at which a token's list and the next token begin. `Some(None)`: the token is not on this page.
 #[allow(clippy::type_complexity)]
 fn seek(page: &[u8], size: usize, key: &[u8]) -> Option<Option<(usize, Option<usize>)>> {
     if page.len() == size {
@@ -192,7 +192,7 @@ fn seek(page: &[u8], size: usize, key: &[u8]) -> Option<Option<(usize, Option<us
     }
 }
 
-/// A varint and the offset behind it.
+/// Returns a varint and the offset behind it.
 #[inline]
 pub(super) fn varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let first = *bytes.get(at)?;

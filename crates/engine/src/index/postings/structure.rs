@@ -15,7 +15,7 @@ pub(super) struct Segment {
     pub last: i64,
 }
 
-/// The segments of the structure record.
+/// Reads the segments of the structure record.
 pub(super) fn segments(record: &[u8]) -> Option<Vec<Segment>> {
     let second = record.get(4..8)? == SECOND_FORM;
     let mut at = if second { 8 } else { 4 };
@@ -46,7 +46,7 @@ pub(super) fn segments(record: &[u8]) -> Option<Vec<Segment>> {
     (out.len() <= many as usize).then_some(out)
 }
 
-/// Rows and tokens of the whole table, from the averages record; without a record the table is empty.
+/// Returns rows and tokens of the whole table, from the averages record; without a record the table is empty.
 pub(super) fn totals(record: &[u8]) -> Option<(u64, u64)> {
     if record.is_empty() {
         return Some((0, 0));

@@ -82,7 +82,7 @@ fn an_unknown_version_is_trusted_only_if_it_passes() {
     assert!(!fits(9_999_999, || false));
 }
 
-/// Lists of tables with other options stand for those of another version: the same rows in another format.
+/// Tables with other options have lists in another format; they stand for those of another version.
 #[test]
 fn another_form_does_not_pass() {
     let filled = |detail: &str| {
@@ -96,7 +96,7 @@ fn another_form_does_not_pass() {
     for detail in ["column", "none"] {
         assert!(!reads(&filled(detail), &reported, &[]).unwrap_or(false), "{detail}");
     }
-    // Changes a number behind the first two bytes, which matter only on pages a list continues on.
+    // Changes each byte after the first two, which matter only on pages that a list continues on.
     let (id, page): (i64, Vec<u8>) = full
         .query_row("SELECT min(id), block FROM fts_data WHERE id > 10", [], |r| Ok((r.get(0)?, r.get(1)?)))
         .unwrap();

@@ -1,4 +1,4 @@
-//! Vectors against the texts they were made from: made once more and compared (R4.6).
+//! Checks vectors against their texts: makes them again and compares (R4.6).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,18 +12,18 @@ use crate::ledger::Ledger;
 use crate::ledger::blocks::Opener;
 use crate::scope::{AgentNo, TurnId};
 
-/// How many turns are looked at, one after the other through all of them, where not all are.
+/// Number of turns that are checked if not all are; they are spread evenly over all turns.
 const SAMPLE: usize = 256;
 
 /// Turns whose vectors are made at once.
 const AT_ONCE: usize = 64;
 
-/// Another machine may round otherwise: by this much a number of a stored vector may differ.
+/// Largest difference of a number from the stored one, since another machine may round otherwise.
 const ROUNDING: i16 = 2;
 
 impl Index {
-    /// What is wrong with the vectors of turns, by the texts. `all`: of every turn, whatever it costs; otherwise of some,
-    /// and of none where a model would have to be asked that is not in this process.
+    /// Reports vectors of turns that do not fit their texts. `all`: checks every turn, whatever it costs; otherwise
+    /// only a sample, and none if the model is not in this process.
     pub fn vectors_unlike_texts(&self, ledger: &Ledger, all: bool) -> Result<Vec<String>> {
         let Some(embedder) = self.embedder.clone().filter(|e| all || e.is_quick()) else { return Ok(Vec::new()) };
         if stored_model(&self.conn)?.as_deref() != Some(&super::fill::name_of(embedder.as_ref())) {
@@ -66,7 +66,7 @@ impl Index {
     }
 }
 
-/// The turns that have vectors.
+/// Returns the turns that have vectors.
 fn numbers(store: &Store, sets: &[Set]) -> Result<BTreeSet<i64>> {
     let mut out = BTreeSet::new();
     for set in sets {
@@ -75,7 +75,7 @@ fn numbers(store: &Store, sets: &[Set]) -> Result<BTreeSet<i64>> {
     Ok(out)
 }
 
-/// The turns of which a vector that was made again is not the stored one, or has none.
+/// Returns the turns of which a vector made again differs from the stored one or has none.
 fn unlike_those(
     store: &Store,
     sets: &[Set],
@@ -110,7 +110,7 @@ fn unlike_those(
     Ok(out)
 }
 
-/// Whether two encoded vectors are the same but for rounding: each number, and the sign of nearly each.
+/// Whether two encoded vectors are the same except for rounding: each number, and nearly every sign.
 fn is_like(made: &[u8], stored: &[u8], dimensions: usize) -> bool {
     let near = |(a, b): (&u8, &u8)| (i16::from(*a as i8) - i16::from(*b as i8)).abs() <= ROUNDING;
     let fine = made.iter().zip(stored).take(dimensions).all(near);

@@ -9,7 +9,7 @@
 /// million).
 const SCALE: f32 = 400.0;
 
-/// The same for the query's vector, which need not be small.
+/// The same factor for the query's vector, which need not be small.
 const FINE: f32 = 8000.0;
 
 /// Bytes of a code.
@@ -17,7 +17,8 @@ pub(super) fn code_bytes(dimensions: usize) -> usize {
     dimensions.div_ceil(8)
 }
 
-/// A byte for each dimension, then a bit for each. `None` if all bytes are zero: similar to nothing, never found.
+/// Encodes a vector: a byte for each dimension, then a bit for each. `None` if all bytes are zero: such a vector is
+/// similar to nothing and never found.
 pub(super) fn encode(vector: &[f32]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(vector.len() + code_bytes(vector.len()));
     out.extend(vector.iter().map(|x| (x * SCALE).round().clamp(-127.0, 127.0) as i8 as u8));
@@ -36,7 +37,7 @@ fn code(vector: &[f32], out: &mut Vec<u8>) {
     );
 }
 
-/// The query's vector.
+/// The query's vector in the form in which it is compared.
 pub(super) struct Probe {
     code: Vec<u64>,
     fine: Vec<i16>,
@@ -44,7 +45,7 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// `None` for a vector similar to nothing.
+    /// Prepares a vector; `None` if it is similar to nothing.
     pub fn new(vector: &[f32]) -> Option<Probe> {
         let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
         if !length.is_normal() {
@@ -61,7 +62,7 @@ impl Probe {
         self.fine.len()
     }
 
-    /// The number of dimensions whose sign differs, for each of the codes.
+    /// Computes the number of dimensions whose sign differs, for each of the codes.
     pub fn distances(&self, codes: &[u8], out: &mut Vec<u16>) {
         out.clear();
         // With a fixed length, the compiler vectorises across codes.
@@ -75,7 +76,7 @@ impl Probe {
         }
     }
 
-    /// The cosine to a stored vector.
+    /// Returns the cosine to a stored vector.
     pub fn similarity(&self, row: &[u8]) -> f32 {
         let (mut dot, mut square) = (0i32, 0i32);
         for (q, b) in self.fine.iter().zip(row) {
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(encode(&[f32::NAN; 64]), None);
         assert!(Probe::new(&[0.0; 64]).is_none());
         assert!(Probe::new(&[f32::NAN; 64]).is_none());
-        // A single dimension has all the length: it is cut off, and the direction stays.
+        // A vector with all its length in one dimension is cut off there; its direction stays.
         let mut sharp = vec![0.0; 64];
         sharp[7] = 1.0;
         let stored = encode(&sharp).unwrap();

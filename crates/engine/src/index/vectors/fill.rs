@@ -28,7 +28,7 @@ const AT_ONCE: usize = 256;
 const STEP: i64 = 400;
 const HASTY_STEP: i64 = 50;
 
-/// How long a model that did not answer is not asked again.
+/// Time for which a model that did not answer is not asked again.
 const REST: Duration = Duration::from_secs(30);
 
 /// Vectors as they are stored; `None` for a text similar to nothing.
@@ -62,12 +62,12 @@ impl Waiting {
         self.texts.is_empty()
     }
 
-    /// Whether there are vectors to be stored.
+    /// Whether there are vectors to store.
     pub(super) fn has_made(&self) -> bool {
         self.made.values().any(|items| !items.is_empty())
     }
 
-    /// The turns that wait, by agent.
+    /// Returns the turns that wait, by agent.
     pub(super) fn numbers(&self) -> BTreeMap<AgentNo, BTreeSet<i64>> {
         let mut out: BTreeMap<AgentNo, BTreeSet<i64>> = BTreeMap::new();
         for (set, key) in &self.owners {
@@ -76,7 +76,7 @@ impl Waiting {
         out
     }
 
-    /// Takes turns out.
+    /// Removes turns from those that wait.
     pub(super) fn leave_out(&mut self, agent_no: AgentNo, turns: &BTreeSet<i64>) {
         let stays = |(set, key): &(SetKey, Key)| set.agent_no != agent_no || !turns.contains(&key.number);
         let kept: Vec<bool> = self.owners.iter().map(stays).collect();
@@ -86,7 +86,7 @@ impl Waiting {
         self.owners.retain(|_| *at.next().unwrap_or(&true));
     }
 
-    /// The texts, and where the vector of each belongs.
+    /// Returns the texts, and where the vector of each belongs.
     pub(super) fn into_texts(self) -> (Vec<String>, Vec<(SetKey, Key)>) {
         (self.texts, self.owners)
     }
@@ -136,35 +136,35 @@ impl Index {
         Ok(self)
     }
 
-    /// Whether the vectors there are were made by a model. `None`: there are none yet.
+    /// Whether the stored vectors were made by this model. `None` if there are none yet.
     pub fn is_of(&self, embedder: &dyn Embedder) -> Result<Option<bool>> {
         Ok(stored_model(&self.conn)?.map(|stored| stored == name_of(embedder)))
     }
 
-    /// The name of the model that made the vectors there are.
+    /// Returns the name of the model that made the stored vectors.
     pub fn model_of_vectors(&self) -> Result<Option<String>> {
         Ok(stored_model(&self.conn)?.and_then(|stored| Some(stored.rsplit_once(' ')?.0.to_owned())))
     }
 
-    /// How many turns have been embedded, of how many, whichever the model.
+    /// Returns how many turns have been embedded and how many there are, whichever the model.
     pub fn turns_embedded(&self, tx: &Read) -> Result<(u64, u64)> {
         let done = self.vector_watermark()?;
         let count = "SELECT count(CASE WHEN turn_no <= ?1 THEN 1 END), count(*) FROM turns";
         Ok(tx.query_row(count, [done], |r| Ok((r.get::<_, i64>(0)? as u64, r.get::<_, i64>(1)? as u64)))?)
     }
 
-    /// The model plugged in.
+    /// Returns the plugged-in model.
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.embedder.as_ref()
     }
 
-    /// The documents of one sort nearest to a vector of the plugged-in model, best first, each once, at most `limit`
-    /// (R10.2). Only documents that pass `within` are compared. Empty if no model is plugged in, if the stored vectors
-    /// are another model's, for an unknown agent and for a vector similar to nothing.
+    /// Finds the documents of one sort nearest to a vector of the plugged-in model, best first, each once, at most
+    /// `limit` (R10.2). Only documents that pass `within` are compared. Empty if no model is plugged in, if another
+    /// model made the stored vectors, for an unknown agent and for a vector similar to nothing.
     ///
-    /// A result is indexed, but a turn may have been forgotten since or a file changed; the caller checks the ledger
-    /// before showing it. Sees what is committed: call [`Index::flush`] or [`Index::catch_up`] first. Stops at the
-    /// index's deadline and reports it. `Damaged` if the stored vectors are inconsistent.
+    /// A result is indexed, but its turn may have been forgotten since or its file changed; the caller checks the
+    /// ledger before showing it. Sees only committed rows: call [`Index::flush`] or [`Index::catch_up`] first. Stops at
+    /// the index's deadline and reports it. `Damaged` if the stored vectors are inconsistent.
     pub fn nearest(&self, vector: &[f32], agent_no: AgentNo, within: Within, limit: usize) -> Result<Nearest> {
         match self.comparable()? {
             Some(store) => store.nearest(vector, agent_no, within, limit),
@@ -172,8 +172,9 @@ impl Index {
         }
     }
 
-    /// [`Index::nearest`], and in the same pass the cosines of the documents with the numbers `also`, so that both
-    /// searches know every candidate. Documents outside `within` or without a vector are left out.
+    /// Does the same as [`Index::nearest`], and in the same pass computes the cosines of the documents with the numbers
+    /// `also`, so that the word search and the vector search know every candidate. Documents outside `within` or
+    /// without a vector are left out.
     pub fn nearest_and(
         &self,
         vector: &[f32],
@@ -188,8 +189,8 @@ impl Index {
         }
     }
 
-    /// The cosines of documents found otherwise, for those [`Index::nearest`] did not return; documents without a
-    /// vector are left out.
+    /// Returns the cosines of documents that were found otherwise and that [`Index::nearest`] did not return; documents
+    /// without a vector are left out.
     pub fn similarities(
         &self,
         vector: &[f32],
@@ -202,13 +203,13 @@ impl Index {
         }
     }
 
-    /// The number of vectors of all agents.
+    /// Returns the number of vectors of all agents.
     pub fn vectors(&self) -> Result<u64> {
         Store::of(&self.conn)?.map_or(Ok(0), |store| store.count())
     }
 
-    /// What the plugged-in model has not embedded yet: "vectors of 1,200 of 50,000 turns are still being made". Nothing
-    /// is missing without a model.
+    /// Returns what the plugged-in model has not embedded yet: "vectors of 1,200 of 50,000 turns are still being made".
+    /// Nothing is missing without a model.
     pub fn vectors_missing(&self, tx: &Read) -> Result<Missing> {
         let Some(embedder) = &self.embedder else { return Ok(Missing::default()) };
         let known = stored_model(&self.conn)?.as_deref() == Some(&name_of(embedder.as_ref()));
@@ -247,7 +248,7 @@ impl Index {
         let mut done = 0;
         while !self.rests() && until.is_none_or(|until| Instant::now() < until) {
             if stored_model(&self.conn)?.as_deref() != Some(&name_of(embedder.as_ref())) {
-                // Beginning to write changes the store.
+                // Beginning a write transaction replaces the vectors of the other model.
                 if !self.begin()? {
                     return Ok(());
                 }
@@ -257,7 +258,7 @@ impl Index {
             if from >= to {
                 break;
             }
-            // A model that takes its time makes the vectors of what is important before those of the rest.
+            // A slow model makes the vectors of important messages first.
             if !embedder.is_quick() && self.fill_first(ledger, embedder.as_ref(), (from, to))? {
                 continue;
             }
@@ -278,10 +279,11 @@ impl Index {
             if !self.begin()? {
                 return Ok(());
             }
-            // Store only if no other process has done it meanwhile; what was forgotten meanwhile is left out.
+            // The vectors are stored only if no other process has stored them meanwhile; turns forgotten meanwhile are
+            // left out.
             if self.vector_watermark()? == from {
                 self.drop_erased(&mut waiting)?;
-                // Without any turn left in that range, all of it is done.
+                // If the range has no turn left, all of it is done.
                 let last = if turns == 0 { to } else { last };
                 if self.store_waiting(waiting)? {
                     self.set_vector_watermark(last)?;
@@ -312,7 +314,7 @@ impl Index {
         }
     }
 
-    /// The same inside a transaction: only a quick model is asked.
+    /// Does the same as [`Index::vectors_of`] inside a transaction, where only a quick model is asked.
     pub(in crate::index) fn vectors_now(&mut self, texts: &[String]) -> Result<Option<Made>> {
         if self.waiting.is_some() { self.vectors_of(texts) } else { Ok(None) }
     }
@@ -384,8 +386,7 @@ impl Index {
         }
     }
 
-    /// Whether the transaction just begun stores vectors together with words. Vectors of another model are removed
-    /// first.
+    /// Whether the transaction just begun stores vectors together with words. Removes vectors of another model first.
     pub(in crate::index) fn keeps_step(&mut self) -> Result<bool> {
         let Some(embedder) = self.embedder.clone() else { return Ok(false) };
         let name = name_of(embedder.as_ref());
@@ -424,7 +425,7 @@ impl Index {
         Ok(())
     }
 
-    /// The stored vectors, if the plugged-in model made them.
+    /// Returns the stored vectors, if the plugged-in model made them.
     fn comparable(&self) -> Result<Option<Store<'_>>> {
         match &self.embedder {
             Some(e) if stored_model(&self.conn)?.as_deref() == Some(&name_of(e.as_ref())) => Store::of(&self.conn),
@@ -432,7 +433,7 @@ impl Index {
         }
     }
 
-    /// What is wrong with the vectors.
+    /// Reports problems of the vectors.
     pub(in crate::index) fn vector_problems(&self) -> Result<Vec<String>> {
         let mut problems = match Store::of(&self.conn)? {
             Some(store) => store.problems()?,
@@ -448,7 +449,7 @@ impl Index {
         self.resting.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Whether a model that did not answer is not to be asked yet.
+    /// Whether the model did not answer lately and is not asked yet.
     pub fn embedder_rests(&self) -> bool {
         self.rests()
     }
@@ -458,7 +459,7 @@ impl Index {
         self.waiting = None;
     }
 
-    /// The last turn whose vectors are stored.
+    /// Returns the last turn whose vectors are stored.
     fn vector_watermark(&self) -> Result<TurnId> {
         Ok(self
             .conn

@@ -1,5 +1,5 @@
-//! What is embedded first where a model takes its time: messages of chunks the judge found important (R11.2). The rest
-//! follows in the order of storing, and leaves out what has vectors by then.
+//! Embeds important messages first if the model is slow: those of chunks that the judge rated as important (R11.2). The
+//! other turns follow in the order of storing, without those that have vectors by then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,15 +15,16 @@ use crate::ledger::blocks::Opener;
 use crate::ledger::codes::MESSAGE;
 use crate::scope::{AgentNo, TurnId};
 
-/// How many of them are looked at, the most important and newest before others: the rest is soon reached anyway.
+/// Largest number of these messages that are considered at a time, the most important and newest first; the other turns
+/// follow soon anyway.
 const MOST: i64 = 2_000;
 
-/// How many are embedded at once.
+/// Number of messages embedded at once.
 const AT_ONCE: usize = 64;
 
 impl Index {
-    /// Makes vectors of important messages that have none yet, of the turns in a range. `false`: there is none, the model
-    /// does not answer, or another process is writing.
+    /// Makes vectors of important messages in a range of turns that have none yet. Returns `false` if there are none,
+    /// the model does not answer, or another process is writing.
     pub(super) fn fill_first(
         &mut self,
         ledger: &Ledger,
@@ -69,7 +70,7 @@ impl Index {
         Ok(made && stored)
     }
 
-    /// Which of these turns have vectors.
+    /// Returns those of these turns that have vectors.
     pub(super) fn present(&self, agent_no: AgentNo, turns: &BTreeSet<i64>) -> Result<BTreeSet<i64>> {
         let Some(store) = Store::of(&self.conn)? else { return Ok(BTreeSet::new()) };
         let mut found = BTreeSet::new();
@@ -79,7 +80,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Takes out of what waits the turns that have vectors already.
+    /// Removes from `waiting` the turns that have vectors already.
     pub(super) fn leave_out_present(&self, waiting: &mut Waiting) -> Result<()> {
         for (agent_no, turns) in waiting.numbers() {
             let there = self.present(agent_no, &turns)?;

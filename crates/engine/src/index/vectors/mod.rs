@@ -27,12 +27,13 @@ pub(super) use texts::{of_file, of_node};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Document {
     Turn(TurnId),
-    /// By its number in the file table.
+    /// A visible file, by its number in the file table.
     File(FileNo),
     Node(NodeId),
 }
 
-/// The documents a search compares, with the limits of their sort. An empty list admits nothing, `None` everything.
+/// The documents a search compares, with the limits of their sort. An empty list admits nothing, `None` admits
+/// everything.
 #[derive(Clone, Copy, Debug)]
 pub enum Within<'f> {
     Turns(&'f TurnsWithin),
@@ -49,7 +50,7 @@ pub struct TurnsWithin {
     pub sessions: Option<Vec<SessionNo>>,
     pub roles: Option<Vec<Role>>,
     pub kinds: Option<Vec<TurnKind>>,
-    /// First and last turn, in the order they were stored: limits the time.
+    /// First and last turn in the order they were stored, to limit the time.
     pub turns: Option<(TurnId, TurnId)>,
 }
 
@@ -57,7 +58,7 @@ pub struct TurnsWithin {
 #[derive(Clone, Default, Debug)]
 pub struct FilesWithin {
     pub kinds: Option<Vec<file_table::Kind>>,
-    /// As in the file table: `agent`, `workspace/<id>`, or empty for a file without a scope.
+    /// Scopes as in the file table: `agent`, `workspace/<id>`, or empty for a file without a scope.
     pub scopes: Option<Vec<String>>,
     /// Include archived files.
     pub archived: bool,
@@ -84,10 +85,10 @@ pub struct Nearest {
     pub cut_short: bool,
 }
 
-/// How many vectors are still to be made, of all agents.
+/// Number of vectors that are still to be made, for all agents.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Missing {
-    /// Turns with rows that the model has not embedded yet, and how many turns there are.
+    /// Number of turns with rows that the model has not embedded yet, and of turns in all.
     pub turns: u64,
     pub of_turns: u64,
     pub files: u64,
@@ -163,7 +164,7 @@ impl Key {
         out
     }
 
-    /// The number of a packed key, without the rest.
+    /// Returns the number of a packed key, without the rest.
     fn number_of(bytes: &[u8]) -> i64 {
         let mut first = [0; 8];
         first.copy_from_slice(&bytes[..8]);

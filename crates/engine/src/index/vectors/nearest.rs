@@ -13,8 +13,8 @@ use crate::event::{Role, TurnKind};
 use crate::scope::AgentNo;
 use crate::tree::file_table;
 
-/// Candidates found by their codes whose bytes are compared, a page each (STACK: with a million vectors the best 10
-/// have a recall of .9665 with 300 candidates and of .9735 with 1,000, the same as without codes).
+/// Number of candidates found by their codes whose bytes are compared, a page each (STACK: with a million vectors the
+/// best 10 have a recall of .9665 with 300 candidates and of .9735 with 1,000, the same as without codes).
 const CANDIDATES: usize = 500;
 const LEAST_CANDIDATES: usize = 200;
 
@@ -97,7 +97,7 @@ struct Best<'n> {
     wanted: usize,
     bound: u16,
     all: Vec<Candidate>,
-    /// Documents compared at any distance, ascending, and their candidates.
+    /// Numbers of documents compared at any distance, ascending, and their candidates.
     also: &'n [i64],
     met: Vec<Candidate>,
 }
@@ -123,12 +123,13 @@ impl Best<'_> {
 }
 
 impl Store<'_> {
-    /// The documents nearest to a vector.
+    /// Returns the documents nearest to a vector.
     pub fn nearest(&self, vector: &[f32], agent_no: AgentNo, within: Within, limit: usize) -> Result<Nearest> {
         self.nearest_and(vector, agent_no, within, limit, &[])
     }
 
-    /// The same, and the cosines of the documents numbered `also` that pass the limits, found in the same pass.
+    /// Does the same, and returns the cosines of the documents numbered `also` that pass the limits, found in the same
+    /// pass.
     pub fn nearest_and(
         &self,
         vector: &[f32],
@@ -183,7 +184,7 @@ impl Store<'_> {
         Ok(out)
     }
 
-    /// The cosines of some documents; those without a vector are left out.
+    /// Returns the cosines of some documents; those without a vector are left out.
     pub fn similarities(&self, vector: &[f32], agent_no: AgentNo, of: &[Document]) -> Result<HashMap<Document, f32>> {
         let mut out = HashMap::new();
         let Some(probe) = Probe::new(vector).filter(|p| p.dimensions() == self.dimensions) else { return Ok(out) };
@@ -281,7 +282,7 @@ impl Store<'_> {
             let from_here = &best.also[best.also.partition_point(|no| *no < first)..];
             let here = &from_here[..from_here.partition_point(|no| *no <= last)];
             if let (Some(least), Some(most)) = (here.first(), here.last()) {
-                // Few keys lie between them: no more of the others is unpacked than their number.
+                // Few keys are between them, so only their numbers are read from the other keys.
                 for (i, packed) in keys.chunks_exact(KEY_BYTES).enumerate() {
                     let number = Key::number_of(packed);
                     if (*least..=*most).contains(&number) && here.binary_search(&number).is_ok() && (open || allowed[i])
@@ -338,7 +339,7 @@ fn interrupted(e: &rusqlite::Error) -> bool {
     e.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
 }
 
-/// The model whose vectors are stored.
+/// Returns the model whose vectors are stored.
 pub(super) fn stored_model(conn: &Connection) -> Result<Option<String>> {
     Ok(conn
         .prepare_cached("SELECT value FROM meta WHERE key = 'vector-model'")?

@@ -1,5 +1,5 @@
-//! Vectors that go and come back: those of old chunks of little importance, by a policy of the person's (R11.5). The words
-//! stay indexed, so that a text without a vector is still found by them.
+//! Drops the vectors of old chunks of little importance and makes them again, by the policy of the settings (R11.5).
+//! The words stay indexed, so that a text without a vector is still found by words.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::scope::{AgentNo, TurnId};
 const STEP: i64 = 50;
 
 impl Index {
-    /// Drops the vectors of turns. Returns how many vectors there were; `None`: another process is writing.
+    /// Drops the vectors of turns. Returns the number of dropped vectors; `None` if another process is writing.
     pub fn drop_vectors(&mut self, agent_no: AgentNo, turns: &BTreeSet<i64>) -> Result<Option<u64>> {
         self.flush()?;
         if !self.begin()? {
@@ -27,13 +27,13 @@ impl Index {
         Ok(Some(gone))
     }
 
-    /// How many of these turns have vectors.
+    /// Returns how many of these turns have vectors.
     pub fn having_vectors(&self, agent_no: AgentNo, turns: &BTreeSet<i64>) -> Result<u64> {
         Ok(self.present(agent_no, turns)?.len() as u64)
     }
 
-    /// Makes the vectors of turns again that were dropped. `false`: no model answers now, or another process is writing;
-    /// nothing was stored.
+    /// Makes dropped vectors of turns again. Returns `false` if no model answers now or another process is writing;
+    /// nothing was then stored.
     pub fn make_vectors_again(&mut self, ledger: &Ledger, agent_no: AgentNo, turns: &BTreeSet<i64>) -> Result<bool> {
         self.flush()?;
         let Some(embedder) = self.embedder.clone().filter(|_| !self.embedder_rests()) else { return Ok(false) };

@@ -33,10 +33,10 @@ pub(crate) const EMPTY: &str = "DELETE FROM vector_sets; DELETE FROM vector_code
      DELETE FROM vector_rows;
      DELETE FROM meta WHERE key = 'vector-watermark';";
 
-/// Bytes of a page of 8,192 that a row may use without spilling over into another.
+/// Bytes that a row may use of a page of 8,192 without spilling into another page.
 const ROOM: usize = 8060;
 
-/// Set and block in one number.
+/// Packs set and block into one number.
 pub(super) fn block_no(set_no: i64, block: usize) -> i64 {
     (set_no << 32) | block as i64
 }
@@ -68,7 +68,7 @@ pub(super) fn torn() -> Error {
 }
 
 impl<'c> Store<'c> {
-    /// The vectors of an index; `None` if it has had no model yet.
+    /// Returns the vectors of an index; `None` if it has had no model yet.
     pub fn of(conn: &'c Connection) -> Result<Option<Store<'c>>> {
         let dimensions: Option<i64> = conn
             .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'vector-dimensions'")?
@@ -77,12 +77,12 @@ impl<'c> Store<'c> {
         Ok(dimensions.filter(|d| *d > 0).map(|d| Store { conn, dimensions: d as usize }))
     }
 
-    /// Codes in a row.
+    /// Returns the number of codes in a row.
     pub(super) fn codes_at_once(&self) -> usize {
         (ROOM / (KEY_BYTES + code_bytes(self.dimensions))).max(1)
     }
 
-    /// Vectors in a row.
+    /// Returns the number of vectors in a row.
     pub(super) fn rows_at_once(&self) -> usize {
         (ROOM / self.dimensions).max(1)
     }
@@ -149,7 +149,7 @@ impl<'c> Store<'c> {
         for set in self.sets(agent_no, sort)? {
             let slots = self.slots(&set, numbers)?;
             let mut left = set.vectors;
-            // From the end: the vector moved into a gap is then never one to be removed.
+            // Vectors are removed from the end, so that the vector moved into a gap is never one to be removed.
             for (slot, _) in slots.iter().rev() {
                 left -= 1;
                 self.move_into(set.set_no, *slot, left)?;
@@ -162,7 +162,7 @@ impl<'c> Store<'c> {
         Ok(gone)
     }
 
-    /// The positions of these documents' vectors in a set, ascending.
+    /// Returns the positions of these documents' vectors in a set, ascending.
     pub(super) fn slots(&self, set: &Set, numbers: &BTreeSet<i64>) -> Result<Vec<(usize, Key)>> {
         let (Some(least), Some(most)) = (numbers.first(), numbers.last()) else { return Ok(Vec::new()) };
         let mut spans = self.conn.prepare_cached(
@@ -192,7 +192,7 @@ impl<'c> Store<'c> {
         Ok(out)
     }
 
-    /// The positions and keys of all vectors of a set.
+    /// Returns the positions and keys of all vectors of a set.
     pub(super) fn all_slots(&self, set: &Set) -> Result<Vec<(usize, Key)>> {
         let (per, mut out) = (self.codes_at_once(), Vec::new());
         for block in 0..set.vectors.div_ceil(per) {
@@ -203,7 +203,7 @@ impl<'c> Store<'c> {
         Ok(out)
     }
 
-    /// The vector at a position, as it was encoded.
+    /// Returns the vector at a position, as it was encoded.
     pub(super) fn vector(&self, set: &Set, slot: usize) -> Result<Vec<u8>> {
         let per = self.rows_at_once();
         let block = slot / per;
@@ -278,7 +278,7 @@ impl<'c> Store<'c> {
         Ok(())
     }
 
-    /// The blocks of sets that may contain vectors of these groups, ascending.
+    /// Returns the blocks of sets that may contain vectors of these groups, ascending.
     pub(super) fn blocks_of(&self, groups: &[i64], sets: &[&Set]) -> Result<Vec<i64>> {
         let mut statement = self.conn.prepare_cached("SELECT block FROM vector_groups WHERE group_no = ?1")?;
         let mut out = Vec::new();
@@ -327,13 +327,14 @@ impl<'c> Store<'c> {
         Ok(())
     }
 
-    /// How many vectors there are.
+    /// Returns the number of vectors.
     pub fn count(&self) -> Result<u64> {
         let sum = "SELECT coalesce(sum(vectors), 0) FROM vector_sets";
         Ok(self.conn.query_row(sum, [], |r| r.get::<_, i64>(0))? as u64)
     }
 
-    /// Internal inconsistencies: blocks that are damaged, missing or belong to no set, and vectors without words.
+    /// Reports internal inconsistencies: blocks that are damaged, missing or belong to no set, and vectors without
+    /// words.
     pub fn problems(&self) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         let (mut codes, mut rows) = (0, 0);

@@ -170,7 +170,7 @@ fn what_a_search_is_limited_to_is_not_outdone_by_what_is_nearer() {
     let query = unit((0..dimensions).map(|_| chance(&mut rng)).collect());
     let far = unit((0..dimensions).map(|_| chance(&mut rng)).collect());
     let key = |no, session, role, kind| Key::of_turn(no, 0, role, kind, session);
-    // More than the number of candidates, all nearer than the only admissible one.
+    // The crowd has more vectors than there are candidates, all nearer than the only admissible one.
     let crowd: Vec<(Key, Vec<u8>)> =
         (1..3000).map(|no| (key(no, SessionNo(1), Role::User, TurnKind::Message), encode(&query).unwrap())).collect();
     store.append(&turn_set(AgentNo(1), 1, "a"), &crowd).unwrap();

@@ -1,21 +1,21 @@
-//! The text of a document that is embedded: bare text, without date and speaker (RETRIEVAL §3: names and dates pull
-//! every vector toward a person or a day; they are only indexed as words).
+//! Chooses the texts of a document that are embedded: bare text, without date and speaker (RETRIEVAL §3: names and
+//! dates pull every vector toward a person or a day; they are only indexed as words).
 
 use crate::event::TurnKind;
 
-/// Approximate bytes of text per vector: a vector of many paragraphs is similar to nothing in particular.
+/// Approximate bytes of text per vector; a vector of many paragraphs is similar to nothing in particular.
 const PART_BYTES: usize = 1500;
 
-/// The most vectors of one text; the rest is found by words.
+/// Largest number of vectors of one text; the rest is found by words.
 const MOST_PARTS: usize = 16;
 
-/// Only the beginning of tool calls and results is embedded; it names the command, the file, the error. Measured on 99
-/// MB of Claude Code transcripts: 3.5 MB of text are embedded, a vector for each turn; importing goes from 65 to 56
+/// Bytes of tool calls and results that are embedded: the beginning names the command, the file, the error. Measured on
+/// 99 MB of Claude Code transcripts: 3.5 MB of text are embedded, a vector for each turn; importing goes from 65 to 56
 /// MB/s of source with a model that makes 39 MB/s of text, and to 49 MB/s with one that makes 10 (R15: 25). In real
-/// sessions tool calls and results are 16 % of the source whole and 2 % cut here.
+/// sessions tool calls and results are 16 % of the source in full and 2 % when cut to this length.
 const BEGINNING: usize = 300;
 
-/// The parts of a turn's text that get a vector each.
+/// Returns the parts of a turn's text that get a vector each.
 pub(super) fn of_turn(kind: TurnKind, text: &str) -> Vec<&str> {
     match kind {
         TurnKind::Message | TurnKind::CompactSummary => parts(text, MOST_PARTS),
@@ -48,7 +48,7 @@ fn parts(text: &str, most: usize) -> Vec<&str> {
     out
 }
 
-/// A file's parts, each with its title in front: a leaf of one line says little without it.
+/// Returns a file's parts, each with its title in front, because a leaf of one line says little without it.
 pub(in crate::index) fn of_file(title: &str, text: &str) -> Vec<String> {
     let parts = parts(text, MOST_PARTS);
     if parts.is_empty() && !title.trim().is_empty() {
@@ -57,7 +57,7 @@ pub(in crate::index) fn of_file(title: &str, text: &str) -> Vec<String> {
     parts.into_iter().map(|part| format!("{title}\n{part}")).collect()
 }
 
-/// The parts of a node's summary.
+/// Returns the parts of a node's summary.
 pub(in crate::index) fn of_node(summary: &str) -> Vec<String> {
     parts(summary, MOST_PARTS).into_iter().map(str::to_owned).collect()
 }

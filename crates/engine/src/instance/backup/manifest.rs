@@ -1,4 +1,4 @@
-//! The list of what is in a copy, and the files it names, as they stand in the copy.
+//! The list of a backup (`backup.json`), and the writing of the files it names into the backup's folder.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,36 +10,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The version of the form. Since 2 a file may be in pieces.
+/// Version of the backup's form. Since version 2 a file may be stored in pieces.
 pub const VERSION: u64 = 2;
 
-/// The list of what is in the copy.
+/// File name of the list.
 pub const MANIFEST: &str = "backup.json";
 
-/// What to do about a backup that is damaged.
-pub const ANOTHER: &str = "take another backup; nothing was put back";
+/// Hint of the errors about a damaged backup.
+pub const ANOTHER: &str = "take another backup; nothing was restored";
 
-/// The length of a piece. A multiple of every page size, so that pages that stay make pieces that stay.
+/// Length of a piece in bytes. It is a multiple of every page size of SQLite, so that a piece whose pages did not change has
+/// the same bytes in the next backup.
 const PIECE: usize = 1 << 20;
 
+/// The list of a backup.
 #[derive(Serialize, Deserialize)]
 pub struct Manifest {
     pub v: u64,
+    /// Time of the backup, RFC 3339.
     pub at: String,
-    /// Whose copy it is. Absent in the first version.
+    /// Id of the ledger. Absent in version 1.
     #[serde(default)]
     pub ledger: String,
-    /// The last row of the audit chain in the copy.
+    /// Number of the newest audit row in the backup.
     pub audit_row: i64,
-    /// By path, with its length and BLAKE3 in hex.
+    /// The files by their path in the home.
     pub files: BTreeMap<String, Part>,
 }
 
+/// Length and digest of one file of a backup.
 #[derive(Clone, Serialize, Deserialize, PartialEq, Eq, Debug)]
 pub struct Part {
     pub bytes: u64,
+    /// BLAKE3 of the whole file, in hex.
     pub digest: String,
-    /// The digests of its pieces, in order, where it is in pieces: `<path>.000000`, `<path>.000001` and so on.
+    /// Digests of the pieces `<path>.000000`, `<path>.000001` and so on, in order; empty where the file is stored whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<String>,
 }
@@ -49,7 +54,7 @@ impl Part {
         Part { bytes: bytes.len() as u64, digest: hex(bytes), pieces: Vec::new() }
     }
 
-    /// The files of the copy that make this one, in order.
+    /// Returns the names of the stored files that make up this file, in order: its pieces, or its own path.
     pub fn stored(&self, path: &str) -> Vec<String> {
         match self.pieces.len() {
             0 => vec![path.to_owned()],
@@ -59,7 +64,8 @@ impl Part {
 }
 
 impl Manifest {
-    /// Reads the list of a copy. `NotFound` where the folder has none.
+    /// Reads the list of the backup in a folder. `NotFound` where there is none, `Damaged` where it is no list, `Refused` for
+    /// a newer version.
     pub fn read(folder: &Path) -> Result<Manifest> {
         let list = folder.join(MANIFEST);
         let text = fs::read(&list).map_err(|e| match e.kind() {
@@ -73,22 +79,25 @@ impl Manifest {
             .map_err(|e| Error::damaged(format!("{} cannot be read", list.display())).because(e).hint(ANOTHER))?;
         if manifest.v > VERSION {
             return Err(Error::refused("the backup is of a newer version of heirloom")
-                .hint("update heirloom; nothing was put back"));
+                .hint("update heirloom; nothing was restored"));
         }
         Ok(manifest)
     }
 
+    /// Writes the list into the folder.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let text = serde_json::to_vec_pretty(self)
             .map_err(|e| Error::new(ErrorKind::Machine, "the list of the backup").because(e))?;
         write_file(&folder.join(MANIFEST), &text)
     }
 
+    /// Returns the length of all files together, in bytes.
     pub fn bytes(&self) -> u64 {
         self.files.values().map(|part| part.bytes).sum()
     }
 
-    /// Reads every file of the copy, and compares it with the list; tells how many bytes it has read.
+    /// Reads every file of the backup and compares it with the list. Calls `progress` with the bytes of each file read.
+    /// `Damaged` for the first file that differs or is missing.
     pub fn compare(&self, folder: &Path, progress: &mut dyn FnMut(u64)) -> Result<()> {
         for (path, part) in &self.files {
             let mut whole = blake3::Hasher::new();
@@ -112,6 +121,7 @@ impl Manifest {
     }
 }
 
+/// Returns the BLAKE3 digest of bytes, in hex.
 pub fn hex(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
@@ -120,7 +130,7 @@ fn piece_name(path: &str, n: usize) -> String {
     format!("{path}.{n:06}")
 }
 
-/// Length and digest of a file; `whole` takes its bytes, too.
+/// Reads a file and returns its length and digest; also feeds its bytes to `whole`, the digest of the file it is a piece of.
 pub fn part_of(path: &Path, whole: &mut blake3::Hasher) -> Result<Part> {
     let failed = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => Error::damaged(format!("{} is missing", path.display())).hint(ANOTHER),
@@ -139,15 +149,15 @@ pub fn part_of(path: &Path, whole: &mut blake3::Hasher) -> Result<Part> {
     }
 }
 
-/// An earlier copy, whose unchanged files are not copied again.
+/// An earlier backup of the same memory, from which unchanged files are linked.
 pub struct Earlier {
     pub folder: PathBuf,
-    /// Where in it a file with this digest is.
+    /// Stored names by digest.
     pub stored: BTreeMap<String, String>,
 }
 
 impl Earlier {
-    /// The copy in this folder, if it is one of the same ledger.
+    /// Reads the backup in this folder. `None` where it is none, or of another ledger.
     pub fn of(folder: &Path, ledger: &str) -> Option<Earlier> {
         let manifest = Manifest::read(folder).ok().filter(|manifest| manifest.ledger == ledger)?;
         let mut stored = BTreeMap::new();
@@ -160,15 +170,16 @@ impl Earlier {
     }
 }
 
-/// Writes files into a copy. What an earlier copy has is linked to it, once it was found to be whole there.
+/// Writes files into a new backup, and links those the earlier backup has with the same bytes.
 pub struct Copying<'a> {
     pub to: &'a Path,
     pub earlier: Option<&'a Earlier>,
-    /// Bytes that were not written again.
+    /// Number of bytes linked from the earlier backup.
     pub reused: u64,
 }
 
 impl Copying<'_> {
+    /// Stores one file: as a hard link to the earlier backup's file where that has the same bytes, else by writing it.
     pub fn put(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let target = self.to.join(name);
         make_folder(target.parent().unwrap_or(self.to))?;
@@ -179,17 +190,18 @@ impl Copying<'_> {
         write_file(&target, bytes)
     }
 
-    /// Gives a file of the earlier copy a second name. A file system that cannot is no error: the bytes are written.
+    /// Links `target` to the file of the earlier backup with these bytes. Returns false where there is none, or where the file
+    /// system has no hard links: the caller then writes the bytes.
     fn link(&self, target: &Path, bytes: &[u8]) -> bool {
         let Some(earlier) = self.earlier else { return false };
         let Some(name) = earlier.stored.get(&hex(bytes)) else { return false };
         let at = earlier.folder.join(name);
-        // A changed or damaged file must not go on from copy to copy.
+        // The stored file is read and compared first: a damaged one must not be linked into the new backup.
         let is_plain = fs::symlink_metadata(&at).is_ok_and(|meta| meta.is_file() && meta.len() == bytes.len() as u64);
         is_plain && fs::read(&at).is_ok_and(|found| found == bytes) && fs::hard_link(&at, target).is_ok()
     }
 
-    /// Writes a large file in pieces; tells how many bytes are written.
+    /// Stores a large file in pieces of [`PIECE`] bytes. Calls `progress` with the bytes of each piece.
     pub fn put_in_pieces(&mut self, name: &str, from: &Path, progress: &mut dyn FnMut(u64)) -> Result<Part> {
         let failed = |e: std::io::Error| Error::io("read", from, e);
         let mut file = File::open(from).map_err(failed)?;
@@ -211,11 +223,13 @@ impl Copying<'_> {
     }
 }
 
+/// Makes a folder and its parents, readable by the user alone.
 pub fn make_folder(path: &Path) -> Result<()> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|e| Error::io("make", path, e))
 }
 
+/// Writes a new file, readable by the user alone, and syncs it. Fails where the file exists.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |e: std::io::Error| Error::io("write", path, e);
     let mut file = File::options().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
@@ -223,7 +237,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     file.sync_all().map_err(failed)
 }
 
-/// Syncs a folder and all below it: a name is on the disk only when its folder is.
+/// Syncs a folder and all folders below it. A file's name survives a power cut only after its folder was synced.
 pub fn sync_folders(folder: &Path) -> Result<()> {
     let failed = |e: std::io::Error| Error::io("sync", folder, e);
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -235,6 +249,7 @@ pub fn sync_folders(folder: &Path) -> Result<()> {
     sync_folder(folder)
 }
 
+/// Syncs one folder.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     let synced = File::open(folder).and_then(|file| file.sync_all());
     synced.map_err(|e| Error::io("sync", folder, e))

@@ -1,13 +1,13 @@
-//! A copy of the whole memory in a folder or file of its own, and the way back (R14.5).
+//! Backup of the whole memory into a folder or one file, and its restore (R14.5).
 //!
-//! The copy is taken while programs run: the ledger in one read transaction, as SQLite copies it itself, and the visible
-//! files under the locks of their trees, so that both are of one moment. `backup.json` names every file with its digest;
-//! it is written last, and the copy gets its name only when all of it was read back, so what has the name is whole. The
-//! index is not copied: it is made again. Nothing is put back into a home that has a memory, and nothing before every
-//! digest is right.
+//! A backup is taken while programs run. SQLite copies the ledger in one read transaction, and the visible files are copied
+//! under the locks of their trees, so that both are of one moment. `backup.json` lists every file with its digest and is
+//! written last; the backup gets its name only after all of it was read back and compared, so a backup that has its name is
+//! whole. The search index is left out, because it is rebuilt from the ledger. Restoring refuses a home that has a memory, and
+//! writes nothing before every digest was checked.
 //!
-//! A copy in a folder takes what is unchanged from the one before it: whole files, and pieces of the ledger. One file is
-//! what the caller makes of a folder; the engine packs and encrypts nothing.
+//! A backup in a folder links unchanged files and unchanged pieces of the ledger from the backup before it. A backup in one
+//! file is packed by the caller ([`Pack`]): the engine neither compresses nor encrypts.
 
 mod manifest;
 mod restoring;
@@ -34,31 +34,31 @@ pub(super) use restoring::{has_only, take_back};
 pub use restoring::put_back;
 pub use rotation::Rotation;
 
-/// Files that are copied wherever they are in these folders.
+/// Folders of the home that are copied with everything in them.
 const FOLDERS: [RelPath; 3] = [layout::WORKSPACES, layout::RUNTIME, layout::SPOOL];
 
-/// Single files that are copied.
+/// Single files of the home that are copied, besides the ledger.
 const FILES: [RelPath; 3] = [layout::CONFIG, layout::CONNECTED, layout::AUDIT_HEAD];
 
-/// The largest file that is copied beside the ledger, in bytes.
+/// Largest visible file that is copied, in bytes; a larger one is listed in `left_out`.
 pub(super) const LARGEST: u64 = 256 << 20;
 
-/// The deepest folder that is copied.
+/// Deepest level of folders that is copied.
 pub(super) const DEEPEST: usize = 16;
 
-/// The lock of who makes a copy: two at once would only wait for the same disk.
+/// Name of the lock that a backup holds. Only one runs at a time: two would wait for the same disk.
 const LOCK: &str = "backup";
 
-/// Leftovers of copies that did not end, older than this, are removed.
+/// Age from which the temporary files of a killed backup are removed.
 const LEFT_ALONE: std::time::Duration = std::time::Duration::from_secs(3600);
 
-/// Makes one file of a whole copy: from the folder, to this path, which is not there. Tells how many bytes of the folder
-/// it has packed. Returns how many bytes the file has.
+/// Packs the folder of a backup (first path) into a new file (second path). Calls the function with the number of bytes packed
+/// since the last call. Returns the length of the file in bytes.
 pub type Pack<'a> = &'a dyn Fn(&Path, &Path, &mut dyn FnMut(u64)) -> Result<u64>;
 
 impl Instance {
-    /// Copies the memory into the folder `to`: one that is not there, is empty, or has an earlier copy of this memory,
-    /// which the new one replaces when it is whole. `Refused` where something else is in it, or it is inside the home.
+    /// Backs the memory up into the folder `to`, which must be missing, empty, or an earlier backup of this memory. The new
+    /// backup replaces the earlier one when it is whole. `Refused` where the folder has other files or is inside the home.
     pub fn backup(&self, actor: &str, to: &Path) -> Result<BackedUp> {
         let to = self.elsewhere(to)?;
         let earlier = Earlier::of(&to, self.ledger.id());
@@ -70,7 +70,7 @@ impl Instance {
         self.noted(&to, || self.backup_beside(actor, &to, earlier.as_ref()))
     }
 
-    /// The same into one file, which `pack` makes. `Refused` where something has the name.
+    /// Backs the memory up into one new file, which `pack` writes. `Refused` where a file or folder has the name.
     pub fn backup_packed(&self, actor: &str, to: &Path, pack: Pack) -> Result<BackedUp> {
         let to = self.elsewhere(to)?;
         if to.symlink_metadata().is_ok() {
@@ -79,7 +79,7 @@ impl Instance {
         self.noted(&to, || self.packed_beside(actor, &to, pack))
     }
 
-    /// So many bytes more are copied or compared.
+    /// Reports progress: `bytes` more were copied or compared.
     fn copied(&self, bytes: u64) {
         self.listener.progress(Progress::More(bytes));
     }
@@ -91,7 +91,7 @@ impl Instance {
         let (manifest, left_out, _) = self.copy_to(&staged, None, false)?;
         manifest.compare(&staged.folder, &mut |bytes| self.copied(bytes))?;
         let done = pack(&staged.folder, &begun, &mut |bytes| self.copied(bytes)).and_then(|bytes| {
-            // Never over a file that came meanwhile.
+            // A hard link fails where another process made a file of this name meanwhile; a rename would replace it.
             fs::hard_link(&begun, to).or_else(|_| rename_new(&begun, to)).map_err(|e| Error::io("name", to, e))?;
             Ok(bytes)
         });
@@ -103,7 +103,7 @@ impl Instance {
 
     fn elsewhere(&self, to: &Path) -> Result<PathBuf> {
         let to = std::path::absolute(to).map_err(|e| Error::io("find", to, e))?;
-        // The folder may be reached through a link.
+        // A symbolic link may lead into the home, so the resolved path is checked, too.
         let real = to.ancestors().find_map(|path| path.canonicalize().ok());
         if to.starts_with(self.home.root()) || real.is_some_and(|real| real.starts_with(self.home.root())) {
             return Err(Error::refused("a backup inside the home is lost with it").hint("name a folder elsewhere"));
@@ -133,7 +133,7 @@ impl Instance {
             take_name(&begun, to)?;
             Ok((manifest, left_out, reused))
         });
-        // After an exchange of names this is the copy that was replaced.
+        // After the exchange of names `begun` names the replaced backup, or, after an error, the unfinished one.
         let _ = fs::remove_dir_all(&begun);
         let (manifest, left_out, reused) = done?;
         self.backed_up(actor, to, &manifest, left_out, reused, None)
@@ -167,7 +167,8 @@ impl Instance {
         Ok(report)
     }
 
-    /// Copies everything into a folder. The list comes last. Returns how many bytes an earlier copy had, too.
+    /// Copies everything into a folder and writes the list last. Returns the list, the names of what was left out, and the
+    /// number of bytes linked from the earlier backup.
     fn copy_to(&self, to: &Staged, earlier: Option<&Earlier>, in_pieces: bool) -> Result<(Manifest, Vec<String>, u64)> {
         let folder = &to.folder;
         let mut left_out = Vec::new();
@@ -182,8 +183,8 @@ impl Instance {
         let (path, copy) = (layout::RUNTIME_DB, &to.ledger);
         let name = path.as_str();
         let mut files = BTreeMap::new();
-        // Before the ledger: what is stored of the spool meanwhile is in both then and never in neither, and the end of the
-        // chain that was noted is in the copy.
+        // The spool and the anchor are copied before the ledger. A payload stored meanwhile is then in both copies and never
+        // missing from both, and the audit row the anchor names is in the copied ledger.
         for path in FILES {
             self.copy_file(&path, &mut copying, &mut files, &mut left_out)?;
         }
@@ -193,7 +194,8 @@ impl Instance {
             self.copy_folder(path, 0, &mut copying, &mut files, &mut left_out)?;
         }
         drop(locks);
-        // Into its pieces, and each file read once to compare it; or compared twice and packed.
+        // Steps of the progress bar, in bytes: the ledger is written in pieces and everything compared once; a packed backup
+        // reads everything twice, to compare it and to pack it.
         let of_ledger = fs::metadata(copy).map_err(|e| Error::io("read", copy, e))?.len();
         let all = of_ledger + files.values().map(|part: &Part| part.bytes).sum::<u64>();
         let steps = of_ledger + if in_pieces { all } else { 2 * all };
@@ -216,7 +218,7 @@ impl Instance {
         Ok((manifest, left_out, reused))
     }
 
-    /// Every agent's visible files. Those in another program's folder are only named.
+    /// Returns every agent's tree of visible files. Trees in another program's folder are only named in `left_out`.
     pub(super) fn trees(&self, what_for: &'static str, left_out: &mut Vec<String>) -> Result<Vec<AssistantHome<'_>>> {
         let mut trees = Vec::new();
         for agent in self.agents()? {
@@ -277,13 +279,13 @@ impl Instance {
     }
 }
 
-/// A folder with a name of the moment, until it is whole and gets its own.
+/// An unfinished folder under a temporary name; dropping it removes it, [`Receiving::named`] gives it its final name.
 pub(super) struct Receiving {
     pub folder: PathBuf,
 }
 
 impl Receiving {
-    /// Beside `to`, which is not there or empty, and not in the home.
+    /// Makes a temporary folder beside `to`. `Refused` where `to` is not empty or is inside the home.
     pub fn beside(instance: &Instance, to: &Path) -> Result<Receiving> {
         let to = instance.elsewhere(to)?;
         if to.exists() && fs::read_dir(&to).map_or(true, |mut entries| entries.next().is_some()) {
@@ -296,6 +298,7 @@ impl Receiving {
         Ok(Receiving { folder })
     }
 
+    /// Syncs the folder to disk and renames it to `to`. Returns the absolute path.
     pub fn named(self, to: &Path) -> Result<PathBuf> {
         let to = std::path::absolute(to).map_err(|e| Error::io("find", to, e))?;
         sync_folders(&self.folder)?;
@@ -310,12 +313,12 @@ impl Drop for Receiving {
     }
 }
 
-/// Where a copy is made. SQLite copies the ledger within the home, where everything is as open as in the copy and never
-/// on a disk that is to hold only what is encrypted.
+/// Places where a backup is assembled. SQLite copies the ledger inside the home and not at the target, because a target meant
+/// for an encrypted backup must never hold the plain ledger.
 struct Staged {
     folder: PathBuf,
     ledger: PathBuf,
-    /// Removed with everything in it when this is dropped.
+    /// Temporary folder inside the home; dropping it removes it with everything in it.
     _within: Within,
 }
 
@@ -338,7 +341,7 @@ impl Staged {
     }
 }
 
-/// A name beside `to` for a copy that is not whole yet. What is left of earlier ones is removed.
+/// Returns a temporary path beside `to` for an unfinished backup, and removes the leftovers of killed ones there.
 fn begun_beside(to: &Path) -> Result<PathBuf> {
     let name = to.file_name().and_then(|n| n.to_str()).unwrap_or("backup");
     if let Some(folder) = to.parent() {
@@ -347,7 +350,7 @@ fn begun_beside(to: &Path) -> Result<PathBuf> {
     Ok(to.with_file_name(format!(".{name}.{}", crate::home::temporary_name()?)))
 }
 
-/// Removes what copies of this name left in a folder when they were killed.
+/// Removes temporary files and folders that killed backups of this name left, once they are older than [`LEFT_ALONE`].
 fn sweep(folder: &Path, name: &str) {
     let (begin, end) = (format!(".{name}..hl-"), ".tmp");
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -362,7 +365,8 @@ fn sweep(folder: &Path, name: &str) {
     }
 }
 
-/// Gives a whole copy its name. An earlier copy there changes places with it in one step, where the file system can.
+/// Gives a whole backup its name. An earlier backup of that name is exchanged with it in one step, where the file system can;
+/// else the earlier one is renamed first, and restored where the second rename fails.
 fn take_name(begun: &Path, to: &Path) -> Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     let failed = |e: std::io::Error| Error::io("name", to, e);
@@ -384,7 +388,7 @@ fn take_name(begun: &Path, to: &Path) -> Result<()> {
     sync_folder(to.parent().unwrap_or(Path::new("/")))
 }
 
-/// Renames, where nothing has the new name.
+/// Renames a file or folder; fails where the new name exists.
 pub(super) fn rename_new(from: &Path, to: &Path) -> std::io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {

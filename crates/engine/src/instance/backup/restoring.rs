@@ -1,4 +1,4 @@
-//! The way back: a copy in a folder becomes a home.
+//! Restores a backup from its folder into a home without a memory.
 
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
@@ -12,12 +12,12 @@ use crate::home::{Home, HomeOptions, Kind, NewFile, RelPath, layout};
 use crate::report::upkeep::PutBack;
 use crate::sqlite::wal_path;
 
-/// Puts a backup into the home at `root`, which must have no memory; nothing is written before every file of the backup
-/// is what its list says. What an attempt left that did not come to its end is no memory. `Damaged` where a file of the
-/// backup is not what it was, `Refused` where the home has a ledger or pages of its own.
+/// Restores the backup in the folder `from` into the home at `root`. Compares every file of the backup with its list before it
+/// writes anything. Files that an interrupted restore of the same backup left do not count as a memory. `Damaged` where a file
+/// of the backup differs from its list, `Refused` where the home has a ledger or pages of its own.
 pub fn put_back(from: &Path, root: &Path, options: &HomeOptions, listener: &dyn Listener) -> Result<PutBack> {
     let manifest = Manifest::read(from)?;
-    // Everything is read to compare it, and then once more.
+    // Every byte is read twice: to compare it, and to copy it.
     listener.progress(Progress::Begin(Task::PuttingBack, 2 * manifest.bytes()));
     let put_back = put_back_listed(from, root, options, manifest, listener);
     listener.progress(Progress::End);
@@ -55,13 +55,13 @@ fn put_back_listed(
         return Err(Error::refused(format!("{} has a memory already", home.root().display()))
             .hint("move it away first, or put the backup elsewhere: --home DIR"));
     }
-    // SQLite would take what another ledger left for changes of this one.
+    // A write-ahead log left by another ledger would be applied to the restored one.
     let log = wal_path(&ledger);
     if log.symlink_metadata().is_ok() {
         return Err(Error::refused(format!("{} is left of a ledger that is gone", log.display()))
             .hint("move it away: it may have its last changes"));
     }
-    // The ledger last: without it this is no memory, and the command can be run again.
+    // The ledger comes last. Until it is there the home has no memory, so an interrupted restore can be repeated.
     paths.sort_by_key(|path| *path == layout::RUNTIME_DB);
     let mut written = Vec::new();
     if let Err(e) = put_files(from, &home, &manifest, &paths, &mut written, listener) {
@@ -76,7 +76,7 @@ fn put_back_listed(
     })
 }
 
-/// Removes what an attempt wrote that failed: pages without their memory would look like one.
+/// Removes the files a failed restore has written, because pages without their ledger would look like a memory.
 pub fn take_back(home: &Home, written: &[RelPath]) {
     for path in written {
         let _ = home.remove(path);
@@ -112,14 +112,15 @@ fn put_files(
         let bytes = fs::read(&source).map_err(|e| Error::io("read", &source, e))?;
         if hex(&bytes) != part.digest {
             return Err(Error::damaged(format!("{} has just been changed", source.display()))
-                .hint("nothing was put back; run it again"));
+                .hint("nothing was restored; run it again"));
         }
         if let Some(folder) = path.parent() {
             home.create_dir_all(&folder)?;
         }
         match home.write_new(path, &bytes)? {
             NewFile::Written => written.push(path.clone()),
-            // The settings of a home without a memory are the person's; the same bytes are left by an earlier attempt.
+            // An existing file stays: settings a person has written, or equal bytes of an interrupted restore (`has_only`
+            // has refused other pages).
             NewFile::Exists => {}
         }
         listener.progress(Progress::More(part.bytes));
@@ -127,7 +128,8 @@ fn put_files(
     Ok(())
 }
 
-/// Whether all files in this folder of the home are those of the copy, which `listed` finds by their paths.
+/// Returns whether every file below `path` in the home has the digest that `listed` returns for its path. Then an interrupted
+/// restore has left them, and nothing is overwritten.
 pub fn has_only<'a>(home: &Home, path: &RelPath, listed: &dyn Fn(&str) -> Option<&'a Part>) -> Result<bool> {
     has_only_below(home, path, 0, listed)
 }
@@ -146,7 +148,7 @@ fn has_only_below<'a>(
         let Some(below) = entry.name.to_str().and_then(|name| path.join(name).ok()) else { return Ok(false) };
         let is_of_the_copy = match entry.kind {
             Kind::Directory if depth < DEEPEST => has_only_below(home, &below, depth + 1, listed)?,
-            // Not named yet when the attempt ended.
+            // Temporary file of an interrupted restore.
             Kind::File if entry.name.to_str().is_some_and(|n| n.starts_with(".hl-") && n.ends_with(".tmp")) => true,
             Kind::File => match (listed(below.as_str()), home.read(&below, LARGEST)?) {
                 (Some(part), Some(bytes)) => hex(&bytes) == part.digest,
@@ -161,7 +163,7 @@ fn has_only_below<'a>(
     Ok(true)
 }
 
-/// Makes one file of its pieces, in order.
+/// Joins the pieces, in order, into one new file.
 fn join(from: &Path, pieces: &[String], to: &Path) -> Result<()> {
     let failed = |e: std::io::Error| Error::io("write", to, e);
     let mut target = File::options().write(true).create_new(true).mode(0o600).open(to).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Copies that are made again and again: when one is due, what is remembered of the last, and how many are kept.
+//! Scheduled backups: when the next one is due, the record of the last one (`state/backup.json`), and the removal of old ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,19 @@ use crate::error::{Error, Result};
 use crate::home::{Home, layout};
 use crate::report::upkeep::{BackedUp, BackupsSeen};
 
-/// After a copy failed, the next attempt waits at most this long.
+/// Longest wait after a failed backup, in milliseconds.
 const AGAIN: Millis = 3_600_000;
 
-/// How copies are made by themselves.
+/// Schedule of backups.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rotation {
-    /// The folder they are in.
+    /// Folder the backups are in.
     pub to: PathBuf,
+    /// Time between two backups, in milliseconds.
     pub every: Millis,
-    /// How many are kept; at least one.
+    /// Number of backups kept, at least 1.
     pub keep: usize,
-    /// What the names of packed copies end with; `None`: each is a folder.
+    /// File name ending of packed backups; `None` where each backup is a folder.
     pub ending: Option<&'static str>,
 }
 
@@ -38,8 +39,8 @@ impl BackupsSeen {
         home.write_new(&layout::BACKUP_STATE, &text).map(drop)
     }
 
-    /// When the next copy is due; now where there was none. The clock may have been set back: a copy from the future is
-    /// none.
+    /// Returns when the next backup is due: at once where there was none. A last backup in the future, after the clock was set
+    /// back, does not count.
     pub fn next(&self, rotation: &Rotation, now: Millis) -> Millis {
         let after = |at: Millis, pause: Millis| if at > now { now } else { at.saturating_add(pause) };
         let due = self.at.map_or(now, |at| after(at, rotation.every));
@@ -51,12 +52,12 @@ impl BackupsSeen {
 }
 
 impl Instance {
-    /// What is remembered of the last copies.
+    /// Returns the record of the last backup.
     pub fn backups_seen(&self) -> BackupsSeen {
         BackupsSeen::read(&self.home)
     }
 
-    /// Makes the copy that is due, and removes the oldest beyond those that are kept. `pack`: one file each.
+    /// Makes the next backup of a schedule and removes the oldest beyond `keep`. With `pack` each backup is one file.
     pub fn backup_again(&self, actor: &str, rotation: &Rotation, pack: Option<Pack>) -> Result<BackedUp> {
         let mark = self.mark();
         let stamp = rfc3339(self.ledger.now()).replace(':', "-");
@@ -64,7 +65,7 @@ impl Instance {
         let report = self.noted(&to, || {
             self.elsewhere(&rotation.to)?;
             if !rotation.to.is_dir() {
-                // A disk that is not there must not be mistaken for an empty one.
+                // The folder is not created: a disk that is not mounted must not look like an empty one.
                 return Err(Error::not_found(format!(
                     "the folder for backups is not there: {}",
                     rotation.to.display()
@@ -80,7 +81,7 @@ impl Instance {
                 }
             }
         })?;
-        // The one just made is not the oldest, even where the clock was set back since the others.
+        // The new backup is never removed, even where the clock was set back and its name sorts first.
         let older: Vec<PathBuf> = self.kept(rotation, &mark).into_iter().filter(|path| *path != to).collect();
         let too_many = (older.len() + 1).saturating_sub(rotation.keep.max(1));
         for old in older.iter().take(too_many) {
@@ -89,13 +90,13 @@ impl Instance {
         Ok(report)
     }
 
-    /// How the names of this memory's copies begin.
+    /// Returns the first part of the names of this memory's scheduled backups.
     fn mark(&self) -> String {
         format!("heirloom-{}-", self.ledger.id().get(..8).unwrap_or_default())
     }
 
-    /// The copies of this memory in the folder, the oldest first: those that were made by themselves, have the name they were
-    /// given, are whole, and of the same form.
+    /// Returns the scheduled backups of this memory in the folder, oldest first. A backup a person has named, an unfinished
+    /// one, and one of the other form (folder or file) is not among them.
     fn kept(&self, rotation: &Rotation, mark: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(&rotation.to).into_iter().flatten().flatten();
         let ours = entries.filter(|entry| {
@@ -117,7 +118,7 @@ impl Instance {
         paths
     }
 
-    /// Makes a copy and remembers how that ended.
+    /// Runs `copy` and records its success or failure in `state/backup.json`.
     pub(super) fn noted(&self, to: &Path, copy: impl FnOnce() -> Result<BackedUp>) -> Result<BackedUp> {
         let done = copy();
         self.listener.progress(Progress::End);
@@ -135,13 +136,13 @@ impl Instance {
     }
 }
 
-/// Whether this is a time as it stands in a name: `2026-11-25T03-30-00.000Z`.
+/// Returns whether the text has the form of the time in a backup's name: `2026-11-25T03-30-00.000Z`.
 fn is_stamp(text: &str) -> bool {
     let shape = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c });
     shape.eq(rfc3339(0).replace(':', "-").chars().map(|c| if c.is_ascii_digit() { '0' } else { c }))
 }
 
-/// Removes a copy. It loses its name first, so that half of one is never taken for a whole.
+/// Removes a backup. It is renamed first, so that a half-removed backup is never taken for a whole one.
 fn remove(path: &Path) -> Result<()> {
     let failed = |e: std::io::Error| Error::io("remove", path, e);
     let aside = super::begun_beside(path)?;

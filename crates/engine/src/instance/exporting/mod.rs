@@ -1,11 +1,11 @@
-//! Everything in plain files that other programs read, and a home made of them again (R14.5, D6).
+//! Export of the whole memory into plain files that other programs can read, and the import of such an export (R14.5, D6).
 //!
-//! What people and programs want to read stands in files of its own: the bytes of each session, turns, nodes, the visible
-//! files. The way back needs more than that, so every table of the ledger is there, too, a row a line. `export.json` names
-//! each file with its digest and comes last; the folder gets its name only then.
+//! Files for people and programs: the bytes of each session, `turns.jsonl`, `nodes.jsonl`, and the visible files. The import
+//! needs more, so each table of the ledger is exported, too, one row a line. `export.json` lists each file with its digest and
+//! is written last; only then the folder gets its name.
 //!
-//! [`everything`] tells what an export has of a ledger, file by file: to write it, and to compare with it what was made of
-//! it.
+//! [`everything`] produces the files of an export from a ledger. The export writes them; the import runs it again on the ledger
+//! it has made and compares the files byte for byte.
 
 mod taking_in;
 
@@ -35,22 +35,22 @@ use crate::transcript::workspaces;
 
 pub use taking_in::{import_export, is_export};
 
-/// The list of what is in an export.
+/// File name of the list of an export.
 pub const LIST: &str = "export.json";
 
-/// The version of the form.
+/// Version of the export's form.
 const VERSION: u64 = 1;
 
-/// How the names of the visible files begin.
+/// Folder of the visible files in an export.
 const FILES: &str = "files/";
 
-/// Folders of the home that are copied as they are.
+/// Folders of the home that are copied file by file.
 const FOLDERS: [RelPath; 2] = [layout::WORKSPACES, layout::RUNTIME];
 
 #[derive(Serialize, Deserialize)]
 struct List {
     v: u64,
-    /// When the ledger was last written: the same memory gives the same export, whenever that is made.
+    /// Time of the newest audit row, and not of the export: the same memory gives the same bytes at any time.
     at: String,
     ledger: String,
     schema: i64,
@@ -58,7 +58,7 @@ struct List {
     files: BTreeMap<String, Part>,
 }
 
-/// What [`everything`] found.
+/// Tables and counts of an export.
 #[derive(Default)]
 struct Told {
     tables: Vec<String>,
@@ -66,14 +66,14 @@ struct Told {
     turns: u64,
 }
 
-/// What [`everything`] is told to.
+/// Receiver of the files that [`everything`] produces.
 trait Sink {
-    /// A file of the export; `write` tells its bytes.
+    /// Takes one file of the export; `write` writes its bytes into the given writer.
     fn file(&mut self, name: &str, write: &mut dyn FnMut(&mut dyn Write) -> Result<()>) -> Result<()>;
 }
 
-/// Tells every file an export has of a ledger. `readable`: those that people and other programs read, too, and not the
-/// tables alone.
+/// Produces every file of an export that comes from the ledger: the tables, and with `readable` also sessions, turns and
+/// nodes.
 fn everything(tx: &Read, readable: bool, sink: &mut dyn Sink) -> Result<Told> {
     let mut told = Told { tables: dump::tables(tx)?, ..Told::default() };
     for table in &told.tables {
@@ -88,13 +88,13 @@ fn everything(tx: &Read, readable: bool, sink: &mut dyn Sink) -> Result<Told> {
 }
 
 impl Instance {
-    /// Writes everything into the folder `to`, which is not there or empty. Nothing is redacted.
+    /// Exports the whole memory into the folder `to`, which must be missing or empty. Nothing is redacted.
     pub fn export_all(&self, to: &Path) -> Result<Exported> {
         let receiving = Receiving::beside(self, to)?;
         let folder = receiving.folder.clone();
         let mut left_out = Vec::new();
         let trees = self.trees("export", &mut left_out)?;
-        // Files and ledger as of one moment.
+        // The locks are held until the ledger was read, so that files and ledger are of one moment.
         let locks = match self.read_only {
             true => Vec::new(),
             false => trees.iter().map(|at| at.lock_unscanned()).collect::<Result<Vec<_>>>()?,
@@ -141,7 +141,7 @@ impl Instance {
     }
 }
 
-/// Writes the files of an export.
+/// Writes the files of an export into a folder and keeps their digests for the list.
 struct Writing<'a> {
     folder: &'a Path,
     files: BTreeMap<String, Part>,
@@ -193,7 +193,7 @@ impl Writing<'_> {
     }
 }
 
-/// The bytes of every session: its files, or its rows, or its records.
+/// Exports the bytes of every session: its files, or its records where it had none. Returns the number of sessions.
 fn sessions(tx: &Read, sink: &mut dyn Sink) -> Result<u64> {
     let mut count = 0;
     for agent in workspaces::agents(tx)? {
@@ -226,7 +226,8 @@ fn session_files(tx: &Read, agent_no: AgentNo, key: &str, folder: &str, sink: &m
     Ok(())
 }
 
-/// A name for a file: what is no letter, digit, dot, dash or underscore becomes a dash; with a digest where that changed it.
+/// Returns a safe file name: every character but letters, digits, dot, dash and underscore becomes a dash. A changed name gets
+/// a digest, so that two names stay apart.
 fn plain(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let kept: String = name.chars().map(|c| if is_plain(c) { c } else { '-' }).take(120).collect();
@@ -234,7 +235,7 @@ fn plain(name: &str) -> String {
     if kept == name { kept } else { format!("{kept}-{}", &hex(name.as_bytes())[..8]) }
 }
 
-/// What was said, a turn a line.
+/// Exports all turns, one a line. Returns their number.
 fn turns(tx: &Read, out: &mut dyn Write) -> Result<u64> {
     let opener = Opener::default();
     let mut statement = tx.prepare(
@@ -266,7 +267,7 @@ fn turns(tx: &Read, out: &mut dyn Write) -> Result<u64> {
     Ok(count)
 }
 
-/// The summaries, a node a line.
+/// Exports all summary nodes, one a line.
 fn nodes(tx: &Read, out: &mut dyn Write) -> Result<()> {
     let mut statement = tx.prepare(
         "SELECT node_no, agent_id, kind, depth, session_key, first_turn, last_turn, turns, summary

@@ -1,4 +1,4 @@
-//! An export of everything becomes a home.
+//! Imports an export of the whole memory into a home without a memory.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,18 +14,18 @@ use crate::ledger::{SCHEMA_VERSION, dump};
 use crate::report::upkeep::PutBack;
 use crate::sqlite::wal_path;
 
-/// Whether a folder is an export of everything.
+/// Returns whether a folder is an export of the whole memory.
 pub fn is_export(folder: &Path) -> bool {
     folder.join(LIST).is_file()
 }
 
-/// Makes the home at `root`, which must have no memory, of an export. Every file of the export is compared with its list
-/// before anything is written; and before the ledger gets its name, all that an export would have of it is compared with
-/// the one it was made of, byte for byte. `Damaged` where a file of the export is not what it was, or what was made says
-/// something else; `Refused` where the home has a memory. Nothing is left of an attempt that fails.
+/// Imports an export into the home at `root`, which must have no memory. Every file of the export is compared with its list
+/// before anything is written. Before the new ledger gets its name it is exported again, in memory, and compared with the
+/// export byte for byte. `Damaged` where a file of the export differs from its list or from the new ledger; `Refused` where the
+/// home has a memory. A failed import leaves nothing behind.
 pub fn import_export(from: &Path, root: &Path, options: &HomeOptions, listener: &dyn Listener) -> Result<PutBack> {
     let list = read_list(from)?;
-    // Each file is read before anything is written, and what was made is read after.
+    // Each file counts twice: compared with the list first, and with the new ledger at the end.
     listener.progress(Progress::Begin(Task::TakingIn, 2 * list.files.len() as u64));
     let taken_in = take_in(from, root, options, &list, listener);
     listener.progress(Progress::End);
@@ -73,7 +73,7 @@ fn take_in(from: &Path, root: &Path, options: &HomeOptions, list: &List, listene
     let ledger = home.root().join(layout::RUNTIME_DB.as_str());
     let exported: BTreeMap<&str, &Part> =
         list.files.iter().filter_map(|(name, part)| Some((name.strip_prefix(FILES)?, part))).collect();
-    // What is there may have been left by an attempt that did not end.
+    // Pages with the bytes of this export were left by an interrupted import and are no memory.
     let is_free = has_only(&home, &layout::WORKSPACES, &|path| exported.get(path).copied())?;
     if home.stat(&layout::RUNTIME_DB)?.is_some() || !is_free || wal_path(&ledger).symlink_metadata().is_ok() {
         return Err(Error::refused(format!("{} has a memory already", home.root().display()))
@@ -85,7 +85,7 @@ fn take_in(from: &Path, root: &Path, options: &HomeOptions, list: &List, listene
         for (path, part) in exported {
             put_file(from, &home, &RelPath::parse(path)?, part, &mut written)?;
         }
-        // The ledger last: without it this is no memory.
+        // The ledger comes last: until it is there the home has no memory, so an interrupted import can be repeated.
         fs::hard_link(&begun, &ledger)
             .or_else(|_| rename_new(&begun, &ledger))
             .map_err(|e| Error::io("name", &ledger, e))
@@ -104,7 +104,7 @@ fn take_in(from: &Path, root: &Path, options: &HomeOptions, list: &List, listene
     })
 }
 
-/// Makes a ledger of the tables, and reads it back: what an export would have of it is what this one has.
+/// Builds a ledger from the exported tables, then exports that ledger again and compares each file with the export.
 fn make_ledger(from: &Path, list: &List, at: &Path, listener: &dyn Listener) -> Result<()> {
     write_file(at, b"")?;
     let mut lines = |table: &str| -> Result<Box<dyn BufRead>> {
@@ -118,7 +118,7 @@ fn make_ledger(from: &Path, list: &List, at: &Path, listener: &dyn Listener) -> 
     };
     dump::make(at, list.schema, &list.tables, &mut lines)?;
     let mut comparing = Comparing { from, listener, compared: 0 };
-    // Of an older schema, this build reads the tables only.
+    // This build cannot produce the readable files of an older schema: only the tables are compared.
     let readable = list.schema == SCHEMA_VERSION;
     dump::reading(at, |tx| everything(tx, readable, &mut comparing))?;
     let of_the_ledger = |name: &&String| name.starts_with("ledger/") || (readable && !name.starts_with(FILES));
@@ -138,14 +138,14 @@ fn put_file(from: &Path, home: &Home, path: &RelPath, part: &Part, written: &mut
     if let Some(folder) = path.parent() {
         home.create_dir_all(&folder)?;
     }
-    // The same bytes may be there, from an earlier attempt: `has_only` saw no others.
+    // A file that exists has equal bytes, from an interrupted import: `has_only` has refused any other.
     if matches!(home.write_new(path, &bytes)?, NewFile::Written) {
         written.push(path.clone());
     }
     Ok(())
 }
 
-/// Compares what is told with the files of an export.
+/// Compares the files that [`everything`] produces with those of an export.
 struct Comparing<'a> {
     from: &'a Path,
     listener: &'a dyn Listener,
@@ -171,7 +171,7 @@ impl Sink for Comparing<'_> {
     }
 }
 
-/// Takes bytes, and finds the first line in which they are not those of the file.
+/// Compares written bytes with a file and keeps the number of the first line that differs.
 struct Against {
     file: BufReader<File>,
     line: u64,

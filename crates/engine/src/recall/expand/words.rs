@@ -24,22 +24,22 @@ const BYTES_A_TURN: usize = 8 * 1024 / TURNS;
 /// A turn, or a part of a turn that is longer than a page.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct Passage {
-    /// Its `text` is the part given, with credentials redacted; the original bytes are in its record.
+    /// Turn with the given part of its text, credentials redacted; the original bytes are in its record.
     #[serde(flatten)]
     pub turn: Turn,
-    /// The first byte, the end and the total length, if this is a part.
+    /// Start, end and total length in bytes, if only a part of the turn is given.
     #[schemars(with = "Option<PartOfTurn>")]
     #[serde(serialize_with = "as_part")]
     pub part: Option<(usize, usize, usize)>,
-    /// Whether it is on a branch its program left.
+    /// Whether the turn is on a branch that its program abandoned.
     pub abandoned: bool,
     /// Whether its text was forgotten.
     pub forgotten: bool,
-    /// The turn it belongs behind, if it arrived late.
+    /// Turn that should come before this one, if this one arrived late.
     pub belongs_behind: Option<TurnId>,
 }
 
-/// Which bytes of a turn's text are given: the first, the length of the text, the end.
+/// The part of a turn's text that is given, in bytes: start, total length, end.
 #[derive(Serialize, JsonSchema)]
 struct PartOfTurn {
     from: usize,
@@ -59,11 +59,11 @@ pub struct Transcript {
     pub next: Option<String>,
 }
 
-/// Which turns are asked for.
+/// The turns that are asked for.
 pub(super) enum Words<'a> {
-    /// Those of the chunks below a node.
+    /// The turns of the chunks below a node.
     Stretches(&'a [Stretch]),
-    /// Those of a session, in the order of its records, including records shared with another session.
+    /// The turns of a session, in the order of its records, including records shared with another session.
     Session(SessionNo),
     Turn(TurnId),
 }
@@ -108,7 +108,7 @@ fn misplaced() -> Error {
         .hint("begin again without --cursor, and go on with the one each page ends with")
 }
 
-/// The page that begins at `cursor`. A turn is split only if it alone is longer than a page.
+/// Returns the page that begins at `cursor`. A turn is split only if it alone is longer than a page.
 pub(super) fn page(
     tx: &Read,
     opener: &Opener,
@@ -164,7 +164,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Adds a turn from byte `from` on. `false`: the page is full, and its `next` is set.
+    /// Adds a turn to the page, from byte `from` on. Returns `false` if the page is full; its `next` is then set.
     fn take(&mut self, stretch: i64, id: TurnId, from: usize, late: &[(TurnId, TurnId)]) -> Result<bool> {
         let full = |byte| Some(Cursor { stretch, turn: id.0, byte }.print());
         if self.out.turns.len() >= self.limit {
@@ -199,7 +199,7 @@ impl Page<'_> {
     }
 }
 
-/// Whether a turn was forgotten, and whether its program left the branch it is on.
+/// Returns whether a turn was forgotten, and whether it is on a branch that its program abandoned.
 pub(super) fn marks(tx: &Read, id: TurnId) -> Result<(bool, bool)> {
     Ok(tx
         .prepare_cached(

@@ -12,11 +12,11 @@ pub(super) struct Period {
     pub from: DateTime,
     pub until: DateTime,
     pub precision: Precision,
-    /// Given by the calendar, not by its distance from now: a text may contain its words, too.
+    /// Whether the calendar gives the period and not its distance from now: a text may contain its words, too.
     pub absolute: bool,
-    /// The year was not given.
+    /// Whether the year was not given.
     pub yearless: bool,
-    /// Written in a machine format.
+    /// Whether it was written in a machine format.
     pub iso: bool,
 }
 
@@ -38,13 +38,13 @@ impl Period {
         Period { yearless: true, ..self }
     }
 
-    /// The same period in another year.
+    /// Returns the same period in another year.
     pub fn years_on(self, years: i64) -> Option<Period> {
         let move_on = |at: DateTime| at.checked_add(Span::new().try_years(years).ok()?).ok();
         Some(Period { from: move_on(self.from)?, until: move_on(self.until)?, ..self })
     }
 
-    /// One of its three thirds, in days.
+    /// Returns one of its three thirds, in whole days.
     pub fn third(self, which: i64) -> Option<Period> {
         let days = i64::from(self.from.date().until(self.until.date()).ok()?.get_days());
         let at = |n: i64| self.from.checked_add(Span::new().try_days(days * n / 3).ok()?).ok();
@@ -65,13 +65,13 @@ pub(super) fn one_day(day: Date) -> Option<Period> {
     Period::days(day, on(day, 1)?, Precision::Day)
 }
 
-/// The ISO week of a year.
+/// Returns an ISO week of a year.
 pub(super) fn iso_week(year: i16, week: i8) -> Option<Period> {
     let monday = ISOWeekDate::new(year, week, Weekday::Monday).ok()?.date();
     Period::days(monday, on(monday, 7)?, Precision::Week).map(Period::absolute)
 }
 
-/// The latest week with this number that has begun.
+/// Returns the latest week with this number that has begun.
 pub(super) fn latest_iso_week(today: Date, week: i8) -> Option<Period> {
     let year = today.iso_week_date().year();
     (0..=8).filter_map(|back| iso_week(year - back, week)).find(|period| period.from.date() <= today)
@@ -81,7 +81,7 @@ pub(super) fn month(year: i16, month: i8) -> Option<Period> {
     months(year, month, 1, Precision::Month)
 }
 
-/// A season belongs to the year it begins in.
+/// Returns a season; it belongs to the year it begins in.
 pub(super) fn season(year: i16, first: i8) -> Option<Period> {
     months(year, first, 3, Precision::Season)
 }
@@ -104,7 +104,7 @@ pub(super) fn years(from: i16, count: i16, precision: Precision) -> Option<Perio
     Period::days(first, after, precision).map(Period::absolute)
 }
 
-/// The latest beginning of a yearly period, today included.
+/// Returns the latest yearly period that has begun, today included.
 pub(super) fn latest(today: Date, of_year: impl Fn(i16) -> Option<Period>) -> Option<Period> {
     // The last 29 February is up to eight years ago.
     (0..=8)
@@ -113,7 +113,7 @@ pub(super) fn latest(today: Date, of_year: impl Fn(i16) -> Option<Period>) -> Op
         .map(Period::yearless)
 }
 
-/// The latest day with this number in its month, today included.
+/// Returns the latest day with this number in its month, today included.
 pub(super) fn day_of_month(today: Date, day: i8) -> Option<Period> {
     let first = Date::new(today.year(), today.month(), 1).ok()?;
     (0..=2)
@@ -130,24 +130,24 @@ fn monday(day: Date) -> Option<Date> {
     back(day, i64::from(day.weekday().to_monday_zero_offset()))
 }
 
-/// The latest such day of the week. `before`: today does not count.
+/// Returns the latest such day of the week. `before`: today does not count.
 pub(super) fn weekday(today: Date, weekday: i8, before: bool) -> Option<Period> {
     let days = i64::from((today.weekday().to_monday_zero_offset() - weekday).rem_euclid(7));
     one_day(back(today, if days == 0 && before { 7 } else { days })?)
 }
 
-/// The nearest such day of the week before a day, or on or after it.
+/// Returns the nearest such day of the week before a day, or on or after it.
 pub(super) fn weekday_beside(day: Date, weekday: i8, before: bool) -> Option<Period> {
     let ahead = i64::from((weekday - day.weekday().to_monday_zero_offset()).rem_euclid(7));
     one_day(on(day, if before { ahead - 7 } else { ahead })?)
 }
 
-/// A number of units before or after a moment; without a number, the adjacent unit.
+/// Returns the period a number of units before or after a moment; without a number, the adjacent unit.
 pub(super) fn beside(base: DateTime, unit: Unit, count: Option<(f64, f64)>, before: bool) -> Option<Period> {
     let (near, far) = match count {
         Some((least, most)) => {
             let slack = if unit == Unit::Day { 0.0 } else { (least / 2.0).min(0.5) };
-            // With a count of days, the day that begins there.
+            // With a count of days, the range includes the day that begins there.
             let whole = if unit == Unit::Day { 1.0 } else { 0.0 };
             (least - slack - whole, most + slack)
         }
@@ -159,12 +159,12 @@ pub(super) fn beside(base: DateTime, unit: Unit, count: Option<(f64, f64)>, befo
     Period::days(from, until, precision_of(unit))
 }
 
-/// A day of the week of this week or of one before it.
+/// Returns a day of the week of this week or of an earlier one.
 pub(super) fn weekday_of_week(today: Date, weekday: i8, weeks_back: i64) -> Option<Period> {
     one_day(on(back(monday(today)?, 7 * weeks_back)?, weekday.into())?)
 }
 
-/// The unit of the calendar this day lies in, or one of the units before.
+/// Returns the unit of the calendar that contains this day, or an earlier one.
 pub(super) fn calendar(now: DateTime, unit: Unit, which: Which) -> Option<Period> {
     let today = now.date();
     let steps = match which {
@@ -183,7 +183,7 @@ pub(super) fn calendar(now: DateTime, unit: Unit, which: Which) -> Option<Period
             (first, on(first, 7)?, Precision::Week)
         }
         Unit::Weekend => {
-            // On a working day "this weekend" may be the one to come: only what has begun has turns.
+            // On a working day "this weekend" may be the coming one, but only a weekend that has begun has turns.
             let begun = i64::from(today.weekday().to_monday_zero_offset() >= 5);
             let weeks = match which {
                 Which::This => 1 - begun,
@@ -217,7 +217,7 @@ pub(super) fn calendar(now: DateTime, unit: Unit, which: Which) -> Option<Period
     Period::days(from, until, precision)
 }
 
-/// So many of a unit up to now, days whole.
+/// Returns the period of `count` units up to now; days are whole.
 pub(super) fn trailing(now: DateTime, unit: Unit, count: f64) -> Option<Period> {
     let soon = now.checked_add(1.minute()).ok()?;
     match unit {
@@ -233,7 +233,7 @@ pub(super) fn trailing(now: DateTime, unit: Unit, count: f64) -> Option<Period> 
     }
 }
 
-/// So many of a unit ago. Nobody counts exactly: half a unit to either side, between the least and the most it can be.
+/// Returns the period `least` to `most` units ago. People do not count exactly, so half a unit is added on either side.
 pub(super) fn ago(now: DateTime, unit: Unit, (least, most): (f64, f64)) -> Option<Period> {
     let today = now.date();
     match unit {
@@ -245,7 +245,7 @@ pub(super) fn ago(now: DateTime, unit: Unit, (least, most): (f64, f64)) -> Optio
             Period::between(from, until, Precision::Hour)
         }
         Unit::Day => {
-            // Up to a week people know the day.
+            // Up to a week people know the exact day, so no slack is added.
             let slack = if most <= 7.0 { 0 } else { 1 + most as i64 / 14 };
             let (from, until) = (back(today, most as i64 + slack)?, back(today, least as i64 - slack - 1)?);
             Period::days(from, until, Precision::Day)

@@ -1,7 +1,7 @@
 //! Times of the day: `around 21:04`, `between 9 and 10`, `at half past nine`, `late in the evening`.
 //!
-//! A time of the day belongs to a day of the same text, the nearest one ("late in the evening of the 12th"); without
-//! one, any day is meant.
+//! A time of day belongs to a day named in the same text, the nearest one ("late in the evening of the 12th"); if no
+//! day is named, any day is meant.
 
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
@@ -15,21 +15,21 @@ use crate::clock::Millis;
 /// Minutes of a day.
 const DAY: i32 = 24 * 60;
 
-/// How far a time may be off that is given to the minute, and one that is given roughly.
+/// Tolerance of a time given to the minute, and of one given roughly.
 const NEAR: i32 = 5;
 const ROUGHLY: i32 = 20;
 
 /// A time of the day on any day.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Clock {
-    /// Minutes from midnight; the end, which does not belong to it, may lie on the next day.
+    /// Start and end in minutes from midnight; the end is exclusive and may be on the next day.
     pub from: i32,
     pub until: i32,
     pub(super) zone: TimeZone,
 }
 
 impl Clock {
-    /// Whether a moment lies in it on its day.
+    /// Whether a moment is within this time of its day.
     pub fn holds(&self, at: Millis) -> bool {
         let Ok(at) = Timestamp::from_millisecond(at) else { return false };
         let time = at.to_zoned(self.zone.clone()).time();
@@ -43,20 +43,20 @@ impl Clock {
         format!("{} to {}", shown(self.from), shown(self.until - 1))
     }
 
-    /// Whether it says little: a part of the day, not a time.
+    /// Whether it is only a part of the day, which says little.
     pub fn is_wide(&self) -> bool {
         self.until - self.from > 150
     }
 }
 
-/// A time of the day as it is written.
+/// A time of day as it is written.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Hours {
     pub from: i32,
     pub until: i32,
-    /// It is clear whether it is before or after noon.
+    /// Whether it is clear if it is before or after noon.
     pub sure: bool,
-    /// It is a part of the day and no time.
+    /// Whether it is a part of the day and not a time.
     pub part: bool,
 }
 
@@ -65,7 +65,7 @@ impl Hours {
         Hours { from, until, sure, part: false }
     }
 
-    /// The same twelve hours later, if it lies in that part of the day only then.
+    /// Returns the time twelve hours later if only then it is in that part of the day; otherwise the time itself.
     pub fn in_part(self, part: (i32, i32)) -> Hours {
         let within = |from: i32| (part.0 - 60..part.1).contains(&from);
         if !self.sure && !within(self.from) && !within(self.from + DAY) && within(self.from + DAY / 2) {
@@ -74,7 +74,8 @@ impl Hours {
         self
     }
 
-    /// On the day that begins at `midnight`. `part`: the hours of that day that are meant, which may reach into the next.
+    /// Returns the time on the day that begins at `midnight`. `part`: the hours of that day that are meant, which may
+    /// reach into the next.
     pub fn on(self, midnight: DateTime, part: (i32, i32)) -> Option<(DateTime, DateTime)> {
         let next = i32::from(part.1 > DAY && self.until <= part.1 - DAY) * DAY;
         let at = |minute: i32| midnight.checked_add(Span::new().try_minutes(minute + next).ok()?).ok();
@@ -82,7 +83,7 @@ impl Hours {
     }
 }
 
-/// The minutes of a day at which a period of less than a day begins and ends.
+/// Returns midnight and the start and end minutes of a period of less than a day.
 pub(super) fn minutes_of(from: DateTime, until: DateTime) -> Option<(DateTime, (i32, i32))> {
     let midnight = from.date().to_datetime(Time::midnight());
     let days = from.date().until(until.date()).ok()?.get_days();
@@ -91,7 +92,7 @@ pub(super) fn minutes_of(from: DateTime, until: DateTime) -> Option<(DateTime, (
     (last <= 36 * 60).then_some((midnight, (first, last)))
 }
 
-/// One time of the day: how many words it takes, its minute, whether it is given to the minute, whether it is clear that
+/// One time of day: number of words it takes, its minute, whether it is given to the minute, whether it is clear that
 /// it is a time, and whether before or after noon is clear.
 struct Moment {
     words: usize,
@@ -102,7 +103,7 @@ struct Moment {
 }
 
 impl Grammar<'_> {
-    /// The time of the day that begins at this word, and how many words it takes.
+    /// Returns the time of day that begins at this word, and how many words it takes.
     pub(super) fn clock(&self, at: usize) -> Option<(usize, Hours)> {
         self.clock_range(at)
             .or_else(|| self.clock_open(at))
@@ -134,7 +135,7 @@ impl Grammar<'_> {
         }
         let two = self.moment(next + 1)?;
         let words = next + 1 + two.words - at;
-        // "between 3 and 5 retries" is no time; "… did I say between 9 and 10?" is.
+        // "between 3 and 5 retries" is not a time; "… did I say between 9 and 10?" is.
         let ends = self.ends_here(at + words);
         let clear = one.clear || two.clear || (lead > 0 && ends && (at > 1 || self.names_day()));
         let half = (two.sure && !one.sure && two.minute >= DAY / 2 && one.minute < DAY / 2).then_some(1);
@@ -171,7 +172,7 @@ impl Grammar<'_> {
             }
         }
         let one = self.moment(at + lead)?;
-        // "around 3 people": without a sign, a number is a time only if nothing follows that it could count.
+        // "around 3 people": without a sign, a number is a time only if no word follows that it could count.
         let meant = one.clear || ((led || about) && self.ends_here(at + lead + one.words));
         if !meant {
             return None;
@@ -201,7 +202,7 @@ impl Grammar<'_> {
         let adverb = words::part_as_adverb(name);
         let (from, until) = match adverb {
             Some(hours) => hours,
-            // "in the morning"; "the night build" is none.
+            // "in the morning" is a time; "the night build" is not.
             None => words::part_of_day(name).filter(|_| led && (n > 1 || matches!(self.word(at), "at" | "am")))?,
         };
         let (from, until) = ((from * 60) as i32, (until * 60) as i32);
@@ -214,7 +215,7 @@ impl Grammar<'_> {
         Some((n + 1, Hours { from, until, sure: true, part: true }))
     }
 
-    /// Whether a text goes on after a time as it does after one: nothing follows that a number could count.
+    /// Whether the text continues as it does after a time: no word follows that a number could count.
     fn ends_here(&self, at: usize) -> bool {
         let before = &self.tokens[at - 1];
         !before.tail.trim_matches(['\'', '"', ')']).is_empty()
@@ -299,7 +300,7 @@ impl Grammar<'_> {
     }
 }
 
-/// `21:04`, `9pm`, `9:30pm`, `21h04`, `21.04` before `Uhr`, or a plain hour.
+/// Parses `21:04`, `9pm`, `9:30pm`, `21h04`, `21.04` before `Uhr`, or a plain hour.
 fn moment_in(raw: &str) -> Option<Moment> {
     let lower = raw.to_ascii_lowercase();
     let (digits, half) = match lower.strip_suffix("pm").map(|d| (d, 1)).or(lower.strip_suffix("am").map(|d| (d, 0))) {
@@ -333,10 +334,10 @@ fn moment_in(raw: &str) -> Option<Moment> {
     Some(Moment { words: 1, minute: hour * 60 + minute, exact, clear: sign, sure })
 }
 
-/// `half`: the first is in the same half of the day as the second.
+/// Makes a range of two times. `half`: the half of the day that applies to the first time if it is not clear.
 fn range(words: usize, one: &Moment, two: &Moment, half: Option<i32>) -> Option<(usize, Hours)> {
     let from = one.minute + half.unwrap_or(0) * (DAY / 2) * i32::from(!one.sure && one.minute < DAY / 2);
     let until = if two.minute <= from { two.minute + DAY } else { two.minute };
-    // "22:00 to 2:00" goes on after midnight; a longer one was not meant so.
+    // "22:00 to 2:00" goes on after midnight; a range longer than 12 hours is taken as an error.
     (until - from <= 12 * 60 || two.minute > from).then(|| (words, Hours::of(from, until + 1, one.sure || two.sure)))
 }

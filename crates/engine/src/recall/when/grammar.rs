@@ -9,7 +9,7 @@ use super::tokens::{DASH, Token};
 use super::vocabulary::{self as words, Unit, Which};
 use super::{Hold, Precision};
 
-/// A match at a word: how many words it takes, and the time. A time that does not exist or lies in the future takes its
+/// A match at a word: number of words it takes, and the time. A time that does not exist or is in the future takes its
 /// words and has no period.
 type Found = Option<(usize, Option<Period>)>;
 
@@ -21,17 +21,17 @@ pub(super) struct Mention {
     pub until: Option<DateTime>,
     pub precision: Precision,
     pub absolute: bool,
-    /// A single date in a machine format.
+    /// Whether it is a single date in a machine format.
     pub written: bool,
     pub hold: Hold,
-    /// A time of the day; it has no ends of its own.
+    /// A time of day, which has no ends of its own.
     pub hours: Option<Hours>,
 }
 
 pub(super) struct Grammar<'a> {
     pub tokens: &'a [Token<'a>],
     pub now: DateTime,
-    /// `hier` is yesterday and not the German "here".
+    /// Whether `hier` means yesterday and not the German "here".
     pub french: bool,
 }
 
@@ -52,7 +52,8 @@ impl Grammar<'_> {
         usize::from(words::is_article(self.word(at)))
     }
 
-    /// The time that begins at this word. `Err(n)`: the next `n` words are not a time, and neither is any part of them.
+    /// Returns the time that begins at this word. `Err(n)`: the next `n` words are not a time, and neither is any part
+    /// of them.
     pub fn mention(&self, at: usize) -> Option<Result<Mention, usize>> {
         if let Some(found) = self.two_ended(at) {
             return Some(found);
@@ -94,7 +95,7 @@ impl Grammar<'_> {
         let one = self.period(first, lead > 0 || joins(first + 1));
         let (n, one) = match one {
             Some(found) => found,
-            // "vom 3. bis 5. Mai": its month follows.
+            // "vom 3. bis 5. Mai": the month follows with the second day.
             None => {
                 words::day(self.word(first)).filter(|_| joins(first + 1))?;
                 (1, None)
@@ -108,7 +109,7 @@ impl Grammar<'_> {
         let day_only = |at: usize| words::day(self.word(at)).map(|(day, _)| day).filter(|day| (1..=31).contains(day));
         let (m, two) = match (self.period(next, true), &one) {
             (Some(found), _) => found,
-            // "May 3–5": the month was given.
+            // "May 3–5": the month was given with the first day.
             (None, Some(one)) if one.precision == Precision::Day => {
                 let day = Date::new(one.from.year(), one.from.month(), day_only(next)?).ok();
                 let found = day.and_then(calendar::one_day).map(Period::absolute);
@@ -195,7 +196,7 @@ impl Grammar<'_> {
         (self.word(at + n) != "ago").then(|| (n, calendar::trailing(self.now, unit, count.1)))
     }
 
-    /// A period. `led`: a word before it shows that one is meant.
+    /// Parses a period. `led`: a word before it shows that a period is meant.
     fn period(&self, at: usize, led: bool) -> Found {
         self.tokens.get(at)?;
         self.digits(at)
@@ -247,7 +248,8 @@ impl Grammar<'_> {
                     Some(calendar::month(year, month)?)
                 }
                 ('.', [1 | 2, 1 | 2, 4], [d, m, y]) => of(y, m, d),
-                // 05/03/2025 is in May or in March, depending on the country; if only one reading exists, it is taken.
+                // 05/03/2025 is in May or in March, depending on the country; a date with only one valid reading is
+                // accepted.
                 ('/', [1 | 2, 1 | 2, 4], [a, b, y]) => match (of(y, a, b), of(y, b, a)) {
                     (Some(one), Some(two)) if one != two => return None,
                     (one, two) => one.or(two),
@@ -259,7 +261,7 @@ impl Grammar<'_> {
         None
     }
 
-    /// `12.5.` where a date would stand: elsewhere it is a version.
+    /// `12.5.` where a date can stand; elsewhere it is a version.
     fn day_dot_month(&self, at: usize, led: bool) -> Found {
         let token = self.tokens.get(at)?;
         let (day, month) = token.raw.split_once('.')?;
@@ -295,7 +297,7 @@ impl Grammar<'_> {
         })
     }
 
-    /// `next Tuesday`, `every Friday`: nothing was said then.
+    /// `next Tuesday`, `every Friday`: future or recurring, so nothing was said then.
     fn to_come(&self, at: usize) -> Found {
         if !words::not_past(self.word(at)) {
             return None;
@@ -377,7 +379,7 @@ impl Grammar<'_> {
         Some((words, found.and_then(beside)))
     }
 
-    /// `3 May 2025`, `3rd of May`, `3. Mai`, `May 3rd, 2025`. A day that does not exist is no time.
+    /// `3 May 2025`, `3rd of May`, `3. Mai`, `May 3rd, 2025`. A day that does not exist is not a time.
     fn day_and_month(&self, at: usize, led: bool) -> Found {
         let ordinal = |at: usize| {
             let (day, row) = words::day(self.word(at))?;
@@ -467,7 +469,7 @@ impl Grammar<'_> {
         if n > 1 {
             return Some((n, found));
         }
-        // "in may" is a month, "May" at the beginning of a sentence may not be; a short or ambiguous name must be
+        // "in may" is a month, but "May" at the beginning of a sentence may not be; a short or ambiguous name must be
         // capitalised.
         (led && (!odd
             || self.word(at).len() > 3
@@ -532,7 +534,7 @@ impl Grammar<'_> {
                 if let Some((words, year)) = self.year_behind(at + 1) {
                     return Some((1 + words, calendar::season(year, first)));
                 }
-                // "in spring boot" is no time, "in the spring" is.
+                // "in spring boot" is not a time, "in the spring" is.
                 let the = at > 0 && (words::is_article(self.word(at - 1)) || matches!(self.word(at - 1), "im"));
                 (led && the).then_some((1, current))
             }
@@ -641,7 +643,7 @@ impl Grammar<'_> {
         }
         let days = words::day_word(self.word(at))?;
         let next = match self.word(at + 1) {
-            // After a day it means morning, elsewhere tomorrow.
+            // After a day `morgen` means morning, elsewhere tomorrow.
             "morgen" => "morning",
             other => other,
         };
@@ -651,7 +653,7 @@ impl Grammar<'_> {
         Some((1, calendar::back(self.today(), days).and_then(calendar::one_day)))
     }
 
-    /// Part of the day so many days ago; `None` if it is still to come.
+    /// Returns a part of the day `days` days ago; `None` if it is still to come.
     fn hours(&self, days: i64, name: &str) -> Option<Period> {
         let day = calendar::back(self.today(), days).and_then(calendar::one_day)?;
         part(day, name).filter(|p| p.from <= self.now)
@@ -733,7 +735,7 @@ fn year_of(text: &str) -> Option<i16> {
     digits.then(|| text.parse().ok()).flatten().filter(|year| (1900..2200).contains(year))
 }
 
-/// A part of a day in hours.
+/// Returns a part of a day as a period of hours.
 fn part(day: Period, name: &str) -> Option<Period> {
     let (first, last) = words::part_of_day(name)?;
     let midnight = day.from.date().to_datetime(Time::midnight());
@@ -742,7 +744,7 @@ fn part(day: Period, name: &str) -> Option<Period> {
     Some(Period { absolute: day.absolute, ..found })
 }
 
-/// If only one of two ends, or neither, gives its year: chooses years so that the ends are as close as possible.
+/// Chooses years for ends that do not give one, so that the two ends are as close as possible.
 fn same_years(mut one: Period, mut two: Period) -> (Period, Period) {
     let moved = |p: Period, years: i64| p.years_on(years).unwrap_or(p);
     match (one.yearless, two.yearless) {

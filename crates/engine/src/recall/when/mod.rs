@@ -2,11 +2,12 @@
 //!
 //! A time with explicit borders (`since`, `before`, `between`, or in a machine format) is a limit. Any other is a wish:
 //! people remember only roughly when something was, so matches in it rank higher and nothing else is excluded. A time
-//! that does not exist ("31 February") or lies in the future ("next week") is treated as words.
+//! that does not exist ("31 February") or is in the future ("next week") is treated as words.
 //!
-//! A time of the day ("around 21:04") is one of the day beside it, or of any day ([`clock`]). Without a year the latest one that has begun is meant: "in December", said in November, is last year's. Weeks begin
-//! on Monday; seasons are those of the northern hemisphere. English and German are supported; the most usual also in French and Spanish,
-//! months with a day or a year also in Italian, Portuguese and Dutch.
+//! A time of day ("around 21:04") belongs to the day named beside it, or to any day ([`clock`]). Without a year the
+//! latest time that has begun is meant: "in December", said in November, is last year's. Weeks begin on Monday; seasons
+//! are those of the northern hemisphere. English and German are supported; the most usual forms also in French and
+//! Spanish, and months with a day or a year also in Italian, Portuguese and Dutch.
 
 mod calendar;
 mod clock;
@@ -28,7 +29,7 @@ use crate::clock::Millis;
 use crate::scope::named;
 use crate::text::language::stop_words::{self, Language};
 
-/// The most times in one text.
+/// Largest number of times found in one text.
 const MAX_TIMES: usize = 8;
 
 /// A time mentioned in a text.
@@ -36,7 +37,7 @@ const MAX_TIMES: usize = 8;
 pub struct When {
     /// Byte range in the text.
     pub span: Range<usize>,
-    /// A time of the day on any day; it then has no ends.
+    /// A time of day on any day; `from` and `until` are then `None`.
     pub clock: Option<Clock>,
     /// First millisecond; `None`: from the beginning.
     pub from: Option<Millis>,
@@ -45,7 +46,8 @@ pub struct When {
     /// The unit it is expressed in.
     pub precision: Precision,
     pub hold: Hold,
-    /// Its words are also looked for, because they may occur in a text (`May 2025`), unlike those of `last week`.
+    /// Whether its words are also looked for, because they may occur in a text (`May 2025`), unlike those of `last
+    /// week`.
     pub worded: bool,
 }
 
@@ -73,17 +75,17 @@ pub enum Hold {
     Wish,
 }
 
-/// A time is narrow up to this many milliseconds: all that was said in it can be looked at.
+/// Largest length of a narrow time in milliseconds: all turns in it can be examined.
 const NARROW: Millis = 26 * 3_600_000;
 
 impl When {
-    /// Whether all that was said in it can be looked at.
+    /// Whether the time is short enough to examine all turns in it.
     pub(super) fn is_narrow(&self) -> bool {
         self.hold == Hold::Wish && self.from.zip(self.until).is_some_and(|(from, until)| until - from <= NARROW)
     }
 
-    /// What a turn said in it gains, where the best turn by words has 1 (RETRIEVAL: .4, +.7 R@10), or 1.5 as a person's
-    /// message: a clock time outweighs words.
+    /// Returns what a turn within the time gains, on a scale where the best turn by words has 1 (RETRIEVAL: .4, +.7
+    /// R@10), or 1.5 if it is a person's message: a clock time outweighs words.
     pub(super) fn gain(&self) -> f64 {
         match (&self.clock, self.precision) {
             (Some(clock), _) if clock.is_wide() => 0.45,
@@ -93,7 +95,7 @@ impl When {
         }
     }
 
-    /// Whether a moment lies in it.
+    /// Whether a moment is within it.
     pub fn holds(&self, at: Millis) -> bool {
         self.from.is_none_or(|from| at >= from)
             && self.until.is_none_or(|until| at < until)
@@ -101,8 +103,8 @@ impl When {
     }
 }
 
-/// The times mentioned in a text, in order, relative to a moment in a zone. Never fails: what is not understood is
-/// words.
+/// Returns the times mentioned in a text, in order, relative to a moment in a zone. Never fails: text that is not
+/// understood is treated as words.
 pub fn find(text: &str, now: Millis, zone: &TimeZone) -> Vec<When> {
     let Ok(now) = Timestamp::from_millisecond(now) else { return Vec::new() };
     let tokens = tokens::tokens(text);
@@ -126,7 +128,7 @@ pub fn find(text: &str, now: Millis, zone: &TimeZone) -> Vec<When> {
     (0..mentions.len()).filter_map(|n| in_zone(&on_its_day(&mentions, n), mentions[n].1.clone(), zone)).collect()
 }
 
-/// A mention; a time of the day on the nearest day of the text, if there is one.
+/// Returns a mention; a time of day is placed on the nearest day of the text, if there is one.
 fn on_its_day(mentions: &[(grammar::Mention, Range<usize>)], n: usize) -> grammar::Mention {
     let (mention, span) = &mentions[n];
     let Some(hours) = mention.hours else { return *mention };
@@ -146,8 +148,8 @@ fn on_its_day(mentions: &[(grammar::Mention, Range<usize>)], n: usize) -> gramma
     }
 }
 
-/// The first day in a text that exists in no calendar: `31 February`, `2025-02-30`. It is looked for as words, and the
-/// result mentions it.
+/// Returns the first day in a text that does not exist in the calendar: `31 February`, `2025-02-30`. The caller looks
+/// for it as words and reports that.
 pub(super) fn no_day(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric())).collect();
     for (at, word) in words.iter().enumerate() {
@@ -174,7 +176,7 @@ pub(super) fn no_day(text: &str) -> Option<String> {
 
 fn in_zone(mention: &grammar::Mention, span: Range<usize>, zone: &TimeZone) -> Option<When> {
     let at = |t: jiff::civil::DateTime| Some(t.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond());
-    // An end that milliseconds cannot express is not the same as no end.
+    // A limit too far away for milliseconds drops the whole time; it must not become "no limit".
     let from = mention.from.map(|t| at(t).ok_or(())).transpose().ok()?;
     let until = mention.until.map(|t| at(t).ok_or(())).transpose().ok()?;
     if from.zip(until).is_some_and(|(from, until)| from >= until) {

@@ -10,14 +10,15 @@ fn berlin() -> TimeZone {
     TimeZone::get("Europe/Berlin").unwrap()
 }
 
-/// A time in its zone: the date, with the hour where it is not midnight.
+/// Formats a time in its zone: the date, with the hour if it is not midnight.
 fn shown(at: Option<Millis>) -> String {
     let Some(at) = at else { return "…".into() };
     let at = Timestamp::from_millisecond(at).unwrap().to_zoned(berlin());
     at.strftime(if at.hour() + at.minute() == 0 { "%Y-%m-%d" } else { "%Y-%m-%dT%H:%M" }).to_string()
 }
 
-/// The times in a text on Sunday, 22 November 2026, at ten in Berlin: `[words] from/until precision`, `!` for limits.
+/// Returns the times in a text on Sunday, 22 November 2026, at ten in Berlin: `[words] from/until precision`, `!` for
+/// limits.
 fn read(text: &str) -> String {
     let now = parse_rfc3339("2026-11-22T09:00:00Z").unwrap();
     let one = |w: When| {

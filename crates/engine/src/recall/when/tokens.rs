@@ -1,15 +1,15 @@
-//! The words of a text as the grammar of times reads them, with their places, and the dashes between times.
+//! Splits a text into the words that the grammar of times reads, with their positions, and the dashes between times.
 
 use super::vocabulary;
 
 /// A word with its position in the input.
 pub(super) struct Token<'t> {
-    /// In lower case, without surrounding signs and genitive.
+    /// The word in lower case, without surrounding signs and genitive.
     pub word: String,
     pub raw: &'t str,
     pub from: usize,
     pub to: usize,
-    /// What was stripped after it.
+    /// Signs that were stripped after the word.
     pub tail: &'t str,
 }
 
@@ -23,7 +23,7 @@ impl Token<'_> {
 /// The token for a dash between two times.
 pub(super) const DASH: &str = "-";
 
-/// The words of a text, and the dashes between them.
+/// Returns the words of a text, and the dashes between them.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     let mut push = |from: usize, to: usize| {

@@ -1,5 +1,4 @@
-//! The words of times in English and German, and the names of months in the other languages with stop words, because a
-//! day or a year stands beside them.
+//! Words of times in English, German, French and Spanish, and names of months also in Italian, Portuguese and Dutch.
 
 /// A unit of the calendar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,7 +14,7 @@ pub(super) enum Unit {
     Decade,
 }
 
-/// Which unit, relative to now.
+/// A unit relative to now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Which {
     /// The current one.
@@ -60,7 +59,7 @@ pub(super) fn month(word: &str) -> Option<(i8, bool)> {
     })
 }
 
-/// A day of the week, Monday being 0, and whether it is short enough to be another word.
+/// Returns a day of the week, Monday being 0, and whether the word is so short that it may be another word.
 pub(super) fn weekday(word: &str) -> Option<(i8, bool)> {
     Some(match word {
         "monday" | "montag" | "lundi" | "lunes" => (0, false),
@@ -119,7 +118,7 @@ pub(super) fn which(word: &str) -> Option<Which> {
     })
 }
 
-/// Words that make a time future or recurring: nothing was said then.
+/// Whether a word makes a time future or recurring, so that nothing was said then.
 pub(super) fn not_past(word: &str) -> bool {
     matches!(
         word,
@@ -144,7 +143,7 @@ pub(super) fn not_past(word: &str) -> bool {
     )
 }
 
-/// A number as its least and greatest meaning: "a few" is not exact.
+/// Returns a number as its least and greatest meaning, because "a few" is not exact.
 pub(super) fn count(word: &str) -> Option<(f64, f64)> {
     let exact = |n: f64| Some((n, n));
     if let Ok(n) = word.parse::<u16>() {
@@ -170,7 +169,7 @@ pub(super) fn count(word: &str) -> Option<(f64, f64)> {
     }
 }
 
-/// Day of a month: `3`, `3rd`, `third`; `true` for an ordinal.
+/// Returns a day of a month: `3`, `3rd`, `third`; `true` for an ordinal.
 pub(super) fn day(word: &str) -> Option<(i8, bool)> {
     let digits = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
     if (1..=2).contains(&digits) {
@@ -199,7 +198,7 @@ pub(super) fn day(word: &str) -> Option<(i8, bool)> {
     Some((n, true))
 }
 
-/// The hours of a part of the day; an hour above 24 is on the next day.
+/// Returns the hours of a part of the day; an hour above 24 is on the next day.
 pub(super) fn part_of_day(word: &str) -> Option<(i64, i64)> {
     Some(match word {
         "morning" | "früh" | "vormittag" | "matin" => (4, 12),
@@ -211,7 +210,7 @@ pub(super) fn part_of_day(word: &str) -> Option<(i64, i64)> {
     })
 }
 
-/// A part of the day as a single word that needs no lead.
+/// Returns the hours of a part of the day that is a single word and needs no word before it.
 pub(super) fn part_as_adverb(word: &str) -> Option<(i64, i64)> {
     Some(match word {
         "morgens" | "vormittags" | "frühmorgens" => (4, 12),
@@ -224,7 +223,7 @@ pub(super) fn part_as_adverb(word: &str) -> Option<(i64, i64)> {
     })
 }
 
-/// `early` is 0, `late` is 2.
+/// Returns 0 for `early` and 2 for `late`.
 pub(super) fn early_or_late(word: &str) -> Option<i64> {
     Some(match word {
         "early" | "früh" | "frühen" | "früher" => 0,
@@ -233,7 +232,7 @@ pub(super) fn early_or_late(word: &str) -> Option<i64> {
     })
 }
 
-/// How many days ago.
+/// Returns how many days ago the word means.
 pub(super) fn day_word(word: &str) -> Option<i64> {
     Some(match word {
         "today" | "heute" | "aujourd'hui" | "aujourd’hui" | "hoy" => 0,
@@ -243,17 +242,17 @@ pub(super) fn day_word(word: &str) -> Option<i64> {
     })
 }
 
-/// `dernière`, `pasada` behind a unit: the last one.
+/// Whether the word after a unit means the last one: `dernière`, `pasada`.
 pub(super) fn last_behind(word: &str) -> bool {
     matches!(word, "dernier" | "dernière" | "passé" | "passée" | "pasado" | "pasada")
 }
 
-/// What precedes the number of a week.
+/// Whether the word can precede the number of a week.
 pub(super) fn week_numbered(word: &str) -> bool {
     matches!(word, "week" | "kw" | "cw" | "kalenderwoche" | "woche" | "semaine" | "semana")
 }
 
-/// Which third of a period: `early`, `mid`, `late`.
+/// Returns which third of a period the word means: `early`, `mid`, `late`.
 pub(super) fn third(word: &str) -> Option<i64> {
     Some(match word {
         "early" | "beginning" | "start" | "anfang" => 0,
@@ -267,7 +266,7 @@ pub(super) fn is_article(word: &str) -> bool {
     matches!(word, "the" | "der" | "die" | "das" | "dem" | "den" | "des" | "zum" | "zur")
 }
 
-/// Words that introduce a time.
+/// Whether the word introduces a time.
 pub(super) fn leads(word: &str) -> bool {
     matches!(
         word,
@@ -279,7 +278,7 @@ pub(super) fn is_of(word: &str) -> bool {
     matches!(word, "of" | "in" | "de" | "del" | "do" | "des" | "im" | "jahr" | "jahres" | "year")
 }
 
-/// Words that may follow "on the 3rd" when a day is meant, not the third of something.
+/// Whether a word may follow "on the 3rd" if a day is meant, and not the third of something.
 pub(super) fn goes_on(word: &str) -> bool {
     const WORDS: &str = "at in about with did we i you he she they it was were and for when on what which who how why \
         around between late early from by to until \

@@ -1,10 +1,10 @@
-//! Texts that look like credentials and are not.
+//! Tests with texts that look like credentials and are none.
 
 use heirloom_testkit::Rng;
 
 use super::*;
 
-/// Texts that look like credentials and are not. `§` is removed before the test.
+/// Texts that look like credentials and are none. `§` is removed before the test.
 const BENIGN: &[&str] = &[
     "my password is wrong",
     "my password is required here",
@@ -192,7 +192,7 @@ fn look_alikes_stay() {
     assert!(wrong.is_empty(), "{} altered\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A random line as programs and people write it, without a credential.
+/// Makes a random line as programs and people write it, without a credential.
 fn benign(rng: &mut Rng) -> String {
     const WORDS: &[&str] = &[
         "token", "secret", "password", "key", "auth", "session", "cookie", "access", "private", "the", "value", "risk",

@@ -33,7 +33,7 @@ fn upper(rng: &mut Rng, length: usize) -> String {
     of(rng, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", length)
 }
 
-/// One credential of each family that is recognised by its shape.
+/// Makes one credential of each family that is recognised by its shape.
 fn shaped(rng: &mut Rng) -> Vec<(Kind, String)> {
     let mut all = Vec::new();
     let mut add = |kind, parts: &[&str]| all.push((kind, parts.concat()));
@@ -198,7 +198,7 @@ fn every_rule_of_the_rule_set_says_where_it_comes_from_and_has_an_example() {
     }
 }
 
-/// Passwords told in a sentence, `«»` around what must be redacted.
+/// Passwords told in a sentence; the part in `«»` must be redacted.
 const TOLD: &[&str] = &[
     "my password is «hunter2»",
     "My password is «hunter22», don't tell anyone",
@@ -279,7 +279,7 @@ fn a_credential_is_named_for_what_it_is_even_when_a_name_announces_it() {
     }
 }
 
-/// Texts with `«»` around what must be redacted, and the expected kind.
+/// Returns texts in which the part in `«»` must be redacted, with the expected kind.
 fn contextual() -> Vec<(Kind, String)> {
     let aws = ["wJalrXUtn", "FEMI/K7MDENG/bPxRfiCY", "zKq81mTwQp"].concat();
     let made = ["q8Zk2", "mV0xL", "7rT4", "bN9c"].concat();
@@ -481,7 +481,7 @@ fn two_beside_each_other_both_go() {
     }
 }
 
-/// The properties that must hold for any text.
+/// Asserts the properties that must hold for any text.
 fn holds(text: &str) {
     let found = spans(text);
     let mut rest = 0;
@@ -498,7 +498,7 @@ fn holds(text: &str) {
     assert_eq!(redact(&once), once, "twice is not once, from {text:?}");
 }
 
-/// Pieces that rules react to, joined in any order.
+/// Returns pieces that rules react to, joined in any order by the tests.
 fn pieces() -> Vec<String> {
     let mut rng = Rng::new(4);
     let mut all: Vec<String> = shaped(&mut rng).into_iter().map(|(_, text)| text).collect();
@@ -586,7 +586,7 @@ fn the_contract_holds_for_credentials_run_together() {
     for _ in 0..20_000 {
         let text: String = (0..rng.below(9) + 1).map(|_| rng.pick(&pieces).as_str()).collect();
         holds(&text);
-        // And cut anywhere, as a length limit would.
+        // The text is also cut anywhere, as a length limit would cut it.
         let cut = text.floor_char_boundary(rng.below(text.len() + 1));
         holds(&text[..cut]);
         holds(&text[cut..]);
@@ -605,7 +605,7 @@ proptest! {
     }
 }
 
-/// Texts that would provoke repeated scans. Finishing them in a debug build is the test; a rule that looks back or
+/// Texts that would provoke repeated scans. The test is that they finish in a debug build: a rule that looks back or
 /// ahead without a bound takes minutes.
 #[test]
 fn hostile_text_is_walked_once() {

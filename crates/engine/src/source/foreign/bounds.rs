@@ -1,7 +1,7 @@
 //! Bounds on what a foreign store can make us do: only tables are read, and every read ends.
 //!
-//! A view is a statement of whoever wrote the file. One that counts for ever would hang whoever reads it, so a store
-//! whose view stands where a table is expected is refused. What else takes too long is cut off.
+//! A view is a statement written by the author of the file, and one that counts for ever would hang its reader. So a
+//! store with a view in the place of an expected table is refused, and any statement that takes too long is cut off.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,16 +12,16 @@ use rusqlite::Connection;
 use crate::error::{Error, Result};
 use crate::event::ForeignSpec;
 
-/// The longest time one statement may take. Listing the sessions of a store of several gigabytes takes seconds.
+/// Longest time one statement may take. Listing the sessions of a store of several gigabytes takes seconds.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// How many steps of SQLite's machine pass between two looks at the clock: about a millisecond.
+/// Number of steps of SQLite's machine between two looks at the clock: about a millisecond.
 const STEPS: i32 = 50_000;
 
 /// A stopwatch that interrupts the connection's statements.
 pub(super) struct Watch {
     began: Instant,
-    /// Milliseconds after `began` at which whatever runs is cut off.
+    /// Milliseconds after `began` at which a running statement is cut off.
     until: Arc<AtomicU64>,
 }
 
@@ -39,7 +39,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Gives what comes next its full time.
+    /// Gives the next statement its full time.
     pub fn restart(&self) {
         self.within(LONGEST);
     }
@@ -70,7 +70,7 @@ pub(super) fn only_tables(connection: &Connection, spec: &ForeignSpec, shown: &s
     Ok(())
 }
 
-/// Whether a statement has this name behind a FROM or a JOIN.
+/// Whether a statement has this name after a FROM or a JOIN.
 fn reads_from(sql: &str, name: &str) -> bool {
     let mut words = sql.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let mut named = false;

@@ -1,8 +1,8 @@
 //! Rows too long to be held in memory: their canonical bytes are written to a private file and read from it in pieces.
 //!
 //! SQLite allows a value of a gigabyte. Values longer than [`LONGEST_VALUE`] are never loaded; they are read through
-//! SQLite's incremental interface, which needs the row's number. A table without row numbers can therefore not have
-//! such a row here: that is an error which names it.
+//! SQLite's incremental interface, which needs the row's number. A long row of a table without row numbers is therefore
+//! an error, which names the row.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -21,7 +21,8 @@ use crate::source::file::MAX_LINE;
 /// The longest value, in bytes, that is loaded into memory.
 pub(super) const LONGEST_VALUE: i32 = MAX_LINE as i32;
 
-/// How many bytes of a long value are read at once; divisible by three, so that base64 needs no padding in between.
+/// Number of bytes of a long value that are read at once; divisible by three, so that base64 needs no padding in
+/// between.
 const CHUNK: usize = 3 << 18;
 
 /// The canonical bytes of a row of 32 MiB or more, in a file without a name.
@@ -32,14 +33,14 @@ pub struct LongRow {
 }
 
 impl LongRow {
-    /// A row whose canonical bytes are in memory.
+    /// Makes a row whose canonical bytes are in memory.
     pub(super) fn of(bytes: &[u8], scratch: &Path) -> Result<LongRow> {
         let mut file = nameless(scratch)?;
         file.write_all(bytes).map_err(|e| Error::io("write a long row to", scratch, e))?;
         Ok(LongRow { file, length: bytes.len() as u64 })
     }
 
-    /// The number of canonical bytes.
+    /// Returns the number of canonical bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
@@ -61,7 +62,7 @@ impl LongRow {
     }
 }
 
-/// A file in `scratch` that nobody else can open and that vanishes when it is closed.
+/// Makes a file in `scratch` that no other process can open and that vanishes when it is closed.
 fn nameless(scratch: &Path) -> Result<File> {
     super::make_private(scratch)?;
     let path = scratch.join(crate::home::temporary_name()?);
@@ -81,7 +82,7 @@ pub(super) fn read_rows(
 ) -> Result<()> {
     let names: Vec<String> = transaction.prepare(query.sql)?.column_names().map(String::from).collect();
     let sizes: String = names.iter().map(|name| format!(", octet_length({})", quoted(name))).collect();
-    // Sizes and the row's number are in its header; no value is loaded.
+    // Sizes and row number are in the row's header, so no value is loaded.
     let mut statement = transaction.prepare(&query.sql.replacen('*', &format!("rowid{sizes}"), 1))?;
     let wanted = statement.parameter_count().min(keys.len());
     let mut rows = statement.query(&keys[..wanted])?;
@@ -117,13 +118,14 @@ fn read_row(
             lead.push(b':');
             out.write_all(&lead).map_err(written)?;
             write_long(transaction, query, row_no, name, &mut out)?;
-            // The row is not decoded, so nobody asks for the value.
+            // The row is not decoded, so its value is not needed.
             Cell::Null
         } else {
             let sql = format!("SELECT {} FROM {} WHERE rowid = ?1", quoted(name), quoted(query.table));
             let cell = transaction.query_row(&sql, [row_no], |r| Ok(super::cell_from(r.get_ref(0)?)))?;
             let row = Row { table: String::new(), key: String::new(), columns: vec![(name.clone(), cell)] };
-            // `{"$table":"","name":value}` without what is written already and the closing brace.
+            // Writes `{"$table":"","name":value}` without its beginning, which is written already, and without the
+            // closing brace.
             let line = canonical(&row);
             out.write_all(&line[b"{\"$table\":\"\"".len()..line.len() - 1]).map_err(written)?;
             row.columns.into_iter().next().map_or(Cell::Null, |(_, cell)| cell)
@@ -160,7 +162,7 @@ fn write_long(
     loop {
         let got = (&mut value).take((CHUNK - left.len()) as u64).read_to_end(&mut left).map_err(written)?;
         if is_text {
-            // A character may be cut at the end of a chunk; the rest of it is in the next.
+            // A chunk may end inside a character; the rest of the character is in the next chunk.
             let whole = match std::str::from_utf8(&left) {
                 Ok(text) => text.len(),
                 Err(e) => e.valid_up_to(),
@@ -190,7 +192,7 @@ fn is_utf8(value: &mut impl Read) -> Result<bool> {
         }
         match std::str::from_utf8(&left) {
             Ok(_) => left.clear(),
-            // The end of a chunk may cut a character; anything else is no UTF-8.
+            // A chunk may end inside a character; any other error means that the value is not UTF-8.
             Err(e) if e.error_len().is_none() => drop(left.drain(..e.valid_up_to())),
             Err(_) => return Ok(false),
         }
@@ -202,7 +204,7 @@ pub(super) fn is_too_long(cause: &rusqlite::Error) -> bool {
     cause.sqlite_error_code() == Some(rusqlite::ErrorCode::TooBig)
 }
 
-/// The length of the longest value of any kind is checked by SQLite; this is for rows of many values.
+/// Whether a row is long. SQLite itself checks the length of single values; this check is for rows of many values.
 pub(super) fn is_long(bytes: &[u8]) -> bool {
     bytes.len() >= MAX_LINE
 }

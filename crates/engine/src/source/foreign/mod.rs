@@ -39,26 +39,25 @@ use crate::sqlite::uri;
 use self::bounds::Watch;
 pub use self::long_row::LongRow;
 
-/// How long SQLite waits for a lock. A program's own write transactions last milliseconds; a lock held longer than this
-/// is on the whole file (`locking_mode=EXCLUSIVE`), and waiting would not help.
+/// Longest time SQLite waits for a lock. A program's own write transactions last milliseconds; a lock held longer than
+/// this is on the whole file (`locking_mode=EXCLUSIVE`), and waiting would not help.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// Items read in one transaction: large enough that statements are rarely prepared, small enough that the transaction
-/// ends within a few milliseconds.
+/// Number of items read in one transaction: large enough that statements are rarely prepared, small enough that the
+/// transaction ends within a few milliseconds.
 const CHUNK_ITEMS: usize = 64;
 
-/// The size in bytes at which a chunk also ends, so that a session of huge tool outputs need not fit into memory at
-/// once.
+/// Size of a chunk in bytes at which it ends early, so that a session of huge tool outputs need not fit into memory.
 const CHUNK_BYTES: usize = 8 << 20;
 
 /// The largest size, in bytes, of a decompressed body; OpenClaw's own limit is 4 MiB.
 const OPENED_LIMIT: u64 = 64 << 20;
 
-/// The largest store, in bytes, that is copied when no program has it open, so that reading leaves no side files there.
+/// Largest store, in bytes, that is copied when no program has it open, so that reading leaves no side files beside it.
 /// Copying this much takes a tenth of a second.
 const COPIED_AT_REST: u64 = 64 << 20;
 
-/// How often a copy is attempted when the store changes meanwhile.
+/// Number of times a copy is attempted when the store changes meanwhile.
 const COPY_TRIES: usize = 3;
 
 /// A program's store, open for reading.
@@ -71,7 +70,7 @@ pub struct ForeignStore {
     connection: Connection,
     copy: Option<PrivateCopy>,
     watch: Watch,
-    /// For rows too long to be held in memory.
+    /// Folder for the files of rows too long to be held in memory.
     scratch: PathBuf,
 }
 
@@ -79,7 +78,7 @@ pub struct ForeignStore {
 #[derive(Debug)]
 pub enum RowBytes {
     Whole(Vec<u8>),
-    /// 32 MiB or more. The row's long values are NULL in its columns.
+    /// A row of 32 MiB or more, in a file. The row's long values are NULL in its columns.
     Long(LongRow),
 }
 
@@ -88,7 +87,7 @@ pub enum RowBytes {
 pub struct Group {
     /// The group's key, as the spec's statements take it.
     pub key: String,
-    /// Changes whenever any row of the group does; otherwise opaque.
+    /// Fingerprint that changes whenever any row of the group does; otherwise opaque.
     pub fingerprint: String,
 }
 
@@ -96,9 +95,9 @@ impl ForeignStore {
     /// Opens a store read-only in place, or a copy of it in `scratch`, a folder of the home that is created (mode 0700)
     /// when needed.
     ///
-    /// A copy is read where the store cannot be, and also where it is small and no program has it open: reading in
-    /// place would then leave an empty `-wal` and a `-shm` beside it, which a read-only connection creates but cannot
-    /// remove.
+    /// A copy is read where the store cannot be opened in place, and also where the store is small and no program has
+    /// it open: reading in place would then leave an empty `-wal` and a `-shm` beside it, which a read-only connection
+    /// creates but cannot remove.
     pub fn open(path: &Path, scratch: &Path) -> Result<ForeignStore> {
         check_is_file(path)?;
         let path = std::path::absolute(path).map_err(|e| Error::io("open", path, e))?;
@@ -114,7 +113,7 @@ impl ForeignStore {
 
     fn open_copy(path: PathBuf, scratch: &Path) -> Result<ForeignStore> {
         let copy = PrivateCopy::make(&path, scratch)?;
-        // The copy is ours: SQLite may recover its log or roll back its journal there.
+        // The copy belongs to Heirloom: SQLite may recover its log or roll back its journal.
         let connection = connect(&uri(&copy.database, "mode=rw"), OpenFlags::SQLITE_OPEN_READ_WRITE)
             .map_err(|e| failed(&path, e))?;
         ForeignStore::watched(path, connection, Some(copy), scratch)
@@ -135,8 +134,8 @@ impl ForeignStore {
         self.copy.is_some()
     }
 
-    /// All groups of the store with their fingerprints, in one short read. `Refused` where a view has the place of a
-    /// table.
+    /// Returns all groups of the store with their fingerprints, in one short read. `Refused` if a view has the name of
+    /// a table that is read.
     pub fn groups(&self, spec: &ForeignSpec) -> Result<Vec<Group>> {
         bounds::only_tables(&self.connection, spec, &self.path.display().to_string())?;
         self.watch.restart();
@@ -158,8 +157,8 @@ impl ForeignStore {
     /// Reads a group: its head rows, then its items in order, each row with its canonical bytes.
     ///
     /// `each` is called with no statement and no transaction open, so it may take its time. It is called for every row,
-    /// changed or not; rows the program removes meanwhile are left out. What is marked private is masked. An error from
-    /// `each` ends the reading. Returns how many private spans there were.
+    /// changed or not; rows the program removes meanwhile are left out. Private spans are masked. An error from `each`
+    /// ends the reading. Returns the number of private spans.
     pub fn read_group(
         &self,
         spec: &ForeignSpec,
@@ -204,7 +203,7 @@ impl ForeignStore {
         Ok((heads, items))
     }
 
-    /// Reads the first of these items, as many as make one chunk, and returns how many that were.
+    /// Reads the first of these items, as many as make one chunk, and returns how many were read.
     fn read_items(&self, spec: &ForeignSpec, key: &str, items: &[ItemKey]) -> Result<(Vec<Kept>, usize)> {
         self.watch.restart();
         let transaction = self.connection.unchecked_transaction().map_err(|e| failed(&self.path, e))?;
@@ -220,7 +219,8 @@ impl ForeignStore {
             }
             let in_memory = |(_, kept): &Kept| match kept {
                 RowBytes::Whole(bytes) => bytes.len(),
-                // Its bytes are in a file; its short values are not.
+                // The long bytes are in a file, but the row's short values are in memory, so such a row counts as a
+                // full chunk.
                 RowBytes::Long(_) => CHUNK_BYTES,
             };
             bytes += rows[before..].iter().map(in_memory).sum::<usize>();
@@ -263,7 +263,7 @@ impl fmt::Debug for ForeignStore {
     }
 }
 
-/// The canonical bytes of a row: one line of JSON in UTF-8, without a newline.
+/// Returns the canonical bytes of a row: one line of JSON in UTF-8, without a newline.
 ///
 /// An object with `"$table"` first, then every column in declaration order. INTEGER is a number without and REAL one
 /// with a point or exponent, in a form that reads back to the same 64 bits; TEXT is a string, BLOB
@@ -280,8 +280,8 @@ pub fn canonical(row: &Row) -> Vec<u8> {
         match cell {
             Cell::Null => out.extend_from_slice(b"null"),
             Cell::Integer(n) => put_json(&mut out, n),
-            // The standard library's form: the bytes are compared to see whether a row has changed, and serde_json's
-            // form of floats has changed between its releases.
+            // Written in the standard library's form: the bytes are compared to see whether a row has changed, and
+            // serde_json's form of floats has changed between its releases.
             Cell::Real(x) if x.is_finite() => out.extend_from_slice(format!("{x:?}").as_bytes()),
             Cell::Real(x) => put_wrapped(&mut out, "$real", if x.is_nan() { "nan" } else { sign_of_infinity(*x) }),
             Cell::Text(text) => put_json(&mut out, text),
@@ -293,8 +293,8 @@ pub fn canonical(row: &Row) -> Vec<u8> {
     out
 }
 
-/// Turns canonical bytes back into the row as [`ForeignStore::read_group`] passed it: with its key, which is made as
-/// the spec says, and with compressed bodies opened.
+/// Turns canonical bytes back into the row as [`ForeignStore::read_group`] passed it: with its key, made as the spec
+/// says, and with compressed bodies unpacked.
 pub fn restore(spec: &ForeignSpec, bytes: &[u8]) -> Result<Row> {
     let damaged = |what: &str| Error::damaged(format!("a kept row cannot be read: {what}"));
     let fields: Fields = serde_json::from_slice(bytes).map_err(|e| damaged("not a JSON object").because(e))?;
@@ -316,7 +316,7 @@ pub fn restore(spec: &ForeignSpec, bytes: &[u8]) -> Result<Row> {
     Ok(row)
 }
 
-/// A row as it is stored, with its canonical bytes.
+/// A row with its canonical bytes.
 type Kept = (Row, RowBytes);
 
 /// An item's key in the type the program gave it, so that it compares as in the program.
@@ -359,7 +359,7 @@ fn cell_from(value: ValueRef<'_>) -> Cell {
     }
 }
 
-/// The row's primary key as text.
+/// Returns the row's primary key as text.
 fn key_of(query: &RowQuery, columns: &[(String, Cell)]) -> String {
     let part = |name: &&str| match columns.iter().find(|(n, _)| n == name) {
         Some((_, Cell::Text(text))) => text.clone(),
@@ -371,8 +371,8 @@ fn key_of(query: &RowQuery, columns: &[(String, Cell)]) -> String {
     query.key.iter().map(part).collect::<Vec<_>>().join("/")
 }
 
-/// Decompresses the bodies the spec names into their text columns, where these are NULL. A body that cannot be
-/// decompressed, or is too large, stays NULL: the decoder reports it, and the kept bytes still contain it.
+/// Decompresses the bodies the spec names into their text columns, if these are NULL. A body that cannot be
+/// decompressed, or is too large, stays NULL: the decoder reports it, and the stored bytes still contain it.
 fn open_zstd(spec: &ForeignSpec, row: &mut Row) {
     for (packed, text) in spec.zstd {
         let Some(Cell::Blob(body)) = row.columns.iter().find(|(n, _)| n == packed).map(|(_, cell)| cell) else {
@@ -386,7 +386,8 @@ fn open_zstd(spec: &ForeignSpec, row: &mut Row) {
     }
 }
 
-/// A row whose opened bodies stand in their text columns only: what was packed has what is masked in the text.
+/// Returns the row without its packed bodies where these are unpacked in a text column: otherwise the packed body would
+/// still contain text that is masked there.
 fn without_packed(spec: &ForeignSpec, row: &Row) -> Row {
     let mut row = row.clone();
     for (packed, text) in spec.zstd {
@@ -514,7 +515,7 @@ fn small_and_at_rest(path: &Path) -> bool {
     open_plain(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head[18..] == [2, 2]
 }
 
-/// A connection that has read once: SQLite opens lazily, and most obstacles show only at the first page.
+/// Opens a connection and reads once: SQLite opens lazily, and most obstacles show only at the first page.
 fn connect(uri: &str, access: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = access | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri, flags)?;
@@ -545,7 +546,7 @@ fn helped_by_copy(cause: &rusqlite::Error) -> bool {
     )
 }
 
-/// An error of a foreign store, worded so that it names the store and not the home.
+/// Makes an error of a foreign store, worded so that it names the store and not the home.
 fn failed(path: &Path, cause: rusqlite::Error) -> Error {
     let path = path.display();
     let message = cause.to_string();
@@ -651,7 +652,7 @@ impl Marks {
     }
 }
 
-/// The file SQLite keeps beside a database under this suffix.
+/// Returns the path of the file SQLite keeps beside a database with this suffix.
 fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(suffix);

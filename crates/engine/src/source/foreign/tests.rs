@@ -1,4 +1,4 @@
-//! Reading stores of other programs, which the tests create.
+//! Tests of reading other programs' stores, which the tests create.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ struct World {
 }
 
 impl World {
-    /// A folder with a store in it, and the writing connection, as the program would hold it open.
+    /// Makes a folder with a store in it, and the writing connection, as the program would hold it open.
     fn new(mode: &str) -> (World, Connection) {
         let world = World { folder: tempfile::tempdir().unwrap() };
         fs::create_dir(world.folder.path().join("store")).unwrap();
@@ -47,7 +47,7 @@ impl World {
         ForeignStore::open(&self.store(), &self.scratch())
     }
 
-    /// Every file of the store's folder: its bytes and when it was written.
+    /// Returns every file of the store's folder: its bytes and when it was written.
     fn state(&self) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64)> {
         let entries = fs::read_dir(self.store().parent().unwrap()).unwrap();
         let state = |path: PathBuf| {
@@ -334,7 +334,7 @@ fn any_cell() -> impl Strategy<Value = Cell> {
     prop_oneof![
         Just(Cell::Null),
         any::<i64>().prop_map(Cell::Integer),
-        // By bits, so that every form of float comes up; SQLite itself stores no NaN.
+        // Reals are made from random bits, so that every form of float comes up; SQLite itself stores no NaN.
         any::<u64>().prop_map(f64::from_bits).prop_filter("a number", |x| !x.is_nan()).prop_map(Cell::Real),
         any::<String>().prop_map(Cell::Text),
         any::<Vec<u8>>().prop_map(|mut bytes| {
@@ -369,7 +369,7 @@ proptest! {
 #[test]
 fn a_row_of_any_length_is_read_in_pieces_and_means_the_same() {
     let (world, writer) = World::new("wal");
-    // Escapes, characters of several bytes across chunks, text that is no text, bytes: each longer than is loaded.
+    // Values longer than are loaded: escapes, characters of several bytes across chunks, invalid UTF-8, bytes.
     let text = "a\u{e9}\"\u{1}\u{1f600}".repeat((LONGEST / 9) + 1);
     writer.execute("UPDATE note SET body = ?1 WHERE n = 1", [&text]).unwrap();
     writer

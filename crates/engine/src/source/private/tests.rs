@@ -1,4 +1,4 @@
-//! What is marked private, in every form it comes in.
+//! Tests of masking private spans, in every form a span comes in.
 
 use proptest::prelude::*;
 
@@ -29,11 +29,11 @@ fn spans_are_masked_and_nothing_else_is() {
             r#"{"text":"<private>a<private>b</private>c</private>d"}"#,
             r#"{"text":"<private>**********************</private>d"}"#,
         ),
-        // Quotation marks and letters beyond ASCII within.
+        // A span with quotation marks and letters beyond ASCII.
         (r#"{"text":"<private>\"ü\\</private>"}"#, r#"{"text":"<private>******</private>"}"#),
         (r#"{"text":"<private reason=\"mine\">b</private>"}"#, r#"{"text":"<private reason=\"mine\">*</private>"}"#),
         (r#"{"text":"< private >b</ private >"}"#, r#"{"text":"< private >*</ private >"}"#),
-        // Without its other tag a span reaches to the end, or back to the beginning, over the words of the message.
+        // A span whose other tag is missing reaches to the end, or back to the beginning, of the message's words.
         (r#"{"text":"a <private>b","id":"c"}"#, r#"{"text":"a <private>*","id":"c"}"#),
         (r#"{"text":"a b</private> c"}"#, r#"{"text":"***</private> c"}"#),
         (
@@ -45,19 +45,19 @@ fn spans_are_masked_and_nothing_else_is() {
             r#"{"content":["<private>*",{"type":"tool","output":"*"},"*"],"id":"d"}"#,
         ),
         (r#"{"<private>a</private>":"b"}"#, r#"{"<private>*</private>":"b"}"#),
-        // Names that are texts.
+        // Member names that are texts, too.
         (r#"{"<private>a":"b"}"#, r#"{"<private>*":"b"}"#),
-        // Records that are not JSON, or not all of it.
+        // Records that are not JSON, or are cut off.
         ("a <private>b</private> c", "a <private>*</private> c"),
         (r#"{"text":"a <private>b"#, r#"{"text":"a <private>*"#),
         (r#"{"text":"a <private>b</priv"#, r#"{"text":"a <private>*******"#),
-        // Spoken of.
+        // Tags that are only spoken of.
         (
             r#"{"text":"the `<private>` tag, closed by `</private>`"}"#,
             r#"{"text":"the `<private>` tag, closed by `</private>`"}"#,
         ),
         (r#"{"text":"`<private>b</private>`"}"#, r#"{"text":"`<private>*</private>`"}"#),
-        // Other words.
+        // Words that look like tags.
         (
             r#"{"text":"<privateer> Box<Private> <private/> private"}"#,
             r#"{"text":"<privateer> Box<Private>*******************"}"#,
@@ -88,12 +88,12 @@ fn a_span_goes_on_in_the_next_record_of_its_message() {
         records(&[r#"{"text":"a <private>b"}"#, r#"{"text":"c"}"#, r#"{"text":"d</private> e"}"#], part),
         [r#"{"text":"a <private>*"}"#, r#"{"text":"*"}"#, r#"{"text":"*</private> e"}"#]
     );
-    // Tags cut anywhere.
+    // Tags that are cut at any place.
     assert_eq!(
         records(&[r#"{"delta":"a <pri"}"#, r#"{"delta":"vate>b</"}"#, r#"{"delta":"private> c"}"#], |_| Message::None),
         [r#"{"delta":"a <pri"}"#, r#"{"delta":"vate>***"}"#, r#"{"delta":"private> c"}"#]
     );
-    // Another message is not part of it.
+    // A span does not go on in another message.
     let other = |n| if n == 0 { Message::Part("m".into()) } else { Message::Whole };
     assert_eq!(
         records(&[r#"{"text":"<private>b"}"#, r#"{"text":"c"}"#], other),
@@ -124,7 +124,7 @@ fn a_turn_has_three_stars() {
     assert!(matches!(mask_text("nothing < of > that"), Cow::Borrowed(_)));
 }
 
-/// Words of a person, of which `SECRET` is private.
+/// Makes words of a person, of which `SECRET` is private.
 fn spoken() -> impl Strategy<Value = (String, bool)> {
     let piece = prop_oneof![
         Just("<private>SECRET ü\n\"\\SECRET</private>"),
@@ -167,7 +167,7 @@ proptest! {
         }
         let given: Vec<&str> = pieces.iter().map(String::as_str).collect();
         let kept: String = records(&given, |_| Message::Part("m".into())).concat();
-        // Cut in two, a secret would not be seen by looking for all of it.
+        // A secret cut in two would not be found by looking for all of it.
         for half in ["SEC", "RET", "ECRE"] {
             prop_assert!(!kept.contains(half), "{kept}");
         }

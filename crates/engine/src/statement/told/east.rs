@@ -1,5 +1,5 @@
-//! Strong signals in Japanese and Chinese: a few plain forms, recognised by how a sentence begins and ends, because
-//! there are no spaces between words.
+//! Reads strong signals in Japanese and Chinese: a few plain forms, recognised by how a sentence begins and ends,
+//! because there are no spaces between words.
 
 use super::prose::Sentence;
 use super::{Found, SignalKind};
@@ -8,7 +8,7 @@ use crate::text::scripts::is_unspaced;
 /// Polite or filling words at the beginning.
 const LEADS: &[&str] =
     &["请记住", "記住", "记住", "请", "請", "麻烦", "あと", "それと", "ちなみに", "，", "、", ",", "：", ":", " "];
-/// Beginnings that make a directive a standing one.
+/// Beginnings that make a directive last beyond the current work.
 const STANDING: &[&str] = &[
     "以后",
     "以後",
@@ -98,7 +98,7 @@ pub fn read<'t>(prompt: &str, sentence: &'t Sentence) -> Vec<Found<'t>> {
     let kana = core.chars().any(|c| matches!(c as u32, 0x3040..=0x30FF));
     let long = core.chars().count() >= 6;
     let begins = STANDING.iter().any(|s| core.starts_with(s));
-    // Chinese requests begin with "请"; "以后会…" describes the future.
+    // Chinese requests contain words like "请"; "以后会…" describes the future.
     let asks = if kana {
         REQUESTS.iter().any(|r| core.ends_with(r))
     } else {
@@ -120,7 +120,7 @@ fn name(announced: &str, rest: &str) -> Option<String> {
     value(rest.split(['，', ',', '、', '。']).next().unwrap_or(rest))
 }
 
-/// A short run of characters without punctuation.
+/// Returns a short text without punctuation, if it can be a name or a place.
 fn value(text: &str) -> Option<String> {
     let text = text.trim();
     // "我叫你…" is a request, not a name.

@@ -1,4 +1,4 @@
-//! Strong signals in English.
+//! Reads strong signals in English.
 
 mod directives;
 
@@ -28,7 +28,7 @@ static LEADS: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// "Remember that …": announces a statement meant to last.
+/// "Remember that …": announces a statement that is to be kept.
 static REMEMBER: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
         "remember : / remember , i|i'm|my / remember that / remember this|these? : / remember this|these? , / \
@@ -38,7 +38,7 @@ static REMEMBER: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// Phrases that make a statement a standing one.
+/// Phrases before a statement that make it last beyond the current work.
 static STANDING: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
         "from now on|onward|onwards / from here on out? / from this point on|onward|onwards|forward / from today \
@@ -51,7 +51,7 @@ static STANDING: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// Words that make a statement a standing one at any position.
+/// The same kind of phrases, which count at any position.
 static LASTING: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
         "from now on|onward|onwards / from here on / from this point on|onward|onwards / going forward|forwards / \
@@ -59,11 +59,11 @@ static LASTING: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// Phrases for the general case. They may also describe a program, which has defaults too.
+/// Phrases for the general case. Such a statement may also describe a program, because programs have defaults too.
 static GENERAL: LazyLock<Phrases> =
     LazyLock::new(|| Phrases::of("by default / in general / generally speaking? / as a general? rule of? thumb?"));
 
-/// Phrases that make a statement a standing one when they end it.
+/// Phrases at the end of a statement that make it last, or that carry no meaning.
 static TAILS: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
         "from now on / from now onwards / from here on / from here on out / going forward / going forwards / moving \
@@ -73,7 +73,7 @@ static TAILS: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// Words before a first-person statement that show that it is not the author speaking.
+/// Words before a first-person statement which show that somebody else is speaking.
 pub static SUSPECT: LazyLock<Words> = LazyLock::new(|| {
     Words::of(
         "if unless whether suppose imagine pretend assume assuming say says said saying told tells wrote writes \
@@ -91,7 +91,7 @@ static SUBJECTS: LazyLock<Words> = LazyLock::new(|| {
     )
 });
 
-/// The signals of one sentence.
+/// Returns the signals of one sentence.
 pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Found<'t>> {
     let tokens = &sentence.tokens[..];
     let tagged = has_phrase(tokens, phrases!(", ok|okay|alright|please|thanks ?"));
@@ -103,7 +103,7 @@ pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<
         frame.listed = sentence.listed && joint == Joint::Start;
         frame.context = Some(context);
         if let Some(rest) = eat(clause, &REMEMBER) {
-            // The pattern may have consumed the first word of what is to be remembered.
+            // The pattern may have consumed the first word of the statement to be remembered.
             let last = clause.len() - rest.len() - 1;
             let own = one_of(&clause[last], words!("i i'm im my me"));
             frame.said_that = !own || last > 1;
@@ -116,7 +116,7 @@ pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<
         }
         let speaks = joint != Joint::Colon || frame.may_stand(before, joint, clause);
         if let Some((key, value, confidence, rest)) = about_me(prompt, clause).filter(|_| speaks) {
-            // "My name is Marta, can you help me?" is a statement; "My name is Marta?" is a question.
+            // "My name is Marta, can you help me?" states a name; "My name is Marta?" asks.
             if !asks
                 || joint == Joint::Start
                     && rest.first().is_some_and(|t| matches!(t.low.as_str(), "," | ";" | "—" | "–" | "."))
@@ -145,7 +145,8 @@ fn wish<'t>(clause: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     first_person(clause, frame).or_else(|| directive(clause, frame)).or_else(|| remembered(clause, frame))
 }
 
-/// "I prefer …, and never …": each is a statement of its own, with the frame of the whole.
+/// Reads the wishes of one clause: "I prefer …, and never …" has two statements, to which the phrases before the clause
+/// apply alike.
 fn several<'t>(clause: &'t [Token], frame: &Frame) -> Vec<Found<'t>> {
     let lasting = frame.standing || has_phrase(clause, &LASTING);
     let open = |rest: &'t [Token]| {
@@ -154,7 +155,7 @@ fn several<'t>(clause: &'t [Token], frame: &Frame) -> Vec<Found<'t>> {
         let rest = next.open(led(rest, &LEADS));
         leads_with(rest, words!("always never don't dont do stop no only i i'd you please")).then_some((rest, next))
     };
-    // Only the first may be the object of "remember": "remember that I …".
+    // Only the first part may be the object of "remember": "remember that I …".
     let read = |part: &'t [Token], frame: Frame| {
         let first = part.first().map(|t| t.start) == clause.first().map(|t| t.start);
         if first { wish(part, &frame) } else { first_person(part, &frame).or_else(|| directive(part, &frame)) }
@@ -166,14 +167,14 @@ fn several<'t>(clause: &'t [Token], frame: &Frame) -> Vec<Found<'t>> {
 #[derive(Clone, Copy, Default)]
 struct Frame<'c> {
     remember: bool,
-    /// "Remember that", "remember:" rather than "remember".
+    /// Whether it was "remember that" or "remember:", not only "remember".
     said_that: bool,
-    /// "From now on", or an item of a list under it.
+    /// Whether "from now on" came before, or the clause is an item of a list under it.
     standing: bool,
     general: bool,
-    /// "In this repository".
+    /// Whether "in this repository" came before.
     project: bool,
-    /// "If you …, ": only a directive with always or never counts after it.
+    /// Whether "if you …, " came before: then only a directive with always or never counts.
     condition: bool,
     listed: bool,
     context: Option<&'c Context>,
@@ -186,7 +187,7 @@ static PROJECT: LazyLock<Phrases> = LazyLock::new(|| {
 });
 
 impl Frame<'_> {
-    /// Consumes the standing phrases at the front and records them in the frame.
+    /// Consumes the phrases at the front that make a statement last, and records them in the frame.
     fn open<'t>(&mut self, mut tokens: &'t [Token]) -> &'t [Token] {
         loop {
             let next = if let Some(rest) = eat(tokens, &STANDING) {
@@ -253,7 +254,7 @@ static TASKS: LazyLock<Words> = LazyLock::new(|| {
     )
 });
 
-/// Whether the sentence asks to build something: the next sentences may then describe its behaviour.
+/// Whether the sentence asks to build something; the next sentences may then describe the result.
 pub fn is_task(tokens: &[Token]) -> bool {
     let start = led(tokens, &LEADS);
     let start = eat(
@@ -362,12 +363,12 @@ fn about_me<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     None
 }
 
-/// A value, if it ends the clause or a word from `fine` follows it.
+/// Returns a value only if it ends the clause or a word from `fine` follows it.
 fn plain_end<'t>(found: Value<'t>, fine: &Words) -> Option<Value<'t>> {
     found.3.first().is_none_or(|t| !t.word || one_of(t, fine)).then_some(found)
 }
 
-/// "I prefer …" and similar statements.
+/// Reads "I prefer …" and similar statements.
 fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     if frame.condition {
         return None;
@@ -464,7 +465,7 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
         let bare = !doing
             && !leads_with(rest, words!("the your how what that it when if is to a an being doing you my i"))
             && !has(soon, words!("the your more another an a"));
-        // "I don't want comments in the diff" is a task; such a wish lasts only with a standing word.
+        // "I don't want comments in the diff" is a task; such a wish lasts only with a word that makes it last.
         let wants = eat(core, phrases!("i really? don't|dont want / i do not want")).is_some();
         return if bare
             && !wants
@@ -489,7 +490,7 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     None
 }
 
-/// Whether the preference is a way of working, and not one of several options just offered.
+/// Whether the preference is a way of working, not one of several options just offered.
 fn preferable(rest: &[Token], always: bool, frame: &Frame) -> bool {
     let rest = unmarked(rest);
     let Some(first) = rest.first().filter(|t| t.word) else { return false };
@@ -510,7 +511,7 @@ fn preferable(rest: &[Token], always: bool, frame: &Frame) -> bool {
     let known =
         words!("metric imperial oxford imperative terminal command 24-hour 24h iso functional passive active simplest");
     let definite = rest.iter().zip(rest.iter().skip(1)).any(|(a, b)| a.low == "the" && !a.quoted && !one_of(b, known));
-    // "I always prefer the builder pattern" applies to all future work, unless it refers to existing things.
+    // "I always prefer the builder pattern" is about all future work, unless it refers to existing things.
     let pointed = words!("you your we it is was were has had old new other same current existing last next");
     let lasting = always && !has(rest, pointed) && !has(rest, offered);
     if definite && !frame.project && !lasting {
@@ -527,7 +528,7 @@ fn preferable(rest: &[Token], always: bool, frame: &Frame) -> bool {
     !article || has(rest, general)
 }
 
-/// A first-person sentence that the person asked to be remembered.
+/// Reads a first-person sentence that the person asked to be remembered.
 fn remembered<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     let first = tokens.first()?;
     let mine = one_of(first, words!("i i'm im i've i'd my"));
@@ -554,7 +555,7 @@ fn talks(tokens: &[Token]) -> bool {
     has(tokens, &lexicon::CONVERSATION)
 }
 
-/// Whether the tokens contain a technical term that an assistant's habits can be about.
+/// Whether the tokens contain a term that an assistant's habits can be about.
 fn domain(tokens: &[Token]) -> bool {
     talks(tokens)
         || has(tokens, &lexicon::TASTE)
@@ -579,7 +580,7 @@ fn words(tokens: &[Token]) -> usize {
     tokens.iter().filter(|t| t.word).count()
 }
 
-/// Whether the tokens refer to the current work, so that they mean nothing in another conversation.
+/// Whether the tokens refer to the current work and so mean nothing in another conversation.
 fn is_one_off(tokens: &[Token], project: bool) -> bool {
     let mut tokens = trimmed(tokens, &TAILS);
     let mut here = Vec::new();

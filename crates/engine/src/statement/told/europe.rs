@@ -1,4 +1,4 @@
-//! Strong signals in German, French and Spanish: the plain forms, one table per language.
+//! Reads strong signals in German, French and Spanish: the plain forms, one table per language.
 
 use std::sync::LazyLock;
 
@@ -13,25 +13,25 @@ use crate::text::patterns::{Phrases, Words, one_of, phrases, words};
 type About = (&'static str, String, f64);
 
 struct Language {
-    /// Words of which a sentence with a signal contains at least one.
+    /// A sentence with a signal contains at least one of these words.
     hints: Words,
     /// Phrases before a statement that carry no meaning.
     leads: Phrases,
-    /// "Remember that".
+    /// Phrases like "remember that".
     remember: Phrases,
-    /// "From now on", also at the end of a statement.
+    /// Phrases like "from now on", also at the end of a statement.
     standing: Phrases,
-    /// "I want you to": a directive may follow.
+    /// Phrases like "I want you to": a directive may follow.
     wishes: Phrases,
-    /// "I prefer".
+    /// Phrases like "I prefer".
     prefer: Phrases,
-    /// "I hate": counts only for matters of taste.
+    /// Phrases like "I hate": they count only for matters of taste.
     like: Phrases,
     always: Words,
     never: Words,
-    /// Imperatives, infinitives and second-person forms of what an assistant does in a conversation.
+    /// Imperatives, infinitives and second-person forms of verbs for an assistant's conduct in a conversation.
     conduct: Words,
-    /// The same forms of what an assistant does to text and code.
+    /// The same forms of verbs for an assistant's work on text and code.
     work: Words,
     /// Words that may follow "from now on" directly: "only", "no".
     bare: Words,
@@ -40,7 +40,7 @@ struct Language {
     at_hand: Words,
     /// Words that describe a program's behaviour.
     program: Words,
-    /// Words before a statement that show that it is not the author's own, or not meant seriously.
+    /// Words before a statement which show that it is not the author's own, or not meant seriously.
     suspect: Words,
     questions: Words,
     tasks: Words,
@@ -143,7 +143,7 @@ fn german(prompt: &str, t: &[Token]) -> Option<About> {
     german_role(prompt, r).map(at)
 }
 
-/// German writes the profession as one word: "Backend-Entwickler", "Softwareentwicklerin".
+/// Reads a profession, which German writes as one word: "Backend-Entwickler", "Softwareentwicklerin".
 fn german_role<'t>(prompt: &str, r: &'t [Token]) -> Option<Value<'t>> {
     german_profession(prompt, r)
         .map(|(key, value, confidence, rest)| (key, super::capitalised(&value), confidence, rest))
@@ -301,7 +301,7 @@ fn spanish(prompt: &str, t: &[Token]) -> Option<About> {
     profile::role(prompt, r, &lexicon::SPANISH_ROLES, &SPANISH_STOPS, 2).map(at)
 }
 
-/// The signals of one sentence.
+/// Returns the signals of one sentence.
 pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Found<'t>> {
     LANGUAGES
         .iter()
@@ -368,7 +368,7 @@ impl Language {
         found
     }
 
-    /// The tokens after a joint, if they explicitly state another wish.
+    /// Returns the tokens after a joint, if they explicitly state another wish.
     fn next_wish<'t>(&self, rest: &'t [Token], standing: bool) -> Option<(&'t [Token], bool)> {
         let mut rest = led(rest, &self.leads);
         let mut standing = standing;
@@ -434,7 +434,7 @@ impl Language {
         if words < 2 || has(body, &self.at_hand) || body.iter().any(|t| t.name) || context.persona && !standing {
             return None;
         }
-        // "Ne" and "no" before the verb; "n'utilise".
+        // French and Spanish put "ne" and "no" before the verb, or join it: "n'utilise".
         let bare = eat(body, phrases!("ne|no / no te|me")).filter(|_| words > 2).unwrap_or(body);
         let verb = |t: &Token| t.low.trim_start_matches("n'").trim_end_matches("-moi").to_owned();
         let conduct = |t: &Token| self.conduct.has(&verb(t));

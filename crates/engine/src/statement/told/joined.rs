@@ -1,5 +1,5 @@
-//! Several wishes in one sentence: "always run the tests, and never push without asking". A part that is complete in
-//! itself becomes a statement of its own; a part that depends on its neighbour stays with it.
+//! Divides a sentence with several wishes: "always run the tests, and never push without asking". A part that can be
+//! understood alone becomes a statement of its own; a part that depends on its neighbour stays with it.
 
 use super::prose::Token;
 use super::{Found, Joint, SignalKind, clauses, has};
@@ -13,9 +13,10 @@ struct Part<S> {
     said: S,
 }
 
-/// The statements of a clause, in order; empty if the clause cannot be divided.
+/// Returns the statements of a clause, in order; empty if the clause cannot be divided.
 ///
-/// `open` removes the lead-ins of the text after a joint and returns what they state; `None` if no wish begins there.
+/// `open` removes the lead-ins of the text after a joint, and also returns the frame they give; `None` if no wish
+/// begins there.
 /// `read` reads one wish.
 pub fn wishes<'t, S: Copy>(
     clause: &'t [Token],
@@ -38,7 +39,7 @@ pub fn wishes<'t, S: Copy>(
     let mut found = Vec::new();
     let mut parts = parts.into_iter();
     let Some(mut here) = parts.next() else { return found };
-    // If the whole clause contains nothing that lasts, the part before the first joint still may.
+    // If the clause as a whole gives no lasting statement, the part before the first joint may still give one.
     let mut first = None;
     for next in parts {
         let (head, tail) = (&clause[here.from..here.to], &clause[next.from..next.to]);
@@ -70,13 +71,13 @@ pub fn wishes<'t, S: Copy>(
     found
 }
 
-/// The end of a statement, without the punctuation and words that join the next one to it.
+/// Returns the end of a statement, without the punctuation and words that join the next one to it.
 fn end(tokens: &[Token]) -> usize {
     let joins = words!(", ; : — – - . ! … and but so und aber et mais y pero sowie");
     tokens.iter().rposition(|t| t.quoted || !one_of(t, joins)).map_or(0, |at| at + 1)
 }
 
-/// Whether both parts can be understood alone: no "them", no condition that may apply to both.
+/// Whether both parts can be understood alone: no "them" that refers back, no condition that may apply to both.
 fn stand_alone(head: &[Token], tail: &[Token], joint: Joint) -> bool {
     let back = words!(
         "it them they its their theirs that one ones either neither too otherwise instead there \

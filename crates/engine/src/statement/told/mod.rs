@@ -1,13 +1,13 @@
-//! Strong signals: explicit statements in a prompt about the person who typed it (R9.5).
+//! Finds strong signals: explicit statements in a prompt about the person who typed it (R9.5).
 //!
-//! A wrong proposal annoys more than a missed one, so only explicit and standing statements count: "always …", "from
-//! now on …", "I prefer …", "my name is …". One-off instructions, questions, hypotheticals, reported speech, quotations
-//! and statements about programs or other people do not count. Matching is by whole words, never substrings; no model,
-//! no backtracking.
+//! A wrong proposal annoys more than a missed one, so only explicit and lasting statements count: "always …", "from now
+//! on …", "I prefer …", "my name is …". One-off instructions, questions, hypotheticals, reported speech, quotations and
+//! statements about programs or other people do not count. Phrases are matched by whole words, never by substrings,
+//! without a model and without backtracking.
 //!
-//! `prose` takes the author's own sentences from [`crate::text`]; `english`, `europe` and `east` read them; `joined`
-//! divides sentences with several statements; `profile` reads values. The result is only a proposal; machine prompts
-//! are excluded and secrets redacted elsewhere.
+//! `prose` finds the author's own sentences with [`crate::text`]; `english`, `europe` and `east` read them; `joined`
+//! divides sentences with several statements; `profile` reads values. Each result is only a proposal. Other rooms
+//! exclude machine prompts and redact secrets.
 
 mod east;
 mod english;
@@ -37,25 +37,25 @@ pub struct Signal {
     pub range: Range<usize>,
 }
 
-/// What a signal is about.
+/// The subject of a signal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SignalKind {
-    /// How the person wants things done, everywhere.
+    /// A way in which the person wants things done, everywhere.
     Preference,
     /// A fact about the person that they asked to be remembered.
     Identity,
-    /// One of `name`, `timezone`, `language`, `pronouns`, `role`, `location`.
+    /// A value of the profile: one of `name`, `timezone`, `language`, `pronouns`, `role`, `location`.
     Profile { key: &'static str, value: String },
-    /// How things are done in this project: a fact of the workspace.
+    /// A way in which things are done in this project: a fact of the workspace.
     Rule,
 }
 
-/// The most signals taken from one prompt.
+/// Maximum number of signals taken from one prompt.
 const MOST: usize = 8;
-/// In characters.
+/// Maximum length of a title, in characters.
 const LONGEST_TITLE: usize = 80;
 
-/// The strong signals of a prompt, in the order of the text.
+/// Returns the strong signals of a prompt, in the order of the text.
 pub fn signals(prompt: &str) -> Vec<Signal> {
     let mut found: Vec<Signal> = Vec::new();
     let mut context = Context::default();
@@ -84,7 +84,7 @@ pub fn signals(prompt: &str) -> Vec<Signal> {
     found
 }
 
-/// The range of a statement that is one of several in its sentence.
+/// Returns the range of a statement that is one of several in its sentence.
 fn own(core: &[Token]) -> Option<Range<usize>> {
     let (first, last) = (core.iter().find(|t| t.word)?, core.iter().rfind(|t| t.word)?);
     let close = core.iter().find(|t| t.quoted && t.start == last.end && !t.word);
@@ -92,13 +92,13 @@ fn own(core: &[Token]) -> Option<Range<usize>> {
     Some(open.map_or(first.start, |t| t.start)..close.map_or(last.end, |t| t.end))
 }
 
-/// What the preceding sentences imply for the next one.
+/// Facts that the preceding sentences imply for the next one.
 #[derive(Default)]
 struct Context {
     any: bool,
-    /// The prompt asks to build something, so what follows may specify it.
+    /// Whether the prompt asks to build something; the next sentences may then specify it.
     task: bool,
-    /// "You are a …": the prompt assigns a role, so what follows may describe it.
+    /// Whether the prompt assigns a role ("You are a …"); the next sentences may then describe it.
     persona: bool,
 }
 
@@ -129,8 +129,8 @@ fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Foun
     found
 }
 
-/// The statement as written, with uniform punctuation characters; in lower case if it was written in capitals. Titles
-/// are compared without regard to case.
+/// Returns the statement as written, with uniform punctuation characters; in lower case if it was written in capitals.
+/// Titles are compared without regard to case.
 fn title(prompt: &str, core: &[Token]) -> String {
     let (Some(first), Some(last)) = (core.iter().find(|t| t.word), core.iter().rfind(|t| t.word)) else {
         return String::new();
@@ -149,7 +149,7 @@ fn title(prompt: &str, core: &[Token]) -> String {
             (true, true) => text.push_str(raw),
             (true, false) if shouted => text.push_str(&token.low),
             (true, false) => text.push_str(&raw.replace(['’', '‘', 'ʼ'], "'")),
-            // Emphasis marks, final punctuation, and punctuation before a continuation.
+            // Emphasis marks, final punctuation, and punctuation before a continuation are dropped.
             (false, _) if matches!(raw, "*" | "_" | "." | "!" | "…") => {}
             (false, _) => text.push_str(match raw {
                 "“" | "”" | "„" | "«" | "»" => "\"",
@@ -159,7 +159,7 @@ fn title(prompt: &str, core: &[Token]) -> String {
             }),
         }
     }
-    // The character that closes a quotation or a bracket.
+    // A quotation or a bracket at the end gets its closing character.
     if let Some(close) = core.iter().find(|t| t.start == last.end && !t.word) {
         match &prompt[close.start..close.end] {
             mark @ ("\"" | "`" | ")") => text.push_str(mark),
@@ -175,7 +175,7 @@ fn capitalised(text: &str) -> String {
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// At most [`LONGEST_TITLE`] characters, cut between words.
+/// Cuts a text to at most [`LONGEST_TITLE`] characters, between words.
 fn cut(text: &str) -> String {
     let Some((end, _)) = text.char_indices().nth(LONGEST_TITLE) else { return text.to_owned() };
     let head = &text[..end];
@@ -183,19 +183,19 @@ fn cut(text: &str) -> String {
     whole.trim_end_matches(|c: char| !c.is_alphanumeric()).to_owned()
 }
 
-/// The tokens after the phrase they begin with; `None` if they begin with none.
+/// Returns the tokens after a phrase they begin with; `None` if they begin with none of the phrases.
 fn eat<'t>(tokens: &'t [Token], phrases: &Phrases) -> Option<&'t [Token]> {
     phrases.eat(tokens)
 }
 
-/// The tokens without punctuation at the beginning.
+/// Removes punctuation from the beginning.
 fn unmarked(tokens: &[Token]) -> &[Token] {
     let marks =
         tokens.iter().take_while(|t| !t.word && !matches!(t.low.as_str(), "?" | "¿" | "\"" | "“" | "«")).count();
     &tokens[marks..]
 }
 
-/// The tokens without lead-ins such as "please" and "also".
+/// Removes lead-ins such as "please" and "also" from the beginning.
 fn led<'t>(mut tokens: &'t [Token], leads: &Phrases) -> &'t [Token] {
     tokens = unmarked(tokens);
     while let Some(rest) = eat(tokens, leads) {
@@ -204,7 +204,7 @@ fn led<'t>(mut tokens: &'t [Token], leads: &Phrases) -> &'t [Token] {
     tokens
 }
 
-/// How a clause is joined to the text before it.
+/// The way a clause is joined to the text before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Joint {
     Start,
@@ -216,7 +216,7 @@ enum Joint {
     Word,
 }
 
-/// The beginnings of the clauses of a sentence.
+/// Returns the beginnings of the clauses of a sentence.
 fn clauses(tokens: &[Token]) -> Vec<(usize, Joint)> {
     let mut found = vec![(0, Joint::Start)];
     for (i, token) in tokens.iter().enumerate() {
@@ -254,7 +254,7 @@ fn is_question(tokens: &[Token]) -> bool {
     tokens.iter().rev().take_while(|t| !t.word).any(|t| matches!(t.low.as_str(), "?" | "？"))
 }
 
-/// The tokens without the phrases and punctuation at their end.
+/// Removes the phrases and punctuation at the end.
 fn trimmed<'t>(mut tokens: &'t [Token], tails: &Phrases) -> &'t [Token] {
     let end = |t: &[Token]| t.iter().rposition(|t| t.word).map_or(0, |i| i + 1);
     while let Some(from) = tails.end(&tokens[..end(tokens)]) {

@@ -1,6 +1,6 @@
-//! Values of the operator profile in a sentence: names, places, time zones, languages, pronouns, professions.
+//! Reads values of the operator profile from a sentence: names, places, time zones, languages, pronouns, professions.
 //!
-//! Each reader is given the words after the announcement ("my name is …") and finds where the value ends.
+//! Each reader gets the words after the announcement ("my name is …") and finds where the value ends.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use crate::text::language::lexicon;
 use crate::text::patterns::{Words, one_of, phrases, words};
 use crate::text::scripts::is_unspaced;
 
-/// A key, its value, the confidence, and the tokens after the value.
+/// A key, the value, the confidence, and the tokens after the value.
 pub type Value<'t> = (&'static str, String, f64, &'t [Token]);
 
 pub fn title(key: &str, value: &str) -> String {
@@ -23,7 +23,7 @@ fn capital(prompt: &str, token: &Token) -> bool {
     prompt[token.start..token.end].chars().next().is_some_and(|c| c.is_uppercase() || is_unspaced(c))
 }
 
-/// The word as written, if it mixes cases; otherwise each part capitalised.
+/// Returns the word as written, if it mixes cases; otherwise with each part capitalised.
 fn cased(raw: &str) -> String {
     let mixed = raw.chars().any(char::is_lowercase) && raw.chars().any(char::is_uppercase);
     let short = raw.len() <= 3 && raw.chars().all(char::is_uppercase);
@@ -49,7 +49,7 @@ fn plain(token: &Token) -> bool {
         && token.low.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '.'))
 }
 
-/// Up to `most` capitalised words, or one lower-case word that ends the clause.
+/// Reads up to `most` capitalised words, or one lower-case word that ends the clause.
 fn proper<'t>(prompt: &str, tokens: &'t [Token], most: usize, small: &Words) -> Option<(String, &'t [Token])> {
     let first = tokens.first().filter(|t| plain(t) && !one_of(t, &lexicon::NO_NAME))?;
     let ends = |rest: &[Token]| {
@@ -75,7 +75,7 @@ fn proper<'t>(prompt: &str, tokens: &'t [Token], most: usize, small: &Words) -> 
         solid += usize::from(!joins);
     }
     let rest = &tokens[taken..];
-    // "My name is Marta something" is not recognised; a clause that continues with one of the small words is.
+    // "My name is Marta something" is not a name; a clause that continues with one of these small words may have one.
     let goes_on = rest.first().is_some_and(|t| {
         t.word && !one_of(t, words!("and but from so at in or by with for who please now then & und aus et y de"))
     });
@@ -87,7 +87,7 @@ pub fn name<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     Some(("name", value, 0.95, rest))
 }
 
-/// "call me Jo": a capitalised word, or one word that ends the sentence.
+/// Reads "call me Jo": a capitalised word, or one word that ends the sentence.
 pub fn nickname<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     let (value, rest) = proper(prompt, tokens, 3, words!(""))?;
     let ends =
@@ -112,7 +112,7 @@ pub fn location<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     if rest.first().is_some_and(|t| t.word && !one_of(t, words!("and but so now with for und et y or who please"))) {
         return None;
     }
-    // "Lisbon, Portugal": a second capitalised part that ends the clause.
+    // In "Lisbon, Portugal", the second part is capitalised and ends the clause.
     if let Some((region, after)) = eat(rest, phrases!(",")).and_then(|r| proper(prompt, r, 3, words!("of"))) {
         let capitalised =
             rest.get(1).is_some_and(|t| capital(prompt, t) && !one_of(t, words!("please use always never my")));
@@ -130,7 +130,7 @@ pub fn timezone<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     let raw = &prompt[first.start..first.end];
     let rest = &tokens[1..];
     let found = |value: String, rest| Some(("timezone", value, 0.95, rest));
-    // Area/City
+    // The form Area/City.
     if let Some((area, city)) = raw.split_once('/') {
         let areas = words!("africa america antarctica asia atlantic australia europe indian pacific etc");
         let letters = |s: &str| {
@@ -143,7 +143,7 @@ pub fn timezone<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
             ("timezone", format!("{}/{city}", cased(area)), 0.95, rest)
         });
     }
-    // UTC, UTC+2, GMT-03:30, UTC + 2
+    // The forms UTC, UTC+2, GMT-03:30, UTC + 2.
     let upper = raw.to_uppercase();
     if let Some(offset) = upper.strip_prefix("UTC").or_else(|| upper.strip_prefix("GMT")) {
         let offset = offset.replace(['−', '–'], "-");
@@ -179,7 +179,7 @@ fn is_offset(text: &str) -> bool {
     number(hours, 14) && number(minutes, 59)
 }
 
-/// "German", "German and French".
+/// Reads "German", "German and French".
 pub fn language<'t>(tokens: &'t [Token], confidence: f64) -> Option<Value<'t>> {
     let mut rest = eat(tokens, phrases!("mainly|mostly|primarily|only")).unwrap_or(tokens);
     let mut value: Vec<&str> = Vec::new();
@@ -194,14 +194,14 @@ pub fn language<'t>(tokens: &'t [Token], confidence: f64) -> Option<Value<'t>> {
             None => break,
         }
     }
-    // "I speak German better than you", "German keyboards".
+    // "I speak German better than you" and "German keyboards" state no language.
     let ends = rest
         .first()
         .is_none_or(|t| !t.word || one_of(t, words!("and but so natively fluently und et y als as at with")));
     (ends && !value.is_empty()).then(|| ("language", value.join(", "), confidence, rest))
 }
 
-/// "they/them", "she/her/hers".
+/// Reads "they/them", "she/her/hers".
 pub fn pronouns<'t>(tokens: &'t [Token]) -> Option<Value<'t>> {
     let first = tokens.first().filter(|t| t.word && !t.quoted)?;
     let parts: Vec<&str> = first.low.split('/').collect();
@@ -209,7 +209,7 @@ pub fn pronouns<'t>(tokens: &'t [Token]) -> Option<Value<'t>> {
     known.then(|| ("pronouns", first.low.clone(), 0.95, &tokens[1..]))
 }
 
-/// "backend engineer at a bank" after "I'm a".
+/// Reads "backend engineer at a bank" after "I'm a".
 pub fn role<'t>(
     prompt: &str,
     tokens: &'t [Token],
@@ -218,7 +218,7 @@ pub fn role<'t>(
     adjectives: usize,
 ) -> Option<Value<'t>> {
     let head = tokens.iter().take(6).take_while(|t| t.word && !t.quoted && !t.name).position(|t| one_of(t, roles))?;
-    // The last of several nouns: "software engineer", "data scientist", "engineering manager".
+    // The role ends with the last of several nouns: "software engineer", "data scientist", "engineering manager".
     let mut last = head;
     while tokens.get(last + 1).is_some_and(|t| t.word && one_of(t, roles)) {
         last += 1;
@@ -231,13 +231,13 @@ pub fn role<'t>(
         return None;
     }
     let mut end = last + 1;
-    // "ingénieur logiciel", "desarrolladora web".
+    // An adjective follows the noun in "ingénieur logiciel" and "desarrolladora web".
     let bound = |t: &Token| one_of(t, &PLACED) || one_of(t, stops);
     end += tokens[end..].iter().take(adjectives).take_while(|t| plain(t) && !bound(t)).count();
     let glued = |i: usize| prompt[tokens[i - 1].end..tokens[i].start].is_empty();
     match tokens.get(end) {
         Some(t) if t.word && one_of(t, &PLACED) => {
-            // Where the person works: up to the next joint.
+            // The place of work continues up to the next joint.
             let stop = tokens[end..].iter().take(8).position(|t| !t.word || one_of(t, stops));
             let reach = stop.map_or(tokens.len().min(end + 8), |i| end + i);
             let clause = &tokens[end..reach];

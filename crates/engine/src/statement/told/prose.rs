@@ -1,5 +1,5 @@
-//! The sentences of a prompt in its author's own words, with words and punctuation. Doubtful text is left out: text
-//! that may be pasted, parts of documents, text that is cut off.
+//! Finds the sentences of a prompt in its author's own words, with words and punctuation. Doubtful text is left out:
+//! text that may be pasted, parts of documents, text that is cut off.
 
 use std::borrow::Borrow;
 use std::ops::{Deref, Range};
@@ -10,18 +10,19 @@ use crate::text::plain::lower;
 use crate::text::sentences::split;
 use crate::text::words::{self, Marks, Word};
 
-/// Of a longer prompt only both ends are read, in bytes: text pasted in between is not the author's.
+/// Maximum size of a prompt that is read whole, and size of either end that is read of a longer one, in bytes: text in
+/// between is mostly pasted.
 const REACH: Reach = Reach { whole: 4000, ends: 1000 };
-/// A longer sentence, in bytes, is not a statement about oneself.
+/// Maximum bytes of a sentence; a longer one is not a statement about oneself.
 const LONGEST_SENTENCE: usize = 500;
 
 /// A word or punctuation mark of a sentence; its range is a range of the prompt.
 #[derive(Clone, Debug)]
 pub struct Token {
     pub at: Word,
-    /// In lower case, with straight apostrophes.
+    /// The text in lower case, with straight apostrophes.
     pub low: String,
-    /// Whether it is a path, a file or an identifier.
+    /// Whether the word is a path, a file or an identifier.
     pub name: bool,
 }
 
@@ -44,17 +45,17 @@ impl Borrow<Word> for Token {
 pub struct Sentence {
     pub range: Range<usize>,
     pub tokens: Vec<Token>,
-    /// Whether it is an item of a list under "From now on:" or "My preferences:".
+    /// Whether the sentence is an item of a list under "From now on:" or "My preferences:".
     pub listed: bool,
 }
 
-/// The author's own sentences, in order.
+/// Returns the author's own sentences, in order.
 pub fn sentences(prompt: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     for block in blocks(prompt, REACH).into_iter().filter(|b| !b.behind_paste && !b.document) {
         let text = &prompt[block.range.clone()];
         let ranges = split(text, usize::MAX);
-        // A sentence that was cut off does not count.
+        // A sentence that is cut off at either end of the block does not count.
         let whole = usize::from(block.cut.0)..ranges.len().saturating_sub(usize::from(block.cut.1));
         for range in ranges.get(whole).unwrap_or_default() {
             if range.len() <= LONGEST_SENTENCE {

@@ -9,13 +9,13 @@ const JOINED: &str = include_str!("cases/joined.txt");
 const NONE: &str = include_str!("cases/none.txt");
 const SAME: &str = include_str!("cases/same.txt");
 
-/// The lines of a file of cases without its opening comment, escapes resolved.
+/// Reads the lines of a file of cases without its opening comment, escapes resolved.
 fn lines(file: &str) -> Vec<String> {
     let written = file.lines().skip_while(|line| line.starts_with("# "));
     written.map(|line| line.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t")).collect()
 }
 
-/// Prompts, each with what it shows.
+/// Reads prompts, each with its expected signals.
 fn cases(file: &str) -> Vec<(String, String)> {
     let pair = |line: &str| line.split_once('\t').map(|(prompt, shown)| (prompt.to_owned(), shown.to_owned()));
     let written = file.lines().skip_while(|line| line.starts_with("# ")).filter_map(pair);
@@ -44,7 +44,7 @@ fn strong_statements_are_proposed() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Titles are equal without regard to case.
+/// Titles are compared without regard to case.
 fn low(text: &str) -> String {
     text.to_lowercase()
 }
@@ -130,7 +130,7 @@ fn of_a_long_prompt_only_the_ends_count() {
     // Fenced text does not count towards the length.
     let log = format!("```\n{filler}{filler}{filler}```\n");
     assert_eq!(shown(&format!("Look.\n{log}{own}{log}Thanks.")), "preference: Use British spelling");
-    // One line, cut in the middle of a sentence.
+    // One long line, which is cut in the middle of a sentence.
     let line = "The quick brown fox jumps over the lazy dog. ".repeat(200);
     for cut in 0..60 {
         let head = &line[..960 + cut];
@@ -166,7 +166,7 @@ fn time_is_linear() {
         let text = part.repeat(300_000 / part.len());
         let started = Instant::now();
         signals(&text);
-        // A megabyte in release: some milliseconds. Here only what is not linear shows.
+        // In a release build a megabyte takes some milliseconds; the limit only catches times that are not linear.
         assert!(started.elapsed() < Duration::from_secs(20), "{part:?} {:?}", started.elapsed());
     }
     let names: String = (0..100_000).map(|i| format!("<a{i}>")).collect();

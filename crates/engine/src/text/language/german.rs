@@ -1,22 +1,22 @@
-//! Other spellings of German words: umlauts and ß written out, endings, and compounds that begin with the word
-//! (`Rechnung` in `Rechnungsvorlage`). The full-text engine folds ä to a and stems English; the rest is done here, on
+//! Finds other spellings of German words: umlauts and ß written out, endings, and compounds that begin with the word
+//! (`Rechnung` in `Rechnungsvorlage`). The full-text engine folds ä to a and stems English; everything else is done to
 //! the query, so that one index serves all languages.
 
 /// Another spelling of a word.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spelling {
     pub text: String,
-    /// Whether words that begin with it match, too.
+    /// Whether words that begin with the text match, too.
     pub prefix: bool,
 }
 
-/// A shorter prefix would match too many words.
+/// Minimum length of a prefix; a shorter one would match too many words.
 const LEAST: usize = 5;
 
-/// Endings, the longest first.
+/// Endings of German words, the longest first.
 const ENDINGS: [&str; 9] = ["ern", "en", "er", "em", "es", "et", "e", "n", "s"];
 
-/// The other spellings of a word of a German question.
+/// Returns the other spellings of a word of a German question.
 pub fn spellings(word: &str) -> Vec<Spelling> {
     let word = word.to_lowercase();
     if word.chars().count() < 4 || !word.chars().all(char::is_alphabetic) {
@@ -43,7 +43,7 @@ pub fn spellings(word: &str) -> Vec<Spelling> {
     out
 }
 
-/// The forms in which a word may end a compound: as it is, and with other endings.
+/// Returns the forms in which a word may end a compound: as it is, and with other endings.
 pub fn forms(word: &str) -> Vec<String> {
     let stem = ENDINGS.iter().find_map(|e| word.strip_suffix(e).filter(|stem| stem.chars().count() >= LEAST));
     let stem = stem.unwrap_or(word);

@@ -12,10 +12,10 @@ fn list(name: &str) -> Words {
     Words::of(section(LEXICON, name))
 }
 
-/// Verbs for what an assistant, but hardly ever a program, does in a conversation.
+/// Verbs for an assistant's conduct in a conversation, hardly ever used for a program.
 pub static CONDUCT: LazyLock<Words> = LazyLock::new(|| list("conduct"));
 
-/// Verbs for what an assistant does to text and code; a specification may use them for a program, too.
+/// Verbs for an assistant's work on text and code; a specification may use them for a program, too.
 pub static WORK: LazyLock<Words> = LazyLock::new(|| list("work"));
 
 /// Words that show that a sentence is about the conversation rather than a program.
@@ -33,13 +33,13 @@ pub static TASTE: LazyLock<Words> = LazyLock::new(|| list("taste"));
 /// The last word of a profession.
 pub static ROLES: LazyLock<Words> = LazyLock::new(|| list("roles"));
 
-/// As [`ROLES`], in German.
+/// Last words of German professions, like [`ROLES`].
 pub static GERMAN_ROLES: LazyLock<&str> = LazyLock::new(|| section(LEXICON, "german_roles"));
 
-/// As [`ROLES`], in French.
+/// Last words of French professions, like [`ROLES`].
 pub static FRENCH_ROLES: LazyLock<Words> = LazyLock::new(|| list("french_roles"));
 
-/// As [`ROLES`], in Spanish.
+/// Last words of Spanish professions, like [`ROLES`].
 pub static SPANISH_ROLES: LazyLock<Words> = LazyLock::new(|| list("spanish_roles"));
 
 /// Short names of time zones.
@@ -51,7 +51,7 @@ pub static NO_NAME: LazyLock<Words> = LazyLock::new(|| list("no_name"));
 /// The words of pronouns such as "she/her".
 pub static PRONOUNS: LazyLock<Words> = LazyLock::new(|| list("pronouns"));
 
-/// The English name of a language.
+/// Returns the English name of a language.
 pub fn language(word: &str) -> Option<&'static str> {
     static NAMES: LazyLock<HashMap<&str, &str>> =
         LazyLock::new(|| include_str!("languages.tsv").lines().filter_map(|line| line.split_once('\t')).collect());

@@ -21,10 +21,10 @@ pub static PASTE: LazyLock<Words> = LazyLock::new(|| Words::of(section(ANNOUNCEM
 /// Words of a line that ends in a colon and may announce pasted text.
 pub static MAY_BE_PASTE: LazyLock<Words> = LazyLock::new(|| Words::of(section(ANNOUNCEMENTS, "may be pasted")));
 
-/// Phrases that ask to keep something for good, and what of it is kept.
+/// Phrases that ask to remember something, and rules for the part that is remembered.
 pub const REMEMBER: &str = include_str!("remember.txt");
 
-/// Values that exclude each other, and what tells that a statement has one value only.
+/// Values that exclude each other, and phrases which show that a statement has only one value.
 pub const VALUES: &str = include_str!("values.txt");
 
 /// Phrases of headings and announcements.
@@ -41,12 +41,12 @@ const COMMON: &str = include_str!("common_words.txt");
 /// Words that do not distinguish statements.
 pub const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
-/// A list of a file by its name; empty if the file has none of that name.
+/// Returns a list of a file by its name; empty if the file has no list with that name.
 pub fn section<'f>(file: &'f str, name: &str) -> &'f str {
     sections(file).find(|(found, _)| *found == name).map_or("", |(_, list)| list)
 }
 
-/// The lists of a file with their names.
+/// Returns the lists of a file with their names.
 pub fn sections(file: &str) -> impl Iterator<Item = (&str, &str)> {
     file.split("\n[").skip(1).filter_map(|list| list.split_once("]\n"))
 }

@@ -1,5 +1,5 @@
-//! Words that occur in every text and distinguish none: left out of queries unless a query has no others
-//! (RETRIEVAL: +6 R@10). Other frequent words are found by their frequency.
+//! Words that occur in every text and distinguish none. Queries leave them out unless they have no other words
+//! (RETRIEVAL: +6 R@10). Other frequent words are recognised by their frequency.
 //!
 //! A function word of one language is a content word of another ("die", "war", "son"), so only the words of one
 //! language are dropped: that of the query, or English if it cannot be determined.
@@ -22,7 +22,7 @@ pub enum Language {
     Dutch,
 }
 
-/// In the order of the file, which also breaks ties.
+/// The languages in the order of the file, which also decides between equally likely ones.
 pub const ALL: [Language; 7] = [
     Language::English,
     Language::German,
@@ -33,7 +33,7 @@ pub const ALL: [Language; 7] = [
     Language::Dutch,
 ];
 
-/// The lists of function words, and a list of those that are content words in English: one of them alone does not
+/// The lists of function words, and a list of those that are content words in English: one such word alone does not
 /// identify its language.
 pub(super) const STOP_WORDS: &str = include_str!("stop_words.txt");
 
@@ -57,16 +57,17 @@ fn known() -> &'static Known {
     })
 }
 
-/// The language of lower-case words, identified by function words and by letters that only one language has.
+/// Returns the language of lower-case words, identified by function words and by letters that only one language has.
 ///
-/// A language other than English needs more of them than English has: two, or one that is not also a content word.
+/// A language other than English needs more such words than English has: two, or one that is not also an English
+/// content word.
 pub fn language<'w>(words: impl Iterator<Item = &'w str>) -> Language {
     let known = known();
     let (mut found, mut sure) = ([0u32; 7], [0u32; 7]);
     let mut seen = HashSet::new();
     for word in words.filter(|w| seen.insert(*w)) {
         let bits = known.words.get(word).copied().unwrap_or(0);
-        // A single letter may be a variable, an axis, a language: no evidence.
+        // A single letter may be a variable, an axis or the name of a language, so it is no evidence.
         let clear = word.chars().count() > 1 && !known.english_too.contains(word);
         for n in (0..ALL.len()).filter(|n| bits & (1 << n) != 0) {
             found[n] += 1;

@@ -1,4 +1,4 @@
-//! Data in, text out.
+//! Tests of the language room: data in, text out.
 
 use proptest::prelude::*;
 

@@ -27,7 +27,7 @@ fn low(tokens: &[Token]) -> Vec<&str> {
     tokens.iter().map(|t| t.low.as_str()).collect()
 }
 
-/// How many tokens a pattern takes, word by word.
+/// Returns the number of tokens a pattern takes, compared word by word.
 fn taken(tokens: &[Token], pattern: &str) -> Option<usize> {
     let mut at = 0;
     for part in pattern.split(' ') {

@@ -1,6 +1,6 @@
-//! Echoes that come before the record they repeat (R4.4): newer Codex rollouts write what the user interface was told
-//! first and the message itself after it. The echo makes the turn, and the record that follows takes it over: the turn
-//! keeps its number and gets the record's entry id. Both records stay as they are.
+//! Echoes that come before the record they repeat (R4.4): newer Codex rollouts first write the event for the user
+//! interface and then the message itself. The echo makes the turn, and the record that follows takes the turn over: the
+//! turn keeps its number and gets the record's entry id. Both records stay as they are.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -15,11 +15,11 @@ use crate::ledger::Write;
 use crate::scope::{LaneNo, RecordNo, RunNo, TurnId};
 use crate::transcript::codes::{kind_code, role_code};
 
-/// How many turns back in its lane an echo may have made the turn of a record.
+/// Number of turns back in its lane at which an echo may have made the turn of a record.
 const BACK: usize = 16;
 
 impl Appender<'_> {
-    /// The turn an echo made of which this turn is the original: of the same run, speaker and text.
+    /// Returns the turn that an echo of this turn made earlier: with the same run, speaker and text.
     pub(super) fn announced(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
         let Some(run_no) = self.runs.at(tx, lane.lane_no, turn.run.as_deref())? else { return Ok(None) };
         let mut statement = tx.prepare_cached(
@@ -39,7 +39,7 @@ impl Appender<'_> {
         Ok(None)
     }
 
-    /// Gives a turn that an echo made to the record it repeats. `false`: no echo made it.
+    /// Assigns a turn that an echo made to the record the echo repeats. `false`: no echo made the turn.
     pub(super) fn take_over(
         &mut self,
         tx: &Write,
@@ -59,9 +59,9 @@ impl Appender<'_> {
         Ok(true)
     }
 
-    /// Remembers a new turn of a lane, and whether an echo made it.
+    /// Notes a new turn of a lane, and whether an echo made it.
     pub(super) fn note_turn(&mut self, lane: LaneNo, turn_no: TurnId, echo: bool) {
-        // A lane that was not read yet is read with this turn in it.
+        // A lane that is not cached needs no note: it is read from the ledger later, with this turn in it.
         if let Some(latest) = self.latest.get_mut(&lane) {
             if latest.len() >= BACK {
                 latest.pop_front();
@@ -70,7 +70,7 @@ impl Appender<'_> {
         }
     }
 
-    /// The latest turns of a lane, and whether an echo made one that no record has taken over.
+    /// Returns the latest turns of a lane, each with whether an echo made it and no record has taken it over.
     fn latest_turns(&mut self, tx: &Write, lane: LaneNo) -> Result<&mut VecDeque<(TurnId, bool)>> {
         let slot = match self.latest.entry(lane) {
             Entry::Occupied(known) => return Ok(known.into_mut()),
@@ -87,7 +87,7 @@ impl Appender<'_> {
         Ok(slot.insert(found))
     }
 
-    /// The run that a copy of a session is copying, if it has this key: its records repeat turns of another session.
+    /// Returns the run with this key that a copy of a session is copying: its records repeat turns of another session.
     pub(super) fn copied_run(&mut self, tx: &Write, lane: Lane, key: Option<&str>) -> Result<Option<RunNo>> {
         let run_no = match self.copying.get(&lane.lane_no) {
             Some(known) => *known,

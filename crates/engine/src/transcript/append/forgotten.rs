@@ -1,4 +1,4 @@
-//! Keeps forgotten text from being stored again, by whatever route it arrives: the same file rewritten, a copy of it, a
+//! Keeps forgotten text from being stored again, by whatever route it arrives: a rewritten file, a copy of a file, a
 //! fork, a newer revision of a row (R14.2).
 //!
 //! The check runs before anything is stored, so that the bytes are blanked in their block before the block reaches the
@@ -21,11 +21,11 @@ use crate::transcript::codes::{class_code, kind_code, role_code};
 use crate::transcript::prepare::{Batch, Origin, RecordBytes};
 use crate::transcript::read;
 
-/// The setting written with the first forget: without it, no check is needed.
+/// Key of the `meta` row written with the first forget: without that row, no check is needed.
 pub(crate) const EVER: &str = "forgotten";
 
 /// Blanks the records of a batch that contain forgotten text, and removes the forgotten turns. Returns the number of
-/// records blanked.
+/// blanked records.
 pub(super) fn keep_out(tx: &Write, batch: &mut Batch) -> Result<u64> {
     if !tx.prepare_cached("SELECT 1 FROM meta WHERE key = ?1")?.exists([EVER])? {
         return Ok(0);
@@ -110,8 +110,8 @@ enum Verdict {
 }
 
 /// Whether a turn was forgotten. Compares its entry id in its session, in any session of its program if ids are global,
-/// or in the session it was copied from or to; without an id, its position, or time, length and role in one of these
-/// sessions.
+/// or in the session it was copied from or to; a turn without an id is compared by position, or by time, length and
+/// role in one of these sessions.
 fn judge(
     tx: &Read,
     agent_no: AgentNo,
@@ -140,7 +140,8 @@ fn judge(
             if !(here || everywhere || copied) {
                 continue;
             }
-            // A session that was forgotten whole gets no turns back, not even those that exist in another session.
+            // No turns of a session that was forgotten as a whole are stored again, not even those that exist in
+            // another session.
             if r.get(2)? || (session.forgotten && !here) {
                 return Ok(Verdict::Gone);
             }
@@ -149,7 +150,7 @@ fn judge(
             }
         }
     }
-    // A hook reported the turn first, and it was forgotten before the program's store contained it.
+    // The hook reported this turn first, and it was forgotten before the program's store contained it.
     if let (Some(no), Some(run)) = (session.no, turn.run.as_deref()) {
         let hook_turn = tx
             .prepare_cached(&format!(
@@ -171,7 +172,7 @@ fn judge(
     Ok(verdict)
 }
 
-/// What is needed of a session to recognise its forgotten turns.
+/// Facts about a session by which its forgotten turns are recognised.
 #[derive(Default)]
 struct Session {
     no: Option<SessionNo>,
@@ -179,7 +180,7 @@ struct Session {
     forgotten: bool,
     /// Whether the first prompt was forgotten: a title would reveal it.
     begins_forgotten: bool,
-    /// The sessions it was copied from or to.
+    /// Sessions this one was copied from or to.
     kin: Vec<SessionNo>,
     /// Time, role, kind and length of the forgotten turns of this session and those in `kin`.
     by_time: HashSet<(i64, i64, i64, i64)>,
@@ -245,10 +246,10 @@ impl Seen {
     }
 }
 
-/// The state of a stream, and which of its records were forgotten.
+/// State of a stream, and the set of its forgotten records.
 struct Stream {
     settled_as: Option<(String, String)>,
-    /// Position, length and class: a record without turns has no other address.
+    /// Position, length and class of each forgotten record: a record without turns has no other address.
     forgotten: HashSet<(i64, i64, i64)>,
 }
 

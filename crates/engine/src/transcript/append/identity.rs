@@ -9,8 +9,8 @@ use crate::ledger::Write;
 use crate::scope::{AgentNo, RecordNo, RunNo, SessionKey, SessionNo, TurnId};
 use crate::transcript::codes::{kind_code, role_code};
 
-/// The entry id of a turn to which the program gives none: its position in the stream. The lane distinguishes two files
-/// of one session.
+/// Makes the entry id of a turn to which the program gives none: its position in the stream. The lane distinguishes two
+/// files of one session.
 pub(super) fn position_entry(lane: &str, position: i64, index: usize) -> String {
     match index {
         0 => format!("{lane}@{position}"),
@@ -26,8 +26,9 @@ pub(super) struct Known {
 }
 
 impl Appender<'_> {
-    /// The known turn this one repeats, if any: the same entry and text in the session; the turn of the run that an
-    /// echo repeats; or, if the program's ids are global, the same entry and text in another session of that program.
+    /// Returns the known turn that this one repeats, if any: the same entry and text in the session; the turn of the
+    /// run that an echo repeats; or, if the program's ids are global, the same entry and text in another session of
+    /// that program.
     pub(super) fn known(
         &mut self,
         tx: &Write,
@@ -74,9 +75,9 @@ impl Appender<'_> {
         Ok(elsewhere)
     }
 
-    /// The turn of the same run, role and text that an echo repeats and that no other echo of this generation has
-    /// witnessed yet. Without a run id, the current run of the stream is taken; in a copy of a session, the run being
-    /// copied.
+    /// Returns the turn with the same run, role and text that an echo repeats and that no other echo of this generation
+    /// has witnessed yet. Without a run id, the current run of the stream is taken; in a copy of a session, the run
+    /// being copied.
     pub(super) fn echoed(&mut self, tx: &Write, at: &Cursor, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
         let run_no = match self.runs.at(tx, lane.lane_no, turn.run.as_deref())? {
             None if at.origin.global_ids => self.copied_run(tx, lane, turn.run.as_deref())?,

@@ -129,7 +129,8 @@ pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<App
     Ok(out)
 }
 
-/// Repeated strings and their numbers, cached between batches. Must be cleared after a transaction is rolled back.
+/// Repeated strings and their numbers, cached between batches. The cache must be cleared after a transaction is rolled
+/// back.
 #[derive(Default)]
 pub struct Names(HashMap<String, NameNo>);
 
@@ -301,7 +302,7 @@ impl Appender<'_> {
         store_group(tx, source_no, &step)
     }
 
-    /// Removes from a step what another process has stored meanwhile. `false` if that differs from the plan.
+    /// Removes from a step the records another process has stored meanwhile. `false` if those differ from the plan.
     fn rebase(&self, tx: &Write, stream: &OpenStream, step: &mut Step) -> Result<bool> {
         let Some(at) = stream.at.filter(|at| at.generation == step.generation) else { return Ok(false) };
         let mut statement = tx.prepare_cached(
@@ -343,7 +344,7 @@ impl Appender<'_> {
         })
     }
 
-    /// Before a new generation begins, the unterminated end of the old one is stored as its last record.
+    /// Stores the unterminated end of the old generation as its last record, before a new generation begins.
     fn strand(&mut self, tx: &Write, stream_no: StreamNo) -> Result<()> {
         let (generation, position, line, pending): (i64, i64, i64, Option<Vec<u8>>) = tx
             .prepare_cached(
@@ -435,7 +436,7 @@ impl Appender<'_> {
         }
         let position = match record.bytes {
             RecordBytes::New { position, .. } => position,
-            // What a hook told has no other id than its place.
+            // A hook's turn has no id but its place in the stream.
             RecordBytes::Stored { record_no } if at.origin.form == OriginForm::Hook => tx
                 .prepare_cached("SELECT position FROM records WHERE record_no = ?1")?
                 .query_row([record_no], |r| r.get(0))?,
@@ -464,7 +465,7 @@ impl Appender<'_> {
                 }
                 return Ok(());
             }
-            // Read before the session is known; applied when it is entered.
+            // The session is not known yet, so the folder is noted here and applied when the session is entered.
             Fact::Cwd(cwd) if !at.settled => {
                 at.cwd = Some(cwd.clone());
                 return Ok(());
@@ -569,7 +570,7 @@ impl Appender<'_> {
                     )?
                     .execute((lane_at.session_no, known.turn_no, lane_at.lane_no, record_no))?;
                 self.out.references += new as u64;
-                // What follows in this session is an answer of its own and not part of the run it was copied from.
+                // Later turns of this session are new answers and not part of the run it was copied from.
                 if new > 0 {
                     self.copying.insert(lane_at.lane_no, Some(known.run_no));
                     self.runs.leave(tx, lane_at.lane_no)?;
@@ -680,7 +681,7 @@ struct Cursor<'s> {
     generation: i64,
     native: String,
     lane: String,
-    /// The stream has been assigned to a session; later records cannot change that.
+    /// Whether the stream has been assigned to a session; later records cannot change that.
     settled: bool,
     session: Option<SessionNo>,
     cwd: Option<String>,

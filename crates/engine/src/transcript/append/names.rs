@@ -1,5 +1,5 @@
-//! Puts marks in the place of forgotten names before anything is stored: they come back with every record of a source
-//! that has them (R14.2).
+//! Replaces forgotten names by marks before anything is stored: such names come back with every record of a source that
+//! contains them (R14.2).
 
 use crate::event::{Fact, NewTurn};
 use crate::ledger::forgotten_names::ForgottenNames;

@@ -11,7 +11,7 @@ use crate::ledger::Write;
 use crate::scope::{AgentId, AgentNo, LaneNo, SessionKey, SessionNo, WorkspaceNo};
 
 impl Appender<'_> {
-    /// A project is recorded for each turn; it changes with a prompt, never with a tool's change of directory (R7.2).
+    /// Returns the project of a turn. It changes with a prompt, never with a tool's change of directory (R7.2).
     pub(super) fn turn_workspace(
         &mut self,
         tx: &Write,
@@ -49,7 +49,7 @@ impl Appender<'_> {
         Ok(())
     }
 
-    /// The session and lane of the stream, created on first use; from then on the stream belongs to them.
+    /// Returns the session and lane of the stream, creating them on first use; from then on the stream belongs to them.
     pub(super) fn enter(&mut self, tx: &mut Write, at: &mut Cursor) -> Result<Lane> {
         if let (Some(session_no), true) = (at.session, at.settled) {
             return self.lane(tx, session_no, &at.lane.clone());
@@ -71,7 +71,7 @@ impl Appender<'_> {
         Ok(lane)
     }
 
-    /// The session a turn itself names, in a stream that mixes several sessions.
+    /// Returns session and lane of the session a turn itself names, in a stream that mixes several sessions.
     pub(super) fn enter_other(&mut self, tx: &mut Write, at: &mut Cursor, native: &str) -> Result<Lane> {
         if native == at.native {
             return self.enter(tx, at);

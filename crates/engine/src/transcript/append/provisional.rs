@@ -2,7 +2,7 @@
 //! and searchable, but in no chunk until the store confirms them. A confirmed turn gets its entry id from the program
 //! and keeps its number, its text and its run.
 //!
-//! Turns are matched by the program's own correlation: run and speaker. The text only chooses among those.
+//! Turns are matched by the program's own correlation: run and speaker. The text only chooses among the matches.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -15,8 +15,9 @@ use crate::scope::{RecordNo, RunNo, SessionNo, TurnId};
 use crate::transcript::codes::{kind_code, role_code};
 
 impl Appender<'_> {
-    /// The stored turn that a hook's turn repeats: the program's store was read first, or the hook reported it before.
-    /// Without a run only the text could be compared, and the same text may be said twice.
+    /// Returns the stored turn that a hook's turn repeats: the program's store was read first, or the hook reported the
+    /// turn before. Without a run only the text could be compared, and the same text may be said twice, so nothing is
+    /// returned.
     pub(super) fn already_stored(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
         let Some(run) = turn.run.as_deref() else { return Ok(None) };
         let Some(run_no) = self.runs.at(tx, lane.lane_no, Some(run))? else { return Ok(None) };
@@ -34,8 +35,8 @@ impl Appender<'_> {
         Ok(None)
     }
 
-    /// The provisional turn that a turn of the program's store confirms: of the same run and speaker, with the same
-    /// text; a different text is accepted if it is the only prompt of its run.
+    /// Returns the provisional turn that a turn of the program's store confirms: one of the same run and speaker with
+    /// the same text. A different text is accepted if the turn is the only prompt of its run.
     pub(super) fn provisional(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
         if !self.has_provisional(tx, lane.session_no)? {
             return Ok(None);
@@ -74,8 +75,8 @@ impl Appender<'_> {
         Ok(others.pop().filter(|_| one_prompt))
     }
 
-    /// The run of a turn whose program names the run only on the prompt, as Claude Code does: the run of the preceding
-    /// turn. The newest run may be a later one, whose prompt a hook has already reported.
+    /// Returns the run of a turn whose program names the run only on the prompt, as Claude Code does: the run of the
+    /// preceding turn. The newest run may be a later one, whose prompt a hook has already reported.
     fn run_it_follows(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<RunNo>> {
         let of_parent: Option<RunNo> = match &turn.parent {
             Some(parent) => tx
@@ -146,8 +147,8 @@ impl Appender<'_> {
         Ok(true)
     }
 
-    /// Makes a record of the program's store that of a turn known from elsewhere: its entry id and what else it says of
-    /// the turn are filled in; number, text and run stay.
+    /// Assigns a turn known from elsewhere to a record of the program's store: entry id and missing details are filled
+    /// in from the record; number, text and run stay.
     pub(super) fn give_to_record(
         &mut self,
         tx: &Write,

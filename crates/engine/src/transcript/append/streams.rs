@@ -1,4 +1,4 @@
-//! Sources and streams: found or created, and compared with the state a plan assumed.
+//! Finds or creates sources and streams, and compares them with the state a plan assumed.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub(super) fn source(tx: &Write, agent_no: AgentNo, origin: &Origin, now: i64) -
 
 pub(super) struct OpenStream {
     pub(super) stream_no: StreamNo,
-    /// The state of the stream; `None`: it was just created.
+    /// State of the stream; `None`: it was just created.
     pub(super) at: Option<StreamAt>,
     lines: i64,
     /// The session and lane the stream belongs to.

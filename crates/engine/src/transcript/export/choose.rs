@@ -1,4 +1,4 @@
-//! Which bytes are a session: one file of it, rows of a database, or single records.
+//! Chooses the bytes that stand for a session: one of its files, rows of a database, or single records.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::scope::{AgentNo, SessionNo};
 use crate::transcript::prepare::OriginForm;
 use crate::transcript::read;
 
-/// What is written.
+/// Part of the stored data that an export writes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Part {
-    /// One generation of a file.
+    /// One generation of a file, by its number.
     File(StreamRow, i64),
     /// The newest revision of rows of a database.
     Rows(Vec<StreamRow>),
@@ -23,28 +23,28 @@ pub enum Part {
 }
 
 impl Part {
-    /// The newest generation of a file.
+    /// Returns the newest generation of a file.
     pub fn newest(stream: StreamRow) -> Part {
         let generation = stream.generation;
         Part::File(stream, generation)
     }
 }
 
-/// What a person should know of a part.
+/// Fact about a part that a person should know.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Beside {
-    /// The file holds several sessions; the lines of this one alone are written.
+    /// The file holds several sessions; only the lines of this session are written.
     Mixed { path: PathBuf, session: String },
-    /// The session is kept in this file, too.
+    /// The session is also stored in this other file.
     AlsoKept(PathBuf),
-    /// The session has so many rows of a database, too, which are not in the file.
+    /// The session also has this many rows of a database, which are not in the file.
     Rows(u64),
-    /// The file was rewritten so often; its newest generation is written.
+    /// The file was rewritten this many times; its newest generation is written.
     Rewritten(u64),
 }
 
-/// The part that stands for a session, or for one of its sub-agents: its largest file, else its rows, else its records.
-/// `NotFound` for an unknown session or sub-agent.
+/// Returns the part that stands for a session, or for one of its sub-agents: its largest file, otherwise its rows,
+/// otherwise its records. `NotFound` for an unknown session or sub-agent.
 pub fn part_of_session(
     tx: &Read,
     agent_no: AgentNo,
@@ -64,7 +64,7 @@ pub fn part_of_session(
         ));
     }
     let Some(&first) = of_lane.first() else {
-        // Said live, or in a file that mixes several sessions: the lines that are this session's.
+        // The session was passed in live, or its file mixes several sessions: the part is the records of this session.
         return match lane {
             None => Ok((Part::Records(session.no), Vec::new())),
             Some(lane) => {
@@ -79,7 +79,8 @@ pub fn part_of_session(
         let beside = Beside::Mixed { path: first.path.clone(), session: session.key.as_str().to_owned() };
         return Ok((Part::Records(session.no), vec![beside]));
     }
-    // The same session in several files (a copy, another folder): the one with the most in it; the others are named.
+    // If several files have the session (a copy, another folder), the one with the most bytes is written and the others
+    // are named.
     of_lane.sort_by_key(|s| (Reverse(s.bytes), s.no));
     let mut beside: Vec<Beside> = of_lane[1..].iter().map(|other| Beside::AlsoKept(other.path.clone())).collect();
     if !rows.is_empty() {
@@ -90,7 +91,7 @@ pub fn part_of_session(
     Ok((part, beside))
 }
 
-/// The file that was read from this path, whatever sessions are in it. `None`: it was never imported.
+/// Returns the file that was read from this path, whatever sessions it contains. `None`: the file was never imported.
 pub fn part_of_file(
     tx: &Read,
     agent_no: AgentNo,
@@ -101,13 +102,13 @@ pub fn part_of_file(
     Ok(stream.map(|(part, rewritten)| (part, Vec::from_iter(rewritten))))
 }
 
-/// Every file of a session, the newest generation of each.
+/// Returns every file of a session, each in its newest generation.
 pub fn files_of_session(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<StreamRow>> {
     let session = read::session_named(tx, agent_no, name)?;
     Ok(streams(tx, session.no)?.into_iter().filter(|s| s.form == OriginForm::File).collect())
 }
 
-/// Writes a part, byte for byte; what was forgotten is left out. `progress` is told of the bytes of each record.
+/// Writes a part, byte for byte, without forgotten records. `progress` receives the number of bytes of each record.
 pub fn write(tx: &Read, part: &Part, out: &mut dyn std::io::Write, progress: &mut dyn FnMut(u64)) -> Result<Written> {
     let opener = Opener::default();
     match part {

@@ -24,7 +24,8 @@ pub fn insert(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<Stri
         }
         have += 1;
     }
-    // Also checks the innermost object: its last key must not be there, and the object may come from another file.
+    // This also checks the innermost object: its last key must be missing, and the object may be included from another
+    // file.
     if at(node, &path[have..=have])?.is_some() {
         return Err(SettingsError::DuplicateKey(path.join(".")));
     }
@@ -118,7 +119,7 @@ pub fn remove_member(draft: &mut Draft, path: &[&str]) -> Result<bool, SettingsE
     Ok(true)
 }
 
-/// The syntax tree of a draft; a blank text becomes an object first.
+/// Returns the syntax tree of a draft; a blank text becomes an object first.
 fn whole(draft: &mut Draft) -> Result<Node, SettingsError> {
     if is_blank(draft.text()) {
         let end = draft.text().len();
@@ -189,7 +190,7 @@ fn append(draft: &mut Draft, container: &Node, key: Option<&str>, value: &Json) 
 struct Style {
     line_end: &'static str,
     unit: String,
-    /// The whole file is on one line.
+    /// Whether the whole file is on one line.
     narrow_file: bool,
     colon: &'static str,
     gap: &'static str,
@@ -221,7 +222,7 @@ impl Style {
         }
     }
 
-    /// The indentation of the line at this position, or the one it would have.
+    /// Returns the indentation of the line at this position.
     fn indent_at(text: &str, place: usize) -> String {
         let line = text[..place].rfind('\n').map_or(0, |n| n + 1);
         text[line..place].chars().take_while(|c| *c == ' ' || *c == '\t').collect()
@@ -262,7 +263,7 @@ impl Style {
     }
 }
 
-/// The members in the order people write them, the one that identifies an object first.
+/// Returns the members in the order people write them, the one that identifies an object first.
 fn in_order(map: &serde_json::Map<String, Json>) -> Vec<(&String, &Json)> {
     let mut members: Vec<(&String, &Json)> = map.iter().collect();
     let rank = |key: &str| ["enabled", "type", "command"].iter().position(|k| *k == key).unwrap_or(usize::MAX);
@@ -270,7 +271,7 @@ fn in_order(map: &serde_json::Map<String, Json>) -> Vec<(&String, &Json)> {
     members
 }
 
-/// The comments from a position up to the next other token, and the position of that token.
+/// Returns the comments from a position up to the next other token, and the position of that token.
 fn comments(text: &str, from: usize) -> (Vec<Range<usize>>, usize) {
     let mut scanner = Scanner::new(&text[from..], &ScannerOptions::default());
     let mut found = Vec::new();
@@ -280,8 +281,8 @@ fn comments(text: &str, from: usize) -> (Vec<Range<usize>>, usize) {
     (found, from + scanner.token_start())
 }
 
-/// The end of the comments that follow a position on its line; the position itself where there is none, or where they
-/// precede something else on that line, to which they belong.
+/// Returns the end of the comments that follow a position on its line; the position itself if there are none, or if
+/// further text follows them on that line, to which they belong.
 fn end_of_line_comment(text: &str, from: usize) -> usize {
     let (found, _) = comments(text, from);
     let on_line = |comment: &&Range<usize>| !text[from..comment.end].contains(['\n', '\r']);

@@ -1,9 +1,9 @@
 //! Small labelled sessions: data in, text out. A case is `# name`, a session, and the expected results:
 //!
-//! - `> list: text` some item of the list contains the text, `> list = text` one equals it
-//! - `> no list: text`, `> no list` no item contains it, the list is empty
-//! - `> count list n`
-//! - `---` the rest is distilled with the result so far carried over
+//! - `> list: text`: some item of the list contains the text; `> list = text`: some item equals it
+//! - `> no list: text`: no item of the list contains the text; `> no list`: the list is empty
+//! - `> count list n`: the list has n items
+//! - `---`: the rest is distilled with the result so far carried over
 
 use super::*;
 use crate::distill::labelled::cases;

@@ -1,4 +1,4 @@
-//! Finds text of a distillate that is not in the turns it names: there must be none.
+//! Finds text of a distillate that is not in the turns it names. Every test expects none.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::distill::deterministic::told::TAKEN_BACK;
 use crate::distill::deterministic::{JOIN, REPLACES};
 use crate::text::plain::{acts, lower};
 
-/// Parts of items that are in none of the turns they name. Items whose turns are missing cannot be checked.
+/// Returns the parts of items that are in none of the turns they name. Items whose turns are missing cannot be checked.
 pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
     let by_turn: HashMap<TurnId, String> = turns.iter().map(|s| (s.id, spaced(&s.text))).collect();
     let mut found = Vec::new();
@@ -16,8 +16,8 @@ pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
     let items = lists.iter().flat_map(|(_, l)| l.iter()).map(|i| (&i.text, &i.turns));
     for (text, turns) in items.chain(distillate.proposals.iter().map(|p| (&p.text, &p.turns))) {
         let texts: Vec<&String> = turns.iter().filter_map(|t| by_turn.get(t)).collect();
-        // A redacted piece begins with its replacement.
-        // The state of the work is told in a form of its own.
+        // Two kinds of text cannot be compared: redacted text contains a replacement, and state of the work is worded
+        // by us.
         if texts.is_empty() || text.contains("[redacted:") || crate::distill::work_state::is_state(text) {
             continue;
         }
@@ -35,7 +35,7 @@ pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
     }
     for file in &distillate.files {
         let name = spaced(file.path.rsplit('/').next().unwrap_or(&file.path));
-        // The files of a commit are named in its result, the turn after the call.
+        // The call of a commit does not name its files; the next turn, its result, does.
         if file.turns.iter().any(|t| by_turn.contains_key(t)) && !by_turn.values().any(|t| t.contains(&name)) {
             found.push(file.path.clone());
         }
@@ -43,9 +43,9 @@ pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
     found
 }
 
-/// Lower-case words separated and surrounded by one blank.
+/// Returns the words of a text in lower case, separated and surrounded by one blank each.
 fn spaced(text: &str) -> String {
-    // Characters `plain` removes do not separate words.
+    // Characters that `plain` removes do not separate words.
     let kept = |c: &char| *c != '*' && (!acts(*c) || c.is_whitespace());
     let text: String = lower(text).chars().filter(kept).map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
     format!(" {} ", text.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" "))

@@ -7,13 +7,13 @@ use super::*;
 use crate::distill::labelled::printed;
 use crate::lineage::distillate::Distillate;
 
-/// Turns as `heirloom show --json` prints them, or a session in plain text.
+/// Reads turns as `heirloom show --json` prints them, or a session in plain text.
 pub fn load(path: &str) -> Vec<Said> {
     let text = std::fs::read_to_string(path).unwrap();
     if path.ends_with(".json") { printed(&text).into_iter().map(|(said, _)| said).collect() } else { session(&text) }
 }
 
-/// A plain handoff within a budget of bytes: every section has a share, the newest items first.
+/// Writes a plain handoff within a budget of bytes: every section has a share, the newest items first.
 fn handoff(d: &Distillate, most: usize) -> String {
     let mut out = String::new();
     let share = |name: &str| match name {
@@ -92,7 +92,7 @@ fn dump() {
     std::fs::write(to, out).unwrap();
 }
 
-/// Megabytes a second, in a release build.
+/// Measures megabytes per second, in a release build.
 #[test]
 #[ignore = "to look at"]
 fn speed() {

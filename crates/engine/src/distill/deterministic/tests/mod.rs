@@ -9,7 +9,7 @@ mod look;
 mod properties;
 mod rendered;
 
-/// One line for each item: the list and its text.
+/// Prints one line for each item: the list and its text.
 pub fn show(distillate: &Distillate) -> String {
     let mut out = String::new();
     for (name, items) in distillate.lists() {

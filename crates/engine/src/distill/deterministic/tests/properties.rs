@@ -9,7 +9,7 @@ use super::*;
 use crate::lineage::distillate::{Distillate, LONGEST_ITEM};
 use crate::scope::{RunNo, TurnId};
 
-/// Difficult pieces: marks, cues, unfinished constructs, other scripts.
+/// Difficult pieces of text: marks, cue words, unclosed constructs, other scripts.
 const PIECES: &[&str] = &[
     "never push to main",
     "Don't touch x.rs",
@@ -165,7 +165,7 @@ fn any_session_gives_a_sound_distillate() {
         let mut all = first.turns();
         all.extend(ids(&two));
         sound(&second, &all);
-        // Tools and text put in by the program give no constraint and no proposal.
+        // Tool output and text injected by the program give no constraint and no proposal.
         let users: Vec<TurnId> = one.iter().filter(|t| t.role == Role::User && t.main).map(|t| t.id).collect();
         assert!(first.constraints.iter().all(|c| c.turns.iter().all(|t| users.contains(t))));
         assert!(first.goal.iter().all(|c| c.turns.iter().any(|t| users.contains(t))));
@@ -220,7 +220,7 @@ proptest! {
     }
 }
 
-/// Far above the usual time even on a busy machine, far below that of any quadratic algorithm: hours.
+/// Time limit far above the usual time even on a busy machine, and far below the hours of any quadratic algorithm.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 #[test]
@@ -252,7 +252,7 @@ fn long_turns_and_many_turns_are_fine() {
     }
     assert!(started.elapsed() < PATIENCE, "long turns took {:?}", started.elapsed());
     let started = Instant::now();
-    // Without optimisation everything takes twenty times as long.
+    // A debug build is twenty times slower, so it gets fewer turns.
     let many: Vec<Said> = (0..if cfg!(debug_assertions) { 10_000 } else { 50_000 })
         .map(|i| {
             let text = format!("Added feature f{i}.{} to the module. I'll update the docs of part {i} later. Never rename table t{i}. Let's go with option x{i} because of y{i}.", i % 100);

@@ -1,10 +1,10 @@
 //! Small labelled sessions: data in, text out. A case is `# name`, a session, and the expected results:
 //!
-//! - `> list: text` some row of the list contains the text, `> list = text` one equals it
-//! - `> no list: text`, `> no list` no row contains it, the list is empty
-//! - `> count list n`
-//! - `---` the rest is another range: what was open is carried over
-//! - `root: folder` the project's folder
+//! - `> list: text`: some row of the list contains the text; `> list = text`: some row equals it
+//! - `> no list: text`: no row of the list contains the text; `> no list`: the list is empty
+//! - `> count list n`: the list has n rows
+//! - `---`: the rest is another range, to which open items are carried over
+//! - `root: folder`: the project's folder
 
 use super::*;
 use crate::distill::labelled::cases;
@@ -25,7 +25,7 @@ fn holds(rows: &[(String, String)], wanted: &str) -> bool {
     has(list, text)
 }
 
-/// What a caller would keep of the state: what is open.
+/// Returns the open items, as a caller carries them over to the next range.
 pub fn kept(work: &Work) -> Distillate {
     let tasks = |status: Status| work.tasks.iter().filter(|t| t.status == status).map(|t| t.item.clone()).collect();
     let mut open: Vec<Item> = tasks(Status::Open);

@@ -1,7 +1,7 @@
-//! Prints the state of the work of whole sessions, for a person to inspect; not part of the ordinary run:
-//! `LOOK=folder cargo test -p heirloom-engine --lib distill::work_state::tests::look -- --ignored --nocapture`. The folder holds
-//! sessions as `heirloom show --session KEY --full --json` prints them; `NAME.cut` beside one names the entry up to which
-//! it is read, `NAME.root` the project's folder.
+//! Prints the state of the work of whole sessions, for a person to inspect; not part of the ordinary run: `LOOK=folder
+//! cargo test -p heirloom-engine --lib distill::work_state::tests::look -- --ignored --nocapture`. The folder contains
+//! sessions as `heirloom show --session KEY --full --json` prints them; a file `NAME.cut` beside one names the entry up
+//! to which it is read, `NAME.root` the project's folder.
 
 use super::*;
 use crate::distill::labelled::printed;

@@ -13,7 +13,7 @@ mod corpus;
 mod look;
 mod properties;
 
-/// The state of the work: for each thing its list and its text.
+/// Returns the state of the work as rows: the name of a list and a text.
 fn rows(work: &Work) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut put = |name: &str, text: String| out.push((name.to_owned(), text));

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::corpus::kept;
 use super::*;
 
-/// Pieces of inputs and outputs, whole and broken.
+/// Pieces of inputs and outputs, complete and broken.
 const PIECES: &[&str] = &[
     "command: ",
     "cargo test -q && just ci",

@@ -1,4 +1,4 @@
-//! Standing directives in English: "always …", "never …", "from now on …", "don't … unless I ask", "stop …ing".
+//! Reads lasting directives in English: "always …", "never …", "from now on …", "don't … unless I ask", "stop …ing".
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use crate::statement::told::{Context, Found, SignalKind, eat, has, has_phrase, l
 use crate::text::language::lexicon;
 use crate::text::patterns::{Phrases, Words, one_of, phrases, words};
 
-/// Phrases before the imperative.
+/// Phrases that may come before the imperative.
 static WISHES: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
         "i'd|i would? like you to / i want|need|expect you to / i'd|i would? prefer|rather that? you / you \
@@ -18,11 +18,11 @@ static WISHES: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// A standing directive to the assistant in a clause.
+/// Reads a lasting directive to the assistant in a clause.
 pub fn directive<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     let mut frame = Frame { context: frame.context, ..*frame };
     let mut tokens = tokens;
-    // "Whenever you …, run …", "when I …, always …", "if you are unsure, never …".
+    // A condition may come first: "Whenever you …, run …", "when I …, always …", "if you are unsure, never …".
     if let Some(rest) = eat(tokens, phrases!("whenever|everytime|anytime / every|each|any time")) {
         let rest = after_condition(rest, words!("i you we i'm you're"))?;
         let body = wished(rest);
@@ -62,7 +62,7 @@ pub fn directive<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     finish(tokens, body, &frame, standing)
 }
 
-/// The directive after "… you do X," if the condition is about the conversation.
+/// Returns the directive after a condition ("whenever you do X, …"), if the condition is about the conversation.
 fn after_condition<'t>(tokens: &'t [Token], subjects: &Words) -> Option<&'t [Token]> {
     tokens.first().filter(|t| one_of(t, subjects))?;
     let comma = tokens.iter().position(|t| t.low == "," && !t.quoted)?;
@@ -119,7 +119,7 @@ fn finish<'t>(core: &'t [Token], body: &'t [Token], frame: &Frame, standing: boo
         {
             return found(confidence.max(0.8));
         }
-        // "From now on no emojis", "all replies in German".
+        // Directives without a verb: "From now on no emojis", "all replies in German".
         let first = body.first()?;
         let bare = eat(body, phrases!("no more?"))
             .is_some_and(|rest| !leads_with(rest, words!("the this that one need problem")))
@@ -137,13 +137,13 @@ fn finish<'t>(core: &'t [Token], body: &'t [Token], frame: &Frame, standing: boo
     None
 }
 
-/// Whether a directive is as short as "German, please" or "short answers".
+/// Whether a directive is one of the short forms "German, please" and "short answers".
 fn is_short(body: &[Token]) -> bool {
     leads_with(body, words!("german english french spanish italian dutch portuguese"))
         || eat(body, phrases!("short|shorter|concise|brief answers|replies")).is_some()
 }
 
-/// The confidence that an imperative is meant for the assistant and is to last; `None` if it is not.
+/// Returns the confidence that an imperative is for the assistant and is to last; `None` if it is not.
 fn strength(tokens: &[Token], frame: &Frame, context: &Context, negative: bool) -> Option<f64> {
     let tokens = eat(tokens, phrases!("git")).unwrap_or(tokens);
     let verb = tokens.first().filter(|t| t.word && !t.quoted)?;
@@ -237,7 +237,7 @@ fn strength(tokens: &[Token], frame: &Frame, context: &Context, negative: bool) 
     Some(if talks { 0.85 } else { 0.7 })
 }
 
-/// The confidence of "stop adding comments", as opposed to "stop running the server".
+/// Returns the confidence of "stop adding comments", as opposed to "stop running the server".
 fn stopped(rest: &[Token], frame: &Frame) -> Option<f64> {
     let verb = rest.first().filter(|t| t.word && !t.quoted)?;
     let rest = &rest[1..];
