@@ -703,3 +703,57 @@ fn a_malformed_settings_file_stops_its_program_and_no_other() {
     assert!(!user.join(".codex/hooks.json").exists());
     assert!(user.join(".claude/settings.json").exists());
 }
+
+/// Where a dotfile manager keeps a program's folder elsewhere, what is to be put in by hand is all that is needed, into files
+/// that are really there: whoever does it is connected.
+#[test]
+fn what_is_put_in_by_hand_connects_the_program() {
+    for (program, folder, _) in PROGRAMS {
+        let world = World::new();
+        let user = world.test.user();
+        let (link, kept) = (user.join(folder), user.join("dotfiles"));
+        fs::create_dir_all(&kept).unwrap();
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(&kept, &link).unwrap();
+        let said = world.says(3, &["connect", program, "--yes"]);
+        assert!(said.contains("nothing was changed") && listing(&kept).is_empty(), "{program}: {said}");
+        let asked: &[&str] = match *program {
+            "codex" => &["connect", "codex", "--yes", "--trust"],
+            other => &["connect", other, "--yes"],
+        };
+        // The digests Codex trusts are those of hooks that are there: what is left is asked for again.
+        for _ in 0..2 {
+            let out = world.run(&[asked, &["--json"][..]].concat());
+            let report: Value = serde_json::from_str(&out.stdout).unwrap();
+            let refused = &report["programs"][0]["refused"];
+            for file in refused["by_hand"].as_array().into_iter().flatten() {
+                let path = PathBuf::from(file["path"].as_str().unwrap());
+                assert!(path.starts_with(&kept), "{program}: {}", path.display());
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(&path, file["text"].as_str().unwrap()).unwrap();
+            }
+            assert!(refused.is_null() || refused["by_hand"][0].is_object(), "{program}: {report}");
+        }
+        let done = world.json(asked);
+        assert_eq!(done["programs"][0]["state"], "already connected", "{program}: {done}");
+        if *program == "codex" {
+            assert_eq!(done["programs"][0]["trust"], "trusted", "{done}");
+            let said = world.says(0, asked);
+            assert!(said.contains("not offered MCP") && said.contains("[mcp_servers.heirloom]"), "{said}");
+        }
+        let said = world.says(0, &["doctor"]);
+        assert!(said.contains("  connected"), "{program}: {said}");
+    }
+}
+
+/// `claude` is Claude Code, wherever a program is named.
+#[test]
+fn claude_is_a_name_of_claude_code() {
+    let world = World::new();
+    let folder = world.test.user().join("plugin");
+    world.says(0, &["connect", "claude", "--plugin", folder.to_str().unwrap()]);
+    assert!(folder.exists());
+    fs::create_dir_all(world.test.user().join(".claude")).unwrap();
+    assert_eq!(world.json(&["connect", "claude", "--yes"])["programs"][0]["program"], "claude-code");
+    assert_eq!(world.json(&["disconnect", "claude"])["programs"][0]["state"], "disconnected");
+}

@@ -333,6 +333,109 @@ fn what_is_deleted_by_hand_can_be_brought_back() {
     world.verified();
 }
 
+/// A page that is rendered comes back by itself, and what a person had written in it does not: that is kept, said once, and
+/// brought back into the page as it is by then.
+#[test]
+fn what_was_written_in_a_rendered_page_can_be_brought_back() {
+    let world = World::new();
+    let turn = |id: &str, text: &str| {
+        let said = serde_json::json!({"session": "s", "id": id, "text": text, "thread": "barn", "time": "2026-11-20T10:00:00Z",
+            "workspace": world.test.user()});
+        world.feed(&["append"], format!("{said}\n").as_bytes());
+        world.says(0, &["work", "--drain"]);
+    };
+    turn("1", "Please paint the barn red by Friday.");
+    world.json(&["loop", "add", "Paint the barn"]);
+    let tree = world.test.home().join("workspaces/main");
+    let pages: Vec<String> = walked(&tree).into_iter().filter(|path| !path.contains("open-loops/")).collect();
+    for kind in [
+        "MEMORY.md",
+        "continuity/ACTIVE.md",
+        "continuity/daily/",
+        "continuity/rollups/2026/",
+        "continuity/threads/",
+        "continuity/rollups/README.md",
+        "memory/MEMORY.md",
+        "/runtime/blockers.md",
+        "/runtime/session-memory/",
+        "SOUL.md",
+    ] {
+        assert!(pages.iter().any(|path| path.contains(kind)), "{kind} is not in {pages:#?}");
+    }
+    // Nobody has written in them: what is rendered again when it is gone is as it was, and there is nothing to say of it.
+    let again = |path: &str| {
+        ["/runtime/", "continuity/daily", "rollups/2026", "memory/MEMORY.md"].iter().any(|k| path.contains(k))
+    };
+    for path in pages.iter().filter(|path| again(path)) {
+        let was = fs::read(tree.join(path)).unwrap();
+        fs::remove_file(tree.join(path)).unwrap();
+        assert!(!world.says(0, &["status"]).contains("deleted by hand"), "{path}");
+        let words =
+            |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().filter(|l| l.starts_with("- ")).collect::<String>();
+        assert_eq!(words(&fs::read(tree.join(path)).unwrap()), words(&was), "{path}");
+    }
+    for path in &pages {
+        let file = tree.join(path);
+        let text = fs::read_to_string(&file).unwrap() + "\nMy own words, which nobody else has.\n";
+        fs::write(&file, text).unwrap();
+    }
+    world.says(0, &["status"]);
+    quiet();
+    // What stands around them is rendered anew, with words that were not there before.
+    turn("2", "And the door blue.");
+    for path in &pages {
+        let file = tree.join(path);
+        fs::remove_file(&file).unwrap();
+        let named = world.json_of(1, &["verify"])["findings"].to_string();
+        assert!(named.contains(&format!("is gone; a copy is kept: heirloom restore {path}")), "{named}");
+        let said = world.says(0, &["status"]);
+        assert!(said.contains(&format!("{path} was deleted by hand and ")), "{path}: {said}");
+        // A person reads it on a terminal, a program with --json: it is said once.
+        let report = world.json(&["status"])["assistant"]["notes"].to_string();
+        assert!(report.contains(&format!("heirloom restore {path}")), "{path}: {report}");
+        assert!(!world.says(0, &["status"]).contains("deleted by hand"), "{path}");
+        assert!(!world.json(&["status"])["assistant"]["notes"].to_string().contains("deleted by hand"), "{path}");
+        assert_eq!(world.json(&["restore", path])["restored"], file.to_str().unwrap());
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains("My own words, which nobody else has."), "{path}: {text}");
+        assert_eq!(
+            text.matches("<!-- /heirloom:").count(),
+            usize::from(text.contains("rendered:") || path == "MEMORY.md")
+        );
+        assert!(world.says(3, &["restore", path]).contains("is there"), "{path}");
+    }
+    // What was written into the page since stays.
+    let (path, file) = ("MEMORY.md", tree.join("MEMORY.md"));
+    quiet();
+    fs::remove_file(&file).unwrap();
+    world.says(0, &["status"]);
+    fs::write(&file, fs::read_to_string(&file).unwrap() + "Newer words.\n").unwrap();
+    assert!(world.says(3, &["restore", path]).contains("is there"));
+    assert!(fs::read_to_string(&file).unwrap().ends_with("Newer words.\n"));
+    world.verified();
+}
+
+/// A page somebody has just saved is left to its editor for two seconds.
+fn quiet() {
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+}
+
+/// The files below a folder, by their path in it.
+fn walked(folder: &std::path::Path) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut left = vec![folder.to_owned()];
+    while let Some(at) = left.pop() {
+        for entry in fs::read_dir(&at).unwrap().flatten() {
+            match entry.file_type().unwrap().is_dir() {
+                true => left.push(entry.path()),
+                false => out.push(entry.path().strip_prefix(folder).unwrap().to_str().unwrap().to_owned()),
+            }
+        }
+    }
+    out.sort();
+    out
+}
+
 /// Verify notices that the newest rows of the audit are missing, although the rest is an intact chain.
 #[test]
 fn a_chain_that_was_cut_short_is_named() {

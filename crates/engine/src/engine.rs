@@ -206,6 +206,11 @@ impl Engine {
         self.instance.status(&self.agent, &self.actor)
     }
 
+    /// Records that a person has seen this report, so that its one-time notes are not repeated.
+    pub fn told(&self, report: &StatusReport) -> Result<()> {
+        self.instance.told(&self.agent, &self.actor, report)
+    }
+
     /// Reports which language model the settings name, what it used today, and whether it is asked now. `None` if they
     /// name none.
     pub fn language_model(&self) -> Result<Option<LanguageModelReport>> {

@@ -511,6 +511,67 @@ fn what_a_summariser_may_not_answer_is_made_without_it() {
     assert!(run(Some(&good)).0.iter().all(|n| n.1 == Source::Model.name()));
 }
 
+/// A scan looks at every file of the tree: a pass over many sessions has one every two seconds, not one for each. What a person
+/// does meanwhile stays as they left it, and the next pass knows of it.
+#[test]
+fn a_pass_over_many_sessions_scans_seldom_and_leaves_what_people_do_meanwhile() {
+    const SESSIONS: u64 = 30;
+    let story = Story::at(NOON + 5 * HOUR);
+    for n in 0..SESSIONS {
+        let minute = n as i64;
+        story.tells(
+            &format!("session-{n}"),
+            &[
+                said(&format!("a{n}"), "user", minute, WORDS),
+                said(&format!("b{n}"), "assistant", minute, &format!("TODO Migrate table number {n}\n{WORDS}")),
+                json!({"fact": "session-end", "at": NOON + (minute + 1) * MINUTE}),
+            ],
+        );
+    }
+    let model = Model::new();
+    let at = story.assistant();
+    let root = at.files.shown().to_owned();
+    let scans = || {
+        story.world.count("SELECT count(*) FROM audit WHERE action = 'catalogue.sweep' AND detail ->> 'changed' > 0")
+    };
+    std::fs::write(root.join("note-0.md"), "Mine.\n").unwrap();
+    let (before, begun) = (scans(), std::time::Instant::now());
+    let (mut done, mut resolved) = (0, None);
+    let mut meanwhile = |_| {
+        done += 1;
+        // Each scan there is finds a note.
+        std::fs::write(root.join(format!("note-{done}.md")), "Mine.\n").unwrap();
+        if resolved.is_none() {
+            let folder = root.join("continuity/open-loops");
+            let names = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+            let name = names.into_iter().find(|name| name.to_string_lossy().ends_with(".md")).unwrap();
+            std::fs::create_dir_all(folder.join("archive")).unwrap();
+            std::fs::rename(folder.join(&name), folder.join("archive").join(&name)).unwrap();
+            resolved = Some(name.into_string().unwrap());
+        }
+    };
+    let pass = Pass::new(&at, Limits::default()).summarized_by(&model);
+    assert_eq!(distil_by(&pass, None, &mut meanwhile).unwrap().problems, []);
+    let most = 2 + begun.elapsed().as_secs() as i64 / 2;
+    let scanned = scans() - before;
+    assert!((1..=most).contains(&scanned), "{scanned} scans for {SESSIONS} sessions, at most {most}");
+    let resolved = resolved.unwrap();
+    let open = root.join("continuity/open-loops").join(&resolved);
+    assert!(!open.exists(), "it was written again");
+    // The next pass looks first.
+    owing(&story, "Write to the printers");
+    ending(&story, &["We drop Redis."]);
+    story.distilled(&Model::new());
+    let known = |state: State| -> Vec<String> {
+        let rows = at.read(|tx| file_table::list(tx, at.agent_no, FileKind::OpenLoop, state)).unwrap();
+        rows.into_iter().map(|entry| entry.path.name().to_owned()).collect()
+    };
+    assert!(known(State::Archived).contains(&resolved) && !known(State::Active).contains(&resolved));
+    assert_eq!(known(State::Active).len() as u64, SESSIONS, "all others, and the new one");
+    assert!(!open.exists(), "it was written again");
+    assert_eq!(story.world.findings(), Vec::<String>::new());
+}
+
 #[test]
 fn our_own_compaction_leaves_what_the_program_was_given_before_it() {
     let story = Story::at(NOON + 5 * HOUR);

@@ -340,12 +340,17 @@ fn a_ledger_from_before_there_was_a_table_of_roots_gets_one() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ledger/migrations");
     let mut later: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     later.retain(|path| path.file_name().unwrap().to_string_lossy().as_ref() > "0005");
-    let tables = later.iter().flat_map(|path| {
-        let text = std::fs::read_to_string(path).unwrap();
-        let made = text.lines().filter_map(|line| line.strip_prefix("CREATE TABLE "));
-        made.map(|rest| rest.split([' ', '(']).next().unwrap().to_owned()).collect::<Vec<String>>()
+    let lines: Vec<String> = later
+        .iter()
+        .flat_map(|path| std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let named = |rest: &str| rest.split([' ', '(', ';']).next().unwrap().to_owned();
+    let tables: Vec<String> = lines.iter().filter_map(|line| line.strip_prefix("CREATE TABLE ").map(named)).collect();
+    let columns = lines.iter().filter_map(|line| {
+        let (table, rest) = line.strip_prefix("ALTER TABLE ")?.split_once(" ADD COLUMN ")?;
+        (!tables.iter().any(|made| made == table)).then(|| format!("ALTER TABLE {table} DROP COLUMN {}; ", named(rest)))
     });
-    let gone: String = tables.map(|table| format!("DROP TABLE {table}; ")).collect();
+    let gone: String = tables.iter().map(|table| format!("DROP TABLE {table}; ")).chain(columns).collect();
     world.sql().execute_batch(&format!("{gone} DROP TABLE node_roots; PRAGMA user_version = 3")).unwrap();
     std::fs::create_dir_all(world.path("backups")).unwrap();
     let world = world.reopened(crate::world::LATER);

@@ -148,7 +148,7 @@ pub fn connect(
     };
     let changes = match target.connect(&record, ask.trust) {
         Ok(changes) => changes,
-        Err(e) => return Ok(refused(program, Some(&target), &e, ask.global)),
+        Err(e) => return Ok(refused_of(program, Some(&target), &e, ask.global, ask.trust)),
     };
     let title = program.title();
     let paint = Paint::stdout();
@@ -210,6 +210,9 @@ fn let_ask(target: Target, ask: &Ask) -> Result<Outcome> {
             // The hooks work without MCP: an unreadable MCP settings file does not fail the command.
             if loud {
                 print::note(&format!("  {title} is not offered MCP: {e}"));
+                if is_by_hand(&e) {
+                    show_by_hand(&target.by_hand(false));
+                }
             }
             return Ok(of("refused", &[], Exit::Ok));
         }
@@ -291,22 +294,20 @@ pub fn files_json(changes: &[FileChange]) -> Vec<Value> {
 
 /// Returns the result for a program whose files were not changed, with the reason.
 pub fn refused(program: Program, target: Option<&Target>, e: &Error, global: &Global) -> Outcome {
-    let by_hand = target.map(Target::by_hand).unwrap_or_default();
+    refused_of(program, target, e, global, false)
+}
+
+/// [`refused`] where the user's trust was to be written, too.
+fn refused_of(program: Program, target: Option<&Target>, e: &Error, global: &Global, trust: bool) -> Outcome {
     // A file with a syntax error, a concurrent save or a full disk: the user has to act first.
-    let is_fixed = e.kind() == ErrorKind::Refused && e.next_step().is_some_and(|next| next.contains("by hand"));
-    let by_hand = if is_fixed { by_hand } else { Vec::new() };
+    let by_hand = target.filter(|_| is_by_hand(e)).map(|target| target.by_hand(trust)).unwrap_or_default();
     if !global.json {
         print::line(&format!("{}: nothing was changed", Paint::stdout().bold(program.title())));
         print::note(&format!("  {e}"));
         if let Some(next) = e.next_step() {
             print::note(&format!("  {next}"));
         }
-        for (path, text) in &by_hand {
-            print::line(&format!("  By hand, into {}:", path.display()));
-            for line in text.lines() {
-                print::line(&format!("    {line}"));
-            }
-        }
+        show_by_hand(&by_hand);
     }
     let by_hand: Vec<Value> =
         by_hand.iter().map(|(p, t)| json!({"path": p.display().to_string(), "text": t})).collect();
@@ -315,6 +316,20 @@ pub fn refused(program: Program, target: Option<&Target>, e: &Error, global: &Gl
         "refused": {"kind": kind_name(e.kind()), "what": e.to_string(), "next": e.next_step(), "by_hand": by_hand},
     });
     Outcome { json, exit: Exit::of(e) }
+}
+
+/// Whether a person may still do by hand what Heirloom may not.
+fn is_by_hand(e: &Error) -> bool {
+    e.kind() == ErrorKind::Refused && e.next_step().is_some_and(|next| next.contains("by hand"))
+}
+
+fn show_by_hand(by_hand: &[(PathBuf, String)]) {
+    for (path, text) in by_hand {
+        print::line(&format!("  By hand, into {}:", path.display()));
+        for line in text.lines() {
+            print::line(&format!("    {line}"));
+        }
+    }
 }
 
 fn outcome(target: &Target, state: &str, changes: &[FileChange], exit: Exit) -> Outcome {
@@ -374,7 +389,8 @@ pub fn confirm(question: &str) -> bool {
 
 /// Writes Claude Code's hooks as a plugin folder, in the layout of its marketplaces.
 fn plugin(global: &Global, args: &Args, folder: &Path) -> Result<Exit> {
-    if args.program.iter().any(|name| name != "claude-code") || args.trust {
+    let is_claude = |program: &Program| program.name() == "claude-code";
+    if !connection::named(&args.program)?.iter().all(is_claude) || args.trust {
         return Err(Error::usage("only Claude Code takes its hooks as a plugin folder")
             .hint("heirloom connect claude-code --plugin DIR"));
     }

@@ -61,7 +61,7 @@ pub fn look_at_all(global: &Global) -> Result<Vec<Check>> {
     let context = match Context::open(global) {
         Ok(context) => Some(context),
         // A program is connected, but no session has arrived yet: the home does not exist, and that is fine.
-        Err(e) if e.kind() == ErrorKind::NotFound && !super::connect::record(global).is_empty() => {
+        Err(e) if e.kind() == ErrorKind::NotFound && is_any_connected(global) => {
             checks.push(Check {
                 subject: "Home",
                 ok: true,
@@ -361,6 +361,18 @@ fn service(context: &Context, global: &Global, checks: &mut Vec<Check>) {
             Some(next),
         );
     }
+}
+
+/// Whether a program here is connected, by Heirloom or by hand.
+fn is_any_connected(global: &Global) -> bool {
+    let host = config::host();
+    let by_hand = |how| {
+        let hooked =
+            connection::connectable().filter(|program| matches!(program, Program::Hooked(_)) && program.is_here(&host));
+        let mut targets = hooked.filter_map(|program| Target::look(program, &host, &how).ok());
+        targets.any(|target| target.has_ours())
+    };
+    !super::connect::record(global).is_empty() || connection::installed(global).is_ok_and(by_hand)
 }
 
 /// Checks the connections of the programs on this machine.

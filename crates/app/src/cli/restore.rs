@@ -23,8 +23,9 @@ const SHOWN: usize = 20;
 /// Bring back a page, memory or open loop that was deleted by hand, or a whole backup
 ///
 /// When you delete a page, memory or open loop by hand, heirloom no longer uses it, but keeps its last version for 30 days.
-/// This command writes that version back, byte for byte. It never overwrites a file. It cannot bring back what heirloom
-/// forget removed. --from restores a whole backup into a home without a memory and verifies it; for an encrypted backup it
+/// This command writes that version back, byte for byte. A deleted page without words of yours is
+/// rendered again instead; from a page with words of yours, it restores them and keeps the page rendered meanwhile as a
+/// revision. It overwrites no other file. It cannot bring back what heirloom forget removed. --from restores a whole backup into a home without a memory and verifies it; for an encrypted backup it
 /// asks for the passphrase.
 #[derive(clap::Args, Debug)]
 pub struct Args {

@@ -1,5 +1,7 @@
 //! `heirloom status`
 
+use std::io::IsTerminal as _;
+
 use heirloom_engine::error::Result;
 use heirloom_engine::report::status::StatusReport;
 
@@ -10,17 +12,24 @@ use crate::service::look;
 use heirloom_service::Running;
 
 /// Show what is stored, its size, pending work, and problems
+///
+/// Names a file that was deleted by hand once: not again after it was shown on a terminal or with --json.
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let context = Context::open(global)?;
-    let report = context.acting_as("cli status").status()?;
+    let engine = context.acting_as("cli status");
+    let report = engine.status()?;
     if global.json {
         print::report(&report);
     } else {
         let service = look(context.home()).map(|seen| seen.running);
         people(&report, &context.home_from.shown(), &context.agent_from(global)?.shown(), service.as_ref());
+    }
+    if global.json || std::io::stdout().is_terminal() {
+        // Where that cannot be noted it is said again.
+        let _ = engine.told(&report);
     }
     Ok(if report.wrong.is_empty() { Exit::Ok } else { Exit::Problems })
 }

@@ -323,12 +323,37 @@ impl Target {
         })
     }
 
-    /// Returns the files a person must edit because Heirloom may not, and the text to add.
-    pub fn by_hand(&self) -> Vec<(PathBuf, String)> {
-        let pairs = self.plan.edits.iter().zip(&self.files);
-        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        pairs.filter_map(|(e, p)| Some((real(&p.path), e.change.by_hand()?))).collect()
+    /// Returns the files a person must edit because Heirloom may not, and the text to add. Files that already contain it
+    /// are left out. `trust`: includes the settings that trust our hooks.
+    pub fn by_hand(&self, trust: bool) -> Vec<(PathBuf, String)> {
+        let (mut first, mut out) = (self.first().to_owned(), Vec::new());
+        for (i, (edit, file)) in self.plan.edits.iter().zip(&self.files).enumerate() {
+            let now = file.now.as_deref();
+            // The person must correct such a file first; its error was reported.
+            let Ok(edited) = edit.change.put(now, None, &first) else { continue };
+            if i == 0 {
+                first.clone_from(&edited.text);
+            }
+            let asks_trust = matches!(edit.change, Change::Trust { .. });
+            if now == Some(edited.text.as_str()) || (asks_trust && !trust) {
+                continue;
+            }
+            let text = match &edit.change {
+                Change::Own(own) => Some(own.text.clone()),
+                Change::Trust { .. } => Some(added(now.unwrap_or_default(), &edited.text)),
+                change => change.by_hand(),
+            };
+            out.extend(text.map(|text| (settings_file::real(&file.path), text)));
+        }
+        out
     }
+}
+
+/// The lines of a text that an earlier one does not have.
+fn added(before: &str, after: &str) -> String {
+    let diff = similar::TextDiff::from_lines(before, after);
+    let lines = diff.iter_all_changes().filter(|line| line.tag() == similar::ChangeTag::Insert);
+    lines.map(|line| line.value().to_owned()).collect()
 }
 
 impl FileChange {

@@ -119,6 +119,16 @@ impl SettingsFile {
     }
 }
 
+/// Returns the path of a file behind the links above it, whether the file exists or not.
+pub fn real(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
+    match there {
+        Some((above, real)) if above != path => path.strip_prefix(above).map_or(real.clone(), |rest| real.join(rest)),
+        Some((_, real)) => real,
+        None => path.to_owned(),
+    }
+}
+
 /// Returns the error for the first link between the anchor and the file; it names the link's target.
 fn link(anchor: &Path, below: &str, path: &Path) -> Option<Error> {
     let mut at = anchor.to_owned();
@@ -126,13 +136,9 @@ fn link(anchor: &Path, below: &str, path: &Path) -> Option<Error> {
         at.push(name);
         let meta = std::fs::symlink_metadata(&at).ok()?;
         if meta.is_symlink() {
-            let real = std::fs::canonicalize(path).or_else(|_| {
-                std::fs::canonicalize(&at)
-                    .map(|real| path.strip_prefix(&at).map_or_else(|_| real.clone(), |rest| real.join(rest)))
-            });
-            let what = match &real {
-                Ok(real) => format!("{} is a symlink; the settings are really {}", at.display(), real.display()),
-                Err(_) => format!("{} is a symlink that points to nothing", at.display()),
+            let what = match at.exists() {
+                true => format!("{} is a symlink; the settings are really {}", at.display(), real(path).display()),
+                false => format!("{} is a symlink that points to nothing", at.display()),
             };
             return Some(Error::refused(what).hint(
                 "what keeps them there would not know of a change; put the lines below in by hand, in the real file",

@@ -21,6 +21,7 @@ use crate::see::See;
 use crate::thread;
 use crate::transcript::read::{self, SessionFilter, SessionRow, Totals};
 use crate::transcript::workspaces;
+use crate::tree::restore;
 
 /// Number of turns a search can index before it answers (R10.10: within 50 ms).
 const A_FEW: u64 = 200;
@@ -121,6 +122,18 @@ impl Instance {
             assistant: files,
             wrong,
         })
+    }
+
+    /// A person has seen a report of that agent: what is said once is not said again. In a home that cannot be written it is.
+    pub fn told(&self, agent: &AgentId, actor: &str, report: &StatusReport) -> Result<()> {
+        let told = report.assistant.as_ref().map_or(&[][..], |files| &files.deletions);
+        if told.is_empty() || self.read_only {
+            return Ok(());
+        }
+        match self.assistant_as_it_is(agent, actor)? {
+            Some(at) => at.write("file.said", |tx| restore::said(tx, at.agent_no, told)),
+            None => Ok(()),
+        }
     }
 
     fn shares(&self, sessions: &[SessionRow]) -> Vec<ProgramShare> {

@@ -23,6 +23,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0010_forgotten_names.sql"),
     include_str!("migrations/0011_model_readings.sql"),
     include_str!("migrations/0012_seals.sql"),
+    include_str!("migrations/0013_said.sql"),
 ];
 
 /// The schema this build reads and writes.

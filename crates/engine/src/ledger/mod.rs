@@ -23,6 +23,8 @@ mod migrate;
 pub mod model_calls;
 mod readers;
 pub mod seal;
+#[cfg(test)]
+mod tests;
 mod together;
 
 use std::ops::Deref;

@@ -1,6 +1,6 @@
 //! Counts and problems of an agent's visible files: a part of the reports of `status` and `doctor`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,12 +10,18 @@ use crate::error::{Problem, Result};
 use crate::home::LionClaw;
 use crate::memory::pending;
 use crate::render;
+use crate::report::counted;
+use crate::scope::RevisionNo;
 use crate::see::See;
 use crate::tree::file_table::{self, Kind};
-use crate::tree::{AssistantHome, journal, restore, revise};
+use crate::tree::restore::{self, Deleted};
+use crate::tree::{AssistantHome, journal, revise};
 
 /// Period, in milliseconds, for which the report mentions words that were kept aside.
 const NEWS_MS: Millis = 7 * 24 * 3_600_000;
+
+/// Number of deleted files that are named.
+const NAMED: usize = 3;
 
 /// Counts and problems of an agent's visible files.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
@@ -28,6 +34,9 @@ pub struct VisibleReport {
     pub pending_memory: u64,
     /// Remarks that are not problems.
     pub notes: Vec<String>,
+    /// Deletions among the notes: see [`Engine::told`](crate::engine::Engine::told).
+    #[serde(skip)]
+    pub deletions: Vec<RevisionNo>,
     /// Problems, each with what to do about it.
     #[serde(skip)]
     pub wrong: Vec<String>,
@@ -55,10 +64,9 @@ impl VisibleReport {
             wrong.push(format!("{} is stored and not finished: {why}; the next command tries again", left.action));
         }
         let mut notes: Vec<String> = render::marker_faults(at)?.iter().map(ToString::to_string).collect();
-        notes.extend(at.read(|tx| restore::deleted_since(tx, at.agent_no, since, 3))?.into_iter().map(|path| {
-            let see = See::new(format!("restore {path}"));
-            format!("{path} was deleted by hand and is kept for 30 days: {see}")
-        }));
+        let deleted = at.read(|tx| restore::unsaid(tx, at.agent_no))?;
+        notes.extend(of_deleted(&deleted));
+        let deletions = deleted.iter().map(|file| file.no).collect();
         notes.extend(kept.into_iter().map(|(no, path, why)| {
             let see = See::new(format!("show --revision {no}"));
             format!("words of yours in {path} were kept aside ({why}): {see}")
@@ -74,11 +82,46 @@ impl VisibleReport {
         }
         let of_kind = |kind: Kind| counts.iter().find(|(k, _)| *k == kind).map_or(0, |(_, n)| *n);
         let files = Kind::ALL.iter().map(|kind| (kind.name(), of_kind(*kind))).collect();
-        Ok(VisibleReport { root: at.files.shown().display().to_string(), files, pending_memory, notes, wrong })
+        Ok(VisibleReport {
+            root: at.files.shown().display().to_string(),
+            files,
+            pending_memory,
+            notes,
+            deletions,
+            wrong,
+        })
     }
 
     /// Returns the number of files of a kind.
     pub fn count(&self, kind: Kind) -> u64 {
         self.files.get(kind.name()).copied().unwrap_or(0)
     }
+}
+
+/// What is said of files that were deleted by hand: the newest by name, the others by their number.
+fn of_deleted(deleted: &[Deleted]) -> Vec<String> {
+    let mut paths = BTreeSet::new();
+    let newest: Vec<&Deleted> = deleted.iter().filter(|file| paths.insert(&file.path)).collect();
+    let mut out: Vec<String> = newest
+        .iter()
+        .take(NAMED)
+        .map(|Deleted { path, rendered_again, .. }| {
+            let see = See::new(format!("restore {path}"));
+            match rendered_again {
+                true => {
+                    format!("{path} was deleted by hand and rendered again; as it was it is kept for 30 days: {see}")
+                }
+                false => format!("{path} was deleted by hand and is kept for 30 days: {see}"),
+            }
+        })
+        .collect();
+    match newest.len().saturating_sub(NAMED) as u64 {
+        0 => {}
+        more => out.push(format!(
+            "{} more deleted by hand, kept for 30 days: {}",
+            counted(more, "file"),
+            See::new("show --revisions")
+        )),
+    }
+    out
 }

@@ -1,19 +1,21 @@
 //! Copies of files, so that a deletion by hand can be undone for a month.
 //!
-//! The newest state seen of every page, memory, open loop, proposal and artifact is stored beside the revisions; a
-//! person's own notes are not copied. Once a scan finds the file gone, that state becomes a revision, [`restore`]
-//! writes it back, and after [`KEPT_MS`] it is removed. A file that a command removes is not kept here: forgetting has
-//! to forget.
+//! The newest state seen of every page, memory, open loop, proposal, artifact and skill draft is stored beside the
+//! revisions; that of a page that is rendered again when it is missing, once a person has written in it; a person's own
+//! notes are not copied. Once a scan finds the file gone, that state becomes a revision, [`restore`] writes it back, and
+//! after [`KEPT_MS`] it is removed. A file that a command removes is not kept here: forgetting has to forget.
 
 use rusqlite::{OptionalExtension, params};
 
 use super::file_table::{self, Kind};
+use super::revise::{BY_COMMAND, Patience, Revised};
 use super::{AssistantHome, LARGEST_FILE, TreeLock, scan};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::home::{self, NewFile, RelPath};
 use crate::ledger::{Read, Write, blocks};
-use crate::scope::AgentNo;
+use crate::pages::{self, PageKey};
+use crate::scope::{AgentNo, RevisionNo};
 
 /// Reason (`why`) of the stored state of an existing file.
 pub(super) const PRESENT: &str = "the newest state that was seen";
@@ -34,15 +36,47 @@ const LARGEST_KEPT: usize = 1 << 20;
 /// Most missing states that one scan stores.
 const AT_ONCE: i64 = 200;
 
-/// Whether states are stored of files of this kind. A page that is rendered as a whole needs none: it is rendered
-/// again.
-fn is_kept(kind: Kind) -> bool {
-    matches!(kind, Kind::Page | Kind::Head | Kind::OpenLoop | Kind::Proposal | Kind::Artifact | Kind::Leaf)
+/// Files of a kind whose states are stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    /// All.
+    Always,
+    /// Those in which a person has written: the rendered block comes back without a copy, their words do not.
+    WrittenIn,
+    /// Those that Heirloom wrote.
+    Ours,
 }
 
-/// Stores the state of a file that was just seen or written, and removes the state stored before.
+fn keeps(kind: Kind) -> Keeps {
+    match kind {
+        Kind::Page | Kind::Head | Kind::OpenLoop | Kind::Proposal | Kind::Artifact | Kind::Leaf | Kind::Skill => {
+            Keeps::Always
+        }
+        Kind::Daily | Kind::Rollup | Kind::Index | Kind::Runtime => Keeps::WrittenIn,
+        Kind::Note => Keeps::Ours,
+    }
+}
+
+/// Returns the kinds with this rule as a list in SQL.
+fn kinds_of(wanted: Keeps) -> String {
+    let kinds = Kind::ALL.iter().filter(|kind| keeps(**kind) == wanted);
+    kinds.map(|kind| format!("'{}'", kind.name())).collect::<Vec<_>>().join(", ")
+}
+
+/// Stores the state of a file that Heirloom just wrote, and removes the state stored before.
 pub(super) fn keep(tx: &Write, agent_no: AgentNo, path: &RelPath, kind: Kind, bytes: &[u8]) -> Result<()> {
-    if !is_kept(kind) || bytes.len() > LARGEST_KEPT {
+    let wanted = match keeps(kind) {
+        Keeps::Always | Keeps::Ours => true,
+        // Their words are in what was rendered around them, too.
+        Keeps::WrittenIn => tx
+            .prepare_cached("SELECT 1 FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why IN (?3, ?4)")?
+            .exists(params![agent_no, path.as_str(), PRESENT, LET_GO])?,
+    };
+    if wanted { store(tx, agent_no, path, bytes) } else { Ok(()) }
+}
+
+fn store(tx: &Write, agent_no: AgentNo, path: &RelPath, bytes: &[u8]) -> Result<()> {
+    if bytes.len() > LARGEST_KEPT {
         return Ok(());
     }
     let digest = home::digest(bytes);
@@ -58,15 +92,17 @@ pub(super) fn keep(tx: &Write, agent_no: AgentNo, path: &RelPath, kind: Kind, by
     Ok(())
 }
 
-/// Stores the states of files whose rows are older than this feature.
+/// Stores the states of files that other programs or people wrote, and of files whose rows are older than this feature.
 pub(super) fn make_up(at: &AssistantHome) -> Result<()> {
     let lacking: Vec<(String, Vec<u8>)> = at.read(|tx| {
-        let kinds: Vec<String> = Kind::ALL.iter().filter(|k| is_kept(**k)).map(|k| format!("'{}'", k.name())).collect();
         let mut statement = tx.prepare_cached(&format!(
-            "SELECT path, digest FROM catalogue c WHERE agent_no = ?1 AND state != 'gone' AND kind IN ({})
-               AND size <= ?2 AND NOT EXISTS (SELECT 1 FROM file_revisions r
+            "SELECT path, digest FROM catalogue c WHERE agent_no = ?1 AND state != 'gone' AND size <= ?2
+               AND (kind IN ({}) OR kind IN ({}) AND published IS NOT digest OR kind IN ({}) AND published IS NOT NULL)
+               AND NOT EXISTS (SELECT 1 FROM file_revisions r
                  WHERE r.agent_no = c.agent_no AND r.path = c.path AND r.digest = c.digest) LIMIT ?3",
-            kinds.join(", ")
+            kinds_of(Keeps::Always),
+            kinds_of(Keeps::WrittenIn),
+            kinds_of(Keeps::Ours)
         ))?;
         let rows =
             statement.query_map(params![at.agent_no, LARGEST_KEPT as i64, AT_ONCE], |r| Ok((r.get(0)?, r.get(1)?)))?;
@@ -75,11 +111,10 @@ pub(super) fn make_up(at: &AssistantHome) -> Result<()> {
     let mut seen = Vec::new();
     for (path, digest) in lacking {
         let path = RelPath::parse(&path)?;
-        let Some((kind, _)) = file_table::classify(&path) else { continue };
         // A file that cannot be read is reported by the scan.
         let bytes = at.files.read(&path, LARGEST_FILE).ok().flatten().unwrap_or_default();
         if home::digest(&bytes).as_slice() == digest {
-            seen.push((path, kind, bytes));
+            seen.push((path, bytes));
         }
     }
     if seen.is_empty() {
@@ -87,7 +122,7 @@ pub(super) fn make_up(at: &AssistantHome) -> Result<()> {
     }
     at.write("file.kept", |tx| {
         tx.note("files", seen.len());
-        seen.iter().try_for_each(|(path, kind, bytes)| keep(tx, at.agent_no, path, *kind, bytes))
+        seen.iter().try_for_each(|(path, bytes)| store(tx, at.agent_no, path, bytes))
     })
 }
 
@@ -133,7 +168,7 @@ pub(super) fn removed(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
 /// is not gone. Also removes states of files deleted long ago.
 pub(super) fn deleted(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached(
-        "UPDATE file_revisions SET why = ?3, at = ?4 WHERE agent_no = ?1 AND path = ?2 AND why != ?5
+        "UPDATE file_revisions SET why = ?3, at = ?4, said = NULL WHERE agent_no = ?1 AND path = ?2 AND why != ?5
            AND digest = (SELECT digest FROM catalogue WHERE agent_no = ?1 AND path = ?2)
            AND NOT EXISTS (SELECT 1 FROM catalogue c WHERE c.agent_no = ?1 AND c.path != ?2 AND c.state != 'gone'
                            AND c.digest = file_revisions.digest)",
@@ -148,15 +183,42 @@ pub(super) fn deleted(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the files deleted by hand since a time that do not exist again, newest first.
-pub fn deleted_since(tx: &Read, agent_no: AgentNo, since: Millis, limit: usize) -> Result<Vec<String>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT path FROM file_revisions r WHERE agent_no = ?1 AND why = ?2 AND at >= ?3
-           AND NOT EXISTS (SELECT 1 FROM catalogue c WHERE c.agent_no = ?1 AND c.path = r.path AND c.state != 'gone')
-         ORDER BY at DESC LIMIT ?4",
-    )?;
-    let rows = statement.query_map(params![agent_no, DELETED, since, limit as i64], |r| r.get(0))?;
+/// A file that was deleted by hand and is not back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Deleted {
+    /// Its stored state.
+    pub no: RevisionNo,
+    pub path: String,
+    /// Whether a page was rendered in its place since.
+    pub rendered_again: bool,
+}
+
+/// Returns the files deleted by hand that no person was told of yet, newest first.
+pub fn unsaid(tx: &Read, agent_no: AgentNo) -> Result<Vec<Deleted>> {
+    let rendered = Kind::ALL.iter().filter(|kind| kind.is_rendered()).map(|kind| format!("'{}'", kind.name()));
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT r.revision_no, r.path, c.path IS NOT NULL FROM file_revisions r
+         LEFT JOIN catalogue c ON c.agent_no = r.agent_no AND c.path = r.path AND c.state != 'gone'
+         WHERE r.agent_no = ?1 AND r.why = ?2 AND r.said IS NULL
+           AND (c.path IS NULL OR (c.kind IN ({}) AND c.digest != r.digest))
+         ORDER BY r.at DESC, r.revision_no DESC",
+        rendered.collect::<Vec<_>>().join(", ")
+    ))?;
+    let rows = statement.query_map(params![agent_no, DELETED], |r| {
+        Ok(Deleted { no: r.get(0)?, path: r.get(1)?, rendered_again: r.get(2)? })
+    })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Records that a person was told of these deletions.
+pub(crate) fn said(tx: &mut Write, agent_no: AgentNo, told: &[RevisionNo]) -> Result<()> {
+    let now = tx.now();
+    for no in told {
+        tx.prepare_cached("UPDATE file_revisions SET said = ?3 WHERE agent_no = ?1 AND revision_no = ?2")?
+            .execute(params![agent_no, no, now])?;
+    }
+    tx.note("files", told.len());
+    Ok(())
 }
 
 /// Whether a state is stored from which a file can be restored.
@@ -166,8 +228,9 @@ pub fn has_copy(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<bool> {
     Ok(statement.exists(params![agent_no, path.as_str(), LET_GO])?)
 }
 
-/// Restores a file that was deleted by hand, by its path or the id of the item it had, with its last bytes. Returns its
-/// path. `NotFound`: no state is stored. `Refused`: a file exists at that path.
+/// Restores a file that was deleted by hand, by its path or the id of the item it had, with its last bytes. A page that was
+/// rendered again meanwhile is replaced, and kept as a revision. Returns its path. `NotFound`: no state is stored.
+/// `Refused`: a file exists at that path.
 pub fn restore(lock: &TreeLock, name: &str) -> Result<RelPath> {
     let at = lock.at;
     let nothing = || {
@@ -180,20 +243,22 @@ pub fn restore(lock: &TreeLock, name: &str) -> Result<RelPath> {
     })?;
     let below = name.strip_prefix(&at.files.shown().display().to_string()).map(|rest| rest.trim_start_matches('/'));
     let path = RelPath::parse(of_item.as_deref().or(below).unwrap_or(name)).map_err(|e| nothing().because(e))?;
-    let kept: Option<Vec<u8>> = at.read(|tx| {
-        let sql = "SELECT data FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why != ?4
+    let kept: Option<(Vec<u8>, bool)> = at.read(|tx| {
+        let sql = "SELECT data, why = ?3 FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why != ?4
                    ORDER BY why = ?3 DESC, at DESC, revision_no DESC LIMIT 1";
         Ok(tx
             .prepare_cached(sql)?
-            .query_row(params![at.agent_no, path.as_str(), DELETED, LET_GO], |r| r.get(0))
+            .query_row(params![at.agent_no, path.as_str(), DELETED, LET_GO], |r| Ok((r.get(0)?, r.get(1)?)))
             .optional()?)
     })?;
-    let bytes = blocks::unsqueeze(&kept.ok_or_else(nothing)?)?;
+    let (data, was_deleted) = kept.ok_or_else(nothing)?;
+    let bytes = blocks::unsqueeze(&data)?;
     if let Some(folder) = path.parent() {
         at.files.create_dir_all(&folder)?;
     }
     match at.files.write_new(&path, &bytes)? {
         NewFile::Written => {}
+        NewFile::Exists if was_deleted && in_place_of_rendered(lock, &path, &bytes)? => {}
         NewFile::Exists => {
             return Err(Error::refused(format!("{} is there", at.shown(&path)))
                 .hint(format!("see what was kept of it: ⟨show --revisions {path}⟩")));
@@ -201,8 +266,54 @@ pub fn restore(lock: &TreeLock, name: &str) -> Result<RelPath> {
     }
     at.write("file.restore", |tx| {
         tx.note("bytes", bytes.len());
-        removed(tx, at.agent_no, path.as_str())
+        removed(tx, at.agent_no, path.as_str())?;
+        tx.prepare_cached(
+            "UPDATE file_revisions SET why = ?4, said = NULL WHERE agent_no = ?1 AND path = ?2 AND digest = ?3 AND why = ?5",
+        )?
+        .execute(params![at.agent_no, path.as_str(), home::digest(&bytes).as_slice(), PRESENT, DELETED])?;
+        // What is rendered in it is of the day it was deleted. The other pages are marked by the scan.
+        match thread_page(&path) {
+            Some(page) if pages::is_known(tx, at.agent_no, &page)? => pages::mark_pages(tx, at.agent_no, &[page]),
+            _ => Ok(()),
+        }
     })?;
     scan::scan(at)?;
     Ok(path)
+}
+
+/// Puts a page back where it was rendered again since it was deleted. False: what is there is nothing that is rendered, or
+/// somebody has written in it.
+fn in_place_of_rendered(lock: &TreeLock, path: &RelPath, bytes: &[u8]) -> Result<bool> {
+    let at = lock.at;
+    let Some(there) = at.read(|tx| file_table::at(tx, at.agent_no, path))? else { return Ok(false) };
+    if !there.kind.is_rendered() || there.by_hand() {
+        return Ok(false);
+    }
+    let mut replaced = None;
+    let revised = lock.revise(path, there.published, Patience::Wait, |current| {
+        let current = current.unwrap_or_default();
+        if Some(home::digest(current)) != there.published {
+            return Ok(None);
+        }
+        replaced = Some(current.to_vec());
+        Ok(Some(bytes.to_vec()))
+    })?;
+    match (revised, replaced) {
+        (Revised::Written(_) | Revised::Unchanged(_), Some(replaced)) => {
+            if replaced != bytes {
+                at.keep_revision(path, &replaced, BY_COMMAND)?;
+            }
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The page of a thread, or the list of threads, whose file is at this path.
+fn thread_page(path: &RelPath) -> Option<PageKey> {
+    let name = path.as_str().strip_prefix("continuity/threads/")?.strip_suffix(".md")?;
+    match name {
+        "INDEX" => Some(PageKey::Threads),
+        _ => Some(PageKey::Thread(name.to_owned())),
+    }
 }
