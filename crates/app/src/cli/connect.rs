@@ -320,7 +320,7 @@ fn refused_of(program: Program, target: Option<&Target>, e: &Error, global: &Glo
 
 /// Whether a person may still do by hand what Heirloom may not.
 fn is_by_hand(e: &Error) -> bool {
-    e.kind() == ErrorKind::Refused && e.next_step().is_some_and(|next| next.contains("by hand"))
+    e.was_caused_by::<connection::ByHand>()
 }
 
 fn show_by_hand(by_hand: &[(PathBuf, String)]) {

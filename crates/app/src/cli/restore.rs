@@ -23,10 +23,10 @@ const SHOWN: usize = 20;
 /// Bring back a page, memory or open loop that was deleted by hand, or a whole backup
 ///
 /// When you delete a page, memory or open loop by hand, heirloom no longer uses it, but keeps its last version for 30 days.
-/// This command writes that version back, byte for byte. A deleted page without words of yours is
-/// rendered again instead; from a page with words of yours, it restores them and keeps the page rendered meanwhile as a
-/// revision. It overwrites no other file. It cannot bring back what heirloom forget removed. --from restores a whole backup into a home without a memory and verifies it; for an encrypted backup it
-/// asks for the passphrase.
+/// This command writes that version back, byte for byte. Heirloom renders a page again by itself: if you had written in it,
+/// this command restores your version and keeps the page rendered meanwhile as a revision. It overwrites no other file. It
+/// cannot bring back what heirloom forget removed. --from restores a whole backup into a home without a memory and verifies
+/// it; for an encrypted backup it asks for the passphrase.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The path it had in the visible files, or its id (m:…, l:…)

@@ -379,7 +379,7 @@ impl FileChange {
 
 fn declined(why: Declined, path: &Path) -> Error {
     let path = path.display();
-    let (what, next) = match why {
+    let (what, next) = match &why {
         Declined::NotOurs => (
             format!("{path} was not written by Heirloom, or was changed since"),
             "it was left as it is; move it away and run the same command again",
@@ -400,13 +400,25 @@ fn declined(why: Declined, path: &Path) -> Error {
             "it was left as it is; put the lines below in by hand, in that file",
         ),
     };
-    Error::refused(what).hint(next)
+    let error = Error::refused(what).hint(next);
+    if matches!(why, Declined::Settings(SettingsError::Included(_))) { error.because(ByHand) } else { error }
+}
+
+/// Cause of an error about a settings file that Heirloom may not change, although a person can put the lines in by hand.
+#[derive(Clone, Copy, Debug)]
+pub struct ByHand;
+
+impl std::error::Error for ByHand {}
+
+impl std::fmt::Display for ByHand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("only a person may change this file")
+    }
 }
 
 /// Rewords an error of connecting for disconnecting: the lines must be removed by hand instead of added.
 fn reworded_for_disconnect(error: &Error) -> Error {
-    let by_hand = error.next_step().is_some_and(|next| next.contains("by hand"));
-    match by_hand {
+    match error.was_caused_by::<ByHand>() {
         true => Error::new(error.kind(), error.to_string())
             .hint("it was left as it is; take the lines with heirloom in them out there by hand"),
         false => copy_of(error),
@@ -416,6 +428,7 @@ fn reworded_for_disconnect(error: &Error) -> Error {
 /// Returns a copy of an error.
 fn copy_of(error: &Error) -> Error {
     let copy = Error::new(error.kind(), error.to_string());
+    let copy = if error.was_caused_by::<ByHand>() { copy.because(ByHand) } else { copy };
     match error.next_step() {
         Some(next) => copy.hint(next),
         None => copy,

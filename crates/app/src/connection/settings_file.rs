@@ -140,7 +140,7 @@ fn link(anchor: &Path, below: &str, path: &Path) -> Option<Error> {
                 true => format!("{} is a symlink; the settings are really {}", at.display(), real(path).display()),
                 false => format!("{} is a symlink that points to nothing", at.display()),
             };
-            return Some(Error::refused(what).hint(
+            return Some(Error::refused(what).because(super::ByHand).hint(
                 "what keeps them there would not know of a change; put the lines below in by hand, in the real file",
             ));
         }
