@@ -991,7 +991,7 @@ export type ListedSession = {
   fork_of: string | null;
   harness: string;
   last_at: string | null;
-  /** What it is called: its title, or its first words; empty where there is nothing to call it. */
+  /** What it is called: its title, what it is after, or the first line said in it; empty where there is none of these. */
   name: string;
   /** The command that resumes it in its own program. */
   resume: string | null;
@@ -1014,9 +1014,11 @@ export type ListedSessionPage = {
   next: string | null;
 };
 
-/** A thread in a list. */
+/** A thread in a list, and what it is about. */
 export type ListedThread = {
   created_at: string;
+  /** What it is after, else what is being done in it, in a line. Null: nothing says so. */
+  goal: string | null;
   /** Where the session that was named was in it. */
   in_session: StretchReport[];
   kind: string;
@@ -1928,7 +1930,7 @@ export type StatusReport = {
 export type StoredSession = {
   boundaries: BoundaryRow[];
   lanes: LaneRow[];
-  /** What it is called: its title, or its first words; empty where there is nothing to call it. */
+  /** What it is called: its title, what it is after, or the first line said in it; empty where there is none of these. */
   name: string;
   records: RecordsReport[];
   runs: RunRow[];

@@ -17,7 +17,7 @@ use crate::ledger::Read;
 pub use crate::ledger::agents::{agent_no, ensure_agent};
 use crate::ledger::blocks::Opener;
 use crate::ledger::codes::{MESSAGE, USER};
-use crate::redact::{as_redacted_or_null, redact};
+use crate::redact::as_redacted_or_null;
 use crate::scope::{
     AgentNo, BlockNo, LaneNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo,
 };
@@ -177,27 +177,6 @@ pub fn session_key(tx: &Read, agent_no: AgentNo, name: &str) -> Result<SessionKe
         },
         Err(e) => Err(e),
     }
-}
-
-/// The longest name of a session, in characters.
-const LONGEST_NAME: usize = 300;
-
-/// What a session is called: its title, else what a person said first, on one line and without credentials. Empty where
-/// there is neither.
-pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<String> {
-    let name = match &session.title {
-        Some(title) => Some(title.clone()),
-        None => first_prompt(tx, opener, session.no)?,
-    };
-    // Redacted whole, then cut: half of a credential would not be recognised any more.
-    let name: String = redact(&name.unwrap_or_default()).chars().take(LONGEST_NAME).collect();
-    Ok(name.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-/// The names of several sessions, in their order.
-pub fn names_of<'s>(tx: &Read, sessions: impl IntoIterator<Item = &'s SessionRow>) -> Result<Vec<String>> {
-    let opener = Opener::default();
-    sessions.into_iter().map(|s| name_of(tx, &opener, s)).collect()
 }
 
 /// A turn with its text.
