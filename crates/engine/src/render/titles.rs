@@ -44,10 +44,15 @@ pub(super) fn of_session(tx: &Read, opener: &Opener, session_no: SessionNo, give
 /// The longest name of a session in a list, in characters.
 const LONGEST_NAME: usize = 120;
 
-/// What a session is called in a list: its title ([`of_session`]), else the first line of what a person said first; cut
+/// What a session is called in a list: its title ([`of_session`]), else the first line of what anybody said first; cut
 /// after a word, without credentials. Empty where there is neither.
 pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<String> {
-    Ok(first_line(&of_session(tx, opener, session.no, session.title.as_deref())?))
+    let title = of_session(tx, opener, session.no, session.title.as_deref())?;
+    let title = match title.is_empty() {
+        true => read::first_message(tx, opener, session.no)?.unwrap_or_default(),
+        false => title,
+    };
+    Ok(first_line(&title))
 }
 
 /// The names of several sessions, in their order.

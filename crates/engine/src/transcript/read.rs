@@ -80,10 +80,19 @@ fn session_of(r: &Row) -> rusqlite::Result<SessionRow> {
 
 /// The first thing a person said in a session, which names it if the program gave no title.
 pub fn first_prompt(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result<Option<String>> {
+    first_where(tx, opener, session_no, &format!("role = {USER} AND kind = {MESSAGE}"))
+}
+
+/// The first thing anybody said in a session.
+pub fn first_message(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result<Option<String>> {
+    first_where(tx, opener, session_no, &format!("kind = {MESSAGE}"))
+}
+
+fn first_where(tx: &Read, opener: &Opener, session_no: SessionNo, is_one: &str) -> Result<Option<String>> {
     let place: Option<(BlockNo, i64, i64)> = tx
         .prepare_cached(&format!(
             "SELECT block_no, text_offset, text_length FROM turns
-             WHERE session_no = ?1 AND role = {USER} AND kind = {MESSAGE} AND forgotten IS NULL
+             WHERE session_no = ?1 AND {is_one} AND forgotten IS NULL
              ORDER BY turn_no LIMIT 1"
         ))?
         .query_row([session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
