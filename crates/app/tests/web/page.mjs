@@ -85,6 +85,19 @@ for (const [place, words] of Object.entries(PLACES)) {
   });
 }
 
+await check("each thread says what it is after, and no session is called by its id", async () => {
+  const goals = (await ask("/v1/threads?limit=200")).body.items.map((t) => t.goal).filter(Boolean);
+  must(goals.length >= 1, "no thread has a goal");
+  await go("#/threads");
+  await ready();
+  const said = await page.locator("main .goal").allInnerTexts();
+  must(said.length >= 1 && said.every((line) => goals.some((goal) => goal.replace(/\W/g, "").startsWith(line.replace(/\W/g, "")))), `${said}`);
+  await go("#/timeline");
+  await ready();
+  const named = await page.locator("main .rows .step").allInnerTexts();
+  must(named.length >= 3 && named.every((name) => name && !/^(codex|claude-code|opencode|openclaw|turns):/.test(name)), `${named}`);
+});
+
 await check("keys lead everywhere", async () => {
   await go("#/now");
   await ready();
@@ -109,9 +122,7 @@ await check("search finds as it is typed, says why, and leads to the turn", asyn
   await page.keyboard.type("redis", { delay: 30 });
   await page.locator(".hitlist mark").first().waitFor();
   must(page.url().includes("q=redis"), page.url());
-  const why = page.locator("details.why").first();
-  await why.locator("summary").click();
-  must(/Why: /.test(await why.innerText()), "no reason");
+  must(/^Why: \S/.test(await page.locator(".why").first().innerText()), "no reason");
   const hit = page.locator('.hitlist a.step[href*="#/session/"]').first();
   const turn = new URLSearchParams((await hit.getAttribute("href")).split("?")[1]).get("at");
   await hit.click();
@@ -319,11 +330,11 @@ await check("code has its colours, and stays text", async () => {
 });
 
 await check("a session that grows is read on", async () => {
-  const line = (n) => ask("/v1/append", { method: "POST", headers: { "content-type": "application/x-ndjson" }, body: JSON.stringify({ session: "grows", id: `g${n}`, text: `Line ${n} of what grows.` }) });
-  for (let n = 0; n < 60; n++) await line(n);
+  const lines = (...numbers) => ask("/v1/append", { method: "POST", headers: { "content-type": "application/x-ndjson" }, body: numbers.map((n) => JSON.stringify({ session: "grows", id: `g${n}`, text: `Line ${n} of what grows.` })).join("\n") });
+  await lines(...Array(60).keys());
   await go("#/session/turns%3Agrows");
   await see("Line 0 of what grows");
-  for (const n of [60, 61]) await line(n);
+  for (const n of [60, 61]) await lines(n);
   await page.locator("main h1").focus();
   await page.keyboard.press("G");
   await see("Line 61 of what grows");
@@ -343,6 +354,7 @@ await check("the keyboard alone is enough", async () => {
   must(await page.evaluate(() => document.activeElement.tagName === "H1"), "the heading has not the focus");
   await page.keyboard.press("Tab");
   must(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle !== "none"), "the focus is not seen");
+  await page.keyboard.press("Escape");
   await page.keyboard.press("u");
   await page.locator("main h1", { hasText: "Loops" }).waitFor();
   await page.keyboard.press("Control+k");
