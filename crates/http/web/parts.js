@@ -102,8 +102,11 @@ export function shown({ body, problem }, words, empty) {
   return html`${wrong(problem)}${empty && body.items?.length === 0 ? html`<p class="empty">${empty}</p>` : words(body)}`;
 }
 
-/** What a path gives. */
-export const Load = ({ path, empty, children }) => shown(useData(path), children, empty);
+/** What a path gives. `of`: the id of what a whole place shows, its heading where there is no such thing. */
+export function Load({ path, of, empty, children }) {
+  const data = useData(path);
+  return html`${of && data.problem && !data.body && html`<${Heading}>${of}<//>`}${shown(data, children, empty)}`;
+}
 
 /** A list, page by page, from the first again when something changed. */
 export function List({ path, empty, children }) {

@@ -6,7 +6,7 @@ const title = ({ event, can, session }) => `${EVENTS[event] ?? event}, to ${prog
 
 export function Given() {
   const { id, query: { session } } = at.value;
-  if (id) return html`<${Load} path=${`/v1/injections/${part(id)}`}>${one}<//>`;
+  if (id) return html`<${Load} path=${`/v1/injections/${part(id)}`} of=${id}>${one}<//>`;
   return html`<${Heading}>Given<//>
     ${session && html`<p class="notice">To ${sessionRef(session)} only. <a href=${href("given")}>All</a></p>`}
     <${List} path=${asking("/v1/injections", { limit: 200, session })} empty="No program was given anything yet. heirloom connect lets them ask.">${(items) => rows(items, (g) => row(href("given", g.id), title(g), html`${many(g.tokens, "token")} ${g.sound === false && chip("damaged", "late")} · ${near(g.at)}`))}<//>`;

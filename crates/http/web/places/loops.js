@@ -40,7 +40,7 @@ function Loop({ id }) {
   const from = useData(asking("/v1/expand", { id })).body?.source;
   const [note, setNote] = useState("");
   const onDone = async (item) => { if (await resolve(item, note.trim())) go("loops"); };
-  return html`<${Load} path=${`/v1/loops/${part(id)}`}>${(item) => html`
+  return html`<${Load} path=${`/v1/loops/${part(id)}`} of=${id}>${(item) => html`
     <${Heading} up=${[[href("loops"), "Loops"]]}>${firstLine(item.title, 300)}<//>
     ${facts({ State: item.status ?? "open, without a file yet", Due: when(dueOf(item)), Where: where(item), File: item.path, "Said in": refs(item.turns ?? from?.turns), Session: sessionRef(from?.session), Wrong: item.problem })}
     <${Words} text=${item.body ?? item.text ?? ""} />

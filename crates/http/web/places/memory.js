@@ -38,7 +38,7 @@ function One({ id }) {
     say("That holds now; the old one stays as history.");
     if (done.items?.[0]?.id) go("memory", done.items[0].id);
   });
-  return html`<${Load} path=${path}>${(m) => {
+  return html`<${Load} path=${path} of=${id}>${(m) => {
     const fields = m.fields ?? {};
     const more = Object.entries(fields).filter(([name, value]) => !SHOWN.includes(name) && ["string", "number"].includes(typeof value));
     return html`

@@ -77,14 +77,16 @@ function Section({ name, section, number: no, wanted, onFilled }) {
     ${wrong(problem)}${filled && turns.map((turn) => html`<${Said} key=${turn.turn} turn=${turn} />`)}</section>`;
 }
 
-/** Shows a turn and keeps it where it is until what is above it has its height, or somebody scrolls. */
+let held = "";
+for (const kind of ["wheel", "touchstart", "keydown", "pointerdown"]) addEventListener(kind, () => { held = ""; }, { passive: true });
+
+/** Shows a turn and keeps it where it is until what is above it has its height, somebody scrolls, or another one is shown. */
 function hold(id) {
   const until = performance.now() + 1500;
-  let free = false;
-  for (const kind of ["wheel", "touchstart", "keydown", "pointerdown"]) addEventListener(kind, () => { free = true; }, { once: true, passive: true });
+  held = id;
   const step = () => {
     const turn = document.getElementById(id);
-    if (free || !turn || performance.now() > until) return;
+    if (held !== id || !turn || performance.now() > until) return;
     const off = turn.getBoundingClientRect().top - innerHeight / 4;
     if (Math.abs(off) > 4) scrollBy(0, off);
     requestAnimationFrame(step);
@@ -145,12 +147,12 @@ export function Reader() {
   const outline = useData(asking(`/v1/sessions/${part(id)}/outline`, { at: query.at }));
   const above = useData(isThere && asking("/v1/expand", { id })).body;
   const [finds, setFinds] = useState(false);
-  const held = useRef(null);
+  const shownLast = useRef("");
   const sections = (outline.body ?? outline.before)?.sections;
   const wanted = outline.body?.at;
   const onFilled = () => {
-    if (!query.at || held.current === query.at || !document.getElementById(query.at)) return;
-    held.current = query.at;
+    if (!query.at || shownLast.current === query.at || !document.getElementById(query.at)) return;
+    shownLast.current = query.at;
     hold(query.at);
     setThere(true);
   };

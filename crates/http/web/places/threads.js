@@ -12,7 +12,7 @@ export function Threads() {
 }
 
 function Thread({ id }) {
-  return html`<${Load} path=${`/v1/threads/${part(id)}`}>${({ thread: t, state, ...of }) => html`
+  return html`<${Load} path=${`/v1/threads/${part(id)}`} of=${id}>${({ thread: t, state, ...of }) => html`
     <${Heading} up=${[[href("threads"), "Threads"]]}>${firstLine(t.label, 300)}<//>
     ${facts({ Key: t.thread, State: t.state, Last: when(t.last_at), Programs: of.programs.map(program).join(", "), Turns: number(t.turns), People: of.people.join(", "), "Also called": of.names.join(", "), Page: t.page, Linked: of.links.length > 0 && of.links.map((link) => html`<a href=${href("threads", link.thread)}>${link.label}</a> `) })}
     <div class="two"><div>
