@@ -164,5 +164,7 @@ fn every_place_shows_acts_and_asks_for_nothing_elsewhere() {
     let out = node.output().expect("Node is there: scripts/browser needs it, too");
     let said = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "{said}\n{}", String::from_utf8_lossy(&out.stderr));
-    assert!(said.lines().filter(|line| line.starts_with("ok ")).count() >= 35, "{said}");
+    // The times it measured.
+    println!("{said}");
+    assert!(said.lines().filter(|line| line.starts_with("ok ")).count() >= 38, "{said}");
 }

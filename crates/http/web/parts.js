@@ -49,7 +49,7 @@ export const near = (at) => time(at, (date) => {
 });
 
 /** A link to whatever an id stands for. */
-export const ref = (id, words) => id && html`<a class="ref" href=${whereIs(String(id))}>${words ?? seen(String(id))}</a>`;
+export const ref = (id, words) => id && html`<a class=${words ? "" : "ref"} href=${whereIs(String(id))}>${words ?? seen(String(id))}</a>`;
 
 /** Links to some ids, one after the other. */
 export const refs = (ids, most = 4) => ids?.length > 0 && html`<span class="refs">${[ids].flat().slice(0, most).map((id) => html`${ref(id)} `)}</span>`;
