@@ -1,8 +1,8 @@
 // The types of Heirloom's HTTP API, made from openapi.json: BLESS=1 cargo test -p heirloom-http
 
-/** A job whose failures were marked as seen. */
+/** Failures of a job that were marked as seen. */
 export type AcknowledgedReport = {
-  /** Number of runs that were marked. */
+  /** How many runs that concerns. */
   acknowledged: number;
   job: string;
 };
@@ -11,12 +11,12 @@ export type AcknowledgedReport = {
 export type Added = {
   change: Outcome;
   class: Class;
-  /** Id of the memory, `m:…`; empty if the text was forgotten. */
+  /** `m:…`; empty if it was forgotten. */
   id: string;
-  /** Path of the memory's file; `None` if the text was forgotten. */
+  /** `None` if it was forgotten. */
   path: RelPath | null;
   scope: string;
-  /** Ids of the memories that the new memory supersedes. */
+  /** The ids of the memories it supersedes. */
   superseded: string[];
   title: string;
 };
@@ -31,11 +31,11 @@ export type AgentRow = {
 /** The agents of a home. */
 export type AgentsReport = {
   agents: AgentRow[];
-  /** Agent that is used if none is named. */
+  /** The one that is meant where none is named. */
   default: string;
 };
 
-/** A node above the parents of the node that was asked for. */
+/** A node further above. */
 export type Ancestor = {
   /** Whether all its turns lie on an abandoned branch. */
   abandoned: boolean;
@@ -52,7 +52,7 @@ export type Ancestor = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
-  /** The model that wrote the summary, such as `claude/haiku`. Null if none did. */
+  /** The model whose words the summary has: `claude/haiku`. Null without one. */
   model: string | null;
   /** The node this one replaces because part of that node was forgotten. */
   replaces: string | null;
@@ -65,39 +65,39 @@ export type Ancestor = {
   thread: string;
   time: [string | null, string | null];
   tokens: TokensReport;
-  /** The first and the last turn it covers, and the times at which these were said. */
+  /** The first and the last turn it covers, and when those were said. */
   turns: [string, string];
-  /** The node's content without the model. */
+  /** What the node says without the model. */
   without_model: WithoutModel | null;
 };
 
-/** Requests that were just made or answered. */
+/** Requests after they were made or answered. */
 export type AnsweredReport = {
   events: RequestReport[];
 };
 
-/** Results for the lines that were sent. */
+/** What became of the lines that were sent. */
 export type Appended = {
-  /** One entry for each line that was not blank, in the order sent. */
+  /** One for each line that was not blank, in their order. */
   lines: LineReport[];
-  /** Number of lines that could not be used. */
+  /** Lines that could not be used. */
   refused: number;
   turns: LinesTaken;
 };
 
-/** Number of things a model was asked about, and of things it may still be asked about. */
+/** What a model was asked about, and what it may still be asked about. */
 export type Asked = {
   done: number;
   due: number;
 };
 
-/** The last backups, as noted in `state/backup.json`. */
+/** What is remembered of the last backups, in `state/backup.json`. */
 export type BackupsSeen = {
-  /** Time of the last backup, in milliseconds; null if there was none. */
+  /** When the last one was made, in milliseconds; null: never. */
   at: number | null;
-  /** Time and reason of an attempt that failed since; null if none failed. */
+  /** When an attempt failed since, and why; null: none has. */
   failed_at: number | null;
-  /** Folder or file of the last backup. */
+  /** Where it is. */
   to: string | null;
   why: string | null;
 };
@@ -110,7 +110,7 @@ export type BoundaryRow = {
   reason: string | null;
 };
 
-/** A node with the nodes below it. */
+/** A node with what is below it. */
 export type BranchReport = {
   /** Whether all its turns lie on an abandoned branch. */
   abandoned: boolean;
@@ -127,7 +127,7 @@ export type BranchReport = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
-  /** The model that wrote the summary, such as `claude/haiku`. Null if none did. */
+  /** The model whose words the summary has: `claude/haiku`. Null without one. */
   model: string | null;
   /** The node this one replaces because part of that node was forgotten. */
   replaces: string | null;
@@ -140,28 +140,28 @@ export type BranchReport = {
   thread: string;
   time: [string | null, string | null];
   tokens: TokensReport;
-  /** The first and the last turn it covers, and the times at which these were said. */
+  /** The first and the last turn it covers, and when those were said. */
   turns: [string, string];
-  /** The node's content without the model. */
+  /** What the node says without the model. */
   without_model: WithoutModel | null;
 };
 
-/** Maximum tokens and calls in a day; configurable. */
+/** What may be used in a day; configurable. */
 export type Budget = {
   calls: number;
   tokens: number;
 };
 
-/** A fact or rule that sessions show and that may become a memory or a proposal. */
+/** Something sessions show. */
 export type CandidateReport = {
-  /** Time of the last change of its state. */
+  /** When its state changed last. */
   changed: string;
   class: Class;
   confidence: number;
   evidence: EvidenceReport[];
-  /** Id of the memory or proposal that the candidate became. */
+  /** The memory or the proposal it became. */
   item: string | null;
-  /** Language model that found the candidate, if nothing else found it. */
+  /** The language model that found it, where nothing else did. */
   model: string | null;
   sessions: number;
   state: "waiting" | "proposed" | "written" | "known" | "rejected" | "undone";
@@ -169,10 +169,10 @@ export type CandidateReport = {
   workspace: string;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type CandidateReportPage = {
   items: CandidateReport[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
@@ -184,7 +184,7 @@ export type ChangedMemories = {
   items: MemoryReport[];
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type ChannelReportOfAgent = {
   agent_id: string;
   at: string;
@@ -197,34 +197,34 @@ export type ChannelReportOfAgent = {
   state: string;
 };
 
-/** Result of one check. */
+/** One thing that was looked at. */
 export type Check = {
-  /** Next step for the person, if there is one. */
+  /** What to do about it, where something is to be done. */
   next: string | null;
   ok: boolean;
-  /** Part of the home, or title of the program, that was checked. */
+  /** A part of the home, or a program by its title. */
   subject: string;
   what: string;
 };
 
-/** Results of the checks on this machine: the home, the service, the programs and their connections. */
+/** What was looked at on this machine: the home, the service, the programs and what connects them. */
 export type ChecksReport = {
   checks: Check[];
-  /** True if no check found anything a person must fix. */
+  /** Nothing needs a person. */
   ok: boolean;
 };
 
 /** The class of a memory. */
 export type Class = "preference" | "identity" | "fact" | "procedure" | "blocker" | "reference";
 
-/** A code that can be used once. */
+/** A code for one use. */
 export type Code = {
   code: string;
-  /** Validity of the code in seconds. */
+  /** For how many seconds it is good. */
   seconds: number;
 };
 
-/** Result of a compaction of one session. */
+/** What a compaction of a session came to. */
 export type CompactReport = {
   agent_id: string;
   /** The key of the session. */
@@ -240,36 +240,36 @@ export type CompactReport = {
   dry_run: boolean;
   handoff: string;
   tokens: number;
-  /** Last turn that the handoff would replace. */
+  /** The last turn it takes the place of. */
   until: string;
 } | {
   distillate: Distillate;
-  /** Number of times the context of the session was cut. */
+  /** How often the context of the session was cut. */
   epoch: number;
   handoff: string;
-  /** One node for each thread; the last is the node of the conversation. */
+  /** One node for each thread; the last is that of the conversation. */
   nodes: CompactedNode[];
-  /** Turns after the last replaced one; they stay in the context unchanged. */
+  /** The turns behind it, which stay as they are. */
   preserved: string[];
   tokens: number;
-  /** Last turn that the handoff replaces. */
+  /** The last turn it takes the place of. */
   until: string | null;
 });
 
 /** A node a compaction made. */
 export type CompactedNode = {
   agent_id: string;
-  /** Number of turns that the node covers. */
+  /** How many turns it covers. */
   count: number;
   id: string;
-  /** Author of the words: the outside program, a language model, or Heirloom's own summarizer. */
+  /** Whose words it has: those of the program, of a model, or our own. */
   source: "harness" | "deterministic" | "model";
   thread: string;
-  /** First and last turn that the node covers. */
+  /** The first and the last turn it covers. */
   turns: string[];
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type CompactionOfAgent = {
   agent_id: string;
   at: string;
@@ -280,31 +280,31 @@ export type CompactionOfAgent = {
   until: string;
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type ContextItemOfAgent = {
   agent_id: string;
   id: string;
   part: string;
 };
 
-/** A context that was just assembled. */
+/** A context that was put together. */
 export type ContextReport = {
   agent_id: string;
-  /** Text for the program; empty if there is nothing to give. */
+  /** What the program is given; empty where there is nothing to give. */
   block: string;
-  /** Reasons why the context is less complete than it could be. */
+  /** Why it is less than it could be. */
   degraded: string[];
   dropped: Dropped[];
-  /** Number of the epoch; rises by one each time the context of the session is cut. */
+  /** Counts up each time the context of the session is cut. */
   epoch: number;
   event: string;
-  /** How the prompt was understood and what was recalled for it; only if the request asked for an explanation. */
+  /** How the prompt was understood and what was recalled for it, where that was asked for. */
   explain?: PromptExplained | null;
-  /** Digest of the request: equal requests over equal memory have equal fingerprints. */
+  /** Equal requests over equal memory have equal ones. */
   fingerprint: string;
-  /** Id of the record of this context; `None` after a dry run, or if the context contains nothing new. */
+  /** Where it was recorded; `None` where it was only looked at, or nothing in it is new. */
   id: string | null;
-  /** Parts of the block, in the order they are printed. */
+  /** In the order they are printed. */
   parts: PartReport[];
   session: string;
   thread: string | null;
@@ -312,14 +312,14 @@ export type ContextReport = {
   workspace: string | null;
 };
 
-/** A thread and the numbers of its sessions, runs and turns. */
+/** A thread and how much is in it. */
 export type CountedThread = {
   created_at: string;
   kind: string;
   label: string;
-  /** Time at which it was last worked in, according to its nodes and runs. */
+  /** When it was last worked in, according to its nodes and runs. */
   last_at: string | null;
-  /** Path of the thread's page, below the assistant home. */
+  /** Where its page stands, below the assistant home. */
   page: string;
   runs: number;
   sessions: number;
@@ -337,31 +337,31 @@ export type Counts = {
   running: number;
 };
 
-/** Result of the decision about one item. */
+/** What became of one item. */
 export type DecidedReport = {
   id: string;
   memories: Added[];
-  /** Outcome of the decision: `accepted`, `rejected`, `undone` or `changed`. */
+  /** `accepted`, `rejected`, `undone` or `changed`. */
   outcome: string;
-  /** File that the kept words were restored into. */
+  /** The file words were put back into. */
   path: string | null;
-  /** Files of a skill that were written. */
+  /** The files of a skill that were written. */
   placed: string[];
-  /** Profile value that was set, such as `profile:language`. */
+  /** The value of the profile that was set: `profile:language`. */
   profile: string | null;
-  /** Memories that an undo removed. */
+  /** Undone: memories that were removed. */
   removed: string[];
-  /** Memories that an undo made current again. */
+  /** Undone: memories that are current again. */
   restored: string[];
-  /** Memories that the decision superseded. */
+  /** Memories that are superseded now. */
   superseded: string[];
   title: string;
 };
 
-/** Results of decisions, in the order they were made. */
+/** What decisions came to, in the order they were made. */
 export type DecisionsReport = {
   items: DecidedReport[];
-  /** Items that were not decided, and why. */
+  /** What was not decided, and why. */
   refused: RefusedReport[];
 };
 
@@ -371,32 +371,32 @@ export type DeferredReport = {
 };
 
 export type DiffLine = {
-  /** How the line changed: `same`, `added` or `removed`. */
+  /** `same`, `added` or `removed`. */
   change: string;
   text: string;
 };
 
-/** The structured part of a node. Items are in the order in which they were said. A budget keeps the newest items, at the end of each list, first; constraints are the exception, because they do not lose weight with age. */
+/** The structured part of a node. Lists are in the order in which things were said; a budget keeps the items at the end (the newest) first, except for constraints, which do not lose weight with age. */
 export type Distillate = {
   blocked?: DistilledItem[];
   /** Directives and preferences, only in the user's own words. */
   constraints?: DistilledItem[];
   /** Error messages, commands, names and numbers needed to continue. */
   context?: DistilledItem[];
-  /** Decisions that were stated. */
+  /** Choices that were stated. */
   decisions?: DistilledItem[];
   done?: DistilledItem[];
   files?: TouchedFile[];
-  /** Failures that were found and fixed, each with its fix. */
+  /** Failures that were found and mended, each with what mended it. */
   fixed?: DistilledItem[];
-  /** The matter in hand, in the user's words: the request that opened it and, after an arrow, the newest request. */
+  /** The matter in hand, in the user's words: the request that opened it and, behind an arrow, the newest one. */
   goal?: DistilledItem | null;
   in_progress?: DistilledItem[];
   next_steps?: DistilledItem[];
   /** Unresolved requests, promises, failures and questions. */
   open_loops?: DistilledItem[];
   proposals?: Proposed[];
-  /** Rules and acceptance criteria of the task in hand, read from its ticket or document: `shop-4 → Refunds are idempotent`. They come from the task, not from the user (R14.3). */
+  /** Rules and acceptance criteria of the task in hand, read in its ticket or document: `shop-4 → Refunds are idempotent`. Said by the task, not by the user (R14.3). */
   requirements?: DistilledItem[];
 };
 
@@ -426,63 +426,63 @@ export type Entry = {
   no: number;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type EntryPage = {
   items: Entry[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
-/** A visible file, as its row in the file table describes it. */
+/** A visible file, as the file table has it. */
 export type EntryReport = {
-  /** Whether a person, not Heirloom, changed the file last. */
+  /** A person changed it last. */
   by_hand: boolean;
   class: string | null;
-  /** Keys and values of the front matter. */
+  /** The keys of its front matter. */
   fields: unknown;
   id: string | null;
   path: string;
-  /** Problem found in the file. */
+  /** What is wrong with the file. */
   problem: string | null;
   scope: string | null;
   status: string | null;
   title: string;
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type EntryReportOfAgent = {
   agent_id: string;
-  /** Whether a person, not Heirloom, changed the file last. */
+  /** A person changed it last. */
   by_hand: boolean;
   class: string | null;
-  /** Keys and values of the front matter. */
+  /** The keys of its front matter. */
   fields: unknown;
   id: string | null;
   path: string;
-  /** Problem found in the file. */
+  /** What is wrong with the file. */
   problem: string | null;
   scope: string | null;
   status: string | null;
   title: string;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type EntryReportPage = {
   items: EntryReport[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
-/** A piece of evidence: words from one turn. */
+/** A piece of evidence. */
 export type EvidenceReport = {
   session: string;
   text: string;
   turn: string;
 };
 
-/** The thing a reference leads to. */
+/** What a reference stands for. */
 export type ExpandReport = {
-  /** A page of the turns below it, if the request asked for turns and there are any. */
+  /** The words, where they were asked for and there are any. */
   transcript: TranscriptReport | null;
 } & (NodeSubject | TurnSubject | FileSubject | SessionSubject | {
   nodes: NodeReport[];
@@ -500,24 +500,24 @@ export type ExpandReport = {
   quarantine: SetAsideOfAgent;
 });
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type ExpandedFileOfAgent = {
   agent_id: string;
-  /** Whether a person, not Heirloom, changed the file last. */
+  /** A person changed it last. */
   by_hand: boolean;
   class: string | null;
-  /** Whether the text was cut because it is too long. */
+  /** There is more of it. */
   cut: boolean;
-  /** Keys and values of the front matter. */
+  /** The keys of its front matter. */
   fields: unknown;
-  /** Path of the file on this machine; `None` if the visible files cannot be reached. */
+  /** Where it lies on this machine; `None`: out of reach. */
   file: string | null;
   id: string | null;
   kind: string;
-  /** Line that the reference names, counted from 1. */
+  /** The line that was named. */
   line: number | null;
   path: string;
-  /** Problem found in the file. */
+  /** What is wrong with the file. */
   problem: string | null;
   scope: string | null;
   state: string;
@@ -542,9 +542,9 @@ export type ExpandedNode = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
-  /** The model that wrote the summary, such as `claude/haiku`. Null if none did. */
+  /** The model whose words the summary has: `claude/haiku`. Null without one. */
   model: string | null;
-  /** Id of the node made in place of this one after some of its content was forgotten. */
+  /** What was made in its place, when something of it was forgotten. */
   replaced_by: string | null;
   /** The node this one replaces because part of that node was forgotten. */
   replaces: string | null;
@@ -557,21 +557,21 @@ export type ExpandedNode = {
   thread: string;
   time: [string | null, string | null];
   tokens: TokensReport;
-  /** The first and the last turn it covers, and the times at which these were said. */
+  /** The first and the last turn it covers, and when those were said. */
   turns: [string, string];
-  /** The node's content without the model. */
+  /** What the node says without the model. */
   without_model: WithoutModel | null;
 };
 
-/** How the query was understood, how each score is made up, and the limits of the search. */
+/** How the query was understood, what each score is made of, what the search was limited to. */
 export type Explained = {
-  /** Whether turns near in meaning are found even without a word of the query. */
+  /** What is near in meaning is found even without a word of the query. */
   by_meaning_too: boolean;
   files: FileScore[];
   hits: TurnScore[];
   less: string[];
   limits: Record<string, string>;
-  /** Text that was compared by meaning. */
+  /** What was looked for by meaning. */
   meaning: string;
   people: string[];
   phrases: string[];
@@ -584,15 +584,15 @@ export type Explained = {
 /** A visible file that was found. */
 export type FileHitReport = {
   class: string | null;
-  /** Path of the file on this machine. */
+  /** Where it lies on this machine. */
   file: string;
   id: string | null;
   kind: string;
-  /** Line that matches best, counted from 1. */
+  /** The line that answers, counted from 1. */
   line: number;
   matches: number[][];
   path: string;
-  /** Whether the file is rendered from other files and turns; such a file ranks below its sources. */
+  /** Rendered from other files and turns; behind those. */
   rendered: boolean;
   scope: string | null;
   score: number;
@@ -604,13 +604,13 @@ export type FileHitReport = {
   why: WhyFile;
 };
 
-/** The parts of a score. Those of a turn are added up; for a file, words and date are added and multiplied by its weight. */
+/** The parts of a score. A turn's are added up; a file's words and date are added and multiplied by its weight. */
 export type FileScore = {
   /** Cosine to the query, if it was compared; it counts if greater than 0. */
   cosine: number | null;
   /** Gain for lying in a time the query mentions. */
   date: number;
-  /** Share of its neighbours' scores. */
+  /** What its neighbours add. */
   neighbours: number;
   path: string;
   /** In a conversation between two people: speaker, length and matches of its session; negative for a question. */
@@ -623,40 +623,40 @@ export type FileScore = {
   words: number;
 };
 
-/** A visible file, or some of its lines. */
+/** A visible file, or some lines of it. */
 export type FileSubject = {
   file: ExpandedFileOfAgent;
-  /** References to follow: the source of the file, and the references in brackets in its text. */
+  /** Where to go on: its source, and what stands in brackets in the text. */
   references: string[];
   source: ProvenanceOfAgent;
 };
 
-/** A visible file with its text. Credentials are removed. */
+/** A visible file with its text, without credentials. */
 export type FileTextReport = {
-  /** Text of the file without the front matter. */
+  /** Its text without the front matter. */
   body: string;
-  /** Whether a person, not Heirloom, changed the file last. */
+  /** A person changed it last. */
   by_hand: boolean;
   class: string | null;
-  /** Keys and values of the front matter. */
+  /** The keys of its front matter. */
   fields: unknown;
-  /** Path of the file on this machine; `None` if the visible files cannot be reached. */
+  /** Where it lies on this machine; `None`: out of reach. */
   file: string | null;
-  /** Time from which the memory is stale; `None` if it never becomes stale. */
+  /** `None`: it does not grow old. */
   fresh_until?: string | null;
   id: string | null;
   kind: string;
   path: string;
-  /** Problem found in the file. */
+  /** What is wrong with the file. */
   problem: string | null;
   scope: string | null;
-  /** Whether somebody should verify the memory again. */
+  /** It should be looked at again. */
   stale?: boolean;
-  /** Policy by which the memory becomes stale. */
+  /** The policy it grows old by. */
   staleness?: string;
   state: string;
   status: string | null;
-  /** Text of the memory, without the heading. */
+  /** What is remembered, without the heading. */
   text?: string;
   title: string;
   verification?: string;
@@ -664,25 +664,25 @@ export type FileTextReport = {
 
 /** Memories that were forgotten. */
 export type ForgottenMemories = {
-  /** Ids of the forgotten memories. */
+  /** Their ids. */
   forgotten: (string | null)[];
-  /** Number of archived proposals with the same words that were forgotten too. */
+  /** How many archived proposals that said the same went with them. */
   with: number;
 };
 
-/** A section that was committed. */
+/** A section that stands. */
 export type HeadCommitted = {
-  /** Always false: the commit was not deferred. */
+  /** Never: it stands. */
   deferred: boolean;
   epoch: number;
   head: string;
-  /** Whether the file shows the revision already; if not, the next command writes it. */
+  /** In the file, too; else the next command puts it there. */
   published: boolean;
   revision: number;
   section: string;
 };
 
-/** The lines in which two revisions of a head differ, with the lines around them. */
+/** The lines in which two revisions of a head differ, and those around them. */
 export type HeadDiff = {
   from: number;
   head: string;
@@ -696,10 +696,10 @@ export type HeadExplained = {
   lines: LineExplained[];
 };
 
-/** The lease on a head that was acquired. */
+/** A head that was acquired. */
 export type HeadGranted = {
   base_revision: number;
-  /** The rendered block of the base revision. */
+  /** The rendered block of that revision. */
   content: string;
   epoch: number;
   head: string;
@@ -710,53 +710,53 @@ export type HeadGranted = {
 
 /** Revisions of a head, newest first. */
 export type HeadLog = {
-  /** Number of all revisions that are kept. */
+  /** How many are kept in all. */
   all: number;
   head: string;
   revisions: HeadRevision[];
 };
 
-/** A head whose lease was released. */
+/** A head that was given back. */
 export type HeadReleased = {
   head: string;
-  /** `false` if another owner held the lease by then. */
+  /** `false`: it belonged to another one by then. */
   released: boolean;
 };
 
-/** A head, its lease and its deferred commits. */
+/** A head, who is at work on it, and what waits. */
 export type HeadReport = {
-  /** Commits that are applied when the lease ends. */
+  /** Commits that wait for it to be free. */
   deferred: DeferredReport[];
   epoch: number;
-  /** Milliseconds until the lease ends at the latest. */
+  /** In how many milliseconds it is free at the latest. */
   free_in_ms: number;
-  /** Name of the head: `memory`, or the key of a thread. */
+  /** `memory`, or a thread's key. */
   head: string;
   holder: string | null;
-  /** Label of the thread, if the head belongs to one. */
+  /** Of a thread. */
   label: string | null;
   path: string;
-  /** Revision that is now in the file. */
+  /** The revision that stands in the file. */
   published: number;
   revision: number;
   sections: SectionOverview[];
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type HeadReportPage = {
   items: HeadReport[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
-/** A head whose sections were restored from an older revision. */
+/** A head whose sections are those of an older revision again. */
 export type HeadRestored = {
   /** The older revision. */
   from: number;
   head: string;
-  /** The new revision made by the restore. */
+  /** The revision that stands now. */
   revision: number;
-  /** Names of the restored sections. */
+  /** The names of its sections. */
   sections: string[];
 };
 
@@ -765,83 +765,83 @@ export type HeadRevision = {
   at: string;
   digest: string;
   epoch: number;
-  /** Whether the rendered text of the revision was forgotten. */
+  /** Its rendered words were forgotten. */
   forgotten: boolean;
-  /** Program that committed the revision; `heirloom` if it was rendered. */
+  /** Who committed it; `heirloom`: it was rendered. */
   owner: string;
   revision: number;
-  /** Names of the sections in the revision. */
+  /** The names of its sections. */
   sections: string[];
 };
 
-/** The content of one revision of a head. */
+/** What a revision of a head says. */
 export type HeadShown = {
-  /** The rendered block of the page. */
+  /** The rendered block. */
   content: string;
   head: string;
-  /** Number of the newest revision. */
+  /** The newest there is. */
   newest: number;
   path: string;
   revision: number;
   sections: Record<string, Section>;
 };
 
-/** Answer of the health check. */
+/** Whether somebody is at home. */
 export type Health = {
-  /** Agent this process answers for if a request names none. */
+  /** Whom it answers for where a request names nobody. */
   agent: string;
-  /** Build of the process: `<schema>.<version>`. */
+  /** `<schema>.<version>` of the process. */
   build: string;
-  /** Newest row number of the audit. */
+  /** The newest number of the audit. */
   newest: number;
-  /** Always true: a process that is not healthy does not answer. */
+  /** Always true; no answer is the other case. */
   ok: boolean;
 };
 
-/** Result of an import. */
+/** What an import came to. */
 export type Imported = {
   bytes: number;
-  /** Number of spans marked private; they were not stored. */
+  /** Spans marked private, which were left out. */
   private: number;
   problems: InputProblem[];
-  /** Number of records stored. */
+  /** Records that were stored. */
   records: number;
   seconds: number;
-  /** Number of records that could not be decoded; their bytes are kept. */
+  /** Records that could not be decoded; their bytes are kept. */
   set_aside: number;
   sources: SourcesRead;
   turns: TurnsRead;
 };
 
-/** A context that was given, with the token count of each line. */
+/** A context that was given, with what its lines cost. */
 export type Injection = {
   agent_id: string;
   at: string;
   /** The capabilities of the program. */
   can: unknown;
-  /** The stored object with `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and `digest`; `None` if it was forgotten. */
+  /** `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and `digest`, as they are stored; `None`: they were forgotten. */
   content: unknown;
   epoch: number;
   event: string;
   fingerprint: string;
   id: string;
-  /** Tokens of each line of the block, by the estimate that budgets use. */
+  /** The tokens of each line of the block, by the estimate budgets are kept by. */
   line_tokens: number[];
   session: SessionKey;
-  /** Whether the content still has its stored digest; `None` if the content is forgotten or has no digest because an older version wrote it. */
+  /** Whether the content is what was stored, by its digest; `None` for one that is forgotten or from before there were such digests. */
   sound: boolean | null;
   tokens: number;
 };
 
-/** A problem in the input that is not a failure: a part of it could not be used, at this position. */
+/** A finding that is not a failure: something in the input that could not be used, and its position. */
 export type InputProblem = {
   /** One-based line, where there is one. */
   line: number | null;
   /** Byte offset in that file, where there is one. */
   offset: number | null;
-  /** The file (or `database#table/row`) with the problem, as shown to people. */
+  /** The file (or `database#table/row`) it concerns, as shown to people. */
   place: string;
-  /** The fault, and how it was handled. */
+  /** What is wrong and what was done about it. */
   what: string;
 };
 
@@ -860,7 +860,7 @@ export type JobReport = {
   runs: RunReport[];
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type JobReportOfAgent = {
   agent_id: string;
   runs: JobRunReportOfAgent[];
@@ -869,7 +869,7 @@ export type JobReportOfAgent = {
 /** One run of a scheduled job (table `scheduled_runs`). */
 export type JobRunNo = number;
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type JobRunReportOfAgent = {
   agent_id: string;
   /** Path of the artifact with its output. */
@@ -894,7 +894,7 @@ export type LaneRow = {
   turns: number;
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type LaneRowOfAgent = {
   agent_id: string;
   /** Empty for the main line. */
@@ -908,50 +908,50 @@ export type LaneRowOfAgent = {
 export type LanguageModelReport = {
   /** The most it may use in a day. */
   budget: Budget;
-  /** Number of summaries the model may still be asked for. */
+  /** How many may still be asked for. */
   due: number;
-  /** Numbers of chunks of messages the model has judged, and of those still due. */
+  /** Chunks of messages it has judged. */
   judged: Asked;
-  /** Kind and name of the model, such as `claude/haiku`; null if it cannot be loaded. */
+  /** Kind and model: `claude/haiku`. Null where it cannot be had. */
   model: string | null;
-  /** Why the model is not asked now. */
+  /** Why it is not asked now. */
   pause: Pause | null;
-  /** Why the model cannot be loaded. */
+  /** Why it cannot be had. */
   problem: string | null;
-  /** Numbers of sessions whose user turns the model has read to find memories, and of those still due. */
+  /** Sessions whose person's words it has read for what is to be remembered. */
   read: Asked;
-  /** Its use today. */
+  /** What was used today. */
   spent: Spent;
-  /** Number of summaries written by a model. */
+  /** How many summaries have a model's words. */
   summaries: number;
 };
 
-/** A line of a head with its score and the reasons for it. */
+/** A line with what speaks for it. */
 export type LineExplained = {
   agent_id: string;
-  /** Why the line is not on the page; `None` if it is. */
+  /** Why it is not on the page; `None`: it is. */
   left_out: string | null;
   reasons: string[];
-  /** Reference that `expand` accepts for the source of the line. */
+  /** What `expand` takes to go deeper. */
   reference: string | null;
-  /** Score of the line, in sections that choose lines by score. */
+  /** Where lines are chosen by score. */
   score: number | null;
-  /** Heading above the line. */
+  /** The heading it stands under. */
   section: string;
   text: string;
 };
 
-/** Result of storing one live line. */
+/** What became of one live line. */
 export type LineReport = {
   line: number;
   /** Always true. */
   ok: boolean;
   session: string;
-  /** `stored`, or `known` if the line was stored before. */
+  /** `stored`, or `known` where it was stored before. */
   state: string;
   turn: string | null;
 } | {
-  /** Why the line cannot be used. */
+  /** Why it cannot be used. */
   error: string;
   line: number;
   /** Always false. */
@@ -959,24 +959,24 @@ export type LineReport = {
 };
 
 export type LinesTaken = {
-  /** Number of turns that were stored before. */
+  /** Those that were stored before. */
   known: number;
   new: number;
 };
 
-/** A thread that this thread is linked to. */
+/** A thread it is linked to. */
 export type LinkReport = {
   at: string;
   label: string;
   thread: string;
-  /** Why the threads are linked. */
+  /** What they have to do with each other. */
   why: string | null;
 };
 
-/** Visible files made from a node. */
+/** Visible files that came from a node. */
 export type LinkedReport = {
   memory: EntryReportOfAgent[];
-  /** Whether there are more such files than are given here. */
+  /** There are more than are given. */
   more: boolean;
   open_loops: EntryReportOfAgent[];
   proposals: EntryReportOfAgent[];
@@ -987,19 +987,19 @@ export type ListedSession = {
   cwd: string | null;
   ended_at: string | null;
   ended_by: string | null;
-  /** The session this one was copied from. */
+  /** The session it was copied from. */
   fork_of: string | null;
   harness: string;
   last_at: string | null;
-  /** Display name: the session's title or its first words; empty if it has neither. */
+  /** What it is called: its title, what it is after, or the first line said in it; empty where there is none of these. */
   name: string;
-  /** Command that resumes the session in its own program. */
+  /** The command that resumes it in its own program. */
   resume: string | null;
   session: SessionKey;
   shared_turns: number;
   started_at: string | null;
   title: string | null;
-  /** Number of turns first seen in this session, and of turns shared with the session it was copied from. */
+  /** The number of turns first seen here, and of those shared with the session it was copied from. */
   turns: number;
   /** The version of its program. */
   version: string | null;
@@ -1007,25 +1007,27 @@ export type ListedSession = {
   workspace_id: string | null;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type ListedSessionPage = {
   items: ListedSession[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
-/** A thread in a list. */
+/** A thread in a list, and what it is about. */
 export type ListedThread = {
   created_at: string;
-  /** Stretches of turns of the named session that are in this thread. */
+  /** What it is after, else what is being done in it, in a line. Null: nothing says so. */
+  goal: string | null;
+  /** Where the session that was named was in it. */
   in_session: StretchReport[];
   kind: string;
   label: string;
-  /** Time at which it was last worked in, according to its nodes and runs. */
+  /** When it was last worked in, according to its nodes and runs. */
   last_at: string | null;
-  /** Key of the thread it was merged into. */
+  /** The key of the thread it was merged into. */
   merged_into: string | null;
-  /** Path of the thread's page, below the assistant home. */
+  /** Where its page stands, below the assistant home. */
   page: string;
   runs: number;
   sessions: number;
@@ -1034,34 +1036,34 @@ export type ListedThread = {
   thread: string;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type ListedThreadPage = {
   items: ListedThread[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
 /** A memory that was found. */
 export type MemoryHit = {
-  /** Whether a person, not Heirloom, changed the file last. */
+  /** A person changed it last. */
   by_hand: boolean;
   class: string | null;
-  /** Keys and values of the front matter. */
+  /** The keys of its front matter. */
   fields: unknown;
-  /** Time from which the memory is stale; `None` if it never becomes stale. */
+  /** `None`: it does not grow old. */
   fresh_until: string | null;
   id: string | null;
-  /** Line that matches best, counted from 1. */
+  /** The line that answers, counted from 1. */
   line: number;
   path: string;
-  /** Problem found in the file. */
+  /** What is wrong with the file. */
   problem: string | null;
   scope: string | null;
   score: number;
   snippet: string;
-  /** Whether somebody should verify the memory again. */
+  /** It should be looked at again. */
   stale: boolean;
-  /** Policy by which the memory becomes stale. */
+  /** The policy it grows old by. */
   staleness: string;
   status: string | null;
   title: string;
@@ -1069,60 +1071,60 @@ export type MemoryHit = {
   why: WhyFile;
 };
 
-/** A memory: its row of the file table, and its age by the rules of its class. */
+/** A memory: its row of the file table, and what its class makes of its age. */
 export type MemoryReport = {
-  /** Whether a person, not Heirloom, changed the file last. */
+  /** A person changed it last. */
   by_hand: boolean;
   class: string | null;
-  /** Keys and values of the front matter. */
+  /** The keys of its front matter. */
   fields: unknown;
-  /** Time from which the memory is stale; `None` if it never becomes stale. */
+  /** `None`: it does not grow old. */
   fresh_until: string | null;
   id: string | null;
   path: string;
-  /** Problem found in the file. */
+  /** What is wrong with the file. */
   problem: string | null;
   scope: string | null;
-  /** Whether somebody should verify the memory again. */
+  /** It should be looked at again. */
   stale: boolean;
-  /** Policy by which the memory becomes stale. */
+  /** The policy it grows old by. */
   staleness: string;
   status: string | null;
   title: string;
   verification: string;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type MemoryReportPage = {
   items: MemoryReport[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
-/** Memories that match a query, best first. */
+/** Memories with words of a query, best first. */
 export type MemorySearchReport = {
-  /** Number of changed files that are not in the index yet. */
+  /** Changed files that are not in the index yet. */
   files_not_indexed: number;
   hits: MemoryHit[];
-  /** Words of the query that were looked up. */
+  /** What was looked for, of the query. */
   looked_for: string;
   query: string;
-  /** Words that were left out because nearly every file has them. */
+  /** Words left out because they stand nearly everywhere. */
   too_frequent: string[];
   understood: Understood;
 };
 
-/** The embedding model, which makes vectors of texts. */
+/** The model that places texts in space. */
 export type ModelReport = {
-  /** Where the model runs, such as `built in`. */
+  /** Where it is: `built in`. */
   at: string;
-  /** Model whose vectors are searched now; null if there are no vectors. */
+  /** The model whose vectors answer now; null where there are none. */
   in_use: string | null;
-  /** Name of the model; null if only words are searched. */
+  /** Null: words alone are searched. */
   model: string | null;
-  /** Why the model that the settings name cannot be loaded. */
+  /** Why the one that is wanted cannot be had. */
   problem: string | null;
-  /** Progress of the model that the settings name, while vectors of an older model are still in use. */
+  /** How far the wanted model has come, while an older one's vectors answer. */
   renewing: Renewing | null;
 };
 
@@ -1158,7 +1160,7 @@ export type NodeReport = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
-  /** The model that wrote the summary, such as `claude/haiku`. Null if none did. */
+  /** The model whose words the summary has: `claude/haiku`. Null without one. */
   model: string | null;
   /** The node this one replaces because part of that node was forgotten. */
   replaces: string | null;
@@ -1171,43 +1173,43 @@ export type NodeReport = {
   thread: string;
   time: [string | null, string | null];
   tokens: TokensReport;
-  /** The first and the last turn it covers, and the times at which these were said. */
+  /** The first and the last turn it covers, and when those were said. */
   turns: [string, string];
-  /** The node's content without the model. */
+  /** What the node says without the model. */
   without_model: WithoutModel | null;
 };
 
-/** The items before and after this one, oldest first. */
+/** What stands before and after, oldest first. */
 export type NodeReportNeighbours = {
   after: NodeReport[];
   before: NodeReport[];
 };
 
-/** A node with its surroundings in the lineage. */
+/** A node and what is around it. */
 export type NodeSubject = {
-  /** Nodes above the parents, nearest first. */
+  /** What stands above its parents, nearest first. */
   ancestors: Ancestor[];
   children: BranchReport[];
   linked: LinkedReport;
-  /** Whether the node has more descendants than are given here. */
+  /** There are more below than are given. */
   more_below: boolean;
   neighbours: NodeReportNeighbours;
   node: ExpandedNode;
   parents: NodeReport[];
-  /** Other children of the parents of the node. */
+  /** The other children of its parents. */
   siblings: NodeReport[];
 };
 
-/** A line about current work. */
+/** A line of what is being worked on. */
 export type NowLine = {
-  /** Number of open items in that work. */
+  /** How many items are open in it. */
   open: number;
-  /** Reference that the line leads to. */
+  /** Where it leads to. */
   reference: string | null;
   text: string;
 };
 
-/** A memory or profile value that would be superseded. */
+/** A memory, or a value of the profile, that would be superseded. */
 export type OlderReport = {
   id: string;
   text: string;
@@ -1216,21 +1218,21 @@ export type OlderReport = {
 /** An open loop with its text, or an open item that has no file yet. */
 export type OneItem = FileTextReport | UnfiledReport;
 
-/** An open loop, which is a file, or an open item in a page that has no file yet. */
+/** An open loop, which is a file, or an open item of pages that has none yet. */
 export type OpenItem = EntryReport | UnfiledReport;
 
-/** One page of a list. */
+/** Some items of a list. */
 export type OpenItemPage = {
   items: OpenItem[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
-/** Token of a page. */
+/** The token of a page. */
 export type Opened = {
-  /** Agents the token opens; the first is used if a request names none. */
+  /** The agents it may ask for; the first is meant where a request names none. */
   agents: string[];
-  /** Validity of the token in seconds; it also ends with the process. */
+  /** For how many seconds it is good, while the process lives. */
   seconds: number;
   token: string;
 };
@@ -1242,26 +1244,26 @@ export type Outcome = "new" | "same" | "forgotten" | "outranked";
 
 /** The turns of a session, in sections. */
 export type Outline = {
-  /** Index, from 0, of the section with the requested turn; null if no section has it. */
+  /** The number of the section, counted from 0, with the turn that was asked for. Null: it is in none. */
   at: number | null;
   sections: OutlineSection[];
 };
 
-/** A section: consecutive turns of a session. */
+/** Turns of a session, one behind the other. */
 export type OutlineSection = {
-  /** Length of the turns' words in bytes. */
+  /** How long their words are, in bytes. */
   bytes: number;
   count: number;
-  /** Cursor of the section: sent as `cursor` to the session's turns, with `count` as `limit`, it returns these turns. Null for the first section. */
+  /** Sent as `cursor` to the session's turns, with `count` as `limit`, it gives these turns. Null: the first ones. */
   cursor: string | null;
-  /** Id of the section's first turn. */
+  /** The first turn. */
   first: string;
 };
 
-/** The overview that is shown first: sessions worked in last, and current work. */
+/** What is there to see first: what was worked on, and what is being worked on now. */
 export type Overview = {
   home: string;
-  /** Current work, as MEMORY.md shows it. */
+  /** What is being worked on, as MEMORY.md says it. */
   now: NowLine[];
   stored: Totals;
   threads: number;
@@ -1270,7 +1272,7 @@ export type Overview = {
 /** The state of a request for access. */
 export type Pairing = "pending" | "approved" | "denied";
 
-/** The part of a turn's text that is given, in bytes: start, total length, end. */
+/** Which bytes of a turn's text are given: the first, the length of the text, the end. */
 export type PartOfTurn = {
   from: number;
   of: number;
@@ -1279,46 +1281,46 @@ export type PartOfTurn = {
 
 /** A part of a context. */
 export type PartReport = {
-  /** Whether the part stays the same in every session of the thread until a page changes. */
+  /** The same in every session of the thread until a page changes. */
   cacheable: boolean;
-  /** Ids that the lines of the part lead to; `expand` accepts them. */
+  /** What its lines lead to: ids `expand` takes. */
   items: string[];
   part: string;
   text: string;
   tokens: number;
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type PassageReportOfAgent = {
-  /** Whether the turn is on a branch that its program abandoned. */
+  /** Whether it is on a branch its program left. */
   abandoned: boolean;
   agent_id: string;
   at: string | null;
-  /** Turn that should come before this one, if this one arrived late. */
+  /** The turn it belongs behind, if it arrived late. */
   belongs_behind: string | null;
-  /** Id of the tool call the turn belongs to. */
+  /** The tool call it belongs to. */
   call: string | null;
-  /** The program's own id for the turn. */
+  /** The program's own id for it. */
   entry: string;
   failed: boolean;
   /** Whether its text was forgotten. */
   forgotten: boolean;
   id: string;
   kind: string;
-  /** Lane of the turn: empty for the main line, otherwise the sub-agent's. */
+  /** Empty for the main line, else the sub-agent's. */
   lane: string;
   model: string | null;
-  /** Entry id of the turn that this one answers. */
+  /** The entry it answers. */
   parent: string | null;
-  /** Start, end and total length in bytes, if only a part of the turn is given. */
+  /** The first byte, the end and the total length, if this is a part. */
   part: PartOfTurn | null;
-  /** Number of times the program rewrote the turn. */
+  /** How often the program rewrote it. */
   revision: number;
   role: string;
   run: RunNo;
   session: SessionKey;
   speaker: string | null;
-  /** Text of the turn; empty if it was forgotten. */
+  /** Empty if it was forgotten. */
   text: string;
   thread: string | null;
   tool: string | null;
@@ -1328,7 +1330,7 @@ export type PassageReportOfAgent = {
   workspace: string | null;
 };
 
-/** The reason why a model is not asked now. */
+/** Why a model is not asked now. */
 export type Pause = {
   state: "refused";
   why: string;
@@ -1340,15 +1342,15 @@ export type Pause = {
   state: "spent";
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type PendingReportOfAgent = {
   agent_id: string;
   confidence: number;
   id: string;
   kind: string;
-  /** Id of the memory or profile value it became. */
+  /** What it became. */
   result: string | null;
-  /** Number of turns in which it was noticed. */
+  /** In how many turns it was noticed. */
   seen: number;
   session: string | null;
   state: string;
@@ -1357,47 +1359,47 @@ export type PendingReportOfAgent = {
   turn: string | null;
 };
 
-/** Body of an error answer. */
+/** An answer that is an error. */
 export type Problem = {
-  /** Current state of the thing, if the edit was based on an older one. */
+  /** What there is by now, where an edit rests on something older. */
   current?: unknown;
-  /** Description of what went wrong. */
+  /** What went wrong. */
   detail: string;
-  /** Exit code the command line has for this error. */
+  /** What the command line ends with for it. */
   exit: number;
-  /** Process or program that holds what the request needs. */
+  /** Who holds what is needed. */
   holder?: string | null;
-  /** Suggested next step. */
+  /** What to do next. */
   next?: string | null;
   status: number;
-  /** Kind of the error in words for people. */
+  /** The kind, for people. */
   title: string;
-  /** Kind of the error as `urn:heirloom:<kind>`; programs branch on it. */
+  /** `urn:heirloom:<kind>`: what a program branches on. */
   type: string;
 };
 
-/** Sessions and turns of one outside program. */
+/** How much of it is of one program. */
 export type ProgramShare = {
-  /** Display name of the program. */
+  /** Its name for people. */
   program: string;
   sessions: number;
   turns: number;
 };
 
-/** Projects of an agent, last worked in first. */
+/** The projects of an agent, the one last worked in first. */
 export type ProjectsReport = {
   workspaces: WorkspaceRow[];
 };
 
-/** How a prompt was understood, and which items were recalled for it. */
+/** How a prompt was understood, and what was recalled for it. */
 export type PromptExplained = {
   recalled: WhyRecalled[];
   understood: Understood;
 };
 
-/** Memory that the conversation suggests; it becomes a proposal, never memory by itself. */
+/** Memory suggested by something that was said; it becomes a proposal, never memory by itself. */
 export type Proposed = {
-  /** `fact`, `procedure`, `blocker`, `reference`: knowledge of the project. Preferences are taken from prompts instead (R9.5). */
+  /** `fact`, `procedure`, `blocker`, `reference`: knowledge of the project (R9.5 leaves preferences to the prompts). */
   class: string;
   file?: string | null;
   text: string;
@@ -1405,10 +1407,10 @@ export type Proposed = {
   turns: string[];
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type ProvenanceOfAgent = {
   agent_id: string;
-  /** The language model that found the item, if nothing else did: `claude/haiku`. */
+  /** The language model that found it, where nothing else did: `claude/haiku`. */
   model: string | null;
   /** The id of a lineage node. */
   node: string | null;
@@ -1417,26 +1419,26 @@ export type ProvenanceOfAgent = {
   type: "user" | "prompt" | "program" | "hand" | "distilled";
 };
 
-/** The answer of a recall. */
+/** What a recall answers. */
 export type RecallReport = {
   agent_id: string;
-  /** Reasons why the answer is less complete than it could be. */
+  /** Why it is less than it could be. */
   degraded: string[];
-  /** Items that were found and left out. */
+  /** What was found and left out. */
   dropped: Dropped[];
-  /** Items, best first. */
+  /** Best first. */
   items: RecalledItemOfAgent[];
   query: string;
-  /** Thread whose audience the answer is for; `None` if the request named no place. */
+  /** The thread in which it may be told; `None` where no place was named. */
   thread: string | null;
-  /** How the question was understood; only if the request asked for an explanation. */
+  /** How the question was understood, where that was asked for. */
   understood?: Understood | null;
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type RecalledItemOfAgent = {
   agent_id: string;
-  /** Time at which it was said, observed or written. */
+  /** When it was said, observed or written. */
   at: string | null;
   /** Id that `heirloom expand` takes: `m:…`, `l:…`, `n7f3a`, `t9c11`. */
   id: string;
@@ -1455,11 +1457,11 @@ export type RecalledItemOfAgent = {
   thread: string | null;
 };
 
-/** Text of the record a program stored for a turn. */
+/** What a program wrote for a turn. */
 export type RecordText = {
-  /** Size of the whole record in bytes. */
+  /** How many bytes it has. */
   bytes: number;
-  /** True if the text is only the record's beginning; `heirloom show --raw` prints all of it, byte for byte. */
+  /** There is more of it than is given: `heirloom show --raw` gives all of it, byte for byte. */
   cut: boolean;
   text: string;
   turn: string;
@@ -1482,36 +1484,36 @@ export type RefusedReport = {
 /** A relative path of plain components: no `..`, no `.`, no empty component, no control characters. Input is parsed once where it enters; a value of this type is safe to use. */
 export type RelPath = string;
 
-/** Memories that `remember` added. */
+/** What remembering came to. */
 export type RememberedReport = {
   items: Added[];
 };
 
-/** Number of turns that a new model has embedded, and of turns in all. */
+/** How many turns a new model has gone through, of how many. */
 export type Renewing = {
   of_turns: number;
   turns: number;
 };
 
-/** A recorded context, with its text. */
+/** A context that was given before, with its words. */
 export type ReplayReport = {
   agent_id: string;
   at: string;
   /** The capabilities of the program. */
   can: unknown;
-  /** The stored object with `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and `digest`; `None` if it was forgotten. */
+  /** `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and `digest`, as they are stored; `None`: they were forgotten. */
   content: unknown;
   epoch: number;
   event: string;
   fingerprint: string;
   id: string;
   session: SessionKey;
-  /** Whether the content still has its stored digest; `None` if the content is forgotten or has no digest because an older version wrote it. */
+  /** Whether the content is what was stored, by its digest; `None` for one that is forgotten or from before there were such digests. */
   sound: boolean | null;
   tokens: number;
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type ReplayedOfAgent = {
   agent_id: string;
   at: string;
@@ -1522,49 +1524,49 @@ export type ReplayedOfAgent = {
   fingerprint: string;
   id: string;
   session: SessionKey;
-  /** Whether the content still has its stored digest; `None` if the content is forgotten or has no digest because an older version wrote it. */
+  /** Whether the content is what was stored, by its digest; `None` for one that is forgotten or from before there were such digests. */
   sound: boolean | null;
   tokens: number;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type ReplayedOfAgentPage = {
   items: ReplayedOfAgent[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
-/** A request of a person to be let into a channel. Name and detail are without credentials. */
+/** A request to be let in on a channel, without credentials. */
 export type RequestReport = {
   at: number;
-  /** Change that an act made to the request; absent in lists. */
+  /** What an act did to it. */
   change?: Change | null;
   channel: string;
   decided_at: number | null;
   detail: string | null;
-  /** Id of the request, such as `c:17`. */
+  /** `c:17`. */
   id: string;
   name: string | null;
   peer: string;
   state: Pairing;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type RequestReportPage = {
   items: RequestReport[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
-/** Confirms that the process was asked to end for a newer build. */
+/** A request to make room was heard. */
 export type Retiring = {
   retiring: boolean;
 };
 
-/** A run: a prompt and everything up to the next prompt (table `turn_results`). */
+/** A run: a prompt and what follows it up to the next (table `turn_results`). */
 export type RunNo = number;
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type RunOfTurnOfAgent = {
   agent_id: string;
   answer: string | null;
@@ -1577,9 +1579,9 @@ export type RunOfTurnOfAgent = {
   status: string;
 };
 
-/** One run of a scheduled job. */
+/** A run of a job. */
 export type RunReport = {
-  /** Whether a person acknowledged the failure. */
+  /** Whether its failure was acknowledged. */
   acknowledged: boolean;
   /** The path of the artifact with its output. */
   artifact: string | null;
@@ -1589,7 +1591,7 @@ export type RunReport = {
   error: string | null;
   exit_code: number | null;
   job: string;
-  /** Exit code that was passed on; only in the report of a run that was just recorded. */
+  /** The exit code that was passed on, where the run was recorded just now. */
   passed?: number | null;
   run: JobRunNo;
   signal: number | null;
@@ -1597,10 +1599,10 @@ export type RunReport = {
   status: Status;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type RunReportPage = {
   items: RunReport[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
@@ -1608,7 +1610,7 @@ export type RunReportPage = {
 export type RunRow = {
   answer: string | null;
   closed_by: string | null;
-  /** The program's own id for the run. */
+  /** The program's own id for it. */
   key: string | null;
   lane: string;
   last_at: string | null;
@@ -1622,32 +1624,32 @@ export type RunRow = {
   usage: TokensUsed;
 };
 
-/** The answer of a search. */
+/** What a search answers. */
 export type SearchReport = {
-  /** Whether the answer is less complete than it could be. */
+  /** It is less than it could be. */
   degraded: boolean;
   explain?: Explained | null;
   /** Visible files, best first. */
   files: FileHitReport[];
-  /** Number of changed files that are not in the index yet. */
+  /** Changed files that are not in the index yet. */
   files_not_indexed: number;
   /** Turns, best first. */
   hits: TurnHit[];
-  /** Reasons why the answer is less complete than it could be. */
+  /** Why it is less than it could be. */
   less: string[];
-  /** Words of the query that were looked up. */
+  /** What was looked for, of the query. */
   looked_for: string;
-  /** Duration of the search in milliseconds. */
+  /** How long it took, in milliseconds. */
   ms: number;
-  /** Number of turns that are not in the index yet. */
+  /** Turns that are not in the index yet. */
   not_indexed: number;
   query: string;
-  /** Words that were left out because nearly every turn has them. */
+  /** Words left out because they stand nearly everywhere. */
   too_frequent: string[];
   understood: Understood;
 };
 
-/** A section that an outside program has put into a head. */
+/** A section an outside writer has put into a head. */
 export type Section = {
   content: string;
   owner: string;
@@ -1659,43 +1661,43 @@ export type SectionOverview = {
   section: string;
 };
 
-/** A session that was marked as ended. */
+/** A session that was marked as over. */
 export type SessionEnded = {
-  /** Whether this call ended it; `false` if it was ended before. */
+  /** It was not over before. */
   ended: boolean;
   session: string;
 };
 
-/** A session's key: `<harness>:<the program's own session id>` (D3). */
+/** `<harness>:<the program's own session id>` (D3). */
 export type SessionKey = string;
 
-/** A session in a thread, with the number of its runs there. */
+/** A session in a thread, with its runs there. */
 export type SessionOfThread = {
   first: string;
   last: string;
   last_at: string | null;
   runs: number;
   session: string;
-  /** Name of the session; empty if it has no title and no prompt. */
+  /** What it is called; empty where there is nothing to call it. */
   title: string;
 };
 
-/** A session with the name of its program. */
+/** A session. */
 export type SessionReport = {
   cwd: string | null;
   ended_at: string | null;
   ended_by: string | null;
-  /** The session this one was copied from. */
+  /** The session it was copied from. */
   fork_of: string | null;
   harness: string;
   last_at: string | null;
-  /** Command that resumes the session in its own program. */
+  /** The command that resumes it in its own program. */
   resume: string | null;
   session: SessionKey;
   shared_turns: number;
   started_at: string | null;
   title: string | null;
-  /** Number of turns first seen in this session, and of turns shared with the session it was copied from. */
+  /** The number of turns first seen here, and of those shared with the session it was copied from. */
   turns: number;
   /** The version of its program. */
   version: string | null;
@@ -1703,23 +1705,23 @@ export type SessionReport = {
   workspace_id: string | null;
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type SessionReportOfAgent = {
   agent_id: string;
   cwd: string | null;
   ended_at: string | null;
   ended_by: string | null;
-  /** The session this one was copied from. */
+  /** The session it was copied from. */
   fork_of: string | null;
   harness: string;
   last_at: string | null;
-  /** Command that resumes the session in its own program. */
+  /** The command that resumes it in its own program. */
   resume: string | null;
   session: SessionKey;
   shared_turns: number;
   started_at: string | null;
   title: string | null;
-  /** Number of turns first seen in this session, and of turns shared with the session it was copied from. */
+  /** The number of turns first seen here, and of those shared with the session it was copied from. */
   turns: number;
   /** The version of its program. */
   version: string | null;
@@ -1727,67 +1729,67 @@ export type SessionReportOfAgent = {
   workspace_id: string | null;
 };
 
-/** A session, with its nodes, compactions and thread. */
+/** A session and what tells of it. */
 export type SessionSubject = {
   compactions: CompactionOfAgent[];
   lanes: LaneRowOfAgent[];
-  /** Nodes of the session, newest first. */
+  /** Newest first. */
   nodes: NodeReport[];
   session: SessionReportOfAgent;
-  /** Thread that the session is in now. */
+  /** The thread it is in now. */
   thread: ThreadRowOfAgent | null;
 };
 
-/** A session that was put into a thread. */
+/** A session that belongs to a thread from now on. */
 export type SessionSwitched = {
   session: string;
-  /** The thread; `None` if the session belongs again to the thread that is derived from its runs. */
+  /** `None`: the one it belongs to by itself. */
   thread: ThreadReport | null;
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type SetAsideOfAgent = {
   agent_id: string;
   cut: boolean;
-  /** When the bytes were forgotten. */
+  /** When its bytes were forgotten. */
   forgotten: string | null;
   id: string;
-  /** Key of the database row the bytes came from; empty for a file of lines. */
+  /** The row of a database it came from; empty in a file of lines. */
   key: string;
   length: number;
   line: number | null;
-  /** Position of the first byte in its source. */
+  /** Where it begins in its source. */
   offset: number;
   path: string;
   reason: string;
   session: string | null;
-  /** The bytes as text, with credentials redacted. */
+  /** Credentials are redacted. */
   text: string;
 };
 
 /** A turn that was asked for, without the credentials in its text. */
 export type ShownTurn = {
   at: string | null;
-  /** Id of the tool call the turn belongs to. */
+  /** The tool call it belongs to. */
   call: string | null;
-  /** The program's own id for the turn. */
+  /** The program's own id for it. */
   entry: string;
   failed: boolean;
-  /** Time at which the text of the turn was forgotten. */
+  /** When its words were forgotten. */
   forgotten: string | null;
   kind: string;
-  /** Lane of the turn: empty for the main line, otherwise the sub-agent's. */
+  /** Empty for the main line, else the sub-agent's. */
   lane: string;
   model: string | null;
-  /** Entry id of the turn that this one answers. */
+  /** The entry it answers. */
   parent: string | null;
-  /** Number of times the program rewrote the turn. */
+  /** How often the program rewrote it. */
   revision: number;
   role: string;
   run: RunNo;
   session: SessionKey;
   speaker: string | null;
-  /** Text of the turn; empty if it was forgotten. */
+  /** Empty if it was forgotten. */
   text: string;
   thread: string | null;
   tool: string | null;
@@ -1797,38 +1799,38 @@ export type ShownTurn = {
   workspace: string | null;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type ShownTurnPage = {
   items: ShownTurn[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
-/** A procedure that recurs, with the draft of a skill made from it. */
+/** A procedure that recurs, as the draft of a skill. */
 export type SkillReport = {
-  /** Text of the `SKILL.md` that accepting the candidate would write. */
+  /** The SKILL.md it would be. */
   draft: string;
-  /** The newest successful run of each session, newest first, with the turns of its steps. */
+  /** Sessions, newest first, with the turns of the steps. */
   evidence: SkillRun[];
-  /** Id of the skill candidate, such as `k:7`. */
+  /** `k:7`. */
   id: string;
   name: string;
-  /** Paths of the files written after a person accepted the candidate. */
+  /** Files that were written after a yes. */
   placed: string[];
   runs: number;
-  /** Number of sessions that show the procedure, of times it was begun, and of times all its steps succeeded. */
+  /** How many sessions show it, how often it was begun, and how often all of it succeeded. */
   sessions: number;
   state: "draft" | "accepted" | "rejected";
   steps: string[];
   succeeded: number;
-  /** Workspace id of the project. */
+  /** The project, by its workspace id. */
   workspace: string;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type SkillReportPage = {
   items: SkillReport[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
@@ -1842,36 +1844,36 @@ export type SkillRun = {
 export type SourceReport = {
   bytes: number;
   form: OriginForm;
-  /** Number of generations of the source: 1 if the file was never rewritten. */
+  /** How often it was begun: 1 where the file was never rewritten. */
   generations: number;
-  /** Key of the database row; empty for a file. */
+  /** The rows of a database; empty for a file. */
   key: string;
   lane: string;
   path: string;
   records: number;
 };
 
-/** Numbers of session stores, by what the import found. */
+/** What became of the session stores. */
 export type SourcesRead = {
-  /** Stores that could not be read at all. */
+  /** Those that could not be read at all. */
   failed: number;
-  /** Stores with new content. */
+  /** Those with something new. */
   read: number;
-  /** Stores that were rewritten; their new content was kept as a new generation. */
+  /** Those that were rewritten: their new contents were kept as a new generation. */
   rewritten: number;
-  /** Stores without new content. */
+  /** Those that were as they had been. */
   unchanged: number;
 };
 
-/** Sum of what several calls used. */
+/** What calls used together. */
 export type Spent = {
-  /** Number of calls and of tokens that were about material older than a day. */
+  /** How many of the calls, and of the tokens, were about material older than a day. */
   backlog_calls: number;
   backlog_tokens: number;
   calls: number;
-  /** Cost in millionths of a US dollar, as far as the models reported it. */
+  /** In millionths of a US dollar, as far as models told. */
   cost: number;
-  /** Tokens of questions and answers; for running calls, the most they may use. */
+  /** Of questions and answers; of calls that go on the most they may use. */
   tokens: number;
 };
 
@@ -1881,7 +1883,7 @@ export type StateItem = {
   turns: string[];
 };
 
-/** The goal of a thread, its open items and its next steps. */
+/** What a thread is after, what is open in it and what comes next. */
 export type StateReport = {
   goal: StateItem | null;
   next: StateItem[];
@@ -1891,44 +1893,44 @@ export type StateReport = {
 /** The state of a run. */
 export type Status = "running" | "done" | "failed";
 
-/** The state of an agent's memory. */
+/** The state of a memory. */
 export type StatusReport = {
   agent: string;
-  /** The visible files; null if there are none yet or they cannot be reached. */
+  /** The visible files; null where there are none yet, or where they are out of reach. */
   assistant: VisibleReport | null;
   /** The last backup, and whether one failed since. */
   backup: BackupsSeen;
   embeddings: ModelReport;
-  /** Number of changed files that are not in the search index yet; null if the index does not fit the files. */
+  /** Changed files that are not in the search index yet. Null where it does not fit the files. */
   files_not_indexed: number | null;
   first_at: string | null;
   home: string;
   index_bytes: number;
   jobs: Counts;
-  /** The language model; null if the settings name none. */
+  /** The language model; null where the settings name none. */
   language_model: LanguageModelReport | null;
   last_at: string | null;
   ledger_bytes: number;
-  /** Number of turns that are not in the search index yet; null if the index does not fit the ledger. */
+  /** Turns that are not in the search index yet. Null where the index does not fit the ledger. */
   not_indexed: number | null;
   programs: ProgramShare[];
   records: number;
   sessions: number;
-  /** Number of records that could not be decoded; their bytes are kept. */
+  /** Records that could not be decoded; their bytes are kept. */
   set_aside: number;
   source_bytes: number;
   turns: number;
-  /** Number of projects; projects joined by an alias count once. */
+  /** Projects; those joined by an alias count once. */
   workspaces: number;
-  /** Problems, each with what to do about it. */
+  /** What is wrong, each with what to do about it. */
   wrong: string[];
 };
 
-/** Stored data of one session. */
+/** What is stored of one session. */
 export type StoredSession = {
   boundaries: BoundaryRow[];
   lanes: LaneRow[];
-  /** Display name: the session's title or its first words; empty if it has neither. */
+  /** What it is called: its title, what it is after, or the first line said in it; empty where there is none of these. */
   name: string;
   records: RecordsReport[];
   runs: RunRow[];
@@ -1936,7 +1938,7 @@ export type StoredSession = {
   sources: SourceReport[];
 };
 
-/** Consecutive turns of one lane that are in one thread. */
+/** Turns of one lane, one behind the other, in one thread. */
 export type StretchReport = {
   first: string;
   lane: string;
@@ -1944,29 +1946,29 @@ export type StretchReport = {
   runs: number;
 };
 
-/** Result of superseding: the older leaf, or the new one that was remembered in its place. */
+/** What superseding came to: the older memory, or what was remembered in its place. */
 export type Superseded = ChangedMemories | RememberedReport;
 
 /** A thread after an act. */
 export type ThreadChanged = {
-  /** `false` if the thread was like this before. */
+  /** `false`: it was so before. */
   changed: boolean;
   thread: ThreadReport;
 };
 
-/** A thread in detail. */
+/** Where a thread stands. */
 export type ThreadDetails = {
   links: LinkReport[];
-  /** Threads that were merged into this one. */
+  /** Threads that were merged into it. */
   merged: NamedThread[];
-  /** Other names of the thread. */
+  /** Its other names. */
   names: string[];
-  /** The newest nodes of the thread. */
+  /** Its newest nodes. */
   nodes: NodeOfThread[];
-  /** People in the thread, without the operator. */
+  /** People besides the operator. */
   people: string[];
   programs: string[];
-  /** Sessions, last worked in first. */
+  /** Last worked in first. */
   sessions: SessionOfThread[];
   state: StateReport;
   thread: CountedThread;
@@ -1977,21 +1979,21 @@ export type ThreadReport = {
   created_at: string;
   kind: string;
   label: string;
-  /** Time at which it was last worked in, according to its nodes and runs. */
+  /** When it was last worked in, according to its nodes and runs. */
   last_at: string | null;
-  /** Path of the thread's page, below the assistant home. */
+  /** Where its page stands, below the assistant home. */
   page: string;
   /** `active` or `closed`. */
   state: string;
   thread: string;
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type ThreadRowOfAgent = {
   agent_id: string;
   created_at: string;
   label: string;
-  /** Time at which it was last worked in, according to its nodes and runs. */
+  /** When it was last worked in, according to its nodes and runs. */
   last_at: string | null;
   /** `active` or `closed`. */
   state: string;
@@ -2004,26 +2006,26 @@ export type ThreadsChanged = {
   threads: ThreadReport[];
 };
 
-/** A time that a query names. */
+/** A time a query speaks of. */
 export type TimeReport = {
-  /** Time of day on any day, as `20:59 to 21:09`; `from` and `until` are then null. */
+  /** A time of the day on any day, as `20:59 to 21:09`; it then has no ends. */
   clock?: string | null;
   from: string | null;
-  /** Whether everything outside the time is left out; if not, turns within it only rank higher. */
+  /** Everything else is left out; else what lies in it comes forward. */
   limit: boolean;
   precision: string;
-  /** Words of the query that name the time. */
+  /** The words it was told in. */
   text: string;
   until: string | null;
 };
 
-/** Tokens of the turns or nodes that a node covers, and of its summary. */
+/** Tokens of what a node stands over, and of its summary. */
 export type TokensReport = {
   source: number;
   summary: number;
 };
 
-/** Tokens of a run, as its program counted them; the ledger stores more of them. */
+/** Tokens as the program reported them; the ledger stores more of them. Tokens of a run, as its program counted them. */
 export type TokensUsed = {
   cache_read: number | null;
   cache_write: number | null;
@@ -2038,26 +2040,26 @@ export type Totals = {
   sessions: number;
   source_bytes: number;
   turns: number;
-  /** Number of projects; projects joined by an alias count once. */
+  /** Projects; those joined by an alias count once. */
   workspaces: number;
 };
 
-/** The effect of a tool on a file. */
+/** What a tool did to a file. */
 export type Touch = "read" | "changed" | "created" | "deleted";
 
 /** A file a tool read or changed. */
 export type TouchedFile = {
-  /** Path of the file: relative to the project if the file is inside it, otherwise as the tool got it. */
+  /** Relative to the project if it lies in it, otherwise as the tool was given it. */
   path: string;
-  /** The strongest operation on the file. */
+  /** The strongest operation on it. */
   touch: Touch;
   /** The newest turns that touched it, oldest first. */
   turns: string[];
 };
 
-/** One page of turns with their text. */
+/** A page of words. */
 export type TranscriptReport = {
-  /** Reference to the next page; `None` after the last page. */
+  /** Where to go on; `None` when all has been given. */
   next: string | null;
   turns: PassageReportOfAgent[];
 };
@@ -2068,11 +2070,11 @@ export type TurnHit = {
   entry: string;
   harness: string;
   kind: string;
-  /** Lane of the turn: empty for the main line, else the name of the sub-agent. */
+  /** Empty for the main line, else the sub-agent's. */
   lane: string;
-  /** Positions of the matches in the snippet, in characters: `[start, end]`. */
+  /** Where the matches stand in the snippet, in characters: `[start, end]`. */
   matches: number[][];
-  /** Other turns found that say the same: the other half of a tool call, or copies of a file. */
+  /** Turns found, too, that say the same: the other half of a tool call, copies of a file. */
   others: string[];
   /** The command that resumes the session in its own program. */
   resume: string | null;
@@ -2080,7 +2082,7 @@ export type TurnHit = {
   score: number;
   session: string;
   show: string;
-  /** Text around the matches. */
+  /** The words around the matches. */
   snippet: string;
   speaker: string | null;
   tool: string | null;
@@ -2089,34 +2091,34 @@ export type TurnHit = {
   workspace: string | null;
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type TurnOnlyOfAgent = {
   agent_id: string;
   id: string;
 };
 
-/** The items before and after this one, oldest first. */
+/** What stands before and after, oldest first. */
 export type TurnOnlyOfAgentNeighbours = {
   after: TurnOnlyOfAgent[];
   before: TurnOnlyOfAgent[];
 };
 
-/** A value, with the agent it belongs to. */
+/** Something of an agent's. */
 export type TurnPlaceOfAgent = {
   agent_id: string;
   id: string;
-  /** The command that prints the exact bytes of the record. */
+  /** How to get at the exact bytes. */
   raw: string;
 };
 
-/** The parts of a score. Those of a turn are added up; for a file, words and date are added and multiplied by its weight. */
+/** The parts of a score. A turn's are added up; a file's words and date are added and multiplied by its weight. */
 export type TurnScore = {
   beside: string | null;
   /** Cosine to the query, if it was compared; it counts if greater than 0. */
   cosine: number | null;
   /** Gain for lying in a time the query mentions. */
   date: number;
-  /** Share of its neighbours' scores. */
+  /** What its neighbours add. */
   neighbours: number;
   /** In a conversation between two people: speaker, length and matches of its session; negative for a question. */
   people: number;
@@ -2129,44 +2131,44 @@ export type TurnScore = {
   words: number;
 };
 
-/** A turn and its place in the session. The text of the turn is in `transcript`. */
+/** A turn and where it stands. Its words are the transcript. */
 export type TurnSubject = {
   neighbours: TurnOnlyOfAgentNeighbours;
-  /** Nodes that cover the turn; the chunk it is in comes first. */
+  /** The nodes over it, its chunk first. */
   nodes: NodeReport[];
   run: RunOfTurnOfAgent | null;
   turn: TurnPlaceOfAgent;
 };
 
-/** Numbers of turns, by whether they were known. */
+/** What became of the turns. */
 export type TurnsRead = {
-  /** Turns that were stored before and came again in another record. */
+  /** Told again by another record. */
   known: number;
   new: number;
-  /** Turns shared with the session they were copied from. */
+  /** Shared with the session they were copied from. */
   shared: number;
 };
 
-/** A turn, with its neighbours if the request asked for them. */
+/** A turn, with its neighbours where they were asked for. */
 export type TurnsReport = {
   turns: ShownTurn[];
 };
 
 /** How a query was understood. */
 export type Understood = {
-  /** Whether the query asks what a person said, asked, wanted or decided: turns of that person and the answers to them rank first. */
+  /** It asks what a person said, asked, wanted or decided: their turns and the answers to them come first. */
   by_person: boolean;
   people: string[];
   times: TimeReport[];
-  /** Whether the search was repeated without time limits because nothing was found within them. */
+  /** Nothing was found in its limits, so they were let go. */
   widened: boolean;
 };
 
-/** An open item without a file. It can be resolved by its id like an open loop. */
+/** An open item that has no file: it can be resolved by its id like any loop. */
 export type UnfiledReport = {
   due: string | null;
   id: string;
-  /** Whether the conversation with the item is still going on. */
+  /** Whether the conversation that says it goes on. */
   running: boolean;
   since: string | null;
   text: string;
@@ -2175,86 +2177,86 @@ export type UnfiledReport = {
   turns: string[];
 };
 
-/** Result of recomputing everything that is stored. */
+/** What recomputing everything came to. */
 export type Verified = {
   audit_rows: number;
-  /** True if stored data is damaged; false if everything found can be rebuilt. */
+  /** Stored data is not what it was; else what was found can be made again. */
   damaged: boolean;
   files: number;
   findings: VerifyFinding[];
-  /** True if nothing was found. */
+  /** Nothing was found. */
   ok: boolean;
-  /** Number of records checked; the next fields count turns, files and audit rows. */
+  /** Records, turns, files and rows of the audit that were looked at. */
   records: number;
   seconds: number;
   turns: number;
 };
 
-/** One deviation that verify found. */
+/** Something that is not what it was. */
 export type VerifyFinding = {
-  /** True if stored data is damaged; false if it can be rebuilt from stored data. */
+  /** Stored data; else what is made of it. */
   damaged: boolean;
   subject: string;
   what: string;
 };
 
-/** Counts and problems of an agent's visible files. */
+/** The visible files of an agent, counted, and what is wrong with them. */
 export type VisibleReport = {
-  /** Number of files of each kind. */
+  /** How many there are of each kind. */
   files: Record<string, number>;
-  /** Remarks that are not problems. */
+  /** What should be known and is not wrong. */
   notes: string[];
-  /** Number of notices about the user that wait for a yes. */
+  /** How many notices about the user wait for their yes. */
   pending_memory: number;
-  /** Folder of the visible files. */
+  /** The folder they lie in. */
   root: string;
 };
 
-/** An item that waits for a yes. */
+/** Something that waits. */
 export type WaitingReport = {
-  /** Class of the memory; `profile` for a value of the profile; `None` for words kept aside. */
+  /** The class of the memory; `profile` for a value of the profile; `None` for words kept aside. */
   class: string | null;
   confidence: number | null;
-  /** Texts that a yes would remember or restore. */
+  /** What a yes would remember, or put back. */
   entries: string[];
-  /** Words or outcomes that support the item, each with its turn: `t12: just ci`. Empty if the proposer named none. */
+  /** What was said or shown, each with its turn: `t12: just ci`. Empty where the proposer told none. */
   evidence: string[];
-  /** Id of the item: `p:…`, `u:17`, `s:…`, `k:3`, `o:5`, `r:12`. */
+  /** `p:…`, `u:17`, `s:…`, `r:12`. */
   id: string;
-  /** Kind of the item: `supersession`, `noticed`, `proposal`, `skill`, `matter` or `edit`. */
+  /** `proposal`, `noticed`, `supersession` or `edit`. */
   kind: string;
-  /** Language model that found the item, if nothing else found it. */
+  /** The language model that found it, where nothing else did. */
   model: string | null;
   path: string | null;
-  /** Why a yes would be refused at present. */
+  /** Why a yes would be refused as it stands. */
   problem: string | null;
-  /** Memories or profile values that a yes would supersede. */
+  /** What a yes would take the place of. */
   replaces: OlderReport[];
   scope: string | null;
-  /** Number of turns in which it was noticed. */
+  /** In how many turns it was noticed. */
   seen: number | null;
   session: string | null;
   since: string | null;
   title: string;
   turns: string[];
-  /** Version of the content; it changes whenever the item says something else. */
+  /** Changes with what the item says. */
   version: string;
 };
 
-/** One page of a list. */
+/** Some items of a list. */
 export type WaitingReportPage = {
   items: WaitingReport[];
-  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
+  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
   next: string | null;
 };
 
-/** Why a file was found: the number of words of the query that are in it, and of words in the query. */
+/** Why a file was found: words of the query that stand in it, of how many. */
 export type WhyFile = {
   matched: number;
   of: number;
 };
 
-/** Why one item was recalled. */
+/** Why something was recalled. */
 export type WhyRecalled = {
   id: string;
   marks: string[];
@@ -2263,34 +2265,34 @@ export type WhyRecalled = {
   stage: "structured" | "lineage" | "transcript";
 };
 
-/** Why a turn was found. `matched` of `of` words of the query are in it. */
+/** Why a turn was found. */
 export type WhyTurn = {
-  /** Neighbouring turn that matched the query, if the turn itself was only found beside it. */
+  /** The turn beside which it was found. */
   beside: string | null;
   cosine: number | null;
-  /** Number of words of the query that are in the turn, and of words in the query. */
+  /** Words of the query that stand in it, of how many. */
   matched: number;
   of: number;
 };
 
-/** The content of a node without a model, for nodes whose model summary is shown. */
+/** What a node says without a model, where a model's words are shown. */
 export type WithoutModel = {
   distillate: Distillate;
   source: "harness" | "deterministic" | "model";
   summary: string;
 };
 
-/** A word of the query that was looked up. */
+/** A word that was looked up. */
 export type WordReport = {
   kind: string;
   text: string;
-  /** Number of turns that have the word, if they were counted. */
+  /** How many turns have it, where that was counted. */
   turns: number | null;
 };
 
 /** A workspace in a list. */
 export type WorkspaceRow = {
-  /** The workspace this one is an alias of. */
+  /** The workspace this one continues. */
   alias_of: string | null;
   label: string;
   last_at: string | null;
@@ -2327,11 +2329,11 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** The text is not Markdown: it is stored in a fence. */
+      /** It is no Markdown: it is kept in a fence. */
       plain?: boolean;
-      /** Text of the artifact, as Markdown. */
+      /** What is kept, as Markdown. */
       text: string;
-      /** Title in a few words; the file is named after the title and the day. */
+      /** A few words; the file is named after them and the day. */
       title: string;
     };
     reply: Item;
@@ -2364,11 +2366,11 @@ export interface Routes {
     body: {
       /** The channel, as its program names it: `telegram`. */
       channel: string;
-      /** Message the person sent with the request. */
+      /** What else they say. */
       detail?: string | null;
-      /** Name the person goes by. */
+      /** What they call themselves. */
       name?: string | null;
-      /** Id of the person, as the channel names them. */
+      /** Who asks, as the channel names them. */
       peer: string;
     };
     reply: AnsweredReport;
@@ -2392,25 +2394,25 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** Maximum number of tokens. */
+      /** The most tokens. */
       budget?: number | null;
-      /** Only show what would be given; store nothing. */
+      /** Only show what would be given. */
       dry_run?: boolean;
-      /** start, resume, clear, compact or prompt; default prompt if `prompt` is set, start otherwise. */
+      /** start, resume, clear, compact or prompt; else prompt with a prompt, and start without. */
       event?: string | null;
-      /** Include how the prompt was understood and what was recalled for it. */
+      /** With how the prompt was understood and what was recalled for it. */
       explain?: boolean;
-      /** The program does not keep the context it is given: everything of this epoch is given again. */
+      /** The program keeps nothing of what it is given: everything of this epoch is given again. */
       for_one_call?: boolean;
-      /** The person's prompt. */
+      /** What the person says. */
       prompt?: string | null;
-      /** The session: program:id, or the beginning of the id of a stored session. */
+      /** The session: program:id, or the beginning of one that is stored. */
       session: string;
-      /** Thread the session belongs to. */
+      /** The thread it belongs to. */
       thread?: string | null;
-      /** The program does not keep turns: the newest ones are given as well. */
+      /** The program keeps no turns: the newest are given, too. */
       with_tail?: boolean;
-      /** Project of a session of which nothing is stored yet: its id, label or whole path. */
+      /** The project of a session nothing is stored of yet: its id, label or whole path. */
       workspace?: string | null;
     };
     reply: ContextReport;
@@ -2469,9 +2471,9 @@ export interface Routes {
     path: { head: string };
     query: {};
     body: {
-      /** Name the caller chooses for itself: letters, digits and - _ . : @ / */
+      /** Your name for yourself: letters, digits and - _ . : @ / */
       owner: string;
-      /** Duration of the lease in seconds: 1 to 60. */
+      /** For how many seconds: 1 to 60. */
       ttl?: number | null;
     };
     reply: HeadGranted;
@@ -2481,15 +2483,15 @@ export interface Routes {
     path: { head: string };
     query: {};
     body: {
-      /** Revision the new content is based on. */
+      /** The revision the words rest on. */
       base: number;
-      /** New content of the section, at most 4 KiB; empty removes the section. */
+      /** The words, at most 4 KiB; empty takes the section out. */
       content: string;
-      /** Epoch returned with the lease. */
+      /** The epoch that came with the lease. */
       epoch: number;
-      /** Owner name the lease was acquired with. */
+      /** The name the head was acquired in. */
       owner: string;
-      /** Name of the section: 1 to 40 of a-z, 0-9 and -. */
+      /** 1 to 40 of a-z, 0-9 and -. */
       section: string;
     };
     reply: HeadCommitted;
@@ -2513,9 +2515,9 @@ export interface Routes {
     path: { head: string };
     query: {};
     body: {
-      /** Epoch returned with the lease. */
+      /** The epoch that came with the lease. */
       epoch: number;
-      /** Owner name the lease was acquired with. */
+      /** The name it was acquired in. */
       owner: string;
     };
     reply: HeadReleased;
@@ -2525,7 +2527,7 @@ export interface Routes {
     path: { head: string };
     query: {};
     body: {
-      /** Revision whose sections are restored. */
+      /** The revision whose sections come back. */
       revision: number;
     };
     reply: HeadRestored;
@@ -2556,9 +2558,9 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** Files and folders to read in place of the programs' own stores. Only accepted through the socket. */
+      /** Files and folders in place of the programs' own. Only through the socket. */
       paths?: string[];
-      /** Names of the programs to import; empty for all of them. */
+      /** Only these programs; else all of them. */
       programs?: string[];
     };
     reply: Imported;
@@ -2605,15 +2607,15 @@ export interface Routes {
     body: {
       /** The command line, as a person would read it. */
       command: string;
-      /** Reason of a failure without an exit code, such as a command that could not be started or ran out of time. */
+      /** Why it failed, where no exit code says so: it could not be started, its time was up. */
       error?: string | null;
-      /** Exit code; 0 is success. One of `exit_code`, `signal` and `error` is needed. */
+      /** Its exit code; 0 is success. This, `signal` or `error`. */
       exit_code?: number | null;
-      /** Output of the job, stored as an artifact; of a long output only the beginning and the end are kept. */
+      /** What it printed, which becomes an artifact; of a long text the beginning and the end. */
       output?: string;
-      /** Number of the signal that ended the job. */
+      /** The signal that ended it. */
       signal?: number | null;
-      /** Start time in milliseconds since 1970; default now. */
+      /** When it began, in milliseconds since 1970; else now. */
       started_at?: number | null;
     };
     reply: RunReport;
@@ -2630,13 +2632,13 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** Due date: YYYY-MM-DD. */
+      /** By when: YYYY-MM-DD. */
       due?: string | null;
-      /** Further text, as Markdown. */
+      /** What else there is to say, as Markdown. */
       text?: string | null;
-      /** Title in a few words; adding the same title again returns the same loop. */
+      /** A few words; the same title is the same loop. */
       title: string;
-      /** Project the loop belongs to: its id, label or whole path. */
+      /** It belongs to this project: its id, label or whole path. */
       workspace?: string | null;
     };
     reply: Item;
@@ -2660,7 +2662,7 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** Note on how the loop ended. */
+      /** How it ended. */
       note?: string | null;
     };
     reply: Item;
@@ -2677,19 +2679,19 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** preference, identity, fact, procedure, blocker or reference; default fact in a project, preference elsewhere. */
+      /** preference, identity, fact, procedure, blocker or reference; else fact in a project, and preference elsewhere. */
       class?: string | null;
-      /** Confidence, from 0 to 1. */
+      /** How sure it is, from 0 to 1. */
       confidence?: number | null;
-      /** Subject of the leaf, if the title does not say it. */
+      /** What it is about, where the title does not say. */
       subject?: string | null;
-      /** Tags, for finding it. */
+      /** Words to find it by. */
       tags?: string[];
-      /** Text to remember, as Markdown. */
+      /** What is to be remembered, as Markdown. */
       text: string;
-      /** Title in a few words; default the first sentence. A new text under an existing title supersedes the older leaf. */
+      /** A few words; another text of this title takes this one's place. Else the first sentence. */
       title?: string | null;
-      /** Project the leaf belongs to: its id, label or whole path. */
+      /** The project it belongs to: its id, label or whole path. */
       workspace?: string | null;
     };
     reply: RememberedReport;
@@ -2713,15 +2715,15 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** Confidence, from 0 to 1. */
+      /** How sure it is, from 0 to 1. */
       confidence?: number | null;
-      /** Summary shown in lists. */
+      /** What lists show of it. */
       summary?: string | null;
-      /** New list of tags; it replaces the present ones. */
+      /** Its tags from now on. */
       tags?: string[] | null;
       /** The new text. */
       text?: string | null;
-      /** New title; the file keeps its name. */
+      /** A new title; the file keeps its name. */
       title?: string | null;
     };
     reply: FileTextReport;
@@ -2738,7 +2740,7 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** Remove the pin instead of setting it. */
+      /** Let go of it again. */
       off?: boolean;
     };
     reply: ChangedMemories;
@@ -2748,9 +2750,9 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** Id of the leaf that holds instead. */
+      /** The memory that holds instead. */
       by?: string | null;
-      /** Text that holds now, if it is not remembered yet. */
+      /** What holds now, where it is not remembered yet. */
       text?: string | null;
     };
     reply: Superseded;
@@ -2802,15 +2804,15 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** preference, identity, fact, procedure, blocker or reference; default fact in a project, preference elsewhere. */
+      /** preference, identity, fact, procedure, blocker or reference; else fact in a project, and preference elsewhere. */
       class?: string | null;
-      /** Confidence, from 0 to 1. */
+      /** How sure it is, from 0 to 1. */
       confidence?: number | null;
-      /** Texts to remember; each becomes a leaf of its own. */
+      /** What is to be remembered; each becomes a memory of its own. */
       entries: string[];
-      /** Title in a few words; default the first sentence. Adding the same title again returns the same proposal. */
+      /** A few words; the same title is the same proposal. Else the first sentence. */
       title?: string | null;
-      /** Project the proposal belongs to: its id, label or whole path. */
+      /** The project it belongs to: its id, label or whole path. */
       workspace?: string | null;
     };
     reply: Item;
@@ -2820,16 +2822,16 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** Answer to a waiting item. */
+      /** Yes or no. */
       answer: "accept" | "reject";
-      /** With a yes: keep the leaf this item contradicts, too. */
+      /** Of a yes: what it contradicts holds as well. */
       both?: boolean;
       items: {
         id: string;
-        /** `version` of the item the person saw; the decision is refused if the item has changed since. */
+        /** The `version` that was seen; another one by now is refused. */
         version?: string | null;
       }[];
-      /** With a no: the reason. */
+      /** Of a no: why not. */
       reason?: string | null;
     };
     reply: DecisionsReport;
@@ -2846,7 +2848,7 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** Ids of decisions to undo; empty for the last decision. */
+      /** Ids; without any, what was decided last. */
       items?: string[];
     };
     reply: DecisionsReport;
@@ -2863,9 +2865,9 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** Keep the leaf this item contradicts, too. */
+      /** What it contradicts holds as well. */
       both?: boolean;
-      /** `version` of the item the person saw; the decision is refused if the item has changed since. */
+      /** The `version` that was seen; another one by now is refused. */
       version?: string | null;
     };
     reply: DecidedReport;
@@ -2875,13 +2877,13 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** New class: preference, identity, fact, procedure, blocker or reference. */
+      /** preference, identity, fact, procedure, blocker or reference. */
       class?: string | null;
-      /** New texts; a proposal with several leaves needs one for each. */
+      /** The new texts; a proposal with several memories has one for each. */
       entries?: string[] | null;
-      /** `agent` if the leaf holds everywhere; otherwise `workspace` names the project. */
+      /** agent: it holds everywhere. Else `workspace` says where. */
       scope?: string | null;
-      /** Project the leaf belongs to: its id, label or whole path. */
+      /** The project it belongs to: its id, label or whole path. */
       workspace?: string | null;
     };
     reply: WaitingReport;
@@ -2891,9 +2893,9 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** Reason, which is stored with a proposal. */
+      /** Why not; it is kept with a proposal. */
       reason?: string | null;
-      /** `version` of the item the person saw; the decision is refused if the item has changed since. */
+      /** The `version` that was seen; another one by now is refused. */
       version?: string | null;
     };
     reply: DecidedReport;
@@ -2934,7 +2936,7 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** Agents the page may ask for; default the agent of this request. */
+      /** The agents it may ask for; else the one of this request. */
       agents?: string[];
     };
     reply: Code;
@@ -2958,9 +2960,9 @@ export interface Routes {
     path: { key: string };
     query: {};
     body: {
-      /** Only show the handoff; store nothing. */
+      /** Only show the handoff. */
       dry_run?: boolean;
-      /** Last turn the handoff replaces: a turn (t9c11) or the program's own id of one; default the whole session. */
+      /** The last turn the handoff takes the place of: a turn (t9c11) or its program's own id; else all of it. */
       until?: string | null;
     };
     reply: CompactReport;
@@ -2984,7 +2986,7 @@ export interface Routes {
     path: { key: string };
     query: {};
     body: {
-      /** The thread; a new key topic/… or lane/… creates it. Null: the thread Heirloom assigns by itself. */
+      /** The thread; a key topic/… or lane/… that is new begins one. Null: the one it belongs to by itself. */
       thread?: string | null;
     };
     reply: SessionSwitched;
@@ -3059,7 +3061,7 @@ export interface Routes {
     body: {
       /** The other thread. */
       other: string;
-      /** Relation between the two threads. */
+      /** What they have to do with each other. */
       why?: string | null;
     };
     reply: ThreadsChanged;
@@ -3069,7 +3071,7 @@ export interface Routes {
     path: { key: string };
     query: {};
     body: {
-      /** Thread this one is merged into. */
+      /** The thread it becomes part of. */
       into: string;
     };
     reply: ThreadChanged;
@@ -3079,7 +3081,7 @@ export interface Routes {
     path: { key: string };
     query: {};
     body: {
-      /** New name in a few words. */
+      /** A few words. */
       name: string;
     };
     reply: ThreadChanged;

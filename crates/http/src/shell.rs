@@ -44,7 +44,6 @@ pub const ASSETS: &[Asset] = &[
     asset!("/web/address.js", SCRIPT, "address.js"),
     asset!("/web/code.js", SCRIPT, "code.js"),
     asset!("/web/keys.js", SCRIPT, "keys.js"),
-    asset!("/web/signal.js", SCRIPT, "signal.js"),
     asset!("/web/palette.js", SCRIPT, "palette.js"),
     asset!("/web/parts.js", SCRIPT, "parts.js"),
     asset!("/web/words.js", SCRIPT, "words.js"),

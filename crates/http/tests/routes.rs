@@ -163,7 +163,7 @@ fn looking(tour: &mut Tour) {
     assert_eq!(details["session"]["turns"], 3);
     let words = tour.get("/v1/sessions/{key}/turns", &["turns:kitchen"], "?limit=2");
     assert_eq!(words["items"][0]["text"], "The oven makes a noise; call the workshop by Friday.");
-    assert_eq!(details["name"], "The oven makes a noise; call the workshop by Friday.");
+    assert_eq!(details["name"], "The oven makes a noise; call the workshop by Friday");
     assert_eq!(tour.get("/v1/sessions/{key}/outline", &["turns:kitchen"], "")["sections"][0]["count"], 3);
     assert_eq!(tour.get("/v1/turns/{id}/record", &[&turn], "")["turn"], turn.as_str());
     let next = format!("?limit=2&cursor={}", text(&words["next"]));

@@ -1,21 +1,40 @@
-// The address is the state: #/place/id?key=value. A person can copy it, go back, and reload.
-import { signal } from "./signal.js";
+// What the page knows outside of its components. When one of these changes, the page is drawn again, once. The address is the
+// state: #/place/id?key=value. A person can copy it, go back, and reload.
+let draw = null;
+let due = false;
+
+/** What draws the page. */
+export const drawnBy = (f) => { draw = f; };
+
+export function signal(value) {
+  return {
+    get value() { return value; },
+    set value(next) {
+      if (next === value) return;
+      value = next;
+      if (due || !draw) return;
+      due = true;
+      queueMicrotask(() => {
+        due = false;
+        draw();
+      });
+    },
+  };
+}
 
 /** A one-time code where an address would stand. */
-const CODE = /^#(hlm_[A-Za-z0-9_-]+)$/;
+const CODE = /^#(hlm_[\w-]+)$/;
 
 function parse(hash) {
   const [path, query] = hash.replace(/^#\/?/, "").split("?", 2);
-  const parts = path.split("/");
-  return { place: parts[0] || "now", id: decoded(parts.slice(1).join("/")), query: Object.fromEntries(new URLSearchParams(query || "")) };
-}
-
-function decoded(text) {
+  const [place, ...rest] = path.split("/");
+  let id = rest.join("/");
   try {
-    return decodeURIComponent(text);
+    id = decodeURIComponent(id);
   } catch {
-    return text;
+    // A percent sign that somebody typed stays one.
   }
+  return { place: place || "now", id, query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 /** Takes the code out of the address, so that it is neither seen nor kept in the history. The page stays where it was. */
@@ -28,37 +47,35 @@ export function takeCode() {
 export const at = signal(parse(CODE.test(location.hash) ? "" : location.hash));
 addEventListener("hashchange", () => { if (!CODE.test(location.hash)) at.value = parse(location.hash); });
 
-/** The address of something: `href("session", "codex:1", { at: "t1" })`. */
-export function href(place, id = "", query = {}) {
-  const set = Object.entries(query).filter(([, value]) => value !== "" && value != null);
-  const asked = new URLSearchParams(set).toString();
-  return `#/${place}${id ? "/" + encodeURIComponent(id) : ""}${asked ? "?" + asked : ""}`;
+/** A path with what is asked, without what is empty. */
+export function asking(path, query) {
+  const set = Object.entries(query).filter(([, value]) => value !== "" && value != null && value !== false);
+  return set.length ? `${path}?${new URLSearchParams(set)}` : path;
 }
+
+/** The address of something: `href("session", "codex:1", { at: "t1" })`. */
+export const href = (place, id = "", query = {}) => asking(`#/${place}${id && "/" + encodeURIComponent(id)}`, query);
 
 /** Goes there. `replaces`: back leads to what was before this place. */
 export function go(place, id, query, replaces = false) {
   const to = href(place, id, query);
-  if (replaces) {
+  if (!replaces) location.hash = to;
+  else {
     history.replaceState(null, "", to);
     at.value = parse(to);
-  } else {
-    location.hash = to;
   }
 }
 
 /** What the ids of each kind look like, and the place that shows them. */
-const KINDS = [
-  [/^t[0-9a-f]+$/, "turn"],
-  [/^m:/, "memory"],
-  [/^l:/, "loops"],
-  [/^[pusrk]:/, "review"],
-  [/^x:/, "given"],
-  [/^(topic|lane|workspace|session|general)\//, "threads"],
-  [/^[a-z][a-z-]+:\S+$/, "session"],
-];
+const KINDS = {
+  turn: /^t[0-9a-f]+$/,
+  memory: /^m:/,
+  loops: /^l:/,
+  review: /^[pusrk]:/,
+  given: /^x:/,
+  threads: /^(topic|lane|workspace|session|general)\//,
+  session: /^[a-z][a-z-]+:\S+$/,
+};
 
 /** Where a reference of any kind is shown. */
-export function whereIs(id) {
-  const [, place] = KINDS.find(([kind]) => kind.test(id)) ?? [];
-  return href(place ?? "node", id);
-}
+export const whereIs = (id) => href(Object.keys(KINDS).find((place) => KINDS[place].test(id)) ?? "node", id);

@@ -1,6 +1,6 @@
 // Asks the service of this machine, with the token of this tab. What was asked before is asked again with its tag.
-import { useEffect, useRef, useState } from "./vendor.js";
-import { signal } from "./signal.js";
+import { useEffect, useState } from "./vendor.js";
+import { signal } from "./address.js";
 
 const KEY = "heirloom-token";
 
@@ -22,10 +22,16 @@ export class Problem extends Error {
   }
 }
 
+const problemOf = async (answer) => new Problem(await answer.json().catch(() => ({ status: answer.status, detail: `the service answered ${answer.status}` })));
+
+const post = (body) => ({ method: "POST", body: JSON.stringify(body) });
+
+export const hasToken = () => sessionStorage.getItem(KEY) !== null;
+
 /** Exchanges a code for the token of this tab. */
 export async function openWith(code) {
-  const answer = await fetch("/v1/session", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ code }) });
-  if (!answer.ok) throw new Problem(await said(answer));
+  const answer = await fetch("/v1/session", { ...post({ code }), headers: { "content-type": "application/json" } });
+  if (!answer.ok) throw await problemOf(answer);
   sessionStorage.setItem(KEY, (await answer.json()).token);
   known.clear();
   state.value = "open";
@@ -33,47 +39,27 @@ export async function openWith(code) {
   listen();
 }
 
-export const hasToken = () => sessionStorage.getItem(KEY) !== null;
-
-async function said(answer) {
-  try {
-    return await answer.json();
-  } catch {
-    return { status: answer.status, detail: `the service answered ${answer.status}` };
-  }
-}
-
-async function ask(method, path, { body, headers = {}, signal: stop } = {}) {
-  const token = sessionStorage.getItem(KEY);
-  if (!token) {
-    state.value = "locked";
-    throw new Problem({ status: 401, detail: "this tab has no token" });
-  }
-  const all = { authorization: `Bearer ${token}`, ...headers };
-  if (body !== undefined) all["content-type"] = "application/json";
-  let answer;
-  try {
-    answer = await fetch(path, { method, headers: all, body: body === undefined ? undefined : JSON.stringify(body), signal: stop, cache: "no-store" });
-  } catch (e) {
+async function ask(path, { headers, ...how } = {}) {
+  const answer = await fetch(path, { ...how, headers: { authorization: `Bearer ${sessionStorage.getItem(KEY)}`, "content-type": "application/json", ...headers }, cache: "no-store" }).catch((e) => {
     if (e.name === "AbortError") throw e;
     state.value = "away";
     throw new Problem({ status: 0, detail: "the service does not answer", next: "heirloom service start, then heirloom ui" });
-  }
+  });
   if (answer.status === 401) {
     sessionStorage.removeItem(KEY);
     state.value = "locked";
   } else if (state.value === "away") {
     state.value = "open";
   }
+  if (!answer.ok && answer.status !== 304) throw await problemOf(answer);
   return answer;
 }
 
 /** Reads something. Answers `{ body, tag }`. */
 export async function read(path, stop) {
   const before = known.get(path);
-  const answer = await ask("GET", path, { headers: before?.tag ? { "if-none-match": before.tag } : {}, signal: stop });
-  if (answer.status === 304 && before) return before;
-  if (!answer.ok) throw new Problem(await said(answer));
+  const answer = await ask(path, { headers: before && { "if-none-match": before.tag }, signal: stop });
+  if (answer.status === 304) return before;
   const got = { body: await answer.json(), tag: answer.headers.get("etag") };
   if (got.tag) {
     if (known.size >= MOST_KNOWN) known.delete(known.keys().next().value);
@@ -86,77 +72,55 @@ export const get = async (path, stop) => (await read(path, stop)).body;
 
 /** Does something. `restsOn`: the tag an edit rests on. */
 export async function act(path, body = {}, restsOn) {
-  const answer = await ask("POST", path, { body, headers: restsOn ? { "if-match": restsOn } : {} });
-  if (!answer.ok) throw new Problem(await said(answer));
+  const answer = await ask(path, { ...post(body), headers: restsOn && { "if-match": restsOn } });
   const got = await answer.json();
   changed.value += 1;
   return got;
 }
 
-/** A path with what is asked, without what is empty. */
-export function asking(path, query) {
-  const set = Object.entries(query).filter(([, value]) => value !== "" && value != null && value !== false);
-  return set.length ? `${path}?${new URLSearchParams(set)}` : path;
-}
-
 /** A part of a path. */
 export const part = encodeURIComponent;
 
-/** Reads a path for a component, again whenever something changed. What was there stays until the new comes. */
+/** Reads a path for a component, again whenever something changed. What was there stays until the new comes; `before`: what
+ * another path gave. */
 export function useData(path) {
-  const [got, set] = useState({ path: null, body: null, tag: null, problem: null });
-  const version = changed.value;
-  const latest = useRef(path);
-  latest.current = path;
+  const [got, set] = useState({});
   useEffect(() => {
     if (!path) return undefined;
     const stop = new AbortController();
     read(path, stop.signal).then(
-      ({ body, tag }) => latest.current === path && set({ path, body, tag, problem: null }),
-      (problem) => problem.name !== "AbortError" && latest.current === path && set((old) => ({ ...old, path, problem, body: old.path === path && problem.status !== 404 ? old.body : null })),
+      ({ body, tag }) => stop.signal.aborted || set({ path, body, tag }),
+      (problem) => stop.signal.aborted || set((old) => ({ path, problem, body: old.path === path && problem.status !== 404 ? old.body : null })),
     );
     return () => stop.abort();
-  }, [path, version]);
-  const fits = got.path === path;
-  return { body: fits ? got.body : null, tag: fits ? got.tag : null, problem: fits ? got.problem : null, before: got.body };
+  }, [path, changed.value]);
+  return got.path === path ? got : { before: got.body };
 }
 
-let heard = null;
+let heard = "";
 let listens = false;
 
 /** Hears of changes until the tab or its token goes: server-sent events, read by hand because they need the token. */
 export async function listen() {
   if (listens) return;
   listens = true;
-  for (let wait = 500; ; wait = Math.min(wait * 2, 15000)) {
+  for (let wait = 500; state.value !== "locked"; wait = Math.min(wait * 2, 15000)) {
     try {
-      const answer = await ask("GET", "/v1/events", { headers: heard ? { "last-event-id": heard } : {} });
-      if (answer.ok) {
-        if (heard === null || wait > 500) changed.value += 1;
-        live.value = true;
-        wait = 500;
-        await hear(answer.body.getReader());
-      }
+      const answer = await ask("/v1/events", { headers: heard && { "last-event-id": heard } });
+      changed.value += 1;
+      live.value = true;
+      wait = 500;
+      await hear(answer.body.getReader());
     } catch {
       // Nobody there; asked again below.
     }
     live.value = false;
-    if (state.value === "locked") break;
     await new Promise((done) => setTimeout(done, wait));
   }
   listens = false;
 }
 
 let due = 0;
-
-/** However much is told, places read again once a second at most. */
-function soon() {
-  if (due) return;
-  due = setTimeout(() => {
-    due = 0;
-    changed.value += 1;
-  }, 400);
-}
 
 async function hear(reader) {
   const text = new TextDecoder();
@@ -168,7 +132,8 @@ async function hear(reader) {
     rest = lines.pop();
     for (const line of lines) {
       if (line.startsWith("id:")) heard = line.slice(3).trim();
-      else if (line.startsWith("data:")) soon();
+      // However much is told, places read again twice a second at most.
+      else if (line.startsWith("data:")) due ||= setTimeout(() => { due = 0; changed.value += 1; }, 400);
     }
   }
 }

@@ -1,11 +1,6 @@
 // The page: its places, its keys, and what is the same everywhere.
-import { html, render, useEffect, useState } from "./vendor.js";
-import { at, go, href, takeCode } from "./address.js";
-import { hasToken, listen, live, openWith, state } from "./api.js";
-import { drawnBy } from "./signal.js";
-import { useKeys } from "./keys.js";
+import { at, Dialog, drawnBy, go, hasToken, href, html, listen, live, openWith, render, said, state, step, takeCode, undo, useEffect, useKeys, useState, wrong } from "./parts.js";
 import { Palette } from "./palette.js";
-import { Dialog, said, Wrong } from "./parts.js";
 import { Now } from "./places/now.js";
 import { Search } from "./places/search.js";
 import { Timeline } from "./places/timeline.js";
@@ -52,42 +47,43 @@ const KEYS = [
 function Keys({ onClose }) {
   return html`<${Dialog} label="Keys" onClose=${onClose}>
     <h2>Keys</h2>
-    <dl class="keys">${KEYS.map(([keys, what]) => html`<div><dt>${keys.split("  ").map((k) => html`<kbd>${k}</kbd>`)}</dt><dd>${what}</dd></div>`)}</dl>
+    <dl class="keys">${KEYS.map(([keys, what]) => html`<div><dt>${keys.split("  ").map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${what}</dd></div>`)}</dl>
     <p><button onClick=${onClose}>Close</button></p>
   <//>`;
 }
 
-const LOCKED = "A page is opened from the command line of this machine, with a code that is good once and for a minute:";
-
-const Locked = () => html`<main class="locked"><h1>Heirloom</h1><p>This tab has no access. ${LOCKED}</p><pre class="plain">heirloom ui</pre></main>`;
-
 /** What stands above a place while nothing can be asked. What was written into it stays. */
-const Hindered = () => ({
-  away: html`<${Wrong} problem=${{ detail: "The service does not answer. What is shown is from before.", next: "It is asked again by itself. If it does not run: heirloom service start" }} />`,
-  locked: html`<${Wrong} problem=${{ detail: "This tab has no access any more. What is shown is from before, and what you wrote is still here.", next: "heirloom ui --no-open prints a new address: paste it into this tab" }} />`,
-})[state.value];
+const HINDERED = {
+  away: { detail: "The service does not answer. What is shown is from before.", next: "It is asked again by itself. If it does not run: heirloom service start" },
+  locked: { detail: "This tab has no access any more. What is shown is from before, and what you wrote is still here.", next: "heirloom ui --no-open prints a new address: paste it into this tab" },
+};
 
 function Page() {
-  const [over, setOver] = useState(null);
-  const { place } = at.value;
-  const close = () => setOver(null);
-  const chords = Object.fromEntries(PLACES.map(([name, , key]) => [`g ${key}`, () => go(name)]));
+  const [over, setOver] = useState("");
+  const { place, id } = at.value;
+  const [Shown, current] = DEEPER[place] ?? [PLACES.find(([name]) => name === place)?.[3], place];
+  const title = PLACES.find(([name]) => name === place)?.[1] ?? id;
+  const close = () => setOver("");
+  const resolve = () => (document.activeElement.closest("[data-loop]") ?? document.querySelector("main .act"))?.querySelector("button.resolve")?.click();
   useKeys({
-    ...chords,
-    "/": () => (place === "search" ? document.querySelector("#query")?.focus() : go("search")),
+    ...Object.fromEntries(PLACES.map(([name, , key]) => [`g ${key}`, () => go(name)])),
+    "/": () => (place === "search" ? document.querySelector("#query").focus() : go("search")),
     "?": () => setOver("keys"),
     "mod+k": () => setOver("palette"),
-    Escape: () => document.activeElement?.blur(),
+    Escape: () => document.activeElement.blur(),
+    j: step(1),
+    k: step(-1),
+    ArrowDown: step(1),
+    ArrowUp: step(-1),
+    u: () => [...document.querySelectorAll("nav.up a")].at(-1)?.click(),
+    r: resolve,
+    z: undo,
   });
-  const deeper = DEEPER[place];
-  const found = PLACES.find(([name]) => name === place);
-  const Shown = deeper?.[0] ?? found?.[3];
-  const current = deeper?.[1] ?? place;
   useEffect(() => {
-    document.title = `${found?.[1] ?? (at.value.id || "Heirloom")} · Heirloom`;
+    document.title = `${title || "Heirloom"} · Heirloom`;
     scrollTo(0, 0);
-  }, [place, at.value.id]);
-  if (state.value === "locked" && !wasOpen) return html`<${Locked} />`;
+  }, [place, id]);
+  if (state.value === "locked" && !wasOpen) return html`<main class="locked"><h1>Heirloom</h1><p>This tab has no access. A page is opened from the command line of this machine, with a code that is good once and for a minute:</p><pre class="plain">heirloom ui</pre></main>`;
   return html`
     <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.querySelector("main h1")?.focus(); }}>To the content</a>
     <nav class="rail" aria-label="Places">
@@ -100,10 +96,10 @@ function Page() {
       </div>
     </nav>
     <main id="main">
-      <${Hindered} />
-      ${Shown ? html`<${Shown} key=${place + " " + (deeper ? at.value.id : "")} />` : html`<h1>There is no such place</h1><p><a href=${href("now")}>Now</a></p>`}
+      ${wrong(HINDERED[state.value])}
+      ${Shown ? html`<${Shown} key=${place + (DEEPER[place] ? id : "")} />` : html`<h1>There is no such place</h1><p><a href=${href("now")}>Now</a></p>`}
     </main>
-    ${said.value && html`<div class="toast"><span>${said.value.text}</span>${said.value.undo && html`<button class="small" onClick=${() => { const { undo } = said.value; said.value = null; undo(); }}>Undo <kbd>z</kbd></button>`}<button class="small" aria-label="Close" onClick=${() => { said.value = null; }}>×</button></div>`}
+    ${said.value && html`<div class="toast"><span>${said.value.text}</span>${said.value.undo && html`<button class="small" onClick=${undo}>Undo <kbd>z</kbd></button>`}<button class="small" aria-label="Close" onClick=${() => { said.value = null; }}>×</button></div>`}
     ${over === "palette" && html`<${Palette} places=${PLACES} onClose=${close} />`}
     ${over === "keys" && html`<${Keys} onClose=${close} />`}`;
 }

@@ -6,36 +6,37 @@ import { seen } from "./words.js";
 /** More than this stays as it is. */
 const MOST = 60_000;
 
-const WORDS = "abstract as async await begin break case catch class const continue create def default defer del delete do elif else elsif end enum esac except export extends extern false False fi final finally fn for from func function go goto if impl implements import in insert instanceof interface into is lambda let loop match mod module mut new nil none None not null of or and package pass private protected pub public raise ref return select self Self set static struct super switch table then this throw throws trait true True try type typeof union unless unsafe until update use using var void where while with yield";
-const STRING = '"(?:\\\\.|[^"\\\\])*"|`(?:\\\\.|[^`\\\\])*`|';
-// In Rust, a mark alone begins a lifetime.
-const QUOTED = (name) => STRING + (name === "rust" || name === "rs" ? "'(?:\\\\.|[^'\\\\])'" : "'(?:\\\\.|[^'\\\\\\n])*'");
-const COMMENTS = {
-  hash: /#.*/,
-  dash: /--.*/,
-  angle: /<!--[\s\S]*?-->/,
-  slash: /\/\/.*|\/\*[\s\S]*?(?:\*\/|$)/,
-};
-const FAMILY = { sh: "hash", bash: "hash", zsh: "hash", shell: "hash", console: "hash", py: "hash", python: "hash", rb: "hash", ruby: "hash", toml: "hash", yaml: "hash", yml: "hash", dockerfile: "hash", make: "hash", r: "hash", sql: "dash", lua: "dash", haskell: "dash", html: "angle", xml: "angle", svg: "angle" };
-const NONE = new Set(["text", "txt", "plain", "md", "markdown", "log"]);
+const WORDS = new Set("abstract as async await begin break case catch class const continue create def default defer del delete do elif else elsif end enum esac except export extends extern false False fi final finally fn for from func function go goto if impl implements import in insert instanceof interface into is lambda let loop match mod module mut new nil none None not null of or and package pass private protected pub public raise ref return select self Self set static struct super switch table then this throw throws trait true True try type typeof union unless unsafe until update use using var void where while with yield".split(" "));
+
+/** A remark, by language; of what is not named, as in C. */
+const REMARKS = [
+  [/^(sh|bash|zsh|shell|console|py|python|rb|ruby|toml|ya?ml|dockerfile|make|r)$/, "#.*"],
+  [/^(sql|lua|haskell)$/, "--.*"],
+  [/^(html|xml|svg)$/, "<!--[^]*?-->"],
+  [/^/, "//.*|/\\*[^]*?(?:\\*/|$)"],
+];
 
 /** Stretches of a text and what they are: `[kind, start, end]`. */
-export function stretches(text, language = "") {
+function stretches(text, language = "") {
   const name = language.toLowerCase();
-  if (text.length > MOST || NONE.has(name)) return [];
-  const all = (expression, kind) => [...text.matchAll(expression)].map((found) => [kind(found), found.index, found.index + found[0].length]);
-  if (name === "diff" || name === "patch" || /^(@@ |\*\*\* Begin Patch|diff --git )/m.test(text)) return all(/^(?:[+-](?![+-]{2} ).*|@@.*|\*\*\* .*|diff .*)$/gm, ([line]) => ({ "+": "added", "-": "removed" })[line[0]] ?? "comment");
-  if (name === "json" || name === "jsonl") return all(/("(?:\\.|[^"\\\n])*")(\s*:)?|-?\b\d[\d.eE+-]*|\b(?:true|false|null)\b/g, ([whole, string, colon]) => (string ? (colon ? "keyword" : "string") : /\d/.test(whole) ? "number" : "keyword"));
+  if (text.length > MOST || /^(text|txt|plain|md|markdown|log)$/.test(name)) return [];
+  const all = (expression, kind) => [...text.matchAll(expression)].map((found) => [kind(found), found.index, found.index + found[0].length]).filter(([known]) => known);
+  if (/^(diff|patch)$/.test(name) || /^(@@ |\*\*\* Begin Patch|diff --git )/m.test(text)) return all(/^(?:[+-](?![+-]{2} ).*|@@.*|\*\*\* .*|diff .*)$/gm, ([line]) => ({ "+": "added", "-": "removed" })[line[0]] ?? "comment");
+  if (/^jsonl?$/.test(name)) return all(/("(?:\\.|[^"\\\n])*")(\s*:)?|-?\b\d[\d.eE+-]*|\b(?:true|false|null)\b/g, ([whole, string, colon]) => (string ? (colon ? "keyword" : "string") : /\d/.test(whole) ? "number" : "keyword"));
   if (!name) return [];
-  const comment = COMMENTS[FAMILY[name] ?? "slash"];
-  const known = new Set((name === "sql" ? WORDS + " add alter as by column drop from group index join key limit on order primary values" : WORDS).split(" "));
-  const any = new RegExp(`(${comment.source})|(${QUOTED(name)})|\\b(\\d[\\w.]*)|([A-Za-z_]\\w*)`, "g");
-  return all(any, ([whole, remark, string, digits]) => (remark ? "comment" : string ? "string" : digits ? "number" : known.has(name === "sql" ? whole.toLowerCase() : whole) ? "keyword" : "")).filter(([kind]) => kind);
+  const [, remark] = REMARKS.find(([names]) => names.test(name));
+  // In Rust, a quotation mark alone begins a lifetime.
+  const single = /^(rust|rs)$/.test(name) ? "'(?:\\\\.|[^'\\\\])'" : "'(?:\\\\.|[^'\\\\\\n])*'";
+  const any = new RegExp(`(${remark})|("(?:\\\\.|[^"\\\\])*"|\`(?:\\\\.|[^\`\\\\])*\`|${single})|\\b(\\d[\\w.]*)|([A-Za-z_]\\w*)`, "g");
+  return all(any, ([whole, isRemark, isString, isNumber]) => (isRemark ? "comment" : isString ? "string" : isNumber ? "number" : WORDS.has(name === "sql" ? whole.toLowerCase() : whole) && "keyword"));
 }
+
+/** A stretch of a text node, to be painted. */
+export const stretch = (node, start, end) => new StaticRange({ startContainer: node, startOffset: start, endContainer: node, endOffset: end });
 
 function paint(node, text, language) {
   const mine = stretches(text, language).map(([kind, start, end]) => {
-    const range = new StaticRange({ startContainer: node, startOffset: start, endContainer: node, endOffset: end });
+    const range = stretch(node, start, end);
     const name = `code-${kind}`;
     if (!CSS.highlights.has(name)) CSS.highlights.set(name, new Highlight());
     const painted = CSS.highlights.get(name);

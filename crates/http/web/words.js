@@ -32,13 +32,8 @@ export function seen(text) {
 const INLINE = /(`+)([^`]|[^`][\s\S]*?[^`])\1(?!`)|\*\*(?=\S)([\s\S]*?\S)\*\*|(?<![\w*])\*(?=[^\s*])([^*\n]*?[^\s*])\*(?![\w*])|(?<![\w_])_(?=[^\s_])([^_\n]*?[^\s_])_(?![\w_])|!?\[([^\]\n]{0,400})\]\(([^)\s]{1,2000})\)|<?\b(https?:\/\/[^\s<>"')\]]{1,2000})>?/g;
 
 function link(address, words) {
-  let url;
-  try {
-    url = new URL(address);
-  } catch {
-    return null;
-  }
-  if (!["http:", "https:", "mailto:"].includes(url.protocol)) return null;
+  const url = URL.parse(address);
+  if (!["http:", "https:", "mailto:"].includes(url?.protocol)) return null;
   const shown = words === address || !words ? seen(address) : html`${inline(words)} <span class="quiet">(${seen(address)})</span>`;
   return html`<a href=${url.href} rel="noopener noreferrer nofollow" target="_blank">${shown}</a>`;
 }
@@ -65,76 +60,64 @@ export function inline(text, depth = 0) {
   return out;
 }
 
-const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
+/** A table; its cells are texts or nodes. */
+export const table = (label, head, body) => html`<div class="scroll" tabindex="0" role="group" aria-label=${label}><table><thead><tr>${head.map((name) => html`<th>${name}</th>`)}</tr></thead><tbody>${body.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
+
+const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$/;
+const QUOTE = /^\s{0,3}>\s?/;
+const CELLS = /^\s*\|.*\|\s*$/;
 
 /** Blocks of a Markdown text, as nodes. One pass over its lines. */
 export function markdown(text) {
   const lines = text.split(/\r?\n/);
+  let n = 0;
+  /** Lines from this one on, as long as they look so. */
+  const run = (looks) => {
+    const from = n;
+    while (n < lines.length && looks.test(lines[n])) n++;
+    return lines.slice(from, n--);
+  };
+  const broken = (of) => of.map((line, k) => [k > 0 && html`<br />`, inline(line)]);
+  /** The block that begins with a line; nothing where it is a line of words. */
+  const block = (line) => {
+    const fence = /^\s{0,3}(```+|~~~+)\s*([\w+#.-]*)/.exec(line);
+    if (fence) {
+      const from = ++n;
+      while (n < lines.length && !lines[n].trimStart().startsWith(fence[1])) n++;
+      return html`<${Code} text=${lines.slice(from, n).join("\n")} language=${fence[2]} />`;
+    }
+    const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
+    if (heading) return html`<p class="heading h${heading[1].length}">${inline(heading[2])}</p>`;
+    if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) return html`<hr />`;
+    if (QUOTE.test(line)) return html`<blockquote>${broken(run(QUOTE).map((quoted) => quoted.replace(QUOTE, "")))}</blockquote>`;
+    if (CELLS.test(line) && /^[\s:|]*-[\s:|-]*$/.test(lines[n + 1] ?? "")) {
+      const [head, , ...body] = run(CELLS).map((row) => row.trim().slice(1, -1).split("|").map((cell) => inline(cell.trim())));
+      return table("table", head, body);
+    }
+    if (!ITEM.test(line)) return null;
+    const items = [];
+    for (; n < lines.length; n++) {
+      const [found, indent, mark, task, words] = ITEM.exec(lines[n]) ?? [];
+      if (found) items.push({ level: Math.min(4, indent.length >> 1), mark: task ? (task === " " ? "☐" : "☑") : /\d/.test(mark) ? mark : "•", words });
+      else if (/^\s{2,}\S/.test(lines[n])) items.at(-1).words += " " + lines[n].trim();
+      else break;
+    }
+    n--;
+    return html`<ul class="items">${items.map(({ level, mark, words }) => html`<li class=${"level" + level}><span class="mark" aria-hidden="true">${mark}</span><span>${inline(words)}</span></li>`)}</ul>`;
+  };
   const out = [];
   let words = [];
   const flush = () => {
-    if (words.length) out.push(html`<p>${words.flatMap((line, n) => (n ? [html`<br />`, inline(line)] : [inline(line)]))}</p>`);
+    if (words.length) out.push(html`<p>${broken(words)}</p>`);
     words = [];
   };
-  for (let n = 0; n < lines.length; n++) {
+  for (; n < lines.length; n++) {
     const line = lines[n];
-    const fence = /^\s{0,3}(```+|~~~+)\s*([\w+#.-]*)/.exec(line);
-    if (fence) {
-      flush();
-      const inside = [];
-      for (n++; n < lines.length && !lines[n].trimStart().startsWith(fence[1]); n++) inside.push(lines[n]);
-      out.push(html`<${Code} text=${inside.join("\n")} language=${fence[2]} />`);
-      continue;
-    }
-    const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
-    if (heading) {
-      flush();
-      out.push(html`<p class="heading h${heading[1].length}">${inline(heading[2])}</p>`);
-      continue;
-    }
-    if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) {
-      flush();
-      out.push(html`<hr />`);
-      continue;
-    }
-    if (/^\s{0,3}>/.test(line)) {
-      flush();
-      const quoted = [];
-      for (; n < lines.length && /^\s{0,3}>/.test(lines[n]); n++) quoted.push(lines[n].replace(/^\s{0,3}>\s?/, ""));
-      n--;
-      out.push(html`<blockquote>${quoted.map((l, k) => (k ? [html`<br />`, inline(l)] : inline(l)))}</blockquote>`);
-      continue;
-    }
-    if (/^\s*\|.*\|\s*$/.test(line) && /^\s*\|?[\s:|-]+\|?\s*$/.test(lines[n + 1] || "") && lines[n + 1].includes("-")) {
-      flush();
-      const rows = [];
-      for (; n < lines.length && /^\s*\|.*\|\s*$/.test(lines[n]); n++) rows.push(lines[n].trim().slice(1, -1).split("|").map((cell) => cell.trim()));
-      n--;
-      const [head, , ...body] = rows;
-      out.push(html`<div class="scroll" tabindex="0" role="group" aria-label="table"><table><thead><tr>${head.map((c) => html`<th>${inline(c)}</th>`)}</tr></thead><tbody>${body.map((row) => html`<tr>${row.map((c) => html`<td>${inline(c)}</td>`)}</tr>`)}</tbody></table></div>`);
-      continue;
-    }
-    if (ITEM.test(line)) {
-      flush();
-      const items = [];
-      for (; n < lines.length; n++) {
-        const item = ITEM.exec(lines[n]);
-        if (item) items.push({ level: Math.min(4, Math.floor(item[1].length / 2)), mark: /\d/.test(item[2]) ? item[2] : "•", text: item[3] });
-        else if (/^\s{2,}\S/.test(lines[n]) && items.length) items[items.length - 1].text += " " + lines[n].trim();
-        else break;
-      }
-      n--;
-      out.push(html`<ul class="items">${items.map((item) => {
-        const task = /^\[([ xX])\]\s+(.*)$/.exec(item.text);
-        return html`<li class=${"level" + item.level}><span class="mark" aria-hidden="true">${task ? (task[1] === " " ? "☐" : "☑") : item.mark}</span><span>${inline(task ? task[2] : item.text)}</span></li>`;
-      })}</ul>`);
-      continue;
-    }
-    if (/^\s*<!--.*-->\s*$/.test(line) || !line.trim()) {
-      flush();
-      continue;
-    }
-    words.push(line);
+    const isEmpty = !line.trim() || /^\s*<!--.*-->\s*$/.test(line);
+    const made = isEmpty ? null : block(line);
+    if (isEmpty || made) flush();
+    if (made) out.push(made);
+    else if (!isEmpty) words.push(line);
   }
   flush();
   return out;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::error::{Error, ErrorKind, Result};
+use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::{Home, HomeOptions};
 use heirloom_harness::install::trust::Trusted;
 use heirloom_harness::{HostPaths, claude_code};

@@ -2,8 +2,9 @@
 
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::Result;
+use heirloom_engine::render::titles;
 use heirloom_engine::transcript::prepare::OriginForm;
-use heirloom_engine::transcript::read::{self, SessionFilter};
+use heirloom_engine::transcript::read::SessionFilter;
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -75,7 +76,7 @@ fn list(engine: &Engine, global: &Global, filter: &SessionFilter) -> Result<Exit
     }
     let now = engine.now();
     let sessions = || report.sessions.iter().map(|s| &s.row);
-    let names = engine.read(|tx| read::names_of(tx, sessions()))?;
+    let names = engine.read(|tx| titles::names_of(tx, sessions()))?;
     let rows: Vec<Vec<String>> = sessions()
         .zip(names)
         .map(|(s, name)| {

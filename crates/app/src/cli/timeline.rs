@@ -1,7 +1,8 @@
 //! `heirloom timeline`
 
 use heirloom_engine::error::Result;
-use heirloom_engine::transcript::read::{self, SessionFilter, SessionRow};
+use heirloom_engine::render::titles;
+use heirloom_engine::transcript::read::{SessionFilter, SessionRow};
 
 use super::times::{self, Edge};
 use crate::context::{Context, Global};
@@ -53,7 +54,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         print::line("No sessions in that time.");
         return Ok(Exit::Ok);
     }
-    let names = engine.read(|tx| read::names_of(tx, report.sessions.iter().map(|s| &s.row)))?;
+    let names = engine.read(|tx| titles::names_of(tx, report.sessions.iter().map(|s| &s.row)))?;
     let paint = Paint::stdout();
     let mut day = None;
     for (session, name) in report.sessions.iter().map(|s| &s.row).zip(&names) {

@@ -9,6 +9,7 @@ use crate::ledger::blocks::Opener;
 use crate::ledger::{Audit, Read};
 use crate::lineage::marks;
 use crate::render::continuity::write_turn_continuity;
+use crate::render::titles;
 use crate::report::sessions::{
     RecordsReport, SessionDetails, SessionEnded, SessionReport, SessionsReport, SourceReport,
 };
@@ -58,7 +59,7 @@ impl Instance {
                     .collect(),
                 runs: read::runs(tx, no)?,
                 boundaries: read::boundaries(tx, no)?,
-                name: read::name_of(tx, &Opener::default(), &row)?,
+                name: titles::name_of(tx, &Opener::default(), &row)?,
                 session: self.session_report(row),
             })
         })
@@ -107,7 +108,7 @@ impl Instance {
                 turns.push(ShownTurn::from(turn));
                 Ok(())
             })?;
-            let name = read::name_of(tx, &opener, &row)?;
+            let name = titles::name_of(tx, &opener, &row)?;
             Ok(SessionTurnsReport { session: self.session_report(row), turns, name })
         })
     }

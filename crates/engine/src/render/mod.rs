@@ -30,7 +30,7 @@ pub mod session;
 pub mod shared;
 pub mod thread;
 pub mod threads;
-mod titles;
+pub mod titles;
 pub mod unfiled;
 mod which;
 pub mod why;

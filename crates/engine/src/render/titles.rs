@@ -1,13 +1,14 @@
 //! The title of a conversation in a line of a page: it names the matter, never just "continue" or "Implement the plan."
 
-use super::page::flat;
+use super::page::{flat, short};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::lineage::{self, Kind};
+use crate::redact::redact;
 use crate::scope::SessionNo;
 use crate::text::similarity;
-use crate::transcript::read;
+use crate::transcript::read::{self, SessionRow};
 
 /// Words that say nothing about the matter, in the supported languages; a title of only these is not used.
 const EMPTY: &str = "continue continuing proceed resume go ahead start begin implement implementation plan plans execute \
@@ -40,9 +41,47 @@ pub(super) fn of_session(tx: &Read, opener: &Opener, session_no: SessionNo, give
     Ok(if first.trim().is_empty() { given.unwrap_or_default() } else { first })
 }
 
+/// The longest name of a session in a list, in characters.
+const LONGEST_NAME: usize = 120;
+
+/// What a session is called in a list: its title ([`of_session`]), else the first line of what anybody said first; cut
+/// after a word, without credentials. Empty where there is neither.
+pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<String> {
+    let title = of_session(tx, opener, session.no, session.title.as_deref())?;
+    let title = match title.is_empty() {
+        true => read::first_message(tx, opener, session.no)?.unwrap_or_default(),
+        false => title,
+    };
+    Ok(first_line(&title))
+}
+
+/// The names of several sessions, in their order.
+pub fn names_of<'s>(tx: &Read, sessions: impl IntoIterator<Item = &'s SessionRow>) -> Result<Vec<String>> {
+    let opener = Opener::default();
+    sessions.into_iter().map(|session| name_of(tx, &opener, session)).collect()
+}
+
+/// The first line with words in it, short enough for a list. Redacted whole, then cut: half of a credential would not be
+/// recognised any more.
+pub fn first_line(text: &str) -> String {
+    let clean = redact(text);
+    short(clean.lines().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or(&clean), LONGEST_NAME)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_one_line_and_ends_with_a_word() {
+        assert_eq!(first_line("\n---\nMove the queue to Postgres.\nIt is slow."), "Move the queue to Postgres");
+        let long = first_line(&"several words ".repeat(40));
+        assert!(
+            long.chars().count() <= LONGEST_NAME && (long.ends_with("several…") || long.ends_with("words…")),
+            "{long}"
+        );
+        assert_eq!(first_line("  "), "");
+    }
 
     #[test]
     fn a_title_names_a_matter() {

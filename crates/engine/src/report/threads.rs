@@ -14,6 +14,7 @@ use crate::lineage::Node;
 use crate::lineage::distillate::Item;
 use crate::pages::PageKey;
 use crate::redact::redact;
+use crate::render::titles;
 use crate::scope::{AgentNo, ThreadNo, TurnId};
 use crate::thread::{self, Counts, Stretch, ThreadRow, reading};
 use crate::transcript::read;
@@ -84,6 +85,14 @@ pub struct ListedThread {
     pub runs: u64,
     /// Stretches of turns of the named session that are in this thread.
     pub in_session: Vec<StretchReport>,
+}
+
+/// Returns the goal of a thread, else its newest item in progress, from its newest nodes: one line without credentials.
+/// `None` where the nodes have neither.
+pub fn goal(tx: &Read, no: ThreadNo) -> Result<Option<String>> {
+    let said = state::of_newest(tx, &thread::members(tx, no)?, NODES)?.distillate;
+    let item = said.goal.as_ref().or(said.in_progress.last());
+    Ok(item.map(|item| titles::first_line(&item.text)).filter(|line| !line.is_empty()))
 }
 
 /// Consecutive turns of one lane that are in one thread.
@@ -254,7 +263,7 @@ impl ThreadDetails {
         let opener = Opener::default();
         let sessions = thread::sessions(tx, &members, SESSIONS)?.into_iter().map(|s| {
             Ok(SessionOfThread {
-                title: read::name_of(tx, &opener, &read::session_named(tx, agent_no, s.session.as_str())?)?,
+                title: titles::name_of(tx, &opener, &read::session_named(tx, agent_no, s.session.as_str())?)?,
                 session: s.session.as_str().to_owned(),
                 runs: s.runs,
                 first: s.turns.0,

@@ -17,7 +17,7 @@ use crate::ledger::Read;
 pub use crate::ledger::agents::{agent_no, ensure_agent};
 use crate::ledger::blocks::Opener;
 use crate::ledger::codes::{MESSAGE, USER};
-use crate::redact::{as_redacted_or_null, redact};
+use crate::redact::as_redacted_or_null;
 use crate::scope::{
     AgentNo, BlockNo, LaneNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo,
 };
@@ -80,10 +80,19 @@ fn session_of(r: &Row) -> rusqlite::Result<SessionRow> {
 
 /// Returns the first thing a person said in a session, which names it if the program gave no title.
 pub fn first_prompt(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result<Option<String>> {
+    first_where(tx, opener, session_no, &format!("role = {USER} AND kind = {MESSAGE}"))
+}
+
+/// The first thing anybody said in a session.
+pub fn first_message(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result<Option<String>> {
+    first_where(tx, opener, session_no, &format!("kind = {MESSAGE}"))
+}
+
+fn first_where(tx: &Read, opener: &Opener, session_no: SessionNo, is_one: &str) -> Result<Option<String>> {
     let place: Option<(BlockNo, i64, i64)> = tx
         .prepare_cached(&format!(
             "SELECT block_no, text_offset, text_length FROM turns
-             WHERE session_no = ?1 AND role = {USER} AND kind = {MESSAGE} AND forgotten IS NULL
+             WHERE session_no = ?1 AND {is_one} AND forgotten IS NULL
              ORDER BY turn_no LIMIT 1"
         ))?
         .query_row([session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
@@ -178,27 +187,6 @@ pub fn session_key(tx: &Read, agent_no: AgentNo, name: &str) -> Result<SessionKe
         },
         Err(e) => Err(e),
     }
-}
-
-/// Longest name of a session, in characters.
-const LONGEST_NAME: usize = 300;
-
-/// Returns the name of a session: its title, otherwise the first prompt of a person, on one line and without
-/// credentials. Empty where there is neither.
-pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<String> {
-    let name = match &session.title {
-        Some(title) => Some(title.clone()),
-        None => first_prompt(tx, opener, session.no)?,
-    };
-    // The name is redacted before it is cut: half of a credential would not be recognised.
-    let name: String = redact(&name.unwrap_or_default()).chars().take(LONGEST_NAME).collect();
-    Ok(name.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-/// Returns the names of several sessions, in their order.
-pub fn names_of<'s>(tx: &Read, sessions: impl IntoIterator<Item = &'s SessionRow>) -> Result<Vec<String>> {
-    let opener = Opener::default();
-    sessions.into_iter().map(|s| name_of(tx, &opener, s)).collect()
 }
 
 /// A turn with its text.

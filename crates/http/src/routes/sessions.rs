@@ -3,12 +3,13 @@
 use heirloom_engine::clock::Millis;
 use heirloom_engine::moment::Edge;
 use heirloom_engine::redact::redact;
+use heirloom_engine::render::titles;
 use heirloom_engine::report::compact::CompactReport;
 use heirloom_engine::report::sessions::{SessionDetails, SessionEnded, SessionReport};
 use heirloom_engine::report::threads::SessionSwitched;
 use heirloom_engine::report::turns::ShownTurn;
 use heirloom_engine::scope::{LaneNo, RecordNo, SessionNo, TurnId};
-use heirloom_engine::transcript::read::{self, SessionFilter, TurnPlace};
+use heirloom_engine::transcript::read::{SessionFilter, TurnPlace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +77,7 @@ struct SessionsQuery {
 struct ListedSession {
     #[serde(flatten)]
     session: SessionReport,
-    /// Display name: the session's title or its first words; empty if it has neither.
+    /// Display name: the session's title, else its goal, else the first line said in it; empty if it has none of these.
     name: String,
 }
 
@@ -85,7 +86,7 @@ struct ListedSession {
 struct StoredSession {
     #[serde(flatten)]
     details: SessionDetails,
-    /// Display name: the session's title or its first words; empty if it has neither.
+    /// Display name: the session's title, else its goal, else the first line said in it; empty if it has none of these.
     name: String,
 }
 
@@ -102,7 +103,7 @@ fn sessions(asked: &Asked, query: SessionsQuery) -> Answer<Page<ListedSession>> 
         limit: Some(size + 1),
     };
     let found = engine.sessions(&filter)?.sessions;
-    let names = engine.read(|tx| read::names_of(tx, found.iter().map(|session| &session.row)))?;
+    let names = engine.read(|tx| titles::names_of(tx, found.iter().map(|session| &session.row)))?;
     let named = found.into_iter().zip(names).map(|(session, name)| ListedSession { session, name: redacted(&name) });
     Ok(page::of_more("sessions", named.collect(), size, |listed| (listed.session.row.last_at, listed.session.row.no.0)))
 }

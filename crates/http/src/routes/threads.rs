@@ -1,9 +1,10 @@
 //! Threads: lanes of work across sessions and programs.
 
 use heirloom_engine::clock::rfc3339;
-use heirloom_engine::report::threads::{ListedThread, ThreadChanged, ThreadDetails, ThreadsChanged};
+use heirloom_engine::error::Result;
+use heirloom_engine::report::threads::{ListedThread, ThreadChanged, ThreadDetails, ThreadsChanged, goal};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Answer;
 use crate::page::{self, Page, Rank};
@@ -60,12 +61,28 @@ struct ThreadsQuery {
     cursor: Option<String>,
 }
 
-fn threads(asked: &Asked, query: ThreadsQuery) -> Answer<Page<ListedThread>> {
+/// A thread in a list, and what it is about.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ListedThread")]
+struct ThreadInList {
+    #[serde(flatten)]
+    listed: ListedThread,
+    /// What it is after, else what is being done in it, in a line. Null: nothing says so.
+    goal: Option<String>,
+}
+
+fn threads(asked: &Asked, query: ThreadsQuery) -> Answer<Page<ThreadInList>> {
     let found = asked.engine.threads(query.all, query.session.as_deref(), usize::MAX)?.threads;
-    page::of_all("threads", found, (query.limit, query.cursor.as_deref()), |listed| {
+    let page = page::of_all("threads", found, (query.limit, query.cursor.as_deref()), |listed| {
         let row = &listed.thread.row;
         Rank(row.last_at.is_some(), row.last_at.map(rfc3339).unwrap_or_default(), row.key.clone())
-    })
+    })?;
+    // Of those that are shown only: each is read from its summaries.
+    let items = asked.engine.read(|tx| {
+        let with_goal = |listed: ListedThread| Ok(ThreadInList { goal: goal(tx, listed.thread.row.no)?, listed });
+        page.items.into_iter().map(with_goal).collect::<Result<Vec<_>>>()
+    })?;
+    Ok(Page { items, next: page.next })
 }
 
 fn thread(asked: &Asked, _: Nothing) -> Answer<ThreadDetails> {

@@ -1,37 +1,28 @@
 // Threads: pieces of work across sessions and programs, and where each stands.
-import { html } from "../vendor.js";
-import { at, go, href } from "../address.js";
-import { asking, part, useData } from "../api.js";
-import { useKeys } from "../keys.js";
-import { Chip, Facts, Heading, many, number, Part, program, Refs, Row, Said, Shown, stepKeys, Tabs, When } from "../parts.js";
-import { firstLine, Words } from "../words.js";
-import { NodeLine } from "./node.js";
+import { asking, at, chip, facts, firstLine, Heading, href, html, List, Load, many, nameOf, near, number, part, program, refs, row, rows, sayings, section, tabs, useData, when, Words } from "../parts.js";
+import { nodeRow } from "./node.js";
 
 export function Threads() {
-  const { id, query } = at.value;
-  return id ? html`<${Thread} key=${id} id=${id} />` : html`<${List} all=${query.all === "true"} />`;
-}
-
-function List({ all }) {
-  const threads = useData(asking("/v1/threads", { limit: 200, all }));
-  useKeys(stepKeys());
+  const { id, query: { all } } = at.value;
+  if (id) return html`<${Thread} id=${id} />`;
   return html`
-    <${Heading} more=${html`<${Tabs} of=${[[href("threads"), "Active", !all], [href("threads", "", { all: true }), "All", all]]} />`}>Threads<//>
-    <${Shown} of=${threads} empty="No thread is active.">${({ items, next }) => html`<ul class="rows">${items.map((thread) => html`<${Row} key=${thread.thread} to=${href("threads", thread.thread)} title=${firstLine(thread.label)}>
-      <${Chip}>${thread.kind}<//>${thread.state !== "active" && html`<${Chip}>${thread.state}<//>`} ${many(thread.sessions, "session")} · ${many(thread.runs, "prompt")} · <${When} at=${thread.last_at} form="near" /><//>`)}</ul>${next && html`<p class="quiet">The 200 last worked in. heirloom thread list shows all.</p>`}`}<//>`;
+    <${Heading} more=${tabs([href("threads"), "Active", !all], [href("threads", "", { all: true }), "All", all])}>Threads<//>
+    <${List} path=${asking("/v1/threads", { limit: 200, all })} empty="No thread is active.">${(items) => rows(items, (t) => row(href("threads", t.thread), html`${firstLine(t.label)}${t.goal && t.goal !== t.label && html`<span class="goal">${firstLine(t.goal)}</span>`}`,
+      html`${chip(t.kind)}${t.state !== "active" && chip(t.state)}${many(t.sessions, "session")} · ${many(t.runs, "prompt")} · ${near(t.last_at)}`))}<//>`;
 }
 
 function Thread({ id }) {
-  const thread = useData(`/v1/threads/${part(id)}`);
-  const key = thread.body?.thread.thread;
-  const head = useData(key ? `/v1/heads/${part(key)}` : null);
-  useKeys({ ...stepKeys(), u: () => go("threads") });
-  return html`<${Shown} of=${thread}>${({ thread: t, ...of }) => html`
-    <${Heading} up=${html`<a href=${href("threads")}>Threads</a>`}>${firstLine(t.label, 300)}<//>
-    <${Facts} of=${[["Key", t.thread], ["State", t.state], ["Last", html`<${When} at=${t.last_at} />`], ["Programs", of.programs.map(program).join(", ")], ["Turns", number(t.turns)], ["People", of.people.join(", ")], ["Also called", of.names.join(", ")], ["Page", t.page], ["Linked", of.links.map((link) => html`<a href=${href("threads", link.thread)}>${link.label}</a> `)]]} />
+  return html`<${Load} path=${`/v1/threads/${part(id)}`} of=${id}>${({ thread: t, state, ...of }) => html`
+    <${Heading} up=${[[href("threads"), "Threads"]]}>${firstLine(t.label, 300)}<//>
+    ${facts({ Key: t.thread, State: t.state, Last: when(t.last_at), Programs: of.programs.map(program).join(", "), Turns: number(t.turns), People: of.people.join(", "), "Also called": of.names.join(", "), Page: t.page, Linked: of.links.length > 0 && of.links.map((link) => html`<a href=${href("threads", link.thread)}>${link.label}</a> `) })}
     <div class="two"><div>
-      <${Said} title="Goal" items=${of.state.goal && [of.state.goal]} /><${Said} title="Open" items=${of.state.open} /><${Said} title="Next" items=${of.state.next} />
-      ${of.sessions.length > 0 && html`<${Part} title="Sessions"><ul class="rows">${of.sessions.map((s) => html`<${Row} to=${href("session", s.session, { at: s.last })} title=${firstLine(s.title || s.session)}>${many(s.runs, "prompt")} · <${When} at=${s.last_at} form="near" /><//>`)}</ul><//>`}
-      ${of.nodes.length > 0 && html`<${Part} title="Summaries"><ul class="rows">${of.nodes.map((n) => html`<${NodeLine} node=${{ ...n, id: n.node }}><${Refs} ids=${[n.first, n.last]} /> <${When} at=${n.last_at} form="near" /><//>`)}</ul><//>`}
-    </div><aside aria-label="The page of this thread">${head.body && html`<h2>Its page <span class="quiet">revision ${head.body.revision}</span></h2><${Words} text=${head.body.content} />`}</aside></div>`}<//>`;
+      ${sayings("Goal", state.goal && [state.goal])}${sayings("Open", state.open)}${sayings("Next", state.next)}
+      ${of.sessions.length > 0 && section("Sessions", rows(of.sessions, (s) => row(href("session", s.session, { at: s.last }), nameOf(s), html`${many(s.runs, "prompt")} · ${near(s.last_at)}`)))}
+      ${of.nodes.length > 0 && section("Summaries", rows(of.nodes, (n) => nodeRow({ ...n, id: n.node }, html`${refs([n.first, n.last])} ${near(n.last_at)}`)))}
+    </div><aside aria-label="The page of this thread"><${Page} of=${t.thread} /></aside></div>`}<//>`;
+}
+
+function Page({ of }) {
+  const { body } = useData(`/v1/heads/${part(of)}`);
+  return body && html`<h2>Its page <span class="quiet">revision ${body.revision}</span></h2><${Words} text=${body.content} />`;
 }
