@@ -1,8 +1,8 @@
 // The types of Heirloom's HTTP API, made from openapi.json: BLESS=1 cargo test -p heirloom-http
 
-/** Failures of a job that were marked as seen. */
+/** A job whose failures were marked as seen. */
 export type AcknowledgedReport = {
-  /** How many runs that concerns. */
+  /** Number of runs that were marked. */
   acknowledged: number;
   job: string;
 };
@@ -11,12 +11,12 @@ export type AcknowledgedReport = {
 export type Added = {
   change: Outcome;
   class: Class;
-  /** `m:…`; empty if it was forgotten. */
+  /** Id of the memory, `m:…`; empty if the text was forgotten. */
   id: string;
-  /** `None` if it was forgotten. */
+  /** Path of the memory's file; `None` if the text was forgotten. */
   path: RelPath | null;
   scope: string;
-  /** The ids of the memories it supersedes. */
+  /** Ids of the memories that the new memory supersedes. */
   superseded: string[];
   title: string;
 };
@@ -31,11 +31,11 @@ export type AgentRow = {
 /** The agents of a home. */
 export type AgentsReport = {
   agents: AgentRow[];
-  /** The one that is meant where none is named. */
+  /** Agent that is used if none is named. */
   default: string;
 };
 
-/** A node further above. */
+/** A node above the parents of the node that was asked for. */
 export type Ancestor = {
   /** Whether all its turns lie on an abandoned branch. */
   abandoned: boolean;
@@ -52,7 +52,7 @@ export type Ancestor = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
-  /** The model whose words the summary has: `claude/haiku`. Null without one. */
+  /** The model that wrote the summary, such as `claude/haiku`. Null if none did. */
   model: string | null;
   /** The node this one replaces because part of that node was forgotten. */
   replaces: string | null;
@@ -65,39 +65,39 @@ export type Ancestor = {
   thread: string;
   time: [string | null, string | null];
   tokens: TokensReport;
-  /** The first and the last turn it covers, and when those were said. */
+  /** The first and the last turn it covers, and the times at which these were said. */
   turns: [string, string];
-  /** What the node says without the model. */
+  /** The node's content without the model. */
   without_model: WithoutModel | null;
 };
 
-/** Requests after they were made or answered. */
+/** Requests that were just made or answered. */
 export type AnsweredReport = {
   events: RequestReport[];
 };
 
-/** What became of the lines that were sent. */
+/** Results for the lines that were sent. */
 export type Appended = {
-  /** One for each line that was not blank, in their order. */
+  /** One entry for each line that was not blank, in the order sent. */
   lines: LineReport[];
-  /** Lines that could not be used. */
+  /** Number of lines that could not be used. */
   refused: number;
   turns: LinesTaken;
 };
 
-/** What a model was asked about, and what it may still be asked about. */
+/** Number of things a model was asked about, and of things it may still be asked about. */
 export type Asked = {
   done: number;
   due: number;
 };
 
-/** What is remembered of the last backups, in `state/backup.json`. */
+/** The last backups, as noted in `state/backup.json`. */
 export type BackupsSeen = {
-  /** When the last one was made, in milliseconds; null: never. */
+  /** Time of the last backup, in milliseconds; null if there was none. */
   at: number | null;
-  /** When an attempt failed since, and why; null: none has. */
+  /** Time and reason of an attempt that failed since; null if none failed. */
   failed_at: number | null;
-  /** Where it is. */
+  /** Folder or file of the last backup. */
   to: string | null;
   why: string | null;
 };
@@ -110,7 +110,7 @@ export type BoundaryRow = {
   reason: string | null;
 };
 
-/** A node with what is below it. */
+/** A node with the nodes below it. */
 export type BranchReport = {
   /** Whether all its turns lie on an abandoned branch. */
   abandoned: boolean;
@@ -127,7 +127,7 @@ export type BranchReport = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
-  /** The model whose words the summary has: `claude/haiku`. Null without one. */
+  /** The model that wrote the summary, such as `claude/haiku`. Null if none did. */
   model: string | null;
   /** The node this one replaces because part of that node was forgotten. */
   replaces: string | null;
@@ -140,28 +140,28 @@ export type BranchReport = {
   thread: string;
   time: [string | null, string | null];
   tokens: TokensReport;
-  /** The first and the last turn it covers, and when those were said. */
+  /** The first and the last turn it covers, and the times at which these were said. */
   turns: [string, string];
-  /** What the node says without the model. */
+  /** The node's content without the model. */
   without_model: WithoutModel | null;
 };
 
-/** What may be used in a day; configurable. */
+/** Maximum tokens and calls in a day; configurable. */
 export type Budget = {
   calls: number;
   tokens: number;
 };
 
-/** Something sessions show. */
+/** A fact or rule that sessions show and that may become a memory or a proposal. */
 export type CandidateReport = {
-  /** When its state changed last. */
+  /** Time of the last change of its state. */
   changed: string;
   class: Class;
   confidence: number;
   evidence: EvidenceReport[];
-  /** The memory or the proposal it became. */
+  /** Id of the memory or proposal that the candidate became. */
   item: string | null;
-  /** The language model that found it, where nothing else did. */
+  /** Language model that found the candidate, if nothing else found it. */
   model: string | null;
   sessions: number;
   state: "waiting" | "proposed" | "written" | "known" | "rejected" | "undone";
@@ -169,10 +169,10 @@ export type CandidateReport = {
   workspace: string;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type CandidateReportPage = {
   items: CandidateReport[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
@@ -184,7 +184,7 @@ export type ChangedMemories = {
   items: MemoryReport[];
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type ChannelReportOfAgent = {
   agent_id: string;
   at: string;
@@ -197,34 +197,34 @@ export type ChannelReportOfAgent = {
   state: string;
 };
 
-/** One thing that was looked at. */
+/** Result of one check. */
 export type Check = {
-  /** What to do about it, where something is to be done. */
+  /** Next step for the person, if there is one. */
   next: string | null;
   ok: boolean;
-  /** A part of the home, or a program by its title. */
+  /** Part of the home, or title of the program, that was checked. */
   subject: string;
   what: string;
 };
 
-/** What was looked at on this machine: the home, the service, the programs and what connects them. */
+/** Results of the checks on this machine: the home, the service, the programs and their connections. */
 export type ChecksReport = {
   checks: Check[];
-  /** Nothing needs a person. */
+  /** True if no check found anything a person must fix. */
   ok: boolean;
 };
 
 /** The class of a memory. */
 export type Class = "preference" | "identity" | "fact" | "procedure" | "blocker" | "reference";
 
-/** A code for one use. */
+/** A code that can be used once. */
 export type Code = {
   code: string;
-  /** For how many seconds it is good. */
+  /** Validity of the code in seconds. */
   seconds: number;
 };
 
-/** What a compaction of a session came to. */
+/** Result of a compaction of one session. */
 export type CompactReport = {
   agent_id: string;
   /** The key of the session. */
@@ -240,36 +240,36 @@ export type CompactReport = {
   dry_run: boolean;
   handoff: string;
   tokens: number;
-  /** The last turn it takes the place of. */
+  /** Last turn that the handoff would replace. */
   until: string;
 } | {
   distillate: Distillate;
-  /** How often the context of the session was cut. */
+  /** Number of times the context of the session was cut. */
   epoch: number;
   handoff: string;
-  /** One node for each thread; the last is that of the conversation. */
+  /** One node for each thread; the last is the node of the conversation. */
   nodes: CompactedNode[];
-  /** The turns behind it, which stay as they are. */
+  /** Turns after the last replaced one; they stay in the context unchanged. */
   preserved: string[];
   tokens: number;
-  /** The last turn it takes the place of. */
+  /** Last turn that the handoff replaces. */
   until: string | null;
 });
 
 /** A node a compaction made. */
 export type CompactedNode = {
   agent_id: string;
-  /** How many turns it covers. */
+  /** Number of turns that the node covers. */
   count: number;
   id: string;
-  /** Whose words it has: those of the program, of a model, or our own. */
+  /** Author of the words: the outside program, a language model, or Heirloom's own summarizer. */
   source: "harness" | "deterministic" | "model";
   thread: string;
-  /** The first and the last turn it covers. */
+  /** First and last turn that the node covers. */
   turns: string[];
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type CompactionOfAgent = {
   agent_id: string;
   at: string;
@@ -280,31 +280,31 @@ export type CompactionOfAgent = {
   until: string;
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type ContextItemOfAgent = {
   agent_id: string;
   id: string;
   part: string;
 };
 
-/** A context that was put together. */
+/** A context that was just assembled. */
 export type ContextReport = {
   agent_id: string;
-  /** What the program is given; empty where there is nothing to give. */
+  /** Text for the program; empty if there is nothing to give. */
   block: string;
-  /** Why it is less than it could be. */
+  /** Reasons why the context is less complete than it could be. */
   degraded: string[];
   dropped: Dropped[];
-  /** Counts up each time the context of the session is cut. */
+  /** Number of the epoch; rises by one each time the context of the session is cut. */
   epoch: number;
   event: string;
-  /** How the prompt was understood and what was recalled for it, where that was asked for. */
+  /** How the prompt was understood and what was recalled for it; only if the request asked for an explanation. */
   explain?: PromptExplained | null;
-  /** Equal requests over equal memory have equal ones. */
+  /** Digest of the request: equal requests over equal memory have equal fingerprints. */
   fingerprint: string;
-  /** Where it was recorded; `None` where it was only looked at, or nothing in it is new. */
+  /** Id of the record of this context; `None` after a dry run, or if the context contains nothing new. */
   id: string | null;
-  /** In the order they are printed. */
+  /** Parts of the block, in the order they are printed. */
   parts: PartReport[];
   session: string;
   thread: string | null;
@@ -312,14 +312,14 @@ export type ContextReport = {
   workspace: string | null;
 };
 
-/** A thread and how much is in it. */
+/** A thread and the numbers of its sessions, runs and turns. */
 export type CountedThread = {
   created_at: string;
   kind: string;
   label: string;
-  /** When it was last worked in, according to its nodes and runs. */
+  /** Time at which it was last worked in, according to its nodes and runs. */
   last_at: string | null;
-  /** Where its page stands, below the assistant home. */
+  /** Path of the thread's page, below the assistant home. */
   page: string;
   runs: number;
   sessions: number;
@@ -337,31 +337,31 @@ export type Counts = {
   running: number;
 };
 
-/** What became of one item. */
+/** Result of the decision about one item. */
 export type DecidedReport = {
   id: string;
   memories: Added[];
-  /** `accepted`, `rejected`, `undone` or `changed`. */
+  /** Outcome of the decision: `accepted`, `rejected`, `undone` or `changed`. */
   outcome: string;
-  /** The file words were put back into. */
+  /** File that the kept words were restored into. */
   path: string | null;
-  /** The files of a skill that were written. */
+  /** Files of a skill that were written. */
   placed: string[];
-  /** The value of the profile that was set: `profile:language`. */
+  /** Profile value that was set, such as `profile:language`. */
   profile: string | null;
-  /** Undone: memories that were removed. */
+  /** Memories that an undo removed. */
   removed: string[];
-  /** Undone: memories that are current again. */
+  /** Memories that an undo made current again. */
   restored: string[];
-  /** Memories that are superseded now. */
+  /** Memories that the decision superseded. */
   superseded: string[];
   title: string;
 };
 
-/** What decisions came to, in the order they were made. */
+/** Results of decisions, in the order they were made. */
 export type DecisionsReport = {
   items: DecidedReport[];
-  /** What was not decided, and why. */
+  /** Items that were not decided, and why. */
   refused: RefusedReport[];
 };
 
@@ -371,32 +371,32 @@ export type DeferredReport = {
 };
 
 export type DiffLine = {
-  /** `same`, `added` or `removed`. */
+  /** How the line changed: `same`, `added` or `removed`. */
   change: string;
   text: string;
 };
 
-/** The structured part of a node. Lists are in the order in which things were said; a budget keeps the items at the end (the newest) first, except for constraints, which do not lose weight with age. */
+/** The structured part of a node. Items are in the order in which they were said. A budget keeps the newest items, at the end of each list, first; constraints are the exception, because they do not lose weight with age. */
 export type Distillate = {
   blocked?: DistilledItem[];
   /** Directives and preferences, only in the user's own words. */
   constraints?: DistilledItem[];
   /** Error messages, commands, names and numbers needed to continue. */
   context?: DistilledItem[];
-  /** Choices that were stated. */
+  /** Decisions that were stated. */
   decisions?: DistilledItem[];
   done?: DistilledItem[];
   files?: TouchedFile[];
-  /** Failures that were found and mended, each with what mended it. */
+  /** Failures that were found and fixed, each with its fix. */
   fixed?: DistilledItem[];
-  /** The matter in hand, in the user's words: the request that opened it and, behind an arrow, the newest one. */
+  /** The matter in hand, in the user's words: the request that opened it and, after an arrow, the newest request. */
   goal?: DistilledItem | null;
   in_progress?: DistilledItem[];
   next_steps?: DistilledItem[];
   /** Unresolved requests, promises, failures and questions. */
   open_loops?: DistilledItem[];
   proposals?: Proposed[];
-  /** Rules and acceptance criteria of the task in hand, read in its ticket or document: `shop-4 → Refunds are idempotent`. Said by the task, not by the user (R14.3). */
+  /** Rules and acceptance criteria of the task in hand, read from its ticket or document: `shop-4 → Refunds are idempotent`. They come from the task, not from the user (R14.3). */
   requirements?: DistilledItem[];
 };
 
@@ -426,63 +426,63 @@ export type Entry = {
   no: number;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type EntryPage = {
   items: Entry[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
-/** A visible file, as the file table has it. */
+/** A visible file, as its row in the file table describes it. */
 export type EntryReport = {
-  /** A person changed it last. */
+  /** Whether a person, not Heirloom, changed the file last. */
   by_hand: boolean;
   class: string | null;
-  /** The keys of its front matter. */
+  /** Keys and values of the front matter. */
   fields: unknown;
   id: string | null;
   path: string;
-  /** What is wrong with the file. */
+  /** Problem found in the file. */
   problem: string | null;
   scope: string | null;
   status: string | null;
   title: string;
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type EntryReportOfAgent = {
   agent_id: string;
-  /** A person changed it last. */
+  /** Whether a person, not Heirloom, changed the file last. */
   by_hand: boolean;
   class: string | null;
-  /** The keys of its front matter. */
+  /** Keys and values of the front matter. */
   fields: unknown;
   id: string | null;
   path: string;
-  /** What is wrong with the file. */
+  /** Problem found in the file. */
   problem: string | null;
   scope: string | null;
   status: string | null;
   title: string;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type EntryReportPage = {
   items: EntryReport[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
-/** A piece of evidence. */
+/** A piece of evidence: words from one turn. */
 export type EvidenceReport = {
   session: string;
   text: string;
   turn: string;
 };
 
-/** What a reference stands for. */
+/** The thing a reference leads to. */
 export type ExpandReport = {
-  /** The words, where they were asked for and there are any. */
+  /** A page of the turns below it, if the request asked for turns and there are any. */
   transcript: TranscriptReport | null;
 } & (NodeSubject | TurnSubject | FileSubject | SessionSubject | {
   nodes: NodeReport[];
@@ -500,24 +500,24 @@ export type ExpandReport = {
   quarantine: SetAsideOfAgent;
 });
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type ExpandedFileOfAgent = {
   agent_id: string;
-  /** A person changed it last. */
+  /** Whether a person, not Heirloom, changed the file last. */
   by_hand: boolean;
   class: string | null;
-  /** There is more of it. */
+  /** Whether the text was cut because it is too long. */
   cut: boolean;
-  /** The keys of its front matter. */
+  /** Keys and values of the front matter. */
   fields: unknown;
-  /** Where it lies on this machine; `None`: out of reach. */
+  /** Path of the file on this machine; `None` if the visible files cannot be reached. */
   file: string | null;
   id: string | null;
   kind: string;
-  /** The line that was named. */
+  /** Line that the reference names, counted from 1. */
   line: number | null;
   path: string;
-  /** What is wrong with the file. */
+  /** Problem found in the file. */
   problem: string | null;
   scope: string | null;
   state: string;
@@ -542,9 +542,9 @@ export type ExpandedNode = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
-  /** The model whose words the summary has: `claude/haiku`. Null without one. */
+  /** The model that wrote the summary, such as `claude/haiku`. Null if none did. */
   model: string | null;
-  /** What was made in its place, when something of it was forgotten. */
+  /** Id of the node made in place of this one after some of its content was forgotten. */
   replaced_by: string | null;
   /** The node this one replaces because part of that node was forgotten. */
   replaces: string | null;
@@ -557,21 +557,21 @@ export type ExpandedNode = {
   thread: string;
   time: [string | null, string | null];
   tokens: TokensReport;
-  /** The first and the last turn it covers, and when those were said. */
+  /** The first and the last turn it covers, and the times at which these were said. */
   turns: [string, string];
-  /** What the node says without the model. */
+  /** The node's content without the model. */
   without_model: WithoutModel | null;
 };
 
-/** How the query was understood, what each score is made of, what the search was limited to. */
+/** How the query was understood, how each score is made up, and the limits of the search. */
 export type Explained = {
-  /** What is near in meaning is found even without a word of the query. */
+  /** Whether turns near in meaning are found even without a word of the query. */
   by_meaning_too: boolean;
   files: FileScore[];
   hits: TurnScore[];
   less: string[];
   limits: Record<string, string>;
-  /** What was looked for by meaning. */
+  /** Text that was compared by meaning. */
   meaning: string;
   people: string[];
   phrases: string[];
@@ -584,15 +584,15 @@ export type Explained = {
 /** A visible file that was found. */
 export type FileHitReport = {
   class: string | null;
-  /** Where it lies on this machine. */
+  /** Path of the file on this machine. */
   file: string;
   id: string | null;
   kind: string;
-  /** The line that answers, counted from 1. */
+  /** Line that matches best, counted from 1. */
   line: number;
   matches: number[][];
   path: string;
-  /** Rendered from other files and turns; behind those. */
+  /** Whether the file is rendered from other files and turns; such a file ranks below its sources. */
   rendered: boolean;
   scope: string | null;
   score: number;
@@ -604,13 +604,13 @@ export type FileHitReport = {
   why: WhyFile;
 };
 
-/** The parts of a score. A turn's are added up; a file's words and date are added and multiplied by its weight. */
+/** The parts of a score. Those of a turn are added up; for a file, words and date are added and multiplied by its weight. */
 export type FileScore = {
   /** Cosine to the query, if it was compared; it counts if greater than 0. */
   cosine: number | null;
   /** Gain for lying in a time the query mentions. */
   date: number;
-  /** What its neighbours add. */
+  /** Share of its neighbours' scores. */
   neighbours: number;
   path: string;
   /** In a conversation between two people: speaker, length and matches of its session; negative for a question. */
@@ -623,40 +623,40 @@ export type FileScore = {
   words: number;
 };
 
-/** A visible file, or some lines of it. */
+/** A visible file, or some of its lines. */
 export type FileSubject = {
   file: ExpandedFileOfAgent;
-  /** Where to go on: its source, and what stands in brackets in the text. */
+  /** References to follow: the source of the file, and the references in brackets in its text. */
   references: string[];
   source: ProvenanceOfAgent;
 };
 
-/** A visible file with its text, without credentials. */
+/** A visible file with its text. Credentials are removed. */
 export type FileTextReport = {
-  /** Its text without the front matter. */
+  /** Text of the file without the front matter. */
   body: string;
-  /** A person changed it last. */
+  /** Whether a person, not Heirloom, changed the file last. */
   by_hand: boolean;
   class: string | null;
-  /** The keys of its front matter. */
+  /** Keys and values of the front matter. */
   fields: unknown;
-  /** Where it lies on this machine; `None`: out of reach. */
+  /** Path of the file on this machine; `None` if the visible files cannot be reached. */
   file: string | null;
-  /** `None`: it does not grow old. */
+  /** Time from which the memory is stale; `None` if it never becomes stale. */
   fresh_until?: string | null;
   id: string | null;
   kind: string;
   path: string;
-  /** What is wrong with the file. */
+  /** Problem found in the file. */
   problem: string | null;
   scope: string | null;
-  /** It should be looked at again. */
+  /** Whether somebody should verify the memory again. */
   stale?: boolean;
-  /** The policy it grows old by. */
+  /** Policy by which the memory becomes stale. */
   staleness?: string;
   state: string;
   status: string | null;
-  /** What is remembered, without the heading. */
+  /** Text of the memory, without the heading. */
   text?: string;
   title: string;
   verification?: string;
@@ -664,25 +664,25 @@ export type FileTextReport = {
 
 /** Memories that were forgotten. */
 export type ForgottenMemories = {
-  /** Their ids. */
+  /** Ids of the forgotten memories. */
   forgotten: (string | null)[];
-  /** How many archived proposals that said the same went with them. */
+  /** Number of archived proposals with the same words that were forgotten too. */
   with: number;
 };
 
-/** A section that stands. */
+/** A section that was committed. */
 export type HeadCommitted = {
-  /** Never: it stands. */
+  /** Always false: the commit was not deferred. */
   deferred: boolean;
   epoch: number;
   head: string;
-  /** In the file, too; else the next command puts it there. */
+  /** Whether the file shows the revision already; if not, the next command writes it. */
   published: boolean;
   revision: number;
   section: string;
 };
 
-/** The lines in which two revisions of a head differ, and those around them. */
+/** The lines in which two revisions of a head differ, with the lines around them. */
 export type HeadDiff = {
   from: number;
   head: string;
@@ -696,10 +696,10 @@ export type HeadExplained = {
   lines: LineExplained[];
 };
 
-/** A head that was acquired. */
+/** The lease on a head that was acquired. */
 export type HeadGranted = {
   base_revision: number;
-  /** The rendered block of that revision. */
+  /** The rendered block of the base revision. */
   content: string;
   epoch: number;
   head: string;
@@ -710,53 +710,53 @@ export type HeadGranted = {
 
 /** Revisions of a head, newest first. */
 export type HeadLog = {
-  /** How many are kept in all. */
+  /** Number of all revisions that are kept. */
   all: number;
   head: string;
   revisions: HeadRevision[];
 };
 
-/** A head that was given back. */
+/** A head whose lease was released. */
 export type HeadReleased = {
   head: string;
-  /** `false`: it belonged to another one by then. */
+  /** `false` if another owner held the lease by then. */
   released: boolean;
 };
 
-/** A head, who is at work on it, and what waits. */
+/** A head, its lease and its deferred commits. */
 export type HeadReport = {
-  /** Commits that wait for it to be free. */
+  /** Commits that are applied when the lease ends. */
   deferred: DeferredReport[];
   epoch: number;
-  /** In how many milliseconds it is free at the latest. */
+  /** Milliseconds until the lease ends at the latest. */
   free_in_ms: number;
-  /** `memory`, or a thread's key. */
+  /** Name of the head: `memory`, or the key of a thread. */
   head: string;
   holder: string | null;
-  /** Of a thread. */
+  /** Label of the thread, if the head belongs to one. */
   label: string | null;
   path: string;
-  /** The revision that stands in the file. */
+  /** Revision that is now in the file. */
   published: number;
   revision: number;
   sections: SectionOverview[];
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type HeadReportPage = {
   items: HeadReport[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
-/** A head whose sections are those of an older revision again. */
+/** A head whose sections were restored from an older revision. */
 export type HeadRestored = {
   /** The older revision. */
   from: number;
   head: string;
-  /** The revision that stands now. */
+  /** The new revision made by the restore. */
   revision: number;
-  /** The names of its sections. */
+  /** Names of the restored sections. */
   sections: string[];
 };
 
@@ -765,83 +765,83 @@ export type HeadRevision = {
   at: string;
   digest: string;
   epoch: number;
-  /** Its rendered words were forgotten. */
+  /** Whether the rendered text of the revision was forgotten. */
   forgotten: boolean;
-  /** Who committed it; `heirloom`: it was rendered. */
+  /** Program that committed the revision; `heirloom` if it was rendered. */
   owner: string;
   revision: number;
-  /** The names of its sections. */
+  /** Names of the sections in the revision. */
   sections: string[];
 };
 
-/** What a revision of a head says. */
+/** The content of one revision of a head. */
 export type HeadShown = {
-  /** The rendered block. */
+  /** The rendered block of the page. */
   content: string;
   head: string;
-  /** The newest there is. */
+  /** Number of the newest revision. */
   newest: number;
   path: string;
   revision: number;
   sections: Record<string, Section>;
 };
 
-/** Whether somebody is at home. */
+/** Answer of the health check. */
 export type Health = {
-  /** Whom it answers for where a request names nobody. */
+  /** Agent this process answers for if a request names none. */
   agent: string;
-  /** `<schema>.<version>` of the process. */
+  /** Build of the process: `<schema>.<version>`. */
   build: string;
-  /** The newest number of the audit. */
+  /** Newest row number of the audit. */
   newest: number;
-  /** Always true; no answer is the other case. */
+  /** Always true: a process that is not healthy does not answer. */
   ok: boolean;
 };
 
-/** What an import came to. */
+/** Result of an import. */
 export type Imported = {
   bytes: number;
-  /** Spans marked private, which were left out. */
+  /** Number of spans marked private; they were not stored. */
   private: number;
   problems: InputProblem[];
-  /** Records that were stored. */
+  /** Number of records stored. */
   records: number;
   seconds: number;
-  /** Records that could not be decoded; their bytes are kept. */
+  /** Number of records that could not be decoded; their bytes are kept. */
   set_aside: number;
   sources: SourcesRead;
   turns: TurnsRead;
 };
 
-/** A context that was given, with what its lines cost. */
+/** A context that was given, with the token count of each line. */
 export type Injection = {
   agent_id: string;
   at: string;
   /** The capabilities of the program. */
   can: unknown;
-  /** `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and `digest`, as they are stored; `None`: they were forgotten. */
+  /** The stored object with `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and `digest`; `None` if it was forgotten. */
   content: unknown;
   epoch: number;
   event: string;
   fingerprint: string;
   id: string;
-  /** The tokens of each line of the block, by the estimate budgets are kept by. */
+  /** Tokens of each line of the block, by the estimate that budgets use. */
   line_tokens: number[];
   session: SessionKey;
-  /** Whether the content is what was stored, by its digest; `None` for one that is forgotten or from before there were such digests. */
+  /** Whether the content still has its stored digest; `None` if the content is forgotten or has no digest because an older version wrote it. */
   sound: boolean | null;
   tokens: number;
 };
 
-/** A finding that is not a failure: something in the input that could not be used, and its position. */
+/** A problem in the input that is not a failure: a part of it could not be used, at this position. */
 export type InputProblem = {
   /** One-based line, where there is one. */
   line: number | null;
   /** Byte offset in that file, where there is one. */
   offset: number | null;
-  /** The file (or `database#table/row`) it concerns, as shown to people. */
+  /** The file (or `database#table/row`) with the problem, as shown to people. */
   place: string;
-  /** What is wrong and what was done about it. */
+  /** The fault, and how it was handled. */
   what: string;
 };
 
@@ -860,7 +860,7 @@ export type JobReport = {
   runs: RunReport[];
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type JobReportOfAgent = {
   agent_id: string;
   runs: JobRunReportOfAgent[];
@@ -869,7 +869,7 @@ export type JobReportOfAgent = {
 /** One run of a scheduled job (table `scheduled_runs`). */
 export type JobRunNo = number;
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type JobRunReportOfAgent = {
   agent_id: string;
   /** Path of the artifact with its output. */
@@ -894,7 +894,7 @@ export type LaneRow = {
   turns: number;
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type LaneRowOfAgent = {
   agent_id: string;
   /** Empty for the main line. */
@@ -908,50 +908,50 @@ export type LaneRowOfAgent = {
 export type LanguageModelReport = {
   /** The most it may use in a day. */
   budget: Budget;
-  /** How many may still be asked for. */
+  /** Number of summaries the model may still be asked for. */
   due: number;
-  /** Chunks of messages it has judged. */
+  /** Numbers of chunks of messages the model has judged, and of those still due. */
   judged: Asked;
-  /** Kind and model: `claude/haiku`. Null where it cannot be had. */
+  /** Kind and name of the model, such as `claude/haiku`; null if it cannot be loaded. */
   model: string | null;
-  /** Why it is not asked now. */
+  /** Why the model is not asked now. */
   pause: Pause | null;
-  /** Why it cannot be had. */
+  /** Why the model cannot be loaded. */
   problem: string | null;
-  /** Sessions whose person's words it has read for what is to be remembered. */
+  /** Numbers of sessions whose user turns the model has read to find memories, and of those still due. */
   read: Asked;
-  /** What was used today. */
+  /** Its use today. */
   spent: Spent;
-  /** How many summaries have a model's words. */
+  /** Number of summaries written by a model. */
   summaries: number;
 };
 
-/** A line with what speaks for it. */
+/** A line of a head with its score and the reasons for it. */
 export type LineExplained = {
   agent_id: string;
-  /** Why it is not on the page; `None`: it is. */
+  /** Why the line is not on the page; `None` if it is. */
   left_out: string | null;
   reasons: string[];
-  /** What `expand` takes to go deeper. */
+  /** Reference that `expand` accepts for the source of the line. */
   reference: string | null;
-  /** Where lines are chosen by score. */
+  /** Score of the line, in sections that choose lines by score. */
   score: number | null;
-  /** The heading it stands under. */
+  /** Heading above the line. */
   section: string;
   text: string;
 };
 
-/** What became of one live line. */
+/** Result of storing one live line. */
 export type LineReport = {
   line: number;
   /** Always true. */
   ok: boolean;
   session: string;
-  /** `stored`, or `known` where it was stored before. */
+  /** `stored`, or `known` if the line was stored before. */
   state: string;
   turn: string | null;
 } | {
-  /** Why it cannot be used. */
+  /** Why the line cannot be used. */
   error: string;
   line: number;
   /** Always false. */
@@ -959,24 +959,24 @@ export type LineReport = {
 };
 
 export type LinesTaken = {
-  /** Those that were stored before. */
+  /** Number of turns that were stored before. */
   known: number;
   new: number;
 };
 
-/** A thread it is linked to. */
+/** A thread that this thread is linked to. */
 export type LinkReport = {
   at: string;
   label: string;
   thread: string;
-  /** What they have to do with each other. */
+  /** Why the threads are linked. */
   why: string | null;
 };
 
-/** Visible files that came from a node. */
+/** Visible files made from a node. */
 export type LinkedReport = {
   memory: EntryReportOfAgent[];
-  /** There are more than are given. */
+  /** Whether there are more such files than are given here. */
   more: boolean;
   open_loops: EntryReportOfAgent[];
   proposals: EntryReportOfAgent[];
@@ -987,19 +987,19 @@ export type ListedSession = {
   cwd: string | null;
   ended_at: string | null;
   ended_by: string | null;
-  /** The session it was copied from. */
+  /** The session this one was copied from. */
   fork_of: string | null;
   harness: string;
   last_at: string | null;
-  /** What it is called: its title, what it is after, or the first line said in it; empty where there is none of these. */
+  /** Display name: the session's title, else its goal, else the first line said in it; empty if it has none of these. */
   name: string;
-  /** The command that resumes it in its own program. */
+  /** Command that resumes the session in its own program. */
   resume: string | null;
   session: SessionKey;
   shared_turns: number;
   started_at: string | null;
   title: string | null;
-  /** The number of turns first seen here, and of those shared with the session it was copied from. */
+  /** Number of turns first seen in this session, and of turns shared with the session it was copied from. */
   turns: number;
   /** The version of its program. */
   version: string | null;
@@ -1007,10 +1007,10 @@ export type ListedSession = {
   workspace_id: string | null;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type ListedSessionPage = {
   items: ListedSession[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
@@ -1019,15 +1019,15 @@ export type ListedThread = {
   created_at: string;
   /** What it is after, else what is being done in it, in a line. Null: nothing says so. */
   goal: string | null;
-  /** Where the session that was named was in it. */
+  /** Stretches of turns of the named session that are in this thread. */
   in_session: StretchReport[];
   kind: string;
   label: string;
-  /** When it was last worked in, according to its nodes and runs. */
+  /** Time at which it was last worked in, according to its nodes and runs. */
   last_at: string | null;
-  /** The key of the thread it was merged into. */
+  /** Key of the thread it was merged into. */
   merged_into: string | null;
-  /** Where its page stands, below the assistant home. */
+  /** Path of the thread's page, below the assistant home. */
   page: string;
   runs: number;
   sessions: number;
@@ -1036,34 +1036,34 @@ export type ListedThread = {
   thread: string;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type ListedThreadPage = {
   items: ListedThread[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
 /** A memory that was found. */
 export type MemoryHit = {
-  /** A person changed it last. */
+  /** Whether a person, not Heirloom, changed the file last. */
   by_hand: boolean;
   class: string | null;
-  /** The keys of its front matter. */
+  /** Keys and values of the front matter. */
   fields: unknown;
-  /** `None`: it does not grow old. */
+  /** Time from which the memory is stale; `None` if it never becomes stale. */
   fresh_until: string | null;
   id: string | null;
-  /** The line that answers, counted from 1. */
+  /** Line that matches best, counted from 1. */
   line: number;
   path: string;
-  /** What is wrong with the file. */
+  /** Problem found in the file. */
   problem: string | null;
   scope: string | null;
   score: number;
   snippet: string;
-  /** It should be looked at again. */
+  /** Whether somebody should verify the memory again. */
   stale: boolean;
-  /** The policy it grows old by. */
+  /** Policy by which the memory becomes stale. */
   staleness: string;
   status: string | null;
   title: string;
@@ -1071,60 +1071,60 @@ export type MemoryHit = {
   why: WhyFile;
 };
 
-/** A memory: its row of the file table, and what its class makes of its age. */
+/** A memory: its row of the file table, and its age by the rules of its class. */
 export type MemoryReport = {
-  /** A person changed it last. */
+  /** Whether a person, not Heirloom, changed the file last. */
   by_hand: boolean;
   class: string | null;
-  /** The keys of its front matter. */
+  /** Keys and values of the front matter. */
   fields: unknown;
-  /** `None`: it does not grow old. */
+  /** Time from which the memory is stale; `None` if it never becomes stale. */
   fresh_until: string | null;
   id: string | null;
   path: string;
-  /** What is wrong with the file. */
+  /** Problem found in the file. */
   problem: string | null;
   scope: string | null;
-  /** It should be looked at again. */
+  /** Whether somebody should verify the memory again. */
   stale: boolean;
-  /** The policy it grows old by. */
+  /** Policy by which the memory becomes stale. */
   staleness: string;
   status: string | null;
   title: string;
   verification: string;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type MemoryReportPage = {
   items: MemoryReport[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
-/** Memories with words of a query, best first. */
+/** Memories that match a query, best first. */
 export type MemorySearchReport = {
-  /** Changed files that are not in the index yet. */
+  /** Number of changed files that are not in the index yet. */
   files_not_indexed: number;
   hits: MemoryHit[];
-  /** What was looked for, of the query. */
+  /** Words of the query that were looked up. */
   looked_for: string;
   query: string;
-  /** Words left out because they stand nearly everywhere. */
+  /** Words that were left out because nearly every file has them. */
   too_frequent: string[];
   understood: Understood;
 };
 
-/** The model that places texts in space. */
+/** The embedding model, which makes vectors of texts. */
 export type ModelReport = {
-  /** Where it is: `built in`. */
+  /** Where the model runs, such as `built in`. */
   at: string;
-  /** The model whose vectors answer now; null where there are none. */
+  /** Model whose vectors are searched now; null if there are no vectors. */
   in_use: string | null;
-  /** Null: words alone are searched. */
+  /** Name of the model; null if only words are searched. */
   model: string | null;
-  /** Why the one that is wanted cannot be had. */
+  /** Why the model that the settings name cannot be loaded. */
   problem: string | null;
-  /** How far the wanted model has come, while an older one's vectors answer. */
+  /** Progress of the model that the settings name, while vectors of an older model are still in use. */
   renewing: Renewing | null;
 };
 
@@ -1160,7 +1160,7 @@ export type NodeReport = {
   id: string;
   kind: "chunk" | "session" | "compaction" | "condensed";
   lane: string | null;
-  /** The model whose words the summary has: `claude/haiku`. Null without one. */
+  /** The model that wrote the summary, such as `claude/haiku`. Null if none did. */
   model: string | null;
   /** The node this one replaces because part of that node was forgotten. */
   replaces: string | null;
@@ -1173,43 +1173,43 @@ export type NodeReport = {
   thread: string;
   time: [string | null, string | null];
   tokens: TokensReport;
-  /** The first and the last turn it covers, and when those were said. */
+  /** The first and the last turn it covers, and the times at which these were said. */
   turns: [string, string];
-  /** What the node says without the model. */
+  /** The node's content without the model. */
   without_model: WithoutModel | null;
 };
 
-/** What stands before and after, oldest first. */
+/** The items before and after this one, oldest first. */
 export type NodeReportNeighbours = {
   after: NodeReport[];
   before: NodeReport[];
 };
 
-/** A node and what is around it. */
+/** A node with its surroundings in the lineage. */
 export type NodeSubject = {
-  /** What stands above its parents, nearest first. */
+  /** Nodes above the parents, nearest first. */
   ancestors: Ancestor[];
   children: BranchReport[];
   linked: LinkedReport;
-  /** There are more below than are given. */
+  /** Whether the node has more descendants than are given here. */
   more_below: boolean;
   neighbours: NodeReportNeighbours;
   node: ExpandedNode;
   parents: NodeReport[];
-  /** The other children of its parents. */
+  /** Other children of the parents of the node. */
   siblings: NodeReport[];
 };
 
-/** A line of what is being worked on. */
+/** A line about current work. */
 export type NowLine = {
-  /** How many items are open in it. */
+  /** Number of open items in that work. */
   open: number;
-  /** Where it leads to. */
+  /** Reference that the line leads to. */
   reference: string | null;
   text: string;
 };
 
-/** A memory, or a value of the profile, that would be superseded. */
+/** A memory or profile value that would be superseded. */
 export type OlderReport = {
   id: string;
   text: string;
@@ -1218,21 +1218,21 @@ export type OlderReport = {
 /** An open loop with its text, or an open item that has no file yet. */
 export type OneItem = FileTextReport | UnfiledReport;
 
-/** An open loop, which is a file, or an open item of pages that has none yet. */
+/** An open loop, which is a file, or an open item in a page that has no file yet. */
 export type OpenItem = EntryReport | UnfiledReport;
 
-/** Some items of a list. */
+/** One page of a list. */
 export type OpenItemPage = {
   items: OpenItem[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
-/** The token of a page. */
+/** Token of a page. */
 export type Opened = {
-  /** The agents it may ask for; the first is meant where a request names none. */
+  /** Agents the token opens; the first is used if a request names none. */
   agents: string[];
-  /** For how many seconds it is good, while the process lives. */
+  /** Validity of the token in seconds; it also ends with the process. */
   seconds: number;
   token: string;
 };
@@ -1244,26 +1244,26 @@ export type Outcome = "new" | "same" | "forgotten" | "outranked";
 
 /** The turns of a session, in sections. */
 export type Outline = {
-  /** The number of the section, counted from 0, with the turn that was asked for. Null: it is in none. */
+  /** Index, from 0, of the section with the requested turn; null if no section has it. */
   at: number | null;
   sections: OutlineSection[];
 };
 
-/** Turns of a session, one behind the other. */
+/** A section: consecutive turns of a session. */
 export type OutlineSection = {
-  /** How long their words are, in bytes. */
+  /** Length of the turns' words in bytes. */
   bytes: number;
   count: number;
-  /** Sent as `cursor` to the session's turns, with `count` as `limit`, it gives these turns. Null: the first ones. */
+  /** Cursor of the section: sent as `cursor` to the session's turns, with `count` as `limit`, it returns these turns. Null for the first section. */
   cursor: string | null;
-  /** The first turn. */
+  /** Id of the section's first turn. */
   first: string;
 };
 
-/** What is there to see first: what was worked on, and what is being worked on now. */
+/** The overview that is shown first: sessions worked in last, and current work. */
 export type Overview = {
   home: string;
-  /** What is being worked on, as MEMORY.md says it. */
+  /** Current work, as MEMORY.md shows it. */
   now: NowLine[];
   stored: Totals;
   threads: number;
@@ -1272,7 +1272,7 @@ export type Overview = {
 /** The state of a request for access. */
 export type Pairing = "pending" | "approved" | "denied";
 
-/** Which bytes of a turn's text are given: the first, the length of the text, the end. */
+/** The part of a turn's text that is given, in bytes: start, total length, end. */
 export type PartOfTurn = {
   from: number;
   of: number;
@@ -1281,46 +1281,46 @@ export type PartOfTurn = {
 
 /** A part of a context. */
 export type PartReport = {
-  /** The same in every session of the thread until a page changes. */
+  /** Whether the part stays the same in every session of the thread until a page changes. */
   cacheable: boolean;
-  /** What its lines lead to: ids `expand` takes. */
+  /** Ids that the lines of the part lead to; `expand` accepts them. */
   items: string[];
   part: string;
   text: string;
   tokens: number;
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type PassageReportOfAgent = {
-  /** Whether it is on a branch its program left. */
+  /** Whether the turn is on a branch that its program abandoned. */
   abandoned: boolean;
   agent_id: string;
   at: string | null;
-  /** The turn it belongs behind, if it arrived late. */
+  /** Turn that should come before this one, if this one arrived late. */
   belongs_behind: string | null;
-  /** The tool call it belongs to. */
+  /** Id of the tool call the turn belongs to. */
   call: string | null;
-  /** The program's own id for it. */
+  /** The program's own id for the turn. */
   entry: string;
   failed: boolean;
   /** Whether its text was forgotten. */
   forgotten: boolean;
   id: string;
   kind: string;
-  /** Empty for the main line, else the sub-agent's. */
+  /** Lane of the turn: empty for the main line, otherwise the sub-agent's. */
   lane: string;
   model: string | null;
-  /** The entry it answers. */
+  /** Entry id of the turn that this one answers. */
   parent: string | null;
-  /** The first byte, the end and the total length, if this is a part. */
+  /** Start, end and total length in bytes, if only a part of the turn is given. */
   part: PartOfTurn | null;
-  /** How often the program rewrote it. */
+  /** Number of times the program rewrote the turn. */
   revision: number;
   role: string;
   run: RunNo;
   session: SessionKey;
   speaker: string | null;
-  /** Empty if it was forgotten. */
+  /** Text of the turn; empty if it was forgotten. */
   text: string;
   thread: string | null;
   tool: string | null;
@@ -1330,7 +1330,7 @@ export type PassageReportOfAgent = {
   workspace: string | null;
 };
 
-/** Why a model is not asked now. */
+/** The reason why a model is not asked now. */
 export type Pause = {
   state: "refused";
   why: string;
@@ -1342,15 +1342,15 @@ export type Pause = {
   state: "spent";
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type PendingReportOfAgent = {
   agent_id: string;
   confidence: number;
   id: string;
   kind: string;
-  /** What it became. */
+  /** Id of the memory or profile value it became. */
   result: string | null;
-  /** In how many turns it was noticed. */
+  /** Number of turns in which it was noticed. */
   seen: number;
   session: string | null;
   state: string;
@@ -1359,47 +1359,47 @@ export type PendingReportOfAgent = {
   turn: string | null;
 };
 
-/** An answer that is an error. */
+/** Body of an error answer. */
 export type Problem = {
-  /** What there is by now, where an edit rests on something older. */
+  /** Current state of the thing, if the edit was based on an older one. */
   current?: unknown;
-  /** What went wrong. */
+  /** Description of what went wrong. */
   detail: string;
-  /** What the command line ends with for it. */
+  /** Exit code the command line has for this error. */
   exit: number;
-  /** Who holds what is needed. */
+  /** Process or program that holds what the request needs. */
   holder?: string | null;
-  /** What to do next. */
+  /** Suggested next step. */
   next?: string | null;
   status: number;
-  /** The kind, for people. */
+  /** Kind of the error in words for people. */
   title: string;
-  /** `urn:heirloom:<kind>`: what a program branches on. */
+  /** Kind of the error as `urn:heirloom:<kind>`; programs branch on it. */
   type: string;
 };
 
-/** How much of it is of one program. */
+/** Sessions and turns of one outside program. */
 export type ProgramShare = {
-  /** Its name for people. */
+  /** Display name of the program. */
   program: string;
   sessions: number;
   turns: number;
 };
 
-/** The projects of an agent, the one last worked in first. */
+/** Projects of an agent, last worked in first. */
 export type ProjectsReport = {
   workspaces: WorkspaceRow[];
 };
 
-/** How a prompt was understood, and what was recalled for it. */
+/** How a prompt was understood, and which items were recalled for it. */
 export type PromptExplained = {
   recalled: WhyRecalled[];
   understood: Understood;
 };
 
-/** Memory suggested by something that was said; it becomes a proposal, never memory by itself. */
+/** Memory that the conversation suggests; it becomes a proposal, never memory by itself. */
 export type Proposed = {
-  /** `fact`, `procedure`, `blocker`, `reference`: knowledge of the project (R9.5 leaves preferences to the prompts). */
+  /** `fact`, `procedure`, `blocker`, `reference`: knowledge of the project. Preferences are taken from prompts instead (R9.5). */
   class: string;
   file?: string | null;
   text: string;
@@ -1407,10 +1407,10 @@ export type Proposed = {
   turns: string[];
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type ProvenanceOfAgent = {
   agent_id: string;
-  /** The language model that found it, where nothing else did: `claude/haiku`. */
+  /** The language model that found the item, if nothing else did: `claude/haiku`. */
   model: string | null;
   /** The id of a lineage node. */
   node: string | null;
@@ -1419,26 +1419,26 @@ export type ProvenanceOfAgent = {
   type: "user" | "prompt" | "program" | "hand" | "distilled";
 };
 
-/** What a recall answers. */
+/** The answer of a recall. */
 export type RecallReport = {
   agent_id: string;
-  /** Why it is less than it could be. */
+  /** Reasons why the answer is less complete than it could be. */
   degraded: string[];
-  /** What was found and left out. */
+  /** Items that were found and left out. */
   dropped: Dropped[];
-  /** Best first. */
+  /** Items, best first. */
   items: RecalledItemOfAgent[];
   query: string;
-  /** The thread in which it may be told; `None` where no place was named. */
+  /** Thread whose audience the answer is for; `None` if the request named no place. */
   thread: string | null;
-  /** How the question was understood, where that was asked for. */
+  /** How the question was understood; only if the request asked for an explanation. */
   understood?: Understood | null;
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type RecalledItemOfAgent = {
   agent_id: string;
-  /** When it was said, observed or written. */
+  /** Time at which it was said, observed or written. */
   at: string | null;
   /** Id that `heirloom expand` takes: `m:…`, `l:…`, `n7f3a`, `t9c11`. */
   id: string;
@@ -1457,11 +1457,11 @@ export type RecalledItemOfAgent = {
   thread: string | null;
 };
 
-/** What a program wrote for a turn. */
+/** Text of the record a program stored for a turn. */
 export type RecordText = {
-  /** How many bytes it has. */
+  /** Size of the whole record in bytes. */
   bytes: number;
-  /** There is more of it than is given: `heirloom show --raw` gives all of it, byte for byte. */
+  /** True if the text is only the record's beginning; `heirloom show --raw` prints all of it, byte for byte. */
   cut: boolean;
   text: string;
   turn: string;
@@ -1484,36 +1484,36 @@ export type RefusedReport = {
 /** A relative path of plain components: no `..`, no `.`, no empty component, no control characters. Input is parsed once where it enters; a value of this type is safe to use. */
 export type RelPath = string;
 
-/** What remembering came to. */
+/** Memories that `remember` added. */
 export type RememberedReport = {
   items: Added[];
 };
 
-/** How many turns a new model has gone through, of how many. */
+/** Number of turns that a new model has embedded, and of turns in all. */
 export type Renewing = {
   of_turns: number;
   turns: number;
 };
 
-/** A context that was given before, with its words. */
+/** A recorded context, with its text. */
 export type ReplayReport = {
   agent_id: string;
   at: string;
   /** The capabilities of the program. */
   can: unknown;
-  /** `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and `digest`, as they are stored; `None`: they were forgotten. */
+  /** The stored object with `request`, `profile`, `lines`, `dropped`, `dropped_more`, `degraded`, `block` and `digest`; `None` if it was forgotten. */
   content: unknown;
   epoch: number;
   event: string;
   fingerprint: string;
   id: string;
   session: SessionKey;
-  /** Whether the content is what was stored, by its digest; `None` for one that is forgotten or from before there were such digests. */
+  /** Whether the content still has its stored digest; `None` if the content is forgotten or has no digest because an older version wrote it. */
   sound: boolean | null;
   tokens: number;
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type ReplayedOfAgent = {
   agent_id: string;
   at: string;
@@ -1524,49 +1524,49 @@ export type ReplayedOfAgent = {
   fingerprint: string;
   id: string;
   session: SessionKey;
-  /** Whether the content is what was stored, by its digest; `None` for one that is forgotten or from before there were such digests. */
+  /** Whether the content still has its stored digest; `None` if the content is forgotten or has no digest because an older version wrote it. */
   sound: boolean | null;
   tokens: number;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type ReplayedOfAgentPage = {
   items: ReplayedOfAgent[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
-/** A request to be let in on a channel, without credentials. */
+/** A request of a person to be let into a channel. Name and detail are without credentials. */
 export type RequestReport = {
   at: number;
-  /** What an act did to it. */
+  /** Change that an act made to the request; absent in lists. */
   change?: Change | null;
   channel: string;
   decided_at: number | null;
   detail: string | null;
-  /** `c:17`. */
+  /** Id of the request, such as `c:17`. */
   id: string;
   name: string | null;
   peer: string;
   state: Pairing;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type RequestReportPage = {
   items: RequestReport[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
-/** A request to make room was heard. */
+/** Confirms that the process was asked to end for a newer build. */
 export type Retiring = {
   retiring: boolean;
 };
 
-/** A run: a prompt and what follows it up to the next (table `turn_results`). */
+/** A run: a prompt and everything up to the next prompt (table `turn_results`). */
 export type RunNo = number;
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type RunOfTurnOfAgent = {
   agent_id: string;
   answer: string | null;
@@ -1579,9 +1579,9 @@ export type RunOfTurnOfAgent = {
   status: string;
 };
 
-/** A run of a job. */
+/** One run of a scheduled job. */
 export type RunReport = {
-  /** Whether its failure was acknowledged. */
+  /** Whether a person acknowledged the failure. */
   acknowledged: boolean;
   /** The path of the artifact with its output. */
   artifact: string | null;
@@ -1591,7 +1591,7 @@ export type RunReport = {
   error: string | null;
   exit_code: number | null;
   job: string;
-  /** The exit code that was passed on, where the run was recorded just now. */
+  /** Exit code that was passed on; only in the report of a run that was just recorded. */
   passed?: number | null;
   run: JobRunNo;
   signal: number | null;
@@ -1599,10 +1599,10 @@ export type RunReport = {
   status: Status;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type RunReportPage = {
   items: RunReport[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
@@ -1610,7 +1610,7 @@ export type RunReportPage = {
 export type RunRow = {
   answer: string | null;
   closed_by: string | null;
-  /** The program's own id for it. */
+  /** The program's own id for the run. */
   key: string | null;
   lane: string;
   last_at: string | null;
@@ -1624,32 +1624,32 @@ export type RunRow = {
   usage: TokensUsed;
 };
 
-/** What a search answers. */
+/** The answer of a search. */
 export type SearchReport = {
-  /** It is less than it could be. */
+  /** Whether the answer is less complete than it could be. */
   degraded: boolean;
   explain?: Explained | null;
   /** Visible files, best first. */
   files: FileHitReport[];
-  /** Changed files that are not in the index yet. */
+  /** Number of changed files that are not in the index yet. */
   files_not_indexed: number;
   /** Turns, best first. */
   hits: TurnHit[];
-  /** Why it is less than it could be. */
+  /** Reasons why the answer is less complete than it could be. */
   less: string[];
-  /** What was looked for, of the query. */
+  /** Words of the query that were looked up. */
   looked_for: string;
-  /** How long it took, in milliseconds. */
+  /** Duration of the search in milliseconds. */
   ms: number;
-  /** Turns that are not in the index yet. */
+  /** Number of turns that are not in the index yet. */
   not_indexed: number;
   query: string;
-  /** Words left out because they stand nearly everywhere. */
+  /** Words that were left out because nearly every turn has them. */
   too_frequent: string[];
   understood: Understood;
 };
 
-/** A section an outside writer has put into a head. */
+/** A section that an outside program has put into a head. */
 export type Section = {
   content: string;
   owner: string;
@@ -1661,43 +1661,43 @@ export type SectionOverview = {
   section: string;
 };
 
-/** A session that was marked as over. */
+/** A session that was marked as ended. */
 export type SessionEnded = {
-  /** It was not over before. */
+  /** Whether this call ended it; `false` if it was ended before. */
   ended: boolean;
   session: string;
 };
 
-/** `<harness>:<the program's own session id>` (D3). */
+/** A session's key: `<harness>:<the program's own session id>` (D3). */
 export type SessionKey = string;
 
-/** A session in a thread, with its runs there. */
+/** A session in a thread, with the number of its runs there. */
 export type SessionOfThread = {
   first: string;
   last: string;
   last_at: string | null;
   runs: number;
   session: string;
-  /** What it is called; empty where there is nothing to call it. */
+  /** Name of the session; empty if it has no title and no prompt. */
   title: string;
 };
 
-/** A session. */
+/** A session with the name of its program. */
 export type SessionReport = {
   cwd: string | null;
   ended_at: string | null;
   ended_by: string | null;
-  /** The session it was copied from. */
+  /** The session this one was copied from. */
   fork_of: string | null;
   harness: string;
   last_at: string | null;
-  /** The command that resumes it in its own program. */
+  /** Command that resumes the session in its own program. */
   resume: string | null;
   session: SessionKey;
   shared_turns: number;
   started_at: string | null;
   title: string | null;
-  /** The number of turns first seen here, and of those shared with the session it was copied from. */
+  /** Number of turns first seen in this session, and of turns shared with the session it was copied from. */
   turns: number;
   /** The version of its program. */
   version: string | null;
@@ -1705,23 +1705,23 @@ export type SessionReport = {
   workspace_id: string | null;
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type SessionReportOfAgent = {
   agent_id: string;
   cwd: string | null;
   ended_at: string | null;
   ended_by: string | null;
-  /** The session it was copied from. */
+  /** The session this one was copied from. */
   fork_of: string | null;
   harness: string;
   last_at: string | null;
-  /** The command that resumes it in its own program. */
+  /** Command that resumes the session in its own program. */
   resume: string | null;
   session: SessionKey;
   shared_turns: number;
   started_at: string | null;
   title: string | null;
-  /** The number of turns first seen here, and of those shared with the session it was copied from. */
+  /** Number of turns first seen in this session, and of turns shared with the session it was copied from. */
   turns: number;
   /** The version of its program. */
   version: string | null;
@@ -1729,67 +1729,67 @@ export type SessionReportOfAgent = {
   workspace_id: string | null;
 };
 
-/** A session and what tells of it. */
+/** A session, with its nodes, compactions and thread. */
 export type SessionSubject = {
   compactions: CompactionOfAgent[];
   lanes: LaneRowOfAgent[];
-  /** Newest first. */
+  /** Nodes of the session, newest first. */
   nodes: NodeReport[];
   session: SessionReportOfAgent;
-  /** The thread it is in now. */
+  /** Thread that the session is in now. */
   thread: ThreadRowOfAgent | null;
 };
 
-/** A session that belongs to a thread from now on. */
+/** A session that was put into a thread. */
 export type SessionSwitched = {
   session: string;
-  /** `None`: the one it belongs to by itself. */
+  /** The thread; `None` if the session belongs again to the thread that is derived from its runs. */
   thread: ThreadReport | null;
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type SetAsideOfAgent = {
   agent_id: string;
   cut: boolean;
-  /** When its bytes were forgotten. */
+  /** When the bytes were forgotten. */
   forgotten: string | null;
   id: string;
-  /** The row of a database it came from; empty in a file of lines. */
+  /** Key of the database row the bytes came from; empty for a file of lines. */
   key: string;
   length: number;
   line: number | null;
-  /** Where it begins in its source. */
+  /** Position of the first byte in its source. */
   offset: number;
   path: string;
   reason: string;
   session: string | null;
-  /** Credentials are redacted. */
+  /** The bytes as text, with credentials redacted. */
   text: string;
 };
 
 /** A turn that was asked for, without the credentials in its text. */
 export type ShownTurn = {
   at: string | null;
-  /** The tool call it belongs to. */
+  /** Id of the tool call the turn belongs to. */
   call: string | null;
-  /** The program's own id for it. */
+  /** The program's own id for the turn. */
   entry: string;
   failed: boolean;
-  /** When its words were forgotten. */
+  /** Time at which the text of the turn was forgotten. */
   forgotten: string | null;
   kind: string;
-  /** Empty for the main line, else the sub-agent's. */
+  /** Lane of the turn: empty for the main line, otherwise the sub-agent's. */
   lane: string;
   model: string | null;
-  /** The entry it answers. */
+  /** Entry id of the turn that this one answers. */
   parent: string | null;
-  /** How often the program rewrote it. */
+  /** Number of times the program rewrote the turn. */
   revision: number;
   role: string;
   run: RunNo;
   session: SessionKey;
   speaker: string | null;
-  /** Empty if it was forgotten. */
+  /** Text of the turn; empty if it was forgotten. */
   text: string;
   thread: string | null;
   tool: string | null;
@@ -1799,38 +1799,38 @@ export type ShownTurn = {
   workspace: string | null;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type ShownTurnPage = {
   items: ShownTurn[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
-/** A procedure that recurs, as the draft of a skill. */
+/** A procedure that recurs, with the draft of a skill made from it. */
 export type SkillReport = {
-  /** The SKILL.md it would be. */
+  /** Text of the `SKILL.md` that accepting the candidate would write. */
   draft: string;
-  /** Sessions, newest first, with the turns of the steps. */
+  /** The newest successful run of each session, newest first, with the turns of its steps. */
   evidence: SkillRun[];
-  /** `k:7`. */
+  /** Id of the skill candidate, such as `k:7`. */
   id: string;
   name: string;
-  /** Files that were written after a yes. */
+  /** Paths of the files written after a person accepted the candidate. */
   placed: string[];
   runs: number;
-  /** How many sessions show it, how often it was begun, and how often all of it succeeded. */
+  /** Number of sessions that show the procedure, of times it was begun, and of times all its steps succeeded. */
   sessions: number;
   state: "draft" | "accepted" | "rejected";
   steps: string[];
   succeeded: number;
-  /** The project, by its workspace id. */
+  /** Workspace id of the project. */
   workspace: string;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type SkillReportPage = {
   items: SkillReport[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
@@ -1844,36 +1844,36 @@ export type SkillRun = {
 export type SourceReport = {
   bytes: number;
   form: OriginForm;
-  /** How often it was begun: 1 where the file was never rewritten. */
+  /** Number of generations of the source: 1 if the file was never rewritten. */
   generations: number;
-  /** The rows of a database; empty for a file. */
+  /** Key of the database row; empty for a file. */
   key: string;
   lane: string;
   path: string;
   records: number;
 };
 
-/** What became of the session stores. */
+/** Numbers of session stores, by what the import found. */
 export type SourcesRead = {
-  /** Those that could not be read at all. */
+  /** Stores that could not be read at all. */
   failed: number;
-  /** Those with something new. */
+  /** Stores with new content. */
   read: number;
-  /** Those that were rewritten: their new contents were kept as a new generation. */
+  /** Stores that were rewritten; their new content was kept as a new generation. */
   rewritten: number;
-  /** Those that were as they had been. */
+  /** Stores without new content. */
   unchanged: number;
 };
 
-/** What calls used together. */
+/** Sum of what several calls used. */
 export type Spent = {
-  /** How many of the calls, and of the tokens, were about material older than a day. */
+  /** Number of calls and of tokens that were about material older than a day. */
   backlog_calls: number;
   backlog_tokens: number;
   calls: number;
-  /** In millionths of a US dollar, as far as models told. */
+  /** Cost in millionths of a US dollar, as far as the models reported it. */
   cost: number;
-  /** Of questions and answers; of calls that go on the most they may use. */
+  /** Tokens of questions and answers; for running calls, the most they may use. */
   tokens: number;
 };
 
@@ -1883,7 +1883,7 @@ export type StateItem = {
   turns: string[];
 };
 
-/** What a thread is after, what is open in it and what comes next. */
+/** The goal of a thread, its open items and its next steps. */
 export type StateReport = {
   goal: StateItem | null;
   next: StateItem[];
@@ -1893,44 +1893,44 @@ export type StateReport = {
 /** The state of a run. */
 export type Status = "running" | "done" | "failed";
 
-/** The state of a memory. */
+/** The state of an agent's memory. */
 export type StatusReport = {
   agent: string;
-  /** The visible files; null where there are none yet, or where they are out of reach. */
+  /** The visible files; null if there are none yet or they cannot be reached. */
   assistant: VisibleReport | null;
   /** The last backup, and whether one failed since. */
   backup: BackupsSeen;
   embeddings: ModelReport;
-  /** Changed files that are not in the search index yet. Null where it does not fit the files. */
+  /** Number of changed files that are not in the search index yet; null if the index does not fit the files. */
   files_not_indexed: number | null;
   first_at: string | null;
   home: string;
   index_bytes: number;
   jobs: Counts;
-  /** The language model; null where the settings name none. */
+  /** The language model; null if the settings name none. */
   language_model: LanguageModelReport | null;
   last_at: string | null;
   ledger_bytes: number;
-  /** Turns that are not in the search index yet. Null where the index does not fit the ledger. */
+  /** Number of turns that are not in the search index yet; null if the index does not fit the ledger. */
   not_indexed: number | null;
   programs: ProgramShare[];
   records: number;
   sessions: number;
-  /** Records that could not be decoded; their bytes are kept. */
+  /** Number of records that could not be decoded; their bytes are kept. */
   set_aside: number;
   source_bytes: number;
   turns: number;
-  /** Projects; those joined by an alias count once. */
+  /** Number of projects; projects joined by an alias count once. */
   workspaces: number;
-  /** What is wrong, each with what to do about it. */
+  /** Problems, each with what to do about it. */
   wrong: string[];
 };
 
-/** What is stored of one session. */
+/** Stored data of one session. */
 export type StoredSession = {
   boundaries: BoundaryRow[];
   lanes: LaneRow[];
-  /** What it is called: its title, what it is after, or the first line said in it; empty where there is none of these. */
+  /** Display name: the session's title, else its goal, else the first line said in it; empty if it has none of these. */
   name: string;
   records: RecordsReport[];
   runs: RunRow[];
@@ -1938,7 +1938,7 @@ export type StoredSession = {
   sources: SourceReport[];
 };
 
-/** Turns of one lane, one behind the other, in one thread. */
+/** Consecutive turns of one lane that are in one thread. */
 export type StretchReport = {
   first: string;
   lane: string;
@@ -1946,29 +1946,29 @@ export type StretchReport = {
   runs: number;
 };
 
-/** What superseding came to: the older memory, or what was remembered in its place. */
+/** Result of superseding: the older leaf, or the new one that was remembered in its place. */
 export type Superseded = ChangedMemories | RememberedReport;
 
 /** A thread after an act. */
 export type ThreadChanged = {
-  /** `false`: it was so before. */
+  /** `false` if the thread was like this before. */
   changed: boolean;
   thread: ThreadReport;
 };
 
-/** Where a thread stands. */
+/** A thread in detail. */
 export type ThreadDetails = {
   links: LinkReport[];
-  /** Threads that were merged into it. */
+  /** Threads that were merged into this one. */
   merged: NamedThread[];
-  /** Its other names. */
+  /** Other names of the thread. */
   names: string[];
-  /** Its newest nodes. */
+  /** The newest nodes of the thread. */
   nodes: NodeOfThread[];
-  /** People besides the operator. */
+  /** People in the thread, without the operator. */
   people: string[];
   programs: string[];
-  /** Last worked in first. */
+  /** Sessions, last worked in first. */
   sessions: SessionOfThread[];
   state: StateReport;
   thread: CountedThread;
@@ -1979,21 +1979,21 @@ export type ThreadReport = {
   created_at: string;
   kind: string;
   label: string;
-  /** When it was last worked in, according to its nodes and runs. */
+  /** Time at which it was last worked in, according to its nodes and runs. */
   last_at: string | null;
-  /** Where its page stands, below the assistant home. */
+  /** Path of the thread's page, below the assistant home. */
   page: string;
   /** `active` or `closed`. */
   state: string;
   thread: string;
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type ThreadRowOfAgent = {
   agent_id: string;
   created_at: string;
   label: string;
-  /** When it was last worked in, according to its nodes and runs. */
+  /** Time at which it was last worked in, according to its nodes and runs. */
   last_at: string | null;
   /** `active` or `closed`. */
   state: string;
@@ -2006,26 +2006,26 @@ export type ThreadsChanged = {
   threads: ThreadReport[];
 };
 
-/** A time a query speaks of. */
+/** A time that a query names. */
 export type TimeReport = {
-  /** A time of the day on any day, as `20:59 to 21:09`; it then has no ends. */
+  /** Time of day on any day, as `20:59 to 21:09`; `from` and `until` are then null. */
   clock?: string | null;
   from: string | null;
-  /** Everything else is left out; else what lies in it comes forward. */
+  /** Whether everything outside the time is left out; if not, turns within it only rank higher. */
   limit: boolean;
   precision: string;
-  /** The words it was told in. */
+  /** Words of the query that name the time. */
   text: string;
   until: string | null;
 };
 
-/** Tokens of what a node stands over, and of its summary. */
+/** Tokens of the turns or nodes that a node covers, and of its summary. */
 export type TokensReport = {
   source: number;
   summary: number;
 };
 
-/** Tokens as the program reported them; the ledger stores more of them. Tokens of a run, as its program counted them. */
+/** Tokens of a run, as its program counted them; the ledger stores more of them. */
 export type TokensUsed = {
   cache_read: number | null;
   cache_write: number | null;
@@ -2040,26 +2040,26 @@ export type Totals = {
   sessions: number;
   source_bytes: number;
   turns: number;
-  /** Projects; those joined by an alias count once. */
+  /** Number of projects; projects joined by an alias count once. */
   workspaces: number;
 };
 
-/** What a tool did to a file. */
+/** The effect of a tool on a file. */
 export type Touch = "read" | "changed" | "created" | "deleted";
 
 /** A file a tool read or changed. */
 export type TouchedFile = {
-  /** Relative to the project if it lies in it, otherwise as the tool was given it. */
+  /** Path of the file: relative to the project if the file is inside it, otherwise as the tool got it. */
   path: string;
-  /** The strongest operation on it. */
+  /** The strongest operation on the file. */
   touch: Touch;
   /** The newest turns that touched it, oldest first. */
   turns: string[];
 };
 
-/** A page of words. */
+/** One page of turns with their text. */
 export type TranscriptReport = {
-  /** Where to go on; `None` when all has been given. */
+  /** Reference to the next page; `None` after the last page. */
   next: string | null;
   turns: PassageReportOfAgent[];
 };
@@ -2070,11 +2070,11 @@ export type TurnHit = {
   entry: string;
   harness: string;
   kind: string;
-  /** Empty for the main line, else the sub-agent's. */
+  /** Lane of the turn: empty for the main line, else the name of the sub-agent. */
   lane: string;
-  /** Where the matches stand in the snippet, in characters: `[start, end]`. */
+  /** Positions of the matches in the snippet, in characters: `[start, end]`. */
   matches: number[][];
-  /** Turns found, too, that say the same: the other half of a tool call, copies of a file. */
+  /** Other turns found that say the same: the other half of a tool call, or copies of a file. */
   others: string[];
   /** The command that resumes the session in its own program. */
   resume: string | null;
@@ -2082,7 +2082,7 @@ export type TurnHit = {
   score: number;
   session: string;
   show: string;
-  /** The words around the matches. */
+  /** Text around the matches. */
   snippet: string;
   speaker: string | null;
   tool: string | null;
@@ -2091,34 +2091,34 @@ export type TurnHit = {
   workspace: string | null;
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type TurnOnlyOfAgent = {
   agent_id: string;
   id: string;
 };
 
-/** What stands before and after, oldest first. */
+/** The items before and after this one, oldest first. */
 export type TurnOnlyOfAgentNeighbours = {
   after: TurnOnlyOfAgent[];
   before: TurnOnlyOfAgent[];
 };
 
-/** Something of an agent's. */
+/** A value, with the agent it belongs to. */
 export type TurnPlaceOfAgent = {
   agent_id: string;
   id: string;
-  /** How to get at the exact bytes. */
+  /** The command that prints the exact bytes of the record. */
   raw: string;
 };
 
-/** The parts of a score. A turn's are added up; a file's words and date are added and multiplied by its weight. */
+/** The parts of a score. Those of a turn are added up; for a file, words and date are added and multiplied by its weight. */
 export type TurnScore = {
   beside: string | null;
   /** Cosine to the query, if it was compared; it counts if greater than 0. */
   cosine: number | null;
   /** Gain for lying in a time the query mentions. */
   date: number;
-  /** What its neighbours add. */
+  /** Share of its neighbours' scores. */
   neighbours: number;
   /** In a conversation between two people: speaker, length and matches of its session; negative for a question. */
   people: number;
@@ -2131,44 +2131,44 @@ export type TurnScore = {
   words: number;
 };
 
-/** A turn and where it stands. Its words are the transcript. */
+/** A turn and its place in the session. The text of the turn is in `transcript`. */
 export type TurnSubject = {
   neighbours: TurnOnlyOfAgentNeighbours;
-  /** The nodes over it, its chunk first. */
+  /** Nodes that cover the turn; the chunk it is in comes first. */
   nodes: NodeReport[];
   run: RunOfTurnOfAgent | null;
   turn: TurnPlaceOfAgent;
 };
 
-/** What became of the turns. */
+/** Numbers of turns, by whether they were known. */
 export type TurnsRead = {
-  /** Told again by another record. */
+  /** Turns that were stored before and came again in another record. */
   known: number;
   new: number;
-  /** Shared with the session they were copied from. */
+  /** Turns shared with the session they were copied from. */
   shared: number;
 };
 
-/** A turn, with its neighbours where they were asked for. */
+/** A turn, with its neighbours if the request asked for them. */
 export type TurnsReport = {
   turns: ShownTurn[];
 };
 
 /** How a query was understood. */
 export type Understood = {
-  /** It asks what a person said, asked, wanted or decided: their turns and the answers to them come first. */
+  /** Whether the query asks what a person said, asked, wanted or decided: turns of that person and the answers to them rank first. */
   by_person: boolean;
   people: string[];
   times: TimeReport[];
-  /** Nothing was found in its limits, so they were let go. */
+  /** Whether the search was repeated without time limits because nothing was found within them. */
   widened: boolean;
 };
 
-/** An open item that has no file: it can be resolved by its id like any loop. */
+/** An open item without a file. It can be resolved by its id like an open loop. */
 export type UnfiledReport = {
   due: string | null;
   id: string;
-  /** Whether the conversation that says it goes on. */
+  /** Whether the conversation with the item is still going on. */
   running: boolean;
   since: string | null;
   text: string;
@@ -2177,86 +2177,86 @@ export type UnfiledReport = {
   turns: string[];
 };
 
-/** What recomputing everything came to. */
+/** Result of recomputing everything that is stored. */
 export type Verified = {
   audit_rows: number;
-  /** Stored data is not what it was; else what was found can be made again. */
+  /** True if stored data is damaged; false if everything found can be rebuilt. */
   damaged: boolean;
   files: number;
   findings: VerifyFinding[];
-  /** Nothing was found. */
+  /** True if nothing was found. */
   ok: boolean;
-  /** Records, turns, files and rows of the audit that were looked at. */
+  /** Number of records checked; the next fields count turns, files and audit rows. */
   records: number;
   seconds: number;
   turns: number;
 };
 
-/** Something that is not what it was. */
+/** One deviation that verify found. */
 export type VerifyFinding = {
-  /** Stored data; else what is made of it. */
+  /** True if stored data is damaged; false if it can be rebuilt from stored data. */
   damaged: boolean;
   subject: string;
   what: string;
 };
 
-/** The visible files of an agent, counted, and what is wrong with them. */
+/** Counts and problems of an agent's visible files. */
 export type VisibleReport = {
-  /** How many there are of each kind. */
+  /** Number of files of each kind. */
   files: Record<string, number>;
-  /** What should be known and is not wrong. */
+  /** Remarks that are not problems. */
   notes: string[];
-  /** How many notices about the user wait for their yes. */
+  /** Number of notices about the user that wait for a yes. */
   pending_memory: number;
-  /** The folder they lie in. */
+  /** Folder of the visible files. */
   root: string;
 };
 
-/** Something that waits. */
+/** An item that waits for a yes. */
 export type WaitingReport = {
-  /** The class of the memory; `profile` for a value of the profile; `None` for words kept aside. */
+  /** Class of the memory; `profile` for a value of the profile; `None` for words kept aside. */
   class: string | null;
   confidence: number | null;
-  /** What a yes would remember, or put back. */
+  /** Texts that a yes would remember or restore. */
   entries: string[];
-  /** What was said or shown, each with its turn: `t12: just ci`. Empty where the proposer told none. */
+  /** Words or outcomes that support the item, each with its turn: `t12: just ci`. Empty if the proposer named none. */
   evidence: string[];
-  /** `p:…`, `u:17`, `s:…`, `r:12`. */
+  /** Id of the item: `p:…`, `u:17`, `s:…`, `k:3`, `o:5`, `r:12`. */
   id: string;
-  /** `proposal`, `noticed`, `supersession` or `edit`. */
+  /** Kind of the item: `supersession`, `noticed`, `proposal`, `skill`, `matter` or `edit`. */
   kind: string;
-  /** The language model that found it, where nothing else did. */
+  /** Language model that found the item, if nothing else found it. */
   model: string | null;
   path: string | null;
-  /** Why a yes would be refused as it stands. */
+  /** Why a yes would be refused at present. */
   problem: string | null;
-  /** What a yes would take the place of. */
+  /** Memories or profile values that a yes would supersede. */
   replaces: OlderReport[];
   scope: string | null;
-  /** In how many turns it was noticed. */
+  /** Number of turns in which it was noticed. */
   seen: number | null;
   session: string | null;
   since: string | null;
   title: string;
   turns: string[];
-  /** Changes with what the item says. */
+  /** Version of the content; it changes whenever the item says something else. */
   version: string;
 };
 
-/** Some items of a list. */
+/** One page of a list. */
 export type WaitingReportPage = {
   items: WaitingReport[];
-  /** Sent as `cursor`, it gives the next page. Null: this was the last one. */
+  /** Cursor of the next page, to be sent as `cursor`; null on the last page. */
   next: string | null;
 };
 
-/** Why a file was found: words of the query that stand in it, of how many. */
+/** Why a file was found: the number of words of the query that are in it, and of words in the query. */
 export type WhyFile = {
   matched: number;
   of: number;
 };
 
-/** Why something was recalled. */
+/** Why one item was recalled. */
 export type WhyRecalled = {
   id: string;
   marks: string[];
@@ -2265,34 +2265,34 @@ export type WhyRecalled = {
   stage: "structured" | "lineage" | "transcript";
 };
 
-/** Why a turn was found. */
+/** Why a turn was found. `matched` of `of` words of the query are in it. */
 export type WhyTurn = {
-  /** The turn beside which it was found. */
+  /** Neighbouring turn that matched the query, if the turn itself was only found beside it. */
   beside: string | null;
   cosine: number | null;
-  /** Words of the query that stand in it, of how many. */
+  /** Number of words of the query that are in the turn, and of words in the query. */
   matched: number;
   of: number;
 };
 
-/** What a node says without a model, where a model's words are shown. */
+/** The content of a node without a model, for nodes whose model summary is shown. */
 export type WithoutModel = {
   distillate: Distillate;
   source: "harness" | "deterministic" | "model";
   summary: string;
 };
 
-/** A word that was looked up. */
+/** A word of the query that was looked up. */
 export type WordReport = {
   kind: string;
   text: string;
-  /** How many turns have it, where that was counted. */
+  /** Number of turns that have the word, if they were counted. */
   turns: number | null;
 };
 
 /** A workspace in a list. */
 export type WorkspaceRow = {
-  /** The workspace this one continues. */
+  /** The workspace this one is an alias of. */
   alias_of: string | null;
   label: string;
   last_at: string | null;
@@ -2329,11 +2329,11 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** It is no Markdown: it is kept in a fence. */
+      /** The text is not Markdown: it is stored in a fence. */
       plain?: boolean;
-      /** What is kept, as Markdown. */
+      /** Text of the artifact, as Markdown. */
       text: string;
-      /** A few words; the file is named after them and the day. */
+      /** Title in a few words; the file is named after the title and the day. */
       title: string;
     };
     reply: Item;
@@ -2366,11 +2366,11 @@ export interface Routes {
     body: {
       /** The channel, as its program names it: `telegram`. */
       channel: string;
-      /** What else they say. */
+      /** Message the person sent with the request. */
       detail?: string | null;
-      /** What they call themselves. */
+      /** Name the person goes by. */
       name?: string | null;
-      /** Who asks, as the channel names them. */
+      /** Id of the person, as the channel names them. */
       peer: string;
     };
     reply: AnsweredReport;
@@ -2394,25 +2394,25 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** The most tokens. */
+      /** Maximum number of tokens. */
       budget?: number | null;
-      /** Only show what would be given. */
+      /** Only show what would be given; store nothing. */
       dry_run?: boolean;
-      /** start, resume, clear, compact or prompt; else prompt with a prompt, and start without. */
+      /** start, resume, clear, compact or prompt; default prompt if `prompt` is set, start otherwise. */
       event?: string | null;
-      /** With how the prompt was understood and what was recalled for it. */
+      /** Include how the prompt was understood and what was recalled for it. */
       explain?: boolean;
-      /** The program keeps nothing of what it is given: everything of this epoch is given again. */
+      /** The program does not keep the context it is given: everything of this epoch is given again. */
       for_one_call?: boolean;
-      /** What the person says. */
+      /** The person's prompt. */
       prompt?: string | null;
-      /** The session: program:id, or the beginning of one that is stored. */
+      /** The session: program:id, or the beginning of the id of a stored session. */
       session: string;
-      /** The thread it belongs to. */
+      /** Thread the session belongs to. */
       thread?: string | null;
-      /** The program keeps no turns: the newest are given, too. */
+      /** The program does not keep turns: the newest ones are given as well. */
       with_tail?: boolean;
-      /** The project of a session nothing is stored of yet: its id, label or whole path. */
+      /** Project of a session of which nothing is stored yet: its id, label or whole path. */
       workspace?: string | null;
     };
     reply: ContextReport;
@@ -2471,9 +2471,9 @@ export interface Routes {
     path: { head: string };
     query: {};
     body: {
-      /** Your name for yourself: letters, digits and - _ . : @ / */
+      /** Name the caller chooses for itself: letters, digits and - _ . : @ / */
       owner: string;
-      /** For how many seconds: 1 to 60. */
+      /** Duration of the lease in seconds: 1 to 60. */
       ttl?: number | null;
     };
     reply: HeadGranted;
@@ -2483,15 +2483,15 @@ export interface Routes {
     path: { head: string };
     query: {};
     body: {
-      /** The revision the words rest on. */
+      /** Revision the new content is based on. */
       base: number;
-      /** The words, at most 4 KiB; empty takes the section out. */
+      /** New content of the section, at most 4 KiB; empty removes the section. */
       content: string;
-      /** The epoch that came with the lease. */
+      /** Epoch returned with the lease. */
       epoch: number;
-      /** The name the head was acquired in. */
+      /** Owner name the lease was acquired with. */
       owner: string;
-      /** 1 to 40 of a-z, 0-9 and -. */
+      /** Name of the section: 1 to 40 of a-z, 0-9 and -. */
       section: string;
     };
     reply: HeadCommitted;
@@ -2515,9 +2515,9 @@ export interface Routes {
     path: { head: string };
     query: {};
     body: {
-      /** The epoch that came with the lease. */
+      /** Epoch returned with the lease. */
       epoch: number;
-      /** The name it was acquired in. */
+      /** Owner name the lease was acquired with. */
       owner: string;
     };
     reply: HeadReleased;
@@ -2527,7 +2527,7 @@ export interface Routes {
     path: { head: string };
     query: {};
     body: {
-      /** The revision whose sections come back. */
+      /** Revision whose sections are restored. */
       revision: number;
     };
     reply: HeadRestored;
@@ -2558,9 +2558,9 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** Files and folders in place of the programs' own. Only through the socket. */
+      /** Files and folders to read in place of the programs' own stores. Only accepted through the socket. */
       paths?: string[];
-      /** Only these programs; else all of them. */
+      /** Names of the programs to import; empty for all of them. */
       programs?: string[];
     };
     reply: Imported;
@@ -2607,15 +2607,15 @@ export interface Routes {
     body: {
       /** The command line, as a person would read it. */
       command: string;
-      /** Why it failed, where no exit code says so: it could not be started, its time was up. */
+      /** Reason of a failure without an exit code, such as a command that could not be started or ran out of time. */
       error?: string | null;
-      /** Its exit code; 0 is success. This, `signal` or `error`. */
+      /** Exit code; 0 is success. One of `exit_code`, `signal` and `error` is needed. */
       exit_code?: number | null;
-      /** What it printed, which becomes an artifact; of a long text the beginning and the end. */
+      /** Output of the job, stored as an artifact; of a long output only the beginning and the end are kept. */
       output?: string;
-      /** The signal that ended it. */
+      /** Number of the signal that ended the job. */
       signal?: number | null;
-      /** When it began, in milliseconds since 1970; else now. */
+      /** Start time in milliseconds since 1970; default now. */
       started_at?: number | null;
     };
     reply: RunReport;
@@ -2632,13 +2632,13 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** By when: YYYY-MM-DD. */
+      /** Due date: YYYY-MM-DD. */
       due?: string | null;
-      /** What else there is to say, as Markdown. */
+      /** Further text, as Markdown. */
       text?: string | null;
-      /** A few words; the same title is the same loop. */
+      /** Title in a few words; adding the same title again returns the same loop. */
       title: string;
-      /** It belongs to this project: its id, label or whole path. */
+      /** Project the loop belongs to: its id, label or whole path. */
       workspace?: string | null;
     };
     reply: Item;
@@ -2662,7 +2662,7 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** How it ended. */
+      /** Note on how the loop ended. */
       note?: string | null;
     };
     reply: Item;
@@ -2679,19 +2679,19 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** preference, identity, fact, procedure, blocker or reference; else fact in a project, and preference elsewhere. */
+      /** preference, identity, fact, procedure, blocker or reference; default fact in a project, preference elsewhere. */
       class?: string | null;
-      /** How sure it is, from 0 to 1. */
+      /** Confidence, from 0 to 1. */
       confidence?: number | null;
-      /** What it is about, where the title does not say. */
+      /** Subject of the leaf, if the title does not say it. */
       subject?: string | null;
-      /** Words to find it by. */
+      /** Tags, for finding it. */
       tags?: string[];
-      /** What is to be remembered, as Markdown. */
+      /** Text to remember, as Markdown. */
       text: string;
-      /** A few words; another text of this title takes this one's place. Else the first sentence. */
+      /** Title in a few words; default the first sentence. A new text under an existing title supersedes the older leaf. */
       title?: string | null;
-      /** The project it belongs to: its id, label or whole path. */
+      /** Project the leaf belongs to: its id, label or whole path. */
       workspace?: string | null;
     };
     reply: RememberedReport;
@@ -2715,15 +2715,15 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** How sure it is, from 0 to 1. */
+      /** Confidence, from 0 to 1. */
       confidence?: number | null;
-      /** What lists show of it. */
+      /** Summary shown in lists. */
       summary?: string | null;
-      /** Its tags from now on. */
+      /** New list of tags; it replaces the present ones. */
       tags?: string[] | null;
       /** The new text. */
       text?: string | null;
-      /** A new title; the file keeps its name. */
+      /** New title; the file keeps its name. */
       title?: string | null;
     };
     reply: FileTextReport;
@@ -2740,7 +2740,7 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** Let go of it again. */
+      /** Remove the pin instead of setting it. */
       off?: boolean;
     };
     reply: ChangedMemories;
@@ -2750,9 +2750,9 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** The memory that holds instead. */
+      /** Id of the leaf that holds instead. */
       by?: string | null;
-      /** What holds now, where it is not remembered yet. */
+      /** Text that holds now, if it is not remembered yet. */
       text?: string | null;
     };
     reply: Superseded;
@@ -2804,15 +2804,15 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** preference, identity, fact, procedure, blocker or reference; else fact in a project, and preference elsewhere. */
+      /** preference, identity, fact, procedure, blocker or reference; default fact in a project, preference elsewhere. */
       class?: string | null;
-      /** How sure it is, from 0 to 1. */
+      /** Confidence, from 0 to 1. */
       confidence?: number | null;
-      /** What is to be remembered; each becomes a memory of its own. */
+      /** Texts to remember; each becomes a leaf of its own. */
       entries: string[];
-      /** A few words; the same title is the same proposal. Else the first sentence. */
+      /** Title in a few words; default the first sentence. Adding the same title again returns the same proposal. */
       title?: string | null;
-      /** The project it belongs to: its id, label or whole path. */
+      /** Project the proposal belongs to: its id, label or whole path. */
       workspace?: string | null;
     };
     reply: Item;
@@ -2822,16 +2822,16 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** Yes or no. */
+      /** Answer to a waiting item. */
       answer: "accept" | "reject";
-      /** Of a yes: what it contradicts holds as well. */
+      /** With a yes: keep the leaf this item contradicts, too. */
       both?: boolean;
       items: {
         id: string;
-        /** The `version` that was seen; another one by now is refused. */
+        /** `version` of the item the person saw; the decision is refused if the item has changed since. */
         version?: string | null;
       }[];
-      /** Of a no: why not. */
+      /** With a no: the reason. */
       reason?: string | null;
     };
     reply: DecisionsReport;
@@ -2848,7 +2848,7 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** Ids; without any, what was decided last. */
+      /** Ids of decisions to undo; empty for the last decision. */
       items?: string[];
     };
     reply: DecisionsReport;
@@ -2865,9 +2865,9 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** What it contradicts holds as well. */
+      /** Keep the leaf this item contradicts, too. */
       both?: boolean;
-      /** The `version` that was seen; another one by now is refused. */
+      /** `version` of the item the person saw; the decision is refused if the item has changed since. */
       version?: string | null;
     };
     reply: DecidedReport;
@@ -2877,13 +2877,13 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** preference, identity, fact, procedure, blocker or reference. */
+      /** New class: preference, identity, fact, procedure, blocker or reference. */
       class?: string | null;
-      /** The new texts; a proposal with several memories has one for each. */
+      /** New texts; a proposal with several leaves needs one for each. */
       entries?: string[] | null;
-      /** agent: it holds everywhere. Else `workspace` says where. */
+      /** `agent` if the leaf holds everywhere; otherwise `workspace` names the project. */
       scope?: string | null;
-      /** The project it belongs to: its id, label or whole path. */
+      /** Project the leaf belongs to: its id, label or whole path. */
       workspace?: string | null;
     };
     reply: WaitingReport;
@@ -2893,9 +2893,9 @@ export interface Routes {
     path: { id: string };
     query: {};
     body: {
-      /** Why not; it is kept with a proposal. */
+      /** Reason, which is stored with a proposal. */
       reason?: string | null;
-      /** The `version` that was seen; another one by now is refused. */
+      /** `version` of the item the person saw; the decision is refused if the item has changed since. */
       version?: string | null;
     };
     reply: DecidedReport;
@@ -2936,7 +2936,7 @@ export interface Routes {
     path: {};
     query: {};
     body: {
-      /** The agents it may ask for; else the one of this request. */
+      /** Agents the page may ask for; default the agent of this request. */
       agents?: string[];
     };
     reply: Code;
@@ -2960,9 +2960,9 @@ export interface Routes {
     path: { key: string };
     query: {};
     body: {
-      /** Only show the handoff. */
+      /** Only show the handoff; store nothing. */
       dry_run?: boolean;
-      /** The last turn the handoff takes the place of: a turn (t9c11) or its program's own id; else all of it. */
+      /** Last turn the handoff replaces: a turn (t9c11) or the program's own id of one; default the whole session. */
       until?: string | null;
     };
     reply: CompactReport;
@@ -2986,7 +2986,7 @@ export interface Routes {
     path: { key: string };
     query: {};
     body: {
-      /** The thread; a key topic/… or lane/… that is new begins one. Null: the one it belongs to by itself. */
+      /** The thread; a new key topic/… or lane/… creates it. Null: the thread Heirloom assigns by itself. */
       thread?: string | null;
     };
     reply: SessionSwitched;
@@ -3061,7 +3061,7 @@ export interface Routes {
     body: {
       /** The other thread. */
       other: string;
-      /** What they have to do with each other. */
+      /** Relation between the two threads. */
       why?: string | null;
     };
     reply: ThreadsChanged;
@@ -3071,7 +3071,7 @@ export interface Routes {
     path: { key: string };
     query: {};
     body: {
-      /** The thread it becomes part of. */
+      /** Thread this one is merged into. */
       into: string;
     };
     reply: ThreadChanged;
@@ -3081,7 +3081,7 @@ export interface Routes {
     path: { key: string };
     query: {};
     body: {
-      /** A few words. */
+      /** New name in a few words. */
       name: string;
     };
     reply: ThreadChanged;
