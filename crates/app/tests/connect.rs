@@ -704,8 +704,8 @@ fn a_malformed_settings_file_stops_its_program_and_no_other() {
     assert!(user.join(".claude/settings.json").exists());
 }
 
-/// Where a dotfile manager keeps a program's folder elsewhere, what is to be put in by hand is all that is needed, into files
-/// that are really there: whoever does it is connected.
+/// If a dotfile manager keeps a program's folder elsewhere, connect prints all lines and the real files they belong into;
+/// after a person has added them, the program is connected.
 #[test]
 fn what_is_put_in_by_hand_connects_the_program() {
     for (program, folder, _) in PROGRAMS {
@@ -721,7 +721,7 @@ fn what_is_put_in_by_hand_connects_the_program() {
             "codex" => &["connect", "codex", "--yes", "--trust"],
             other => &["connect", other, "--yes"],
         };
-        // The digests Codex trusts are those of hooks that are there: what is left is asked for again.
+        // Codex trusts digests of existing hooks, so connect is asked again for the lines that are left.
         for _ in 0..2 {
             let out = world.run(&[asked, &["--json"][..]].concat());
             let report: Value = serde_json::from_str(&out.stdout).unwrap();

@@ -333,8 +333,8 @@ fn what_is_deleted_by_hand_can_be_brought_back() {
     world.verified();
 }
 
-/// A page that is rendered comes back by itself, and what a person had written in it does not: that is kept, said once, and
-/// brought back into the page as it is by then.
+/// A deleted page is rendered again by itself, without the words a person had written in it: those are kept, reported once,
+/// and can be restored into the page.
 #[test]
 fn what_was_written_in_a_rendered_page_can_be_brought_back() {
     let world = World::new();
@@ -362,7 +362,7 @@ fn what_was_written_in_a_rendered_page_can_be_brought_back() {
     ] {
         assert!(pages.iter().any(|path| path.contains(kind)), "{kind} is not in {pages:#?}");
     }
-    // Nobody has written in them: what is rendered again when it is gone is as it was, and there is nothing to say of it.
+    // Pages without a person's words are rendered again as they were, and nothing is reported.
     let again = |path: &str| {
         ["/runtime/", "continuity/daily", "rollups/2026", "memory/MEMORY.md"].iter().any(|k| path.contains(k))
     };
@@ -381,7 +381,7 @@ fn what_was_written_in_a_rendered_page_can_be_brought_back() {
     }
     world.says(0, &["status"]);
     quiet();
-    // What stands around them is rendered anew, with words that were not there before.
+    // The block around the person's words has new lines since.
     turn("2", "And the door blue.");
     for path in &pages {
         let file = tree.join(path);
@@ -390,7 +390,7 @@ fn what_was_written_in_a_rendered_page_can_be_brought_back() {
         assert!(named.contains(&format!("is gone; a copy is kept: heirloom restore {path}")), "{named}");
         let said = world.says(0, &["status"]);
         assert!(said.contains(&format!("{path} was deleted by hand and ")), "{path}: {said}");
-        // A person reads it on a terminal, a program with --json: it is said once.
+        // Shown on a terminal or with --json, the deletion is reported once.
         let report = world.json(&["status"])["assistant"]["notes"].to_string();
         assert!(report.contains(&format!("heirloom restore {path}")), "{path}: {report}");
         assert!(!world.says(0, &["status"]).contains("deleted by hand"), "{path}");
@@ -404,7 +404,7 @@ fn what_was_written_in_a_rendered_page_can_be_brought_back() {
         );
         assert!(world.says(3, &["restore", path]).contains("is there"), "{path}");
     }
-    // What was written into the page since stays.
+    // Words written into the new page since then stay: restore refuses.
     let (path, file) = ("MEMORY.md", tree.join("MEMORY.md"));
     quiet();
     fs::remove_file(&file).unwrap();

@@ -511,8 +511,8 @@ fn what_a_summariser_may_not_answer_is_made_without_it() {
     assert!(run(Some(&good)).0.iter().all(|n| n.1 == Source::Model.name()));
 }
 
-/// A scan looks at every file of the tree: a pass over many sessions has one every two seconds, not one for each. What a person
-/// does meanwhile stays as they left it, and the next pass knows of it.
+/// A scan reads every file of the tree, so a pass over many sessions scans every two seconds and not for each session. A
+/// person's edit during the pass is kept, and the next pass sees it.
 #[test]
 fn a_pass_over_many_sessions_scans_seldom_and_leaves_what_people_do_meanwhile() {
     const SESSIONS: u64 = 30;
@@ -539,7 +539,7 @@ fn a_pass_over_many_sessions_scans_seldom_and_leaves_what_people_do_meanwhile() 
     let (mut done, mut resolved) = (0, None);
     let mut meanwhile = |_| {
         done += 1;
-        // Each scan there is finds a note.
+        // Each scan finds a new note, so audit rows count the scans.
         std::fs::write(root.join(format!("note-{done}.md")), "Mine.\n").unwrap();
         if resolved.is_none() {
             let folder = root.join("continuity/open-loops");
@@ -558,7 +558,7 @@ fn a_pass_over_many_sessions_scans_seldom_and_leaves_what_people_do_meanwhile() 
     let resolved = resolved.unwrap();
     let open = root.join("continuity/open-loops").join(&resolved);
     assert!(!open.exists(), "it was written again");
-    // The next pass looks first.
+    // The next pass begins with a scan.
     owing(&story, "Write to the printers");
     ending(&story, &["We drop Redis."]);
     story.distilled(&Model::new());

@@ -1,5 +1,4 @@
-// What the page knows outside of its components. When one of these changes, the page is drawn again, once. The address is the
-// state: #/place/id?key=value. A person can copy it, go back, and reload.
+// State outside of components: a change of it draws the page again, once. The address holds the state of a place: #/place/id?key=value. A person can copy it, go back, and reload.
 let draw = null;
 let due = false;
 
@@ -32,7 +31,7 @@ function parse(hash) {
   try {
     id = decodeURIComponent(id);
   } catch {
-    // A percent sign that somebody typed stays one.
+    // Keep a percent sign that somebody typed.
   }
   return { place: place || "now", id, query: Object.fromEntries(new URLSearchParams(query)) };
 }

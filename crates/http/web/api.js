@@ -1,4 +1,4 @@
-// Asks the service of this machine, with the token of this tab. What was asked before is asked again with its tag.
+// Sends requests to the local service with this tab's token. A repeated request carries the ETag of its last answer.
 import { useEffect, useState } from "./vendor.js";
 import { signal } from "./address.js";
 
@@ -112,7 +112,7 @@ export async function listen() {
       wait = 500;
       await hear(answer.body.getReader());
     } catch {
-      // Nobody there; asked again below.
+      // No service answers; the loop below retries.
     }
     live.value = false;
     await new Promise((done) => setTimeout(done, wait));
@@ -132,7 +132,7 @@ async function hear(reader) {
     rest = lines.pop();
     for (const line of lines) {
       if (line.startsWith("id:")) heard = line.slice(3).trim();
-      // However much is told, places read again twice a second at most.
+      // Events may come in bursts: places reload at most twice a second.
       else if (line.startsWith("data:")) due ||= setTimeout(() => { due = 0; changed.value += 1; }, 400);
     }
   }

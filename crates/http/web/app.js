@@ -1,4 +1,4 @@
-// The page: its places, its keys, and what is the same everywhere.
+// The page: its places, its keys, and the parts common to all places.
 import { at, Dialog, drawnBy, go, hasToken, href, html, listen, live, openWith, render, said, state, step, takeCode, undo, useEffect, useKeys, useState, wrong } from "./parts.js";
 import { Palette } from "./palette.js";
 import { Now } from "./places/now.js";
@@ -124,7 +124,7 @@ async function begin() {
   };
   drawnBy(draw);
   draw();
-  // A code pasted into an open tab.
+  // Somebody pasted a new one-time code into the address of an open tab.
   addEventListener("hashchange", take);
   if (wasOpen) listen();
 }

@@ -1,4 +1,4 @@
-// Keys: the page has some everywhere, a place adds its own while it is there.
+// Keys: some work everywhere, and each place adds its own while it is shown.
 import { useEffect, useRef } from "./vendor.js";
 
 const layers = [];
@@ -10,19 +10,19 @@ addEventListener("keydown", (event) => {
   const command = event.metaKey || event.ctrlKey;
   const on = (selector) => event.target.closest?.(selector);
   if (!command && event.key !== "Escape" && on("input, textarea, select, [contenteditable]")) return;
-  // A button takes its own Enter and space.
+  // A focused button handles Enter and space itself.
   if ((event.key === "Enter" || event.key === " ") && on("button, a, summary")) return;
   const pressed = chord + (command ? `mod+${event.key.toLowerCase()}` : event.key);
   chord = "";
-  // A dialog has its own keys.
+  // An open dialog handles its keys itself.
   if (document.querySelector("dialog[open]")) return;
   for (const layer of [...layers].reverse()) {
-    // A key answers false where there is nothing for it to do.
+    // A handler returns false if it has nothing to do here.
     if (layer.current[pressed] && layer.current[pressed]() !== false) return event.preventDefault();
   }
   if (pressed === "g") {
     chord = "g ";
-    // The one of an earlier chord would end this one.
+    // The timer of an earlier chord would end this one.
     clearTimeout(chordGoes);
     chordGoes = setTimeout(() => { chord = ""; }, 1500);
   }

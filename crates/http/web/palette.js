@@ -1,4 +1,4 @@
-// Go to anything: a place, a session, a thread, a command, or whatever an id stands for.
+// The command palette: goes to a place, a session, a thread, a command or an id.
 import { copy, Dialog, firstLine, href, html, nameOf, program, useData, useState, whereIs } from "./parts.js";
 
 /** What only the command line does. To choose one is to copy it. */

@@ -1,5 +1,5 @@
-// What every place is made of: headings, lists, times, links to references, what is wrong, what was done; and what they all
-// use of the other modules.
+// Parts that all places share: headings, lists, times, links to references, error and undo messages; and re-exports of
+// the other modules.
 import { html, useEffect, useRef, useState } from "./vendor.js";
 import { at, go, signal, whereIs } from "./address.js";
 import { act, changed, get, read, useData } from "./api.js";

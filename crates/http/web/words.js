@@ -1,5 +1,5 @@
-// Words as words. What somebody said is text: it becomes nodes, never markup. Markdown is read as far as it helps reading;
-// links are shown and never fetched, images are their words, and characters nobody can see are shown.
+// Shows what somebody said as text nodes, never as markup. Simple Markdown is formatted; links are shown and never fetched,
+// images are replaced by their words, and invisible characters are made visible.
 import { html, useMemo, useState } from "./vendor.js";
 import { Code } from "./code.js";
 
@@ -8,7 +8,7 @@ const SHOWN = 16_000;
 /** More than this is not read as Markdown. */
 const MARKDOWN = 200_000;
 
-// Direction marks, zero-width characters, controls: what makes a text look like another one.
+// Characters that make a text look like another one: direction marks, zero-width characters, controls.
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 /** Text with marks in place of what cannot be seen. */
@@ -17,7 +17,7 @@ export function seen(text) {
   let from = 0;
   for (const found of text.matchAll(UNSEEN)) {
     const code = found[0].codePointAt(0);
-    // Joined emoji are no disguise.
+    // The joiner inside an emoji hides nothing.
     if (code === 0x200d && /\p{Extended_Pictographic}\ufe0f?$/u.test(text.slice(Math.max(0, found.index - 3), found.index))) continue;
     if (found.index > from) out.push(text.slice(from, found.index));
     const name = code === 0x1b ? "ESC" : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
@@ -129,10 +129,10 @@ const size = (n) => (n < 1e6 ? `${Math.round(n / 1000)} kB` : `${(n / 1e6).toFix
 export function Words({ text, plain = false, language }) {
   const [all, setAll] = useState(false);
   const cut = text.length > SHOWN && !all;
-  // Not between the halves of a character.
+  // Never cut between the halves of a surrogate pair.
   const end = cut && /[\ud800-\udbff]/.test(text[SHOWN - 1]) ? SHOWN - 1 : SHOWN;
   const shown = cut ? text.slice(0, end) : text;
-  // Made once: a place is drawn more often than its words change.
+  // Cached: a place is drawn more often than its words change.
   const made = useMemo(() => {
     if (language) return html`<${Code} text=${shown} language=${language} />`;
     return plain || shown.length > MARKDOWN ? html`<pre class="plain">${seen(shown)}</pre>` : markdown(shown);

@@ -124,7 +124,8 @@ impl Instance {
         })
     }
 
-    /// A person has seen a report of that agent: what is said once is not said again. In a home that cannot be written it is.
+    /// Records that a person has seen a report, so that its one-time notes are not repeated. Does nothing in a home that
+    /// cannot be written.
     pub fn told(&self, agent: &AgentId, actor: &str, report: &StatusReport) -> Result<()> {
         let told = report.assistant.as_ref().map_or(&[][..], |files| &files.deletions);
         if told.is_empty() || self.read_only {

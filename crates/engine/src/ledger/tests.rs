@@ -47,7 +47,7 @@ fn at_once<'n>(
     told.into_inner().unwrap()
 }
 
-/// What stands in the ledger: names, and who has audit rows; seals and audit have to be whole.
+/// Returns the names and the actors of audit rows in the ledger, after checking that seals and audit are whole.
 fn standing(ledger: &Ledger) -> (BTreeSet<String>, Vec<String>) {
     ledger
         .read(|tx| {
@@ -68,8 +68,8 @@ fn standing(ledger: &Ledger) -> (BTreeSet<String>, Vec<String>) {
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// One of them names a session that is not there, which is noticed when all of it is committed: nobody's write is stored, and
-/// each of them is told so.
+/// One writer names a missing session, which SQLite notices at the shared commit: nobody's write is stored, and every writer
+/// gets the error.
 #[test]
 fn of_a_shared_commit_that_fails_nothing_stays_and_everyone_is_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,7 +99,7 @@ fn of_a_shared_commit_that_fails_nothing_stays_and_everyone_is_told() {
         let orphans: i64 =
             ledger.read(|tx| Ok(tx.query_row("SELECT count(*) FROM participants", [], |r| r.get(0))?)).unwrap();
         assert_eq!(orphans, 0);
-        // The next write is sealed again, although what was made for it went with theirs.
+        // The failed commit also rolled back the tables that sealing needs; the next write is sealed all the same.
         let rename = |from: &str, to: &str| {
             let renamed = ledger.write(Audit::new("after", "test.after"), |tx| {
                 tx.execute("DELETE FROM names WHERE name != ?1", [from])?;
@@ -110,7 +110,7 @@ fn of_a_shared_commit_that_fails_nothing_stays_and_everyone_is_told() {
         };
         rename("first", "second");
         rename("second", "first");
-        // A machine that is busy leaves no transaction open for so long, and they are more than one.
+        // On a busy machine the writers may need more than one commit; then the round is repeated.
         if stored.is_empty() {
             shared_by_all = true;
             break;
@@ -119,7 +119,7 @@ fn of_a_shared_commit_that_fails_nothing_stays_and_everyone_is_told() {
     assert!(shared_by_all, "they never shared a commit");
 }
 
-/// Those that fail by themselves take back their own part, seals included.
+/// A writer that fails by itself rolls back only its own part, seals included.
 #[test]
 fn who_fails_in_a_shared_commit_leaves_the_others_whole() {
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ fn who_fails_in_a_shared_commit_leaves_the_others_whole() {
         assert_eq!(outcome.is_err(), *one < "d", "{one}");
     }
     let (names, audited) = standing(&ledger);
-    // Only the first of them found the name it had before.
+    // Only the first writer found the name as it was before.
     assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), ["d", "e", "f", "first!"]);
     assert_eq!(audited, ["d", "e", "f", "first"]);
 }

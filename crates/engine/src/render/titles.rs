@@ -41,11 +41,11 @@ pub(super) fn of_session(tx: &Read, opener: &Opener, session_no: SessionNo, give
     Ok(if first.trim().is_empty() { given.unwrap_or_default() } else { first })
 }
 
-/// The longest name of a session in a list, in characters.
+/// Longest name of a session in a list, in characters.
 const LONGEST_NAME: usize = 120;
 
-/// What a session is called in a list: its title ([`of_session`]), else the first line of what anybody said first; cut
-/// after a word, without credentials. Empty where there is neither.
+/// Returns the name of a session for lists: its title ([`of_session`]), else the first line of its first message; cut after
+/// a word, without credentials. Empty where there is neither.
 pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<String> {
     let title = of_session(tx, opener, session.no, session.title.as_deref())?;
     let title = match title.is_empty() {
@@ -55,14 +55,14 @@ pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<Strin
     Ok(first_line(&title))
 }
 
-/// The names of several sessions, in their order.
+/// Returns the names of several sessions, in their order.
 pub fn names_of<'s>(tx: &Read, sessions: impl IntoIterator<Item = &'s SessionRow>) -> Result<Vec<String>> {
     let opener = Opener::default();
     sessions.into_iter().map(|session| name_of(tx, &opener, session)).collect()
 }
 
-/// The first line with words in it, short enough for a list. Redacted whole, then cut: half of a credential would not be
-/// recognised any more.
+/// Returns the first line that has words, short enough for a list. The text is redacted before it is cut: half of a
+/// credential would not be recognised.
 pub fn first_line(text: &str) -> String {
     let clean = redact(text);
     short(clean.lines().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or(&clean), LONGEST_NAME)

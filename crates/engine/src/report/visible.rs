@@ -98,7 +98,7 @@ impl VisibleReport {
     }
 }
 
-/// What is said of files that were deleted by hand: the newest by name, the others by their number.
+/// Returns the note about files deleted by hand: it names the newest ones and counts the others.
 fn of_deleted(deleted: &[Deleted]) -> Vec<String> {
     let mut paths = BTreeSet::new();
     let newest: Vec<&Deleted> = deleted.iter().filter(|file| paths.insert(&file.path)).collect();

@@ -83,7 +83,7 @@ pub fn first_prompt(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result
     first_where(tx, opener, session_no, &format!("role = {USER} AND kind = {MESSAGE}"))
 }
 
-/// The first thing anybody said in a session.
+/// Returns the first message of a session, whoever said it.
 pub fn first_message(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result<Option<String>> {
     first_where(tx, opener, session_no, &format!("kind = {MESSAGE}"))
 }

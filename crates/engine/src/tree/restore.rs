@@ -39,11 +39,11 @@ const AT_ONCE: i64 = 200;
 /// Files of a kind whose states are stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keeps {
-    /// All.
+    /// Every file of the kind.
     Always,
-    /// Those in which a person has written: the rendered block comes back without a copy, their words do not.
+    /// Files in which a person has written: rendering brings the block back, but not the person's words.
     WrittenIn,
-    /// Those that Heirloom wrote.
+    /// Files that Heirloom wrote.
     Ours,
 }
 
@@ -183,10 +183,10 @@ pub(super) fn deleted(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// A file that was deleted by hand and is not back.
+/// A file that was deleted by hand and not restored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Deleted {
-    /// Its stored state.
+    /// Number of its stored state.
     pub no: RevisionNo,
     pub path: String,
     /// Whether a page was rendered in its place since.
@@ -281,8 +281,8 @@ pub fn restore(lock: &TreeLock, name: &str) -> Result<RelPath> {
     Ok(path)
 }
 
-/// Puts a page back where it was rendered again since it was deleted. False: what is there is nothing that is rendered, or
-/// somebody has written in it.
+/// Restores a page that was rendered again since it was deleted. Returns false where the file at that path is no rendered
+/// page, or somebody has written in it.
 fn in_place_of_rendered(lock: &TreeLock, path: &RelPath, bytes: &[u8]) -> Result<bool> {
     let at = lock.at;
     let Some(there) = at.read(|tx| file_table::at(tx, at.agent_no, path))? else { return Ok(false) };
@@ -309,7 +309,7 @@ fn in_place_of_rendered(lock: &TreeLock, path: &RelPath, bytes: &[u8]) -> Result
     }
 }
 
-/// The page of a thread, or the list of threads, whose file is at this path.
+/// Returns the page of a thread, or the list of threads, whose file is at this path.
 fn thread_page(path: &RelPath) -> Option<PageKey> {
     let name = path.as_str().strip_prefix("continuity/threads/")?.strip_suffix(".md")?;
     match name {

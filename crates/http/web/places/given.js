@@ -1,4 +1,4 @@
-// Given: what programs were given, word for word, what each line cost, why it was chosen, and what was left out.
+// Given: each context a program was given, word for word; the cost of each line, why it was chosen, and the omitted ones.
 import { asking, at, chip, command, facts, Heading, href, html, List, Load, many, near, number, part, program, refs, row, rows, section, seen, sessionRef, when } from "../parts.js";
 
 const EVENTS = { start: "At the beginning", prompt: "With a prompt", compact: "After a compaction", compaction: "After a compaction" };

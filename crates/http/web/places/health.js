@@ -1,5 +1,5 @@
-// Health: what is stored, what lags, what is wrong and what helps; connections, jobs, what a model used, who changed what. Each
-// button does what the command beside it does.
+// Health: sizes, delays, problems with their remedies, connections, jobs, use of a model, the audit. Each button runs the
+// command beside it.
 import { act, bytes, chip, command, doing, facts, Heading, html, live, Load, many, number, program, sayWrong, section, seen, table, useData, useState, when } from "../parts.js";
 
 /** Something that takes a while, with its command. */

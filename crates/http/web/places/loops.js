@@ -1,9 +1,9 @@
-// Loops: what is owed. One key resolves, one takes it back.
+// Loops: open commitments. One key resolves one, another undoes that.
 import { asking, at, chip, doing, facts, firstLine, go, Heading, href, html, List, Load, near, part, refs, row, rows, scopeName, sessionRef, tabs, useData, useState, when, Words } from "../parts.js";
 
 const verb = (id, does) => `/v1/loops/${part(id)}/${does}`;
 const reopen = ({ id, title }) => doing(verb(id, "reopen"), {}, `Open again: ${title}`);
-// An item without a file has another id once it is resolved.
+// An item without a file gets another id when it is resolved.
 const resolve = (item, note) => {
   let { id } = item;
   return doing(verb(id, "resolve"), note ? { note } : {}, (done) => { id = done.id || id; return `Resolved: ${item.title}`; }, () => reopen({ ...item, id }));
@@ -17,7 +17,7 @@ export function LoopLine({ item }) {
   const due = dueOf(item);
   const onDone = async () => {
     setGoes(true);
-    // Whatever has the focus goes with the line: the next one takes it.
+    // The focused button vanishes with its line: the next line takes the focus.
     const all = [...document.querySelectorAll("[data-loop] .step")];
     const now = all.findIndex((step) => step.closest("[data-loop]").dataset.loop === item.id);
     (all[now + 1] ?? all[now - 1])?.focus();

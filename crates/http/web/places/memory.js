@@ -1,4 +1,4 @@
-// Memory: what is remembered, where that comes from, and what it took the place of.
+// Memory: the memories, their sources, and the memories they superseded.
 import { act, asking, at, chip, choice, doing, Edit, facts, firstLine, go, Heading, href, html, List, Load, near, part, ref, refs, row, rows, say, scopeName, seen, sessionRef, tick, useData, useKeys, useState, when, Words } from "../parts.js";
 
 const CLASSES = [["", "all"], "preference", "identity", "fact", "procedure", "blocker", "reference"];

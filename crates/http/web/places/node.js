@@ -1,4 +1,4 @@
-// What a reference stands for: a summary with what is above and below it, down to the words; and anything else an id names.
+// The page of a reference: a summary with its parents and children, down to the words; and anything else an id names.
 import { asking, at, chip, facts, firstLine, go, Heading, href, html, many, near, number, ref, refs, row, rows, sayings, section, seen, shown, useData, useKeys, when, Words, wrong } from "../parts.js";
 import { turnCard } from "./reader.js";
 
@@ -11,7 +11,7 @@ export function strata(nodes, current) {
   if (all.length < 2) return all.map(({ id, summary }) => html`<p class="quiet">Summary: <a href=${href("node", id)}>${firstLine(summary, 120) || id}</a></p>`);
   const from = Math.min(...all.map((node) => node.start));
   const percent = 100 / (Math.max(...all.map((node) => node.end)) - from);
-  // Each stands in the lowest line where nothing of its level is in its way; a session's stands on its chunks.
+  // A bar takes the lowest row that is free for its span; a session's bar is above its chunks.
   const level = ({ depth, kind }) => depth * 2 + (kind === "session" ? 1 : 0);
   const lines = [];
   for (const node of all.sort((a, b) => level(a) - level(b) || a.start - b.start)) {

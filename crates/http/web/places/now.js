@@ -1,4 +1,4 @@
-// Now: what is being worked on, what is open, what waits, what was worked in last.
+// Now: current work, open loops, waiting reviews, and the last projects.
 import { Heading, href, html, inline, Load, many, near, number, rows, section, useData, when, whereIs } from "../parts.js";
 import { LoopLine } from "./loops.js";
 import { sessionRow } from "./timeline.js";

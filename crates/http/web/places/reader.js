@@ -1,5 +1,5 @@
-// The reader of a session, however long: sections of fifty turns, each as high as it will probably be until it comes near,
-// and then filled. A turn has an address; what is found in the session is gone to.
+// The reader of a session of any length: sections of fifty turns with an estimated height, loaded when they come near. Each
+// turn has an address; find in the session jumps to its hits.
 import { asking, at, chip, command, facts, firstLine, folder, get, go, Heading, hour, href, html, Load, many, nameOf, number, part, program, ref, seen, sessionRef, useData, useEffect, useKeys, useLayoutEffect, useRef, useSettled, useState, when, Words, wrong } from "../parts.js";
 import { stretch } from "../code.js";
 import { place, strata } from "./node.js";
@@ -129,7 +129,7 @@ function paint(text) {
   const words = text.toLowerCase().split(/[\s"*]+/).filter((word) => word.length > 1);
   if (!words.length || !CSS.highlights) return;
   const any = new RegExp(words.map((word) => word.replace(/\W/g, "\\$&")).join("|"), "gi");
-  // What is gone to is filled by then.
+  // By then the target of the jump is loaded.
   setTimeout(() => {
     const painted = new Highlight();
     const walk = document.createTreeWalker(document.querySelector(".session") ?? new Text(), NodeFilter.SHOW_TEXT);
@@ -142,7 +142,7 @@ function paint(text) {
 
 export function Reader() {
   const { id, query } = at.value;
-  // Words first: where a turn is wanted, the rest is asked for when it is there.
+  // The wanted turn is loaded first, and the summaries after it.
   const [isThere, setThere] = useState(!query.at);
   const outline = useData(asking(`/v1/sessions/${part(id)}/outline`, { at: query.at }));
   const above = useData(isThere && asking("/v1/expand", { id })).body;

@@ -1,5 +1,5 @@
-// Review: what waits for a yes, one card at a time, with where it was said beside it. Nothing is decided that was not seen:
-// each decision says which version of the card it rests on. Several are decided at once after a look at what would change.
+// Review: items that wait for a yes, one card at a time, with their source beside them. Each decision names the version of
+// the card it was made on. A decision on several cards shows first what would change.
 import { act, asking, at, chip, command, doing, Edit, firstLine, go, Heading, href, html, Load, many, near, part, Problem, ref, rows, say, sayWrong, scopeName, section, seen, shown, undo, useData, useKeys, useLayoutEffect, useRef, useSettled, useState, Words } from "../parts.js";
 import { turnCard } from "./reader.js";
 
@@ -82,7 +82,7 @@ export function Review() {
     try {
       await does();
       setChosen([]);
-      // It may come back by an undo, as the same version.
+      // An undo may bring the card back as the same version.
       setTimeout(back, 1500);
     } catch (problem) {
       back();

@@ -39,7 +39,7 @@ export function Search() {
     typed.current = settled;
     go("search", "", { ...at.value.query, q: settled }, true);
   }, [settled]);
-  // An address somebody went to.
+  // The address changed, by a link or by going back.
   useEffect(() => { if (q !== typed.current) setText(q); }, [q]);
   const { body, before, problem } = useData(q && asking("/v1/search", { ...at.value.query, limit: 20 }));
   const report = q && (body ?? before);

@@ -1,4 +1,4 @@
-// Threads: pieces of work across sessions and programs, and where each stands.
+// Threads: pieces of work across sessions and programs, and the state of each.
 import { asking, at, chip, facts, firstLine, Heading, href, html, List, Load, many, nameOf, near, number, part, program, refs, row, rows, sayings, section, tabs, useData, when, Words } from "../parts.js";
 import { nodeRow } from "./node.js";
 

@@ -1,4 +1,4 @@
-// Timeline: sessions of all programs by day, the one last worked in first; above them how much there was on which day.
+// Timeline: sessions of all programs by day, the newest first; above them the activity of each day.
 import { asking, at, chip, choice, dayOf, folder, Heading, hour, href, html, List, many, monthOf, nameOf, program, PROGRAMS, row, rows, section, useData } from "../parts.js";
 
 const DAY = 864e5;
@@ -23,7 +23,7 @@ function heat(sessions) {
   const cells = Object.values(Object.groupBy(dated.filter((s) => s.day >= first), (s) => `${s.harness} ${s.day}`)).map((of) => ({ ...of[0], turns: of.reduce((sum, s) => sum + s.turns, 0), sessions: of.length }));
   const most = Math.max(1, ...cells.map((cell) => cell.turns));
   const days = Array.from({ length: place(last) + 1 }, (_, n) => first + n * DAY);
-  // The first month is named where the next one leaves room.
+  // The first month has a label only if the next one is far enough away.
   const months = days.filter((day, n) => new Date(day).getDate() === 1 || (n === 0 && new Date(day).getDate() < 27));
   const [width, height] = [days.length * CELL, 18 + names.length * LINE];
   return html`<div class="scroll heat" tabindex="0" role="group" aria-label="Turns by day and program"><svg width=${LEFT + width} height=${height} role="img" aria-label=${`${many(days.length, "day")}, ${names.map(program).join(", ")}; the list below says the same`}>
