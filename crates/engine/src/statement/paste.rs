@@ -163,10 +163,13 @@ pub fn recorded(text: &str) -> Recorded {
 /// Extends the rows of a page to their paragraph, except to the first line of the message.
 fn paragraphs_of(lines: &[&str], rows: &[bool]) -> Vec<bool> {
     let mut page = rows.to_vec();
-    let blank = |i: &usize| lines[*i].trim().is_empty();
-    for i in (0..lines.len()).filter(|i| rows[*i]) {
-        (1..i).rev().take_while(|k| !blank(k)).for_each(|k| page[k] = true);
-        (i..lines.len()).take_while(|k| !blank(k)).for_each(|k| page[k] = true);
+    let mut from = 0;
+    for paragraph in lines.chunk_by(|a, b| !a.trim().is_empty() && !b.trim().is_empty()) {
+        let to = from + paragraph.len();
+        if rows[from..to].contains(&true) {
+            page[from.max(1)..to].fill(true);
+        }
+        from = to;
     }
     page
 }
