@@ -35,8 +35,21 @@ fn is_asked(machine: &Machine, program: &mut dyn Program) {
     program.turn(&project, "Which store did we choose for orders?", None);
     let asked = machine.model.asked_since(mark);
     let offered = asked.iter().flat_map(|a| &a.tools).find(|t| t.name.ends_with("recall_memory"));
+    let ours = |t: &&heirloom_testkit::fake_model::Tool| {
+        t.name.contains("heirloom") || t.namespace.as_deref().is_some_and(|group| group.contains("heirloom"))
+    };
+    let first = asked.iter().find(|a| a.purpose == Purpose::Turn && !a.after_tool);
+    let list: Vec<_> = first.iter().flat_map(|a| &a.tools).filter(ours).collect();
+    println!(
+        "{}: {} entries of our tools in a request, {} bytes",
+        program.name(),
+        list.len(),
+        list.iter().map(|tool| tool.bytes).sum::<usize>()
+    );
     assert!(offered.is_some(), "{}: {:?}", program.name(), asked.iter().map(|a| &a.tools).collect::<Vec<_>>());
     let heard = asked.iter().rfind(|a| a.after_tool).map(|a| a.heard.clone()).unwrap_or_default();
+    let answer = heard.find("<heirloom-memory").zip(heard.rfind("</heirloom-memory>"));
+    println!("{}: {} bytes of one answer", program.name(), answer.map_or(0, |(from, to)| to.saturating_sub(from) + 18));
     let said = "We chose Postgres for the orders queue";
     assert!(heard.contains(said) && heard.contains("<heirloom-memory"), "{}: {heard}", program.name());
 }

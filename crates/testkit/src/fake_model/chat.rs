@@ -19,8 +19,14 @@ pub(super) fn read(body: &Value, reading: &mut Reading) {
         }
     }
     let tools = list(&body["tools"]).iter().map(|t| &t["function"]);
-    reading.tools =
-        tools.map(|t| Tool { name: named(t), takes: properties(&t["parameters"]), ..Tool::default() }).collect();
+    reading.tools = tools
+        .map(|t| Tool {
+            name: named(t),
+            takes: properties(&t["parameters"]),
+            bytes: t.to_string().len(),
+            ..Tool::default()
+        })
+        .collect();
 }
 
 pub(super) fn write(answer: &Answer, stream: bool) -> Outgoing {

@@ -29,7 +29,12 @@ pub(super) fn read(body: &Value, reading: &mut Reading) {
     }
     reading.tools = list(&body["tools"])
         .iter()
-        .map(|t| Tool { name: named(t), takes: properties(&t["input_schema"]), ..Tool::default() })
+        .map(|t| Tool {
+            name: named(t),
+            takes: properties(&t["input_schema"]),
+            bytes: t.to_string().len(),
+            ..Tool::default()
+        })
         .collect();
 }
 

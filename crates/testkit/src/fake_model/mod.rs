@@ -110,6 +110,8 @@ pub struct Tool {
     pub free_form: bool,
     /// The names of its parameters.
     pub takes: Vec<String>,
+    /// Length of its description in the request, as JSON, in bytes.
+    pub bytes: usize,
 }
 
 /// The model's answer.

@@ -35,6 +35,7 @@ fn described(tool: &Value, namespace: Option<&str>) -> Tool {
         namespace: namespace.map(str::to_owned),
         free_form: tool["type"] == "custom",
         takes: properties(&tool["parameters"]),
+        bytes: tool.to_string().len(),
     }
 }
 
