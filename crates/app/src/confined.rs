@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Name of the program that confines others.
 pub const BWRAP: &str = "bwrap";
 
-/// What a confined program may see and change.
+/// Paths that a confined program may read or write; everything else on the disk is hidden from it.
 pub struct Confined<'c> {
     pub user_home: &'c Path,
     pub project: &'c Path,

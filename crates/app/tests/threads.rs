@@ -91,7 +91,7 @@ fn threads_are_listed_and_shown() {
     assert_eq!((&shown["people"], &shown["programs"]), (&json!(["Ada", "Bo"]), &json!(["turns"])));
     assert_eq!(shown["thread"]["turns"], 3);
     assert_eq!(shown["sessions"][0]["session"], "turns:mail:ada@example.org");
-    // What the conversation came to be about, not what was said first in it.
+    // The title is the conversation's goal; its first message is about something else.
     assert_eq!(shown["sessions"][0]["title"], "Taxes are due");
     let page = shown["thread"]["page"].as_str().unwrap();
     assert!(page.starts_with("continuity/threads/topic-kitchen--") && page.ends_with(".md"), "{page}");

@@ -394,7 +394,7 @@ fn one_session_key_under_two_agents() {
         assert!(passed.nodes.iter().all(|n| !n.summary.contains(other)));
     }
     assert!(of_main.nodes.iter().all(|n| of_ada.nodes.iter().all(|m| m.id != n.id)));
-    // What belongs to the other agent looks unknown, by whatever name it is asked for.
+    // Ids, sessions and threads of the other agent are answered as unknown.
     let at = odd.assistant();
     let asked = |reference: &Reference| expand(&odd.world.ledger, at.agent_no, Some(&at), reference, &Reach::default());
     for node in &of_main.nodes {

@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::{ClaudeCode, Codex, Machine, OpenClaw, OpenCode, Program};
 use crate::world::let_it_settle;
 
-/// What is said to each program: a thing, and the colour of a preference.
+/// For each program: the thing its user talks about, and the colour its user prefers. The test looks for both words in the
+/// other programs' requests.
 const TOLD: [(&str, &str, &str); 4] = [
     ("claude-code", "mail", "amber"),
     ("codex", "print", "teal"),

@@ -67,13 +67,13 @@ pub fn assistant_home(agent: &AgentId) -> RelPath {
     WORKSPACES.join(agent.as_str()).expect("an agent id is a plain path component")
 }
 
-/// Who the agent is. Written once by Heirloom, then edited by people only.
+/// Page about the agent's identity. Written once by Heirloom, then edited by people only.
 pub const IDENTITY: RelPath = RelPath::literal("IDENTITY.md");
 /// How the agent speaks. Written once by Heirloom, then edited by people only.
 pub const SOUL: RelPath = RelPath::literal("SOUL.md");
 /// How agents work here. Written once by Heirloom, then edited by people only.
 pub const AGENTS: RelPath = RelPath::literal("AGENTS.md");
-/// Who the user is. Written once by Heirloom, then edited by people only.
+/// Page about the user. Written once by Heirloom, then edited by people only.
 pub const USER: RelPath = RelPath::literal("USER.md");
 /// The agent's global head, Tier 1 (D2). Index files in `memory/` and below have the same name.
 pub const MEMORY_HEAD: RelPath = RelPath::literal("MEMORY.md");

@@ -19,7 +19,7 @@ const SHARED: f64 = 0.8;
 /// Largest number of lines compared of one text.
 const MOST_LINES: usize = 4_000;
 
-/// What the hits so far say, to recognise further turns that say the same.
+/// Words of the hits found so far; a further turn with the same words is one hit with them.
 #[derive(Default)]
 pub(super) struct Told {
     hits: usize,

@@ -86,7 +86,8 @@ impl Term {
     }
 }
 
-/// What parsing needs besides the text. The engine has no environment: moment, zone and people are given.
+/// Facts that parsing needs besides the text. The caller passes moment, zone and people, because the engine reads no
+/// environment.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryContext<'a> {
     pub now: Millis,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::forget::{Plan, Preview};
 
-/// What was forgotten or, before the person agreed, what would be.
+/// Everything that a forget erased, or, before the person agrees, everything it would erase.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct ForgetReport {
     /// Whether it was carried out.

@@ -54,7 +54,7 @@ pub struct ChunkReport {
     pub importance: u8,
     /// Importance by the words of the chunk alone.
     pub plain: u8,
-    /// Who judged the chunk: `words`, or the name of a language model.
+    /// Source of the judgement: `words` for the rules about words, else the name of a language model.
     pub source: String,
     /// Whether a language model judged the chunk or may still be asked; null if none is chosen.
     pub model: Option<Standing>,

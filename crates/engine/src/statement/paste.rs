@@ -109,7 +109,7 @@ const ALIKE: usize = 3;
 /// Most lines between two equal lines of one pasted page.
 const APART: usize = 8;
 
-/// What a person pasted into a message, as ranges of bytes in order.
+/// Pasted parts of a person's message, as ranges of bytes in order.
 #[derive(Default)]
 pub struct Recorded {
     printed: Vec<Range<usize>>,

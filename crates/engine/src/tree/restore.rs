@@ -271,7 +271,8 @@ pub fn restore(lock: &TreeLock, name: &str) -> Result<RelPath> {
             "UPDATE file_revisions SET why = ?4, said = NULL WHERE agent_no = ?1 AND path = ?2 AND digest = ?3 AND why = ?5",
         )?
         .execute(params![at.agent_no, path.as_str(), home::digest(&bytes).as_slice(), PRESENT, DELETED])?;
-        // What is rendered in it is of the day it was deleted. The other pages are marked by the scan.
+        // The restored thread page shows the state of the day it was deleted, so it is marked to be rendered again. The scan
+        // below marks pages of other kinds.
         match thread_page(&path) {
             Some(page) if pages::is_known(tx, at.agent_no, &page)? => pages::mark_pages(tx, at.agent_no, &[page]),
             _ => Ok(()),

@@ -1,4 +1,4 @@
-//! What sessions teach: candidates found in them, and recurring procedures as drafts of skills.
+//! Routes of what `evolve` has learned: candidates found in sessions, and drafts of skills from recurring procedures.
 
 use heirloom_engine::report::evolve::{CandidateReport, SkillReport};
 use heirloom_engine::skill::Into as Place;

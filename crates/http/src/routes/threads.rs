@@ -67,7 +67,7 @@ struct ThreadsQuery {
 struct ThreadInList {
     #[serde(flatten)]
     listed: ListedThread,
-    /// What it is after, else what is being done in it, in a line. Null: nothing says so.
+    /// Goal of the thread, else its newest item in progress, in one line; null if the thread has neither.
     goal: Option<String>,
 }
 

@@ -453,8 +453,8 @@ impl<'r> Tracker<'r> {
         }
     }
 
-    /// Reads a list of the project that a command printed, or that it wrote lines to: `cat TODO.md`, `echo '- [ ] x' >>
-    /// TODO.md`.
+    /// Reads a list file of the project that a command printed, as `cat PLAN.md` does, or wrote lines to, as
+    /// `echo '- [ ] x' >> PLAN.md` does.
     fn listed(&mut self, simple: &shell::Simple, call: &Call) {
         let document = |a: &&shell::Arg| a.certain && lists::is_document(&a.text);
         let path = |files: &files::Files, a: &shell::Arg| files.shortened(&a.text).filter(|p| !files::is_apart(p));
