@@ -1017,7 +1017,7 @@ export type ListedSessionPage = {
 /** A thread in a list, and what it is about. */
 export type ListedThread = {
   created_at: string;
-  /** What it is after, else what is being done in it, in a line. Null: nothing says so. */
+  /** Goal of the thread, else its newest item in progress, in one line; null if the thread has neither. */
   goal: string | null;
   /** Stretches of turns of the named session that are in this thread. */
   in_session: StretchReport[];
