@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 /// Name of the program that confines others.
 pub const BWRAP: &str = "bwrap";
 
-/// Paths that a confined program may read or write; everything else on the disk is hidden from it.
+/// Paths for a program confined by bubblewrap. It may write its memory, its private folder and the project, and read the rest
+/// of the system; the user's home and `/tmp` look empty to it, except for `binaries` and `shown`.
 pub struct Confined<'c> {
     pub user_home: &'c Path,
     pub project: &'c Path,
