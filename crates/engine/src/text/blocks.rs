@@ -18,6 +18,10 @@ use super::quotes::{Closings, tag};
 /// Minimum length of a line that counts as wrapped if its next line begins in lower case.
 const WRAPPED: usize = 50;
 
+/// The same for a line that is parted from the next one by an empty line: the width of a narrow terminal. A program that
+/// takes a pasted prompt line by line leaves such paragraphs, which end within a sentence or within a word.
+const WRAPPED_APART: usize = 76;
+
 /// Maximum number of characters read in a text, not counting fences and tagged spans.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach {
@@ -73,6 +77,8 @@ struct Scan<'t> {
     found: Vec<Block>,
     /// Whether the last block may continue.
     open: bool,
+    /// Whether the last block may continue after an empty line.
+    ajar: bool,
     /// Whether a list is open.
     listing: bool,
     diff: bool,
@@ -97,13 +103,16 @@ impl Scan<'_> {
         if line.apart {
             // The announcement was about this fence.
             (self.open, self.diff, self.announces, self.may_announce) = (false, false, false, false);
+            self.ajar = false;
         }
         if text.is_empty() {
+            self.ajar = self.open;
             (self.open, self.diff, self.trace) = (false, false, false);
             self.paragraph += 1;
             self.pasted |= std::mem::take(&mut self.announces);
             return;
         }
+        let ajar = std::mem::take(&mut self.ajar);
         if let Some(title) = heading(text) {
             self.under_heading(title);
             self.document |= is_document;
@@ -133,10 +142,10 @@ impl Scan<'_> {
         }
         self.rules &= bullet > 0 || self.open || self.ends_with_colon();
         let range = line.start + indent + bullet..line.start + full.len();
+        let least = if self.open { WRAPPED } else { WRAPPED_APART };
+        let continues = (self.open || ajar) && bullet == 0 && !line.cut.0;
         match self.found.last_mut() {
-            Some(last)
-                if self.open && bullet == 0 && !line.cut.0 && is_wrapped(&self.text[last.range.clone()], text) =>
-            {
+            Some(last) if continues && is_wrapped(&self.text[last.range.clone()], text, least) => {
                 last.range.end = range.end;
                 last.cut.1 = line.cut.1;
             }
@@ -184,9 +193,9 @@ impl Scan<'_> {
     }
 }
 
-fn is_wrapped(before: &str, text: &str) -> bool {
+fn is_wrapped(before: &str, text: &str, least: usize) -> bool {
     let last = before.rsplit('\n').next().unwrap_or(before);
-    last.len() >= WRAPPED
+    last.len() >= least
         && !before.ends_with(['.', '!', '?', ':'])
         && text.starts_with(|c: char| c.is_lowercase() || matches!(c, '`' | '('))
 }

@@ -25,6 +25,9 @@ const MOST_REMARKS: usize = 8;
 /// Prefix of a decision that was taken back, before the words that did so.
 pub const TAKEN_BACK: &str = "Taken back: ";
 
+/// Minimum bytes of a goal whose end was cut off.
+const SHOWN: usize = 120;
+
 /// Number of sentences from which a request counts as a specification of its matter.
 const SPECIFIES: usize = 5;
 
@@ -35,8 +38,9 @@ pub struct Told {
     pub done: List,
     pub context: List,
     pub fixed: List,
-    /// The turns of the current goal.
+    /// The turns of the current goal, and its words.
     in_hand: Vec<TurnId>,
+    goal: String,
 }
 
 impl Told {
@@ -48,6 +52,7 @@ impl Told {
             context: List::carrying(10, &before.context),
             fixed: List::new(8),
             in_hand: goal.map_or(Vec::new(), |g| g.turns.clone()),
+            goal: goal.map_or(String::new(), |g| g.text.clone()),
         };
         for (i, exchange) in exchanges.iter().enumerate() {
             told.person(exchange, exchanges[..i].last());
@@ -125,6 +130,11 @@ impl Told {
                 3,
             );
         }
+        if self.in_hand.contains(&prompt.turn) {
+            for clause in prompt.own.iter().flat_map(|s| unshown(&s.text, &self.goal)) {
+                self.constraints.add(clause, prompt.turn, 1);
+            }
+        }
         if prompt.purpose == Purpose::Request {
             // The other sentences of a request say how it is to be done; for the goal's own request, all of them count.
             let mut remarks = 0;
@@ -190,7 +200,10 @@ impl Told {
         // Without a tool call, a list is a proposal rather than a report of work.
         let commanded = exchange.prompt.as_ref().is_none_or(Prompt::surely_commands);
         let achieved = |s: &Statement| s.sure || commanded;
-        let best = answer::best(answer, if last { 5 } else { 3 }, 8);
+        let mut best = answer::best(answer, if last { 5 } else { 3 }, 8);
+        if exchange.prompt.as_ref().is_some_and(|p| p.purpose != Purpose::Question) {
+            best.retain(|s| !is_polite(s));
+        }
         // An attempt that did not help counts neither as done nor as a fix; its findings may still be true.
         if failed {
             for s in best.iter().filter(|s| s.label == Label::Finding) {
@@ -208,7 +221,7 @@ impl Told {
             {
                 // The item is the failure, then its cause and its fix.
                 let both = best.iter().take(2).filter(|t| t.text.len() < 200).copied();
-                let text = format!("{}{JOIN}{}", cut(report, 150), cut(&prompt::joined(both), 235));
+                let text = answered(&cut(report, 150), &cut(&prompt::joined(both), 235));
                 let reported = exchange.prompt.as_ref().map_or(answer.turn, |p| p.turn);
                 self.fixed.tell(&text, &[reported, answer.turn], 3);
                 continue;
@@ -216,7 +229,7 @@ impl Told {
             if k == 0
                 && let Some(prompt) = ask
             {
-                let text = format!("{}{JOIN}{}", cut(&prompt.core, 130), cut(&s.text, 230));
+                let text = answered(&cut(&prompt.core, 130), &cut(&s.text, 230));
                 let Some(mut noted) = Noted::new(&text, answer.turn, 3) else { continue };
                 noted.also(&prompt.turns);
                 // If no work was done, the answer is not added as done: it may be worth knowing, a mere acknowledgement
@@ -235,7 +248,7 @@ impl Told {
                 continue;
             }
             match s.label {
-                Label::Done if !did && !achieved(s) => {}
+                Label::Done if !did && !achieved(s) || is_owed(s) => {}
                 Label::Done if is_fault(s) => self.fixed.add(&s.text, answer.turn, 2),
                 Label::Done if !is_not(&s.text) => self.done.add(&s.text, answer.turn, 2),
                 Label::Finding | Label::Remark
@@ -253,16 +266,39 @@ impl Told {
         for message in &exchange.remarks {
             for s in answer::best(message, 2, 8) {
                 match s.label {
-                    Label::Finding | Label::Done | Label::Blocked if is_fault(s) => {
+                    Label::Finding | Label::Done | Label::Blocked if is_fault(s) && !is_owed(s) => {
                         self.fixed.add(&s.text, message.turn, 1);
                     }
-                    Label::Done if !is_not(&s.text) => self.done.add(&s.text, message.turn, 1),
+                    Label::Done if !is_not(&s.text) && !is_owed(s) => self.done.add(&s.text, message.turn, 1),
                     Label::Finding if s.sure && answer::worth(s) >= 14 => self.context.add(&s.text, message.turn, 0),
                     _ => {}
                 }
             }
         }
     }
+}
+
+/// Returns the clauses of a request dictated in one breath that the line of the goal has no room for.
+fn unshown<'t>(request: &'t str, goal: &str) -> Vec<&'t str> {
+    let cut_off = goal.split(JOIN).filter_map(|part| part.strip_suffix('…')).map(str::trim_end);
+    let Some(shown) = cut_off.filter(|part| part.len() >= SHOWN).find(|part| request.starts_with(part)) else {
+        return Vec::new();
+    };
+    let clauses = request.split_inclusive([',', ';', '，', '；']);
+    let mut end = 0;
+    let unseen = clauses.filter(|clause| {
+        end += clause.len();
+        // Of a clause that the cut goes through, less than half was shown.
+        end > shown.len() && 2 * (end - shown.len()) > clause.len()
+    });
+    let clauses = unseen.map(|clause| clause.trim().trim_end_matches([',', ';', '，', '；']));
+    clauses.filter(|clause| Bag::of(clause).len() >= 3).collect()
+}
+
+/// Whether a sentence only opens the answer to a request, in any language: it names nothing and reports nothing. The
+/// first sentence of the answer to a question is the answer.
+fn is_polite(s: &Statement) -> bool {
+    s.label == Label::Remark && !s.sure && s.paragraph == 0 && !s.bullet && !answer::names(&s.text)
 }
 
 /// Whether an answer only repeats what the person said: "Noted: white, not grey."
@@ -279,6 +315,22 @@ fn echoes(s: &Statement, prompt: &Prompt) -> bool {
 fn is_not(text: &str) -> bool {
     let low = lower(&text[..text.floor_char_boundary(24)]);
     ["not ", "nicht ", "noch nicht ", "pas ", "no ", "non ", "não "].iter().any(|n| low.starts_with(n))
+}
+
+/// Joins what was asked and its answer. A prompt that only attaches a file asks nothing that can be read.
+fn answered(asked: &str, answer: &str) -> String {
+    match asked.split_whitespace().all(|word| word.starts_with('@')) {
+        true => answer.to_owned(),
+        false => format!("{asked}{JOIN}{answer}"),
+    }
+}
+
+/// Whether a statement is in a list of what is demanded or missing: "Things the guide requires that I'm not doing:".
+fn is_owed(s: &Statement) -> bool {
+    let demands = phrases!(
+        "require|requires|required|requirements|should|must|need|needs|not|isn't|aren't|don't|doesn't|missing|lacks / soll|muss|fehlt|fehlen|nicht / doit|manque / debe|falta|faltan / deve|manca|mancano"
+    );
+    s.bullet && s.heading.as_deref().is_some_and(|heading| demands.stand_in(heading))
 }
 
 /// Whether a sentence reports a failure; "0 failures" reports none.
@@ -374,4 +426,15 @@ fn with_its_list(own: &[Statement]) -> Option<(String, usize)> {
 /// Returns the minimum weight of a rule: "you're supposed to follow that" needs more than "no mocks".
 fn least(s: &Statement) -> usize {
     if s.standalone { 2 } else { 4 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_that_only_attaches_a_file_is_not_quoted() {
+        assert_eq!(answered("@terminals/3.txt:196-207", "The remote is missing."), "The remote is missing.");
+        assert_eq!(answered("see @terminals/3.txt", "It is missing."), "see @terminals/3.txt → It is missing.");
+    }
 }

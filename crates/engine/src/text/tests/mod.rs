@@ -43,11 +43,16 @@ fn what_nobody_typed_as_a_sentence_is_left_out() {
 #[test]
 fn lines_are_blocks_unless_they_were_wrapped() {
     let long = "This line is long enough to have been wrapped by an editor";
+    let wide = "A program that takes a pasted prompt line by line puts an empty line between the li";
     for (text, want) in [
         ("one\ntwo".to_owned(), "one | two".to_owned()),
         (format!("{long}\nand goes on"), format!("{long}\nand goes on")),
         (format!("{long}.\nand another"), format!("{long}. | and another")),
         (format!("{long}\nAnother"), format!("{long} | Another")),
+        (format!("{long}\n\nand another"), format!("{long} | and another")),
+        (format!("{wide}\n\nand goes on"), format!("{wide}\n\nand goes on")),
+        (format!("{wide}\n\n\n- and another"), format!("{wide} | and another")),
+        (format!("{wide}\n\n```\ncode\n```\nand another"), format!("{wide} | and another")),
     ] {
         assert_eq!(said(&text).join(" | "), want);
     }
