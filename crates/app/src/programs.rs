@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::scope::SessionKey;
-use heirloom_engine::source::file::{LineFile, find};
+use heirloom_engine::source::{file::LineFile, find::find};
 pub use heirloom_harness::on_machine::quoted;
 use heirloom_harness::{ALL, Form, Harness, HostPaths};
 

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::see::worded;
+use crate::next_step::worded;
 use schemars::JsonSchema;
 use serde::Serialize;
 

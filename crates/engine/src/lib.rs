@@ -20,7 +20,7 @@
 //!
 //! | storey | rooms |
 //! |---|---|
-//! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`see`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`moment`] · [`model`] · [`error`] |
+//! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`next_step`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`moment`] · [`model`] · [`error`] |
 //! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] · [`text`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] · [`statement`] · [`budget`] · [`quoting`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`render`] → [`index`] → [`recall`] → [`inject`]; [`audience`] · [`judge`] · [`skill`] · [`evolve`] |
@@ -53,6 +53,7 @@ pub mod lineage;
 pub mod memory;
 pub mod model;
 pub mod moment;
+pub mod next_step;
 pub mod pages;
 pub mod profile;
 pub mod program;
@@ -63,7 +64,6 @@ pub mod render;
 pub mod report;
 pub mod review;
 pub mod scope;
-pub mod see;
 pub mod skill;
 pub mod source;
 pub mod spool;

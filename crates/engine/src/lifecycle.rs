@@ -28,8 +28,8 @@ use crate::inject::{self, Ask, Capabilities, ContextId, Event};
 use crate::ledger::Write;
 use crate::ledger::forgotten_names::ForgottenNames;
 use crate::ledger::hook_calls;
-use crate::ledger::jobs::{self, JobKind};
-use crate::lineage::marks;
+use crate::ledger::job_queue::{self, JobKind};
+use crate::lineage::undistilled;
 use crate::program::{HookCall, Program};
 use crate::recall::{self, Question, Recalled};
 use crate::scope::SessionKey;
@@ -143,7 +143,7 @@ fn project_of(at: &AssistantHome, cwd: Option<&str>, user_home: Option<&Path>) -
 /// Whether a path in a payload is below a folder where the program keeps its sessions (R14.3).
 fn is_below_a_root(program: &dyn Program, path: &Path) -> bool {
     // A link in a program's folder may lead anywhere.
-    if crate::source::file::is_a_file_of_its_own(path).is_err() {
+    if crate::source::find::is_a_file_of_its_own(path).is_err() {
         return false;
     }
     let Ok(path) = path.canonicalize() else { return false };
@@ -233,7 +233,7 @@ impl Step<'_> {
         let given = inject::give_with(self.at, &ask, Recalled::default(), |tx| self.claim(tx))?;
         let now = self.at.ledger.now();
         // A session that stops without an end is closed ten minutes later, by the next process that works.
-        let due = self.at.read(|tx| Ok(jobs::counts(tx, now)?.due + marks::counts(tx, now, None)?.0))? > 0;
+        let due = self.at.read(|tx| Ok(job_queue::counts(tx, now)?.due + undistilled::counts(tx, now, None)?.0))? > 0;
         Ok(HookOutcome { block: given.block, given: given.id, work: due, degraded: given.degraded })
     }
 
@@ -344,7 +344,7 @@ impl Step<'_> {
     fn end(&self, capture: &mut Capture) -> Result<HookOutcome> {
         self.write(capture, "hook.session_end", Plan::Nothing, |tx| {
             if let Some(session_no) = transcript::end_told(tx, self.at.agent_no, &self.key, self.call.at, false)? {
-                marks::mark(tx, &[session_no])?;
+                undistilled::mark(tx, &[session_no])?;
             }
             self.queue_reading(tx, Some(self.call.at), false)
         })?;
@@ -460,7 +460,7 @@ impl Step<'_> {
         // Each call queues a job of its own: a running job may already have passed the newest records.
         let now = tx.now();
         let key = format!("{}/{}/{now}", self.program.name(), self.key.native());
-        jobs::enqueue(tx, JobKind::Capture, &key, &payload.to_string(), now).map(drop)
+        job_queue::enqueue(tx, JobKind::Capture, &key, &payload.to_string(), now).map(drop)
     }
 }
 

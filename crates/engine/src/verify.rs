@@ -17,10 +17,10 @@ use crate::index::Index;
 use crate::ledger::blocks::{self, Opener};
 use crate::ledger::codes::QUARANTINED;
 use crate::ledger::{Ledger, Read, audit, seal};
+use crate::next_step::worded;
 use crate::pages;
 use crate::recall::given;
 use crate::scope::{BlockNo, RecordNo, StreamNo};
-use crate::see::worded;
 
 use crate::transcript::prepare::digest;
 pub use said::said;

@@ -11,9 +11,9 @@ use crate::clock::Millis;
 use crate::distill::advance::{Advanced, Limits, Pass};
 use crate::error::{Error, Problem, Result};
 use crate::index::Index;
-use crate::ledger::jobs::{self, Job, JobKind};
+use crate::ledger::job_queue::{self, Job, JobKind};
 use crate::ledger::{Audit, Ledger, Write, hook_calls};
-use crate::lineage::marks;
+use crate::lineage::undistilled;
 use crate::render;
 use crate::scope::{AgentId, SessionKey};
 use crate::transcript;
@@ -48,13 +48,13 @@ pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str, outside: &mut Outs
     if vectors_lacking(ledger, index)? > 0 && !index.embedder_rests() {
         ledger.write(Audit::new(owner, "job.enqueue"), |tx| {
             let due = tx.now();
-            jobs::enqueue(tx, JobKind::Index, "all", "{}", due).map(drop)
+            job_queue::enqueue(tx, JobKind::Index, "all", "{}", due).map(drop)
         })?;
     }
     // Checking first avoids a write for an empty queue.
-    while ledger.read(|tx| jobs::counts(tx, ledger.now()))?.due > 0 || has_expired(ledger)? {
+    while ledger.read(|tx| job_queue::counts(tx, ledger.now()))?.due > 0 || has_expired(ledger)? {
         let claimed = ledger.write(Audit::new(owner, "job.claim"), |tx| {
-            let job = jobs::claim(tx, owner)?;
+            let job = job_queue::claim(tx, owner)?;
             if let Some(job) = &job {
                 tx.note("job", job.no);
                 tx.note("kind", job.kind.name());
@@ -69,12 +69,12 @@ pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str, outside: &mut Outs
                 ledger.write(Audit::new(owner, "job.fail"), |tx| {
                     tx.note("job", job.no);
                     tx.note("error", e.to_string());
-                    jobs::fail(tx, &job, owner, &e.to_string())
+                    job_queue::fail(tx, &job, owner, &e.to_string())
                 })?;
             }
         }
     }
-    drained.later = ledger.read(|tx| jobs::counts(tx, ledger.now()))?.later;
+    drained.later = ledger.read(|tx| job_queue::counts(tx, ledger.now()))?.later;
     Ok(drained)
 }
 
@@ -87,7 +87,7 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, outside: &mut
             let lacking = vectors_lacking(ledger, index)?;
             ledger.write(Audit::new(owner, "job.done"), |tx| {
                 tx.note("job", job.no);
-                jobs::complete(tx, job, owner)?;
+                job_queue::complete(tx, job, owner)?;
                 // No second index job can be queued while this one runs, so turns captured meanwhile are looked for
                 // here.
                 let again = match (index.coverage(tx)?.missing, lacking) {
@@ -97,7 +97,7 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, outside: &mut
                     _ => Some(INDEX_RETRY_MS),
                 };
                 if let Some(pause) = again {
-                    jobs::enqueue(tx, JobKind::Index, "all", "{}", tx.now() + pause)?;
+                    job_queue::enqueue(tx, JobKind::Index, "all", "{}", tx.now() + pause)?;
                 }
                 Ok(())
             })
@@ -107,9 +107,9 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, outside: &mut
             let closed = transcript::close_idle(tx)?;
             render::continuity::mark_closed(tx, &closed.sessions)?;
             hook_calls::prune(tx)?;
-            jobs::complete(tx, job, owner)?;
+            job_queue::complete(tx, job, owner)?;
             if let Some(at) = closed.next {
-                jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", at)?;
+                job_queue::enqueue(tx, JobKind::CloseIdle, "all", "{}", at)?;
             }
             tx.note("job", job.no);
             Ok(())
@@ -117,7 +117,7 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, outside: &mut
         // Every worker makes due summaries anyway; the job only sets the time at which one should run.
         JobKind::Summaries => ledger.write(Audit::new(owner, "job.done"), |tx| {
             tx.note("job", job.no);
-            jobs::complete(tx, job, owner)
+            job_queue::complete(tx, job, owner)
         }),
         // Reading a store again stores nothing twice.
         JobKind::Capture => {
@@ -128,7 +128,7 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, outside: &mut
                 if let Some(ended) = &ended {
                     ended.store(tx)?;
                 }
-                jobs::complete(tx, job, owner)
+                job_queue::complete(tx, job, owner)
             })
         }
         // Each of these jobs is one act of the file journal; the rows that record its result are in the transaction
@@ -137,7 +137,7 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, outside: &mut
             outside(job)?;
             ledger.write(Audit::new(owner, "job.done"), |tx| {
                 tx.note("job", job.no);
-                jobs::complete(tx, job, owner)
+                job_queue::complete(tx, job, owner)
             })
         }
     }
@@ -167,7 +167,7 @@ impl Ended {
         let Ok(agent) = AgentId::parse(&self.agent) else { return Ok(()) };
         let Some(agent_no) = transcript::read::agent_no(tx, &agent)? else { return Ok(()) };
         if let Some(session_no) = transcript::end_told(tx, agent_no, &self.session, self.at, true)? {
-            marks::mark(tx, &[session_no])?;
+            undistilled::mark(tx, &[session_no])?;
             render::continuity::mark_closed(tx, &BTreeSet::from([session_no]))?;
         }
         Ok(())
@@ -181,7 +181,7 @@ fn vectors_lacking(ledger: &Ledger, index: &Index) -> Result<u64> {
 }
 
 fn has_expired(ledger: &Ledger) -> Result<bool> {
-    ledger.read(|tx| jobs::has_expired(tx, ledger.now()))
+    ledger.read(|tx| job_queue::has_expired(tx, ledger.now()))
 }
 
 /// The result of distilling.
@@ -218,13 +218,13 @@ pub fn distil_by(pass: &Pass, until: Option<Instant>, progress: &mut dyn FnMut(u
     let at = pass.at;
     let mut out = Distilled::default();
     loop {
-        let due = at.read(|tx| marks::due(tx, at.ledger.now(), Some(at.agent_no), AT_ONCE))?;
+        let due = at.read(|tx| undistilled::due(tx, at.ledger.now(), Some(at.agent_no), AT_ONCE))?;
         if due.is_empty() {
             return Ok(out);
         }
         for session in due {
             if until.is_some_and(|until| Instant::now() >= until) {
-                out.left = at.read(|tx| marks::counts(tx, at.ledger.now(), Some(at.agent_no)))?.0;
+                out.left = at.read(|tx| undistilled::counts(tx, at.ledger.now(), Some(at.agent_no)))?.0;
                 return Ok(out);
             }
             match pass.session(session.session_no) {
@@ -241,11 +241,11 @@ pub fn distil_by(pass: &Pass, until: Option<Instant>, progress: &mut dyn FnMut(u
 }
 
 /// Postpones a session and records why.
-fn postpone(at: &AssistantHome, session: &marks::Due, error: &Error) -> Result<()> {
+fn postpone(at: &AssistantHome, session: &undistilled::Due, error: &Error) -> Result<()> {
     at.write("lineage.failed", |tx| {
         tx.note("session_no", session.session_no);
         tx.note("error", error.to_string());
         let again = tx.now() + SESSION_RETRY_MS;
-        marks::done(tx, session.session_no, session.mark, Some(again))
+        undistilled::done(tx, session.session_no, session.mark, Some(again))
     })
 }

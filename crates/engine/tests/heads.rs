@@ -458,7 +458,7 @@ fn no_query_of_a_page_walks_through_a_table_that_grows() {
 #[test]
 fn what_is_out_of_date_is_found_without_looking_at_every_page() {
     let tree = Tree::new();
-    let source = include_str!("../src/pages/marks.rs");
+    let source = include_str!("../src/pages/outdated.rs");
     let query = source.split('"').find(|q| q.starts_with("WITH which")).expect("the question of candidates()");
     let sql = tree.sql();
     let mut statement = sql.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();

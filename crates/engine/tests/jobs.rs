@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::index::Index;
-use heirloom_engine::ledger::jobs::{self, Job, JobKind};
+use heirloom_engine::ledger::job_queue::{self, Job, JobKind};
 use heirloom_engine::ledger::{Audit, Ledger};
 use heirloom_engine::worker::drain;
 
@@ -17,11 +17,11 @@ fn at(world: &World, time: i64) -> Ledger {
 }
 
 fn claim(ledger: &Ledger, owner: &str) -> Option<Job> {
-    ledger.write(Audit::new(owner, "job.claim"), |tx| jobs::claim(tx, owner)).unwrap()
+    ledger.write(Audit::new(owner, "job.claim"), |tx| job_queue::claim(tx, owner)).unwrap()
 }
 
 fn enqueue(ledger: &Ledger, kind: JobKind) -> bool {
-    ledger.write(Audit::new("test", "job.enqueue"), |tx| jobs::enqueue(tx, kind, "all", "{}", tx.now())).unwrap()
+    ledger.write(Audit::new("test", "job.enqueue"), |tx| job_queue::enqueue(tx, kind, "all", "{}", tx.now())).unwrap()
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn an_equal_job_is_queued_once() {
     assert!(enqueue(&world.ledger, JobKind::CloseIdle));
     let job = claim(&world.ledger, "a").unwrap();
     assert!(!enqueue(&world.ledger, job.kind), "it is running");
-    world.ledger.write(Audit::new("a", "job.done"), |tx| jobs::complete(tx, &job, "a")).unwrap();
+    world.ledger.write(Audit::new("a", "job.done"), |tx| job_queue::complete(tx, &job, "a")).unwrap();
     assert!(enqueue(&world.ledger, job.kind));
 }
 
@@ -46,8 +46,8 @@ fn a_job_whose_worker_is_gone_is_taken_over() {
     let second = claim(&later, "b").unwrap();
     assert_eq!((second.no, second.attempts), (first.no, 2));
     // The first worker comes back, but its lease is gone.
-    later.write(Audit::new("a", "job.done"), |tx| jobs::complete(tx, &first, "a")).unwrap();
-    assert_eq!(later.read(|tx| jobs::counts(tx, NOON)).unwrap().running, 1);
+    later.write(Audit::new("a", "job.done"), |tx| job_queue::complete(tx, &first, "a")).unwrap();
+    assert_eq!(later.read(|tx| job_queue::counts(tx, NOON)).unwrap().running, 1);
 }
 
 #[test]
@@ -58,12 +58,12 @@ fn a_job_that_always_fails_is_set_aside_after_five_tries() {
         let ledger = at(&world, NOON + attempt * MINUTE);
         let job = claim(&ledger, "a").unwrap();
         assert_eq!(job.attempts, attempt);
-        ledger.write(Audit::new("a", "job.fail"), |tx| jobs::fail(tx, &job, "a", "no")).unwrap();
+        ledger.write(Audit::new("a", "job.fail"), |tx| job_queue::fail(tx, &job, "a", "no")).unwrap();
         assert!(claim(&ledger, "a").is_none(), "there is a pause");
     }
     let ledger = at(&world, NOON + 60 * MINUTE);
     assert!(claim(&ledger, "a").is_none());
-    assert_eq!(ledger.read(|tx| jobs::counts(tx, NOON)).unwrap().dead, 1);
+    assert_eq!(ledger.read(|tx| job_queue::counts(tx, NOON)).unwrap().dead, 1);
     assert!(enqueue(&ledger, JobKind::Index), "a new one may be tried");
 }
 
@@ -76,7 +76,7 @@ fn a_job_that_takes_its_workers_with_it_is_set_aside_too() {
     }
     let ledger = at(&world, NOON + 60 * MINUTE);
     assert!(claim(&ledger, "a").is_none());
-    assert_eq!(ledger.read(|tx| jobs::counts(tx, NOON)).unwrap().dead, 1);
+    assert_eq!(ledger.read(|tx| job_queue::counts(tx, NOON)).unwrap().dead, 1);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use heirloom_engine::clock::Boot;
-use heirloom_engine::pages::lease::{self, HeadState, Refused};
+use heirloom_engine::pages::head_lease::{self, HeadState, Refused};
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
@@ -60,15 +60,15 @@ impl Ledger {
 
     fn land(&mut self) {
         let now = self.boot();
-        if lease::live(&self.state, &now).is_some() {
+        if head_lease::live(&self.state, &now).is_some() {
             return;
         }
         for (owner, mark) in std::mem::take(&mut self.deferred) {
-            let grant = lease::acquire(&mut self.state, &owner, &now, TTL).expect("it is free");
+            let grant = head_lease::acquire(&mut self.state, &owner, &now, TTL).expect("it is free");
             let content = self.with(&self.revisions[grant.base_revision as usize], &mark);
-            let revision = lease::commit(&mut self.state, grant.epoch, grant.base_revision, &owner, &now);
+            let revision = head_lease::commit(&mut self.state, grant.epoch, grant.base_revision, &owner, &now);
             self.push(revision.expect("granted just now"), content);
-            lease::release(&mut self.state, grant.epoch, &owner);
+            head_lease::release(&mut self.state, grant.epoch, &owner);
         }
     }
 }
@@ -85,7 +85,7 @@ impl World {
         let (grant, base) = {
             let mut ledger = self.ledger.lock().unwrap();
             let now = ledger.boot();
-            let Ok(grant) = lease::acquire(&mut ledger.state, owner, &now, TTL) else { return };
+            let Ok(grant) = head_lease::acquire(&mut ledger.state, owner, &now, TTL) else { return };
             let twice = ledger.granted.insert(grant.epoch, owner.to_owned());
             assert_eq!(twice, None, "no epoch is granted twice");
             (grant, ledger.revisions[grant.base_revision as usize].clone())
@@ -101,7 +101,7 @@ impl World {
                     ledger.state.revision += 1;
                     Ok(ledger.state.revision)
                 }
-                _ => lease::commit(&mut ledger.state, grant.epoch, grant.base_revision, owner, &now),
+                _ => head_lease::commit(&mut ledger.state, grant.epoch, grant.base_revision, owner, &now),
             };
             match done {
                 Ok(revision) => {
@@ -124,7 +124,7 @@ impl World {
         }
         let landed = {
             let mut ledger = self.ledger.lock().unwrap();
-            lease::release(&mut ledger.state, grant.epoch, owner);
+            head_lease::release(&mut ledger.state, grant.epoch, owner);
             let before = ledger.state.revision;
             ledger.land();
             (ledger.state.revision > before).then_some(ledger.state.revision)
@@ -138,7 +138,7 @@ impl World {
         let _held = self.lock.lock().unwrap();
         let newest = {
             let ledger = self.ledger.lock().unwrap();
-            if lease::may_publish(&ledger.state, own) { own } else { ledger.state.revision }
+            if head_lease::may_publish(&ledger.state, own) { own } else { ledger.state.revision }
         };
         let put = if self.broken == Broken::Rereading { own } else { newest };
         thread::yield_now();

@@ -8,7 +8,7 @@ use heirloom_engine::error::ErrorKind;
 use heirloom_engine::home::RelPath;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::pages::{self, PageKey, shared};
-use heirloom_engine::render::outside::{self, Acquired, Change, Committed, Granted, NotNow};
+use heirloom_engine::render::head_commits::{self, Acquired, Change, Committed, Granted, NotNow};
 use heirloom_engine::render::{self, Occasion, revisions};
 use heirloom_engine::scope::{AgentId, AgentNo};
 use heirloom_engine::transcript::read::ensure_agent;
@@ -19,14 +19,14 @@ use crate::tree::{self, Tree, rest};
 const MEMORY: &str = "MEMORY.md";
 
 fn take(at: &AssistantHome, head: &PageKey, owner: &str) -> Granted {
-    match outside::acquire(at, head, owner, 10_000).unwrap() {
+    match head_commits::acquire(at, head, owner, 10_000).unwrap() {
         Acquired::Granted(grant) => grant,
         Acquired::Held(busy) => panic!("{owner} finds {busy:?}"),
     }
 }
 
 fn held(at: &AssistantHome, head: &PageKey, owner: &str) -> Option<String> {
-    match outside::acquire(at, head, owner, 10_000).unwrap() {
+    match head_commits::acquire(at, head, owner, 10_000).unwrap() {
         Acquired::Granted(_) => None,
         Acquired::Held(busy) => Some(busy.by),
     }
@@ -40,7 +40,7 @@ fn put(
     grant: &Granted,
 ) -> Committed {
     let change = Change { section, owner, content };
-    outside::commit(at, head, &change, grant.epoch, grant.base_revision).unwrap()
+    head_commits::commit(at, head, &change, grant.epoch, grant.base_revision).unwrap()
 }
 
 fn stands(committed: Committed) -> i64 {
@@ -61,7 +61,7 @@ fn refused(committed: Committed) -> NotNow {
 fn write(at: &AssistantHome, head: &PageKey, (section, owner): (&str, &str), content: &str) -> i64 {
     let grant = take(at, head, owner);
     let revision = stands(put(at, head, (section, owner), content, &grant));
-    assert!(outside::release(at, head, owner, grant.epoch).unwrap());
+    assert!(head_commits::release(at, head, owner, grant.epoch).unwrap());
     revision
 }
 
@@ -154,7 +154,7 @@ fn what_cannot_be_a_section_is_refused_and_changes_nothing() {
     let grant = take(&at, &PageKey::Memory, "ci");
     let kind = |section: &str, owner: &str, content: &str| {
         let change = Change { section, owner, content };
-        outside::commit(&at, &PageKey::Memory, &change, grant.epoch, grant.base_revision).unwrap_err().kind()
+        head_commits::commit(&at, &PageKey::Memory, &change, grant.epoch, grant.base_revision).unwrap_err().kind()
     };
     for name in ["", "Plan", "a b", "../x", "é", &"a".repeat(41)] {
         assert_eq!(kind(name, "ci", "x"), ErrorKind::Usage, "{name}");
@@ -168,9 +168,9 @@ fn what_cannot_be_a_section_is_refused_and_changes_nothing() {
         assert_eq!(kind("plan", "ci", content), ErrorKind::Usage, "{content}");
     }
     let daily = PageKey::parse("daily/2026-11-20").unwrap();
-    assert_eq!(outside::acquire(&at, &daily, "ci", 1_000).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(head_commits::acquire(&at, &daily, "ci", 1_000).unwrap_err().kind(), ErrorKind::Usage);
     for ttl in [0, -1, 60_001] {
-        assert_eq!(outside::acquire(&at, &PageKey::Memory, "ci", ttl).unwrap_err().kind(), ErrorKind::Usage);
+        assert_eq!(head_commits::acquire(&at, &PageKey::Memory, "ci", ttl).unwrap_err().kind(), ErrorKind::Usage);
     }
     // None of these refusals ended the lease. A credential in the text is redacted; an open fence is closed.
     let token = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB";
@@ -190,7 +190,7 @@ fn a_section_belongs_to_who_made_it_and_a_head_has_room_for_eight() {
     let grant = take(&at, &PageKey::Active, "bob");
     let try_it = |section: &str, content: &str| {
         let change = Change { section, owner: "bob", content };
-        outside::commit(&at, &PageKey::Active, &change, grant.epoch, grant.base_revision).unwrap_err()
+        head_commits::commit(&at, &PageKey::Active, &change, grant.epoch, grant.base_revision).unwrap_err()
     };
     for content in ["mine now", ""] {
         let error = try_it("s3", content);
@@ -200,7 +200,7 @@ fn a_section_belongs_to_who_made_it_and_a_head_has_room_for_eight() {
     let full = try_it("ninth", "x");
     assert_eq!(full.kind(), ErrorKind::Refused);
     assert!(full.to_string().contains("8 sections"), "{full}");
-    outside::release(&at, &PageKey::Active, "bob", grant.epoch).unwrap();
+    head_commits::release(&at, &PageKey::Active, "bob", grant.epoch).unwrap();
     write(&at, &PageKey::Active, ("s0", "ci"), "");
     write(&at, &PageKey::Active, ("ninth", "bob"), "x");
 }
@@ -232,7 +232,7 @@ fn a_paused_holder_is_fenced_and_its_words_land_on_what_stands() {
     assert_eq!(not_now.holder.map(|b| b.by).as_deref(), Some("quick"));
     let revision = stands(put(&quick, &head, ("quick", "quick"), "while it slept", &grant));
     assert_eq!(section(&quick, &head, "slow"), None);
-    assert!(outside::release(&quick, &head, "quick", grant.epoch).unwrap());
+    assert!(head_commits::release(&quick, &head, "quick", grant.epoch).unwrap());
 
     // After the release both sections are there, in the ledger and in the file.
     assert_eq!(section(&quick, &head, "slow").as_deref(), Some("from before"));
@@ -245,7 +245,7 @@ fn a_paused_holder_is_fenced_and_its_words_land_on_what_stands() {
     // Nobody holds the head any more, and the old lease is still invalid: its owner's section was written since.
     let again = refused(put(&quick, &head, ("slow", "slow"), "even older", &paused));
     assert!(!again.deferred && again.holder.is_none() && again.epoch > paused.epoch, "{again:?}");
-    assert!(!outside::release(&quick, &head, "slow", paused.epoch).unwrap());
+    assert!(!head_commits::release(&quick, &head, "slow", paused.epoch).unwrap());
     render::refresh(&quick, Occasion::Act).unwrap();
     assert_eq!(section(&quick, &head, "slow").as_deref(), Some("from before"));
 }
@@ -255,10 +255,10 @@ fn an_owner_who_comes_back_finds_its_deferred_words_and_replaces_them() {
     let tree = Tree::new();
     let at = tree.at();
     let old = take(&at, &PageKey::Memory, "ci");
-    assert!(outside::release(&at, &PageKey::Memory, "ci", old.epoch).unwrap());
+    assert!(head_commits::release(&at, &PageKey::Memory, "ci", old.epoch).unwrap());
     let other = take(&at, &PageKey::Memory, "bob");
     assert!(refused(put(&at, &PageKey::Memory, ("plan", "ci"), "one", &old)).deferred);
-    assert!(outside::release(&at, &PageKey::Memory, "bob", other.epoch).unwrap());
+    assert!(head_commits::release(&at, &PageKey::Memory, "bob", other.epoch).unwrap());
     // The deferred commit was applied with the release, so the next holder reads it.
     let mine = take(&at, &PageKey::Memory, "ci");
     assert_eq!(mine.sections["plan"].content, "one");
@@ -268,7 +268,7 @@ fn an_owner_who_comes_back_finds_its_deferred_words_and_replaces_them() {
     stands(put(&at, &PageKey::Memory, ("plan", "ci"), "one, two", &newer));
     let stale = refused(put(&at, &PageKey::Memory, ("plan", "ci"), "one, three", &mine));
     assert!(!stale.deferred && stale.why.contains("acquire again"), "{stale:?}");
-    assert!(outside::release(&at, &PageKey::Memory, "ci", newer.epoch).unwrap());
+    assert!(head_commits::release(&at, &PageKey::Memory, "ci", newer.epoch).unwrap());
     assert_eq!(section(&at, &PageKey::Memory, "plan").as_deref(), Some("one, two"));
 }
 
@@ -318,7 +318,7 @@ fn of_what_was_deferred_the_newest_lands_once_after_a_restart_too() {
         let (home, ledger) = tree.other();
         let at = tree::at(&home, &ledger, tree.agent_no);
         let mine = take(&at, &head, "ci");
-        assert!(outside::release(&at, &head, "ci", mine.epoch).unwrap());
+        assert!(head_commits::release(&at, &head, "ci", mine.epoch).unwrap());
         take(&at, &head, "bob");
         for n in 0..20 {
             assert!(refused(put(&at, &head, ("plan", "ci"), &format!("synthesis {n}"), &mine)).deferred);
@@ -357,7 +357,7 @@ fn a_busy_head_is_rendered_later_and_never_taken_for_done() {
     // The holder does not lose the head because of that, and its commit is published meanwhile.
     stands(put(&at, &PageKey::Memory, ("plan", "ci"), "in the middle", &grant));
     assert!(tree.text(MEMORY).contains("in the middle") && !tree.text(MEMORY).contains("cat"));
-    assert!(outside::release(&at, &PageKey::Memory, "ci", grant.epoch).unwrap());
+    assert!(head_commits::release(&at, &PageKey::Memory, "ci", grant.epoch).unwrap());
     tree.refresh();
     let text = tree.text(MEMORY);
     assert!(text.contains("in the middle") && text.contains("Feed the cat"), "{text}");
@@ -383,7 +383,7 @@ fn a_publisher_who_comes_late_brings_the_newest_revision() {
                 let (home, ledger) = tree::open(&root);
                 let at = tree::at(&home, &ledger, agent_no);
                 let change = Change { section: "plan", owner: "ci", content: &format!("mark {n}") };
-                outside::commit(&at, &PageKey::Memory, &change, grant.epoch, grant.base_revision + n).unwrap()
+                head_commits::commit(&at, &PageKey::Memory, &change, grant.epoch, grant.base_revision + n).unwrap()
             })
         };
         let wait_for = |revision: i64| {
@@ -625,7 +625,7 @@ fn the_audit_says_once_that_a_lease_kept_others_out() {
         assert_eq!(held(&at, &head, "b").as_deref(), Some("a"));
     }
     assert_eq!(rows(), 2);
-    assert!(outside::release(&at, &head, "a", grant.epoch).unwrap());
+    assert!(head_commits::release(&at, &head, "a", grant.epoch).unwrap());
     take(&at, &head, "b");
     assert_eq!(held(&at, &head, "a").as_deref(), Some("b"), "another lease");
     assert_eq!(rows(), 4);

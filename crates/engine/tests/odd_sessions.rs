@@ -15,7 +15,7 @@ use heirloom_engine::lineage::{self, Kind, Node, Source, walk};
 use heirloom_engine::pages::PageKey;
 use heirloom_engine::recall::expand::{Reach, Reference, expand};
 use heirloom_engine::redact::redact;
-use heirloom_engine::render::{self, Occasion, outside, revisions};
+use heirloom_engine::render::{self, Occasion, head_commits, revisions};
 use heirloom_engine::scope::{AgentId, NodeId, SessionNo, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::tokens::tokens;
@@ -430,9 +430,11 @@ fn one_session_key_under_two_agents() {
         .find_map(|n| n.strip_prefix("thread/"))
         .map(|file| PageKey::Thread(file.to_owned()))
         .unwrap();
-    let outside::Acquired::Granted(grant) = outside::acquire(&at, &head, "ci", 10_000).unwrap() else { panic!() };
-    let change = outside::Change { section: "plan", owner: "ci", content: "heron only" };
-    outside::commit(&at, &head, &change, grant.epoch, grant.base_revision).unwrap();
+    let head_commits::Acquired::Granted(grant) = head_commits::acquire(&at, &head, "ci", 10_000).unwrap() else {
+        panic!()
+    };
+    let change = head_commits::Change { section: "plan", owner: "ci", content: "heron only" };
+    head_commits::commit(&at, &head, &change, grant.epoch, grant.base_revision).unwrap();
     drop(at);
     odd.of("main");
     let at = odd.assistant();

@@ -6,8 +6,8 @@
 //! module opens no file and reads no environment.
 
 pub mod draft;
+pub mod insert;
 pub mod json;
-pub mod merge;
 pub mod server;
 pub mod trust;
 
@@ -18,8 +18,8 @@ use sha2::{Digest, Sha256};
 use crate::on_machine::quoted;
 
 use draft::Draft;
+use insert::Merge;
 use json::SettingsError;
-use merge::Merge;
 use server::{JsonServer, TomlServer};
 
 /// The command by which programs call Heirloom.

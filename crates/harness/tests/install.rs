@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use heirloom_harness::install::draft::{Draft, undo};
+use heirloom_harness::install::insert::Merge;
 use heirloom_harness::install::json::{self, Kind, SettingsError};
-use heirloom_harness::install::merge::Merge;
 use heirloom_harness::install::trust::{self, Trusted};
 use heirloom_harness::install::{
     Change, Declined, InstallPlan, Installed, Past, Standing, command_is_ours, is_our_script, script,

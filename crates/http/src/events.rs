@@ -23,7 +23,7 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::Api;
-use crate::gate::Kind;
+use crate::concurrency::Kind;
 use crate::guard::Asker;
 use crate::problem::Problem;
 

@@ -90,7 +90,7 @@ async fn admit(
                 Some(grant) => Some(grant),
                 None => {
                     let tokens = api.0.parts.tokens.clone();
-                    api.0.gates.run(crate::gate::Kind::Reads, move || tokens.who(&token)).await??
+                    api.0.gates.run(crate::concurrency::Kind::Reads, move || tokens.who(&token)).await??
                 }
             };
             let Grant { name, agents } =

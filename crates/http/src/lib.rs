@@ -12,9 +12,9 @@
 //!
 //! The crate listens on nothing, starts no thread, and knows no outside program.
 
+mod concurrency;
 mod document;
 mod events;
-mod gate;
 mod guard;
 mod mcp;
 mod page;
@@ -40,8 +40,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::watch;
 
+pub use concurrency::THREADS;
 pub use document::openapi;
-pub use gate::THREADS;
 pub use guard::{AGENT, BUILD, WORKSPACE};
 pub use raw::HOOK_ID;
 pub use route::{Described, described};
@@ -136,13 +136,13 @@ pub struct Api(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     pub parts: Parts,
-    pub gates: gate::Gates,
+    pub gates: concurrency::Gates,
     pub sessions: sessions::Sessions,
 }
 
 impl Api {
     pub fn new(parts: Parts) -> Api {
-        Api(Arc::new(Inner { parts, gates: gate::Gates::default(), sessions: sessions::Sessions::default() }))
+        Api(Arc::new(Inner { parts, gates: concurrency::Gates::default(), sessions: sessions::Sessions::default() }))
     }
 }
 

@@ -8,7 +8,7 @@ use axum::routing::{MethodRouter, any};
 use heirloom_engine::error::Error;
 use heirloom_mcp::{Memory, answering};
 
-use crate::gate::Kind;
+use crate::concurrency::Kind;
 use crate::guard::{Asker, WORKSPACE, local_names};
 use crate::problem::Problem;
 use crate::route::{BODY, read};

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use heirloom_engine::error::Error;
 
-use crate::gate::Kind;
+use crate::concurrency::Kind;
 use crate::guard::Asker;
 use crate::problem::{Problem, Wrong};
 use crate::route::{LARGE_BODY, read};

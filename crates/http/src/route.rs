@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::Api;
-use crate::gate::Kind;
+use crate::concurrency::Kind;
 use crate::guard::Asker;
 use crate::problem::{Problem, Wrong};
 use crate::tag::{self, Tag};

@@ -10,7 +10,7 @@ use heirloom_engine::clock::Clock;
 use heirloom_engine::distill::advance::{Limits, Pass};
 use heirloom_engine::distill::compaction;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::lineage::marks;
+use heirloom_engine::lineage::undistilled;
 use heirloom_engine::pages::{self, Happened, PageKey, Period};
 use heirloom_engine::render::{self, Occasion};
 use heirloom_engine::scope::SessionKey;
@@ -182,7 +182,7 @@ fn round(home: &LabHome, pass: &Pass, story: &mut Story, folder: &Path, each: &m
     each.time("pages after a compaction", || render::refresh(at, Occasion::Act))?;
 
     at.write("session.end", |tx| {
-        marks::mark(tx, &[session])?;
+        undistilled::mark(tx, &[session])?;
         transcript::end_session(tx, session)
     })?;
     each.time("distilling the end of a session", || pass.session(session))?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::error::{Error, ErrorKind, Result};
-use heirloom_engine::source::file::{LineFile, find};
+use heirloom_engine::source::{file::LineFile, find::find};
 use heirloom_harness::{ALL, Form, Harness, HostPaths};
 
 /// Number of bytes at the beginning of a file that are read to recognise its program.

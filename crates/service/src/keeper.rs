@@ -15,7 +15,7 @@ use heirloom_engine::error::Result;
 use heirloom_engine::home::layout;
 use heirloom_engine::program::{Form, Program};
 use heirloom_engine::scope::AgentId;
-use heirloom_engine::source::file::find;
+use heirloom_engine::source::find::find;
 use heirloom_engine::transcript::workspaces;
 use tokio::sync::{mpsc, watch as tokio_watch};
 

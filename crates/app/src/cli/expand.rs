@@ -5,6 +5,7 @@ use heirloom_engine::error::Result;
 use heirloom_engine::inject::Replayed;
 use heirloom_engine::lineage::Node;
 use heirloom_engine::lineage::distillate::{Distillate, Item, Touch};
+use heirloom_engine::next_step::See;
 use heirloom_engine::recall::expand::{
     Branch, FileView, MOST_TURNS, NodeView, Reach, Reference, SessionView, Subject, TURNS, ThreadView, Transcript,
     TurnView,
@@ -12,7 +13,6 @@ use heirloom_engine::recall::expand::{
 use heirloom_engine::redact::redact;
 use heirloom_engine::report::expanded::{ExpandReport, SubjectReport};
 use heirloom_engine::scope::{NodeId, TurnId};
-use heirloom_engine::see::See;
 use heirloom_engine::tree::provenance::Provenance;
 
 use super::show;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::clock::Millis;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::pages::lease;
+use heirloom_engine::pages::head_lease;
 use heirloom_engine::pages::shared::LARGEST_SECTION;
-use heirloom_engine::render::outside::Change;
+use heirloom_engine::render::head_commits::Change;
 use heirloom_engine::report::heads::{
     BusyReport, HeadAcquired, HeadCommit, HeadCommitted, HeadDiff, HeadExplained, HeadGranted, HeadLog, HeadRestored,
     HeadShown, HeadsReport,
@@ -94,7 +94,7 @@ enum Command {
         #[arg(long, value_name = "NAME")]
         owner: String,
         /// Duration of the lease in seconds
-        #[arg(long, value_name = "SECS", default_value_t = lease::TTL / 1000, value_parser = clap::value_parser!(i64).range(1..=60))]
+        #[arg(long, value_name = "SECS", default_value_t = head_lease::TTL / 1000, value_parser = clap::value_parser!(i64).range(1..=60))]
         ttl: i64,
     },
     /// Write, replace or remove a section (an empty one is removed)

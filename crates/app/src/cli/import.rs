@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use heirloom_engine::engine::{Engine, Source, import_export, is_export};
 use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
 use heirloom_engine::report::import::Imported;
-use heirloom_engine::source::file::find;
+use heirloom_engine::source::find::find;
 use heirloom_harness::{Form, Harness};
 
 use super::{report, restore};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use heirloom_engine::engine::{Engine, How};
 use heirloom_engine::error::{Error, ErrorKind, Result};
-use heirloom_engine::see;
+use heirloom_engine::next_step;
 use heirloom_mcp::{Memory, Opening, serve_stdio};
 
 use crate::config;
@@ -29,7 +29,7 @@ pub struct Args {
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     end_with_parent();
     // The caller is a model that calls tools and has no command line, so next steps name the tool where there is one.
-    see::word_with(|step| match step.split_once(' ') {
+    next_step::word_with(|step| match step.split_once(' ') {
         Some(("expand" | "show", id)) => format!("open_reference {id}"),
         _ => format!("heirloom {step}"),
     });

@@ -3,8 +3,8 @@
 use heirloom_engine::clock::Millis;
 use heirloom_engine::engine::RecallRequest;
 use heirloom_engine::error::Result;
+use heirloom_engine::next_step::See;
 use heirloom_engine::report::recalled::RecallReport;
-use heirloom_engine::see::See;
 use heirloom_engine::tokens;
 
 use super::explained::{self, Limits};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use heirloom_engine::ledger::jobs::JobKind;
+use heirloom_engine::ledger::job_queue::JobKind;
 
 use super::{commands, files, read, repository};
 

@@ -7,9 +7,9 @@ use super::{Capture, Program, is_moved, note_private, notice, origin};
 use crate::error::Result;
 use crate::event::{Decoded, Placement, RecordClass};
 use crate::ledger::blocks::Opener;
-use crate::ledger::jobs::{self, JobKind};
+use crate::ledger::job_queue::{self, JobKind};
 use crate::ledger::{Audit, Write};
-use crate::lineage::marks;
+use crate::lineage::undistilled;
 use crate::scope::{AgentId, AgentNo, RecordNo};
 use crate::source::private::{Masker, Message};
 use crate::transcript::prepare::OriginForm;
@@ -142,12 +142,12 @@ impl Capture<'_> {
             let appended = append(tx, batch, names)?;
             if !appended.fresh.is_empty() {
                 let now = tx.now();
-                jobs::enqueue(tx, JobKind::Index, "all", "{}", now)?;
-                jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", now + IDLE_MS)?;
+                job_queue::enqueue(tx, JobKind::Index, "all", "{}", now)?;
+                job_queue::enqueue(tx, JobKind::CloseIdle, "all", "{}", now + IDLE_MS)?;
             }
             notice::store(tx, &appended.fresh, &noticed)?;
             if appended.records > 0 {
-                marks::mark(tx, &appended.sessions)?;
+                undistilled::mark(tx, &appended.sessions)?;
             }
             let out = also(tx)?;
             Ok((appended, out))

@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::event::RecordClass;
 use crate::ledger::Audit;
 use crate::ledger::blocks::Opener;
-use crate::ledger::jobs::{self, JobKind};
-use crate::lineage::marks;
+use crate::ledger::job_queue::{self, JobKind};
+use crate::lineage::undistilled;
 use crate::scope::{AgentId, SessionKey, TurnId};
 use crate::source::private::{Masker, Message};
 use crate::transcript::prepare::{Origin, OriginForm};
@@ -92,11 +92,11 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
     let done = capture.ledger.write(Audit::new(&capture.actor, "transcript.append"), |tx| {
         note_private(tx, private);
         let now = tx.now();
-        jobs::enqueue(tx, JobKind::Index, "all", "{}", now)?;
-        jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", now + IDLE_MS)?;
+        job_queue::enqueue(tx, JobKind::Index, "all", "{}", now)?;
+        job_queue::enqueue(tx, JobKind::CloseIdle, "all", "{}", now + IDLE_MS)?;
         let appended = append(tx, batch, names)?;
         notice::store(tx, &appended.fresh, &noticed)?;
-        marks::mark(tx, &appended.sessions)?;
+        undistilled::mark(tx, &appended.sessions)?;
         Ok(appended)
     });
     let appended = match done {

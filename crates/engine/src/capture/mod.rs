@@ -20,9 +20,9 @@ use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::event::{Placement, RecordClass};
 use crate::index::Index;
 use crate::ledger::forgotten_names::ForgottenNames;
-use crate::ledger::jobs::{self, JobKind};
+use crate::ledger::job_queue::{self, JobKind};
 use crate::ledger::{Audit, Ledger, Write};
-use crate::lineage::marks;
+use crate::lineage::undistilled;
 use crate::program::{Form, Program};
 use crate::scope::AgentId;
 use crate::transcript::append::Names;
@@ -245,11 +245,11 @@ impl<'l> Capture<'l> {
             if !appended.fresh.is_empty() {
                 // A session that goes quiet sends no event, so a check is scheduled.
                 let due = tx.now() + IDLE_MS;
-                jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", due)?;
+                job_queue::enqueue(tx, JobKind::CloseIdle, "all", "{}", due)?;
             }
             notice::store(tx, &appended.fresh, &noticed)?;
             if appended.records > 0 {
-                marks::mark(tx, &appended.sessions)?;
+                undistilled::mark(tx, &appended.sessions)?;
             }
             Ok(appended)
         });

@@ -11,7 +11,7 @@ use crate::ledger::{Read, Write};
 use crate::memory::Class;
 use crate::memory::pending::{self, Notice, NoticeKind};
 use crate::memory::remember::{Remembered, remembered};
-use crate::statement::told::{SignalKind, signals};
+use crate::statement::about_person::{SignalKind, signals};
 use crate::transcript::Fresh;
 use crate::transcript::prepare::Batch;
 

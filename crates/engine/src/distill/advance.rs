@@ -23,7 +23,7 @@ use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::ledger::codes::{MESSAGE, RUN_OPEN, USER};
-use crate::lineage::{self, Kind, NewNode, marks};
+use crate::lineage::{self, Kind, NewNode, undistilled};
 use crate::scope::{LaneNo, NodeId, RunNo, SessionNo, ThreadNo, TurnId};
 use crate::thread::{self, Membership};
 use crate::tokens::tokens;
@@ -155,7 +155,7 @@ impl<'p> Pass<'p> {
     pub fn session(&self, session_no: SessionNo) -> Result<Advanced> {
         let mut out = Advanced::default();
         loop {
-            let mark = self.at.read(|tx| marks::of(tx, session_no))?;
+            let mark = self.at.read(|tx| undistilled::of(tx, session_no))?;
             match self.at.read(|tx| self.next(tx, session_no))? {
                 None => return Ok(out),
                 Some(Next::Chunks(plan)) => out.chunks += self.store_chunks(session_no, &plan)?,
@@ -181,7 +181,7 @@ impl<'p> Pass<'p> {
                     if let Some(mark) = mark {
                         self.at.write("lineage.done", |tx| {
                             tx.note("session_no", session_no);
-                            marks::done(tx, session_no, mark, again_at)
+                            undistilled::done(tx, session_no, mark, again_at)
                         })?;
                     }
                     return Ok(out);

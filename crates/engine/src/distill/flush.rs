@@ -3,7 +3,7 @@
 //! session.
 
 use super::closing;
-use super::due::due;
+use super::deadline::due;
 use super::load::SessionFacts;
 use super::standing::Resolved;
 use crate::clock::Millis;

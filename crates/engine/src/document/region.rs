@@ -16,8 +16,9 @@
 
 use std::ops::Range;
 
-use super::front::closes;
-use super::lines::{Fence, lines, split, without_break};
+use super::Document;
+use super::front::{BOM, Front, closes};
+use super::lines::{Fence, line_break, lines, split, without_break};
 
 /// The region of one name in a file, and its faults.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,6 +89,116 @@ pub(super) struct Span<'a> {
     pub marker: Range<usize>,
     pub content: Range<usize>,
     pub line: usize,
+}
+
+impl Document {
+    /// Returns the region between the markers `<!-- heirloom:NAME … -->` and `<!-- /heirloom:NAME -->`.
+    pub fn region(&self, name: &str) -> Region<'_> {
+        let (span, faults) = find(&self.bytes, self.body, self.body_line, &plain_name(name));
+        let found = span.map(|s| Found { attributes: s.attributes, content: &self.bytes[s.content], line: s.line });
+        Region { found, faults }
+    }
+
+    /// Writes a region: in its place or, if the file has none of this name, at the end after a blank line. Every byte
+    /// before the opening marker and after the content stays.
+    ///
+    /// No argument can forge or hide a marker. A name keeps letters, digits and `-_./` (other characters become `-`).
+    /// Attributes are put on one line and cannot end the comment. In content, a line that begins like one of our
+    /// markers gets `&lt;!--` for `<!--`, and an open code fence is closed. In the rare files with a code fence that is
+    /// never closed, or a first `---` that opens no sound front matter, a line of content that would close it is
+    /// indented.
+    pub fn set_region(&mut self, name: &str, attributes: &str, content: &str) -> Placed {
+        self.place_region(name, attributes, content, None)
+    }
+
+    /// Writes a region like [`Document::set_region`], except that a new region is put directly after the closing marker
+    /// of the region `behind`, if there is one.
+    pub fn set_region_behind(&mut self, behind: &str, name: &str, attributes: &str, content: &str) -> Placed {
+        let (span, _) = find(&self.bytes, self.body, self.body_line, &plain_name(behind));
+        let place = span.map(|s| self.line_end(s.content.end));
+        self.place_region(name, attributes, content, place)
+    }
+
+    /// Removes a region with its markers and nothing else. Returns whether there was one.
+    pub fn unset_region(&mut self, name: &str) -> bool {
+        let (span, _) = find(&self.bytes, self.body, self.body_line, &plain_name(name));
+        let Some(place) = span.map(|s| s.marker.start..self.line_end(s.content.end)) else { return false };
+        let mut bytes = self.bytes.clone();
+        bytes.drain(place);
+        *self = Document::parse(bytes);
+        true
+    }
+
+    /// Returns the position after the line break of the line that begins at `at`.
+    fn line_end(&self, at: usize) -> usize {
+        memchr::memchr(b'\n', &self.bytes[at..]).map_or(self.bytes.len(), |found| at + found + 1)
+    }
+
+    fn place_region(&mut self, name: &str, attributes: &str, content: &str, place: Option<usize>) -> Placed {
+        let (name, attributes) = (plain_name(name), plain_attributes(attributes));
+        let dashes = matches!(self.front, Front::Damaged(_));
+        // Whether a fence in the content does harm depends on the whole file, so the result is checked.
+        let mut tried = self.rendered(&name, &attributes, content, place, Care { dashes, fences: false });
+        if !tried.2 {
+            tried = self.rendered(&name, &attributes, content, place, Care { dashes, fences: true });
+        }
+        let (changed, placed, _) = tried;
+        if changed.bytes == self.bytes {
+            return Placed::Unchanged;
+        }
+        *self = changed;
+        placed
+    }
+
+    /// Returns the file with a region written, and whether the region is then found where it was put.
+    fn rendered(
+        &self,
+        name: &str,
+        attributes: &str,
+        content: &str,
+        place: Option<usize>,
+        care: Care,
+    ) -> (Document, Placed, bool) {
+        let end = line_break(&self.bytes);
+        let content = plain_content(content, end, care);
+        let space = if attributes.is_empty() { "" } else { " " };
+        let opening = format!("<!-- heirloom:{name}{space}{attributes} -->{end}");
+        let (span, _) = find(&self.bytes, self.body, self.body_line, name);
+        let (mut bytes, placed, rest) = match &span {
+            // A marker with the same meaning stays as it was written.
+            Some(span) if span.attributes == attributes => {
+                (self.bytes[..span.marker.end].to_vec(), Placed::Replaced, span.content.end)
+            }
+            Some(span) => {
+                let mut bytes = self.bytes[..span.marker.start].to_vec();
+                bytes.extend_from_slice(opening.as_bytes());
+                (bytes, Placed::Replaced, span.content.end)
+            }
+            None => {
+                let mut bytes = self.bytes[..place.unwrap_or(self.bytes.len())].to_vec();
+                if !bytes.is_empty() && bytes != BOM && !bytes.ends_with(b"\n") {
+                    bytes.extend_from_slice(end.as_bytes());
+                }
+                let last = lines(&bytes, self.body).last();
+                if place.is_none() && last.is_some_and(|l| !without_break(&bytes[l]).trim_ascii().is_empty()) {
+                    bytes.extend_from_slice(end.as_bytes());
+                }
+                bytes.extend_from_slice(opening.as_bytes());
+                (bytes, Placed::Appended, place.unwrap_or(self.bytes.len()))
+            }
+        };
+        let begin = bytes.len();
+        bytes.extend_from_slice(content.as_bytes());
+        let put = begin..bytes.len();
+        if placed == Placed::Appended {
+            bytes.extend_from_slice(format!("<!-- /heirloom:{name} -->{end}").as_bytes());
+        }
+        bytes.extend_from_slice(&self.bytes[rest..]);
+        let changed = Document::parse(bytes);
+        let (found, _) = find(&changed.bytes, changed.body, changed.body_line, name);
+        let fits = found.is_some_and(|f| f.content == put && f.attributes == attributes);
+        (changed, placed, fits)
+    }
 }
 
 /// Searches the text from `from` on, which is line `line` of the file.

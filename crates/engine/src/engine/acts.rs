@@ -9,7 +9,7 @@ use crate::continuity::{Item, channel, scheduled};
 use crate::error::{Error, Result};
 use crate::memory::{Class, NewLeaf, Scope, change, find, leaf};
 use crate::pages::PageKey;
-use crate::render::outside::{self, Acquired, Change, Committed};
+use crate::render::head_commits::{self, Acquired, Change, Committed};
 use crate::render::shared;
 use crate::report::channel::AnsweredReport;
 use crate::report::evolve::{CandidatesReport, EvolveReport, EvolveUndone, SkillReport, SkillsReport};
@@ -314,7 +314,7 @@ impl Engine {
     pub fn acquire_head(&self, name: &str, owner: &str, ttl_ms: i64) -> Result<HeadAcquired> {
         let at = self.pages_to_write()?;
         let head = named(&at, name)?;
-        Ok(match outside::acquire(&at, &head, owner, ttl_ms)? {
+        Ok(match head_commits::acquire(&at, &head, owner, ttl_ms)? {
             Acquired::Granted(grant) => HeadAcquired::Granted(HeadGranted::of(&at, &head, owner, &grant)?),
             Acquired::Held(holder) => HeadAcquired::Held(HeadHeld::of(&at, &head, &holder)?),
         })
@@ -325,7 +325,7 @@ impl Engine {
     pub fn commit_head(&self, name: &str, change: &Change, epoch: i64, base: i64) -> Result<HeadCommit> {
         let at = self.pages_to_write()?;
         let head = named(&at, name)?;
-        Ok(match outside::commit(&at, &head, change, epoch, base)? {
+        Ok(match head_commits::commit(&at, &head, change, epoch, base)? {
             Committed::Stands { revision, published } => {
                 let stands = HeadCommitted::of(&at, &head, change.section, epoch, (revision, published))?;
                 HeadCommit::Stands(stands)
@@ -338,7 +338,7 @@ impl Engine {
     pub fn release_head(&self, name: &str, owner: &str, epoch: i64) -> Result<HeadReleased> {
         let at = self.pages_to_write()?;
         let head = named(&at, name)?;
-        HeadReleased::of(&at, &head, outside::release(&at, &head, owner, epoch)?)
+        HeadReleased::of(&at, &head, head_commits::release(&at, &head, owner, epoch)?)
     }
 
     fn shown_head<T>(&self, name: &str, f: impl FnOnce(&AssistantHome, &PageKey) -> Result<T>) -> Result<T> {

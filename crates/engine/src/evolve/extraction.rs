@@ -23,7 +23,7 @@ use crate::quoting::{Quoted, even, has_exact};
 use crate::recall::spoken;
 use crate::redact::redact;
 use crate::scope::TurnId;
-use crate::statement::told::signals;
+use crate::statement::about_person::signals;
 use crate::text::blocks::{Reach, blocks};
 use crate::text::plain::lower;
 use crate::tokens::{cut, tokens};

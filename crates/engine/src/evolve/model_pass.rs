@@ -15,7 +15,7 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::blocks::Opener;
 use crate::ledger::codes::{MESSAGE, USER};
-use crate::ledger::jobs::{self, JobKind};
+use crate::ledger::job_queue::{self, JobKind};
 use crate::ledger::{Read, Write};
 use crate::memory::{Scope, leaf};
 use crate::model::{Ask, Failure, Model as _, Purpose};
@@ -235,7 +235,7 @@ fn put(
         store::put_model_findings(tx, at.agent_no, due.session_no, from, &extracted.findings)?;
         if !extracted.findings.is_empty() {
             let payload = serde_json::json!({ "agent": at.agent.as_str() }).to_string();
-            jobs::enqueue(tx, JobKind::Evolve, at.agent.as_str(), &payload, tx.now())?;
+            job_queue::enqueue(tx, JobKind::Evolve, at.agent.as_str(), &payload, tx.now())?;
         }
         Ok(Some(extracted.findings.len() as u64))
     })

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::memory::remember::remembered;
-use crate::statement::told::signals;
+use crate::statement::about_person::signals;
 use crate::text::blocks::{Reach, blocks};
 use crate::text::language::section;
 use crate::text::patterns::{Phrases, Words, words};

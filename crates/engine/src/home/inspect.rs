@@ -1,7 +1,7 @@
 //! The checks `doctor` runs on the home's own files: modes, owners, symlinks. Changes nothing and does not read file
 //! contents.
 
-use crate::see::worded;
+use crate::next_step::worded;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, Stat};

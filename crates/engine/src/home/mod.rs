@@ -15,13 +15,13 @@ pub mod layout;
 mod lionclaw;
 mod lock;
 mod memory_path;
-mod place;
 mod publish;
 mod read;
 mod rel_path;
 mod removal;
 mod rename;
 mod rooted;
+mod still_in_place;
 mod temporary;
 #[cfg(test)]
 mod tests;
@@ -42,11 +42,11 @@ pub use inspect::Finding;
 pub use lionclaw::LionClaw;
 pub use lock::HomeLock;
 pub use memory_path::MemoryPath;
-pub use place::Place;
 pub use publish::{Digest, Publication, Published, QUIET_MS, digest};
 pub use rel_path::RelPath;
 pub use rename::Renamed;
 pub use rooted::{Entry, Kind, NewFile, Rooted, Stamp};
+pub use still_in_place::Place;
 pub(crate) use temporary::temporary_name;
 pub use walk::Walked;
 

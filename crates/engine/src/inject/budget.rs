@@ -4,8 +4,8 @@
 //! Cacheable parts are filled first, so that they are the same whatever a session's own parts contain; the latter leave
 //! out lines already printed.
 
+use super::already_given::{Line, Source, Told};
 use super::dedup::Held;
-use super::told::{Line, Source, Told};
 use super::{Event, PartGiven, Said};
 use crate::recall::recalled::Dropped;
 use crate::scope::named;

@@ -5,13 +5,13 @@
 //! be replayed and can be explained. Room is assigned in restoration order; cacheable parts are printed first. The
 //! budgets are in one table ([`budget`]).
 
+mod already_given;
 pub mod budget;
 mod dedup;
 pub mod epoch;
 mod parts;
 mod print;
 mod record;
-mod told;
 
 pub(crate) use record::forget as forget_given;
 
@@ -221,8 +221,8 @@ pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<
         drafts.iter_mut().for_each(|draft| budget::distinct(draft, &mut dropped));
         // Most prompts recall nothing, and then there is nothing to compare with earlier contexts.
         let told = match drafts.iter().all(|draft| draft.pieces.is_empty()) {
-            true => told::Told::default(),
-            false => told::Told::of(tx, &audience, &stretches)?,
+            true => already_given::Told::default(),
+            false => already_given::Told::of(tx, &audience, &stretches)?,
         };
         let most = budget::most(ask.event, ask.budget, ask.can.characters);
         let spare = most.saturating_sub(print::FENCE_TOKENS);

@@ -1,7 +1,7 @@
 //! The content of each part of a context, before anything is cut.
 
+use super::already_given::references;
 use super::budget::{Chosen, Draft, Part, Piece, core};
-use super::told::references;
 use super::{Ask, Event, RUNNING_MS};
 use crate::clock::Millis;
 use crate::distill::standing::{give_ids, still_stands};

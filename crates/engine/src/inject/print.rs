@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 
 use super::{Given, PartGiven, Said};
+use crate::next_step::See;
 use crate::recall::given::ContextId;
 use crate::scope::AgentId;
-use crate::see::See;
 use crate::tree::AssistantHome;
 
 /// Name of the tag that encloses the block.

@@ -5,9 +5,9 @@ use crate::distill::advance::Pass;
 use crate::distill::compaction;
 use crate::error::{Error, Result};
 use crate::ledger::blocks::Opener;
+use crate::next_step::See;
 use crate::report::compact::{CompactReport, CompactedNode, Handoff, Outcome};
 use crate::scope::{AgentId, AgentNo, TurnId};
-use crate::see::See;
 use crate::transcript::read::{self, SessionRow};
 
 impl Instance {

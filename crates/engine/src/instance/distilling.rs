@@ -6,7 +6,7 @@ use super::Instance;
 use super::listener::{Progress, Task};
 use crate::distill::advance::Advanced;
 use crate::error::{Error, Result};
-use crate::lineage::marks;
+use crate::lineage::undistilled;
 use crate::render::Occasion;
 use crate::worker::{self, Distilled};
 
@@ -22,7 +22,7 @@ impl Instance {
         let until = patience.map(|p| Instant::now() + p);
         for agent in self.agents()? {
             let Some(agent_no) = self.agent_no(&agent)? else { continue };
-            let due = self.ledger.read(|tx| marks::counts(tx, self.ledger.now(), Some(agent_no)))?.0;
+            let due = self.ledger.read(|tx| undistilled::counts(tx, self.ledger.now(), Some(agent_no)))?.0;
             if due == 0 {
                 continue;
             }

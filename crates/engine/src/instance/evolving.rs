@@ -8,7 +8,7 @@ use super::Instance;
 use crate::error::Result;
 use crate::evolve::{self, store, tidy};
 use crate::ledger::Audit;
-use crate::ledger::jobs::{self, Job, JobKind};
+use crate::ledger::job_queue::{self, Job, JobKind};
 use crate::report::evolve::{CandidatesReport, EvolveReport, EvolveUndone, SkillReport, SkillsReport};
 use crate::scope::AgentId;
 use crate::skill;
@@ -38,7 +38,7 @@ impl Instance {
         self.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
             for (kind, agent) in &due {
                 let payload = json!({ "agent": agent.as_str() }).to_string();
-                jobs::enqueue(tx, *kind, agent.as_str(), &payload, tx.now())?;
+                job_queue::enqueue(tx, *kind, agent.as_str(), &payload, tx.now())?;
             }
             Ok(true)
         })

@@ -13,12 +13,12 @@ use crate::clock::Millis;
 use crate::error::{Problem, Result};
 use crate::home::layout;
 use crate::ledger::Audit;
-use crate::ledger::jobs::{self, JobKind};
+use crate::ledger::job_queue::{self, JobKind};
 use crate::lifecycle::answer_told;
 use crate::program::{Form, Program};
 use crate::report::import::Imported;
 use crate::scope::AgentId;
-use crate::source::file::{find, is_a_file_of_its_own};
+use crate::source::find::{find, is_a_file_of_its_own};
 use crate::worker;
 
 /// An import of more turns than this merges the index's segments afterwards.
@@ -88,7 +88,7 @@ impl Instance {
         if totals.turns > 0 {
             self.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
                 let due = tx.now();
-                jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", due).map(drop)
+                job_queue::enqueue(tx, JobKind::CloseIdle, "all", "{}", due).map(drop)
             })?;
             self.drain(&mut index, actor)?;
         }

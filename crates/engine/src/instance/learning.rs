@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::evolve::model_pass;
 use crate::judge;
 use crate::ledger::Audit;
-use crate::ledger::jobs::{self, JobKind};
+use crate::ledger::job_queue::{self, JobKind};
 use crate::review::model_matters;
 
 /// How long the model is asked in one pass before other work is done; a question that was begun is finished.
@@ -51,7 +51,7 @@ impl Instance {
         if let Some(at) = again {
             all.more = at <= self.ledger.now();
             self.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
-                jobs::enqueue(tx, JobKind::Summaries, "learning", "{}", at).map(drop)
+                job_queue::enqueue(tx, JobKind::Summaries, "learning", "{}", at).map(drop)
             })?;
         }
         Ok(all)

@@ -7,12 +7,12 @@ use super::listener::Notice;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Role;
-use crate::lineage::marks;
+use crate::lineage::undistilled;
+use crate::next_step::See;
 use crate::recall::{self, FileFilter, FilesFound, Filter, Query, Searched};
 use crate::report::hits::{FileHitReport, TurnHit};
 use crate::report::search::SearchReport;
 use crate::scope::{AgentId, AgentNo, WorkspaceNo};
-use crate::see::See;
 use crate::source::project::project_root;
 use crate::thread;
 use crate::transcript::{read, workspaces};
@@ -193,7 +193,7 @@ impl Instance {
             return Err(unknown);
         }
         if filter.threads.is_some() {
-            let due = self.ledger.read(|tx| Ok(marks::counts(tx, self.ledger.now(), Some(agent_no))?.0))?;
+            let due = self.ledger.read(|tx| Ok(undistilled::counts(tx, self.ledger.now(), Some(agent_no))?.0))?;
             if due > 0 {
                 let sessions = if due == 1 { "1 session".to_owned() } else { format!("{due} sessions") };
                 found.less.push(format!("{sessions} not put into threads yet: {}", See::new("work")));

@@ -7,7 +7,7 @@ use super::listener::Notice;
 use crate::error::{Error, Result};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Audit, Read};
-use crate::lineage::marks;
+use crate::lineage::undistilled;
 use crate::render::continuity::write_turn_continuity;
 use crate::render::titles;
 use crate::report::sessions::{
@@ -72,7 +72,7 @@ impl Instance {
         let session = self.ledger.read(|tx| read::session_named(tx, agent_no, name))?;
         let ended = self.ledger.write(Audit::new(actor, "session.end").of_agent(agent_no), |tx| {
             tx.note("session", session.key.as_str());
-            marks::mark(tx, &[session.no])?;
+            undistilled::mark(tx, &[session.no])?;
             end_session(tx, session.no)
         })?;
         self.distil(actor, Some(PATIENCE))?;

@@ -9,7 +9,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::Role;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
-use crate::ledger::jobs;
+use crate::ledger::job_queue;
+use crate::next_step::See;
 use crate::redact::redact;
 use crate::render::memory::{self, Section};
 use crate::report::counted;
@@ -17,7 +18,6 @@ use crate::report::model::LanguageModelReport;
 use crate::report::status::{Lately, ModelReport, NowLine, Overview, ProgramShare, StatusReport};
 use crate::report::visible::VisibleReport;
 use crate::scope::{AgentId, AgentNo};
-use crate::see::See;
 use crate::thread;
 use crate::transcript::read::{self, SessionFilter, SessionRow, Totals};
 use crate::transcript::workspaces;
@@ -35,7 +35,7 @@ impl Instance {
         let now = self.ledger.now();
         let (totals, sessions, jobs) = self.ledger.read(|tx| {
             let (totals, sessions) = stored(tx, read::agent_no(tx, agent)?)?;
-            Ok((totals, sessions, jobs::counts(tx, now)?))
+            Ok((totals, sessions, job_queue::counts(tx, now)?))
         })?;
         let has_index = self.index_path()?.exists();
         let mut wrong = Vec::new();

@@ -12,7 +12,7 @@ use crate::error::{Error, Problem, Result};
 use crate::evolve::{extraction, model_pass as reading};
 use crate::judge::{self, model as judging};
 use crate::ledger::Audit;
-use crate::ledger::jobs::{self, JobKind};
+use crate::ledger::job_queue::{self, JobKind};
 use crate::ledger::model_calls::Spent;
 use crate::lineage::model_summary::{self, Due};
 use crate::model::{Ask, Failure, Model as _, Purpose};
@@ -80,7 +80,7 @@ impl Instance {
         }
         if let Some(at) = again {
             self.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
-                jobs::enqueue(tx, JobKind::Summaries, "all", "{}", at).map(drop)
+                job_queue::enqueue(tx, JobKind::Summaries, "all", "{}", at).map(drop)
             })?;
         }
         Ok(all)

@@ -7,9 +7,9 @@ use super::indexes::BUSY;
 use super::listener::{Progress, Task};
 use crate::error::Result;
 use crate::index::Index;
+use crate::next_step::worded;
 use crate::report::verify::VerifyReport;
 use crate::scope::AgentId;
-use crate::see::worded;
 use crate::transcript::read;
 use crate::verify::{self, Finding, Severity, anchor};
 

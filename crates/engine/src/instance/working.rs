@@ -7,8 +7,8 @@ use super::Instance;
 use crate::clock::{Clock, Millis};
 use crate::error::Result;
 use crate::ledger::Audit;
-use crate::ledger::jobs::{self, JobKind};
-use crate::lineage::marks;
+use crate::ledger::job_queue::{self, JobKind};
+use crate::lineage::undistilled;
 use crate::report::upkeep::Worked;
 use crate::scope::AgentId;
 use crate::worker;
@@ -52,7 +52,7 @@ impl Instance {
         self.fade_all(&mut index, actor)?;
         drop(index);
         let renewing = self.renew(actor)?;
-        let (due, next) = self.ledger.read(|tx| marks::counts(tx, self.ledger.now(), None))?;
+        let (due, next) = self.ledger.read(|tx| undistilled::counts(tx, self.ledger.now(), None))?;
         let failed = distilled.problems.len() as u64;
         Ok(Worked {
             done: drained.done + distilled.sessions - failed + summarised.made + learned.made + u64::from(renewing),
@@ -70,7 +70,7 @@ impl Instance {
         let pause = if left.rests { MODEL_RETRY_MS } else { 0 };
         self.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
             let due = tx.now() + pause;
-            jobs::enqueue(tx, JobKind::Index, "all", "{}", due).map(drop)
+            job_queue::enqueue(tx, JobKind::Index, "all", "{}", due).map(drop)
         })?;
         Ok(!left.rests)
     }
@@ -79,7 +79,7 @@ impl Instance {
     pub fn next_due(&self) -> Result<Option<Millis>> {
         let now = self.ledger.now();
         self.ledger.read(|tx| {
-            let (job, session) = (jobs::next(tx, now)?, marks::counts(tx, now, None)?.1);
+            let (job, session) = (job_queue::next(tx, now)?, undistilled::counts(tx, now, None)?.1);
             Ok(job.into_iter().chain(session).min())
         })
     }
@@ -87,11 +87,11 @@ impl Instance {
     /// Releases jobs that this process holds and will not finish.
     pub fn release_jobs(&self, actor: &str) -> Result<()> {
         let owner = super::importing::owner(actor);
-        if !self.ledger.read(|tx| jobs::holds(tx, &owner))? {
+        if !self.ledger.read(|tx| job_queue::holds(tx, &owner))? {
             return Ok(());
         }
         self.ledger.write(Audit::new(actor, "job.release"), |tx| {
-            let given_back = jobs::release(tx, &owner)?;
+            let given_back = job_queue::release(tx, &owner)?;
             tx.note("jobs", given_back);
             Ok(())
         })
@@ -100,6 +100,6 @@ impl Instance {
     /// Returns the number of jobs and sessions that are due.
     pub fn due(&self) -> Result<u64> {
         let now = self.ledger.now();
-        self.ledger.read(|tx| Ok(jobs::counts(tx, now)?.due + marks::counts(tx, now, None)?.0))
+        self.ledger.read(|tx| Ok(job_queue::counts(tx, now)?.due + undistilled::counts(tx, now, None)?.0))
     }
 }

@@ -18,7 +18,7 @@ pub mod codes;
 pub mod dump;
 pub mod forgotten_names;
 pub mod hook_calls;
-pub mod jobs;
+pub mod job_queue;
 mod migrate;
 pub mod model_calls;
 mod readers;

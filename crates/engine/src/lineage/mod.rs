@@ -15,11 +15,11 @@
 //! relations.
 
 pub mod distillate;
-pub mod marks;
 pub mod model_summary;
 mod node;
 pub mod roots;
 pub mod tombstone;
+pub mod undistilled;
 pub mod walk;
 
 pub(crate) use node::STANDS;

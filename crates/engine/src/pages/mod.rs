@@ -13,17 +13,17 @@
 pub mod cadence;
 pub mod cursor;
 pub mod dismissals;
+pub mod head_lease;
 pub mod key;
-pub mod lease;
-mod marks;
+mod outdated;
 pub mod revisions;
 pub mod shared;
 
 pub use cadence::{Happened, SessionPlace};
 pub use cursor::Cursor;
 pub use key::{PageKey, Period, RuntimePage};
-pub(crate) use marks::{
+pub(crate) use outdated::{
     Rendered, candidates, fence_all, forget_contents, is_behind, is_known, known_days, known_session, last_content,
     mark_pages, pass_over, published, record,
 };
-pub use marks::{mark, mark_each};
+pub use outdated::{mark, mark_each};

@@ -1,7 +1,7 @@
 //! Pages that several programs may write: their revisions, sections and deferred commits (R7.4).
 //!
 //! A revision consists of the rendered block and the *sections* that outside programs contributed. It is committed in
-//! one transaction that checks epoch and base with [`lease`]; the file is updated afterwards, always from the newest
+//! one transaction that checks epoch and base with [`head_lease`]; the file is updated afterwards, always from the newest
 //! revision. So the ledger is never behind a file, and a file that is behind the ledger (`published < revision`) is
 //! updated by the next refresh.
 
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PageKey;
-use super::lease::{self, HeadState, Lease};
+use super::head_lease::{self, HeadState, Lease};
 use crate::clock::{Boot, Millis};
 use crate::error::{Error, Result};
 use crate::home;
@@ -237,7 +237,7 @@ pub(crate) fn land(
     (state, page): (&mut HeadState, &mut Page),
     now: &Boot,
 ) -> Result<u64> {
-    if lease::live(state, now).is_some() {
+    if head_lease::live(state, now).is_some() {
         return Ok(0);
     }
     let waiting: Vec<(String, String, Option<String>)> = {
@@ -258,11 +258,11 @@ pub(crate) fn land(
             continue;
         }
         // The head is free and the grant is based on the newest revision, so neither call is refused.
-        let Ok(grant) = lease::acquire(state, &owner, now, lease::TTL) else { break };
-        if lease::commit(state, grant.epoch, grant.base_revision, &owner, now).is_err() {
+        let Ok(grant) = head_lease::acquire(state, &owner, now, head_lease::TTL) else { break };
+        if head_lease::commit(state, grant.epoch, grant.base_revision, &owner, now).is_err() {
             break;
         }
-        lease::release(state, grant.epoch, &owner);
+        head_lease::release(state, grant.epoch, &owner);
         put_section(tx, agent_no, head, page, (&section, &owner, content.as_deref()))?;
         insert(tx, agent_no, head, (state, page), &owner)?;
         landed += 1;

@@ -3,7 +3,7 @@
 //! [`query`] parses what was typed: terms, times ([`when`]), people ([`people`]) and the text for the embedder.
 //! [`mod@search`] finds and ranks turns and cuts out passages, [`files`] does so for visible files, [`expand()`] leads
 //! from any line of a page down to its turns. [`staged`] recalls: files and summaries first and, if they do not answer,
-//! `turns`. `withheld` leaves out turns that the model already has ([`live`]) and text that nobody said (`spoken`);
+//! `turns`. `withheld` leaves out turns that the model already has ([`live`]) and text that nobody said (`machine_text`);
 //! `said_once` gives each sentence once. A search is an explicit lookup; nothing here injects anything.
 
 mod alike;
@@ -15,6 +15,7 @@ pub mod expand;
 pub mod files;
 pub mod given;
 pub mod live;
+mod machine_text;
 pub mod named;
 mod neighbours;
 pub mod people;
@@ -24,7 +25,6 @@ pub mod recalled;
 mod said_once;
 pub mod search;
 pub mod snippet;
-mod spoken;
 pub mod staged;
 mod symbols;
 mod terms;
@@ -39,12 +39,12 @@ mod within;
 pub use crate::audience::{Audience, Hint};
 pub use expand::{Expansion, Reach, Reference, Subject, expand};
 pub use files::{FileFilter, FileHit, FilesFound, search_files};
+pub(crate) use machine_text::spoken;
 pub use people::Person;
 pub use program::Weights;
 pub use query::{Query, understand};
 pub use recalled::{Dropped, Item, Recalled, Stage};
 pub use search::{Filter, Hit, Legs, Searched, search};
-pub(crate) use spoken::spoken;
 pub use staged::{Question, recall};
 pub use trace::Trace;
 pub(crate) use turns::scope_of_turn;

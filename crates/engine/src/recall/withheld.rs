@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use super::live::Live;
+use super::machine_text::spoken;
 use super::query::Query;
-use super::spoken::spoken;
 use super::terms::{letters, needles, stands};
 use crate::error::Result;
 use crate::event::TurnKind;

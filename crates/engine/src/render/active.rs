@@ -12,9 +12,9 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::codes::RUN_FAILED;
-use crate::ledger::jobs;
+use crate::ledger::job_queue;
+use crate::next_step::See;
 use crate::scope::AgentNo;
-use crate::see::See;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind};
 use crate::tree::journal;
@@ -190,7 +190,7 @@ fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
         Ok(format!("A turn failed{why} in {} · {}{turn}", line(&session), minute(at, then.unwrap_or(0))))
     })?;
     lines.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
-    let dead = jobs::counts(tx, at.ledger.now())?.dead;
+    let dead = job_queue::counts(tx, at.ledger.now())?.dead;
     if dead > 0 {
         lines.push(format!("{dead} queued jobs failed for good · `{}`", See::new("status")));
     }

@@ -3,7 +3,7 @@
 use super::page::line;
 use crate::error::Result;
 use crate::ledger::Read;
-use crate::see::See;
+use crate::next_step::See;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind, State};
 

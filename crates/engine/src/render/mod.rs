@@ -6,7 +6,7 @@
 //! a proposal and removed lines stay out.
 //!
 //! Pages that other programs may write ([`PageKey::is_shared`]) have revisions: the rendered block is committed to the
-//! ledger first, and the file is updated from the newest revision ([`shared`], [`outside`], [`revisions`]).
+//! ledger first, and the file is updated from the newest revision ([`shared`], [`head_commits`], [`revisions`]).
 //!
 //! Pages are derived state: a failure is audited and never turns the change before it into an error.
 
@@ -14,10 +14,11 @@ pub mod active;
 pub mod continuity;
 pub mod daily;
 pub mod edits;
+pub mod head_commits;
 pub mod index;
 pub mod memory;
-pub mod outside;
 mod page;
+mod page_table;
 pub mod profile;
 pub mod revisions;
 pub mod rollup;
@@ -32,7 +33,6 @@ pub mod thread;
 pub mod threads;
 pub mod titles;
 pub mod unfiled;
-mod which;
 pub mod why;
 
 pub(crate) use page::{flat, line, minute};
@@ -46,7 +46,7 @@ pub(crate) use thread::render as thread_page;
 use crate::document::{Document, RegionFault};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::RelPath;
-use crate::pages::{self, Happened, PageKey, lease};
+use crate::pages::{self, Happened, PageKey, head_lease};
 use crate::scope::SessionNo;
 use crate::tree::revise::{Now, Patience, Revised};
 use crate::tree::{AssistantHome, TreeLock, file_table};
@@ -178,7 +178,7 @@ fn dirty(at: &AssistantHome) -> Result<Vec<Dirty>> {
             let daily = matches!(found.page, PageKey::Active | PageKey::Memory);
             let old = daily && found.rendered_at.is_some_and(|then| at.day_of(then) != today);
             let lands = |page: &PageKey| -> Result<bool> {
-                let free = lease::live(&pages::shared::state(tx, at.agent_no, page)?, &now).is_none();
+                let free = head_lease::live(&pages::shared::state(tx, at.agent_no, page)?, &now).is_none();
                 Ok(free && pages::shared::could_land(tx, at.agent_no, page)?)
             };
             let is_new = found.rendered_at.is_none();
@@ -274,7 +274,7 @@ fn one(
         // Revisions committed since the page was rendered are newer than this one and are published instead.
         if head.is_shared() {
             let (state, newest) = at.read(|tx| pages::shared::newest(tx, at.agent_no, head))?;
-            if !lease::may_publish(&state, put.0) {
+            if !head_lease::may_publish(&state, put.0) {
                 put = (state.revision, newest);
             }
         }

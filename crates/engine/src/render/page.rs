@@ -5,7 +5,7 @@ use jiff::{Timestamp, ToSpan};
 
 use crate::clock::{Millis, parse_rfc3339};
 use crate::distill::deterministic::JOIN;
-use crate::see::See;
+use crate::next_step::See;
 use crate::tree::AssistantHome;
 
 /// Largest length of an item's line, in characters.

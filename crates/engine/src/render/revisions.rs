@@ -6,10 +6,10 @@
 use similar::{ChangeTag, TextDiff};
 
 use super::Occasion;
-use super::outside::{Busy, holder};
+use super::head_commits::{Busy, holder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::Read;
-use crate::pages::lease::{self, HeadState};
+use crate::pages::head_lease::{self, HeadState};
 use crate::pages::revisions::{self, Entry};
 use crate::pages::shared::{self, OWNER, Page, Sections};
 use crate::pages::{self, PageKey};
@@ -58,7 +58,7 @@ pub fn restore(at: &AssistantHome, head: &PageKey, revision: i64) -> Result<i64>
     let now_stands = at.write("head.restore", |tx| {
         let (mut state, mut page) = shared::newest(tx, at.agent_no, head)?;
         let now = at.ledger.clock().boot();
-        let grant = lease::acquire(&mut state, OWNER, &now, lease::TTL).map_err(|held| {
+        let grant = head_lease::acquire(&mut state, OWNER, &now, head_lease::TTL).map_err(|held| {
             Error::new(ErrorKind::Busy, format!("{} is at work on {}", held.by, head))
                 .hint(format!("try again in {} s", (held.until - now.ms + 999) / 1000))
         })?;
@@ -75,9 +75,9 @@ pub fn restore(at: &AssistantHome, head: &PageKey, revision: i64) -> Result<i64>
             let put = (name.as_str(), section.owner.as_str(), Some(section.content.as_str()));
             shared::put_section(tx, at.agent_no, head, &mut page, put)?;
         }
-        let committed = lease::commit(&mut state, grant.epoch, grant.base_revision, OWNER, &now)
+        let committed = head_lease::commit(&mut state, grant.epoch, grant.base_revision, OWNER, &now)
             .map_err(|refused| Error::new(ErrorKind::Busy, format!("{}: {refused}", head)))?;
-        lease::release(&mut state, grant.epoch, OWNER);
+        head_lease::release(&mut state, grant.epoch, OWNER);
         shared::insert(tx, at.agent_no, head, (&state, &page), OWNER)?;
         shared::keep(tx, at.agent_no, head, &state)?;
         tx.note("revision", committed);

@@ -10,7 +10,7 @@ use crate::distill::tail;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::{Distillate, Item};
-use crate::lineage::marks;
+use crate::lineage::undistilled;
 use crate::scope::{AgentNo, RunNo, ThreadNo};
 use crate::text::similarity;
 use crate::thread::{self, Membership};
@@ -63,7 +63,7 @@ fn of(
            SELECT l.lane_no FROM lanes l WHERE l.session_no = ?1 AND l.lane = '')",
     )?;
     let mut out = Vec::new();
-    for (session_no, last_at) in marks::unfinished(tx, agent_no, now - LIVE_MS, MOST)? {
+    for (session_no, last_at) in undistilled::unfinished(tx, agent_no, now - LIVE_MS, MOST)? {
         let newest: Option<RunNo> = newest_run.query_row([session_no], |r| r.get(0))?;
         let Some(run) = newest else { continue };
         let Membership { key, label, thread_no } = thread::membership(tx, run)?;

@@ -10,7 +10,7 @@ use crate::document::{self, Document};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::pages::PageKey;
-use crate::pages::lease;
+use crate::pages::head_lease;
 use crate::pages::shared::{OWNER, Page, could_land, insert, keep, land, newest};
 use crate::scope::AgentNo;
 use crate::thread;
@@ -103,7 +103,7 @@ pub(super) fn commit(at: &AssistantHome, head: &PageKey, render: bool) -> Result
             return Ok(Standing { revision: base.revision, page: last, ours: render });
         }
         let now = at.ledger.clock().boot();
-        if lease::live(&base, &now).is_some_and(|l| l.owner != OWNER) {
+        if head_lease::live(&base, &now).is_some_and(|l| l.owner != OWNER) {
             return Ok(Standing { revision: base.revision, page: last, ours: fresh.is_none() && render });
         }
         let done = at.write("head.commit", |tx| {
@@ -113,11 +113,11 @@ pub(super) fn commit(at: &AssistantHome, head: &PageKey, render: bool) -> Result
                 return Ok(None);
             }
             if let Some(rendered) = fresh {
-                let Ok(grant) = lease::acquire(&mut state, OWNER, &now, lease::TTL) else { return Ok(None) };
-                if lease::commit(&mut state, grant.epoch, base.revision, OWNER, &now).is_err() {
+                let Ok(grant) = head_lease::acquire(&mut state, OWNER, &now, head_lease::TTL) else { return Ok(None) };
+                if head_lease::commit(&mut state, grant.epoch, base.revision, OWNER, &now).is_err() {
                     return Ok(None);
                 }
-                lease::release(&mut state, grant.epoch, OWNER);
+                head_lease::release(&mut state, grant.epoch, OWNER);
                 page.rendered = rendered;
                 insert(tx, at.agent_no, head, (&state, &page), OWNER)?;
                 keep(tx, at.agent_no, head, &state)?;

@@ -16,14 +16,14 @@ use crate::clock::Millis;
 use crate::continuity::open_loop;
 use crate::distill::deterministic::REPLACES;
 use crate::distill::fold::fold;
-use crate::distill::{due, state};
+use crate::distill::{deadline, state};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::codes::CHUNK;
 use crate::lineage::Node;
 use crate::lineage::distillate::{Distillate, Item, Touch};
+use crate::next_step::See;
 use crate::scope::{NodeId, SessionKey, ThreadNo, TurnId};
-use crate::see::See;
 use crate::text::similarity;
 use crate::thread::{self, ThreadRow};
 use crate::tokens::tokens;
@@ -360,7 +360,7 @@ fn of_item(
     score.recent(standing.at(item)?, now);
     let since = standing.since(item)?;
     let mut text = if is_blocked { format!("Blocked: {}", line(&item.text)) } else { line(&item.text) };
-    let due = since.and_then(|said| due::due(&item.text, at.day_of(said)?));
+    let due = since.and_then(|said| deadline::due(&item.text, at.day_of(said)?));
     text.extend(due.map(|due| format!(" · {}", due_words(due, today))));
     text.extend(since.map(|since| format!(" · since {}", day_at(at, since, today))));
     // The id is shown so that the item can be closed.

@@ -10,7 +10,7 @@ use super::scoping::{Owed, Scope, Standing, owed};
 use super::threads::{Stand, recent, stand};
 use crate::clock::Millis;
 use crate::continuity::open_loop::{self, NewLoop};
-use crate::distill::due::due;
+use crate::distill::deadline::due;
 use crate::distill::state;
 use crate::error::{Error, Result};
 use crate::ledger::Read;

@@ -13,12 +13,12 @@ use crate::clock::rfc3339;
 use crate::continuity::{channel, scheduled};
 use crate::lineage::{Compaction, Node};
 use crate::memory::pending::Pending;
+use crate::next_step::See;
 use crate::recall::expand::{
     Branch, Expansion, FileView, NodeView, Passage, SessionView, SetAside, Subject, Transcript, TurnView,
 };
 use crate::redact::redact;
 use crate::scope::{JobRunNo, NodeId, RunNo, TurnId};
-use crate::see::See;
 use crate::thread::ThreadRow;
 use crate::transcript::read::LaneRow;
 use crate::tree::AssistantHome;

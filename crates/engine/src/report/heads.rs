@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::pages::PageKey;
 use crate::pages::shared::{Section, Sections};
 use crate::redact::redact;
-use crate::render::outside::{Busy, Granted, NotNow};
+use crate::render::head_commits::{Busy, Granted, NotNow};
 use crate::render::revisions::{self, Line, Overview};
 use crate::render::why;
 use crate::tree::AssistantHome;

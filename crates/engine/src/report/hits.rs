@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::round;
 use crate::clock::rfc3339;
+use crate::next_step::See;
 use crate::recall::{FileHit, Hit, snippet};
 use crate::redact::redact;
-use crate::see::See;
 use crate::transcript::{kind_name, role_name};
 use crate::tree::AssistantHome;
 use crate::tree::file_table::State;

@@ -9,7 +9,7 @@ use super::model::LanguageModelReport;
 use super::upkeep::BackupsSeen;
 use super::visible::VisibleReport;
 use crate::clock::Millis;
-use crate::ledger::jobs;
+use crate::ledger::job_queue;
 use crate::render::memory::Tier1Line;
 use crate::transcript::read::Totals;
 
@@ -33,7 +33,7 @@ pub struct StatusReport {
     pub not_indexed: Option<u64>,
     /// Number of changed files that are not in the search index yet; null if the index does not fit the files.
     pub files_not_indexed: Option<u64>,
-    pub jobs: jobs::Counts,
+    pub jobs: job_queue::Counts,
     /// The last backup, and whether one failed since.
     pub backup: BackupsSeen,
     /// The visible files; null if there are none yet or they cannot be reached.

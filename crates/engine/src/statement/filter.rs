@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use super::place::Sentence;
+use super::placed::Sentence;
 use super::{Label, Speaker};
 use crate::text::patterns::hash;
 use crate::text::scripts::is_unspaced;

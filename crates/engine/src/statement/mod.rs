@@ -1,29 +1,29 @@
 //! Classifies what people and models said, each sentence once. Storey 2.
 //!
-//! [`read`] divides a message ([`place`]: the sentences with their place in it), looks up the words of each sentence
+//! [`read`] divides a message ([`placed`]: the sentences with their place in it), looks up the words of each sentence
 //! ([`signs`]: word lists by language in `lists/`), and labels it: first by rules, which are data in `rules.txt`, then
 //! by a small linear [`filter`] learned from labelled sentences. `heirloom-lab statements` measures each rule by
 //! author, and the filter on authors it has not seen; if the precision is at least 0.8, a label is `sure`.
 //!
-//! [`told`] finds explicit statements of a person about themselves (R9.5): preferences, rules, values of the profile.
+//! [`about_person`] finds explicit statements of a person about themselves (R9.5): preferences, rules, values of the profile.
 //!
 //! This room knows no sessions: the rooms above find out whether a request was met or a decision reversed. A statement
 //! of a model is never a directive of a person (R14.3).
 
+pub mod about_person;
 pub mod filter;
 mod lists;
 mod paste;
-mod place;
+mod placed;
 mod promise;
 mod rules;
 mod signs;
 #[cfg(test)]
 mod tests;
-pub mod told;
 
 use std::ops::Range;
 
-use self::place::Sentence;
+use self::placed::Sentence;
 pub use self::rules::Trust;
 use crate::text::similarity::Bag;
 use crate::text::words::Word;
@@ -196,7 +196,7 @@ pub fn read(text: &str, speaker: Speaker, last: bool) -> Vec<Statement> {
 /// Reads a message as [`read`] does, and stores with each sentence the marks that `mark` finds: it gets the sentence in
 /// lower case, and its words.
 pub fn read_marked(text: &str, speaker: Speaker, last: bool, mark: impl Fn(&str, &[Word]) -> u32) -> Vec<Statement> {
-    let sentences = place::sentences(text, speaker, last);
+    let sentences = placed::sentences(text, speaker, last);
     let mut found: Vec<Statement> = Vec::with_capacity(sentences.len());
     for sentence in sentences {
         let (label, likely, sure) = match rules::label(&sentence) {
@@ -259,7 +259,7 @@ fn statement(s: Sentence, label: Label, second: Option<Label>, sure: bool) -> St
 /// Returns what the rules and the filter see of each sentence, for training and measuring only: the features with their
 /// weights, and the label of the first rule that holds, with its trust.
 pub fn seen(text: &str, speaker: Speaker, last: bool) -> Vec<Seen> {
-    let sentences = place::sentences(text, speaker, last);
+    let sentences = placed::sentences(text, speaker, last);
     let see = |s: &Sentence| Seen {
         text: s.text.clone(),
         range: s.range.clone(),

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::lists::{LISTS, Set};
-use super::place::Sentence;
+use super::placed::Sentence;
 use crate::text::similarity::Bag;
 
 use super::{Label, Reach, Speaker, promise};

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::hook::HOOKS;
 use crate::HostPaths;
 use crate::hook::HookSpec;
+use crate::install::insert::{Hook, Merge};
 use crate::install::json::{self, Kind};
-use crate::install::merge::{Hook, Merge};
 use crate::install::server::JsonServer;
 use crate::install::{Change, Edit, InstallPlan, Installed};
 

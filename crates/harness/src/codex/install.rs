@@ -3,7 +3,7 @@
 use super::hook::HOOKS;
 use crate::HostPaths;
 use crate::hook::HookSpec;
-use crate::install::merge::{Hook, Merge};
+use crate::install::insert::{Hook, Merge};
 use crate::install::server::TomlServer;
 use crate::install::{Change, Edit, InstallPlan, Installed, trust};
 

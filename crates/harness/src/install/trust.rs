@@ -11,8 +11,8 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::draft::Draft;
+use super::insert::{self, HookPosition};
 use super::json::{self, Malformed, SettingsError};
-use super::merge::{self, HookPosition};
 
 /// The digest that makes Codex run a hook, and its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,7 +44,7 @@ pub fn of_hooks(hooks_json: &str, path: &str, harness: &str) -> Result<Vec<Trust
     if json::is_blank(hooks_json) {
         return Ok(Vec::new());
     }
-    let found = merge::hook_positions(&json::parse(hooks_json)?, harness)?;
+    let found = insert::hook_positions(&json::parse(hooks_json)?, harness)?;
     Ok(found.iter().map(|place| of(place, path)).collect())
 }
 

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::HostPaths;
+use crate::install::insert::{Entry, Item, Merge};
 use crate::install::json::{self, Kind};
-use crate::install::merge::{Entry, Item, Merge};
 use crate::install::server::JsonServer;
 use crate::install::{Change, Edit, InstallPlan, Installed, Own, is_our_script, script};
 

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use heirloom_engine::error::Error;
-use heirloom_engine::pages::lease;
-use heirloom_engine::render::outside::Change;
+use heirloom_engine::pages::head_lease;
+use heirloom_engine::render::head_commits::Change;
 use heirloom_engine::report::heads::{
     HeadAcquired, HeadCommit, HeadCommitted, HeadDiff, HeadExplained, HeadGranted, HeadLog, HeadReleased, HeadReport,
     HeadRestored, HeadShown,
@@ -100,7 +100,7 @@ struct AcquireBody {
 
 fn acquire(asked: &Asked, body: AcquireBody) -> Answer<HeadGranted> {
     let ttl_ms = match body.ttl {
-        None => lease::TTL,
+        None => head_lease::TTL,
         Some(seconds @ 1..=60) => seconds * 1000,
         Some(_) => return Err(Error::usage("ttl is 1 to 60 seconds").into()),
     };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Answer;
 use crate::ImportRequest;
-use crate::gate::Kind;
+use crate::concurrency::Kind;
 use crate::problem::{Problem, Wrong};
 use crate::raw;
 use crate::route::{Asked, Gives, Route, Takes, post, raw as raw_route, send};

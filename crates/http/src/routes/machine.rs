@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Answer;
 use crate::ChecksReport;
-use crate::gate::Kind;
+use crate::concurrency::Kind;
 use crate::guard::SESSION;
 use crate::problem::{Problem, Wrong};
 use crate::raw;

@@ -3,7 +3,7 @@
 //! State first, words second. [`super::work_state`] reads the state of the work from calls and their results;
 //! [`exchange`] divides the range into prompts and what followed them; [`crate::statement`] classifies each sentence
 //! once. The lists are then written from the exchanges: the [`goal`] from the person's requests, completed work from
-//! the answers to them ([`told`]), open items from requests and announcements that nothing answered ([`open`]). The
+//! the answers to them ([`stated`]), open items from requests and announcements that nothing answered ([`open`]). The
 //! speaker decides what a text can become (R14.3): only a person's own words give goal and constraints.
 
 mod answer;
@@ -15,9 +15,9 @@ mod once;
 mod open;
 mod prompt;
 mod requirements;
+mod stated;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use self::exchange::{Exchange, exchanges};
 pub use self::list::{JOIN, REPLACES, is_replaced, replacing};
@@ -26,13 +26,13 @@ pub use self::marks::retracts;
 use self::marks::{Mark, statements};
 use self::open::{Open, Settled};
 use self::prompt::{Prompt, Purpose};
-use self::told::Told;
+use self::stated::Told;
 use super::work_state::{self, Event, Status, Tracker, Work};
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Item, Proposed};
 use crate::scope::{RunNo, TurnId};
-use crate::statement::told::{SignalKind, signals};
+use crate::statement::about_person::{SignalKind, signals};
 use crate::statement::{Label, Speaker};
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;

@@ -6,7 +6,7 @@ use super::exchange::{Exchange, Message};
 use super::list::{JOIN, List};
 use super::marks::Mark;
 use super::prompt::{Prompt, Purpose, joined, names_a_file, weight_of};
-use super::told::taken_back;
+use super::stated::taken_back;
 use crate::lineage::distillate::Distillate;
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};

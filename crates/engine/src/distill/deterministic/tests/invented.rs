@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::distill::deterministic::open::WAITS;
-use crate::distill::deterministic::told::TAKEN_BACK;
+use crate::distill::deterministic::stated::TAKEN_BACK;
 use crate::distill::deterministic::{JOIN, REPLACES};
 use crate::text::plain::{acts, lower};
 

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use super::{Frame, LASTING, LEADS, PROJECT, STANDING, TAILS, domain, is_imperative, is_one_off, leads_with, talks};
-use crate::statement::told::prose::Token;
-use crate::statement::told::{Context, Found, SignalKind, eat, has, has_phrase, led, trimmed, unmarked};
+use crate::statement::about_person::prose::Token;
+use crate::statement::about_person::{Context, Found, SignalKind, eat, has, has_phrase, led, trimmed, unmarked};
 use crate::text::language::lexicon;
 use crate::text::patterns::{Phrases, Words, one_of, phrases, words};
 

@@ -9,7 +9,7 @@ use super::Occasion;
 use crate::clock::{Boot, Millis};
 use crate::error::{Error, Result};
 use crate::ledger::{Write, audit};
-use crate::pages::lease::{self, HeadState, Held, Refused};
+use crate::pages::head_lease::{self, HeadState, Held, Refused};
 use crate::pages::shared::{self, LARGEST_SECTION, MOST_SECTIONS, NoRoom, OWNER, Page, Sections};
 use crate::pages::{self, Happened, PageKey};
 use crate::redact::redact;
@@ -83,7 +83,7 @@ pub struct Change<'a> {
 pub fn acquire(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) -> Result<Acquired> {
     writable(head)?;
     check_owner(owner)?;
-    if !(1..=lease::LONGEST_TTL).contains(&ttl) {
+    if !(1..=head_lease::LONGEST_TTL).contains(&ttl) {
         return Err(Error::usage("a lease is for 1 to 60 seconds"));
     }
     // A page that was never rendered has no content to build on.
@@ -101,7 +101,7 @@ pub fn acquire(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) -> 
         let (mut state, mut page) = shared::newest(tx, at.agent_no, head)?;
         let now = at.ledger.clock().boot();
         let landed = shared::land(tx, at.agent_no, head, (&mut state, &mut page), &now)?;
-        let acquired = match lease::acquire(&mut state, owner, &now, ttl) {
+        let acquired = match head_lease::acquire(&mut state, owner, &now, ttl) {
             Ok(grant) => {
                 shared::keep(tx, at.agent_no, head, &state)?;
                 Acquired::Granted(Granted {
@@ -131,7 +131,7 @@ fn refused_before(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) 
     at.read(|tx| {
         let mut state = shared::state(tx, at.agent_no, head)?;
         let epoch = state.epoch;
-        let Err(held) = lease::acquire(&mut state, owner, &now, ttl) else { return Ok(None) };
+        let Err(held) = head_lease::acquire(&mut state, owner, &now, ttl) else { return Ok(None) };
         let said = audit::said_lately(tx, "head.acquire", |detail| {
             detail["head"] == head.to_string() && detail["epoch"] == epoch && detail["granted"] == false
         })?;
@@ -160,7 +160,7 @@ pub fn commit(
         let now = at.ledger.clock().boot();
         shared::has_room(&page.sections, section, owner, content).map_err(|no| no_room(head, section, &no))?;
         let before = state.clone();
-        let out = match lease::commit(&mut state, epoch, base_revision, owner, &now) {
+        let out = match head_lease::commit(&mut state, epoch, base_revision, owner, &now) {
             Ok(revision) => {
                 shared::drop_deferred(tx, at.agent_no, head, section, owner)?;
                 if page.sections.get(section).map(|s| s.content.as_str()) == content {
@@ -180,7 +180,7 @@ pub fn commit(
                 let why = defer(tx, at.agent_no, head, &page, base_revision, (section, owner, content))?;
                 let holder = match &refused {
                     Refused::Held(held) => Some(busy(held.clone(), &now)),
-                    _ => lease::held_by_another(&state, owner, &now).map(|held| busy(held, &now)),
+                    _ => head_lease::held_by_another(&state, owner, &now).map(|held| busy(held, &now)),
                 };
                 let deferred = why.is_none();
                 let why = match why {
@@ -207,7 +207,7 @@ pub fn release(at: &AssistantHome, head: &PageKey, owner: &str, epoch: i64) -> R
     check_owner(owner)?;
     let (released, landed) = at.write("head.release", |tx| {
         let (mut state, mut page) = shared::newest(tx, at.agent_no, head)?;
-        let released = lease::release(&mut state, epoch, owner);
+        let released = head_lease::release(&mut state, epoch, owner);
         if released {
             shared::keep(tx, at.agent_no, head, &state)?;
         }
@@ -226,7 +226,7 @@ pub fn release(at: &AssistantHome, head: &PageKey, owner: &str, epoch: i64) -> R
 /// Returns the current holder of a head.
 pub fn holder(at: &AssistantHome, state: &HeadState) -> Option<Busy> {
     let now = at.ledger.clock().boot();
-    lease::live(state, &now).map(|l| Busy { by: l.owner.clone(), for_ms: l.until - now.ms })
+    head_lease::live(state, &now).map(|l| Busy { by: l.owner.clone(), for_ms: l.until - now.ms })
 }
 
 /// Publishes the newest revision, unless another process already has. Returns whether it is in the file.
