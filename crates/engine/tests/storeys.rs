@@ -8,7 +8,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("scope", 0),
     ("event", 0),
     ("program", 0),
-    ("see", 0),
+    ("next_step", 0),
     ("title", 0),
     ("tokens", 0),
     ("clock", 0),
@@ -58,7 +58,7 @@ const STOREYS: &[(&str, u8)] = &[
 /// Allowed uses within a storey. All others must go to a lower storey.
 const BESIDE: &[(&str, &str)] = &[
     ("scope", "error"),
-    ("error", "see"),
+    ("error", "next_step"),
     ("event", "clock"),
     ("moment", "clock"),
     ("moment", "error"),
