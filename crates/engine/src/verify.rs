@@ -6,7 +6,7 @@
 pub mod anchor;
 pub mod files;
 mod lineage;
-mod said;
+mod turns;
 
 use std::collections::HashMap;
 
@@ -19,11 +19,11 @@ use crate::ledger::codes::QUARANTINED;
 use crate::ledger::{Ledger, Read, audit, seal};
 use crate::next_step::worded;
 use crate::pages;
-use crate::recall::given;
+use crate::recall::replay;
 use crate::scope::{BlockNo, RecordNo, StreamNo};
 
 use crate::transcript::prepare::digest;
-pub use said::said;
+pub use turns::said;
 
 /// Severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
@@ -353,7 +353,7 @@ fn references(tx: &Read, report: &mut Report) -> Result<()> {
 
 /// Checks under each context's own key that the stored context is the one that was given to a program.
 fn contexts(tx: &Read, report: &mut Report) -> Result<()> {
-    let (unsound, gone) = given::unsound(tx)?;
+    let (unsound, gone) = replay::unsound(tx)?;
     for (id, what) in unsound {
         report.damaged(format!("context {id}"), what);
     }

@@ -14,7 +14,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::chunk::{Piece, Size, cuts};
 use super::load::{self, Loaded, Mark, SessionFacts};
-use super::standing::run_of;
+use super::still_open::run_of;
 use super::summarizer::Summarizer;
 use super::{Request, Said, compaction, condense, session, summary_input};
 use crate::clock::Millis;

@@ -14,7 +14,7 @@ use super::flush::{Files, Made, flush};
 use super::fold::fold;
 use super::load::{self, Mark, SessionFacts};
 use super::session::{add_files, hull, segment_start, turns_of};
-use super::standing::still_stands;
+use super::still_open::still_stands;
 use super::{Request, Said, closing, handoff, summary_input};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};

@@ -5,7 +5,7 @@
 use super::closing;
 use super::deadline::due;
 use super::load::SessionFacts;
-use super::standing::Resolved;
+use super::still_open::Resolved;
 use crate::clock::Millis;
 use crate::continuity::open_loop::{self, NewLoop, headline};
 use crate::continuity::proposal::{self, NewProposal};

@@ -5,13 +5,13 @@
 use rusqlite::params;
 
 use super::budget::{Part, core};
-use super::dedup::Stretch;
+use super::held::Stretch;
 use crate::audience::Audience;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
-use crate::recall::given::{ContextId, open};
 use crate::recall::live::Live;
+use crate::recall::replay::{ContextId, open};
 use crate::scope::{NodeId, TurnId};
 use crate::text::sentences;
 use crate::text::similarity::{self, ItemWords};

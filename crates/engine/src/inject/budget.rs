@@ -5,7 +5,7 @@
 //! out lines already printed.
 
 use super::already_given::{Line, Source, Told};
-use super::dedup::Held;
+use super::held::Held;
 use super::{Event, PartGiven, Said};
 use crate::recall::recalled::Dropped;
 use crate::scope::named;

@@ -6,7 +6,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::{Event, dedup};
+use super::{Event, held};
 use crate::audience::{Audience, ToldCut};
 use crate::clock::Millis;
 use crate::error::Result;
@@ -44,7 +44,7 @@ fn row(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Option<Row>
 pub(super) fn current(tx: &Read, audience: &Audience) -> Result<u64> {
     let told = row(tx, audience.agent_no, &audience.session)?.map_or(0, |r| r.epoch);
     let distilled = audience.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
-    let given = dedup::last_given(tx, audience.agent_no, audience.session.as_str(), Millis::MAX)?.unwrap_or(0);
+    let given = held::last_given(tx, audience.agent_no, audience.session.as_str(), Millis::MAX)?.unwrap_or(0);
     Ok(told.max(distilled).max(given))
 }
 

@@ -7,8 +7,8 @@
 
 mod already_given;
 pub mod budget;
-mod dedup;
 pub mod epoch;
+mod held;
 mod parts;
 mod print;
 mod record;
@@ -27,7 +27,7 @@ use crate::scope::{AgentNo, SessionKey, named};
 use crate::tokens::{cut, tokens};
 use crate::tree::AssistantHome;
 
-pub use crate::recall::given::{ContextId, Replayed, list, replay};
+pub use crate::recall::replay::{ContextId, Replayed, list, replay};
 pub use budget::Part;
 pub use print::{FENCE, contained};
 
@@ -214,8 +214,8 @@ pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<
         let epoch = epoch::of(tx, &audience, ask.event)?;
         let now = at.ledger.now();
         let seen = record::last(tx, &audience, epoch)?;
-        let stretches = dedup::stretches(tx, &audience, epoch)?;
-        let held = dedup::held(tx, at.agent_no, &stretches)?;
+        let stretches = held::stretches(tx, &audience, epoch)?;
+        let held = held::held(tx, at.agent_no, &stretches)?;
         let Recalled { items, mut dropped, degraded } = recalled;
         let mut drafts = parts::drafts(at, tx, ask, &audience, items, now)?;
         drafts.iter_mut().for_each(|draft| budget::distinct(draft, &mut dropped));

@@ -4,7 +4,7 @@ use super::already_given::references;
 use super::budget::{Chosen, Draft, Part, Piece, core};
 use super::{Ask, Event, RUNNING_MS};
 use crate::clock::Millis;
-use crate::distill::standing::{give_ids, still_stands};
+use crate::distill::still_open::{give_ids, still_stands};
 use crate::distill::tail;
 use crate::distill::{fold, handoff};
 use crate::document::Document;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{Given, PartGiven, Said};
 use crate::next_step::See;
-use crate::recall::given::ContextId;
+use crate::recall::replay::ContextId;
 use crate::scope::AgentId;
 use crate::tree::AssistantHome;
 

@@ -1,16 +1,16 @@
-//! Records contexts, so that they can be read back word for word ([`crate::recall::given`]) and explained (R10.4,
+//! Records contexts, so that they can be read back word for word ([`crate::recall::replay`]) and explained (R10.4,
 //! R4.3).
 
 use rusqlite::{OptionalExtension, params};
 use serde_json::{Value, json};
 
-use super::dedup::{self, Stretch};
+use super::held::{self, Stretch};
 use super::{Ask, Given, PartGiven, Said, print};
 use crate::audience::Audience;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
 use crate::recall::Dropped;
-use crate::recall::given::{ContextId, digest_of_content, open};
+use crate::recall::replay::{ContextId, digest_of_content, open};
 use crate::scope::AgentNo;
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
@@ -34,7 +34,7 @@ fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Res
     // The same hook may be called twice at once, by a plugin and by the settings: the second context was planned before
     // the first one was recorded, so items that the first gave are removed here.
     if last(tx, &given.audience, given.epoch)? > given.seen {
-        let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &given.audience, given.epoch)?)?;
+        let held = held::held(tx, at.agent_no, &held::stretches(tx, &given.audience, given.epoch)?)?;
         given.parts.retain(|p| {
             let has = |said: &Said| held.has(said.item.as_deref().unwrap_or(p.part.name()), &said.version);
             !p.said.iter().all(has)
@@ -91,9 +91,9 @@ fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Res
         .parts
         .iter()
         .flat_map(|p| p.said.iter().map(|said| (said.item.as_deref().unwrap_or(p.part.name()), &said.version)))
-        .map(|(item, version)| (item.to_owned(), dedup::digest_of(&key, version)))
+        .map(|(item, version)| (item.to_owned(), held::digest_of(&key, version)))
         .collect();
-    dedup::note(tx, &given.audience, given.epoch, id.0, &items)?;
+    held::note(tx, &given.audience, given.epoch, id.0, &items)?;
     tx.note("context", id.to_string());
     tx.note("items", items.len());
     given.id = Some(id);
@@ -142,7 +142,7 @@ fn standing(tx: &Read, given: &Given) -> Result<String> {
          ORDER BY context_no",
     )?;
     let mut out = String::new();
-    for Stretch { session, epoch, until } in dedup::stretches(tx, &given.audience, given.epoch)? {
+    for Stretch { session, epoch, until } in held::stretches(tx, &given.audience, given.epoch)? {
         let with = params![given.audience.agent_no, session, epoch as i64, until];
         let rows = statement.query_map(with, |r| r.get::<_, Vec<u8>>(0))?;
         for packed in rows {

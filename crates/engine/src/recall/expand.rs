@@ -20,7 +20,7 @@ use crate::ledger::{Ledger, Read};
 use crate::lineage::walk::{self, Stretch};
 use crate::lineage::{self, Compaction, Node};
 use crate::memory::pending::{self, Pending};
-use crate::recall::given::{self, Replayed};
+use crate::recall::replay::{self, Replayed};
 use crate::redact::redact_lines;
 use crate::render;
 use crate::scope::{AgentNo, LaneNo, NodeId, SessionNo, TurnId};
@@ -229,7 +229,7 @@ pub fn expand(
                 let (text, cut) = bounded(&redact_lines(&String::from_utf8_lossy(&bytes)));
                 Ok(without_words(Subject::Quarantine(Box::new(SetAside { quarantined, text, cut }))))
             }
-            Reference::Context(id) => Ok(without_words(Subject::Context(Box::new(given::replay(tx, agent_no, *id)?)))),
+            Reference::Context(id) => Ok(without_words(Subject::Context(Box::new(replay::replay(tx, agent_no, *id)?)))),
             Reference::Pending(no) => {
                 let found = pending::list(tx, agent_no, true)?.into_iter().find(|p| p.no == *no);
                 let found = found.ok_or_else(|| {

@@ -13,7 +13,7 @@ use super::runs::Words;
 use crate::clock::Millis;
 use crate::distill::deterministic::JOIN;
 use crate::distill::fold::fold;
-use crate::distill::standing::{give_ids, still_stands};
+use crate::distill::still_open::{give_ids, still_stands};
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::lineage::distillate::{Distillate, Item};

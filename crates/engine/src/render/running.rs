@@ -5,7 +5,7 @@
 
 use super::session::Standing;
 use crate::clock::Millis;
-use crate::distill::standing::run_of;
+use crate::distill::still_open::run_of;
 use crate::distill::tail;
 use crate::error::Result;
 use crate::ledger::Read;

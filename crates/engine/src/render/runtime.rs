@@ -7,7 +7,7 @@ use super::page::{line, minute};
 use super::runs::{Ran, Words, names_of, of_project, refs, short};
 use super::session::Standing;
 use crate::clock::Millis;
-use crate::distill::standing::{give_ids, still_stands};
+use crate::distill::still_open::{give_ids, still_stands};
 use crate::distill::tail;
 use crate::error::Result;
 use crate::ledger::Read;

@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension, params};
 use super::continuity::place_of_key;
 use super::page::moment;
 use crate::clock::Millis;
-use crate::distill::standing::Resolved;
+use crate::distill::still_open::Resolved;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::codes::CHUNK;

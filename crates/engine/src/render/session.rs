@@ -9,7 +9,7 @@ use super::titles;
 use crate::clock::Millis;
 use crate::distill::fold::fold;
 use crate::distill::handoff;
-use crate::distill::standing::{give_ids, still_stands};
+use crate::distill::still_open::{give_ids, still_stands};
 use crate::distill::tail;
 use crate::error::Result;
 use crate::ledger::Read;

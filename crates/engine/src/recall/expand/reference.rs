@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
-use crate::recall::given::ContextId;
+use crate::recall::replay::ContextId;
 use crate::scope::{NodeId, PendingNo, QuarantineId, RequestNo, THREAD_KINDS, TurnId};
 use crate::tree::address;
 
