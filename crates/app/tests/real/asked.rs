@@ -219,7 +219,7 @@ fn a_summary_that_claude_code_was_asked_for_stands_beside_the_one_without_it() {
     let why = "The nightly import of the orders got slow last week, and nobody has changed its code. ".repeat(8);
     claude.turn(&shop, &format!("Why is the import slow? {why}"), None);
     machine.world.says(0, &["import"]);
-    machine.world.says(0, &["compact"]);
+    machine.world.says(0, &["work", "--drain"]);
     machine.run("model-use", heirloom(&machine, &["model", "use", "claude", "--yes"]));
     let sessions = machine.world.sessions();
     let mark = machine.model.mark();
