@@ -147,7 +147,7 @@ fn long_session() -> Vec<String> {
         .collect();
     said[200] = "Folks, whatever takes our orders is a grey cupboard that everybody calls walrus.".into();
     said[500] = PELICAN.into();
-    said[800] = "Folks, whatever takes our orders is a tall cupboard that everybody calls badger.".into();
+    said[800] = "Folks, what everybody calls badger is a tall shelf, and our orders end up in there.".into();
     said
 }
 
@@ -157,7 +157,7 @@ fn copies(input: &str) -> String {
         serde_json::from_str::<Value>(&pelican(input)).unwrap()["items"].as_array().unwrap().clone();
     let known = input.lines().find(|l| l.starts_with('(') && l.contains("walrus"));
     let known = known.and_then(|l| Some(l.strip_prefix('(')?.split_once(')')?.0.to_owned()));
-    for (name, subject) in [("walrus", "orders"), ("badger", "tall cupboard")] {
+    for (name, subject) in [("walrus", "orders"), ("badger", "our orders")] {
         let Some(turn) = turn_with(input, name) else { continue };
         let line = input.lines().find(|l| l.starts_with('[') && l.contains(name)).unwrap();
         let quote = line.split_once("Folks, ").unwrap().1;
