@@ -74,6 +74,9 @@ pub struct Model {
     pub command: Option<Vec<String>>,
     /// Name of the environment variable that holds the key, or `state/model.key`.
     pub key_from: Option<String>,
+    /// Program that prints the key, with its whole path, and its arguments. It is run without a shell when a question is
+    /// sent.
+    pub key_command: Option<Vec<String>>,
     /// Maximum number of tokens per day; `calls` is the maximum number of questions per day.
     pub tokens: Option<u64>,
     pub calls: Option<u64>,
@@ -123,8 +126,40 @@ impl Model {
             url: self.url.clone(),
             command: self.command.clone().unwrap_or_default(),
             key,
+            key_command: self.key_program()?,
             timeout: Duration::from_secs(seconds),
             ..Choice::new(kind)
+        })
+    }
+
+    /// Returns the program that prints the key, with its arguments; empty if there is none. `Usage` for settings that
+    /// make no sense: a relative path would be looked up in the current directory (R14.3).
+    fn key_program(&self) -> Result<Vec<String>> {
+        let Some(command) = &self.key_command else { return Ok(Vec::new()) };
+        let wrong = |what: &str| {
+            Err(Error::usage(format!("the section model of config.toml {what}"))
+                .hint("write it like key_command = [\"/usr/bin/pass\", \"show\", \"NAME\"]"))
+        };
+        if self.key_from.is_some() {
+            return wrong("has both key_from and key_command: leave one of the two out");
+        }
+        match command.first() {
+            Some(program) if Path::new(program).is_absolute() => Ok(command.clone()),
+            Some(_) => wrong("has a key_command without the whole path of its program"),
+            None => wrong("has a key_command that names no program"),
+        }
+    }
+
+    /// Describes where the key comes from, for printing: `the variable X`, `state/model.key`, `the program secret-tool`.
+    /// `None`: the settings name no key.
+    pub fn key_at(&self) -> Option<String> {
+        let program = self.key_command.iter().flatten().next().map(|path| {
+            let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+            format!("the program {}", print::safe_line(&name))
+        });
+        program.or_else(|| match self.key_from.as_deref()? {
+            file if file == layout::MODEL_KEY.as_str() => Some(file.to_owned()),
+            name => Some(format!("the variable {}", print::safe_line(name))),
         })
     }
 
@@ -150,9 +185,10 @@ impl Model {
             value.and_then(|v| i64::try_from(v).ok()).map(|v| (name, toml::Value::Integer(v)))
         };
         let command = self.command.clone().map(|c| ("command", toml::Value::from(c)));
+        let key_command = self.key_command.clone().map(|c| ("key_command", toml::Value::from(c)));
         let texts = [text("kind", &self.kind), text("model", &self.model), text("url", &self.url), command];
         let numbers = [number("tokens", self.tokens), number("calls", self.calls), number("seconds", self.seconds)];
-        texts.into_iter().chain([text("key_from", &self.key_from)]).chain(numbers).flatten().collect()
+        texts.into_iter().chain([text("key_from", &self.key_from), key_command]).chain(numbers).flatten().collect()
     }
 
     /// Returns the model as the engine takes it. `None` if no model is asked.

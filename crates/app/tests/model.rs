@@ -179,6 +179,99 @@ fn a_key_goes_to_its_origin_and_nowhere_else() {
 }
 
 #[test]
+fn a_key_comes_from_the_keyring_when_a_question_is_sent() {
+    let world = world();
+    world.says(0, &["work", "--drain"]);
+    let server = FakeModel::start(Box::new(|asked| Some(Reply::text(answers(&asked.heard)))));
+    let url = server.url();
+    let bin = world.test.folder("bin");
+    let name = if cfg!(target_os = "macos") { "security" } else { "secret-tool" };
+    let note = r#"folder=$(dirname "$0"); echo "$@" >>"$folder/runs""#;
+    let keyring = program(&world, name, &format!("{note}; echo {KEY}"));
+    let runs = || fs::read_to_string(bin.join("runs")).unwrap_or_default().lines().count();
+    let with_path = |args: &[&str]| {
+        let mut command = world.test.command(HEIRLOOM);
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+        let out = command.args(args).env("PATH", path).output().unwrap();
+        (out.status.code(), format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr)))
+    };
+    let choose = ["model", "use", &url, "--model", "small", "--keyring", "heirloom", "--yes"];
+
+    // A keyring without the entry is noticed before anything is written.
+    program(&world, name, &format!("{note}; echo 'no entry of {KEY}' >&2; exit 1"));
+    let (code, said) = with_path(&choose);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("its key cannot be read") && said.contains("exit status: 1"), "{said}");
+    assert!(said.contains("nothing was written") && !said.contains(KEY), "{said}");
+    assert_eq!(config(&world), "");
+
+    program(&world, name, &format!("{note}; echo {KEY}"));
+    let (code, said) = with_path(&choose);
+    assert_eq!(code, Some(0), "{said}");
+    let mut all = said;
+    assert!(all.contains(&format!("Its key comes from the program {name}")), "{all}");
+    let path = keyring.to_str().unwrap();
+    assert!(config(&world).contains(&format!("key_command = [\"{path}\", ")), "{}", config(&world));
+    assert!(!world.test.home().join("state/model.key").exists());
+
+    // Commands that only look open no keyring; they say where the key comes from.
+    let before = runs();
+    assert_eq!(world.json(&["model", "status"])["key"], format!("the program {name}"));
+    for args in [&["model", "status"][..], &["status"], &["doctor"], &["doctor", "--json"]] {
+        let out = world.run(args);
+        all += &format!("{}{}", out.stdout, out.stderr);
+    }
+    assert!(all.contains(&format!("comes from the program {name}")), "{all}");
+    assert!(all.contains(&format!("its key from the program {name}")), "{all}");
+    assert_eq!(runs(), before);
+
+    all += &world.says(0, &["model", "test"]);
+    assert_eq!(runs(), before + 1);
+    all += &world.says(0, &["work", "--drain"]);
+    assert!(world.json(&["model", "status"])["language_model"]["summaries"].as_u64() >= Some(1));
+
+    let sent = server.requests();
+    assert!(!sent.is_empty() && sent.iter().all(|r| r.header("authorization") == Some(&format!("Bearer {KEY}"))));
+
+    // A locked keyring asks a person who is not there: the model rests, and everything else goes on.
+    program(&world, name, "sleep 60");
+    let limited = format!("{}seconds = 5\n", config(&world));
+    fs::write(world.test.home().join("config.toml"), limited).unwrap();
+    let said = world.says(1, &["model", "test"]);
+    assert!(said.contains("did not answer within 5s") && said.contains("unlock the keyring"), "{said}");
+    let state = world.json(&["model", "status"])["language_model"].clone();
+    assert_eq!(state["pause"]["state"], "rests", "{state}");
+    all += &format!("{said}{state}{}", world.run(&["doctor"]).stdout);
+    assert!(all.contains("it rests: it cannot answer now: its key cannot be read"), "{all}");
+    all += &world.json(&["audit", "list", "-n", "500"]).to_string();
+    assert!(!all.contains(KEY) && !all.contains("sk-test"), "{all}");
+
+    // Settings that make no sense are refused.
+    for (args, part) in [
+        (&["--key-command", "pass show 'my key'"][..], "no shell reads"),
+        (&["--key-command", "  "], "names no program"),
+        (&["--key-command", "no-such-program-at-all x"], "there is no program"),
+        (&["--keyring", ""], "no name of an entry"),
+        (&["--keyring", "a", "--key-stdin"], "cannot be used with"),
+    ] {
+        let args = [&["model", "use", &url, "--model", "small", "--yes"], args].concat();
+        let out = world.run(&args);
+        assert!(out.status != Some(0) && format!("{}{}", out.stdout, out.stderr).contains(part), "{args:?}: {out:?}");
+    }
+    for (wrong, part) in [
+        ("key_command = [\"pass\"]", "without the whole path"),
+        ("key_command = []", "names no program"),
+        ("key_command = [\"/bin/cat\"]\nkey_from = \"X\"", "both key_from and key_command"),
+    ] {
+        let text = format!("[model]\nkind = \"openai\"\nmodel = \"m\"\n{wrong}\n");
+        fs::write(world.test.home().join("config.toml"), text).unwrap();
+        let out = world.run(&["status"]);
+        let said = format!("{}{}", out.stdout, out.stderr);
+        assert!(said.contains(part) || said.contains("is not set"), "{wrong}: {said}");
+    }
+}
+
+#[test]
 fn what_cannot_work_is_refused_and_nothing_is_written() {
     let world = world();
     let bin = world.test.folder("bin");

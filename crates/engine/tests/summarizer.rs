@@ -2,6 +2,7 @@
 //! place; good answers are accepted and cleaned.
 
 use heirloom_engine::distill::Said;
+use heirloom_engine::distill::model_summarizer::ModelSummarizer;
 use heirloom_engine::distill::schema::{LARGEST_ANSWER, SCHEMA, parse};
 use heirloom_engine::distill::summarizer::{
     Deterministic, NodeSummary, Summarizer, SummarizerError, Summary, SummaryRequest, summarize_or_fall_back,
@@ -9,6 +10,7 @@ use heirloom_engine::distill::summarizer::{
 use heirloom_engine::event::{Role, TurnKind};
 use heirloom_engine::lineage::distillate::{Distillate, Item, LONGEST_ITEM};
 use heirloom_engine::lineage::{Kind, Source};
+use heirloom_engine::model::{Answer, Ask, Failure, Model};
 use heirloom_engine::scope::{RunNo, TurnId};
 use heirloom_engine::tokens::tokens;
 use heirloom_testkit::Rng;
@@ -278,6 +280,78 @@ fn condensation_folds_what_nodes_say_and_names_their_turns_only() {
     // Even with a limit of two tokens the summary stays within it.
     let request = SummaryRequest::of_nodes(Kind::Condensed, &told, 2, 40);
     assert!(tokens(&Deterministic.make(&request).text) <= 2);
+}
+
+/// A model that reports what it finds in a question, and keeps the question.
+struct Reports(std::sync::Mutex<String>);
+
+/// What the long conversation says in its first quarter, and in its last; the second takes the first back.
+const OLD: &str = "We decided that the parcels are packed in the Lisbon hall.";
+const NEW: &str = "The parcels are no longer packed in the Lisbon hall, but in the Porto hall.";
+
+impl Model for Reports {
+    fn name(&self) -> &str {
+        "made/up"
+    }
+
+    fn answer(&self, ask: &Ask) -> Result<Answer, Failure> {
+        *self.0.lock().unwrap() = ask.input.to_owned();
+        let item = |words: &str| {
+            let line = ask.input.lines().find(|line| line.starts_with('[') && line.contains(words))?;
+            let (id, _) = line.strip_prefix('[')?.split_once(']')?;
+            Some(json!({"text": words, "turns": [id]}))
+        };
+        let items: Vec<Value> = [OLD, NEW].into_iter().filter_map(item).collect();
+        let done = item(OLD).map(|old| json!({"text": "An old plan was made", "turns": old["turns"]}));
+        let done: Vec<Value> = done.into_iter().collect();
+        let text = json!({"summary": "It is about parcels.",
+            "distillate": {"decisions": items, "context": items, "done": done}});
+        Ok(Answer { text: text.to_string(), tokens_in: None, tokens_out: None, cost: None })
+    }
+}
+
+/// A conversation of 2,000 turns: each tenth is the person's, and what lies between does not fit into one question.
+fn long() -> Vec<Said> {
+    let template = said().remove(0);
+    let talk = "Then the next part of the table was looked at and compared with the list. ".repeat(3);
+    (0..2_000)
+        .map(|n| {
+            let (role, text) = match n {
+                0 => (Role::User, "The goal is a list of all walnut shelves.".to_owned()),
+                500 => (Role::User, OLD.to_owned()),
+                1_000 => (Role::User, "Mind that the zebrafinch printer takes blue paper only.".to_owned()),
+                1_500 => (Role::User, NEW.to_owned()),
+                n if n % 10 == 0 => (Role::User, format!("Please go on with part {n} of the table as before. {talk}")),
+                n => (Role::Assistant, format!("Part {n} is compared. {talk}")),
+            };
+            Said { id: TurnId(n + 1), role, kind: TurnKind::Message, text, ..template.clone() }
+        })
+        .collect()
+}
+
+#[test]
+fn the_middle_of_a_long_conversation_reaches_the_model_and_what_was_taken_back_is_not_reported() {
+    let turns = long();
+    let model = Reports(Default::default());
+    let summary = ModelSummarizer::new(&model).summarize(&request(&turns));
+    let asked = model.0.lock().unwrap().clone();
+    let summary = summary.unwrap_or_else(|e| panic!("{e}: {asked}"));
+    assert!(tokens(&asked) < 12_500, "it is one question of limited length");
+    // The goal, the person's words in the middle, and the end are there, in the order in which they were said.
+    let parts = ["walnut shelves", OLD, "zebrafinch printer", NEW, "Part 1999 is compared"];
+    let found: Vec<usize> = parts.iter().map(|p| asked.find(p).unwrap_or_else(|| panic!("{p} is missing"))).collect();
+    assert!(found.is_sorted(), "{found:?}");
+    assert!(asked.contains("between them only words of the person") && !asked.contains("Part 1001 is compared"));
+    // The model reports both plans; the one that was taken back is dropped where it would hold now.
+    let texts = |items: &[Item]| items.iter().map(|i| i.text.clone()).collect::<Vec<_>>();
+    let d = &summary.distillate;
+    assert_eq!((texts(&d.decisions), texts(&d.context)), (vec![NEW.to_owned()], vec![NEW.to_owned()]));
+    assert_eq!(texts(&d.done), ["An old plan was made"]);
+
+    // A conversation that fits is given whole, and says so.
+    let _ = ModelSummarizer::new(&model).summarize(&request(&turns[..12]));
+    let asked = model.0.lock().unwrap().clone();
+    assert!(asked.contains("The conversation:") && asked.contains("Part 5 is compared"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use serde_json::Value;
 use ureq::http::{HeaderMap, Uri};
 
 use crate::asking::LARGEST_ANSWER;
-use crate::key::Key;
+use crate::held::Held;
 
 /// Longest pause requested by a provider that is kept: a day, since the next day has a new budget.
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -25,7 +25,8 @@ pub(crate) struct Address {
     pub origin: String,
     agent: ureq::Agent,
     timeout: Duration,
-    key: Option<(&'static str, String)>,
+    /// Name of the header with the key, the text before the key, and the key.
+    key: Option<(&'static str, String, Held)>,
 }
 
 /// An answer with an error status.
@@ -58,7 +59,7 @@ impl Address {
     pub fn new(
         base: &str,
         path: &str,
-        key: Option<&Key>,
+        key: Option<Held>,
         header: (&'static str, &str),
         timeout: Duration,
     ) -> Result<Address> {
@@ -73,7 +74,7 @@ impl Address {
             .proxy(None)
             .build()
             .new_agent();
-        let key = key.map(|key| (header.0, format!("{}{}", header.1, key.secret())));
+        let key = key.map(|key| (header.0, header.1.to_owned(), key));
         Ok(Address { url, origin, agent, timeout, key })
     }
 
@@ -84,13 +85,17 @@ impl Address {
         for (name, value) in headers {
             post = post.header(*name, *value);
         }
-        if let Some((name, value)) = &self.key {
-            post = post.header(*name, value);
+        if let Some((name, before, held)) = &self.key {
+            let key = held.key().map_err(other)?;
+            post = post.header(*name, format!("{before}{}", key.secret()));
         }
         let mut answer = post.send(body.to_string()).map_err(|e| other(self.silent(&e)))?;
         let status = answer.status().as_u16();
         let after = retry_after(answer.headers());
         let body = answer.body_mut().with_config().limit(LARGEST_ANSWER as u64).read_to_vec();
+        if let (401 | 403, Some((_, _, held))) = (status, &self.key) {
+            held.drop_printed();
+        }
         if status != 200 {
             return Err(Silence::Status(Status::of(status, &body.unwrap_or_default(), after)));
         }
@@ -203,11 +208,13 @@ fn on_this_machine(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::Key;
 
     #[test]
     fn an_address_is_checked_before_anything_is_sent() {
         let key = Key::parse("sk-secret").unwrap();
         let of = |url: &str, key: Option<&Key>| {
+            let key = key.cloned().map(Held::Given);
             let made = Address::new(url, "/v1/messages", key, ("x-api-key", ""), Duration::from_secs(1));
             made.map(|a| (a.url, a.origin)).map_err(|e| e.to_string())
         };

@@ -9,6 +9,7 @@ use heirloom_engine::model::Failure;
 
 use crate::anthropic::Anthropic;
 use crate::asking::{Asking, Transport};
+use crate::held::Held;
 use crate::http::Address;
 use crate::key::Key;
 use crate::ollama::Ollama;
@@ -96,6 +97,9 @@ pub struct Choice {
     pub command: Vec<String>,
     /// The key, which is sent to the provider's origin and nowhere else.
     pub key: Option<Key>,
+    /// The program that prints the key, with its whole path, and its arguments; empty if there is none. It is run when a
+    /// question is sent, and only if `key` is `None`.
+    pub key_command: Vec<String>,
     /// Longest time one request may take.
     pub timeout: Duration,
 }
@@ -103,7 +107,15 @@ pub struct Choice {
 impl Choice {
     /// Makes a choice with defaults: two minutes for a request, since models on a person's own machine are slow.
     pub fn new(kind: Kind) -> Choice {
-        Choice { kind, model: None, url: None, command: Vec::new(), key: None, timeout: Duration::from_secs(120) }
+        Choice {
+            kind,
+            model: None,
+            url: None,
+            command: Vec::new(),
+            key: None,
+            key_command: Vec::new(),
+            timeout: Duration::from_secs(120),
+        }
     }
 
     /// Returns the name recorded with everything made from the model's answers: `claude/haiku`.
@@ -124,16 +136,16 @@ impl Choice {
     pub fn open(&self, folders: Folders) -> Result<Asking> {
         let transport: Box<dyn Transport> = match self.kind {
             Kind::Anthropic => Box::new(Anthropic {
-                address: self.address("/v1/messages", ("x-api-key", ""))?,
+                address: self.address("/v1/messages", ("x-api-key", ""), &folders)?,
                 model: self.named_model()?,
             }),
             Kind::OpenAi => Box::new(OpenAi {
-                address: self.address("/chat/completions", ("authorization", "Bearer "))?,
+                address: self.address("/chat/completions", ("authorization", "Bearer "), &folders)?,
                 model: self.named_model()?,
                 takes: AtomicUsize::new(0),
             }),
             Kind::Ollama => Box::new(Ollama {
-                address: self.address("/api/chat", ("authorization", "Bearer "))?,
+                address: self.address("/api/chat", ("authorization", "Bearer "), &folders)?,
                 model: self.named_model()?,
             }),
             Kind::Claude => self.program(Box::new(Claude { model: self.named_model()? }), folders)?,
@@ -156,13 +168,30 @@ impl Choice {
         }
     }
 
+    /// Gets the key from the program that prints it, so that a person sees now whether that works. Fails as a question
+    /// would; without such a program nothing is run.
+    pub fn look_for_key(&self, folders: &Folders) -> Result<(), Failure> {
+        match self.held(folders) {
+            Some(held @ Held::Printed { .. }) => held.key().map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn held(&self, folders: &Folders) -> Option<Held> {
+        let by_program = || {
+            let command = Some(self.key_command.clone()).filter(|command| !command.is_empty());
+            command.map(|command| Held::by_program(command, folders.empty.clone(), self.timeout))
+        };
+        self.key.clone().map(Held::Given).or_else(by_program)
+    }
+
     fn program_path(&self) -> PathBuf {
         PathBuf::from(self.command.first().map_or(self.kind.name(), String::as_str))
     }
 
-    fn address(&self, path: &str, header: (&'static str, &str)) -> Result<Address> {
+    fn address(&self, path: &str, header: (&'static str, &str), folders: &Folders) -> Result<Address> {
         let url = self.url.as_deref().or(self.kind.usual_url()).unwrap_or_default();
-        Address::new(url, path, self.key.as_ref(), header, self.timeout)
+        Address::new(url, path, self.held(folders), header, self.timeout)
     }
 
     fn named_model(&self) -> Result<String> {

@@ -1,5 +1,6 @@
 //! Tests of models over real connections and real processes, with servers and programs that answer as a test says.
 
+mod keys;
 mod programs;
 mod providers;
 mod walls;

@@ -214,13 +214,19 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
             (None, Some(Pause::Refused { why })) => Some(why.clone()),
             _ => None,
         };
+        let key = crate::config::file(context.home())?.model.key_at();
+        let key = key.map_or(String::new(), |key| format!(", its key from {key}"));
+        let rests = match &model.pause {
+            Some(Pause::Rests { why, .. }) => format!("; it rests: {why}"),
+            _ => String::new(),
+        };
         let name = model.model.as_deref().unwrap_or("cannot be had");
         checks.push(Check {
             subject: "Model",
             ok: off.is_none(),
             what: match &off {
                 Some(why) => format!("{name} is not asked: {why}"),
-                None => format!("{name}, today {}", super::model::spent(&model)),
+                None => format!("{name}, today {}{key}{rests}", super::model::spent(&model)),
             },
             next: off.is_some().then(|| "once that is mended: heirloom model test".to_owned()),
         });

@@ -23,6 +23,11 @@ use crate::section;
 ///
 /// No model is needed, and none is asked until you choose one here. Questions to it contain text of your conversations
 /// with credentials removed; its answers are checked against that text and stored beside what is found without it.
+///
+/// The section `model` of config.toml has the choice: `kind`, `model`, `url`, `command`; the key in `key_from` (a variable, or
+/// `state/model.key`) or `key_command` (a list: the program that prints it, with its whole path, and its arguments); the budget
+/// of a day in `tokens` and `calls`; `seconds`, the longest time of one question (5 to 240). A summary is one question, however
+/// long the session is. To note facts, a long session is read in parts, with at most eight questions.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -60,12 +65,23 @@ struct Use {
     url: Option<String>,
 
     /// The environment variable that holds the key
-    #[arg(long, value_name = "VARIABLE", conflicts_with = "key_stdin")]
+    #[arg(long, value_name = "VARIABLE", group = "key")]
     key_from: Option<String>,
 
     /// Read the key from standard input and keep it in state/model.key, which only you can read
-    #[arg(long)]
+    #[arg(long, group = "key")]
     key_stdin: bool,
+
+    /// The entry of this machine's keyring that holds the key: secret-tool is asked for it, on macOS security
+    ///
+    /// To store the key under a name, on Linux: secret-tool store --label NAME service NAME; on macOS: security
+    /// add-generic-password -s NAME -a NAME -w. Both ask for the key.
+    #[arg(long, value_name = "NAME", group = "key")]
+    keyring: Option<String>,
+
+    /// A command that prints the key, as 'pass show NAME'; no shell reads it, and it is run when a question is sent
+    #[arg(long, value_name = "COMMAND", group = "key")]
+    key_command: Option<String>,
 
     /// Maximum number of tokens per day [default: 300000]
     #[arg(long, value_name = "N")]
@@ -85,6 +101,8 @@ struct Use {
 struct Chosen {
     /// Kind and model: `claude/haiku`.
     model: String,
+    /// Where the key comes from; null if the model gets none.
+    key: Option<String>,
     #[serde(flatten)]
     preview: ModelPreview,
     budget: Budget,
@@ -97,6 +115,8 @@ struct Chosen {
 struct State {
     /// Null if the settings name no model.
     language_model: Option<LanguageModelReport>,
+    /// Where the model's key comes from: a variable, a file or a program; null if it gets none.
+    key: Option<String>,
 }
 
 /// The report of `model off`.
@@ -122,13 +142,21 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 }
 
 fn status(global: &Global) -> Result<Exit> {
-    let state = State { language_model: Context::open(global)?.acting_as("cli model").language_model()? };
+    let context = Context::open(global)?;
+    let key = config::file(context.home())?.model.key_at();
+    let state = State { language_model: context.acting_as("cli model").language_model()?, key };
     Ok(print::answer(global.json, &state, || match &state.language_model {
         None => {
             print::line("No language model is asked. Summaries are made without one.");
             print::line("Choose one: heirloom model use claude (or codex, ollama, a URL …)");
         }
-        Some(report) => print::out(&print::table(&rows(report))),
+        Some(report) => {
+            let mut rows = rows(report);
+            if let Some(key) = &state.key {
+                rows.insert(1, vec!["  key".into(), format!("comes from {key}")]);
+            }
+            print::out(&print::table(&rows));
+        }
     }))
 }
 
@@ -196,15 +224,23 @@ fn take(global: &Global, wanted: &Use) -> Result<Exit> {
         Error::refused(format!("{}: {e}", choice.name()))
             .hint("nothing was written; another model: heirloom model use --help")
     })?;
+    choice.look_for_key(&folders).map_err(|e| {
+        Error::refused(format!("{}: {e}", choice.name()))
+            .hint("nothing was written; once that is mended: the same command")
+    })?;
     choice.open(folders)?;
     let mut chosen = Chosen {
         model: choice.name(),
+        key: settings.key_at(),
         preview: context.acting_as("cli model").model_preview()?,
         budget: settings.budget(),
         written: false,
     };
     if !global.json {
         people(&chosen, settings.at());
+        if let Some(key) = &chosen.key {
+            print::line(&format!("Its key comes from {key} and is sent to this address only."));
+        }
     }
     if !wanted.yes {
         if !can_ask(global) {
@@ -314,8 +350,13 @@ fn settings(context: &Context, wanted: &Use) -> Result<Model> {
         return Err(Error::usage(format!("{} takes no arguments", print::safe_line(first)))
             .hint("a command of your own stands behind --: heirloom model use -- COMMAND …"));
     }
-    let of_provider =
-        [("--url", wanted.url.is_some()), ("--key-from", wanted.key_from.is_some()), ("--key-stdin", wanted.key_stdin)];
+    let of_provider = [
+        ("--url", wanted.url.is_some()),
+        ("--key-from", wanted.key_from.is_some()),
+        ("--key-stdin", wanted.key_stdin),
+        ("--keyring", wanted.keyring.is_some()),
+        ("--key-command", wanted.key_command.is_some()),
+    ];
     if let Some((option, _)) = of_provider.iter().find(|(_, given)| *given && !kind.is_provider()) {
         return Err(Error::usage(format!("{option} is about a provider")).hint("leave it out"));
     }
@@ -324,8 +365,9 @@ fn settings(context: &Context, wanted: &Use) -> Result<Model> {
     }
     let is_set = |name: &String| std::env::var(name).is_ok_and(|key| !key.is_empty());
     if let Some(name) = wanted.key_from.as_ref().filter(|name| !is_set(name)) {
-        return Err(Error::usage(format!("{} is not set", print::safe_line(name)))
-            .hint("export the key under this name where the worker and the service see it, or use --key-stdin"));
+        return Err(Error::usage(format!("{} is not set", print::safe_line(name))).hint(
+            "export the key under this name where the worker and the service see it, or use --keyring or --key-stdin",
+        ));
     }
     let command = match kind {
         Kind::Command => {
@@ -342,10 +384,35 @@ fn settings(context: &Context, wanted: &Use) -> Result<Model> {
         url: if is_url { Some(address(first)) } else { wanted.url.clone() },
         command,
         key_from: wanted.key_from.clone(),
+        key_command: key_command(wanted)?,
         tokens: wanted.tokens.or(before.tokens),
         calls: wanted.calls.or(before.calls),
         seconds: before.seconds,
     })
+}
+
+/// Returns the command that prints the key, if the arguments name one: its program with the whole path, and its arguments.
+fn key_command(wanted: &Use) -> Result<Option<Vec<String>>> {
+    let words: Vec<&str> = match (&wanted.keyring, &wanted.key_command) {
+        (Some(name), _) if name.trim().is_empty() || name.starts_with('-') => {
+            return Err(
+                Error::usage("this is no name of an entry in a keyring").hint("--keyring NAME, as it was stored")
+            );
+        }
+        (Some(name), _) if cfg!(target_os = "macos") => vec!["security", "find-generic-password", "-w", "-s", name],
+        (Some(name), _) => vec!["secret-tool", "lookup", "service", name],
+        (None, Some(command)) if command.contains(['\'', '"', '\\', '|', '$', '`', ';', '<', '>']) => {
+            return Err(Error::usage("no shell reads --key-command: it has signs that only a shell understands").hint(
+                "use a script of yours, or write the words as a list into config.toml: key_command = [\"/…\", \"…\"]",
+            ));
+        }
+        (None, Some(command)) => command.split_whitespace().collect(),
+        (None, None) => return Ok(None),
+    };
+    let Some((first, arguments)) = words.split_first() else {
+        return Err(Error::usage("--key-command names no program").hint("write it like 'pass show NAME'"));
+    };
+    Ok(Some([program(first)?].into_iter().chain(arguments.iter().map(|word| (*word).to_owned())).collect()))
 }
 
 /// Completes a server's URL: `http://127.0.0.1:1234` becomes `…/v1`, where servers of this protocol answer.

@@ -189,3 +189,52 @@ fn openclaw_asked_as_a_model_leaves_no_trace() {
     let left = traces(&machine, &mut openclaw, "openclaw", &["cache", "logs/"], &|args| heirloom(&machine, args));
     assert!(left.is_empty(), "{left:?}");
 }
+
+/// Returns an answer about a conversation in the form that is asked for, with every field: what it says is taken from the
+/// turn at the end of the question.
+fn summary_of(heard: &str) -> Option<serde_json::Value> {
+    let last = heard.lines().filter(|line| line.trim().starts_with("[t")).next_back()?;
+    let (turn, _) = last.trim().strip_prefix('[')?.split_once(']')?;
+    let mut distillate = json!({"goal": null, "done": [{"text": "14 seconds now", "turns": [turn]}]});
+    for list in
+        ["constraints", "requirements", "in_progress", "blocked", "fixed", "decisions", "open_loops", "next_steps"]
+    {
+        distillate[list] = json!([]);
+    }
+    for list in ["context", "files", "proposals"] {
+        distillate[list] = json!([]);
+    }
+    Some(json!({"summary": "The import lacked an index; zebrafinch.", "distillate": distillate}))
+}
+
+#[test]
+#[ignore = "needs the real programs (scripts/real-programs)"]
+fn a_summary_that_claude_code_was_asked_for_stands_beside_the_one_without_it() {
+    let machine = Machine::new();
+    machine.connect("claude-code");
+    let mut claude = ClaudeCode::on(&machine);
+    let shop = machine.project("shop");
+    let talk = "The nightly import reads the orders and looks each customer up by name, without an index. ".repeat(8);
+    machine.model.answers(Box::new(move |_| Some(Reply::text(format!("It takes 14 seconds instead of 300. {talk}")))));
+    let why = "The nightly import of the orders got slow last week, and nobody has changed its code. ".repeat(8);
+    claude.turn(&shop, &format!("Why is the import slow? {why}"), None);
+    machine.world.says(0, &["import"]);
+    machine.world.says(0, &["work", "--drain"]);
+    machine.run("model-use", heirloom(&machine, &["model", "use", "claude", "--yes"]));
+    let sessions = machine.world.sessions();
+    let mark = machine.model.mark();
+    machine.model.answers(Box::new(|asked| {
+        let form = asked.tools.iter().find(|tool| tool.name.contains("StructuredOutput"))?;
+        Some(Reply::call(form.name.clone(), summary_of(&asked.heard)?))
+    }));
+    machine.run("work", heirloom(&machine, &["work", "--drain"]));
+    let asked = machine.model.asked_since(mark);
+    assert!(asked.iter().any(|a| a.heard.contains("Why is the import slow?")), "{asked:?}");
+    let state = machine.world.json(&["model", "status"])["language_model"].clone();
+    assert!(state["summaries"].as_u64() >= Some(1), "{state}");
+    let found = machine.world.says(0, &["recall", "zebrafinch"]);
+    assert!(found.contains("zebrafinch"), "{found}");
+    machine.world.says(0, &["import"]);
+    assert_eq!(machine.world.sessions(), sessions, "the question became no session");
+    machine.world.verified();
+}

@@ -4,13 +4,18 @@
 //! the input is dropped, and so is an item with a number, path or name that the input does not contain. Items that have
 //! effects, or bind people, are never taken from a model: constraints, requirements, open loops, files and proposals
 //! stay as found without one ([`kept_from`]).
-//! stay those found without one ([`kept_from`]).
+//!
+//! A conversation is one question, however long it is: answers about its parts would each report what was so in that part,
+//! and joined they would keep what is long out of date. What does not fit is chosen ([`chosen`]): the beginning, the end,
+//! and between them what the person said, first what they said once only. An item that later words of the person take back
+//! is dropped, whether these words were given to the model or not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::deterministic::{is_replaced, retracts};
 use super::summarizer::{Material, Summarizer, SummarizerError, Summary, SummaryRequest};
 use super::{Said, schema};
 use crate::event::{Role, TurnKind};
@@ -95,11 +100,16 @@ struct Given {
     quoted: Quoted,
     /// The turns an answer may name.
     turns: BTreeSet<TurnId>,
+    /// Sentences in which the person takes something back, of all turns, with their turns.
+    taken_back: Vec<(TurnId, String)>,
 }
+
+/// Lists of an answer that say what holds now. What was done or mended stays so when a plan changes.
+const OF_NOW: [&str; 5] = ["goal", "decisions", "in_progress", "next_steps", "context"];
 
 impl Given {
     fn of(request: &SummaryRequest) -> Given {
-        let mut turns = BTreeSet::new();
+        let (mut turns, mut taken_back) = (BTreeSet::new(), Vec::new());
         let what = match request.kind {
             Kind::Compaction => "a conversation whose context is cut here; the one who goes on sees your notes only",
             Kind::Condensed => "several summaries of one piece of work, oldest first",
@@ -113,8 +123,16 @@ impl Given {
         }
         match request.material {
             Material::Turns(said) => {
-                let _ = writeln!(quoted, "The conversation:");
-                for (turn, line) in shortened(said, MOST_GIVEN.saturating_sub(tokens(&quoted))) {
+                let (lines, is_whole) = shortened(said, MOST_GIVEN.saturating_sub(tokens(&quoted)));
+                taken_back = retractions(said);
+                let _ = match is_whole {
+                    true => writeln!(quoted, "The conversation:"),
+                    false => writeln!(
+                        quoted,
+                        "The beginning and the end of a long conversation; between them only words of the person:"
+                    ),
+                };
+                for (turn, line) in lines {
                     turns.insert(turn);
                     let _ = writeln!(quoted, "{line}");
                 }
@@ -128,24 +146,25 @@ impl Given {
             }
         }
         turns.retain(|turn| request.allowed.contains(turn));
-        Given { quoted: Quoted::new(&head, &quoted), turns }
+        Given { quoted: Quoted::new(&head, &quoted), turns, taken_back }
     }
 
-    /// Removes from an answer items that name no given turn or contain something not given, and ids of turns that were
-    /// not given. Returns the number of items before and after.
+    /// Removes from an answer items that name no given turn, contain something not given or were taken back later, and
+    /// ids of turns that were not given. Returns the number of items before and after.
     fn keep_what_is_there(&self, answer: &mut Value) -> (usize, usize) {
         let (mut all, mut kept) = (0, 0);
         let Some(lists) = answer.get_mut("distillate").and_then(Value::as_object_mut) else { return (0, 0) };
-        for list in lists.values_mut() {
+        for (name, list) in lists.iter_mut() {
+            let is_of_now = OF_NOW.contains(&name.as_str());
             match list {
                 Value::Array(items) => {
                     all += items.len();
-                    items.retain_mut(|item| self.keeps(item));
+                    items.retain_mut(|item| self.keeps(item) && !(is_of_now && self.is_taken_back(item)));
                     kept += items.len();
                 }
                 goal => {
                     all += 1;
-                    if self.keeps(goal) {
+                    if self.keeps(goal) && !(is_of_now && self.is_taken_back(goal)) {
                         kept += 1;
                     } else {
                         *goal = Value::Null;
@@ -165,6 +184,34 @@ impl Given {
     }
 }
 
+impl Given {
+    /// Whether the person took back later what an item says.
+    fn is_taken_back(&self, item: &Value) -> bool {
+        let turns = item["turns"].as_array().into_iter().flatten();
+        let newest = turns.filter_map(|t| t.as_str().and_then(TurnId::parse)).max();
+        let text = item["text"].as_str().unwrap_or_default();
+        // Words that take something back themselves are the newer state.
+        let later = self.taken_back.iter().filter(|(turn, _)| newest.is_some_and(|newest| *turn > newest));
+        !retracts(text) && later.into_iter().any(|(_, sentence)| is_replaced(text, sentence))
+    }
+}
+
+/// Returns the sentences in which the person takes something back.
+fn retractions(said: &[Said]) -> Vec<(TurnId, String)> {
+    let mut out = Vec::new();
+    for turn in said.iter().filter(|turn| is_person(turn)) {
+        for line in turn.text.lines().filter(|line| retracts(line)) {
+            let all = crate::text::sentences::split(line, usize::MAX);
+            out.extend(all.into_iter().map(|at| &line[at]).filter(|s| retracts(s)).map(|s| (turn.id, s.to_owned())));
+        }
+    }
+    out
+}
+
+fn is_person(turn: &Said) -> bool {
+    (turn.role, turn.kind) == (Role::User, TurnKind::Message)
+}
+
 /// Writes a distillate as lines, each with its turns, and collects these turns.
 fn note(to: &mut String, distillate: &Distillate, turns: &mut BTreeSet<TurnId>) {
     for (name, items) in distillate.lists() {
@@ -178,28 +225,70 @@ fn note(to: &mut String, distillate: &Distillate, turns: &mut BTreeSet<TurnId>) 
     }
 }
 
-/// Returns the turns as lines, within this many tokens: all of them are shortened alike; if that is not enough, the
-/// middle is left out.
-fn shortened(said: &[Said], most: usize) -> Vec<(TurnId, String)> {
-    let mut lines = Vec::new();
+/// Returns the turns as lines, within this many tokens, and whether all are there: they are shortened alike, and if that
+/// is not enough, some are chosen.
+fn shortened(said: &[Said], most: usize) -> (Vec<(TurnId, String)>, bool) {
     for room in ROOM {
-        lines = said.iter().filter_map(|turn| Some((turn.id, line(turn, room)?))).collect();
+        let lines: Vec<(TurnId, String)> = said.iter().filter_map(|turn| Some((turn.id, line(turn, room)?))).collect();
         if length(&lines) <= most {
-            return lines;
+            return (lines, true);
         }
     }
-    // Keep the beginning, then as much of the end as fits.
-    let (mut left, mut begins, mut ends) = (most, 0, lines.len());
-    while begins < lines.len() && tokens(&lines[begins].1) < left && left > most - most / 5 {
-        left -= tokens(&lines[begins].1) + 1;
-        begins += 1;
+    (chosen(said, most), false)
+}
+
+/// Returns lines of a conversation that is too long: a tenth of the room for its beginning, where the goal is; up to a half
+/// for what the person said after that; and the rest for the end, which says how it stands.
+fn chosen(said: &[Said], most: usize) -> Vec<(TurnId, String)> {
+    let lines: Vec<Option<String>> = said.iter().map(|turn| line(turn, ROOM[ROOM.len() - 1])).collect();
+    let needs = |at: usize| lines[at].as_ref().map_or(0, |line| tokens(line) + 1);
+    let mut taken: BTreeSet<usize> = BTreeSet::new();
+    let mut take = |left: &mut usize, order: &mut dyn Iterator<Item = usize>, goes_on: bool| {
+        for at in order {
+            if taken.contains(&at) {
+                continue;
+            }
+            match needs(at) {
+                needs if needs <= *left => {
+                    *left -= needs;
+                    taken.insert(at);
+                }
+                _ if goes_on => {}
+                _ => break,
+            }
+        }
+    };
+    let mut left = most / 10;
+    take(&mut left, &mut (0..said.len()), false);
+    let mut words = most / 2;
+    take(&mut words, &mut by_weight(said, &needs).into_iter(), true);
+    let mut rest = most - most / 10 - most / 2 + left + words;
+    take(&mut rest, &mut (0..said.len()).rev(), false);
+    let of = |at: usize| lines[at].clone().map(|line| (said[at].id, line));
+    taken.into_iter().filter_map(of).collect()
+}
+
+/// Returns the places of the person's messages, first those that say most that no other message says: each word counts the
+/// less, the more messages have it, and a long message has to say more than a short one. Of equals the newer comes first.
+fn by_weight(said: &[Said], needs: &dyn Fn(usize) -> usize) -> Vec<usize> {
+    let words = |turn: &Said| -> BTreeSet<String> {
+        let all = turn.text.split(|c: char| !c.is_alphanumeric());
+        all.filter(|word| word.chars().count() > 2).map(str::to_lowercase).collect()
+    };
+    let messages: Vec<(usize, BTreeSet<String>)> =
+        said.iter().enumerate().filter(|(_, turn)| is_person(turn)).map(|(at, turn)| (at, words(turn))).collect();
+    let mut has: BTreeMap<&str, u64> = BTreeMap::new();
+    for word in messages.iter().flat_map(|(_, words)| words) {
+        *has.entry(word).or_default() += 1;
     }
-    while ends > begins && tokens(&lines[ends - 1].1) < left {
-        left -= tokens(&lines[ends - 1].1) + 1;
-        ends -= 1;
-    }
-    lines.drain(begins..ends);
-    lines
+    // In thousandths, so that equal messages are equal.
+    let weight = |at: usize, words: &BTreeSet<String>| {
+        let sum: u64 = words.iter().map(|word| 1_000 / has.get(word.as_str()).copied().unwrap_or(1)).sum();
+        sum / (needs(at) as u64 + 10)
+    };
+    let mut order: Vec<(u64, usize)> = messages.iter().map(|(at, words)| (weight(*at, words), *at)).collect();
+    order.sort_by_key(|order| std::cmp::Reverse(*order));
+    order.into_iter().map(|(_, at)| at).collect()
 }
 
 fn length(lines: &[(TurnId, String)]) -> usize {

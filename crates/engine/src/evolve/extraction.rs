@@ -22,7 +22,7 @@ use crate::memory::remember::remembered;
 use crate::quoting::{Quoted, even, has_exact};
 use crate::recall::spoken;
 use crate::redact::redact;
-use crate::scope::TurnId;
+use crate::scope::{SessionNo, TurnId};
 use crate::statement::about_person::signals;
 use crate::text::blocks::{Reach, blocks};
 use crate::text::plain::lower;
@@ -46,6 +46,14 @@ const LARGEST_ANSWER: usize = 64 * 1024;
 const MOST_GIVEN: usize = 4_000;
 const MESSAGE: usize = 500;
 const WORTH_A_CALL: usize = 12;
+
+/// Maximum number of questions about one session. A session of a thousand short messages is read whole with it; of a longer
+/// one the beginning and the rest of the end are read.
+pub const PARTS: usize = 8;
+
+/// Maximum tokens of one message in a session that needs more questions than that: all messages are shortened alike, with
+/// the first number that is enough.
+const SHORTER: [usize; 3] = [160, 80, 40];
 
 /// Maximum number of existing memories that the model gets.
 const KNOWN: usize = 20;
@@ -99,44 +107,95 @@ pub fn passage(turn: &Turn) -> Option<Passage> {
     (!text.is_empty()).then_some(Passage { turn: turn.id, at: turn.at, text })
 }
 
-/// Returns the question about a session, and the first turn it quotes: if the session is long, only its end is quoted.
-/// `None`: the person said too little.
-pub fn question(passages: &[Passage], known: &[KnownMemory]) -> Option<(Quoted, TurnId)> {
-    let mut left = MOST_GIVEN;
-    let mut lines: Vec<String> = Vec::new();
-    let mut from = None;
-    for passage in passages.iter().rev() {
-        let line = format!("[{}] {}", passage.turn, passage.text);
-        let needs = tokens(&line) + 1;
-        if needs > left {
+/// Splits what a person said in a session into the parts for one question each, oldest first, at most [`PARTS`] of them.
+///
+/// Each part is filled before the next begins, so that the parts stay the same when the session goes on; only the last
+/// one grows. Messages of a session that is too long for that are first shortened. If that is not enough, the first part
+/// and the newest parts are kept. No part: the person said too little.
+pub fn parts(passages: &[Passage]) -> Vec<Vec<Passage>> {
+    let mut parts = filled(passages.to_vec());
+    for room in SHORTER {
+        if parts.len() <= PARTS {
             break;
         }
-        left -= needs;
-        from = Some(passage.turn);
-        lines.push(line);
+        let shorter = passages.iter().map(|p| Passage { text: cut(&p.text, room), ..p.clone() });
+        parts = filled(shorter.collect());
     }
-    if MOST_GIVEN - left < WORTH_A_CALL {
-        return None;
+    if parts.len() > PARTS {
+        parts.drain(1..parts.len() - (PARTS - 1));
     }
-    lines.reverse();
+    if parts.len() == 1 && parts[0].iter().map(needs).sum::<usize>() < WORTH_A_CALL {
+        parts.clear();
+    }
+    parts
+}
+
+fn filled(passages: Vec<Passage>) -> Vec<Vec<Passage>> {
+    let (mut parts, mut left): (Vec<Vec<Passage>>, usize) = (Vec::new(), 0);
+    for passage in passages {
+        let needs = needs(&passage);
+        match parts.last_mut() {
+            Some(part) if needs <= left => {
+                left -= needs;
+                part.push(passage);
+            }
+            _ => {
+                left = MOST_GIVEN.saturating_sub(needs);
+                parts.push(vec![passage]);
+            }
+        }
+    }
+    parts
+}
+
+fn line(passage: &Passage) -> String {
+    format!("[{}] {}", passage.turn, passage.text)
+}
+
+fn needs(passage: &Passage) -> usize {
+    tokens(&line(passage)) + 1
+}
+
+/// Returns the question about one part of a session.
+pub fn question(part: &[Passage], known: &[KnownMemory]) -> Quoted {
     let mut material = String::from("Known already:\n");
     for memory in known.iter().take(KNOWN) {
         let _ = writeln!(material, "({}) {}", memory.id, memory.text);
     }
+    let lines: Vec<String> = part.iter().map(line).collect();
     let _ = writeln!(material, "What the person said:\n{}", lines.join("\n"));
-    Some((Quoted::new("This is what one person said in one conversation, oldest first.", &material), from?))
+    Quoted::new("This is what one person said in one conversation, oldest first.", &material)
 }
+
+/// Returns the findings of earlier parts of a session as the model gets them with a later part, so that it can say what no
+/// longer holds. They have ids that no memory has: `earlier:3`, with the place of the finding in `others`.
+pub fn earlier(others: &[Stored], session_no: SessionNo, before: TurnId) -> Vec<KnownMemory> {
+    let is_earlier = |s: &Stored| {
+        let said = matches!(s.finding.kind, Kind::Fact | Kind::Procedure);
+        said && s.session_no == session_no && s.finding.turns.iter().max().is_some_and(|turn| *turn < before)
+    };
+    let found = others.iter().enumerate().filter(|(_, s)| is_earlier(s));
+    let all = found.map(|(n, s)| KnownMemory { id: format!("{EARLIER}{n}"), text: s.finding.sentence.clone() });
+    all.collect()
+}
+
+/// Prefix of the ids of findings in earlier parts.
+const EARLIER: &str = "earlier:";
 
 /// Returns the tokens that every question has besides its subject.
 pub fn constant_tokens() -> u64 {
     (tokens(PROMPT) + tokens(&schema().to_string())) as u64
 }
 
-/// Estimates the tokens of a question about this many tokens of a person's words; `None`: they are too few for a
-/// question.
-pub fn estimated(said: u64) -> Option<u64> {
+/// Estimates the number of questions, and their tokens, about this many tokens of a person's words in one session.
+pub fn estimated(said: u64) -> (u64, u64) {
     const ANSWER: u64 = 300;
-    (said >= WORTH_A_CALL as u64).then(|| constant_tokens() + said.min(MOST_GIVEN as u64) + ANSWER)
+    if said < WORTH_A_CALL as u64 {
+        return (0, 0);
+    }
+    let said = said.min((MOST_GIVEN * PARTS) as u64);
+    let calls = said.div_ceil(MOST_GIVEN as u64);
+    (calls, calls * (constant_tokens() + ANSWER) + said)
 }
 
 /// Returns the schema of the answer.
@@ -276,6 +335,19 @@ fn checked(
     if !(from..=1.0).contains(&item.confidence) {
         return Err("is not sure enough");
     }
+    // Words of an earlier part are replaced by taking over their subject: of statements about the same subject, the
+    // newest that changes it holds.
+    let place = item.contradicts.as_deref().and_then(|id| id.strip_prefix(EARLIER)?.parse::<usize>().ok());
+    let replaced = place.and_then(|n| others.get(n)).filter(|s| {
+        let before = s.finding.turns.iter().max().is_some_and(|t| *t < turn);
+        let shared = shares_a_word(&subject, &s.finding.sentence) || shares_a_word(&s.finding.subject, &sentence);
+        before && shared && even(&s.finding.sentence) != even(&text)
+    });
+    let (subject, value) = match replaced {
+        Some(old) if kind == Kind::Retraction => (old.finding.subject.clone(), old.finding.value.clone()),
+        Some(old) => (old.finding.subject.clone(), value),
+        None => (subject, value),
+    };
     // A memory is only contradicted by a statement about the same subject.
     let contradicts = item.contradicts.as_deref().and_then(|id| known.iter().find(|m| m.id == id));
     let contradicts = contradicts.filter(|m| even(&m.text) != even(&text) && shares_a_word(&subject, &m.text));
@@ -284,7 +356,7 @@ fn checked(
         subject,
         value,
         sentence: text,
-        changed: contradicts.is_some(),
+        changed: contradicts.is_some() || replaced.is_some(),
         times: 1,
         turns: vec![turn],
         at: passage.at,
@@ -347,7 +419,6 @@ pub fn related(passages: &[Passage], all: Vec<KnownMemory>) -> Vec<KnownMemory> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scope::SessionNo;
 
     const SAID: &str = "The box that answers our webhooks is called pelican and stands in Falkenstein. \
         I think the cache is on port 6390. Is the vault in secrets/v2? \

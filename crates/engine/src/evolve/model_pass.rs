@@ -1,6 +1,11 @@
 //! Lets a language model read sessions that evolve has read, the newest first (R11.3). A session is read, the model is
 //! asked with nothing locked, and a short transaction stores its findings unless another process was first: a session
 //! asked about twice is stored once.
+//!
+//! A long session is read in parts, oldest first, with one question each ([`extraction::parts`]). Each part is stored by
+//! itself, so that a worker that dies, or a day whose budget is spent, loses none. The parts' findings are not merged by a
+//! model: each is a sentence with its turn, and of two about the same subject the newer holds, as between sessions. With a
+//! later part the model also gets the findings of the earlier ones, to say which no longer hold.
 
 use std::time::Instant;
 
@@ -33,6 +38,9 @@ const TRIES: i64 = 2;
 /// Time to wait before the next question if the model does not name one, in milliseconds.
 const AGAIN_MS: Millis = 30 * 60_000;
 
+/// Reason stored with a session that is read up to a part which is not its last; such a row has no tries.
+const IN_PART: &str = "read in part";
+
 /// Maximum length of a stored reason, in bytes.
 const LONGEST_WHY: usize = 200;
 
@@ -53,8 +61,40 @@ pub struct Told {
 struct Due {
     session_no: SessionNo,
     key: String,
+    /// Last turn that evolve has read.
     through: TurnId,
     last_at: Option<Millis>,
+    /// Last turn of the part a model was asked about last, and whether that is to be asked again.
+    asked: Option<(TurnId, bool)>,
+}
+
+/// A part of a session to ask about.
+struct Part {
+    passages: Vec<Passage>,
+    /// Turn up to which the session is read with this part.
+    through: TurnId,
+    is_last: bool,
+}
+
+impl Due {
+    /// Returns the next part to ask about; `None`: nothing is left that is worth a question.
+    fn next(&self, passages: &[Passage]) -> Option<Part> {
+        let mut parts = extraction::parts(passages);
+        let is_next = |part: &Vec<Passage>| match (self.asked, part.last()) {
+            (Some((through, again)), Some(last)) => last.turn > through || again && last.turn == through,
+            (None, _) => true,
+            (_, None) => false,
+        };
+        // The last part of a session counts as read to its end, whoever spoke there.
+        let again_at_end = |part: &Vec<Passage>| {
+            self.asked.is_some_and(|(through, again)| again && part.last().is_some_and(|last| last.turn <= through))
+        };
+        let at = parts.iter().position(is_next).or_else(|| parts.iter().rposition(again_at_end))?;
+        let is_last = at + 1 == parts.len();
+        let passages = parts.swap_remove(at);
+        let through = if is_last { self.through } else { passages.last()?.turn };
+        Some(Part { passages, through, is_last })
+    }
 }
 
 const DUE: &str =
@@ -64,10 +104,13 @@ const DUE: &str =
 
 fn due(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<Option<Due>> {
     let sql = format!(
-        "SELECT session_no, s.session_key, e.through, s.last_at {DUE} ORDER BY s.last_at DESC, session_no DESC LIMIT 1"
+        "SELECT session_no, s.session_key, e.through, s.last_at, m.through,
+           m.problem IS NOT NULL AND m.tries > 0 AND m.tries < ?4 {DUE}
+         ORDER BY s.last_at DESC, session_no DESC LIMIT 1"
     );
     let found = tx.prepare_cached(&sql)?.query_row(params![agent_no, READER, now - RECENT_MS, TRIES], |r| {
-        Ok(Due { session_no: r.get(0)?, key: r.get(1)?, through: r.get(2)?, last_at: r.get(3)? })
+        let asked = r.get::<_, Option<TurnId>>(4)?.zip(r.get::<_, Option<bool>>(5)?);
+        Ok(Due { session_no: r.get(0)?, key: r.get(1)?, through: r.get(2)?, last_at: r.get(3)?, asked })
     });
     Ok(found.optional()?)
 }
@@ -97,9 +140,8 @@ pub fn estimated(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<(u64, u64)
     let (mut calls, mut tokens) = (0, 0);
     for bytes in rows {
         // A token has about four bytes.
-        if let Some(used) = extraction::estimated(bytes? as u64 / 4) {
-            (calls, tokens) = (calls + 1, tokens + used);
-        }
+        let (more, used) = extraction::estimated(bytes? as u64 / 4);
+        (calls, tokens) = (calls + more, tokens + used);
     }
     Ok((calls, tokens))
 }
@@ -108,7 +150,8 @@ pub fn estimated(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<(u64, u64)
 pub fn newest_question(at: &AssistantHome) -> Result<Option<String>> {
     let Some(due) = at.read(|tx| due(tx, at.agent_no, at.ledger.now()))? else { return Ok(None) };
     let material = Material::of(at, &due)?;
-    Ok(extraction::question(&material.passages, &material.known).map(|(quoted, _)| quoted.question))
+    let Some(part) = due.next(&material.passages) else { return Ok(None) };
+    Ok(Some(extraction::question(&part.passages, &material.known(&due, &part)).question))
 }
 
 /// Asks about sessions until the budget, the model or the time ends it.
@@ -122,10 +165,13 @@ pub fn run(at: &AssistantHome, model: &Budgeted, until: Option<Instant>) -> Resu
             return Ok(told);
         }
         let material = Material::of(at, &due)?;
-        let Some((quoted, from)) = extraction::question(&material.passages, &material.known) else {
-            put(at, &due, model.name(), TurnId(0), &Ok(Extracted::default()))?;
+        let Some(part) = due.next(&material.passages) else {
+            let nothing = Part { passages: Vec::new(), through: due.through, is_last: true };
+            put(at, &due, &nothing, model.name(), &Ok(Extracted::default()))?;
             continue;
         };
+        let known = material.known(&due, &part);
+        let quoted = extraction::question(&part.passages, &known);
         let schema = extraction::schema();
         let ask = Ask {
             purpose: Purpose::Extraction,
@@ -136,12 +182,8 @@ pub fn run(at: &AssistantHome, model: &Budgeted, until: Option<Instant>) -> Resu
         };
         let about = model.about(due.last_at);
         let answer = match about.answer(&ask) {
-            Ok(answer) => {
-                let Material { passages, known, others } = &material;
-                let given = passages.iter().position(|p| p.turn >= from).unwrap_or(0);
-                let passages = &passages[given..];
-                extraction::read(&answer.text, model.name(), passages, known, others).map_err(str::to_owned)
-            }
+            Ok(answer) => extraction::read(&answer.text, model.name(), &part.passages, &known, &material.others)
+                .map_err(str::to_owned),
             Err(Failure::Unusable(why)) => Err(why),
             Err(_) => {
                 told.next = match about.pause()? {
@@ -155,9 +197,9 @@ pub fn run(at: &AssistantHome, model: &Budgeted, until: Option<Instant>) -> Resu
                 return Ok(told);
             }
         };
-        if let Some(found) = put(at, &due, model.name(), from, &answer)? {
+        if let Some(found) = put(at, &due, &part, model.name(), &answer)? {
             told.found += found;
-            told.read += u64::from(answer.is_ok());
+            told.read += u64::from(answer.is_ok() && part.is_last);
             told.refused += u64::from(answer.is_err());
         }
     }
@@ -166,11 +208,19 @@ pub fn run(at: &AssistantHome, model: &Budgeted, until: Option<Instant>) -> Resu
 /// The model's input about a session, and the findings its answer is compared with.
 struct Material {
     passages: Vec<Passage>,
-    known: Vec<KnownMemory>,
+    memories: Vec<KnownMemory>,
     others: Vec<Stored>,
 }
 
 impl Material {
+    /// Returns what the model is told with a part: related memories of the project, and the findings of earlier parts.
+    fn known(&self, due: &Due, part: &Part) -> Vec<KnownMemory> {
+        let first = part.passages.first().map_or(due.through, |p| p.turn);
+        let mut known = extraction::earlier(&self.others, due.session_no, first);
+        known.extend(self.memories.iter().cloned());
+        extraction::related(&part.passages, known)
+    }
+
     fn of(at: &AssistantHome, due: &Due) -> Result<Material> {
         let mut passages: Vec<Passage> = Vec::new();
         let (workspace, others) = at.read(|tx| {
@@ -189,51 +239,58 @@ impl Material {
                 Ok(())
             })?;
             let workspace = store::workspace_of(tx, due.session_no)?.unwrap_or_default();
-            let others = store::findings(tx, at.agent_no)?.remove(&workspace).unwrap_or_default();
+            let others = store::all_findings(tx, at.agent_no)?.remove(&workspace).unwrap_or_default();
             Ok((workspace, others))
         })?;
         let scope = Scope::Workspace(workspace);
-        let mut known = Vec::new();
+        let mut memories = Vec::new();
         for entry in at.read(|tx| file_table::list(tx, at.agent_no, Kind::Leaf, State::Active))? {
             if leaf::scope_of(&entry) != scope || leaf::superseded_by(&entry).is_some() {
                 continue;
             }
             if let (Some(id), Ok(doc)) = (entry.item.clone(), leaf::read(at, &entry.path)) {
-                known.push(KnownMemory { id, text: leaf::text_of(&doc) });
+                memories.push(KnownMemory { id, text: leaf::text_of(&doc) });
             }
         }
-        Ok(Material { known: extraction::related(&passages, known), passages, others })
+        Ok(Material { passages, memories, others })
     }
 }
 
-/// Stores the result of an answer about the turns from `from` on. `None`: another process was first.
+/// Stores the result of an answer about a part. `None`: another process was first.
 fn put(
     at: &AssistantHome,
     due: &Due,
+    part: &Part,
     model: &str,
-    from: TurnId,
     answer: &std::result::Result<Extracted, String>,
 ) -> Result<Option<u64>> {
     at.write("evolve.model", |tx| {
         tx.note("session_no", due.session_no);
         tx.note("model", model);
-        if is_read(tx, due)? {
+        if is_read(tx, due, part)? {
             return Ok(None);
         }
+        let in_part = answer.is_ok() && !part.is_last;
         let why = answer.as_ref().err().map(|why| crate::tokens::cut(why, LONGEST_WHY / 4));
+        let why = why.or(in_part.then(|| IN_PART.to_owned()));
         tx.prepare_cached(
             "INSERT INTO model_readings (session_no, agent_no, through, model, tries, problem, read_at)
-             VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6)
+             VALUES (?1, ?2, ?3, ?4, ?7, ?5, ?6)
              ON CONFLICT (session_no) DO UPDATE SET model = ?4, problem = ?5, read_at = ?6, through = ?3,
-               tries = CASE WHEN through < ?3 THEN 1 ELSE tries + 1 END",
+               tries = CASE WHEN ?7 = 0 THEN 0 WHEN through < ?3 THEN 1 ELSE tries + 1 END",
         )?
-        .execute(params![due.session_no, at.agent_no, due.through, model, why, tx.now()])?;
+        .execute(params![due.session_no, at.agent_no, part.through, model, why, tx.now(), !in_part])?;
         let Ok(extracted) = answer else { return Ok(Some(0)) };
         let dropped: usize = extracted.dropped.values().sum();
         tx.note("found", extracted.findings.len());
         tx.note("dropped", dropped);
-        store::put_model_findings(tx, at.agent_no, due.session_no, from, &extracted.findings)?;
-        if !extracted.findings.is_empty() {
+        if let Some(first) = part.passages.first() {
+            store::put_model_findings(tx, at.agent_no, due.session_no, first.turn, &extracted.findings)?;
+        }
+        // Words of one part may be taken back in the next: until the last part is read, no finding of a model in this
+        // session becomes a candidate.
+        let mut any = tx.prepare_cached("SELECT 1 FROM findings WHERE session_no = ?1 AND model IS NOT NULL")?;
+        if part.is_last && any.exists([due.session_no])? {
             let payload = serde_json::json!({ "agent": at.agent.as_str() }).to_string();
             job_queue::enqueue(tx, JobKind::Evolve, at.agent.as_str(), &payload, tx.now())?;
         }
@@ -241,8 +298,8 @@ fn put(
     })
 }
 
-fn is_read(tx: &Write, due: &Due) -> Result<bool> {
-    let sql =
-        "SELECT 1 FROM model_readings WHERE session_no = ?1 AND through >= ?2 AND (problem IS NULL OR tries >= ?3)";
-    Ok(tx.prepare_cached(sql)?.exists(params![due.session_no, due.through, TRIES])?)
+fn is_read(tx: &Write, due: &Due, part: &Part) -> Result<bool> {
+    let sql = "SELECT 1 FROM model_readings WHERE session_no = ?1 AND through >= ?2
+                 AND (problem IS NULL OR tries = 0 OR tries >= ?3)";
+    Ok(tx.prepare_cached(sql)?.exists(params![due.session_no, part.through, TRIES])?)
 }

@@ -154,13 +154,27 @@ fn turns_of(ids: &str) -> Vec<TurnId> {
 
 /// Returns the findings of each project, by the project's id. A project that was joined to another counts as that one.
 pub fn findings(tx: &Read, agent_no: AgentNo) -> Result<BTreeMap<String, Vec<Stored>>> {
-    let mut statement = tx.prepare_cached(
+    // Tries of 0: a model has not read the session to its end yet.
+    found(
+        tx,
+        agent_no,
+        "f.model IS NULL OR f.session_no NOT IN (SELECT session_no FROM model_readings WHERE tries = 0)",
+    )
+}
+
+/// Returns the findings like [`findings`], with those of a model in sessions that it has not read to their end.
+pub fn all_findings(tx: &Read, agent_no: AgentNo) -> Result<BTreeMap<String, Vec<Stored>>> {
+    found(tx, agent_no, "true")
+}
+
+fn found(tx: &Read, agent_no: AgentNo, which: &str) -> Result<BTreeMap<String, Vec<Stored>>> {
+    let mut statement = tx.prepare_cached(&format!(
         "SELECT w.workspace_id, f.session_no, s.session_key, f.kind, f.subject, f.value, f.sentence, f.changed, f.times, f.turns,
                 f.at, f.model, f.confidence, f.contradicts
          FROM findings f JOIN sessions s USING (session_no) JOIN workspaces v ON v.workspace_no = s.workspace_no
          JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
-         WHERE f.agent_no = ?1 ORDER BY f.finding_no",
-    )?;
+         WHERE f.agent_no = ?1 AND ({which}) ORDER BY f.finding_no"
+    ))?;
     let mut rows = statement.query([agent_no])?;
     let mut out: BTreeMap<String, Vec<Stored>> = BTreeMap::new();
     while let Some(r) = rows.next()? {

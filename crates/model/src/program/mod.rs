@@ -71,6 +71,7 @@ pub(crate) struct Call {
 
 /// Output of a program.
 pub(crate) struct Output {
+    /// Standard output.
     pub text: String,
     /// Standard output and standard error in lower case.
     words: String,
@@ -144,7 +145,7 @@ fn complaint(output: &Output) -> Option<Failure> {
 }
 
 /// Runs a program with `input` on its standard input and waits for it. At the deadline its whole process group is killed.
-fn run(
+pub(crate) fn run(
     program: &Path,
     arguments: &[OsString],
     input: &str,
