@@ -1,6 +1,6 @@
 // Parts that all places share: headings, lists, times, links to references, error and undo messages; and re-exports of
 // the other modules.
-import { html, useEffect, useRef, useState } from "./vendor.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor.js";
 import { at, go, signal, whereIs } from "./address.js";
 import { act, changed, get, read, useData } from "./api.js";
 import { firstLine, inline, seen, Words } from "./words.js";
@@ -188,11 +188,17 @@ export function Edit({ path, texts, save, onDone }) {
     <p><button class="first" disabled=${!rests || newer} onClick=${onSave}>Save <kbd>Ctrl Enter</kbd></button> <button onClick=${onDone}>Leave it <kbd>Esc</kbd></button></p></div>`;
 }
 
-/** A value, once it has stayed the same for a moment: what is typed is not asked for letter by letter. */
+/** A value: at once after a pause, and while it changes quickly, once it has stayed the same for a moment. What is typed is not
+ * asked for letter by letter. */
 export function useSettled(value) {
   const [settled, set] = useState(value);
-  useEffect(() => {
-    const wait = setTimeout(set, 60, value);
+  const changedAt = useRef(0);
+  useLayoutEffect(() => {
+    const now = performance.now();
+    const isQuick = now - changedAt.current < 60;
+    changedAt.current = now;
+    if (!isQuick) set(value);
+    const wait = isQuick && setTimeout(set, 60, value);
     return () => clearTimeout(wait);
   }, [value]);
   return settled;

@@ -65,7 +65,7 @@ function Section({ name, section, number: no, wanted, onFilled }) {
     setTurns(all);
     setProblem(null);
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isShown || turns?.length >= section.count) return undefined;
     const stop = new AbortController();
     fill(stop.signal).catch((e) => stop.signal.aborted || setProblem(e));
