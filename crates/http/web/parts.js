@@ -96,17 +96,15 @@ export function Heading({ children, more, up }) {
 /** What is wrong, and what to do. */
 export const wrong = (problem) => problem && html`<div class="wrong" role="alert"><strong>${seen(problem.detail || problem.message || "That did not work.")}</strong>${problem.next && html`<p>${seen(problem.next)}</p>`}</div>`;
 
-/** What a place shows of data that is on its way, wrong, or empty. */
-export function shown({ body, problem }, words, empty) {
-  if (!body) return problem ? wrong(problem) : html`<p class="quiet waiting" aria-busy="true">…</p>`;
+/** What a place shows of data that is on its way, wrong, or empty. `of`: the id of what a whole place shows, its heading where
+ * there is no such thing. */
+export function shown({ body, problem }, words, empty, of) {
+  if (!body) return problem ? html`${of && html`<${Heading}>${of}<//>`}${wrong(problem)}` : html`<p class="quiet waiting" aria-busy="true">…</p>`;
   return html`${wrong(problem)}${empty && body.items?.length === 0 ? html`<p class="empty">${empty}</p>` : words(body)}`;
 }
 
-/** What a path gives. `of`: the id of what a whole place shows, its heading where there is no such thing. */
-export function Load({ path, of, empty, children }) {
-  const data = useData(path);
-  return html`${of && data.problem && !data.body && html`<${Heading}>${of}<//>`}${shown(data, children, empty)}`;
-}
+/** What a path gives. */
+export const Load = ({ path, of, empty, children }) => shown(useData(path), children, empty, of);
 
 /** A list, page by page, from the first again when something changed. */
 export function List({ path, empty, children }) {
