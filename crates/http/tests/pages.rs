@@ -127,7 +127,7 @@ fn what_a_client_has_is_not_sent_again_until_it_changes() {
         assert_eq!(world.ask("GET", path, &[("if-none-match", "\"other\"")], b"").status, 200, "{path}");
     }
     let tag = world.get("/v1/loops").header("etag").to_owned();
-    world.post("/v1/loops", json!({ "title": "Now there is one" })).is(200);
+    world.post("/v1/loops", json!({ "title": "Now there is one", "due": "2001-01-01" })).is(200);
     let changed = world.ask("GET", "/v1/loops", &[("if-none-match", &tag)], b"").is(200);
     assert_eq!(changed.json()["items"][0]["title"], "Now there is one");
 }

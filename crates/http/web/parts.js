@@ -100,7 +100,8 @@ export const wrong = (problem) => problem && html`<div class="wrong" role="alert
  * there is no such thing. */
 export function shown({ body, problem }, words, empty, of) {
   if (!body) return problem ? html`${of && html`<${Heading}>${of}<//>`}${wrong(problem)}` : html`<p class="quiet waiting" aria-busy="true">…</p>`;
-  return html`${wrong(problem)}${empty && body.items?.length === 0 ? html`<p class="empty">${empty}</p>` : words(body)}`;
+  // That nobody answers stands above the place already.
+  return html`${problem?.status !== 0 && wrong(problem)}${empty && body.items?.length === 0 ? html`<p class="empty">${empty}</p>` : words(body)}`;
 }
 
 /** What a path gives. */
