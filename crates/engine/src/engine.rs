@@ -328,6 +328,7 @@ impl Engine {
             })
         })?;
         unfiled.retain(|u| scope.is_none_or(|scope| u.scope() == scope));
+        unfiled.sort_by_cached_key(|u| (u.due.is_none(), u.due.clone()));
         let all = entries.len() + unfiled.len();
         let loops = EntryReport::first(entries, limit);
         unfiled.truncate(limit - loops.len());
