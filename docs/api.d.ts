@@ -2620,7 +2620,7 @@ export interface Routes {
     };
     reply: RunReport;
   };
-  /** What is open, newest first; open items of pages that have no file yet come last. */
+  /** What is open: first what has a due date, the earliest first; then the newest, and open items of pages that have no file yet last. */
   "GET /v1/loops": {
     path: {};
     query: { cursor?: string; limit?: number; resolved?: boolean; workspace?: string };

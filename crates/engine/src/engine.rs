@@ -318,7 +318,8 @@ impl Engine {
         self.instance.decide(&self.agent, &self.actor, decision)
     }
 
-    /// Lists open loops, newest first, or the resolved ones: at most `limit`, and only of `scope` if it is named.
+    /// Lists open loops, the earliest due first and those without a date after them, or the resolved ones, newest first: at
+    /// most `limit`, and only of `scope` if it is named.
     pub fn loops(&self, resolved: bool, scope: Option<&str>, limit: usize) -> Result<LoopsReport> {
         let (entries, mut unfiled) = self.looked(|at| {
             at.read(|tx| {
@@ -327,6 +328,7 @@ impl Engine {
             })
         })?;
         unfiled.retain(|u| scope.is_none_or(|scope| u.scope() == scope));
+        unfiled.sort_by_cached_key(|u| (u.due.is_none(), u.due.clone()));
         let all = entries.len() + unfiled.len();
         let loops = EntryReport::first(entries, limit);
         unfiled.truncate(limit - loops.len());

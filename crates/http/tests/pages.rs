@@ -127,7 +127,7 @@ fn what_a_client_has_is_not_sent_again_until_it_changes() {
         assert_eq!(world.ask("GET", path, &[("if-none-match", "\"other\"")], b"").status, 200, "{path}");
     }
     let tag = world.get("/v1/loops").header("etag").to_owned();
-    world.post("/v1/loops", json!({ "title": "Now there is one" })).is(200);
+    world.post("/v1/loops", json!({ "title": "Now there is one", "due": "2001-01-01" })).is(200);
     let changed = world.ask("GET", "/v1/loops", &[("if-none-match", &tag)], b"").is(200);
     assert_eq!(changed.json()["items"][0]["title"], "Now there is one");
 }
@@ -143,4 +143,19 @@ fn a_file_edited_by_hand_is_told_of_with_the_next_question() {
     std::fs::write(file, text.replace("Plan", "Plan B")).unwrap();
     let again = world.ask("GET", "/v1/artifacts", &[("if-none-match", &tag)], b"").is(200);
     assert_eq!(again.json()["items"][0]["title"], "Plan B");
+}
+
+/// What has a date comes first, the earliest before all, on every page; what was resolved has no such order.
+#[test]
+fn open_loops_come_in_the_order_of_their_dates() {
+    let world = World::new();
+    for (title, due) in [("Some day", None), ("In years", Some("2999-01-01")), ("Overdue", Some("2001-01-01"))] {
+        world.post("/v1/loops", json!({ "title": title, "due": due })).is(200);
+    }
+    world.post("/v1/loops", json!({ "title": "Next year", "due": "2998-01-01" })).is(200);
+    for limit in [1, 3, 50] {
+        let (items, _) = all(&world, "/v1/loops", limit);
+        let titles: Vec<_> = items.iter().map(|item| item["title"].as_str().unwrap()).collect();
+        assert_eq!(titles, ["Overdue", "Next year", "In years", "Some day"], "{limit} on a page");
+    }
 }

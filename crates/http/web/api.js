@@ -1,5 +1,5 @@
 // Sends requests to the local service with this tab's token. A repeated request carries the ETag of its last answer.
-import { useEffect, useState } from "./vendor.js";
+import { useLayoutEffect, useState } from "./vendor.js";
 import { signal } from "./address.js";
 
 const KEY = "heirloom-token";
@@ -85,7 +85,8 @@ export const part = encodeURIComponent;
  * another path gave. */
 export function useData(path) {
   const [got, set] = useState({});
-  useEffect(() => {
+  // Asked before the browser paints: an effect after it would begin a frame later.
+  useLayoutEffect(() => {
     if (!path) return undefined;
     const stop = new AbortController();
     read(path, stop.signal).then(

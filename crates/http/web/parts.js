@@ -1,6 +1,6 @@
 // Parts that all places share: headings, lists, times, links to references, error and undo messages; and re-exports of
 // the other modules.
-import { html, useEffect, useRef, useState } from "./vendor.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor.js";
 import { at, go, signal, whereIs } from "./address.js";
 import { act, changed, get, read, useData } from "./api.js";
 import { firstLine, inline, seen, Words } from "./words.js";
@@ -96,17 +96,16 @@ export function Heading({ children, more, up }) {
 /** What is wrong, and what to do. */
 export const wrong = (problem) => problem && html`<div class="wrong" role="alert"><strong>${seen(problem.detail || problem.message || "That did not work.")}</strong>${problem.next && html`<p>${seen(problem.next)}</p>`}</div>`;
 
-/** What a place shows of data that is on its way, wrong, or empty. */
-export function shown({ body, problem }, words, empty) {
-  if (!body) return problem ? wrong(problem) : html`<p class="quiet waiting" aria-busy="true">…</p>`;
-  return html`${wrong(problem)}${empty && body.items?.length === 0 ? html`<p class="empty">${empty}</p>` : words(body)}`;
+/** What a place shows of data that is on its way, wrong, or empty. `of`: the id of what a whole place shows, its heading where
+ * there is no such thing. */
+export function shown({ body, problem }, words, empty, of) {
+  if (!body) return problem ? html`${of && html`<${Heading}>${of}<//>`}${wrong(problem)}` : html`<p class="quiet waiting" aria-busy="true">…</p>`;
+  // That nobody answers stands above the place already.
+  return html`${problem?.status !== 0 && wrong(problem)}${empty && body.items?.length === 0 ? html`<p class="empty">${empty}</p>` : words(body)}`;
 }
 
-/** What a path gives. `of`: the id of what a whole place shows, its heading where there is no such thing. */
-export function Load({ path, of, empty, children }) {
-  const data = useData(path);
-  return html`${of && data.problem && !data.body && html`<${Heading}>${of}<//>`}${shown(data, children, empty)}`;
-}
+/** What a path gives. */
+export const Load = ({ path, of, empty, children }) => shown(useData(path), children, empty, of);
 
 /** A list, page by page, from the first again when something changed. */
 export function List({ path, empty, children }) {
@@ -188,11 +187,17 @@ export function Edit({ path, texts, save, onDone }) {
     <p><button class="first" disabled=${!rests || newer} onClick=${onSave}>Save <kbd>Ctrl Enter</kbd></button> <button onClick=${onDone}>Leave it <kbd>Esc</kbd></button></p></div>`;
 }
 
-/** A value, once it has stayed the same for a moment: what is typed is not asked for letter by letter. */
+/** A value: at once after a pause, and while it changes quickly, once it has stayed the same for a moment. What is typed is not
+ * asked for letter by letter. */
 export function useSettled(value) {
   const [settled, set] = useState(value);
-  useEffect(() => {
-    const wait = setTimeout(set, 60, value);
+  const changedAt = useRef(0);
+  useLayoutEffect(() => {
+    const now = performance.now();
+    const isQuick = now - changedAt.current < 60;
+    changedAt.current = now;
+    if (!isQuick) set(value);
+    const wait = isQuick && setTimeout(set, 60, value);
     return () => clearTimeout(wait);
   }, [value]);
   return settled;

@@ -25,7 +25,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// List open loops, newest first; open items of pages that have no file yet come last
+    /// List open loops, the earliest due first, then the newest; open items of pages that have no file yet come last
     List {
         /// List resolved loops instead of open ones
         #[arg(long)]

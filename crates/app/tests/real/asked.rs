@@ -193,7 +193,7 @@ fn openclaw_asked_as_a_model_leaves_no_trace() {
 /// Returns an answer about a conversation in the form that is asked for, with every field: what it says is taken from the
 /// turn at the end of the question.
 fn summary_of(heard: &str) -> Option<serde_json::Value> {
-    let last = heard.lines().filter(|line| line.trim().starts_with("[t")).next_back()?;
+    let last = heard.lines().rfind(|line| line.trim().starts_with("[t"))?;
     let (turn, _) = last.trim().strip_prefix('[')?.split_once(']')?;
     let mut distillate = json!({"goal": null, "done": [{"text": "14 seconds now", "turns": [turn]}]});
     for list in

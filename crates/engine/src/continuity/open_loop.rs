@@ -1,5 +1,8 @@
 //! Open loops: unresolved commitments, one file each (R8.1, R8.2).
 
+use std::cmp::Reverse;
+
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Change, FORMAT, Item, document, now, sound_title};
@@ -75,13 +78,25 @@ fn act(action: &'static str) -> Act {
     Act::new(action).tells(&Happened::LoopChanged)
 }
 
-/// Returns the open loops, or the resolved ones, newest first; of one scope only if it is given.
+/// Returns the open loops in the order of [`Order`], or the resolved ones, newest first; of one scope only if it is given.
 pub fn list(tx: &Read, agent_no: AgentNo, resolved: bool, scope: Option<&str>) -> Result<Vec<Entry>> {
     let state = if resolved { State::Archived } else { State::Active };
     let mut entries = file_table::list(tx, agent_no, Kind::OpenLoop, state)?;
     entries.retain(|e| scope.is_none() || e.scope.as_deref() == scope);
-    entries.sort_by_key(|e| std::cmp::Reverse(day(e).map(str::to_owned).unwrap_or_default()));
+    entries.sort_by_cached_key(|e| Reverse(Order::of(e.field("due").filter(|_| !resolved), day(e))));
     Ok(entries)
+}
+
+/// Where an open loop stands in a list, greatest first: what is due comes before what has no date, the earliest date first;
+/// after that, the newest.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
+pub struct Order(Option<Reverse<String>>, String);
+
+impl Order {
+    /// `due` and `day` as written in the file or in the page: dates, in ISO 8601.
+    pub fn of(due: Option<&str>, day: Option<&str>) -> Order {
+        Order(due.map(|due| Reverse(due.to_owned())), day.unwrap_or_default().to_owned())
+    }
 }
 
 /// Returns the day a loop was resolved, otherwise the day it was opened, as written in its file.

@@ -1,7 +1,7 @@
 //! Open loops: commitments that are not resolved yet.
 
 use heirloom_engine::continuity::Item;
-use heirloom_engine::continuity::open_loop::{self, NewLoop};
+use heirloom_engine::continuity::open_loop::{self, NewLoop, Order};
 use heirloom_engine::error::{Error, ErrorKind};
 use heirloom_engine::report::file::FileTextReport;
 use heirloom_engine::report::items::{EntryReport, UnfiledReport};
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, scope_of};
-use crate::page::{self, Page, Rank};
+use crate::page::{self, Page};
 use crate::route::{Asked, Nothing, Route, get, post};
 
 pub fn routes() -> Vec<Route> {
@@ -19,7 +19,8 @@ pub fn routes() -> Vec<Route> {
         get(
             "/v1/loops",
             "loops",
-            "What is open, newest first; open items of pages that have no file yet come last.",
+            "What is open: first what has a due date, the earliest first; then the newest, and open items of pages that \
+             have no file yet last.",
             loops,
         )
         .item(),
@@ -66,8 +67,13 @@ fn loops(asked: &Asked, query: LoopsQuery) -> Answer<Page<OpenItem>> {
     let filed = report.loops.into_iter().map(|entry| OpenItem::Filed(Box::new(entry)));
     let all = filed.chain(report.unfiled.into_iter().map(OpenItem::Unfiled)).collect();
     page::of_all("loops", all, (query.limit, query.cursor.as_deref()), |item| match item {
-        OpenItem::Filed(e) => Rank(true, open_loop::day(&e.entry).unwrap_or_default().to_owned(), e.path.clone()),
-        OpenItem::Unfiled(item) => Rank(false, item.since.clone().unwrap_or_default(), item.id.clone()),
+        OpenItem::Filed(e) => {
+            let due = e.entry.field("due").filter(|_| !query.resolved);
+            (due.is_some(), Order::of(due, open_loop::day(&e.entry)), true, e.path.clone())
+        }
+        OpenItem::Unfiled(item) => {
+            (item.due.is_some(), Order::of(item.due.as_deref(), item.since.as_deref()), false, item.id.clone())
+        }
     })
 }
 

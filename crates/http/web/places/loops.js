@@ -32,7 +32,7 @@ export function LoopLine({ item }) {
 export function Loops() {
   const { id, query: { resolved } } = at.value;
   if (id) return html`<${Loop} id=${id} />`;
-  return html`<${Heading} more=${tabs([href("loops"), "Open", !resolved], [href("loops", "", { resolved: true }), "With resolved", resolved])}>Loops<//>
+  return html`<${Heading} more=${tabs([href("loops"), "Open", !resolved], [href("loops", "", { resolved: true }), "Resolved", resolved])}>Loops<//>
     <${List} path=${asking("/v1/loops", { limit: 200, resolved })} empty="Nothing is open.">${(items) => rows(items, (item) => (item.status === "resolved" ? row(href("loops", item.id), firstLine(item.title), chip("resolved"), true) : html`<${LoopLine} key=${item.id} item=${item} />`))}<//>`;
 }
 

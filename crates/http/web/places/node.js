@@ -1,5 +1,5 @@
 // The page of a reference: a summary with its parents and children, down to the words; and anything else an id names.
-import { asking, at, chip, facts, firstLine, go, Heading, href, html, many, near, number, ref, refs, row, rows, sayings, section, seen, shown, useData, useKeys, when, Words, wrong } from "../parts.js";
+import { asking, at, chip, facts, firstLine, go, Heading, href, html, many, near, number, ref, refs, row, rows, sayings, section, seen, shown, useData, useKeys, when, Words } from "../parts.js";
 import { turnCard } from "./reader.js";
 
 /** Where a turn stands among all. */
@@ -69,6 +69,5 @@ export function Node() {
   const found = useData(asking("/v1/expand", { id, transcript: /^t[0-9a-f]+$/.test(id) }));
   const above = found.body?.turn && found.body.nodes?.[0];
   useKeys({ u: () => (above ? go("node", above.id) : false) });
-  if (found.problem && !found.body) return html`<${Heading}>${id}<//>${wrong(found.problem)}`;
-  return shown(found, (body) => (body.node ? summary(body) : body.turn && body.nodes ? ofTurn(body, id) : anything(body, id)));
+  return shown(found, (body) => (body.node ? summary(body) : body.turn && body.nodes ? ofTurn(body, id) : anything(body, id)), "", id);
 }

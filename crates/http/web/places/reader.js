@@ -1,6 +1,6 @@
 // The reader of a session of any length: sections of fifty turns with an estimated height, loaded when they come near. Each
 // turn has an address; find in the session jumps to its hits.
-import { asking, at, chip, command, facts, firstLine, folder, get, go, Heading, hour, href, html, Load, many, nameOf, number, part, program, ref, seen, sessionRef, useData, useEffect, useKeys, useLayoutEffect, useRef, useSettled, useState, when, Words, wrong } from "../parts.js";
+import { asking, at, chip, command, facts, firstLine, folder, get, go, Heading, hour, href, html, Load, many, nameOf, number, part, program, ref, seen, sessionRef, shown, useData, useEffect, useKeys, useLayoutEffect, useRef, useSettled, useState, when, Words, wrong } from "../parts.js";
 import { stretch } from "../code.js";
 import { place, strata } from "./node.js";
 
@@ -9,7 +9,7 @@ export function Turn() {
   const { id } = at.value;
   const { body, problem } = useData(`/v1/turns/${part(id)}`);
   useEffect(() => { if (body) go("session", body.turns[0].session, { at: id }, true); }, [body]);
-  return problem ? html`<${Heading}>${id}<//>${wrong(problem)}` : html`<p class="quiet waiting">…</p>`;
+  return shown({ problem }, null, "", id);
 }
 
 /** Something that was said. `is`: what it is among others; `more`: what stands beside the name; `folds`: what tools did, until
@@ -65,7 +65,7 @@ function Section({ name, section, number: no, wanted, onFilled }) {
     setTurns(all);
     setProblem(null);
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isShown || turns?.length >= section.count) return undefined;
     const stop = new AbortController();
     fill(stop.signal).catch((e) => stop.signal.aborted || setProblem(e));

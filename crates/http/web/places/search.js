@@ -35,7 +35,7 @@ export function Search() {
   const typed = useRef(q);
   const settled = useSettled(text.trim());
   useLayoutEffect(() => field.current.focus(), []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     typed.current = settled;
     go("search", "", { ...at.value.query, q: settled }, true);
   }, [settled]);

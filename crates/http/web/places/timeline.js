@@ -5,6 +5,7 @@ const DAY = 864e5;
 /** The most days of the strip, how wide and how high one is, and what stands left of them. */
 const [DAYS, CELL, LINE, LEFT] = [182, 12, 16, 84];
 
+const minute = (at) => at.slice(0, 16);
 const dayId = (date) => `day-${new Date(date).toLocaleDateString("en-CA")}`;
 
 /** A session in a list. */
@@ -37,7 +38,7 @@ function days(sessions) {
   const longest = Math.max(1, ...sessions.map((s) => s.turns));
   const bar = (s) => html`<span class="bar" aria-hidden="true"><span style=${{ width: `${Math.max(2, Math.sqrt(s.turns / longest) * 100)}%` }}></span></span>`;
   const byDay = Object.groupBy(sessions, (s) => (s.last_at ? dayId(s.last_at) : ""));
-  return Object.entries(byDay).map(([day, of]) => section(html`<span id=${day}>${day ? dayOf.format(new Date(of[0].last_at)) : "No date"}</span>`, rows(of, (s) => sessionRow(s, html`${s.started_at && dayId(s.started_at) === day && html`${hour(s.started_at)} – `}${hour(s.last_at)} ${bar(s)}`))));
+  return Object.entries(byDay).map(([day, of]) => section(html`<span id=${day}>${day ? dayOf.format(new Date(of[0].last_at)) : "No date"}</span>`, rows(of, (s) => sessionRow(s, html`${s.started_at && minute(s.started_at) !== minute(s.last_at) && dayId(s.started_at) === day && html`${hour(s.started_at)} – `}${hour(s.last_at)} ${bar(s)}`))));
 }
 
 export function Timeline() {
