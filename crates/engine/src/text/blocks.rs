@@ -233,6 +233,14 @@ fn bullet(line: &str) -> (usize, Option<bool>) {
     let numbered = (1..=2).contains(&digits) && (line[digits..].starts_with(". ") || line[digits..].starts_with(") "));
     let mark = match numbered {
         true => digits + 2,
+        // "-like this": people leave the blank out.
+        false
+            if line
+                .strip_prefix('-')
+                .is_some_and(|rest| rest.starts_with(char::is_alphabetic) && rest.contains(' ')) =>
+        {
+            1
+        }
         false => ["- ", "* ", "• ", "– ", "+ ", "→ "].iter().find(|m| line.starts_with(**m)).map_or(0, |m| m.len()),
     };
     let spaced = |at: usize| at + line[at..].len() - line[at..].trim_start().len();
@@ -245,7 +253,7 @@ fn bullet(line: &str) -> (usize, Option<bool>) {
 
 /// Whether a line was not typed as a sentence: code, a log, JSON, a shell prompt.
 fn is_machine(line: &str) -> bool {
-    const STARTS: [&str; 22] = [
+    const STARTS: [&str; 23] = [
         "//",
         "/*",
         "*/",
@@ -254,6 +262,7 @@ fn is_machine(line: &str) -> bool {
         "% ",
         ">>>",
         "--- ",
+        "-- ",
         "+++",
         "{",
         "}",
@@ -273,6 +282,16 @@ fn is_machine(line: &str) -> bool {
         return true;
     }
     if line.starts_with("at ") && line.contains('(') && line.contains(':') {
+        return true;
+    }
+    // "make: *** [all] Error 1", a leader of dots before a value, a command with its options.
+    let option =
+        |w: &&str| w.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic()) && w.starts_with('-');
+    let options = line.split_ascii_whitespace().filter(option).count();
+    if line.contains(": *** ")
+        || line.contains(".....")
+        || options > 1 && 5 * options >= line.split_ascii_whitespace().count()
+    {
         return true;
     }
     let bytes = line.as_bytes();

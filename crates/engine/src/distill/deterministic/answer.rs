@@ -12,12 +12,16 @@ use crate::text::similarity::is_id;
 /// Statements that announce a list, or that cannot stand alone, lose points.
 pub fn worth(s: &Statement) -> u32 {
     // "I'll rewrite the seed file" reports no work done yet.
-    let announces = Mark::Announcement.is_in(s) && s.label != Label::Finding || Mark::Promise.is_in(s);
+    let announces = Mark::Announcement.is_in(s) && s.label != Label::Finding || Mark::announce(s);
     if matches!(s.label, Label::Remark | Label::Done | Label::Finding) && announces {
         return 0;
     }
     // "Ready for the next task" says that the model waits, not what it did.
     if Mark::Idle.is_in(s) && s.words() <= 14 {
+        return 0;
+    }
+    // The name of a file above its code says nothing.
+    if !s.text.trim().contains(' ') && !s.text.starts_with('`') && s.text.contains(['.', '/']) {
         return 0;
     }
     // An item that continues a sentence begun above the list: "detect missing input,".

@@ -35,6 +35,10 @@ pub enum Mark {
     Courtesy,
     /// "Let me …" at the beginning, or "I'm also adding …" anywhere: the model announces more work.
     Announcement,
+    /// Only at the beginning: "To draw the chart"; see [`Mark::announce`].
+    Aim,
+    /// "I will", "we can".
+    Means,
     /// "I'm", before a participle.
     Progressive,
     /// Only at the beginning: "Once the import is through"; the rest of the statement says what follows then.
@@ -47,12 +51,14 @@ pub enum Mark {
     Listed,
     /// "It still doesn't work": the earlier attempt did not help.
     StillWrong,
+    /// "This works now, thanks!" says that the work was liked, not how it is to be done.
+    Praise,
     /// Only at the beginning: "All committed", "ready for the next task", which report no work.
     Idle,
 }
 
 /// The marks in the order of the file, each with the name of its list there.
-const NAMES: [(Mark, &str); 18] = [
+const NAMES: [(Mark, &str); 21] = [
     (Mark::Merged, "merged"),
     (Mark::Retraction, "retraction"),
     (Mark::NoFault, "no fault"),
@@ -64,12 +70,15 @@ const NAMES: [(Mark, &str); 18] = [
     (Mark::Hypothetical, "hypothetical"),
     (Mark::Courtesy, "courtesy"),
     (Mark::Announcement, "announcement"),
+    (Mark::Aim, "aim"),
+    (Mark::Means, "means"),
     (Mark::Progressive, "progressive"),
     (Mark::Awaits, "awaits"),
     (Mark::Mine, "mine"),
     (Mark::Lacking, "lacking"),
     (Mark::Listed, "listed"),
     (Mark::StillWrong, "still wrong"),
+    (Mark::Praise, "praise"),
     (Mark::Idle, "idle"),
 ];
 
@@ -87,7 +96,21 @@ impl Mark {
 
     /// Whether the mark counts only at the beginning of a statement.
     fn begins(self) -> bool {
-        matches!(self, Mark::ToDo | Mark::Promise | Mark::Hypothetical | Mark::Announcement | Mark::Awaits | Mark::Idle)
+        matches!(
+            self,
+            Mark::ToDo
+                | Mark::Promise
+                | Mark::Hypothetical
+                | Mark::Announcement
+                | Mark::Aim
+                | Mark::Awaits
+                | Mark::Idle
+        )
+    }
+
+    /// Whether a statement only says how something is going to be done: "To draw the chart, I will provide the blocks."
+    pub fn announce(s: &Statement) -> bool {
+        Mark::Promise.is_in(s) || Mark::Aim.is_in(s) && Mark::Means.is_in(s)
     }
 
     /// Whether a statement has the mark.
@@ -156,6 +179,8 @@ mod tests {
         assert!(!Mark::ToDo.is_in(&of("The page says todo: rotate the certificates.")));
         assert!(Mark::Announcement.is_in(&of("The tests pass, so I'm also adding a case.")));
         assert!(!Mark::Announcement.is_in(&of("The tests pass and I'm glad of it.")));
+        assert!(Mark::announce(&of("To draw the chart, I will provide the blocks.")));
+        assert!(!Mark::announce(&of("To my knowledge the chart is drawn.")));
         let then = of("When the import is through, I'll drop the old table.");
         assert!(Mark::Promise.is_in(&then) && Mark::Later.is_in(&then));
         assert!(!Mark::Promise.is_in(&of("When the import is through, the old table goes.")));

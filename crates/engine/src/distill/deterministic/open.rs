@@ -201,6 +201,8 @@ impl Open {
                 }
                 // A later statement of the same list item says more about the work.
                 Label::Remaining if s.bullet && !s.begins_line && !Mark::Left.is_in(s) => {}
+                // A guess needs a word that says so: "Lists the key changes" describes the work, it asks for none.
+                Label::Remaining if last && !s.sure && s.bullet && !names_work(s) => {}
                 Label::Remaining if last && !s.text.ends_with(':') && s.standalone => {
                     self.next.add(&s.text, answer.turn, 3)
                 }
@@ -298,6 +300,12 @@ fn says_done(s: &Statement) -> bool {
 }
 
 /// Whether a statement says that work remains: "We still have to migrate the table."
+/// Whether a statement has words for work that is left.
+fn names_work(s: &Statement) -> bool {
+    [Mark::Left, Mark::Lacking, Mark::Later, Mark::ToDo].into_iter().any(|mark| mark.is_in(s))
+        || phrases!("not|never / nicht / pas / no / non / não / не / 未|没").stand_in(&s.text)
+}
+
 fn is_left(s: &Statement) -> bool {
     Mark::Left.is_in(s) && !s.text.trim_end().ends_with(['?', '？'])
 }

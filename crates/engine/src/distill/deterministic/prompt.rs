@@ -406,6 +406,11 @@ fn asked(own: &[Statement]) -> (usize, usize) {
         .or_else(|| own.iter().position(is))
         .or_else(|| own.iter().position(|s| s.label != Label::Assent))
         .unwrap_or(0);
+    // "Why does dev.yml start and test.yml not? Give it your best": the question says what the request is about.
+    let first = match own[..first].iter().position(|s| s.asks && names(&s.text)) {
+        Some(question) if !names(&own[first].text) => question,
+        _ => first,
+    };
     // A remark may introduce the question: "For the current day, events are truncated. Is there a way around that?"
     let leads = |s: &Statement| {
         matches!(s.label, Label::Remark | Label::Finding | Label::Remaining | Label::Blocked)

@@ -139,7 +139,9 @@ impl Told {
             // The other sentences of a request say how it is to be done; for the goal's own request, all of them count.
             let mut remarks = 0;
             // A sentence that only announces a list says nothing without that list.
-            let says = |s: &&Statement| prompt::weight_of(s) >= 3 && !s.text.trim_end().ends_with([':', '：']);
+            let says = |s: &&Statement| {
+                prompt::weight_of(s) >= 3 && !s.text.trim_end().ends_with([':', '：']) && !Mark::Praise.is_in(s)
+            };
             for s in prompt.beside().filter(says).filter(|s| !declares(&s.text)) {
                 match s.label {
                     Label::Request if s.sure || in_hand => self.constraints.add(&s.text, prompt.turn, 2),
@@ -220,7 +222,8 @@ impl Told {
                 && let Some(report) = &report
             {
                 // The item is the failure, then its cause and its fix.
-                let both = best.iter().take(2).filter(|t| t.text.len() < 200).copied();
+                let short = best.iter().take(2).filter(|t| t.text.len() < 200).count();
+                let both = best.iter().take(if short == 2 { 2 } else { 1 }).copied();
                 let text = answered(&cut(report, 150), &cut(&prompt::joined(both), 235));
                 let reported = exchange.prompt.as_ref().map_or(answer.turn, |p| p.turn);
                 self.fixed.tell(&text, &[reported, answer.turn], 3);
@@ -249,6 +252,8 @@ impl Told {
             }
             match s.label {
                 Label::Done if !did && !achieved(s) || is_owed(s) => {}
+                // "`colour` - the selector of colours" describes what was found.
+                Label::Done if !exchange.acted && s.bullet && !s.sure && !is_under_results(s) => {}
                 Label::Done if is_fault(s) => self.fixed.add(&s.text, answer.turn, 2),
                 Label::Done if !is_not(&s.text) => self.done.add(&s.text, answer.turn, 2),
                 Label::Finding | Label::Remark
@@ -266,6 +271,9 @@ impl Told {
         for message in &exchange.remarks {
             for s in answer::best(message, 2, 8) {
                 match s.label {
+                    // "There are still errors" does not say which.
+                    Label::Finding | Label::Done | Label::Blocked
+                        if is_fault(s) && s.words() <= 6 && !answer::names(&s.text) => {}
                     Label::Finding | Label::Done | Label::Blocked if is_fault(s) && !is_owed(s) => {
                         self.fixed.add(&s.text, message.turn, 1);
                     }
@@ -331,6 +339,14 @@ fn is_owed(s: &Statement) -> bool {
         "require|requires|required|requirements|should|must|need|needs|not|isn't|aren't|don't|doesn't|missing|lacks / soll|muss|fehlt|fehlen|nicht / doit|manque / debe|falta|faltan / deve|manca|mancano"
     );
     s.bullet && s.heading.as_deref().is_some_and(|heading| demands.stand_in(heading))
+}
+
+/// Whether a statement is in a list of results: "Summary of changes:".
+fn is_under_results(s: &Statement) -> bool {
+    let results = phrases!(
+        "summary|changes|changed|done|added|implemented|fixed|completed|results / zusammenfassung|änderungen|erledigt / résumé|modifications|changements / resumen|cambios / riepilogo|modifiche / resumo|mudanças|alterações"
+    );
+    s.heading.as_deref().is_some_and(|heading| results.stand_in(heading))
 }
 
 /// Whether a sentence reports a failure; "0 failures" reports none.
