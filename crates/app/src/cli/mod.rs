@@ -99,8 +99,8 @@ enum FrequentCommand {
     Show(show::Args),
 }
 
-/// Parses the arguments. Only frequent commands use the small parser; help, usage errors and all other commands go to
-/// the full one.
+/// Parses the arguments. Only frequent commands and the question for the version use a small parser; help, usage errors
+/// and all other commands go to the full one.
 pub fn parse(arguments: &[OsString]) -> std::result::Result<Cli, clap::Error> {
     let names = ["search", "recall", "show"];
     if arguments.iter().skip(1).any(|argument| names.iter().any(|name| argument == name))
@@ -112,6 +112,13 @@ pub fn parse(arguments: &[OsString]) -> std::result::Result<Cli, clap::Error> {
             FrequentCommand::Show(args) => Command::Show(args),
         };
         return Ok(Cli { global, command });
+    }
+    // Programs that look for this one ask it for its version.
+    if let [_, option] = arguments
+        && (option == "--version" || option == "-V")
+    {
+        let alone = clap::Command::new("heirloom").version(env!("CARGO_PKG_VERSION"));
+        alone.try_get_matches_from(arguments)?;
     }
     Cli::try_parse_from(arguments)
 }
@@ -247,6 +254,9 @@ mod tests {
             "search redis --no-such-option",
             "search --help",
             "show --version",
+            "--version",
+            "-V",
+            "--version --json",
             "status search",
             "loop add search",
             "recall show",

@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row, Statement, TransactionBehavior};
+use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row, Statement};
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, ErrorKind, Result};
@@ -95,6 +95,26 @@ type IsInPlace = dyn Fn() -> Result<()> + Send + Sync;
 /// A consistent view of the ledger; every statement of one closure sees the same state.
 pub struct Read<'a> {
     conn: &'a Connection,
+}
+
+/// A read transaction, until it is dropped. Its two statements are prepared once for a connection: a hook reads dozens
+/// of times, and the transactions of `rusqlite` prepare them each time.
+struct Snapshot<'a>(&'a Connection);
+
+impl Snapshot<'_> {
+    fn begin(conn: &Connection) -> Result<Snapshot<'_>> {
+        conn.prepare_cached("BEGIN DEFERRED")?.execute([])?;
+        Ok(Snapshot(conn))
+    }
+}
+
+impl Drop for Snapshot<'_> {
+    fn drop(&mut self) {
+        // An error may have ended it already.
+        if !self.0.is_autocommit() {
+            let _ = self.0.prepare_cached("ROLLBACK").and_then(|mut end| end.execute([]));
+        }
+    }
 }
 
 /// A write transaction: everything a [`Read`] can do, and changing rows.
@@ -248,8 +268,8 @@ impl Ledger {
     }
 
     fn read_on<T>(conn: &mut Connection, f: impl FnOnce(&Read) -> Result<T>) -> Result<T> {
-        let tx = conn.transaction_with_behavior(TransactionBehavior::Deferred)?;
-        f(&Read { conn: &tx })
+        let snapshot = Snapshot::begin(conn)?;
+        f(&Read { conn: snapshot.0 })
     }
 
     /// Runs `f` in one write transaction and adds the audit row to it. An error from `f`, or from writing the audit

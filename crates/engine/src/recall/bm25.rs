@@ -150,13 +150,9 @@ fn score_all(
     let mut limits = Vec::new();
     for group in &limiting {
         let mut list = List::default();
-        for token in of_limits.by_ref().take(group.len()).flatten() {
-            let whole = reader.lists.read(token, false, (range, i64::MAX), &mut |e: Entry| {
-                list.add(e.row, u32::from(e.limits));
-            })?;
-            if whole.is_none() {
-                return Ok(None);
-            }
+        let group: Vec<&str> = of_limits.by_ref().take(group.len()).flatten().map(String::as_str).collect();
+        if reader.lists.read_group(&group, range, &mut |e: Entry| list.add(e.row, u32::from(e.limits)))?.is_none() {
+            return Ok(None);
         }
         limits.push(list.sorted());
     }

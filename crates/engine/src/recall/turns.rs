@@ -70,95 +70,98 @@ pub(super) fn of_turns(
     let mut told: Vec<similarity::ItemWords> = out.items.iter().map(|item| similarity::words(&item.text)).collect();
     let above = told.len();
     let room = most.saturating_sub(above);
-    let (mut scopes, mut weak_ones) = (HashMap::new(), HashMap::new());
-    let mut items: Vec<Item> = Vec::new();
-    for n in 0..ranking.len() {
-        let turn = ranking.turn(n);
-        let id = turn.to_string();
-        let mut drop = |why: String| out.dropped.push(Dropped { id: id.clone(), why });
-        if items.len() == room {
-            drop(too_many(most));
-            continue;
-        }
-        let asked_for = named.ids.contains(&id);
-        let mut reasons = Vec::new();
-        let scope = at.read(|tx| scope_of_one(tx, at.agent_no, turn, &mut scopes))?;
-        let Some(thread) = admission(audience, named, asked_for, &scope, &mut reasons) else {
-            drop(OTHER_THREAD.into());
-            continue;
-        };
-        if let Some(why) = at.read(|tx| withheld.unread(tx, turn))?.filter(|_| !asked_for) {
-            drop(why);
-            continue;
-        }
-        // The neighbour of a weak match is as weak. The result is kept per match, so that most neighbours need not be
-        // read.
-        let (_, beside, _) = ranking.about(n);
-        let leading = beside.and_then(|beside| ranking.position(beside)).unwrap_or(n);
-        let is_weak = match weak_ones.get(&leading) {
-            Some(known) => *known,
-            None => {
-                let is = weak.is(at, query, ranking, leading)?;
-                weak_ones.insert(leading, is);
-                is
+    // One snapshot for all of them: a transaction for each look costs more than the look.
+    at.read(|tx| {
+        let (mut scopes, mut weak_ones) = (HashMap::new(), HashMap::new());
+        let mut items: Vec<Item> = Vec::new();
+        for n in 0..ranking.len() {
+            let turn = ranking.turn(n);
+            let id = turn.to_string();
+            let mut drop = |why: String| out.dropped.push(Dropped { id: id.clone(), why });
+            if items.len() == room {
+                drop(too_many(most));
+                continue;
             }
-        };
-        if !asked_for && is_weak {
-            drop(match beside {
-                Some(turn) => format!("next to {turn}, which is left out"),
-                None => "has one word of the question at most, no rare one, and is not near".into(),
-            });
-            continue;
-        }
-        let Some(hit) = at.read(|tx| ranking.hit(tx, n))? else { continue };
-        let said = match withheld.words(&hit.turn) {
-            Ok(said) => said,
-            Err(_) if asked_for => Cow::Borrowed(hit.turn.text.as_str()),
-            Err(why) => {
+            let asked_for = named.ids.contains(&id);
+            let mut reasons = Vec::new();
+            let scope = scope_of_one(tx, at.agent_no, turn, &mut scopes)?;
+            let Some(thread) = admission(audience, named, asked_for, &scope, &mut reasons) else {
+                drop(OTHER_THREAD.into());
+                continue;
+            };
+            if let Some(why) = withheld.unread(tx, turn)?.filter(|_| !asked_for) {
                 drop(why);
                 continue;
             }
-        };
-        let words = similarity::words(&said);
-        if let Some(n) = told[..above].iter().position(|told| is_contained(&words, told)) {
-            drop(format!("all of it stands in {}", out.items[n].id));
-            continue;
-        }
-        // Redact before cutting: half of a credential would not be recognised (R14.2).
-        let text = snippet::plain(&redact(&snippet::unnumbered(&said)), &ranking.needles);
-        if tokens(&text) == 0 {
-            continue;
-        }
-        let words = similarity::words(&text);
-        if let Some(same) = told.iter().position(|told| similarity::same(told, &words)) {
-            let same = out.items.iter().chain(&items).nth(same).map_or("", |item| &item.id).to_owned();
-            drop(format!("says what {same} says"));
-            continue;
-        }
-        told.push(words);
-        withheld.given(&id, &text, Sources::Turns(Vec::new()));
-        let why = match hit.beside {
-            Some(turn) => vec![format!("next to {turn}")],
-            None => {
-                let near = hit.cosine.map(|c| format!("near {c:.2}"));
-                std::iter::once(format!("{} of {} words", hit.matched, hit.of)).chain(near).collect()
+            // The neighbour of a weak match is as weak. The result is kept per match, so that most neighbours need not be
+            // read.
+            let (_, beside, _) = ranking.about(n);
+            let leading = beside.and_then(|beside| ranking.position(beside)).unwrap_or(n);
+            let is_weak = match weak_ones.get(&leading) {
+                Some(known) => *known,
+                None => {
+                    let is = weak.is(tx, query, ranking, leading)?;
+                    weak_ones.insert(leading, is);
+                    is
+                }
+            };
+            if !asked_for && is_weak {
+                drop(match beside {
+                    Some(turn) => format!("next to {turn}, which is left out"),
+                    None => "has one word of the question at most, no rare one, and is not near".into(),
+                });
+                continue;
             }
-        };
-        reasons.splice(0..0, why);
-        let kind = hit.turn.speaker.clone().unwrap_or_else(|| role_name(hit.turn.role).to_owned());
-        items.push(Item {
-            id,
-            stage: Stage::Transcript,
-            kind,
-            text,
-            thread,
-            at: hit.turn.at,
-            score: hit.score,
-            reasons,
-            marks: Vec::new(),
-        });
-    }
-    Ok(items)
+            let Some(hit) = ranking.hit(tx, n)? else { continue };
+            let said = match withheld.words(&hit.turn) {
+                Ok(said) => said,
+                Err(_) if asked_for => Cow::Borrowed(hit.turn.text.as_str()),
+                Err(why) => {
+                    drop(why);
+                    continue;
+                }
+            };
+            let words = similarity::words(&said);
+            if let Some(n) = told[..above].iter().position(|told| is_contained(&words, told)) {
+                drop(format!("all of it stands in {}", out.items[n].id));
+                continue;
+            }
+            // Redact before cutting: half of a credential would not be recognised (R14.2).
+            let text = snippet::plain(&redact(&snippet::unnumbered(&said)), &ranking.needles);
+            if tokens(&text) == 0 {
+                continue;
+            }
+            let words = similarity::words(&text);
+            if let Some(same) = told.iter().position(|told| similarity::same(told, &words)) {
+                let same = out.items.iter().chain(&items).nth(same).map_or("", |item| &item.id).to_owned();
+                drop(format!("says what {same} says"));
+                continue;
+            }
+            told.push(words);
+            withheld.given(&id, &text, Sources::Turns(Vec::new()));
+            let why = match hit.beside {
+                Some(turn) => vec![format!("next to {turn}")],
+                None => {
+                    let near = hit.cosine.map(|c| format!("near {c:.2}"));
+                    std::iter::once(format!("{} of {} words", hit.matched, hit.of)).chain(near).collect()
+                }
+            };
+            reasons.splice(0..0, why);
+            let kind = hit.turn.speaker.clone().unwrap_or_else(|| role_name(hit.turn.role).to_owned());
+            items.push(Item {
+                id,
+                stage: Stage::Transcript,
+                kind,
+                text,
+                thread,
+                at: hit.turn.at,
+                score: hit.score,
+                reasons,
+                marks: Vec::new(),
+            });
+        }
+        Ok(items)
+    })
 }
 
 /// Ranks the turns of an audience, without sessions that are wholly in the context of its model (`live`). `light`: for
@@ -248,7 +251,7 @@ impl Weak {
     }
 
     /// Whether a turn was found by chance.
-    fn is(&self, at: &AssistantHome, query: &Query, ranking: &Ranking, n: usize) -> Result<bool> {
+    fn is(&self, tx: &Read, query: &Query, ranking: &Ranking, n: usize) -> Result<bool> {
         let (said_at, beside, cosine) = ranking.about(n);
         // A turn at the time asked about is an answer: the question may have no other words.
         let then = query.limit().is_some() || query.favours(said_at) == Some(true);
@@ -259,7 +262,7 @@ impl Weak {
         let read = if unsure { READ_UNSURE } else { READ_ANYHOW };
         let has = match ranking.words_of(n).filter(|_| n >= read) {
             Some(words) => self.asked.iter().filter(|one| words.contains(&&one.term)).map(|one| one.rare).collect(),
-            None => match at.read(|tx| ranking.hit(tx, n))? {
+            None => match ranking.hit(tx, n)? {
                 Some(hit) => self.words_in(&[hit.turn.speaker.as_deref().unwrap_or(""), &hit.turn.text].join(" ")),
                 None => Vec::new(),
             },

@@ -111,6 +111,24 @@ pub(super) fn reads(conn: &Connection, reported: &Reported, deleted: &[i64]) -> 
             return Ok(false);
         }
     }
+    // Groups of tokens with others between them, and one that is in no list.
+    for every in [1, 3] {
+        let group: Vec<&String> = [&nowhere.0].into_iter().chain(reported.lists.keys().rev().step_by(every)).collect();
+        let entries = group.iter().filter_map(|token| reported.lists.get(*token)).flatten();
+        let mut expected: Vec<_> = entries.map(|(row, (places, limits))| (*row, places.len(), *limits)).collect();
+        let mut read = Vec::new();
+        let tokens: Vec<&str> = group.iter().map(|token| token.as_str()).collect();
+        let end = postings.read_group(&tokens, (i64::MIN, i64::MAX), &mut |entry| {
+            if !deleted.contains(&entry.row) {
+                read.push((entry.row, entry.times as usize, entry.limits));
+            }
+        })?;
+        expected.sort_unstable();
+        read.sort_unstable();
+        if end.is_none() || read != expected {
+            return Ok(false);
+        }
+    }
     let mut sizes = conn.prepare("SELECT id, sz FROM fts_docsize")?;
     let mut rows = sizes.query([])?;
     let (mut count, mut sum) = (0, 0);

@@ -26,7 +26,7 @@ mod tests;
 use rusqlite::{Connection, OptionalExtension, Statement, params};
 
 use crate::error::Result;
-use segment::{Walk, content, varint};
+use segment::{Leaf, Place, Walk, content, varint};
 use structure::Segment;
 
 /// Bits of the page number in a page id.
@@ -111,71 +111,159 @@ impl<'c> Postings<'c> {
         (range, most): ((i64, i64), i64),
         each: &mut impl FnMut(Posting),
     ) -> Result<Option<ReadEnd>> {
-        // The key of the main index of the table begins with 0; prefix indexes have other digits.
-        let key = [b"0", token.as_bytes()].concat();
+        let key = key_of(token);
         let mut walk = Walk::new(places);
-        let (mut seen, mut strangers) = (0i64, false);
-        for segment in &self.segments {
-            let found: Option<i64> = self.find.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
-            let page = (found.unwrap_or(0) >> 1).max(segment.first);
-            let base = segment.id << PAGE_BITS;
-            walk.begin();
-            let (list, mut start) = (base + page, base + page);
-            // Reads the list from its first page on, or from a later page if the range begins far behind.
-            'list: loop {
-                let mut rows = self.pages.query([start, base + segment.last])?;
-                let (mut expected, mut more) = (start, true);
-                while more && let Some(r) = rows.next()? {
-                    let (id, page) = (r.get::<_, i64>(0)?, r.get_ref(1)?);
-                    let (true, Ok(page)) = (id == expected, page.as_blob()) else { return Ok(None) };
-                    let first = id == list;
-                    let counted = &mut |entry: Posting| match entry.row >= range.0 && entry.row <= range.1 {
-                        true => {
-                            seen += 1;
-                            each(entry);
-                        }
-                        false => strangers = true,
-                    };
-                    more = match if first { walk.first_page(page, &key, counted) } else { walk.page(page, counted) } {
-                        Some(more) => more,
-                        None => return Ok(None),
-                    };
-                    expected += 1;
-                    if seen > most {
-                        return Ok(Some(ReadEnd::TooLong));
-                    }
-                    if !first || !more {
-                        continue;
-                    }
-                    // The list ends on the page where the next token of the tree begins, or before.
-                    let end: Option<i64> = self.next.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
-                    let end = base + end.map_or(segment.last, |no| no >> 1);
-                    // The length of a list is known only if the range contains all rows.
-                    if self.sole && !strangers && seen + (end - id - 1).max(0) * ROWS_PER_PAGE > most {
-                        return Ok(Some(ReadEnd::TooLong));
-                    }
-                    if walk.row < range.0 && end - id > WORTH_SKIPPING {
-                        let Some(from) = reaching(&mut self.heads, (expected, end), range.0)? else { return Ok(None) };
-                        if from > expected {
-                            walk.begin();
-                            start = from;
-                            continue 'list;
-                        }
-                    }
-                }
-                // A page is missing: the engine, asked through SQL, reports the damage.
-                if expected == start {
-                    return Ok(None);
-                }
-                break;
-            }
-            // The last page of a segment may end within a list, never within a row.
-            if walk.is_inside() {
-                return Ok(None);
+        let mut count = Count::default();
+        for n in 0..self.segments.len() {
+            match self.read_in(self.segments[n], &key, &mut walk, (range, most), &mut count, each)? {
+                Some(ReadEnd::Whole) => {}
+                other => return Ok(other),
             }
         }
         Ok(Some(ReadEnd::Whole))
     }
+
+    /// Does the same as [`read`](Postings::read) for each of several tokens, whose rows are not told apart and come in
+    /// any order. Lists of such tokens are short and often on one page, which is then looked up and decoded once for
+    /// each segment.
+    pub fn read_group(
+        &mut self,
+        tokens: &[&str],
+        range: (i64, i64),
+        each: &mut impl FnMut(Posting),
+    ) -> Result<Option<()>> {
+        if let [token] = tokens {
+            let read = self.read(token, false, (range, i64::MAX), each)?;
+            return Ok(read.map(drop));
+        }
+        let mut keys: Vec<Vec<u8>> = tokens.iter().map(|token| key_of(token)).collect();
+        keys.sort_unstable();
+        let mut walk = Walk::new(false);
+        let mut count = Count::default();
+        for n in 0..self.segments.len() {
+            let segment = self.segments[n];
+            // The page where the last key was looked for, with its number.
+            let mut leaf: Option<(i64, Leaf)> = None;
+            for key in &keys {
+                let mut place = leaf.as_ref().map_or(Place::Behind, |(_, leaf)| leaf.place(key));
+                if matches!(place, Place::Behind) {
+                    let page = self.page_of(segment, key)?;
+                    if leaf.as_ref().is_none_or(|(no, _)| *no != page) {
+                        let id = (segment.id << PAGE_BITS) + page;
+                        let block: Option<Vec<u8>> = self.heads.query_row([id], |r| r.get(0)).optional()?;
+                        let Some(read) = block.and_then(Leaf::of) else { return Ok(None) };
+                        place = read.place(key);
+                        leaf = Some((page, read));
+                    }
+                }
+                match (place, &leaf) {
+                    (Place::Here(from, end), Some((_, leaf))) => {
+                        walk.begin();
+                        let counted = &mut |entry: Posting| {
+                            if entry.row >= range.0 && entry.row <= range.1 {
+                                each(entry);
+                            }
+                        };
+                        if walk.here(leaf, (from, end), counted).is_none() || walk.is_inside() {
+                            return Ok(None);
+                        }
+                    }
+                    (Place::Beyond, _) => {
+                        match self.read_in(segment, key, &mut walk, (range, i64::MAX), &mut count, each)? {
+                            Some(ReadEnd::Whole) => {}
+                            _ => return Ok(None),
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(Some(()))
+    }
+
+    /// Returns the page of a segment on which a token begins, if the segment has it.
+    fn page_of(&mut self, segment: Segment, key: &[u8]) -> Result<i64> {
+        let found: Option<i64> = self.find.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
+        Ok((found.unwrap_or(0) >> 1).max(segment.first))
+    }
+
+    /// Reads the list of a token in one segment.
+    fn read_in(
+        &mut self,
+        segment: Segment,
+        key: &[u8],
+        walk: &mut Walk,
+        (range, most): ((i64, i64), i64),
+        count: &mut Count,
+        each: &mut impl FnMut(Posting),
+    ) -> Result<Option<ReadEnd>> {
+        let page = self.page_of(segment, key)?;
+        let base = segment.id << PAGE_BITS;
+        walk.begin();
+        let (list, mut start) = (base + page, base + page);
+        // Reads the list from its first page on, or from a later page if the range begins far behind.
+        'list: loop {
+            let mut rows = self.pages.query([start, base + segment.last])?;
+            let (mut expected, mut more) = (start, true);
+            while more && let Some(r) = rows.next()? {
+                let (id, page) = (r.get::<_, i64>(0)?, r.get_ref(1)?);
+                let (true, Ok(page)) = (id == expected, page.as_blob()) else { return Ok(None) };
+                let first = id == list;
+                let counted = &mut |entry: Posting| match entry.row >= range.0 && entry.row <= range.1 {
+                    true => {
+                        count.seen += 1;
+                        each(entry);
+                    }
+                    false => count.strangers = true,
+                };
+                more = match if first { walk.first_page(page, key, counted) } else { walk.page(page, counted) } {
+                    Some(more) => more,
+                    None => return Ok(None),
+                };
+                expected += 1;
+                if count.seen > most {
+                    return Ok(Some(ReadEnd::TooLong));
+                }
+                if !first || !more {
+                    continue;
+                }
+                // The list ends on the page where the next token of the tree begins, or before.
+                let end: Option<i64> = self.next.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
+                let end = base + end.map_or(segment.last, |no| no >> 1);
+                // The length of a list is known only if the range contains all rows.
+                if self.sole && !count.strangers && count.seen + (end - id - 1).max(0) * ROWS_PER_PAGE > most {
+                    return Ok(Some(ReadEnd::TooLong));
+                }
+                if walk.row < range.0 && end - id > WORTH_SKIPPING {
+                    let Some(from) = reaching(&mut self.heads, (expected, end), range.0)? else { return Ok(None) };
+                    if from > expected {
+                        walk.begin();
+                        start = from;
+                        continue 'list;
+                    }
+                }
+            }
+            // A page is missing: the engine, asked through SQL, reports the damage.
+            if expected == start {
+                return Ok(None);
+            }
+            break;
+        }
+        // The last page of a segment may end within a list, never within a row.
+        Ok((!walk.is_inside()).then_some(ReadEnd::Whole))
+    }
+}
+
+/// What was read of a list so far: rows of the range, and whether there were others.
+#[derive(Default)]
+struct Count {
+    seen: i64,
+    strangers: bool,
+}
+
+/// Returns the key of a token: that of the main index of the table begins with 0; prefix indexes have other digits.
+fn key_of(token: &str) -> Vec<u8> {
+    [b"0", token.as_bytes()].concat()
 }
 
 /// Returns, of the pages a list spans, the last one whose first row is not greater than `row`; all rows on earlier

@@ -62,6 +62,11 @@ impl Walk {
         Some(!ends)
     }
 
+    /// Reads a list that is wholly on one page.
+    pub fn here(&mut self, leaf: &Leaf, (from, end): (usize, usize), each: &mut impl FnMut(Posting)) -> Option<()> {
+        self.list(&leaf.page, (from, end, leaf.size), each)
+    }
+
     /// Reads a following page. `Some(true)`: the list continues.
     pub fn page(&mut self, page: &[u8], each: &mut impl FnMut(Posting)) -> Option<bool> {
         let size = content(page)?;
@@ -147,6 +152,49 @@ impl Walk {
     }
 }
 
+/// A page with the places of the tokens that begin on it, for several tokens in ascending order.
+pub(super) struct Leaf {
+    page: Vec<u8>,
+    size: usize,
+    /// The tokens, ascending, each with the offsets at which its list and the next token begin.
+    tokens: Vec<(Vec<u8>, usize, Option<usize>)>,
+}
+
+/// The list of a token according to a page.
+pub(super) enum Place {
+    /// The whole list is on this page; `Walk::here` reads it.
+    Here(usize, usize),
+    /// The list continues on the next page.
+    Beyond,
+    /// A greater token is on this page, so that no later page has this one.
+    Nowhere,
+    /// Every token of this page is smaller.
+    Behind,
+}
+
+impl Leaf {
+    pub fn of(page: Vec<u8>) -> Option<Leaf> {
+        let size = content(&page)?;
+        let mut tokens: Vec<(Vec<u8>, usize, Option<usize>)> = Vec::new();
+        each_token(&page, size, |token, from, next| {
+            tokens.push((token.to_vec(), from, next));
+            true
+        })?;
+        Some(Leaf { page, size, tokens })
+    }
+
+    /// Returns where the list of a token is, which must not be smaller than the one for which this page was found.
+    pub fn place(&self, key: &[u8]) -> Place {
+        let at = self.tokens.partition_point(|(token, ..)| token.as_slice() < key);
+        match self.tokens.get(at) {
+            None => Place::Behind,
+            Some((token, ..)) if token.as_slice() != key => Place::Nowhere,
+            Some((_, from, Some(next))) => Place::Here(*from, *next),
+            Some(_) => Place::Beyond,
+        }
+    }
+}
+
 /// Returns the length of a page without its footer.
 pub(super) fn content(page: &[u8]) -> Option<usize> {
     let size = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
@@ -156,8 +204,22 @@ pub(super) fn content(page: &[u8]) -> Option<usize> {
 /// Returns the offsets at which a token's list and the next token begin. `Some(None)`: the token is not on this page.
 #[allow(clippy::type_complexity)]
 fn seek(page: &[u8], size: usize, key: &[u8]) -> Option<Option<(usize, Option<usize>)>> {
+    let mut found = None;
+    each_token(page, size, |token, from, next| {
+        let order = token.cmp(key);
+        if order.is_eq() {
+            found = Some((from, next));
+        }
+        order.is_lt()
+    })?;
+    Some(found)
+}
+
+/// Calls `each` for the tokens that begin on a page, in order, as long as it returns `true`: with the token and the
+/// offsets at which its list and the next token begin.
+fn each_token(page: &[u8], size: usize, mut each: impl FnMut(&[u8], usize, Option<usize>) -> bool) -> Option<()> {
     if page.len() == size {
-        return Some(None);
+        return Some(());
     }
     let (start, mut footer) = varint(page, size)?;
     let mut start = start as usize;
@@ -180,14 +242,12 @@ fn seek(page: &[u8], size: usize, key: &[u8]) -> Option<Option<(usize, Option<us
         } else {
             None
         };
-        match token.as_slice().cmp(key) {
-            std::cmp::Ordering::Equal => return Some(Some((end, next))),
-            std::cmp::Ordering::Greater => return Some(None),
-            std::cmp::Ordering::Less => {}
+        if !each(&token, end, next) {
+            return Some(());
         }
         match next {
             Some(next) => start = next,
-            None => return Some(None),
+            None => return Some(()),
         }
     }
 }

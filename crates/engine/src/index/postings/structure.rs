@@ -9,6 +9,7 @@ const SECOND_FORM: [u8; 4] = [0xff, 0, 0, 1];
 const MOST_SEGMENTS: u64 = 2000;
 
 /// A part of the table with its own lists, on the pages `first` to `last`.
+#[derive(Clone, Copy)]
 pub(super) struct Segment {
     pub id: i64,
     pub first: i64,
