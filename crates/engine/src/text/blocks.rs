@@ -289,6 +289,7 @@ fn is_machine(line: &str) -> bool {
         |w: &&str| w.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic()) && w.starts_with('-');
     let options = line.split_ascii_whitespace().filter(option).count();
     if line.contains(": *** ")
+        || line.contains(" := ")
         || line.contains(".....")
         || options > 1 && 5 * options >= line.split_ascii_whitespace().count()
     {

@@ -252,6 +252,8 @@ impl Told {
             }
             match s.label {
                 Label::Done if !did && !achieved(s) || is_owed(s) => {}
+                // "✅ can have a state" explains, where nothing was asked to be done.
+                Label::Done if !exchange.acted && !commanded && s.ticked == Some(true) => {}
                 // "`colour` - the selector of colours" describes what was found.
                 Label::Done if !exchange.acted && s.bullet && !s.sure && !is_under_results(s) => {}
                 Label::Done if is_fault(s) => self.fixed.add(&s.text, answer.turn, 2),
@@ -273,7 +275,7 @@ impl Told {
                 match s.label {
                     // "There are still errors" does not say which.
                     Label::Finding | Label::Done | Label::Blocked
-                        if is_fault(s) && s.words() <= 6 && !answer::names(&s.text) => {}
+                        if is_fault(s) && s.words() <= 7 && !answer::names(&s.text) => {}
                     Label::Finding | Label::Done | Label::Blocked if is_fault(s) && !is_owed(s) => {
                         self.fixed.add(&s.text, message.turn, 1);
                     }

@@ -32,7 +32,7 @@ fn what_nobody_typed_as_a_sentence_is_left_out() {
         ("2026-05-01 12:00:00 started\n[INFO] up\nERROR: down\n{\"a\": 1}\n$ ls\nmine", "mine"),
         ("[the page](https://example.org) is mine\n[1] theirs", "[the page](https://example.org) is mine | [1] theirs"),
         (
-            "-- Configuring done\nmake: *** [all] Error 70\nbuild -create-all -output out/all.zip\nwidth ........ 15\nNDK := $(HOME)/ndk\nmine",
+            "-- Configuring done\nmake: *** [all] Error 70\nbuild -create-all -output out/all.zip\nwidth ........ 15\nthe tools := all of them\nmine",
             "mine",
         ),
         ("mine - and mine - too, with -O2", "mine - and mine - too, with -O2"),
