@@ -118,6 +118,7 @@ pub fn parse(arguments: &[OsString]) -> std::result::Result<Cli, clap::Error> {
         && (option == "--version" || option == "-V")
     {
         let alone = clap::Command::new("heirloom").version(env!("CARGO_PKG_VERSION"));
+        // The answer is an error of the parser, as its help is.
         alone.try_get_matches_from(arguments)?;
     }
     Cli::try_parse_from(arguments)
