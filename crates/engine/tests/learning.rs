@@ -211,7 +211,7 @@ fn a_long_session_is_read_whole_in_parts_and_what_was_replaced_is_not_reported()
     let all: Vec<u32> = (0..1_000).filter(|n| ![200, 500, 800].contains(n)).collect();
     assert_eq!(given, all);
 
-    // What the middle says waits for a yes, and of the two cupboards only the newer one does.
+    // The fact from the middle waits for a yes; of the two facts about the cupboard, only the newer one does.
     let engine = home.open(NOON + 5 * 60 * MINUTE);
     let waiting: Vec<String> = engine.inbox().unwrap().waiting.iter().map(|w| format!("{w:?}")).collect();
     let about = |word: &str| waiting.iter().filter(|w| w.contains(word)).count();

@@ -285,7 +285,7 @@ fn condensation_folds_what_nodes_say_and_names_their_turns_only() {
 /// A model that reports what it finds in a question, and keeps the question.
 struct Reports(std::sync::Mutex<String>);
 
-/// What the long conversation says in its first quarter, and in its last; the second takes the first back.
+/// A fact said in the first quarter of the long conversation, and the sentence in the last quarter that takes it back.
 const OLD: &str = "We decided that the parcels are packed in the Lisbon hall.";
 const NEW: &str = "The parcels are no longer packed in the Lisbon hall, but in the Porto hall.";
 

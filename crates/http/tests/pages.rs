@@ -145,7 +145,7 @@ fn a_file_edited_by_hand_is_told_of_with_the_next_question() {
     assert_eq!(again.json()["items"][0]["title"], "Plan B");
 }
 
-/// What has a date comes first, the earliest before all, on every page; what was resolved has no such order.
+/// Open items with a date come first on every page, the earliest before all; resolved items are not ordered by date.
 #[test]
 fn open_loops_come_in_the_order_of_their_dates() {
     let world = World::new();

@@ -254,7 +254,7 @@ impl<'c> Postings<'c> {
     }
 }
 
-/// What was read of a list so far: rows of the range, and whether there were others.
+/// Counts the rows of a list that were read so far: those in the range, and whether any were outside it.
 #[derive(Default)]
 struct Count {
     seen: i64,
