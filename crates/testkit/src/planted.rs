@@ -222,7 +222,11 @@ pub fn world(seed: u64) -> World {
     for (no, facts) in told.iter().enumerate() {
         let mut w = Writer { said: Vec::new(), calls: 0 };
         if no % 10 == 7 {
-            w.say("system", "machine-prompt", "Nightly job: the report server listens on port 51212. Run make nightly.");
+            w.say(
+                "system",
+                "machine-prompt",
+                "Nightly job: the report server listens on port 51212. Run make nightly.",
+            );
         }
         w.user(*rng.pick(&REQUESTS));
         w.run("cat src/main.rs", "fn main() {}", false);
