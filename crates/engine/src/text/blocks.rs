@@ -285,14 +285,7 @@ fn is_machine(line: &str) -> bool {
         return true;
     }
     // "make: *** [all] Error 1", a leader of dots before a value, a command with its options.
-    let option =
-        |w: &&str| w.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic()) && w.starts_with('-');
-    let options = line.split_ascii_whitespace().filter(option).count();
-    if line.contains(": *** ")
-        || line.contains(" := ")
-        || line.contains(".....")
-        || options > 1 && 5 * options >= line.split_ascii_whitespace().count()
-    {
+    if line.contains(": *** ") || line.contains(" := ") || line.contains(".....") || is_command(line) {
         return true;
     }
     let bytes = line.as_bytes();
@@ -316,6 +309,21 @@ fn is_machine(line: &str) -> bool {
     }
     let prose = |b: &u8| matches!(b, b'.' | b',' | b'\'' | b'"' | b'`' | b'*' | b'-' | b'_' | b'/');
     bytes.iter().filter(|b| b.is_ascii_punctuation() && !prose(b)).count() * 4 > line.len().max(16)
+}
+
+/// Whether a line is a command with options: two of them at least, and a fifth of its words.
+fn is_command(line: &str) -> bool {
+    if !line.contains(" -") {
+        return false;
+    }
+    let option =
+        |w: &str| w.starts_with('-') && w.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic());
+    let (mut words, mut options) = (0, 0);
+    for word in line.split_ascii_whitespace() {
+        words += 1;
+        options += usize::from(option(word));
+    }
+    options > 1 && 5 * options >= words
 }
 
 /// Whether a stack trace begins on this line; it continues to the next blank line.

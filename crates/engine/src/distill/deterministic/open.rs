@@ -303,7 +303,7 @@ fn says_done(s: &Statement) -> bool {
 /// Whether a statement has words for work that is left.
 fn names_work(s: &Statement) -> bool {
     [Mark::Left, Mark::Lacking, Mark::Later, Mark::ToDo].into_iter().any(|mark| mark.is_in(s))
-        || phrases!("not|never / nicht / pas / no / non / não / не / 未|没").stand_in(&s.text)
+        || phrases!("not|never / nicht / pas / no / non / não / не").stand_in(&s.text)
 }
 
 fn is_left(s: &Statement) -> bool {

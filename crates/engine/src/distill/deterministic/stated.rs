@@ -11,6 +11,7 @@ use super::prompt::{self, Prompt, Purpose};
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
+use crate::text::headings::{Topic, topic};
 use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
@@ -338,17 +339,15 @@ fn answered(asked: &str, answer: &str) -> String {
 /// Whether a statement is in a list of what is demanded or missing: "Things the guide requires that I'm not doing:".
 fn is_owed(s: &Statement) -> bool {
     let demands = phrases!(
-        "require|requires|required|requirements|should|must|need|needs|not|isn't|aren't|don't|doesn't|missing|lacks / soll|muss|fehlt|fehlen|nicht / doit|manque / debe|falta|faltan / deve|manca|mancano"
+        "require|requires|required|should|must|need|needs|not|isn't|aren't|don't|doesn't|missing|lacks / soll|muss|fehlt|fehlen|nicht / doit|manque / debe|falta|faltan / deve|manca|mancano"
     );
-    s.bullet && s.heading.as_deref().is_some_and(|heading| demands.stand_in(heading))
+    let is_demand = |h: &str| matches!(topic(h), Topic::Open | Topic::Rules) || demands.stand_in(h);
+    s.bullet && s.heading.as_deref().is_some_and(is_demand)
 }
 
 /// Whether a statement is in a list of results: "Summary of changes:".
 fn is_under_results(s: &Statement) -> bool {
-    let results = phrases!(
-        "summary|changes|changed|done|added|implemented|fixed|completed|results / zusammenfassung|änderungen|erledigt / résumé|modifications|changements / resumen|cambios / riepilogo|modifiche / resumo|mudanças|alterações"
-    );
-    s.heading.as_deref().is_some_and(|heading| results.stand_in(heading))
+    s.heading.as_deref().is_some_and(|heading| topic(heading) == Topic::Done)
 }
 
 /// Whether a sentence reports a failure; "0 failures" reports none.
