@@ -1,7 +1,8 @@
 //! Reads the structure of a text: the paragraphs, lines and items its speaker wrote, without text from elsewhere.
 //!
-//! Left out are fenced and indented code, block quotes, tables, tagged spans, logs, stack traces, JSON, diffs, shell
-//! prompts. Text that may have been pasted is marked, not left out: the caller decides how much doubt it accepts.
+//! Left out are fenced and indented code, block quotes, tables, drawn boxes and trees, tagged spans, logs, stack traces,
+//! JSON, diffs, shell prompts. Text that may have been pasted is marked, not left out: the caller decides how much doubt
+//! it accepts.
 //!
 //! People write chat, not Markdown: a new line begins a new statement unless the line before was wrapped, `✅` and `1)`
 //! are bullets, a line under a quotation answers it, `---` does not make a heading of the line above. A Markdown parser
@@ -119,7 +120,7 @@ impl Scan<'_> {
             return;
         }
         let mark = text.as_bytes()[0];
-        let quote = matches!(mark, b'>' | b'|');
+        let quote = matches!(mark, b'>' | b'|') || is_drawn(text);
         let machine = is_machine(text);
         self.behind_paste |= self.may_announce && !quote && !machine;
         self.diff |= text.starts_with("@@") || text.starts_with("diff --git") || text.starts_with("+++ ");
@@ -191,6 +192,11 @@ impl Scan<'_> {
     fn ends_with_colon(&self) -> bool {
         self.found.last().is_some_and(|b| self.text[b.range.clone()].ends_with([':', '：']))
     }
+}
+
+/// Whether a line begins with a character for drawing: a row of a table in a terminal, a line of a tree of files.
+fn is_drawn(text: &str) -> bool {
+    text.starts_with(|c| matches!(c, '\u{2500}'..='\u{257F}'))
 }
 
 fn is_wrapped(before: &str, text: &str, least: usize) -> bool {

@@ -4,7 +4,10 @@ use super::exchange::Message;
 use super::marks::Mark;
 use super::prompt::weight_of;
 use crate::statement::{Label, Statement};
+use crate::text::patterns::phrases;
+use crate::text::plain::lower;
 use crate::text::similarity::is_id;
+use crate::text::words::{Marks, split};
 
 /// Returns a score of how much a statement of the model says about results or findings. 0: nothing.
 ///
@@ -18,6 +21,9 @@ pub fn worth(s: &Statement) -> u32 {
     }
     // "Ready for the next task" says that the model waits, not what it did.
     if Mark::Idle.is_in(s) && s.words() <= 14 {
+        return 0;
+    }
+    if s.words() <= 3 && is_greeting(&s.text) {
         return 0;
     }
     // The name of a file above its code says nothing.
@@ -71,6 +77,14 @@ pub fn names(text: &str) -> bool {
         || text
             .split_whitespace()
             .any(|w| is_id(w.trim_matches(|c: char| !c.is_alphanumeric())) || w.bytes().any(|b| b.is_ascii_digit()))
+}
+
+fn is_greeting(text: &str) -> bool {
+    let words = split(&lower(text), Marks::Dropped);
+    phrases!("hello|hi|hey|welcome / hallo|moin|willkommen / bonjour|salut|bienvenue / hola|bienvenido|bienvenida / ciao / olá / привет / ahoj / cześć / merhaba")
+        .begin(&words)
+        .next()
+        .is_some()
 }
 
 /// Whether a statement can settle an open item: a report of work done. A short plain sentence may be one, whatever its

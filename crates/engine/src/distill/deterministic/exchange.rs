@@ -60,6 +60,11 @@ impl Exchange {
         self.remarks.iter().chain(&self.answer)
     }
 
+    /// Whether the model had not ended its run, or not begun it.
+    pub fn runs(&self) -> bool {
+        !(self.finished && self.answer.is_some())
+    }
+
     /// Whether nothing followed the prompt, so that it is read together with the next one.
     pub fn is_quiet(&self) -> bool {
         !self.worked && self.messages().next().is_none()

@@ -13,6 +13,9 @@ const PART: usize = 185;
 /// Minimum number of requests from which a session can be one of unrelated errands.
 const ERRANDS: usize = 4;
 
+/// Minimum number of statements of a request that specifies a whole piece of work.
+const SPECIFIES: usize = 8;
+
 /// Maximum number of requests compared with each other.
 const MOST_ASKS: usize = 60;
 
@@ -32,9 +35,11 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     // was carried over.
     let says = |p: &Prompt, text: &str| (weight(text) >= 3 || p.commands() && names(text)) && !is_errand(text);
     let asks: Vec<(&Prompt, String)> = match asks.iter().any(|(p, text)| says(p, text)) {
-        // In a session of questions only, a short question can open the matter as well as a long one.
+        // In a session of questions only, a short question can open the matter as well as a long one. "But that is bad
+        // practice, isn't it?" means nothing without the question before it.
         true if !asks.iter().any(|(p, _)| p.commands()) => {
-            asks.into_iter().filter(|(_, text)| weight(text) >= 2).collect()
+            let alone = asks.iter().any(|(p, text)| weight(text) >= 2 && !p.refers_back);
+            asks.into_iter().filter(|(p, text)| weight(text) >= 2 && !(alone && p.refers_back)).collect()
         }
         true => asks.into_iter().filter(|(p, text)| says(p, text)).collect(),
         false if before.is_some() => return before.cloned(),
@@ -62,7 +67,7 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     };
     let Some((prompt, text)) = newest else { return before.cloned() };
     // A request that is still being worked on is listed under "in progress", so the goal leaves it out.
-    let last = exchanges.last().filter(|e| !(e.finished && e.answer.is_some())).and_then(|e| e.prompt.as_ref());
+    let last = exchanges.last().filter(|e| e.runs()).and_then(|e| e.prompt.as_ref());
     if last.is_some_and(|l| l.turn == prompt.turn) && !turns.contains(&prompt.turn) {
         return Some(Item { text: line(&first), turns, file: None });
     }
@@ -140,7 +145,9 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
     // Several errands have no common matter, and a matter that has not been mentioned for longer than it lasted is
     // over: the newest request is then the goal.
     let over = shared < 2 || last.is_some_and(|last| 2 * (last + 1) <= exchanges.len());
-    if asks.len() < ERRANDS || !over {
+    // What began with a specification is about it to the end, also if later requests are about details in other words.
+    let specifies = std::ptr::eq(opening.0, asks[0].0) && opening.0.commands() && opening.0.own.len() >= SPECIFIES;
+    if asks.len() < ERRANDS || !over || specifies {
         return Some(opening);
     }
     newest(asks, exchanges).filter(|(prompt, _)| prompt.turn != opening.0.turn).or(asks.last())

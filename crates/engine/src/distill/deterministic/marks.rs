@@ -53,12 +53,14 @@ pub enum Mark {
     StillWrong,
     /// "This works now, thanks!" says that the work was liked, not how it is to be done.
     Praise,
+    /// "instead of", "so that", "to avoid": the statement gives the reason for how something was done.
+    Reasoned,
     /// Only at the beginning: "All committed", "ready for the next task", which report no work.
     Idle,
 }
 
 /// The marks in the order of the file, each with the name of its list there.
-const NAMES: [(Mark, &str); 21] = [
+const NAMES: [(Mark, &str); 22] = [
     (Mark::Merged, "merged"),
     (Mark::Retraction, "retraction"),
     (Mark::NoFault, "no fault"),
@@ -79,6 +81,7 @@ const NAMES: [(Mark, &str); 21] = [
     (Mark::Listed, "listed"),
     (Mark::StillWrong, "still wrong"),
     (Mark::Praise, "praise"),
+    (Mark::Reasoned, "reasoned"),
     (Mark::Idle, "idle"),
 ];
 
@@ -108,9 +111,10 @@ impl Mark {
         )
     }
 
-    /// Whether a statement only says how something is going to be done: "To draw the chart, I will provide the blocks."
+    /// Whether a statement only says how something is going to be done: "To draw the chart, I will provide the blocks",
+    /// "Once I see the file, I can provide the blocks".
     pub fn announce(s: &Statement) -> bool {
-        Mark::Promise.is_in(s) || Mark::Aim.is_in(s) && Mark::Means.is_in(s)
+        Mark::Promise.is_in(s) || (Mark::Aim.is_in(s) || Mark::Awaits.is_in(s)) && Mark::Means.is_in(s)
     }
 
     /// Whether a statement has the mark.
@@ -180,6 +184,7 @@ mod tests {
         assert!(Mark::Announcement.is_in(&of("The tests pass, so I'm also adding a case.")));
         assert!(!Mark::Announcement.is_in(&of("The tests pass and I'm glad of it.")));
         assert!(Mark::announce(&of("To draw the chart, I will provide the blocks.")));
+        assert!(Mark::announce(&of("Once I see the file, I can provide the blocks.")));
         assert!(!Mark::announce(&of("To my knowledge the chart is drawn.")));
         let then = of("When the import is through, I'll drop the old table.");
         assert!(Mark::Promise.is_in(&then) && Mark::Later.is_in(&then));

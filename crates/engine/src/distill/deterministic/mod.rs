@@ -15,6 +15,7 @@ mod once;
 mod open;
 mod prompt;
 mod requirements;
+mod sections;
 mod stated;
 #[cfg(test)]
 mod tests;
@@ -26,8 +27,9 @@ pub use self::marks::retracts;
 use self::marks::{Mark, statements};
 use self::open::{Open, Settled};
 use self::prompt::{Prompt, Purpose};
+use self::sections::Reported;
 use self::stated::Told;
-use super::work_state::{self, Event, Status, Tracker, Work};
+use super::work_state::{self, Event, Status, Task, Tracker, Work};
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Item, Proposed};
@@ -54,13 +56,14 @@ pub fn distil(request: &Request) -> Distillate {
     // distillate.
     let before = before(request.before, &work, &exchanges);
     let settled = settled(&exchanges, &events);
+    let reported = Reported::of(&exchanges, &work.commits);
     let goal = goal::goal(before.goal.as_ref(), &exchanges)
         .or_else(|| work.summary.as_ref().and_then(|s| s.distillate.goal.clone()));
     let mut told = Told::of(&exchanges, &before, goal.as_ref());
     sub_agents(turns, &mut told);
-    let open = Open::of(&exchanges, &before, &settled);
+    let open = Open::of(&exchanges, &before, &settled, goal.as_ref());
     let requirements = requirements::requirements(&before, &work, &exchanges);
-    let mut out = written(goal, told, open, work, &settled);
+    let mut out = written(goal, told, open, work, &settled, &reported);
     out.requirements = requirements;
     out.proposals = proposals(turns);
     once::once(&mut out);
@@ -156,8 +159,16 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
 }
 
 /// Writes the lists of the distillate from the statements and the state of the work.
-fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settled: &Settled) -> Distillate {
-    for task in work.tasks.iter().chain(work.checkboxes.iter().flat_map(|(_, tasks)| tasks)) {
+fn written(
+    goal: Option<Item>,
+    mut told: Told,
+    mut open: Open,
+    work: Work,
+    settled: &Settled,
+    reported: &Reported,
+) -> Distillate {
+    let boxes: Vec<Task> = work.checkboxes.iter().flat_map(|(_, boxes)| reported.told(boxes)).collect();
+    for task in work.tasks.iter().chain(&boxes) {
         match task.status {
             Status::Open => put(&mut open.loops, &task.item, 3),
             Status::Begun => put(&mut open.in_progress, &task.item, 3),

@@ -7,7 +7,7 @@ use super::list::{JOIN, List};
 use super::marks::Mark;
 use super::prompt::{Prompt, Purpose, joined, names_a_file, weight_of};
 use super::stated::taken_back;
-use crate::lineage::distillate::Distillate;
+use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
@@ -33,8 +33,9 @@ pub struct Open {
 }
 
 impl Open {
-    /// Finds the open items of these exchanges; `settled`: what was completed, with its position.
-    pub fn of(exchanges: &[Exchange], before: &Distillate, settled: &Settled) -> Open {
+    /// Finds the open items of these exchanges; `settled`: what was completed, with its position. The goal is not listed
+    /// again.
+    pub fn of(exchanges: &[Exchange], before: &Distillate, settled: &Settled, goal: Option<&Item>) -> Open {
         let mut open = Open {
             in_progress: List::new(6),
             blocked: List::carrying(6, &before.blocked),
@@ -70,6 +71,7 @@ impl Open {
                 && exchange.answer.is_none()
                 && !(exchange.is_quiet() && next.goes_on(prompt))
                 && prompt.is_substantive()
+                && goal.is_none_or(|goal| !goal.turns.contains(&prompt.turn))
                 && next.purpose == Purpose::Request
                 && !next.refers_back
                 && !next.bag().is_like(&prompt.bag())
@@ -80,7 +82,7 @@ impl Open {
             }
         }
         if let Some(exchange) = exchanges.last() {
-            open.running(exchange, &exchanges[..last], before.goal.is_some());
+            open.running(exchange, &exchanges[..last], before.goal.is_some(), settled);
         }
         open
     }
@@ -170,10 +172,15 @@ impl Open {
     /// Adds explicit promises ("I'll … later") and TODO sentences of the model.
     fn later(&mut self, exchange: &Exchange, settled: &Settled) {
         for message in exchange.messages() {
+            // "I'll add the forecast for tomorrow" is done at once, if the work goes on after it.
+            let goes_on = exchange.worked && exchange.answer.as_ref().is_none_or(|a| a.turn != message.turn);
+            let promises = |s: &Statement| {
+                Mark::Promise.is_in(s) && Mark::Later.is_in(s) && (!goes_on || Mark::Awaits.is_in(s))
+            };
             for s in message
                 .statements
                 .iter()
-                .filter(|s| Mark::Promise.is_in(s) && Mark::Later.is_in(s) || Mark::ToDo.is_in(s))
+                .filter(|s| promises(s) || Mark::ToDo.is_in(s))
                 .filter(|s| s.label != Label::Done && !says_done(s))
             {
                 if !settled.after(message.at, s.bag()) {
@@ -223,10 +230,28 @@ impl Open {
         }
     }
 
+    /// Adds the request before a message that asks for nothing new, if nothing was done for it: "Did you do something?"
+    fn undone(&mut self, prompt: &Prompt, earlier: &[Exchange]) {
+        let asks = |e: &Exchange| e.prompt.as_ref().is_some_and(|p| p.purpose == Purpose::Request);
+        if prompt.purpose == Purpose::Request || !earlier.iter().any(|e| e.wrote) {
+            return;
+        }
+        let Some(exchange) = earlier.iter().rev().take(3).find(|e| asks(e)).filter(|e| !e.worked && !e.wrote) else {
+            return;
+        };
+        let Some(before) = exchange.prompt.as_ref().filter(|p| p.surely_commands() && p.is_substantive()) else { return };
+        self.in_progress.tell(&before.core, &before.turns, 4);
+        for s in before.beside().filter(|s| s.label == Label::Request && s.sure) {
+            self.in_progress.add(&s.text, before.turn, 3);
+        }
+    }
+
     /// Adds the request the model was working on when the range ended. `follows`: the goal was set before the range.
-    fn running(&mut self, exchange: &Exchange, earlier: &[Exchange], follows: bool) {
+    fn running(&mut self, exchange: &Exchange, earlier: &[Exchange], follows: bool, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
-        if exchange.finished && exchange.answer.is_some() {
+        // A complaint that was answered with nothing but words is not mended yet.
+        let complains = prompt.complains() || prompt.purpose == Purpose::Reject;
+        if !exchange.runs() && !(complains && !exchange.worked && !exchange.wrote) {
             return;
         }
         if prompt.accepted.len() > 1 {
@@ -238,7 +263,15 @@ impl Open {
             && (follows || earlier.iter().any(|e| e.prompt.is_some()))
         {
             self.in_progress.tell(&in_hand(prompt), &prompt.turns, 5);
+            // Each thing that the message asks for is open.
+            let asks = |s: &&Statement| {
+                s.label == Label::Request && weight_of(s) >= 2 && !Mark::Praise.is_in(s) && !prompt.core.contains(&s.text)
+            };
+            for s in prompt.beside().filter(asks).filter(|s| !settled.after(prompt.at, s.bag())) {
+                self.in_progress.add(&s.text, prompt.turn, 4);
+            }
         }
+        self.undone(prompt, earlier);
         if let Some(report) = &prompt.report {
             self.in_progress.add(report, prompt.turn, 5);
         }

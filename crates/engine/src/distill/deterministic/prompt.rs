@@ -1,5 +1,7 @@
 //! Reads one message of a person: the request in their own words, without the text they pasted.
 
+use std::borrow::Cow;
+
 use super::goal::vocabulary;
 use super::list::JOIN;
 use super::marks::{Mark, reword, statements};
@@ -135,6 +137,20 @@ impl Prompt {
         self.own.iter().take(3).any(|s| Mark::StillWrong.is_in(s))
     }
 
+    /// Whether the message reports that something is wrong, or asks to mend it: "The button isn't under the text."
+    pub fn reports_fault(&self) -> bool {
+        let mends = |s: &Statement| {
+            phrases!("fix|fixes|fixing|repair|mend|resolve|solve / behebe|behebt|beheben|repariere|korrigiere / répare|réparer|corrige|corriger / arregla|arreglar|soluciona / correggi|sistema / conserta / исправь|почини / oprav")
+                .stand_in(&s.text)
+        };
+        let denies = |s: &Statement| {
+            phrases!("isn't|isnt|aren't|doesn't|doesnt|don't|didn't|can't|won't|not|nothing / nicht|kein|keine|nichts / pas / no / non / não / не / nejde|není")
+                .stand_in(&s.text)
+        };
+        let wrong = |s: &Statement| !s.asks && (Mark::Fault.is_in(s) || Mark::StillWrong.is_in(s) || denies(s));
+        self.own.iter().any(mends) || !self.surely_commands() && self.own.iter().take(2).any(wrong)
+    }
+
     /// Whether the message says more about the matter of an earlier prompt: they share three words.
     pub fn goes_on(&self, earlier: &Prompt) -> bool {
         let (own, other) = (vocabulary(&self.words()), vocabulary(&earlier.ask));
@@ -240,7 +256,8 @@ pub fn weight_of(s: &Statement) -> usize {
 
 /// Reads a message at a position of the range.
 pub fn read(said: &Said, at: usize) -> Prompt {
-    let mut all = statements(without_attachments(&said.text), Speaker::Person, false);
+    let text = without_program_lines(&said.text);
+    let mut all = statements(without_attachments(&text), Speaker::Person, false);
     let surely_pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure);
     let pasted = surely_pasted || without_machine_text(&mut all);
     // The classifier often takes a person's own list for pasted text, so a guess alone removes no sentence.
@@ -281,6 +298,16 @@ pub fn read(said: &Said, at: usize) -> Prompt {
         own,
         accepted: Vec::new(),
         turns: vec![said.id],
+    }
+}
+
+/// Removes the lines of a program: a question that lists its keys ("Add file? (Y)es/(N)o"), and the placeholder for a
+/// message without words (`<blank>`).
+fn without_program_lines(text: &str) -> Cow<'_, str> {
+    let is_program = |line: &str| line.contains("(Y)es/(N)o") || line.trim() == "<blank>";
+    match text.lines().any(is_program) {
+        true => Cow::Owned(text.lines().filter(|l| !is_program(l)).collect::<Vec<_>>().join("\n")),
+        false => Cow::Borrowed(text),
     }
 }
 
@@ -415,6 +442,7 @@ fn asked(own: &[Statement]) -> (usize, usize) {
     let leads = |s: &Statement| {
         matches!(s.label, Label::Remark | Label::Finding | Label::Remaining | Label::Blocked)
             && weight_of(s) >= 3
+            && !Mark::Praise.is_in(s)
             && s.text.len() + own[first].text.len() <= SHORT
     };
     let from = if first > 0
@@ -450,14 +478,26 @@ fn with_items(text: String, own: &[Statement], at: usize) -> String {
     if !text.ends_with([':', '：']) {
         return text;
     }
-    let items = own.iter().skip(at + 1).take_while(|s| s.bullet && s.label != Label::Directive);
+    let items = listed(own, at).iter().take_while(|s| s.label != Label::Directive);
     let items: Vec<&str> = items.map(|s| s.text.trim_end_matches(['.', ';', ','])).take(8).collect();
     match own.get(at + 1) {
-        // The list has no bullets: its first line shows what kind of things it contains.
         Some(next) if items.is_empty() => cut(&format!("{text} {}", next.text), LONGEST),
         _ if items.is_empty() => text,
         _ => cut(&format!("{text} {}", items.join("; ")), LONGEST),
     }
+}
+
+/// Returns the list that the statement at a position announces with a colon: its bullets, or the lines of its paragraph
+/// if they are no sentences.
+pub fn listed(own: &[Statement], at: usize) -> &[Statement] {
+    let Some(lead) = own.get(at).filter(|s| s.text.trim_end().ends_with([':', '：'])) else { return &[] };
+    let rest = &own[at + 1..];
+    let line = |s: &Statement| {
+        s.begins_line && s.paragraph == lead.paragraph && !s.text.ends_with(['.', '!', '?', ':', '。', '？', '：'])
+    };
+    let bullets = rest.iter().take_while(|s| s.bullet).count();
+    let count = if bullets > 0 { bullets } else { rest.iter().take_while(|s| line(s)).count() };
+    &rest[..count]
 }
 
 /// Joins statements to one line, with an ellipsis where text between them was left out.
@@ -485,8 +525,9 @@ fn core(own: &[Statement], from: usize) -> String {
     let text = if led.len() <= SHORT {
         led
     } else if at > from && weight(&ask) <= 4 {
-        // "Can you tell me what is going on?" means nothing without the sentence that describes the problem.
-        format!("{} … {ask}", cut(&own[from].text, SHORT - 40))
+        // "Can you help me with this?" means nothing without the sentence that describes the problem: the one before it.
+        let told = if weight_of(&own[at - 1]) >= 4 { &own[at - 1] } else { &own[from] };
+        format!("{} … {ask}", cut(&told.text, SHORT - 40))
     } else {
         ask
     };

@@ -23,6 +23,10 @@ const LONGEST_LIST: usize = 260;
 /// Maximum number of remarks beside a request that become constraints: a long message explains more than it demands.
 const MOST_REMARKS: usize = 8;
 
+/// Maximum number of rules and constraints. Long sessions of unseen authors had up to sixteen that count; a handoff has
+/// room for them.
+const MOST_RULES: usize = 16;
+
 /// Prefix of a decision that was taken back, before the words that did so.
 pub const TAKEN_BACK: &str = "Taken back: ";
 
@@ -47,7 +51,7 @@ pub struct Told {
 impl Told {
     pub fn of(exchanges: &[Exchange], before: &Distillate, goal: Option<&Item>) -> Told {
         let mut told = Told {
-            constraints: List::carrying(12, &before.constraints),
+            constraints: List::carrying(MOST_RULES, &before.constraints),
             decisions: List::carrying(10, &before.decisions),
             done: List::new(14),
             context: List::carrying(10, &before.context),
@@ -56,7 +60,9 @@ impl Told {
             goal: goal.map_or(String::new(), |g| g.text.clone()),
         };
         for (i, exchange) in exchanges.iter().enumerate() {
-            told.person(exchange, exchanges[..i].last());
+            let follows = before.goal.is_some() || exchanges[..i].iter().any(|e| e.prompt.is_some());
+            let runs = i + 1 == exchanges.len() && exchange.runs() && follows;
+            told.person(exchange, exchanges[..i].last(), runs);
             told.choice(exchange, exchanges[..i].last());
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             told.model(exchange, i + 1 == exchanges.len(), next.is_some_and(Prompt::complains));
@@ -64,7 +70,9 @@ impl Told {
         told
     }
 
-    fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>) {
+    /// Adds the person's rules, decisions and facts. `runs`: nothing has answered the message yet, so its requests are
+    /// listed as being worked on.
+    fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>, runs: bool) {
         let Some(prompt) = &exchange.prompt else { return };
         let asked = before.and_then(|e| e.answer.as_ref()).and_then(|a| Some((a.statements.last()?, a.turn)));
         let asked = asked.filter(|(last, _)| last.asks);
@@ -78,7 +86,7 @@ impl Told {
                 continue;
             }
             if s.label == Label::Directive
-                && let Some((rule, items)) = with_its_list(&prompt.own[at..])
+                && let Some((rule, items)) = with_its_list(&prompt.own, at)
             {
                 self.constraints.add(&rule, prompt.turn, 3);
                 listed = at + items;
@@ -114,7 +122,10 @@ impl Told {
                     let task = prompt::task_of(&question.text).unwrap_or_else(|| question.text.clone());
                     self.constraints.tell(&format!("{}{JOIN}{}", cut(&task, 200), s.text), &[turn, prompt.turn], 3);
                 }
-                Label::Directive if prompt::weight_of(s) >= least(s) => self.constraints.add(&s.text, prompt.turn, 3),
+                Label::Directive if prompt::weight_of(s) >= least(s) => {
+                    // A rule of a list of rules outlasts one that is about the step in hand.
+                    self.constraints.add(&s.text, prompt.turn, 3 + u8::from(is_under_rules(s)));
+                }
                 Label::Decision if s.standalone || prompt::weight_of(s) >= 3 => {
                     self.decide(&s.text, prompt.turn, replaced.take());
                 }
@@ -145,6 +156,7 @@ impl Told {
             };
             for s in prompt.beside().filter(says).filter(|s| !declares(&s.text)) {
                 match s.label {
+                    Label::Request if runs => {}
                     Label::Request if s.sure || in_hand => self.constraints.add(&s.text, prompt.turn, 2),
                     // A sentence that may itself be a request is part of the goal.
                     Label::Remark if s.second == Some(Label::Request) => {}
@@ -195,6 +207,12 @@ impl Told {
         }
         self.remarks(exchange);
         let Some(answer) = &exchange.answer else { return };
+        // The report of a change says why it was made this way and not another; that of a repair, what was wrong.
+        let repairs = exchange.prompt.as_ref().is_some_and(Prompt::reports_fault);
+        let changes = exchange.wrote && !failed && !repairs;
+        for s in answer.statements.iter().filter(|s| changes && is_reasoned(s)) {
+            self.decisions.add(&s.text, answer.turn, 1);
+        }
         let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.in_hand.contains(&p.turn));
         let ask = ask.filter(|p| !is_errand(&p.core));
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
@@ -207,6 +225,9 @@ impl Told {
         if exchange.prompt.as_ref().is_some_and(|p| p.purpose != Purpose::Question) {
             best.retain(|s| !is_polite(s));
         }
+        if best.iter().any(|s| !is_verdict(s)) {
+            best.retain(|s| !is_verdict(s));
+        }
         // An attempt that did not help counts neither as done nor as a fix; its findings may still be true.
         if failed {
             for s in best.iter().filter(|s| s.label == Label::Finding) {
@@ -215,8 +236,11 @@ impl Told {
             return;
         }
         let commanded_it = |p: &&Prompt| p.surely_commands() || p.purpose == Purpose::Request && exchange.wrote;
+        let faulty = ask.is_some_and(Prompt::reports_fault);
         if let (Some(prompt), [], true) = (ask.filter(commanded_it), &best[..], exchange.acted) {
-            self.done.tell(&prompt.core, &prompt.turns, 2);
+            // "The button isn't under the text" is no work done.
+            let list = if faulty { &mut self.fixed } else { &mut self.done };
+            list.tell(&prompt.core, &prompt.turns, 2);
         }
         for (k, s) in best.iter().enumerate() {
             if k == 0
@@ -246,6 +270,8 @@ impl Told {
                     } else if s.label == Label::Finding && !echoes(s, prompt) {
                         self.context.add(&s.text, answer.turn, 1);
                     }
+                } else if faulty && exchange.wrote {
+                    self.fixed.put(noted);
                 } else {
                     self.done.put(noted)
                 }
@@ -350,9 +376,25 @@ fn is_under_results(s: &Statement) -> bool {
     s.heading.as_deref().is_some_and(|heading| topic(heading) == Topic::Done)
 }
 
-/// Whether a sentence reports a failure; "0 failures" reports none.
+/// Whether a statement is in a list of rules: "Some rules while building the app:".
+fn is_under_rules(s: &Statement) -> bool {
+    s.heading.as_deref().is_some_and(|heading| topic(heading) == Topic::Rules)
+}
+
+/// Whether a sentence says how the work was checked, not what was done: "All 15 tests pass."
+fn is_verdict(s: &Statement) -> bool {
+    s.words() <= 9
+        && split(&lower(&s.text), Marks::Dropped).windows(2).take(3).any(|words| {
+            phrases!("tests|test|suite|checks|build|lint|linter|types|compilation pass|passes|passed|passing|green|succeeds|succeeded|successful|clean|is|are")
+                .begin(words)
+                .next()
+                .is_some()
+        })
+}
+
+/// Whether a sentence reports a failure; "0 failures" and "If the file is missing, …" report none.
 fn is_fault(s: &Statement) -> bool {
-    Mark::Fault.is_in(s) && !Mark::NoFault.is_in(s)
+    Mark::Fault.is_in(s) && !Mark::NoFault.is_in(s) && !Mark::Hypothetical.is_in(s)
 }
 
 /// Phrases of a retraction in scripts without blanks.
@@ -401,6 +443,25 @@ fn is_choice(s: &Statement) -> bool {
     declares(&s.text) || s.label == Label::Decision && understood && answer::worth(s) > 0 && !weighs(&s.text)
 }
 
+/// Phrases that give a reason or name what was not chosen, in scripts without blanks.
+const REASONS: [&str; 9] = ["而不是", "避免", "以免", "因为", "因為", "代わりに", "ため", "改由", "改用"];
+
+/// Whether a statement about a change gives the reason for it, or names what was not chosen: "Poppins is loaded with a
+/// link, which is faster than an import", "the key lives in the browser's storage, not in the database".
+fn is_reasoned(s: &Statement) -> bool {
+    let contrasts = || [", not ", "— not ", "– not ", "; not "].iter().any(|not| s.text.contains(not));
+    let east = || !s.text.is_ascii() && REASONS.iter().any(|part| s.text.contains(part));
+    let told = matches!(s.label, Label::Done | Label::Finding | Label::Remark | Label::Decision | Label::Directive);
+    told && !s.asks
+        && answer::names(&s.text)
+        && answer::worth(s) > 0
+        && (5..=45).contains(&s.words().max(prompt::weight_of(s)))
+        && !is_fault(s)
+        && !Mark::Hypothetical.is_in(s)
+        && !weighs(&s.text)
+        && (Mark::Reasoned.is_in(s) || contrasts() || east())
+}
+
 /// Whether a text only weighs a possibility: "Using the other registry can drop the cost" decides nothing.
 fn weighs(text: &str) -> bool {
     let words = split(&lower(text), Marks::Dropped);
@@ -433,10 +494,9 @@ fn without_label(text: &str) -> Cow<'_, str> {
 
 /// Returns a rule that ends in a colon together with the list it announces, in one line, and the number of statements
 /// used. `None`: the rule announces no list, or one too long for a line.
-fn with_its_list(own: &[Statement]) -> Option<(String, usize)> {
-    let rule = own.first().filter(|s| s.text.trim_end().ends_with([':', '：']))?;
-    let items: Vec<&str> = own[1..].iter().take_while(|s| s.bullet).map(|s| s.text.as_str()).collect();
-    let text = format!("{} {}", rule.text.trim_end(), items.join("; "));
+fn with_its_list(own: &[Statement], at: usize) -> Option<(String, usize)> {
+    let items: Vec<&str> = prompt::listed(own, at).iter().map(|s| s.text.as_str()).collect();
+    let text = format!("{} {}", own[at].text.trim_end(), items.join("; "));
     (!items.is_empty() && text.len() <= LONGEST_LIST).then_some((text, 1 + items.len()))
 }
 

@@ -42,7 +42,8 @@ pub fn blocks(text: &str) -> Vec<Block> {
 
 fn block(tag: &str, text: &str) -> Option<Block> {
     let (name, rest) = text.split_once("**")?;
-    let (label, body) = rest.split_once("</summary>").unwrap_or((rest, ""));
+    // Older exports have no summary around the name of the tool; the label is then the rest of its line.
+    let (label, body) = rest.split_once("</summary>").or_else(|| rest.split_once('\n')).unwrap_or((rest, ""));
     let kind = attribute(tag, "data-tool-type").unwrap_or("");
     let tool = plain_tool(name);
     let label = label.trim().trim_start_matches('•').trim();

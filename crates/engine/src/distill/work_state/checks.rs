@@ -146,7 +146,7 @@ impl Checks {
         let last = checks.iter().rfind(|c| c.kind.is_check()).or_else(|| checks.last())?.clone();
         let is_check = last.kind.is_check();
         let failed =
-            run.failed || is_check && says_failed(run.output) || is_script(&checks) && ends_in_trace(run.output);
+            run.failed || is_check && says_failed(run.output) || is_script(&checks) && ends_in_trace(run.output) || installs(&last) && refuses(run.output);
         let now = self.edited.len();
         for check in checks.iter().filter(|c| c.kind.is_check() && c.kind != Kind::Format) {
             let known = self.known.iter().position(|k| k.check.covers(check) && check.covers(&k.check));
@@ -358,6 +358,21 @@ fn blamed(mut checks: Vec<Check>, output: &[&str]) -> Vec<Check> {
 
 fn is_script(checks: &[Check]) -> bool {
     checks.last().is_some_and(|c| c.kind == Kind::Run && c.family.starts_with("python"))
+}
+
+/// Whether a command installs packages.
+fn installs(check: &Check) -> bool {
+    const INSTALLERS: [&str; 7] = ["pip", "pip3", "uv", "poetry", "pdm", "conda", "gem"];
+    check.kind == Kind::Run && check.family.split(' ').next().is_some_and(|program| INSTALLERS.contains(&program))
+}
+
+/// Whether a line of an output begins with "error:". Imported histories have no exit codes.
+fn refuses(parts: &[&str]) -> bool {
+    let lines = parts.iter().flat_map(|p| p.lines());
+    lines.map(|l| l.trim_start_matches(|c: char| !c.is_ascii_alphabetic())).any(|l| {
+        let head = l[..l.floor_char_boundary(24)].to_ascii_lowercase();
+        head.split_once(':').is_some_and(|(label, _)| matches!(label, "error" | "configuration error" | "fatal"))
+    })
 }
 
 /// Whether an output ends with the trace of a Python program. Behind a pipe, its exit code does not show the failure.

@@ -86,12 +86,13 @@ static PROGRAMS: LazyLock<HashMap<&str, (&str, Vec<&str>)>> = LazyLock::new(|| {
 
 /// Returns the kind of a program's run with its first operand, and the number of operands that determine it.
 fn by_rules(rules: &[&str], operand: &str) -> Option<(Kind, usize)> {
-    rules.iter().find_map(|rule| match rule.split_once('=') {
-        Some(("*", kind)) => Some((named(kind)?, 0)),
-        Some(("-", kind)) => operand.is_empty().then_some((named(kind)?, 0)),
-        Some((of, kind)) => of.split(',').any(|o| o == operand).then_some((named(kind)?, 1)),
-        None => by_name(operand).map(|kind| (kind, 1)),
-    })
+    let (kind, count) = rules.iter().find_map(|rule| match rule.split_once('=') {
+        Some(("*", kind)) => Some((named(kind), 0)),
+        Some(("-", kind)) => operand.is_empty().then_some((named(kind), 0)),
+        Some((of, kind)) => of.split(',').any(|o| o == operand).then_some((named(kind), 1)),
+        None => by_name(operand).map(|kind| (Some(kind), 1)),
+    })?;
+    Some((kind?, count))
 }
 
 fn named(kind: &str) -> Option<Kind> {
@@ -121,6 +122,15 @@ pub fn check(simple: &Simple) -> Option<Check> {
         && matches!(operands[0], "run" | "run-script" | "task" | "exec" | "x");
     if runs || operands.len() > 1 && operands[0] == "clean" {
         operands.remove(0);
+    }
+    // Maven and Gradle run every goal they are given: the widest tells the kind, and none is a target.
+    if let Some(("jvm", rules)) = PROGRAMS.get(program).map(|(family, rules)| (*family, rules)) {
+        let goals = |o: &&str| by_rules(&rules[..rules.len() - 1], o).is_some();
+        let widest = operands.iter().copied().rfind(|o| matches!(by_rules(rules, o), Some((Kind::Test, _))));
+        if let Some(goal) = widest.or_else(|| operands.iter().copied().rfind(goals)) {
+            operands.retain(|o| !goals(&o));
+            operands.insert(0, goal);
+        }
     }
     let first = operands.first().copied().unwrap_or("");
     let (kind, family, skip) = match (program, PROGRAMS.get(program)) {
@@ -223,6 +233,7 @@ fn bare<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
             ["uv" | "poetry" | "pipenv" | "pdm" | "rye" | "hatch", "run", rest @ ..] => {
                 2 + rest.iter().take_while(|w| w.starts_with("--")).count()
             }
+            ["uv", "pip", _, ..] => 1,
             ["bundle" | "pnpm" | "yarn" | "npm", "exec", rest @ ..] => {
                 2 + rest.iter().take_while(|w| w.starts_with('-')).count()
             }

@@ -23,9 +23,24 @@ const KEEPS_LISTS: [&str; 9] = ["todo", "plan", "task", "roadmap", "notes", "pro
 /// them, because such documents are read for many reasons.
 const TELLS_STATE: [&str; 4] = ["state", "status", "handoff", "handover"];
 
+/// A `- [ ]` line of a document.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Checkbox {
+    pub task: Task,
+    /// The heading it stands under; empty if there is none.
+    pub section: String,
+}
+
+/// A line with a box, or a point, as it stands in a text.
+struct Line {
+    done: bool,
+    text: String,
+    section: String,
+}
+
 #[derive(Debug, Default)]
 pub struct Lists {
-    files: Vec<(String, Vec<Task>)>,
+    files: Vec<(String, Vec<Checkbox>)>,
     blanks: Vec<(String, String, TurnId)>,
 }
 
@@ -40,13 +55,14 @@ impl Lists {
         let tells_state = is_named(path, &KEEPS_LISTS) || is_named(path, &TELLS_STATE);
         let found = |text: &str| {
             let mut found = boxes(text);
-            found.extend(points(text).into_iter().filter(|_| tells_state).map(|text| (false, text)));
+            let points = points(text).into_iter().filter(|_| tells_state);
+            found.extend(points.map(|text| Line { done: false, text, section: String::new() }));
             found
         };
         let now = found(new);
-        for (_, text) in old.map(found).unwrap_or_default() {
-            if !now.iter().any(|(_, t)| *t == text) {
-                self.lines(path).retain(|t| t.item.text != text);
+        for Line { text, .. } in old.map(found).unwrap_or_default() {
+            if !now.iter().any(|l| l.text == text) {
+                self.lines(path).retain(|b| b.task.item.text != text);
             }
         }
         self.put(path, now, whole, turn);
@@ -73,19 +89,10 @@ impl Lists {
 
     /// Notes that a document or a ticket was printed.
     pub fn told(&mut self, path: &str, text: &str, turn: TurnId) {
-        let found: Vec<(bool, String)> = text[..text.floor_char_boundary(LARGEST)]
-            .lines()
-            .filter_map(|l| {
-                // Tools print lines with numbers: `  12→- [ ] x`.
-                let l = l.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
-                one_box(l.trim_start_matches(['→', '\t', '|', ':', ' ']))
-            })
-            .take(MOST_LINES)
-            .collect();
-        self.put(path, found, false, turn);
+        self.put(path, boxes(text), false, turn);
     }
 
-    fn lines(&mut self, path: &str) -> &mut Vec<Task> {
+    fn lines(&mut self, path: &str) -> &mut Vec<Checkbox> {
         if let Some(at) = self.files.iter().position(|(p, _)| p == path) {
             return &mut self.files[at].1;
         }
@@ -97,26 +104,31 @@ impl Lists {
         &mut self.files[last].1
     }
 
-    fn put(&mut self, path: &str, found: Vec<(bool, String)>, whole: bool, turn: TurnId) {
+    fn put(&mut self, path: &str, found: Vec<Line>, whole: bool, turn: TurnId) {
         if found.is_empty() && !whole {
             return;
         }
         let lines = self.lines(path);
         if whole {
-            lines.retain(|t| found.iter().any(|(_, text)| *text == t.item.text));
+            lines.retain(|b| found.iter().any(|l| l.text == b.task.item.text));
         }
-        for (done, text) in found {
+        for Line { done, text, section } in found {
             let status = if done { Status::Done } else { Status::Open };
-            match lines.iter().position(|t| t.item.text == text) {
+            match lines.iter().position(|b| b.task.item.text == text) {
                 Some(at) => {
-                    let task = &mut lines[at];
+                    // An edit of a line does not show the heading above it.
+                    if !section.is_empty() {
+                        lines[at].section = section;
+                    }
+                    let task = &mut lines[at].task;
                     if task.status != status && task.item.turns.last() != Some(&turn) {
                         task.item.turns.push(turn);
                     }
                     task.status = status;
                 }
                 None if lines.len() < MOST_LINES => {
-                    lines.extend(item(&text, &[turn]).map(|item| Task { item, status }));
+                    let task = item(&text, &[turn]).map(|item| Task { item, status });
+                    lines.extend(task.map(|task| Checkbox { task, section }));
                 }
                 None => {}
             }
@@ -124,7 +136,7 @@ impl Lists {
     }
 
     /// Returns the boxes by file and line, and the blanks still to fill in.
-    pub fn into_parts(self, short: &dyn Fn(&str) -> String) -> (Vec<(String, Vec<Task>)>, Vec<Item>) {
+    pub fn into_parts(self, short: &dyn Fn(&str) -> String) -> (Vec<(String, Vec<Checkbox>)>, Vec<Item>) {
         let mut by_file: HashMap<String, (Vec<String>, Vec<TurnId>)> = HashMap::new();
         let mut order = Vec::new();
         for (path, text, turn) in self.blanks {
@@ -210,8 +222,20 @@ fn one_point(l: &str) -> Option<String> {
     (!is_over && !is_empty && text.split_whitespace().count() > 2).then_some(text)
 }
 
-fn boxes(text: &str) -> Vec<(bool, String)> {
-    text[..text.floor_char_boundary(LARGEST)].lines().filter_map(one_box).take(MOST_LINES).collect()
+/// Returns the lines with boxes, each with the heading above it.
+fn boxes(text: &str) -> Vec<Line> {
+    let mut section = "";
+    let read = |l| {
+        // Tools print lines with numbers: `  12→- [ ] x`.
+        let rest = str::trim_start(l).trim_start_matches(|c: char| c.is_ascii_digit());
+        let rest = rest.trim_start_matches(['→', '\t', '|', ':', ' ']);
+        if rest.starts_with("# ") || rest.starts_with("##") {
+            section = rest.trim_start_matches('#');
+        }
+        let (done, text) = one_box(rest).or_else(|| one_box(l))?;
+        Some(Line { done, text, section: line(section) })
+    };
+    text[..text.floor_char_boundary(LARGEST)].lines().filter_map(read).take(MOST_LINES).collect()
 }
 
 /// Reads a line with a box: `- [ ] text`, `* [x] text`, `1. [ ] text`. Returns whether it is ticked, and its text.

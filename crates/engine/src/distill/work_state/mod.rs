@@ -25,6 +25,7 @@ mod tests;
 mod tickets;
 mod tracker;
 
+pub use self::lists::Checkbox;
 pub use self::summary::Summary;
 pub use self::tasks::{Status, Task};
 pub use self::tickets::Ticket;
@@ -116,7 +117,7 @@ pub struct Work {
     pub plan: Option<Item>,
     pub tickets: Vec<Ticket>,
     /// `- [ ]` lines of the project's documents and of tickets that were printed, by file or id.
-    pub checkboxes: Vec<(String, Vec<Task>)>,
+    pub checkboxes: Vec<(String, Vec<Checkbox>)>,
     /// The texts of tickets and documents that a tool printed, the newest last.
     pub texts: Vec<TaskText>,
     /// Blanks to fill in that a tool wrote into a document.

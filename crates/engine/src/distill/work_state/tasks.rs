@@ -1,6 +1,6 @@
 //! Tracks the task lists that the assistant keeps with a tool: entries with a status, whatever the tool is called.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::input::{field, list};
 use super::{item, line};
@@ -36,6 +36,19 @@ struct Entry {
     carried: bool,
 }
 
+impl Entry {
+    /// Returns the entry as a tool's list has it; `None` if it was dropped.
+    fn listed(&self) -> Option<Value> {
+        let status = match self.task.status {
+            Status::Open => "pending",
+            Status::Begun => "in_progress",
+            Status::Done => "completed",
+            Status::Dropped => return None,
+        };
+        Some(json!({"content": self.task.item.text, "status": status}))
+    }
+}
+
 /// The newest task list.
 #[derive(Debug, Default)]
 pub struct Tasks {
@@ -62,7 +75,10 @@ impl Tasks {
                 const KEYS: [&str; 8] =
                     ["todos", "plan", "todoList", "items", "tasks", "steps", "entries", "finalTodos"];
                 let told = list(input, &KEYS).or_else(|| json_list(output, "finalTodos"));
-                told.map(|list| self.replace(&list, turn)).unwrap_or_default()
+                match told {
+                    Some(list) => self.replace(&list, turn),
+                    None => self.update(&marked_list(output), turn),
+                }
             }
             "taskcreate" => {
                 let id = created(output).map(str::to_owned);
@@ -126,6 +142,20 @@ impl Tasks {
         entry.task.status = status;
         also(&mut entry.task.item, &[turn]);
         became.then(|| entry.task.item.clone())
+    }
+
+    /// Reads a list that an imported history has as lines with boxes. It may have only the entries that changed, so the
+    /// others stay if the list is known.
+    fn update(&mut self, list: &[Value], turn: TurnId) -> Vec<Item> {
+        if list.is_empty() {
+            return Vec::new();
+        }
+        let named = |entry: &Entry| list.iter().any(|v| v["content"].as_str() == Some(&entry.task.item.text));
+        let others: Vec<Value> = match self.entries.iter().any(named) {
+            true => self.entries.iter().filter(|e| e.id.is_none() && !named(e)).filter_map(Entry::listed).collect(),
+            false => Vec::new(),
+        };
+        self.replace(&[&others[..], list].concat(), turn)
     }
 
     fn replace(&mut self, list: &[Value], turn: TurnId) -> Vec<Item> {
@@ -232,6 +262,22 @@ fn json_list(text: &str, key: &str) -> Option<Vec<Value>> {
     let json = super::blocks::fences(text).map(|(_, json)| json).find(|j| j.contains(key))?;
     let value: Value = serde_json::from_str(json).ok()?;
     value.get(key)?.as_array().cloned()
+}
+
+/// Returns the entries of a list written as lines with boxes: `- [x] done`, `- [-] in progress`, `- [ ] open`.
+fn marked_list(text: &str) -> Vec<Value> {
+    let entry = |l: &str| {
+        let (mark, text) = l.trim().strip_prefix("- [")?.split_once("] ")?;
+        let status = match mark {
+            " " | "" => "pending",
+            "x" | "X" => "completed",
+            "-" | "/" | ">" => "in_progress",
+            "~" => "cancelled",
+            _ => return None,
+        };
+        Some(json!({"content": line(text), "status": status}))
+    };
+    text.lines().filter_map(entry).take(MOST).collect()
 }
 
 fn also(item: &mut Item, turns: &[TurnId]) {

@@ -26,6 +26,7 @@ fn what_nobody_typed_as_a_sentence_is_left_out() {
         ("Mine.\n\n    code\n\tcode\nMine too.", "Mine. | Mine too."),
         ("> theirs\nmine", "mine"),
         ("| a | b |\n|---|---|\nmine", "mine"),
+        ("src/\n├── app.js  ← the entry\n│   └── api.js\n┌───┬───┐\n│ a │ b │\nmine", "src/ | mine"),
         ("<note>\ntheirs\n\ntheirs\n</note>\nmine", "mine"),
         ("mine <b>bold</b> and <note>theirs\ntheirs</note> more", "mine <b>bold</b> and | more"),
         ("Vec<String> is mine", "Vec<String> is mine"),

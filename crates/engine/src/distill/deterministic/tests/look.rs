@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::distill::labelled::printed;
 use crate::lineage::distillate::Distillate;
+use crate::statement::Statement;
 
 /// Reads turns as `heirloom show --json` prints them, or a session in plain text.
 pub fn load(path: &str) -> Vec<Said> {
@@ -62,6 +63,29 @@ fn look() {
     println!("{} turns, {bytes} bytes, {took:?}\n{}", cut, show(&distillate));
     let handoff = handoff(&distillate, 4800);
     println!("--- handoff ---\n{handoff}");
+}
+
+/// Prints how each message is read: the purpose and core of a prompt, the label of each statement.
+#[test]
+#[ignore = "to look at"]
+fn labels() {
+    let Ok(path) = std::env::var("LOOK") else { return };
+    for exchange in exchanges(&load(&path)) {
+        if let Some(prompt) = &exchange.prompt {
+            println!("\n>> {:?} back={} wrote={} core: {}", prompt.purpose, prompt.refers_back, exchange.wrote, prompt.core);
+            prompt.own.iter().for_each(print);
+        }
+        for message in exchange.messages() {
+            println!("<< answer={}", exchange.answer.as_ref().is_some_and(|a| a.turn == message.turn));
+            message.statements.iter().for_each(print);
+        }
+    }
+
+    fn print(s: &Statement) {
+        let sure = if s.sure { '!' } else { ' ' };
+        let bullet = if s.bullet { '*' } else { ' ' };
+        println!("  {:?}{sure}{bullet} {} [{}] {}", s.label, answer::worth(s), prompt::weight_of(s), s.text);
+    }
 }
 
 /// Writes the results for the sessions in a folder (whole, then in ranges that carry items over) and for generated ones

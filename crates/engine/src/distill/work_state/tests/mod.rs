@@ -36,7 +36,9 @@ fn rows(work: &Work) -> Vec<(String, String)> {
         put(&named(task.status), task.item.text.clone());
     }
     for (path, lines) in &work.checkboxes {
-        lines.iter().for_each(|t| put(&format!("{} in {path}", named(t.status)), t.item.text.clone()));
+        for line in lines {
+            put(&format!("{} in {path}", named(line.task.status)), line.task.item.text.clone());
+        }
     }
     for m in &work.mended {
         put("mended", format!("{} ({})", m.text(), m.files.join(", ")));
