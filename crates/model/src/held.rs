@@ -42,7 +42,7 @@ impl Held {
         Held::Printed { command, folder, timeout: timeout.min(PATIENCE), printed: Mutex::new(None) }
     }
 
-    /// Returns the key; runs the program if it has not printed it yet. `Later` if it printed nothing, failed or took too
+    /// Returns the key; runs the program if it has not printed it yet. `Unsent` if it printed nothing, failed or took too
     /// long, as with a locked keyring; `Refused` if it cannot be started or printed something that is no key.
     pub fn key(&self) -> Result<Key, Failure> {
         match self {
@@ -70,7 +70,7 @@ impl Held {
 /// Runs the program and reads the key from its output, which has one line.
 fn ask(command: &[String], folder: &Path, timeout: Duration) -> Result<Key, Failure> {
     let refused = |why: String| Failure::Refused(format!("its key cannot be read: {why}"));
-    let later = |why: String| Failure::Later { why: format!("its key cannot be read: {why}"), after: Some(AGAIN) };
+    let later = |why: String| Failure::Unsent { why: format!("its key cannot be read: {why}"), after: Some(AGAIN) };
     let Some((path, arguments)) = command.split_first() else {
         return Err(refused("the settings name no program that prints it".into()));
     };
@@ -78,7 +78,7 @@ fn ask(command: &[String], folder: &Path, timeout: Duration) -> Result<Key, Fail
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let arguments: Vec<OsString> = arguments.iter().map(Into::into).collect();
     let output = program::run(path, &arguments, "", folder, timeout).map_err(|failure| match failure {
-        Failure::Later { why, .. } => {
+        Failure::Later { why, .. } | Failure::Unsent { why, .. } => {
             later(format!("{why}; if it waits for a passphrase, unlock the keyring and ask again"))
         }
         Failure::Refused(why) | Failure::Unusable(why) | Failure::Withheld(why) => refused(why),

@@ -96,7 +96,7 @@ fn what_is_no_key_is_said_without_any_of_its_words() {
         assert!(said.contains("its key cannot be read") && said.contains(part), "{body}: {said}");
         assert!(!said.contains("hunter2") && !said.contains("my entry"), "{said}");
         match failure {
-            Failure::Later { after, .. } => assert!(is_later && after >= Some(Duration::from_secs(3_600)), "{body}"),
+            Failure::Unsent { after, .. } => assert!(is_later && after >= Some(Duration::from_secs(3_600)), "{body}"),
             Failure::Refused(_) => assert!(!is_later, "{body}"),
             other => panic!("{body}: {other:?}"),
         }
@@ -121,7 +121,7 @@ fn a_locked_keyring_is_not_waited_for_without_end() {
     let failure = choice.open(folders(&home)).unwrap().answer(&ask(&schema())).unwrap_err();
     assert!(began.elapsed() < Duration::from_secs(20));
     let said = failure.to_string();
-    assert!(matches!(failure, Failure::Later { after: Some(_), .. }), "{said}");
+    assert!(matches!(failure, Failure::Unsent { after: Some(_), .. }), "{said}");
     assert!(said.contains("did not answer within") && said.contains("unlock the keyring"), "{said}");
     assert!(server.requests().is_empty());
 }
