@@ -84,10 +84,7 @@ fn ask(command: &[String], folder: &Path, timeout: Duration) -> Result<Key, Fail
         Failure::Refused(why) | Failure::Unusable(why) | Failure::Withheld(why) => refused(why),
     })?;
     if !output.status.success() {
-        return Err(later(format!(
-            "the program {name} ended with {}; run its command in a terminal to see what it says",
-            output.status
-        )));
+        return Err(later(format!("the program {name} ended with {}: {}", output.status, complaint(&output))));
     }
     match output.text.trim().lines().count() {
         0 => Err(later(format!(
@@ -102,4 +99,16 @@ fn ask(command: &[String], folder: &Path, timeout: Duration) -> Result<Key, Fail
             "the program {name} printed {lines} lines, and a key is one; name an entry that holds the key alone"
         ))),
     }
+}
+
+/// Returns why a program printed no key, in words of our own: those of the program may contain the key.
+fn complaint(output: &program::Output) -> &'static str {
+    if output.says_nothing() {
+        // So does secret-tool, whether the entry is missing or nobody unlocked the keyring.
+        return "it says nothing; either it has no entry of this name, or the keyring is locked and was not unlocked";
+    }
+    let known = include_str!("held_complaints.txt").lines().filter(|line| !line.starts_with('#'));
+    let mut pairs = known.filter_map(|line| line.split_once("  "));
+    let found = pairs.find(|(words, _)| output.has(words.trim()));
+    found.map_or("run its command in a terminal to see what it says", |(_, told)| told.trim())
 }
