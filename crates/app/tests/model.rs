@@ -186,22 +186,26 @@ fn a_key_comes_from_the_keyring_when_a_question_is_sent() {
     let url = server.url();
     let bin = world.test.folder("bin");
     let name = if cfg!(target_os = "macos") { "security" } else { "secret-tool" };
-    let note = r#"folder=$(dirname "$0"); echo "$@" >>"$folder/runs""#;
+    let note = r#"folder=$(dirname "$0"); echo "$@" >>"$folder/runs"; echo "$GPG_TTY" >"$folder/terminal""#;
     let keyring = program(&world, name, &format!("{note}; echo {KEY}"));
     let runs = || fs::read_to_string(bin.join("runs")).unwrap_or_default().lines().count();
     let with_path = |args: &[&str]| {
         let mut command = world.test.command(HEIRLOOM);
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
-        let out = command.args(args).env("PATH", path).output().unwrap();
+        let out = command.args(args).env("PATH", path).env("GPG_TTY", "/dev/somebodys").output().unwrap();
         (out.status.code(), format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr)))
     };
     let choose = ["model", "use", &url, "--model", "small", "--keyring", "heirloom", "--yes"];
 
     // A keyring without the entry is noticed before anything is written.
+    program(&world, name, &format!("{note}; exit 1"));
+    let (code, said) = with_path(&choose);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("its key cannot be read") && said.contains("either it has no entry of this name"), "{said}");
     program(&world, name, &format!("{note}; echo 'no entry of {KEY}' >&2; exit 1"));
     let (code, said) = with_path(&choose);
     assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("its key cannot be read") && said.contains("exit status: 1"), "{said}");
+    assert!(said.contains("exit status: 1: run its command in a terminal"), "{said}");
     assert!(said.contains("nothing was written") && !said.contains(KEY), "{said}");
     assert_eq!(config(&world), "");
 
@@ -210,6 +214,8 @@ fn a_key_comes_from_the_keyring_when_a_question_is_sent() {
     assert_eq!(code, Some(0), "{said}");
     let mut all = said;
     assert!(all.contains(&format!("Its key comes from the program {name}")), "{all}");
+    let terminal = fs::read_to_string(bin.join("terminal")).unwrap();
+    assert_eq!(terminal, "\n", "what runs without a terminal asks nobody on another's");
     let path = keyring.to_str().unwrap();
     assert!(config(&world).contains(&format!("key_command = [\"{path}\", ")), "{}", config(&world));
     assert!(!world.test.home().join("state/model.key").exists());
@@ -241,6 +247,7 @@ fn a_key_comes_from_the_keyring_when_a_question_is_sent() {
     assert!(said.contains("did not answer within 5s") && said.contains("unlock the keyring"), "{said}");
     let state = world.json(&["model", "status"])["language_model"].clone();
     assert_eq!(state["pause"]["state"], "rests", "{state}");
+    assert!(world.says(0, &["model", "status"]).contains("to ask sooner: heirloom model test"));
     all += &format!("{said}{state}{}", world.run(&["doctor"]).stdout);
     assert!(all.contains("it rests: it cannot answer now: its key cannot be read"), "{all}");
     all += &world.json(&["audit", "list", "-n", "500"]).to_string();
@@ -279,7 +286,7 @@ fn what_cannot_work_is_refused_and_nothing_is_written() {
     let with_path = |args: &[&str]| {
         let mut command = world.test.command(HEIRLOOM);
         let path = format!("relative:{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
-        let out = command.args(args).env("PATH", path).output().unwrap();
+        let out = command.args(args).env("PATH", path).env("GPG_TTY", "/dev/somebodys").output().unwrap();
         (out.status.code(), format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr)))
     };
     let (code, said) = with_path(&["model", "use", "claude", "--yes"]);

@@ -221,7 +221,7 @@ fn settled(answer: &std::result::Result<Answer, Failure>, ms: i64, now: Millis) 
         Err(failure) => {
             let (outcome, again_at) = match failure {
                 Failure::Unusable(_) => (Outcome::Unusable, None),
-                Failure::Later { after, .. } => {
+                Failure::Later { after, .. } | Failure::Unsent { after, .. } => {
                     let pause = after.map(|after| i64::try_from(after.as_millis()).unwrap_or(REST_MS));
                     (Outcome::Later, pause.map(|ms| now.saturating_add(ms)))
                 }
@@ -230,7 +230,8 @@ fn settled(answer: &std::result::Result<Answer, Failure>, ms: i64, now: Millis) 
             (outcome, again_at, Some(failure.to_string()))
         }
     };
-    let never_reached = matches!(outcome, Outcome::Later | Outcome::Refused) && ms < NEVER_REACHED_MS;
+    let is_unsent = matches!(answer, Err(Failure::Unsent { .. }));
+    let never_reached = is_unsent || (matches!(outcome, Outcome::Later | Outcome::Refused) && ms < NEVER_REACHED_MS);
     let nothing = never_reached.then_some(0);
     let answer = answer.as_ref().ok();
     Settled {
@@ -263,4 +264,24 @@ fn rest(tx: &Read, settings: &[u8], now: Millis) -> Result<Option<Pause>> {
 fn day(at: Millis, zone: &TimeZone) -> String {
     let at = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
     at.to_zoned(zone.clone()).date().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_question_that_was_not_sent_costs_nothing_however_long_it_took() {
+        let after = Some(Duration::from_secs(3_600));
+        let why = || "its key cannot be read".to_owned();
+        let of = |failure: Failure| settled(&Err(failure), 3 * NEVER_REACHED_MS, 1_000);
+        let unsent = of(Failure::Unsent { why: why(), after });
+        assert_eq!((unsent.outcome, unsent.tokens_in, unsent.tokens_out), (Outcome::Later, Some(0), Some(0)));
+        assert_eq!(unsent.again_at, Some(3_601_000));
+        // What took so long may have reached the model, which counts.
+        let later = of(Failure::Later { why: why(), after });
+        assert_eq!((later.outcome, later.tokens_in, later.tokens_out), (Outcome::Later, None, None));
+    }
 }

@@ -65,6 +65,10 @@ pub enum Failure {
     /// The model cannot answer now. `after`: the pause it asked for.
     #[error("it cannot answer now: {why}")]
     Later { why: String, after: Option<Duration> },
+    /// The question was not sent, and can be later: what it needs is missing, such as the key in a locked keyring. It
+    /// used no tokens, however long it took to find out. `after`: time to wait before trying again.
+    #[error("it cannot answer now: {why}")]
+    Unsent { why: String, after: Option<Duration> },
     /// Asking again is useless until the settings change.
     #[error("it refuses: {0}")]
     Refused(String),

@@ -1,10 +1,15 @@
 //! Anthropic Messages: `/v1/messages`, with `output_config.format` for the form of the answer.
+//!
+//! Older models, and other servers that speak the protocol, refuse that field. They are asked for JSON in words, as long
+//! as the process lives.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use heirloom_engine::model::{Answer, Failure};
 use serde_json::{Value, json};
 
-use crate::asking::{Question, Transport};
-use crate::http::Address;
+use crate::asking::{Question, Transport, asked_form, cut, declined};
+use crate::http::{Address, Silence};
 use crate::schema::dialect;
 
 /// Version of the protocol.
@@ -13,28 +18,45 @@ const VERSION: &str = "2023-06-01";
 pub(crate) struct Anthropic {
     pub address: Address,
     pub model: String,
+    /// Whether the server refused the form as a field.
+    pub in_words: AtomicBool,
 }
 
 impl Transport for Anthropic {
     fn send(&self, question: &Question) -> Result<Answer, Failure> {
-        let body = body(&self.model, question);
-        let answer = self
-            .address
-            .post(&[("anthropic-version", VERSION)], &body)
-            .map_err(|silence| self.address.failed(silence))?;
-        read(&answer)
+        let answer = match self.post(question) {
+            Err(Silence::Status(status))
+                if status.is_about_the_form()
+                    && (status.names("output_config")
+                        || status.names("output format")
+                        || status.names("structured output"))
+                    && !self.in_words.swap(true, Ordering::Relaxed) =>
+            {
+                self.post(question)
+            }
+            answer => answer,
+        };
+        let answer = answer.map_err(|silence| self.address.failed(silence))?;
+        read(&answer).unwrap_or_else(|| Err(self.address.unknown()))
     }
 }
 
-fn body(model: &str, question: &Question) -> Value {
+impl Anthropic {
+    fn post(&self, question: &Question) -> Result<Value, Silence> {
+        let body = body(&self.model, question, self.in_words.load(Ordering::Relaxed));
+        self.address.post(&[("anthropic-version", VERSION)], &body)
+    }
+}
+
+fn body(model: &str, question: &Question, in_words: bool) -> Value {
     let ask = question.ask;
-    json!({
-        "model": model,
-        "max_tokens": ask.max_output,
-        "system": ask.system,
-        "messages": messages(question),
-        "output_config": {"format": {"type": "json_schema", "schema": dialect(ask.schema)}},
-    })
+    let system = if in_words { format!("{}{}", ask.system, asked_form(ask)) } else { ask.system.to_owned() };
+    let mut body =
+        json!({"model": model, "max_tokens": ask.max_output, "system": system, "messages": messages(question)});
+    if !in_words {
+        body["output_config"] = json!({"format": {"type": "json_schema", "schema": dialect(ask.schema)}});
+    }
+    body
 }
 
 /// Returns the messages of a question after the instructions, in the form most protocols share.
@@ -49,19 +71,24 @@ pub(crate) fn messages(question: &Question) -> Vec<Value> {
     messages
 }
 
-fn read(answer: &Value) -> Result<Answer, Failure> {
+/// Joins the texts of an answer's parts. Other parts are the model's thoughts and calls.
+pub(crate) fn text_of(parts: &[Value]) -> String {
+    parts.iter().filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str()).collect()
+}
+
+/// Reads an answer. `None`: it has no known form.
+fn read(answer: &Value) -> Option<Result<Answer, Failure>> {
+    let parts = answer["content"].as_array()?;
     match answer["stop_reason"].as_str() {
-        Some("max_tokens") => return Err(Failure::Unusable("it was cut at the limit of its length".into())),
-        Some("refusal") => return Err(Failure::Unusable("it declined to answer".into())),
+        Some("max_tokens" | "model_context_window_exceeded") => return Some(Err(cut())),
+        Some("refusal") => return Some(Err(declined())),
         _ => {}
     }
-    let parts = answer["content"].as_array().map_or(&[][..], Vec::as_slice);
-    let text: String = parts.iter().filter(|p| p["type"] == "text").filter_map(|p| p["text"].as_str()).collect();
     let usage = &answer["usage"];
     // Tokens read from or written to a cache are reported separately and are added here.
     let tokens_in = usage["input_tokens"].as_u64().map(|fresh| {
         let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
         fresh + cached.iter().filter_map(|name| usage[*name].as_u64()).sum::<u64>()
     });
-    Ok(Answer { text, tokens_in, tokens_out: usage["output_tokens"].as_u64(), cost: None })
+    Some(Ok(Answer { text: text_of(parts), tokens_in, tokens_out: usage["output_tokens"].as_u64(), cost: None }))
 }

@@ -43,6 +43,16 @@ pub(crate) fn asked_form(ask: &Ask) -> String {
     format!("\n\nAnswer with one JSON object and nothing else. It has to fit this JSON Schema:\n{}", ask.schema)
 }
 
+/// Returns the failure of an answer that ended at a limit.
+pub(crate) fn cut() -> Failure {
+    Failure::Unusable("it was cut at the limit of its length".into())
+}
+
+/// Returns the failure of an answer in which the model or its filter declines.
+pub(crate) fn declined() -> Failure {
+    Failure::Unusable("it declined to answer".into())
+}
+
 /// The way to a model: a provider's protocol or a program.
 pub(crate) trait Transport: Send + Sync {
     /// Sends the question once. The text of the answer may be anything.

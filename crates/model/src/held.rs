@@ -42,7 +42,7 @@ impl Held {
         Held::Printed { command, folder, timeout: timeout.min(PATIENCE), printed: Mutex::new(None) }
     }
 
-    /// Returns the key; runs the program if it has not printed it yet. `Later` if it printed nothing, failed or took too
+    /// Returns the key; runs the program if it has not printed it yet. `Unsent` if it printed nothing, failed or took too
     /// long, as with a locked keyring; `Refused` if it cannot be started or printed something that is no key.
     pub fn key(&self) -> Result<Key, Failure> {
         match self {
@@ -70,7 +70,7 @@ impl Held {
 /// Runs the program and reads the key from its output, which has one line.
 fn ask(command: &[String], folder: &Path, timeout: Duration) -> Result<Key, Failure> {
     let refused = |why: String| Failure::Refused(format!("its key cannot be read: {why}"));
-    let later = |why: String| Failure::Later { why: format!("its key cannot be read: {why}"), after: Some(AGAIN) };
+    let later = |why: String| Failure::Unsent { why: format!("its key cannot be read: {why}"), after: Some(AGAIN) };
     let Some((path, arguments)) = command.split_first() else {
         return Err(refused("the settings name no program that prints it".into()));
     };
@@ -78,16 +78,13 @@ fn ask(command: &[String], folder: &Path, timeout: Duration) -> Result<Key, Fail
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let arguments: Vec<OsString> = arguments.iter().map(Into::into).collect();
     let output = program::run(path, &arguments, "", folder, timeout).map_err(|failure| match failure {
-        Failure::Later { why, .. } => {
+        Failure::Later { why, .. } | Failure::Unsent { why, .. } => {
             later(format!("{why}; if it waits for a passphrase, unlock the keyring and ask again"))
         }
         Failure::Refused(why) | Failure::Unusable(why) | Failure::Withheld(why) => refused(why),
     })?;
     if !output.status.success() {
-        return Err(later(format!(
-            "the program {name} ended with {}; run its command in a terminal to see what it says",
-            output.status
-        )));
+        return Err(later(format!("the program {name} ended with {}: {}", output.status, complaint(&output))));
     }
     match output.text.trim().lines().count() {
         0 => Err(later(format!(
@@ -102,4 +99,16 @@ fn ask(command: &[String], folder: &Path, timeout: Duration) -> Result<Key, Fail
             "the program {name} printed {lines} lines, and a key is one; name an entry that holds the key alone"
         ))),
     }
+}
+
+/// Returns why a program printed no key, in words of our own: those of the program may contain the key.
+fn complaint(output: &program::Output) -> &'static str {
+    if output.says_nothing() {
+        // So does secret-tool, whether the entry is missing or nobody unlocked the keyring.
+        return "it says nothing; either it has no entry of this name, or the keyring is locked and was not unlocked";
+    }
+    let known = include_str!("held_complaints.txt").lines().filter(|line| !line.starts_with('#'));
+    let mut pairs = known.filter_map(|line| line.split_once("  "));
+    let found = pairs.find(|(words, _)| output.has(words.trim()));
+    found.map_or("run its command in a terminal to see what it says", |(_, told)| told.trim())
 }

@@ -1,7 +1,7 @@
 //! The kinds of model, and the settings of a chosen model.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use heirloom_engine::error::{Error, Result};
@@ -138,11 +138,13 @@ impl Choice {
             Kind::Anthropic => Box::new(Anthropic {
                 address: self.address("/v1/messages", ("x-api-key", ""), &folders)?,
                 model: self.named_model()?,
+                in_words: AtomicBool::new(false),
             }),
             Kind::OpenAi => Box::new(OpenAi {
                 address: self.address("/chat/completions", ("authorization", "Bearer "), &folders)?,
                 model: self.named_model()?,
                 takes: AtomicUsize::new(0),
+                newer_limit: AtomicBool::new(false),
             }),
             Kind::Ollama => Box::new(Ollama {
                 address: self.address("/api/chat", ("authorization", "Bearer "), &folders)?,

@@ -18,6 +18,7 @@ mod ollama;
 mod openai;
 mod program;
 mod schema;
+mod status;
 
 pub use asking::Asking;
 pub use key::Key;

@@ -5,7 +5,7 @@ use heirloom_engine::tokens::tokens;
 use serde_json::{Value, json};
 
 use crate::anthropic::messages;
-use crate::asking::{Question, Transport};
+use crate::asking::{Question, Transport, cut};
 use crate::http::Address;
 use crate::schema::dialect;
 
@@ -24,7 +24,7 @@ impl Transport for Ollama {
     fn send(&self, question: &Question) -> Result<Answer, Failure> {
         let answer =
             self.address.post(&[], &body(&self.model, question)).map_err(|silence| self.address.failed(silence))?;
-        read(&answer)
+        read(&answer).unwrap_or_else(|| Err(self.address.unknown()))
     }
 }
 
@@ -48,15 +48,17 @@ fn body(model: &str, question: &Question) -> Value {
     })
 }
 
-fn read(answer: &Value) -> Result<Answer, Failure> {
+/// Reads an answer. `None`: it has no known form.
+fn read(answer: &Value) -> Option<Result<Answer, Failure>> {
+    let text = answer["message"]["content"].as_str()?;
     if answer["done_reason"] == "length" {
-        return Err(Failure::Unusable("it was cut at the limit of its length".into()));
+        return Some(Err(cut()));
     }
-    Ok(Answer {
-        text: answer["message"]["content"].as_str().unwrap_or_default().to_owned(),
+    Some(Ok(Answer {
+        text: text.to_owned(),
         tokens_in: answer["prompt_eval_count"].as_u64(),
         tokens_out: answer["eval_count"].as_u64(),
         // The model runs on this machine and costs nothing.
         cost: Some(0),
-    })
+    }))
 }

@@ -115,6 +115,10 @@ pub(crate) struct Unfit {
     pub shown: String,
 }
 
+/// Words that end the thoughts of a model in its answer, where its server does not take them out. The beginning is
+/// missing if the server put it into the question.
+const THOUGHT_ENDS: &str = "</think>";
+
 /// Longest description of a fault that a model is told, in bytes.
 const LONGEST_TOLD: usize = 400;
 
@@ -123,8 +127,14 @@ const LONGEST_TOLD: usize = 400;
 pub(crate) fn fitted(schema: &Value, answer: &str) -> Result<String, Unfit> {
     let unfit = |why: String| Unfit { told: why.clone(), shown: why };
     let found = json_in(answer).ok_or_else(|| unfit("it is no JSON object".into()))?;
-    let mut value: Value = serde_json::from_str(found)
-        .map_err(|e| unfit(format!("it is no JSON (line {}, column {})", e.line(), e.column())))?;
+    // Models that think aloud may have braces in their thoughts.
+    let said = answer.rsplit_once(THOUGHT_ENDS).and_then(|(_, said)| serde_json::from_str(json_in(said)?).ok());
+    let mut value: Value = match (serde_json::from_str(found), said) {
+        (Ok(value), _) | (Err(_), Some(value)) => value,
+        (Err(e), None) => {
+            return Err(unfit(format!("it is no JSON (line {}, column {})", e.line(), e.column())));
+        }
+    };
     let validator =
         jsonschema::validator_for(schema).map_err(|_| unfit("the schema of the question is broken".into()))?;
     if !validator.is_valid(&value) {
@@ -222,6 +232,19 @@ mod tests {
         assert!(narrow.is_valid(&answer));
         let fits = fitted(&distillate(), &format!("Here it is:\n```json\n{answer}\n```")).unwrap();
         assert!(!fits.contains("null") && fits.contains("\"done\":[{"), "{fits}");
+    }
+
+    #[test]
+    fn thoughts_before_the_answer_are_left_out() {
+        let schema = json!({"type": "object", "required": ["says"], "properties": {"says": {"type": "string"}}});
+        let fits = |answer: &str| fitted(&schema, answer).map_err(|unfit| unfit.shown);
+        let good = r#"{"says":"done"}"#;
+        for thought in ["<think>\n\n</think>", "<think>A set {1, 2}, or {\"says\": 1}?</think>", "Or {so}?\n</think>"] {
+            assert_eq!(fits(&format!("{thought}\n\n{good}")).as_deref(), Ok(good), "{thought}");
+        }
+        let about = r#"{"says":"the tag </think> ends {thoughts}"}"#;
+        assert_eq!(fits(about).as_deref(), Ok(about));
+        assert!(fits("<think>{}</think> I would rather not.").is_err());
     }
 
     #[test]

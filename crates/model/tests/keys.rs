@@ -62,8 +62,15 @@ fn the_program_is_run_with_the_first_question_and_its_key_goes_to_the_origin() {
 
 #[test]
 fn a_key_that_is_not_accepted_is_read_again() {
+    let refusals = [(401, "{}"), (400, r#"{"error":{"message":"API key not valid."}}"#)];
+    for (status, body) in refusals {
+        the_key_is_read_again_after(status, body);
+    }
+}
+
+fn the_key_is_read_again_after(status: u16, body: &'static str) {
     let home = TestHome::new();
-    let server = FakeModel::start(Box::new(|_| Some(Reply::raw(401, "{}"))));
+    let server = FakeModel::start(Box::new(move |_| Some(Reply::raw(status, body))));
     let turn =
         format!("folder=$(dirname \"$0\"); if [ -e \"$folder/new-key\" ]; then echo {KEY}; else echo sk-old; fi");
     let model = choice(&home, &server, &turn).open(folders(&home)).unwrap();
@@ -81,7 +88,15 @@ fn what_is_no_key_is_said_without_any_of_its_words() {
     let server = FakeModel::start(Box::new(|_| Some(Reply::text(GOOD))));
     let secret = "hunter2-hunter2";
     for (body, is_later, part) in [
-        (format!("echo {secret} >&2; exit 1"), true, "the program keyring ended with exit status: 1"),
+        (format!("echo {secret} >&2; exit 1"), true, "the program keyring ended with exit status: 1: run its command"),
+        (
+            "exit 1".into(),
+            true,
+            "exit status: 1: it says nothing; either it has no entry of this name, or the keyring is",
+        ),
+        (format!("echo 'Cannot autolaunch D-Bus for {secret}' >&2; exit 1"), true, "there is no session bus here"),
+        (format!("echo '{secret} is not in the password store.' >&2; exit 1"), true, "it has no entry of this name"),
+        (format!("echo 'gpg: decryption of {secret} failed: No secret key' >&2; exit 2"), true, "nobody can be asked"),
         (format!("echo {secret}; exit 3"), true, "ended with exit status: 3"),
         (format!("echo {secret} >&2"), true, "printed nothing"),
         ("printf '\\n \\n'".into(), true, "printed nothing"),
@@ -96,7 +111,7 @@ fn what_is_no_key_is_said_without_any_of_its_words() {
         assert!(said.contains("its key cannot be read") && said.contains(part), "{body}: {said}");
         assert!(!said.contains("hunter2") && !said.contains("my entry"), "{said}");
         match failure {
-            Failure::Later { after, .. } => assert!(is_later && after >= Some(Duration::from_secs(3_600)), "{body}"),
+            Failure::Unsent { after, .. } => assert!(is_later && after >= Some(Duration::from_secs(3_600)), "{body}"),
             Failure::Refused(_) => assert!(!is_later, "{body}"),
             other => panic!("{body}: {other:?}"),
         }
@@ -121,7 +136,7 @@ fn a_locked_keyring_is_not_waited_for_without_end() {
     let failure = choice.open(folders(&home)).unwrap().answer(&ask(&schema())).unwrap_err();
     assert!(began.elapsed() < Duration::from_secs(20));
     let said = failure.to_string();
-    assert!(matches!(failure, Failure::Later { after: Some(_), .. }), "{said}");
+    assert!(matches!(failure, Failure::Unsent { after: Some(_), .. }), "{said}");
     assert!(said.contains("did not answer within") && said.contains("unlock the keyring"), "{said}");
     assert!(server.requests().is_empty());
 }

@@ -3,6 +3,7 @@
 mod keys;
 mod programs;
 mod providers;
+mod shapes;
 mod walls;
 
 use heirloom_engine::model::{Ask, Purpose};

@@ -75,11 +75,15 @@ struct Use {
     /// The entry of this machine's keyring that holds the key: secret-tool is asked for it, on macOS security
     ///
     /// To store the key under a name, on Linux: secret-tool store --label NAME service NAME; on macOS: security
-    /// add-generic-password -s NAME -a NAME -w. Both ask for the key.
+    /// add-generic-password -s NAME -a NAME -w. Both ask for the key. The question of security takes 128 characters and
+    /// cuts off the rest; put a longer key in with the app Keychain Access, as a password item of this name.
     #[arg(long, value_name = "NAME", group = "key")]
     keyring: Option<String>,
 
     /// A command that prints the key, as 'pass show NAME'; no shell reads it, and it is run when a question is sent
+    ///
+    /// It prints one line, the key. It may ask for a passphrase in a window; on a terminal only if the command that needs the
+    /// key runs in one, so never from a hook, the worker or the service.
     #[arg(long, value_name = "COMMAND", group = "key")]
     key_command: Option<String>,
 
@@ -169,7 +173,8 @@ pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
         (None, None) => "is asked when there is something to summarise, to read or to judge".into(),
         (None, Some(Pause::Refused { why })) => format!("off: {}", print::safe_line(why)),
         (None, Some(Pause::Rests { until, why })) => {
-            format!("rests until {}: {}", print::when(Some(*until), clock().now()), print::safe_line(why))
+            let until = print::when(Some(*until), clock().now());
+            format!("rests until {until}: {} (to ask sooner: heirloom model test)", print::safe_line(why))
         }
         (None, Some(Pause::Spent)) => "the budget of the day is spent; again tomorrow".into(),
     };

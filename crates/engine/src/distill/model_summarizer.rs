@@ -87,8 +87,10 @@ impl Summarizer for ModelSummarizer<'_> {
         if all > 0 && kept == 0 {
             return Err(SummarizerError::Form("none of its items is about what it was given".into()));
         }
-        // The summary names no turns, so its numbers, paths and names must be somewhere in the input.
-        if !given.quoted.has_exact(value["summary"].as_str().unwrap_or_default()) {
+        // The summary names no turns, so its numbers, paths and names must be somewhere in the input. A handoff is made of
+        // the items alone and has no use for the summary.
+        let is_used = request.kind != Kind::Compaction;
+        if is_used && !given.quoted.has_exact(value["summary"].as_str().unwrap_or_default()) {
             return Err(SummarizerError::Form("its summary says what it was not given".into()));
         }
         schema::parse(value.to_string().as_bytes(), request)
@@ -332,5 +334,50 @@ pub fn kept_from(without_model: &Distillate, model: Distillate) -> Distillate {
         files: own.files,
         open_loops: own.open_loops,
         proposals: own.proposals,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Answer, Failure};
+    use crate::scope::RunNo;
+
+    struct Says(&'static str);
+
+    impl Model for Says {
+        fn name(&self) -> &str {
+            "fake/one"
+        }
+
+        fn answer(&self, _: &Ask) -> Result<Answer, Failure> {
+            Ok(Answer { text: self.0.into(), tokens_in: None, tokens_out: None, cost: None })
+        }
+    }
+
+    #[test]
+    fn a_summary_that_is_not_used_spoils_no_handoff() {
+        let said = Said {
+            id: TurnId::parse("t1").unwrap(),
+            role: Role::User,
+            kind: TurnKind::Message,
+            run: RunNo(1),
+            main: true,
+            speaker: None,
+            tool: None,
+            call: None,
+            failed: false,
+            at: None,
+            text: "The import takes 14 seconds now, with the index on customers.name.".repeat(20),
+        };
+        let answer = r#"{"summary":"It took 99 minutes.","distillate":{
+            "done":[{"text":"14 seconds with the index","turns":["t1"]},{"text":"99 minutes","turns":["t1"]}]}}"#;
+        let of = |kind| {
+            let turns = [said.clone()];
+            ModelSummarizer::new(&Says(answer)).summarize(&SummaryRequest::of_turns(kind, &turns, None, None, 200))
+        };
+        let handoff = of(Kind::Compaction).unwrap();
+        assert_eq!(handoff.distillate.done.len(), 1, "{handoff:?}");
+        assert!(of(Kind::Session).is_err(), "a summary that is shown has to be true");
     }
 }

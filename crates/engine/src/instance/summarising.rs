@@ -188,7 +188,7 @@ impl Instance {
         let name = model.model.name().to_owned();
         let kind = answer.as_ref().err().map(|failure| match failure {
             Failure::Unusable(_) => "unusable",
-            Failure::Later { .. } => "later",
+            Failure::Later { .. } | Failure::Unsent { .. } => "later",
             Failure::Refused(_) => "refused",
             Failure::Withheld(_) => "withheld",
         });

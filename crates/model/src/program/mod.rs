@@ -12,7 +12,7 @@ mod other;
 pub(crate) mod version;
 
 use std::ffi::OsString;
-use std::io::{Read, Write as _};
+use std::io::{IsTerminal as _, Read, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -35,6 +35,10 @@ pub const INSIDE: &str = "HEIRLOOM_INSIDE";
 /// Variables of the program that started us. The model's program would take them for a call from within itself and
 /// refuse.
 const NOT_PASSED: [&str; 2] = ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
+
+/// Variable that names the terminal on which GnuPG asks for a passphrase. A worker inherits it from the program that
+/// started it, and a question would stand in the middle of that program's screen and take its keys.
+const TERMINAL: &str = "GPG_TTY";
 
 /// Time between two checks whether the program has ended.
 const LOOK: Duration = Duration::from_millis(15);
@@ -76,6 +80,17 @@ pub(crate) struct Output {
     /// Standard output and standard error in lower case.
     words: String,
     pub status: ExitStatus,
+}
+
+impl Output {
+    /// Whether the program said these words, given in lower case.
+    pub fn has(&self, words: &str) -> bool {
+        self.words.contains(words)
+    }
+
+    pub fn says_nothing(&self) -> bool {
+        self.words.trim().is_empty()
+    }
 }
 
 /// A program that is asked as a model.
@@ -134,7 +149,7 @@ fn complaint(output: &Output) -> Option<Failure> {
     for line in known {
         let mut parts = line.split("  ").map(str::trim).filter(|part| !part.is_empty());
         let (Some(meaning), Some(words), Some(told)) = (parts.next(), parts.next(), parts.next()) else { continue };
-        if output.words.contains(words) {
+        if output.has(words) {
             return Some(match meaning {
                 "later" => Failure::Later { why: told.to_owned(), after: None },
                 _ => Failure::Refused(told.to_owned()),
@@ -157,6 +172,9 @@ pub(crate) fn run(
     let mut command = Command::new(program);
     for name in NOT_PASSED {
         command.env_remove(name);
+    }
+    if !std::io::stdin().is_terminal() {
+        command.env_remove(TERMINAL);
     }
     let mut child = command
         .args(arguments)
