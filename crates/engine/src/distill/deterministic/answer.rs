@@ -1,11 +1,10 @@
 //! Chooses the statements of a message that are worth keeping.
 
-use super::exchange::Message;
-use super::marks::Mark;
+use super::marks::{Mark, reword};
 use super::prompt::weight_of;
 use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
-use crate::text::plain::lower;
+use crate::text::plain::{cut, lower};
 use crate::text::similarity::is_id;
 use crate::text::words::{Marks, split};
 
@@ -61,14 +60,42 @@ pub fn worth(s: &Statement) -> u32 {
     score
 }
 
-/// Returns the best statements of a message, in the order of the message.
-pub fn best(message: &Message, most: usize, least: u32) -> Vec<&Statement> {
+/// Maximum number of words of a list's item that says nothing without the report above the list.
+const FRAGMENT: usize = 8;
+
+/// Maximum length of a report with its list, in bytes: two lines of a handoff.
+const LONGEST: usize = 240;
+
+/// Returns the statements of an answer, with lists of fragments joined to the report above them: "Implemented `count`
+/// with: input from stdin; the ten most frequent words".
+pub fn gathered(statements: &[Statement]) -> Vec<Statement> {
+    let mut out: Vec<Statement> = Vec::with_capacity(statements.len());
+    let mut rest = statements;
+    while let [first, after @ ..] = rest {
+        rest = after;
+        let items = after.iter().take_while(|s| s.bullet).count();
+        let reports = first.label == Label::Done && first.sure && !first.bullet && first.text.ends_with([':', '：']);
+        if !reports || items < 2 || after[..items].iter().any(|s| s.words() > FRAGMENT) {
+            out.push(first.clone());
+            continue;
+        }
+        let told: Vec<&str> = after[..items].iter().map(|s| s.text.trim_end_matches(['.', ';', ','])).collect();
+        let mut joined = first.clone();
+        reword(&mut joined, &cut(&format!("{} {}", first.text, told.join("; ")), LONGEST));
+        out.push(joined);
+        rest = &after[items..];
+    }
+    out
+}
+
+/// Returns the best of some statements, in their order.
+pub fn best(statements: &[Statement], most: usize, least: u32) -> Vec<&Statement> {
     let mut ranked: Vec<(u32, usize)> =
-        message.statements.iter().enumerate().map(|(i, s)| (worth(s), i)).filter(|(w, _)| *w >= least).collect();
+        statements.iter().enumerate().map(|(i, s)| (worth(s), i)).filter(|(w, _)| *w >= least).collect();
     ranked.sort_by_key(|(w, i)| (std::cmp::Reverse(*w), *i));
     ranked.truncate(most);
     ranked.sort_by_key(|(_, i)| *i);
-    ranked.into_iter().map(|(_, i)| &message.statements[i]).collect()
+    ranked.into_iter().map(|(_, i)| &statements[i]).collect()
 }
 
 /// Whether a statement names something that cannot be guessed: a file, an identifier, a number.

@@ -24,6 +24,9 @@ pub const WAITS: &str = "Waits for an answer: ";
 /// Maximum length of a request that is quoted whole while it is worked on, in bytes: two lines of a handoff.
 const WHOLE: usize = 300;
 
+/// Maximum length of each part of a complaint with its matter, in bytes.
+const PART: usize = 150;
+
 /// The open items of a session.
 pub struct Open {
     pub in_progress: List,
@@ -174,9 +177,8 @@ impl Open {
         for message in exchange.messages() {
             // "I'll add the forecast for tomorrow" is done at once, if the work goes on after it.
             let goes_on = exchange.worked && exchange.answer.as_ref().is_none_or(|a| a.turn != message.turn);
-            let promises = |s: &Statement| {
-                Mark::Promise.is_in(s) && Mark::Later.is_in(s) && (!goes_on || Mark::Awaits.is_in(s))
-            };
+            let promises =
+                |s: &Statement| Mark::Promise.is_in(s) && Mark::Later.is_in(s) && (!goes_on || Mark::Awaits.is_in(s));
             for s in message
                 .statements
                 .iter()
@@ -239,7 +241,9 @@ impl Open {
         let Some(exchange) = earlier.iter().rev().take(3).find(|e| asks(e)).filter(|e| !e.worked && !e.wrote) else {
             return;
         };
-        let Some(before) = exchange.prompt.as_ref().filter(|p| p.surely_commands() && p.is_substantive()) else { return };
+        let Some(before) = exchange.prompt.as_ref().filter(|p| p.surely_commands() && p.is_substantive()) else {
+            return;
+        };
         self.in_progress.tell(&before.core, &before.turns, 4);
         for s in before.beside().filter(|s| s.label == Label::Request && s.sure) {
             self.in_progress.add(&s.text, before.turn, 3);
@@ -262,10 +266,20 @@ impl Open {
             && !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note)
             && (follows || earlier.iter().any(|e| e.prompt.is_some()))
         {
-            self.in_progress.tell(&in_hand(prompt), &prompt.turns, 5);
+            match earlier.last().and_then(|e| e.prompt.as_ref()).filter(|before| complains && before.is_substantive()) {
+                // "That's not the reason" says nothing without the matter it is about.
+                Some(before) => {
+                    let text = format!("{}{JOIN}{}", cut(&before.core, PART), cut(&in_hand(prompt), PART));
+                    self.in_progress.tell(&text, &[&before.turns[..], &prompt.turns].concat(), 5);
+                }
+                None => self.in_progress.tell(&in_hand(prompt), &prompt.turns, 5),
+            }
             // Each thing that the message asks for is open.
             let asks = |s: &&Statement| {
-                s.label == Label::Request && weight_of(s) >= 2 && !Mark::Praise.is_in(s) && !prompt.core.contains(&s.text)
+                s.label == Label::Request
+                    && weight_of(s) >= 2
+                    && !Mark::Praise.is_in(s)
+                    && !prompt.core.contains(&s.text)
             };
             for s in prompt.beside().filter(asks).filter(|s| !settled.after(prompt.at, s.bag())) {
                 self.in_progress.add(&s.text, prompt.turn, 4);
@@ -284,7 +298,7 @@ impl Open {
         }
         // The newest remarks tell how far the work is.
         for message in exchange.messages().rev().take(2) {
-            for s in answer::best(message, 2, 6).into_iter().filter(|s| !s.bullet) {
+            for s in answer::best(&message.statements, 2, 6).into_iter().filter(|s| !s.bullet) {
                 self.in_progress.add(&s.text, message.turn, 3);
             }
         }

@@ -20,6 +20,21 @@ const LONGEST: usize = 300;
 /// Length in bytes up to which a message is a request as a whole: two or three sentences.
 const SHORT: usize = 200;
 
+/// Phrases of a complaint in scripts without blanks.
+const STILL_WRONG: [&str; 11] = [
+    "还是不",
+    "還是不",
+    "仍然",
+    "依然",
+    "不行",
+    "没用",
+    "不是这个原因",
+    "まだ",
+    "直っていない",
+    "直らない",
+    "変わらない",
+];
+
 /// The purpose of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
@@ -134,7 +149,8 @@ impl Prompt {
 
     /// Whether the message says that the earlier attempt did not help.
     pub fn complains(&self) -> bool {
-        self.own.iter().take(3).any(|s| Mark::StillWrong.is_in(s))
+        let east = |s: &Statement| !s.text.is_ascii() && STILL_WRONG.iter().any(|part| s.text.contains(part));
+        self.own.iter().take(3).any(|s| Mark::StillWrong.is_in(s) || east(s))
     }
 
     /// Whether the message reports that something is wrong, or asks to mend it: "The button isn't under the text."
@@ -344,7 +360,10 @@ pub fn names_a_file(text: &str) -> bool {
 ///
 /// The sentence that opens the message and asks for something is the person's, also if it names a file.
 fn without_machine_text(all: &mut Vec<Statement>) -> bool {
-    let machine = |s: &Statement| s.label == Label::Pasted || is_machine(&s.text);
+    // Items below a request that opens the message are what it asks for, also where the classifier guesses otherwise.
+    let guessed = all.first().is_some_and(|s| s.sure && s.label == Label::Request);
+    let pasted = |s: &Statement| s.label == Label::Pasted && (s.sure || !(guessed && s.bullet));
+    let machine = |s: &Statement| pasted(s) || is_machine(&s.text);
     let count = all.iter().filter(|s| machine(s)).count();
     let opening = all.iter().take_while(|s| s.sure && s.label == Label::Request).count();
     let first = all.iter().skip(opening).position(machine).map(|at| opening + at);

@@ -200,8 +200,12 @@ impl Told {
     /// Adds decisions, completed work, fixed failures and facts from the model's messages. `failed`: the next prompt
     /// says that the work did not help.
     fn model(&mut self, exchange: &Exchange, last: bool, failed: bool) {
+        // The answer to a question explains: "Using A instead of B avoids this" decides nothing, unless the model means
+        // to do so.
+        let explains = !exchange.acted && exchange.prompt.as_ref().is_some_and(|p| p.purpose == Purpose::Question);
         for message in exchange.messages() {
-            for s in message.statements.iter().filter(|s| is_choice(s)) {
+            let chosen = |s: &&Statement| is_choice(s) && (!explains || declares(&s.text) || is_own(&s.text));
+            for s in message.statements.iter().filter(chosen) {
                 self.decisions.add(&without_label(&s.text), message.turn, 2);
             }
         }
@@ -221,7 +225,8 @@ impl Told {
         // Without a tool call, a list is a proposal rather than a report of work.
         let commanded = exchange.prompt.as_ref().is_none_or(Prompt::surely_commands);
         let achieved = |s: &Statement| s.sure || commanded;
-        let mut best = answer::best(answer, if last { 5 } else { 3 }, 8);
+        let reports = answer::gathered(&answer.statements);
+        let mut best = answer::best(&reports, if last { 5 } else { 3 }, 8);
         if exchange.prompt.as_ref().is_some_and(|p| p.purpose != Purpose::Question) {
             best.retain(|s| !is_polite(s));
         }
@@ -298,7 +303,7 @@ impl Told {
     /// Adds findings and completed work from messages before the answer: the best statements of each.
     fn remarks(&mut self, exchange: &Exchange) {
         for message in &exchange.remarks {
-            for s in answer::best(message, 2, 8) {
+            for s in answer::best(&message.statements, 2, 8) {
                 match s.label {
                     // "There are still errors" does not say which.
                     Label::Finding | Label::Done | Label::Blocked
@@ -335,7 +340,8 @@ fn unshown<'t>(request: &'t str, goal: &str) -> Vec<&'t str> {
 /// Whether a sentence only opens the answer to a request, in any language: it names nothing and reports nothing. The
 /// first sentence of the answer to a question is the answer.
 fn is_polite(s: &Statement) -> bool {
-    s.label == Label::Remark && !s.sure && s.paragraph == 0 && !s.bullet && !answer::names(&s.text)
+    let says = answer::names(&s.text) || Mark::Fault.is_in(s);
+    s.label == Label::Remark && !s.sure && s.paragraph == 0 && !s.bullet && !says
 }
 
 /// Whether an answer only repeats what the person said: "Noted: white, not grey."
@@ -462,15 +468,21 @@ fn is_reasoned(s: &Statement) -> bool {
         && (Mark::Reasoned.is_in(s) || contrasts() || east())
 }
 
+/// Whether a text begins with its speaker: "I'll keep the table form".
+fn is_own(text: &str) -> bool {
+    phrases!("i'll / i will / i'm / i am / we'll / we will / let's / i / we / ich / wir / je / nous / voy / vamos")
+        .begin(&split(&lower(text), Marks::Dropped))
+        .next()
+        .is_some()
+}
+
 /// Whether a text only weighs a possibility: "Using the other registry can drop the cost" decides nothing.
 fn weighs(text: &str) -> bool {
     let words = split(&lower(text), Marks::Dropped);
-    let own =
-        phrases!("i'll / i will / i'm / i am / we'll / we will / let's / i / we / ich / wir / je / nous / voy / vamos");
     let may = phrases!(
         "can|could|might|may|would / kann|könnte|würde / peut|pourrait / puede|podría / può|potrebbe / pode|poderia"
     );
-    own.begin(&words).next().is_none() && words.iter().take(12).any(|w| may.begin(&[*w]).next().is_some())
+    !is_own(text) && words.iter().take(12).any(|w| may.begin(&[*w]).next().is_some())
 }
 
 /// Whether a text begins with a label that declares a decision: "My decision: …", "Entscheidung: …".

@@ -145,8 +145,10 @@ impl Checks {
         let checks: Vec<Check> = run.simples.iter().filter_map(check).collect();
         let last = checks.iter().rfind(|c| c.kind.is_check()).or_else(|| checks.last())?.clone();
         let is_check = last.kind.is_check();
-        let failed =
-            run.failed || is_check && says_failed(run.output) || is_script(&checks) && ends_in_trace(run.output) || installs(&last) && refuses(run.output);
+        let failed = run.failed
+            || is_check && says_failed(run.output)
+            || is_script(&checks) && ends_in_trace(run.output)
+            || installs(&last) && refuses(run.output);
         let now = self.edited.len();
         for check in checks.iter().filter(|c| c.kind.is_check() && c.kind != Kind::Format) {
             let known = self.known.iter().position(|k| k.check.covers(check) && check.covers(&k.check));

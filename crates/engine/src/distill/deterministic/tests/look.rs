@@ -72,7 +72,10 @@ fn labels() {
     let Ok(path) = std::env::var("LOOK") else { return };
     for exchange in exchanges(&load(&path)) {
         if let Some(prompt) = &exchange.prompt {
-            println!("\n>> {:?} back={} wrote={} core: {}", prompt.purpose, prompt.refers_back, exchange.wrote, prompt.core);
+            println!(
+                "\n>> {:?} back={} wrote={} core: {}",
+                prompt.purpose, prompt.refers_back, exchange.wrote, prompt.core
+            );
             prompt.own.iter().for_each(print);
         }
         for message in exchange.messages() {
