@@ -43,6 +43,7 @@ pub const ASSETS: &[Asset] = &[
     asset!("/web/api.js", SCRIPT, "api.js"),
     asset!("/web/address.js", SCRIPT, "address.js"),
     asset!("/web/code.js", SCRIPT, "code.js"),
+    asset!("/web/el.js", SCRIPT, "el.js"),
     asset!("/web/keys.js", SCRIPT, "keys.js"),
     asset!("/web/palette.js", SCRIPT, "palette.js"),
     asset!("/web/parts.js", SCRIPT, "parts.js"),

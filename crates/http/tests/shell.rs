@@ -12,7 +12,8 @@ fn named_in(text: &str, from: &str) -> Vec<String> {
     let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
     let quoted = text.split('"').skip(1).step_by(2);
     let mut out: Vec<String> = quoted.filter(|q| q.starts_with("/web/")).map(str::to_owned).collect();
-    let leads = |line: &&str| line.starts_with("import ") || line.starts_with("export * ");
+    // The last line of an import has the name.
+    let leads = |line: &&str| line.ends_with("\";") && (line.contains(" from \"") || line.starts_with("import "));
     for line in text.lines().filter(leads) {
         let name = line.rsplit('"').nth(1).unwrap();
         out.push(match (name.strip_prefix("./"), name.strip_prefix("../")) {
@@ -86,7 +87,7 @@ fn it_stays_small() {
     let files = all(&world);
     let size = |end: &str| files.iter().filter(|(p, _)| p.ends_with(end)).map(|(_, a)| a.body.len()).sum::<usize>();
     let (script, style) = (size(".js"), size(".css"));
-    assert!(script <= 116_700, "{script} bytes of script, as they are written");
+    assert!(script <= 115_300, "{script} bytes of script, as they are written");
     assert!(style <= 25_000, "{style} bytes of style");
 }
 

@@ -1,10 +1,11 @@
-// State outside of components: a change of it draws the page again, once. The address holds the state of a place: #/place/id?key=value. A person can copy it, go back, and reload.
+// State outside of components, and the address, which holds that of a place: #/place/id?key=value. A person can copy
+// it, go back, and reload.
 let draw = null;
 let due = false;
 
-/** What draws the page. */
-export const drawnBy = (f) => { draw = f; };
+export const drawnBy = (drawing) => { draw = drawing; };
 
+/** A value, whose changes draw the page again, once for those of a moment. */
 export function signal(value) {
   return {
     get value() { return value; },
@@ -36,7 +37,7 @@ function parse(hash) {
   return { place: place || "now", id, query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-/** Takes the code out of the address, so that it is neither seen nor kept in the history. The page stays where it was. */
+/** Takes the code out of the address: it is neither seen nor kept in the history. The page stays where it was. */
 export function takeCode() {
   const found = CODE.exec(location.hash);
   if (found) history.replaceState(null, "", href(at.value.place, at.value.id, at.value.query));
@@ -60,8 +61,9 @@ export function go(place, id, query, replaces = false) {
   const to = href(place, id, query);
   if (!replaces) location.hash = to;
   else {
-    history.replaceState(null, "", to);
     at.value = parse(to);
+    // The history is slow: what is drawn asks for its data first.
+    queueMicrotask(() => history.replaceState(null, "", to));
   }
 }
 

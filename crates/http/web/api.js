@@ -22,15 +22,19 @@ export class Problem extends Error {
   }
 }
 
-const problemOf = async (answer) => new Problem(await answer.json().catch(() => ({ status: answer.status, detail: `the service answered ${answer.status}` })));
+async function problemOf(answer) {
+  const { status } = answer;
+  return new Problem(await answer.json().catch(() => ({ status, detail: `the service answered ${status}` })));
+}
 
+const JSON_SENT = { "content-type": "application/json" };
 const post = (body) => ({ method: "POST", body: JSON.stringify(body) });
 
 export const hasToken = () => sessionStorage.getItem(KEY) !== null;
 
 /** Exchanges a code for the token of this tab. */
 export async function openWith(code) {
-  const answer = await fetch("/v1/session", { ...post({ code }), headers: { "content-type": "application/json" } });
+  const answer = await fetch("/v1/session", { ...post({ code }), headers: JSON_SENT });
   if (!answer.ok) throw await problemOf(answer);
   sessionStorage.setItem(KEY, (await answer.json()).token);
   known.clear();
@@ -39,11 +43,14 @@ export async function openWith(code) {
   listen();
 }
 
+const AWAY = { status: 0, detail: "the service does not answer", next: "heirloom service start, then heirloom ui" };
+
 async function ask(path, { headers, ...how } = {}) {
-  const answer = await fetch(path, { ...how, headers: { authorization: `Bearer ${sessionStorage.getItem(KEY)}`, "content-type": "application/json", ...headers }, cache: "no-store" }).catch((e) => {
+  const sent = { authorization: `Bearer ${sessionStorage.getItem(KEY)}`, ...JSON_SENT, ...headers };
+  const answer = await fetch(path, { ...how, headers: sent, cache: "no-store" }).catch((e) => {
     if (e.name === "AbortError") throw e;
     state.value = "away";
-    throw new Problem({ status: 0, detail: "the service does not answer", next: "heirloom service start, then heirloom ui" });
+    throw new Problem(AWAY);
   });
   if (answer.status === 401) {
     sessionStorage.removeItem(KEY);
@@ -78,20 +85,20 @@ export async function act(path, body = {}, restsOn) {
   return got;
 }
 
-/** A part of a path. */
 export const part = encodeURIComponent;
 
-/** Reads a path for a component, again whenever something changed. What was there stays until the new comes; `before`: what
- * another path gave. */
+/** Reads a path for a component, again whenever something changed. What was there stays until the new comes; `before`:
+ * what another path gave. */
 export function useData(path) {
   const [got, set] = useState({});
   // Asked before the browser paints: an effect after it would begin a frame later.
   useLayoutEffect(() => {
     if (!path) return undefined;
     const stop = new AbortController();
+    const kept = (old, { status }) => (old.path === path && status !== 404 ? old.body : null);
     read(path, stop.signal).then(
-      ({ body, tag }) => stop.signal.aborted || set({ path, body, tag }),
-      (problem) => stop.signal.aborted || set((old) => ({ path, problem, body: old.path === path && problem.status !== 404 ? old.body : null })),
+      (answer) => stop.signal.aborted || set({ path, ...answer }),
+      (problem) => stop.signal.aborted || set((old) => ({ path, problem, body: kept(old, problem) })),
     );
     return () => stop.abort();
   }, [path, changed.value]);
@@ -111,9 +118,9 @@ export async function listen() {
       changed.value += 1;
       live.value = true;
       wait = 500;
-      await hear(answer.body.getReader());
+      await hear(answer.body.pipeThrough(new TextDecoderStream()).getReader());
     } catch {
-      // No service answers; the loop below retries.
+      // No service answers; this loop asks again.
     }
     live.value = false;
     await new Promise((done) => setTimeout(done, wait));
@@ -124,12 +131,10 @@ export async function listen() {
 let due = 0;
 
 async function hear(reader) {
-  const text = new TextDecoder();
-  let rest = "";
-  for (;;) {
+  for (let rest = ""; ;) {
     const { done, value } = await reader.read();
     if (done) return;
-    const lines = (rest + text.decode(value, { stream: true })).split(/\r?\n/);
+    const lines = (rest + value).split(/\r?\n/);
     rest = lines.pop();
     for (const line of lines) {
       if (line.startsWith("id:")) heard = line.slice(3).trim();

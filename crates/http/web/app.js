@@ -1,28 +1,31 @@
 // The page: its places, its keys, and the parts common to all places.
-import { at, Dialog, drawnBy, go, hasToken, href, html, listen, live, openWith, render, said, state, step, takeCode, undo, useEffect, useKeys, useState, wrong } from "./parts.js";
+import {
+  at, button, Dialog, drawnBy, el, go, hasToken, href, link, listen, live, openWith, quiet, render, said, small, state,
+  step, takeCode, undo, useEffect, useKeys, useState, wrong,
+} from "./parts.js";
 import { Palette } from "./palette.js";
 import { Now } from "./places/now.js";
 import { Search } from "./places/search.js";
 import { Timeline } from "./places/timeline.js";
 import { Reader, Turn } from "./places/reader.js";
-import { Threads } from "./places/threads.js";
+import { Thread, Threads } from "./places/threads.js";
 import { Node } from "./places/node.js";
 import { Review } from "./places/review.js";
-import { Loops } from "./places/loops.js";
-import { Memory } from "./places/memory.js";
-import { Given } from "./places/given.js";
+import { Loop, Loops } from "./places/loops.js";
+import { Memories, Memory } from "./places/memory.js";
+import { Context, Given } from "./places/given.js";
 import { Health } from "./places/health.js";
 
-/** Place, name, the key behind g, what shows it. */
+/** Place, name, the key behind g, what shows it, what shows one thing of it. */
 const PLACES = [
   ["now", "Now", "n", Now],
   ["search", "Search", "s", Search],
   ["timeline", "Timeline", "t", Timeline],
-  ["threads", "Threads", "h", Threads],
+  ["threads", "Threads", "h", Threads, Thread],
   ["review", "Review", "r", Review],
-  ["loops", "Loops", "l", Loops],
-  ["memory", "Memory", "m", Memory],
-  ["given", "Given", "i", Given],
+  ["loops", "Loops", "l", Loops, Loop],
+  ["memory", "Memory", "m", Memories, Memory],
+  ["given", "Given", "i", Given, Context],
   ["health", "Health", "d", Health],
 ];
 /** Places that only an address leads to, and where they belong. */
@@ -44,30 +47,45 @@ const KEYS = [
   ["?", "These keys"],
 ];
 
-function Keys({ onClose }) {
-  return html`<${Dialog} label="Keys" onClose=${onClose}>
-    <h2>Keys</h2>
-    <dl class="keys">${KEYS.map(([keys, what]) => html`<div><dt>${keys.split("  ").map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${what}</dd></div>`)}</dl>
-    <p><button onClick=${onClose}>Close</button></p>
-  <//>`;
-}
+const Keys = ({ onClose }) => el(Dialog, { label: "Keys", onClose }, el("h2", "Keys"),
+  el("dl.keys", KEYS.map(([keys, what]) =>
+    el("div", el("dt", keys.split("  ").map((key) => el("kbd", key))), el("dd", what)))),
+  el("p", button("Close", onClose)));
 
 /** What stands above a place while nothing can be asked. What was written into it stays. */
 const HINDERED = {
-  away: { detail: "The service does not answer. What is shown is from before.", next: "It is asked again by itself. If it does not run: heirloom service start" },
-  locked: { detail: "This tab has no access any more. What is shown is from before, and what you wrote is still here.", next: "heirloom ui --no-open prints a new address: paste it into this tab" },
+  away: {
+    detail: "The service does not answer. What is shown is from before.",
+    next: "It is asked again by itself. If it does not run: heirloom service start",
+  },
+  locked: {
+    detail: "This tab has no access any more. What is shown is from before, and what you wrote is still here.",
+    next: "heirloom ui --no-open prints a new address: paste it into this tab",
+  },
 };
+
+const Locked = () => el("main.locked", el("h1", "Heirloom"),
+  el("p", "This tab has no access. A page is opened from the command line of this machine, with a code that is good " +
+    "once and for a minute:"),
+  el("pre.plain", "heirloom ui"));
+
+const find = (selector) => document.querySelector(selector);
+
+function resolve() {
+  (document.activeElement.closest("[data-loop]") ?? find("main .act"))?.querySelector("button.resolve")?.click();
+}
 
 function Page() {
   const [over, setOver] = useState("");
   const { place, id } = at.value;
-  const [Shown, current] = DEEPER[place] ?? [PLACES.find(([name]) => name === place)?.[3], place];
-  const title = PLACES.find(([name]) => name === place)?.[1] ?? id;
+  const [, name, , All, One] = PLACES.find(([known]) => known === place) ?? [];
+  const [Deep, current = place] = DEEPER[place] ?? [];
+  const Shown = Deep ?? ((id && One) || All);
+  const title = name ?? id;
   const close = () => setOver("");
-  const resolve = () => (document.activeElement.closest("[data-loop]") ?? document.querySelector("main .act"))?.querySelector("button.resolve")?.click();
   useKeys({
-    ...Object.fromEntries(PLACES.map(([name, , key]) => [`g ${key}`, () => go(name)])),
-    "/": () => (place === "search" ? document.querySelector("#query").focus() : go("search")),
+    ...Object.fromEntries(PLACES.map(([to, , key]) => [`g ${key}`, () => go(to)])),
+    "/": () => (place === "search" ? find("#query").focus() : go("search")),
     "?": () => setOver("keys"),
     "mod+k": () => setOver("palette"),
     Escape: () => document.activeElement.blur(),
@@ -83,25 +101,31 @@ function Page() {
     document.title = `${title || "Heirloom"} · Heirloom`;
     scrollTo(0, 0);
   }, [place, id]);
-  if (state.value === "locked" && !wasOpen) return html`<main class="locked"><h1>Heirloom</h1><p>This tab has no access. A page is opened from the command line of this machine, with a code that is good once and for a minute:</p><pre class="plain">heirloom ui</pre></main>`;
-  return html`
-    <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.querySelector("main h1")?.focus(); }}>To the content</a>
-    <nav class="rail" aria-label="Places">
-      <a class="name" href=${href("now")} aria-label="Heirloom">Heirloom</a>
-      <ul>${PLACES.map(([name, label, key]) => html`<li><a href=${href(name)} aria-current=${name === current ? "page" : null}><span>${label}</span><kbd aria-hidden="true">${name === "search" ? "/" : "g " + key}</kbd></a></li>`)}</ul>
-      <div class="foot">
-        <button class="small" onClick=${() => setOver("palette")}>Go to <kbd>Ctrl K</kbd></button>
-        <button class="small" onClick=${() => setOver("keys")}>Keys <kbd>?</kbd></button>
-        <span class="quiet">${live.value ? "live" : state.value === "away" ? "no answer" : "not live"}</span>
-      </div>
-    </nav>
-    <main id="main">
-      ${wrong(HINDERED[state.value])}
-      ${Shown ? html`<${Shown} key=${place + (DEEPER[place] ? id : "")} />` : html`<h1>There is no such place</h1><p><a href=${href("now")}>Now</a></p>`}
-    </main>
-    ${said.value && html`<div class="toast"><span>${said.value.text}</span>${said.value.undo && html`<button class="small" onClick=${undo}>Undo <kbd>z</kbd></button>`}<button class="small" aria-label="Close" onClick=${() => { said.value = null; }}>×</button></div>`}
-    ${over === "palette" && html`<${Palette} places=${PLACES} onClose=${close} />`}
-    ${over === "keys" && html`<${Keys} onClose=${close} />`}`;
+  if (state.value === "locked" && !wasOpen) return el(Locked);
+  const skip = (e) => {
+    e.preventDefault();
+    find("main h1")?.focus();
+  };
+  const leads = ([to, label, key]) => el("li",
+    el("a", { href: href(to), "aria-current": to === current ? "page" : null },
+      el("span", label), el("kbd", { "aria-hidden": "true" }, to === "search" ? "/" : `g ${key}`)));
+  const now = said.value;
+  return [
+    el("a.skip", { href: "#main", onClick: skip }, "To the content"),
+    el("nav.rail", { "aria-label": "Places" },
+      el("a.name", { href: href("now"), "aria-label": "Heirloom" }, "Heirloom"),
+      el("ul", PLACES.map(leads)),
+      el("div.foot", small(["Go to ", el("kbd", "Ctrl K")], () => setOver("palette")),
+        small(["Keys ", el("kbd", "?")], () => setOver("keys")),
+        quiet(live.value ? "live" : state.value === "away" ? "no answer" : "not live"))),
+    el("main", { id: "main" }, wrong(HINDERED[state.value]),
+      Shown ? el(Shown, { key: place + (Shown === All ? "" : id) })
+        : [el("h1", "There is no such place"), el("p", link(href("now"), "Now"))]),
+    now && el("div.toast", el("span", now.text), now.undo && small(["Undo ", el("kbd", "z")], undo),
+      small("×", () => { said.value = null; }, { "aria-label": "Close" })),
+    over === "palette" && el(Palette, { places: PLACES, onClose: close }),
+    over === "keys" && el(Keys, { onClose: close }),
+  ];
 }
 
 /** Whether this tab had access once: what it shows stays then. */
@@ -120,7 +144,7 @@ async function begin() {
   page.textContent = "";
   const draw = () => {
     wasOpen ||= hasToken();
-    render(html`<${Page} />`, page);
+    render(el(Page), page);
   };
   drawnBy(draw);
   draw();

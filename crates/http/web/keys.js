@@ -16,10 +16,8 @@ addEventListener("keydown", (event) => {
   chord = "";
   // An open dialog handles its keys itself.
   if (document.querySelector("dialog[open]")) return;
-  for (const layer of [...layers].reverse()) {
-    // A handler returns false if it has nothing to do here.
-    if (layer.current[pressed] && layer.current[pressed]() !== false) return event.preventDefault();
-  }
+  // A handler returns false if it has nothing to do here.
+  if (layers.some(({ current }) => current[pressed] && current[pressed]() !== false)) return event.preventDefault();
   if (pressed === "g") {
     chord = "g ";
     // The timer of an earlier chord would end this one.
@@ -28,12 +26,11 @@ addEventListener("keydown", (event) => {
   }
 });
 
-/** Keys that hold while the component is there: `{ y: accept }`. */
+/** Keys that hold while the component is there: `{ y: accept }`. Those of a part go before those of the whole. */
 export function useKeys(keys) {
   const layer = useRef();
+  // When it is first drawn: effects of a part run before those of the whole.
+  if (!layer.current) layers.unshift(layer);
   layer.current = keys;
-  useEffect(() => {
-    layers.push(layer);
-    return () => layers.splice(layers.indexOf(layer), 1);
-  }, []);
+  useEffect(() => () => layers.splice(layers.indexOf(layer), 1), []);
 }

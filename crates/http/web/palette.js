@@ -1,5 +1,5 @@
 // The command palette: goes to a place, a session, a thread, a command or an id.
-import { copy, Dialog, firstLine, href, html, nameOf, program, useData, useState, whereIs } from "./parts.js";
+import { copy, Dialog, el, firstLine, href, nameOf, program, quiet, useData, useState, whereIs } from "./parts.js";
 
 /** What only the command line does. To choose one is to copy it. */
 const COMMANDS = {
@@ -24,17 +24,27 @@ export function Palette({ places, onClose }) {
   const [query, setQuery] = useState("");
   const [chosen, choose] = useState(0);
   const all = (path) => useData(path).body?.items ?? [];
-  const threads = all("/v1/threads?limit=40").map((t) => [t.label, "thread", href("threads", t.thread)]);
-  const sessions = all("/v1/sessions?limit=40").map((s) => [nameOf(s), program(s.harness), href("session", s.session)]);
   const asked = query.trim();
   const has = ([name, what]) => `${name} ${what}`.toLowerCase().includes(asked.toLowerCase());
-  const known = [...places.map(([name, label]) => [label, "place", href(name)]), ...threads, ...sessions];
-  const entries = (asked ? [...(ID.test(asked) ? [[asked, "open", whereIs(asked)]] : []), ...[...known, ...Object.entries(COMMANDS)].filter(has), [`Search for ${asked}`, "search", href("search", "", { q: asked })]] : known).slice(0, 12);
+  const known = [
+    ...places.map(([name, label]) => [label, "place", href(name)]),
+    ...all("/v1/threads?limit=40").map((t) => [t.label, "thread", href("threads", t.thread)]),
+    ...all("/v1/sessions?limit=40").map((s) => [nameOf(s), program(s.harness), href("session", s.session)]),
+  ];
+  const entries = (!asked ? known : [
+    ...(ID.test(asked) ? [[asked, "open", whereIs(asked)]] : []),
+    ...[...known, ...Object.entries(COMMANDS)].filter(has),
+    [`Search for ${asked}`, "search", href("search", "", { q: asked })],
+  ]).slice(0, 12);
   const current = Math.min(chosen, entries.length - 1);
   const open = ([name, , to]) => {
     onClose();
     if (to) location.hash = to;
     else copy(name);
+  };
+  const onInput = (e) => {
+    setQuery(e.target.value);
+    choose(0);
   };
   const onKeyDown = (e) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
@@ -43,8 +53,14 @@ export function Palette({ places, onClose }) {
     else return;
     e.preventDefault();
   };
-  return html`<${Dialog} label="Go to" onClose=${onClose}>
-    <input class="wide" type="text" autofocus role="combobox" aria-expanded="true" aria-controls="entries" aria-activedescendant=${`entry${current}`} aria-label=${HINT} placeholder=${HINT} value=${query} onInput=${(e) => { setQuery(e.target.value); choose(0); }} onKeyDown=${onKeyDown} />
-    <ul class="entries" id="entries" role="listbox" aria-label="Where to">${entries.map((entry, n) => html`<li id=${`entry${n}`} role="option" aria-selected=${n === current} onClick=${() => open(entry)}><span>${firstLine(entry[0], 80)}</span><span class="quiet">${entry[1]}</span></li>`)}</ul>
-  <//>`;
+  const entry = (one, n) => el("li",
+    { id: `entry${n}`, role: "option", "aria-selected": n === current, onClick: () => open(one) },
+    el("span", firstLine(one[0], 80)), quiet(one[1]));
+  return el(Dialog, { label: "Go to", onClose },
+    el("input.wide", {
+      type: "text", autofocus: true, role: "combobox", "aria-expanded": "true", "aria-controls": "entries",
+      "aria-activedescendant": `entry${current}`, "aria-label": HINT, placeholder: HINT, value: query,
+      onInput, onKeyDown,
+    }),
+    el("ul.entries", { id: "entries", role: "listbox", "aria-label": "Where to" }, entries.map(entry)));
 }

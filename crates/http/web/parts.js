@@ -1,30 +1,28 @@
-// Parts that all places share: headings, lists, times, links to references, error and undo messages; and re-exports of
-// the other modules.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor.js";
-import { at, go, signal, whereIs } from "./address.js";
+// Parts that all places share: headings, lists, times, links, errors, acts and their undo; and all other modules.
+import { el } from "./el.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "./vendor.js";
+import { at, go, href, signal, whereIs } from "./address.js";
 import { act, changed, get, read, useData } from "./api.js";
-import { firstLine, inline, seen, Words } from "./words.js";
+import { useKeys } from "./keys.js";
+import { firstLine, inline, number, seen, Words } from "./words.js";
 
+export * from "./el.js";
 export * from "./vendor.js";
 export * from "./address.js";
 export * from "./api.js";
 export * from "./keys.js";
 export * from "./words.js";
 
-const count = new Intl.NumberFormat();
-export const number = (n) => (n == null ? "–" : count.format(n));
-
-export function bytes(n) {
-  for (const [unit, of] of [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]]) if (n >= of) return `${count.format(Math.round((n / of) * 10) / 10)} ${unit}`;
-  return n == null ? "–" : `${n} bytes`;
-}
-
 /** `3 sessions`, `1 session`. */
 export const many = (n, noun, nouns = noun + "s") => `${number(n)} ${n === 1 ? noun : nouns}`;
 
+export const joined = (all, by = ", ") => all.filter(Boolean).join(by);
+
 const dates = (form) => new Intl.DateTimeFormat(undefined, form);
-const [moment, day, clock] = [dates({ dateStyle: "medium", timeStyle: "short" }), dates({ dateStyle: "medium" }), dates({ timeStyle: "short" })];
-export const [dayOf, monthOf] = [dates({ weekday: "long", year: "numeric", month: "long", day: "numeric" }), dates({ month: "short" })];
+const [moment, clock] = [dates({ dateStyle: "medium", timeStyle: "short" }), dates({ timeStyle: "short" })];
+const day = dates({ dateStyle: "medium" });
+export const dayOf = dates({ weekday: "long", year: "numeric", month: "long", day: "numeric" });
+export const monthOf = dates({ month: "short" });
 const ago = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 
 /** A time, the whole of it in its title. */
@@ -33,52 +31,106 @@ function time(at, said) {
   const isDay = /^\d{4}-\d\d-\d\d$/.test(at);
   const date = new Date(isDay ? `${at}T00:00` : at);
   if (Number.isNaN(date.getTime())) return at;
-  const whole = (isDay ? day : moment).format(date);
-  return html`<time datetime=${at} title=${whole}>${said?.(date) ?? whole}</time>`;
+  const title = (isDay ? day : moment).format(date);
+  return el("time", { datetime: at, title }, said?.(date) ?? title);
 }
 
 export const when = (at) => time(at);
 export const hour = (at) => time(at, (date) => clock.format(date));
 
+const SPANS = [["day", 86400], ["hour", 3600], ["minute", 60]];
+
 /** A time as people say it within a week, else its day. */
 export const near = (at) => time(at, (date) => {
   const seconds = (date - Date.now()) / 1000;
   if (Math.abs(seconds) > 7 * 86400) return day.format(date);
-  const [unit, of] = [["day", 86400], ["hour", 3600], ["minute", 60]].find(([, size]) => Math.abs(seconds) >= size) ?? ["minute", Infinity];
+  const [unit, of] = SPANS.find(([, size]) => Math.abs(seconds) >= size) ?? ["minute", Infinity];
   return ago.format(Math.round(seconds / of), unit);
 });
 
-/** A link to whatever an id stands for. */
-export const ref = (id, words) => id && html`<a class=${words ? "" : "ref"} href=${whereIs(String(id))}>${words ?? seen(String(id))}</a>`;
+export const quiet = (...words) => el("span.quiet", words);
+export const link = (to, ...words) => el("a", { href: to }, words);
 
-/** Links to some ids, one after the other. */
-export const refs = (ids, most = 4) => ids?.length > 0 && html`<span class="refs">${[ids].flat().slice(0, most).map((id) => html`${ref(id)} `)}</span>`;
+/** A link to whatever an id stands for. */
+export const ref = (id, words = "") =>
+  id && el(words ? "a" : "a.ref", { href: whereIs(`${id}`) }, words || seen(`${id}`));
+
+export const refs = (ids, most = 4) =>
+  ids?.length > 0 && el("span.refs", [ids].flat().slice(0, most).map((id) => [ref(id), " "]));
 
 /** A name of a class, a program, a state. */
-export const chip = (name, tone = "") => name && html`<span class=${`chip ${tone}`}>${name}</span> `;
+export const chip = (name, tone = "") => name && [el(`span.chip.${tone}`, name), " "];
 
-/** A part of a place. */
-export const section = (title, body) => html`<section><h2>${title}</h2>${body}</section>`;
+export const section = (title, ...body) => el("section", el("h2", title), body);
 
-export const rows = (items, row) => html`<ul class="rows">${items.map(row)}</ul>`;
+export const rows = (items, row) => el("ul.rows", items.map(row));
 
-/** A line of a list, that leads somewhere. */
-export const row = (to, title, about, done) => html`<li key=${to}><a class=${`step main ${done ? "done" : ""}`} href=${to}>${title}</a><span class="quiet">${about}</span></li>`;
+export const row = (to, title, about, done) =>
+  el("li", { key: to }, el(`a.step.main${done ? ".done" : ""}`, { href: to }, title), quiet(about));
 
 /** Names and what they are; what is nothing is left out. */
-export const facts = (of) => html`<dl class="facts">${Object.entries(of).filter(([, value]) => value || value === 0).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+export const facts = (of) => el("dl.facts", Object.entries(of).map(([name, value]) =>
+  (value || value === 0) && el("div", el("dt", name), el("dd", value))));
 
-/** What is said, each with its turns. */
-export const sayings = (title, items) => items?.length > 0 && section(title, html`<ul class="lines">${items.map(({ text, turns, file }) => html`<li>${inline(text)} ${refs(turns.slice(-4))}${ref(file)}</li>`)}</ul>`);
+/** The fields of something that are words or numbers, as facts. */
+export const fieldsOf = (of, except = []) => Object.fromEntries(Object.entries(of)
+  .filter(([name, value]) => !except.includes(name) && ["string", "number"].includes(typeof value))
+  .map(([name, value]) => [name.replaceAll("_", " "), seen(String(value))]));
 
-const limit = (name) => ({ target }) => go(at.value.place, at.value.id, { ...at.value.query, [name]: target.type === "checkbox" ? target.checked : target.value }, true);
+export const lines = (items, line) => el("ul.lines", items.map((item) => el("li", line(item))));
+
+export const sayings = (title, items) => items?.length > 0 && section(title,
+  lines(items, ({ text, turns, file }) => [inline(text), " ", refs(turns.slice(-4)), ref(file)]));
+
+/** Puts what somebody chose into the address. */
+export const limit = (name) => ({ target: { type, checked, value } }) =>
+  go(at.value.place, at.value.id, { ...at.value.query, [name]: type === "checkbox" ? checked : value }, true);
 
 /** A choice that stands in the address. `of`: `[value, name]`, or values that are their own names. */
-export const choice = (label, name, of) => html`<label>${label} <select value=${at.value.query[name] ?? ""} onChange=${limit(name)}>${of.map((one) => [one].flat()).map(([value, words = value]) => html`<option value=${value}>${words}</option>`)}</select></label>`;
-export const tick = (label, name) => html`<label><input type="checkbox" checked=${at.value.query[name] === "true"} onChange=${limit(name)} /> ${label}</label>`;
+export const choice = (label, name, of) => el("label", label, " ",
+  el("select", { value: at.value.query[name] ?? "", onChange: limit(name) },
+    of.map((one) => [one].flat()).map(([value, words = value]) => el("option", { value }, words))));
+export const tick = (label, name) => el("label",
+  el("input", { type: "checkbox", checked: at.value.query[name] === "true", onChange: limit(name) }), " ", label);
 
 /** Two or more views of a place: `[address, name, whether it is shown]`. */
-export const tabs = (...of) => html`<div class="tabs">${of.map(([to, name, shown]) => html`<a href=${to} aria-current=${shown ? "true" : null}>${name}</a> `)}</div>`;
+export const tabs = (...of) => el("div.tabs", of.map(([to, name, isShown]) =>
+  [el("a", { href: to, "aria-current": isShown ? "true" : null }, name), " "]));
+
+export const button = (words, onClick, key, more) =>
+  el("button", { onClick, ...more }, key ? `${words} ` : words, key && el("kbd", key));
+export const small = (words, onClick, more) => el("button.small", { onClick, ...more }, words);
+
+/** What can be done, each by a button and its key: `[words, what does it, key]`. */
+export function Acts({ of }) {
+  const keyed = of.filter((one) => one?.[2]);
+  useKeys(Object.fromEntries(keyed.map(([, does, key]) => [key === "Esc" ? "Escape" : key, does])));
+  const draw = ([words, does, key]) => [button(words, does, key, key === "y" && { class: "first" }), " "];
+  return el("p.act", of.map((one) => one && draw(one)));
+}
+
+/** A field for words to look for; it has the focus when it comes. `onWords` gets what is typed: at once after a pause,
+ * and while letters follow each other quickly, once no other came for a moment. */
+export function Field({ words = "", onWords, ...more }) {
+  const field = useRef();
+  const last = useRef({ words: "", at: 0 }).current;
+  useLayoutEffect(() => {
+    field.current.focus();
+    return () => clearTimeout(last.wait);
+  }, []);
+  // Other words come by a link, or by going back.
+  useLayoutEffect(() => { if (words !== last.words) field.current.value = last.words = words; }, [words]);
+  const onInput = () => {
+    const now = performance.now();
+    clearTimeout(last.wait);
+    last.words = field.current.value.trim();
+    const isQuick = now - last.at < 60;
+    last.at = now;
+    if (isQuick) last.wait = setTimeout(() => onWords(last.words), 60);
+    else onWords(last.words);
+  };
+  return el("input", { ref: field, type: "search", onInput, ...more });
+}
 
 /** The heading of a place. It takes the focus when somebody comes to the place. `up`: links to what this is part of. */
 export function Heading({ children, more, up }) {
@@ -87,38 +139,39 @@ export function Heading({ children, more, up }) {
     const { activeElement: now, body } = document;
     if (!now || now === body || now.closest("nav")) heading.current.focus({ preventScroll: true });
   }, []);
-  return html`<header class="top">
-    ${up && html`<nav class="up" aria-label="Where this is">${up.map(([to, name], n) => html`${n ? " › " : ""}<a href=${to}>${name}</a>`)}</nav>`}
-    <div class="row"><h1 tabindex="-1" ref=${heading}>${children}</h1>${more && html`<div class="more">${more}</div>`}</div>
-  </header>`;
+  return el("header.top",
+    up && el("nav.up", { "aria-label": "Where this is" }, up.map(([to, name], n) => [n > 0 && " › ", link(to, name)])),
+    el("div.row", el("h1", { tabindex: "-1", ref: heading }, children), more && el("div.more", more)));
 }
 
-/** What is wrong, and what to do. */
-export const wrong = (problem) => problem && html`<div class="wrong" role="alert"><strong>${seen(problem.detail || problem.message || "That did not work.")}</strong>${problem.next && html`<p>${seen(problem.next)}</p>`}</div>`;
+export const wrong = (problem) => problem && el("div.wrong", { role: "alert" },
+  el("strong", seen(problem.detail || problem.message || "That did not work.")),
+  problem.next && el("p", seen(problem.next)));
 
-/** What a place shows of data that is on its way, wrong, or empty. `of`: the id of what a whole place shows, its heading where
- * there is no such thing. */
+/** What a place shows of data that is on its way, wrong, or empty. `of`: the id of what a whole place shows, a heading
+ * where there is no such thing. */
 export function shown({ body, problem }, words, empty, of) {
-  if (!body) return problem ? html`${of && html`<${Heading}>${of}<//>`}${wrong(problem)}` : html`<p class="quiet waiting" aria-busy="true">…</p>`;
+  if (!body && problem) return [of && el(Heading, of), wrong(problem)];
+  if (!body) return el("p.quiet.waiting", { "aria-busy": "true" }, "…");
   // That nobody answers stands above the place already.
-  return html`${problem?.status !== 0 && wrong(problem)}${empty && body.items?.length === 0 ? html`<p class="empty">${empty}</p>` : words(body)}`;
+  const more = problem?.status !== 0 && wrong(problem);
+  return [more, empty && body.items?.length === 0 ? el("p.empty", empty) : words(body)];
 }
 
-/** What a path gives. */
 export const Load = ({ path, of, empty, children }) => shown(useData(path), children, empty, of);
 
-/** A list, page by page, from the first again when something changed. */
-export function List({ path, empty, children }) {
+/** A list, page by page, from the first again when something changed: a `line` for each, or what shows all of them. */
+export function List({ path, empty, line, children = (items) => rows(items, line) }) {
   const first = useData(path);
   const [more, setMore] = useState({});
   return shown(first, (body) => {
     const { items, next } = more.of === body ? more : body;
-    const onMore = () => get(`${path}&cursor=${next}`).then((page) => setMore({ of: body, items: [...items, ...page.items], next: page.next }), sayWrong);
-    return html`${children(items)}${next && html`<p><button class="step" onClick=${onMore}>More</button></p>`}`;
+    const onMore = () => get(`${path}&cursor=${next}`)
+      .then((page) => setMore({ of: body, items: [...items, ...page.items], next: page.next }), sayWrong);
+    return [children(items), next && el("p", el("button.step", { onClick: onMore }, "More"))];
   }, empty);
 }
 
-/** What was just done. */
 export const said = signal(null);
 const undos = [];
 let gone = 0;
@@ -132,18 +185,19 @@ export function say(text, undo) {
   gone = setTimeout(() => { said.value = null; }, undo ? 12000 : 5000);
 }
 
-export const sayWrong = (problem) => say(`${problem.detail || problem.message}${problem.next ? ` (${problem.next})` : ""}`);
+export const sayWrong = ({ detail, message, next }) => say(`${detail || message}${next ? ` (${next})` : ""}`);
 
-/** Takes back what was done last in this tab. */
 export const undo = () => (undos.length ? undos.pop()() : say("Nothing was done in this tab that can be taken back."));
 
 /** Does something and says so, or what was wrong. Answers what came of it, else nothing. */
-export const doing = (path, body, words, back) => act(path, body).then((done) => { say(typeof words === "function" ? words(done) : words, back); return done; }, sayWrong);
+export const doing = (path, body, words, back) => act(path, body).then((done) => {
+  say(typeof words === "function" ? words(done) : words, back);
+  return done;
+}, sayWrong);
 
 export const copy = (text) => navigator.clipboard.writeText(text).then(() => say(`Copied: ${text}`), () => say(text));
 
-/** A command, which a click copies. */
-export const command = (text) => html`<button class="link" title="Copy" onClick=${() => copy(text)}><code>${text}</code></button>`;
+export const command = (text) => el("button.link", { title: "Copy", onClick: () => copy(text) }, el("code", text));
 
 /** A dialog over the page; Escape and a click beside it close it, and the focus goes back. */
 export function Dialog({ label, onClose, children }) {
@@ -153,12 +207,17 @@ export function Dialog({ label, onClose, children }) {
     dialog.current.showModal();
     return () => before?.focus?.();
   }, []);
-  return html`<dialog ref=${dialog} aria-label=${label} onCancel=${(e) => { e.preventDefault(); onClose(); }} onClick=${(e) => e.target === dialog.current && onClose()}><div class="inside">${children}</div></dialog>`;
+  const onCancel = (e) => {
+    e.preventDefault();
+    onClose();
+  };
+  const onClick = (e) => e.target === dialog.current && onClose();
+  return el("dialog", { ref: dialog, "aria-label": label, onCancel, onClick }, el("div.inside", children));
 }
 
-/** Words that are written where they stand. What is written rests on what was read; where that was changed meanwhile, the newer
- * words are shown, and a person chooses. `texts`: the words of a body, with their names; `save`: given the words and the tag
- * they rest on, it may fail. */
+/** Words that are written where they stand. What is written rests on what was read; where that was changed meanwhile,
+ * the newer words are shown, and a person chooses. `texts`: the words of a body, with their names; `save`: given the
+ * words and the tag they rest on, it may fail. */
 export function Edit({ path, texts, save, onDone }) {
   const [rests, setRests] = useState(null);
   const [words, setWords] = useState([]);
@@ -168,12 +227,15 @@ export function Edit({ path, texts, save, onDone }) {
     setRests(got.tag);
     setWords(texts(got.body));
   };
-  useEffect(() => { read(path).then(take, sayWrong).then(() => box.current?.querySelector("textarea")?.focus()); }, []);
+  useEffect(() => {
+    read(path).then(take, sayWrong).then(() => box.current?.querySelector("textarea")?.focus());
+  }, []);
   const choose = (does) => () => {
     does();
     setNewer(null);
   };
-  const onSave = () => save(words.map((w) => w.text), rests).then(onDone, async (problem) => (problem.status === 412 ? setNewer(await read(path)) : sayWrong(problem)));
+  const refused = async (problem) => (problem.status === 412 ? setNewer(await read(path)) : sayWrong(problem));
+  const onSave = () => save(words.map(({ text }) => text), rests).then(onDone, refused);
   const onKeyDown = (e) => {
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) onSave();
     else if (e.key === "Escape") {
@@ -181,26 +243,16 @@ export function Edit({ path, texts, save, onDone }) {
       onDone();
     }
   };
-  return html`<div class="edit" ref=${box} onKeyDown=${onKeyDown}>
-    ${newer && html`<div class="wrong" role="alert"><strong>It was changed meanwhile. It says now:</strong>${texts(newer.body).map(({ text }) => html`<${Words} text=${text} />`)}<p><button onClick=${choose(() => setRests(newer.tag))}>Keep mine</button> <button onClick=${choose(() => take(newer))}>Take the newer</button></p></div>`}
-    ${words.map(({ name, text, lines = 6 }, n) => html`<label>${name}<textarea rows=${lines} value=${text} onInput=${(e) => setWords(words.with(n, { ...words[n], text: e.target.value }))}></textarea></label>`)}
-    <p><button class="first" disabled=${!rests || newer} onClick=${onSave}>Save <kbd>Ctrl Enter</kbd></button> <button onClick=${onDone}>Leave it <kbd>Esc</kbd></button></p></div>`;
-}
-
-/** A value: at once after a pause, and while it changes quickly, once it has stayed the same for a moment. What is typed is not
- * asked for letter by letter. */
-export function useSettled(value) {
-  const [settled, set] = useState(value);
-  const changedAt = useRef(0);
-  useLayoutEffect(() => {
-    const now = performance.now();
-    const isQuick = now - changedAt.current < 60;
-    changedAt.current = now;
-    if (!isQuick) set(value);
-    const wait = isQuick && setTimeout(set, 60, value);
-    return () => clearTimeout(wait);
-  }, [value]);
-  return settled;
+  const write = (n) => (e) => setWords(words.with(n, { ...words[n], text: e.target.value }));
+  return el("div.edit", { ref: box, onKeyDown },
+    newer && el("div.wrong", { role: "alert" }, el("strong", "It was changed meanwhile. It says now:"),
+      texts(newer.body).map(({ text }) => el(Words, { text })),
+      el("p", button("Keep mine", choose(() => setRests(newer.tag))), " ",
+        button("Take the newer", choose(() => take(newer))))),
+    words.map(({ name, text, lines: high = 6 }, n) =>
+      el("label", name, el("textarea", { rows: high, value: text, onInput: write(n) }))),
+    el("p", button("Save", onSave, "Ctrl Enter", { class: "first", disabled: !rests || newer }), " ",
+      button("Leave it", onDone, "Esc")));
 }
 
 /** Moves the focus in the list of a place, so many lines. */
@@ -213,7 +265,6 @@ export const step = (by) => () => {
   return next.scrollIntoView({ block: "nearest" });
 };
 
-/** What a session is called. */
 export const nameOf = (session, most = 110) => firstLine(session.name || session.title || session.session, most);
 
 function Named({ id }) {
@@ -221,16 +272,16 @@ function Named({ id }) {
   return ref(id, body && nameOf({ ...body.session, name: body.name }));
 }
 
-/** A link to a session, by its name. */
-export const sessionRef = (id) => id && html`<${Named} id=${id} />`;
+export const sessionRef = (id) => id && el(Named, { id });
 
 /** A scope or a thread's key, for people: `lindenblatt-api` of `workspace/lindenblatt-api--70d06c86`. */
-export const scopeName = (scope) => (scope === "agent" ? "everywhere" : (scope ?? "").replace(/^[a-z]+\//, "").replace(/--[0-9a-f]{8,}$/, ""));
+export const scopeName = (scope) =>
+  (scope === "agent" ? "everywhere" : (scope ?? "").replace(/^[a-z]+\//, "").replace(/--[0-9a-f]{8,}$/, ""));
 
-/** The last folder of a path. */
 export const folder = (path) => path?.split("/").findLast(Boolean);
 
-const NAMES = { "claude-code": "Claude Code", codex: "Codex", opencode: "OpenCode", openclaw: "OpenClaw", turns: "Plain turns" };
+const NAMES = {
+  "claude-code": "Claude Code", codex: "Codex", opencode: "OpenCode", openclaw: "OpenClaw", turns: "Plain turns",
+};
 export const program = (name) => NAMES[name] ?? name;
-/** All programs, to choose one. */
 export const PROGRAMS = [["", "all programs"], ...Object.entries(NAMES)];

@@ -1,6 +1,10 @@
-// The reader of a session of any length: sections of fifty turns with an estimated height, loaded when they come near. Each
-// turn has an address; find in the session jumps to its hits.
-import { asking, at, chip, command, facts, firstLine, folder, get, go, Heading, hour, href, html, Load, many, nameOf, number, part, program, ref, seen, sessionRef, shown, useData, useEffect, useKeys, useLayoutEffect, useRef, useSettled, useState, when, Words, wrong } from "../parts.js";
+// The reader of a session of any length: sections of fifty turns with an estimated height, loaded when they come near.
+// Each turn has an address; find in the session jumps to its hits.
+import {
+  asking, at, chip, command, el, facts, Field, firstLine, folder, get, go, Heading, hour, href, joined, link, Load,
+  many, nameOf, number, part, program, quiet, ref, seen, sessionRef, shown, small, useData, useEffect, useKeys,
+  useLayoutEffect, useRef, useState, when, Words, wrong,
+} from "../parts.js";
 import { stretch } from "../code.js";
 import { place, strata } from "./node.js";
 
@@ -12,28 +16,41 @@ export function Turn() {
   return shown({ problem }, null, "", id);
 }
 
-/** Something that was said. `is`: what it is among others; `more`: what stands beside the name; `folds`: what tools did, until
- * it is opened; `below`: what stands under it. */
+/** Something that was said. `is`: what it is among others; `more`: what stands beside the name; `folds`: closed until
+ * somebody opens it; `below`: what stands under it. */
 export function turnCard(turn, { is, more, folds, below } = {}) {
-  const who = turn.speaker || turn.tool || turn.role;
-  const words = turn.forgotten ? html`<p class="quiet">Forgotten on ${turn.forgotten}.</p>` : html`<${Words} text=${turn.text} plain=${turn.role === "tool" || /tool/.test(turn.kind)} />`;
-  return html`<article id=${turn.turn} class=${["turn", turn.role, is, turn.failed && "failed"].filter(Boolean).join(" ")} tabindex="-1" aria-label=${`${who}, ${turn.turn}`}>
-    <header>${chip(seen(who), turn.role)}${turn.kind !== "message" && html`<span class="quiet">${turn.kind}</span>`}${turn.failed && chip("failed", "late")}${turn.lane && chip("sub-agent")}<span class="right quiet">${more}</span></header>
-    ${folds ? html`<details><summary>${firstLine(turn.text, 110)}</summary>${words}</details>` : words}${below}
-  </article>`;
+  const { role, kind, text } = turn;
+  const who = turn.speaker || turn.tool || role;
+  const words = turn.forgotten ? el("p.quiet", "Forgotten on ", turn.forgotten, ".")
+    : el(Words, { text, plain: role === "tool" || /tool/.test(kind) });
+  return el(`article.${joined(["turn", role, is, turn.failed && "failed"], ".")}`,
+    { id: turn.turn, tabindex: "-1", "aria-label": `${who}, ${turn.turn}` },
+    el("header", chip(seen(who), role), kind !== "message" && quiet(kind), turn.failed && chip("failed", "late"),
+      turn.lane && chip("sub-agent"), el("span.right.quiet", more)),
+    folds ? el("details", el("summary", firstLine(text, 110)), words) : words, below);
 }
 
-const record = (id) => html`<div class="raw"><${Load} path=${`/v1/turns/${part(id)}/record`}>${({ text, bytes, cut }) => html`
-  <p class="quiet">What the program wrote: ${many(bytes, "byte")}, credentials hidden. Byte for byte: ${command(`heirloom show --raw ${id}`)}</p><${Words} text=${text} language=${/^\s*[{[]/.test(text) ? "json" : "text"} />${cut && html`<p class="quiet">There is more of it.</p>`}`}<//></div>`;
+const record = (id) => el("div.raw", el(Load, { path: `/v1/turns/${part(id)}/record` }, ({ text, bytes, cut }) => [
+  el("p.quiet", `What the program wrote: ${many(bytes, "byte")}, credentials hidden. Byte for byte: `,
+    command(`heirloom show --raw ${id}`)),
+  el(Words, { text, language: /^\s*[{[]/.test(text) ? "json" : "text" }),
+  cut && el("p.quiet", "There is more of it."),
+]));
 
 function Said({ turn }) {
   const [raw, setRaw] = useState(false);
-  const isAt = turn.turn === at.value.query.at;
+  const { turn: id, session, role, kind } = turn;
+  const isAt = id === at.value.query.at;
+  const titled = (to, title, words) => el("a", { href: to, title }, words);
   return turnCard(turn, {
     is: isAt && "at",
-    folds: !isAt && (turn.role === "tool" || /tool|thinking|machine/.test(turn.kind)),
-    more: html`${hour(turn.at)} <a href=${href("session", turn.session, { at: turn.turn })} title="The address of this turn">${turn.turn}</a> <a href=${href("node", turn.turn)} title="The summaries it is part of">up</a> <button class="link" aria-expanded=${raw} onClick=${() => setRaw(!raw)}>raw</button>`,
-    below: raw && record(turn.turn),
+    folds: !isAt && (role === "tool" || /tool|thinking|machine/.test(kind)),
+    more: [
+      hour(turn.at), " ", titled(href("session", session, { at: id }), "The address of this turn", id), " ",
+      titled(href("node", id), "The summaries it is part of", "up"), " ",
+      el("button.link", { "aria-expanded": raw, onClick: () => setRaw(!raw) }, "raw"),
+    ],
+    below: raw && record(id),
   });
 }
 
@@ -73,14 +90,17 @@ function Section({ name, section, number: no, wanted, onFilled }) {
   }, [isShown, section.count, section.cursor]);
   useLayoutEffect(() => { if (isShown && turns) onFilled(); }, [isShown, turns]);
   const filled = isShown && turns;
-  return html`<section ref=${box} class="section" aria-label=${`Section ${no + 1}`} style=${filled ? {} : { minHeight: `${was.current}px` }}>
-    ${wrong(problem)}${filled && turns.map((turn) => html`<${Said} key=${turn.turn} turn=${turn} />`)}</section>`;
+  const style = filled ? {} : { minHeight: `${was.current}px` };
+  return el("section.section", { ref: box, "aria-label": `Section ${no + 1}`, style }, wrong(problem),
+    filled && turns.map((turn) => el(Said, { key: turn.turn, turn })));
 }
 
 let held = "";
-for (const kind of ["wheel", "touchstart", "keydown", "pointerdown"]) addEventListener(kind, () => { held = ""; }, { passive: true });
+for (const kind of ["wheel", "touchstart", "keydown", "pointerdown"]) {
+  addEventListener(kind, () => { held = ""; }, { passive: true });
+}
 
-/** Shows a turn and keeps it where it is until what is above it has its height, somebody scrolls, or another one is shown. */
+/** Shows a turn and keeps it there until what is above it has its height, somebody scrolls, or another one is shown. */
 function hold(id) {
   const until = performance.now() + 1500;
   held = id;
@@ -96,13 +116,10 @@ function hold(id) {
 }
 
 function Find({ name, onClose }) {
-  const [text, setText] = useState("");
+  const [q, setWords] = useState("");
   const [now, setNow] = useState(-1);
-  const field = useRef();
-  const q = useSettled(text.trim());
   const found = useData(q && asking("/v1/search", { q, session: name, kind: "turn", limit: 200 }));
   const hits = (found.body?.hits ?? []).map((hit) => hit.turn).sort((a, b) => place(a) - place(b));
-  useLayoutEffect(() => field.current.focus(), []);
   useEffect(() => setNow(-1), [q]);
   const step = (by) => {
     if (!hits.length) return;
@@ -118,9 +135,13 @@ function Find({ name, onClose }) {
     else return;
     e.preventDefault();
   };
-  return html`<div class="find" role="search"><input ref=${field} type="search" aria-label="Find in this session" placeholder="Find in this session" value=${text} onInput=${(e) => setText(e.target.value)} onKeyDown=${onKeyDown} />
-    <span class="quiet" role="status">${q && found.body && (hits.length ? `${now + 1 || "–"} of ${number(hits.length)}` : "none")}</span>
-    <button class="small" onClick=${() => step(-1)} aria-label="The one before">↑</button><button class="small" onClick=${() => step(1)} aria-label="The next one">↓</button><button class="small" onClick=${onClose}>Close</button></div>`;
+  const label = "Find in this session";
+  return el("div.find", { role: "search" },
+    el(Field, { "aria-label": label, placeholder: label, onWords: setWords, onKeyDown }),
+    el("span.quiet", { role: "status" },
+      q && found.body && (hits.length ? `${now + 1 || "–"} of ${number(hits.length)}` : "none")),
+    small("↑", () => step(-1), { "aria-label": "The one before" }),
+    small("↓", () => step(1), { "aria-label": "The next one" }), small("Close", onClose));
 }
 
 /** Paints words in what is shown, without a change to it. */
@@ -134,7 +155,8 @@ function paint(text) {
     const painted = new Highlight();
     const walk = document.createTreeWalker(document.querySelector(".session") ?? new Text(), NodeFilter.SHOW_TEXT);
     while (walk.nextNode() && painted.size < 2000) {
-      for (const { index, 0: word } of walk.currentNode.data.matchAll(any)) painted.add(stretch(walk.currentNode, index, index + word.length));
+      const node = walk.currentNode;
+      for (const { index, 0: word } of node.data.matchAll(any)) painted.add(stretch(node, index, index + word.length));
     }
     CSS.highlights.set("found", painted);
   }, 250);
@@ -161,15 +183,34 @@ export function Reader() {
     if (outline.problem || wanted === null) setThere(true);
   }, [query.at, outline.body, outline.problem]);
   const find = () => setFinds(true);
-  useKeys({ "/": find, f: find, G: () => scrollTo(0, document.body.scrollHeight), j: () => scrollBy(0, innerHeight / 3), k: () => scrollBy(0, -innerHeight / 3) });
-  return html`
-    <${Load} path=${isThere && asking(`/v1/sessions/${part(id)}`, { brief: true })}>${({ session: s, name, lanes }) => html`
-      <${Heading} up=${[[href("timeline"), "Timeline"]]} more=${html`<button class="small" onClick=${find}>Find <kbd>f</kbd></button>`}>${nameOf({ ...s, name }, 300)}<//>
-      ${facts({ Program: `${program(s.harness)} ${s.version ?? ""}`, Began: when(s.started_at), Last: when(s.last_at), Folder: s.cwd && html`<span title=${s.cwd}>${folder(s.cwd)}</span>`, Turns: number(s.turns + s.shared_turns), "Sub-agents": lanes.length > 1 && number(lanes.length - 1), "Copied from": sessionRef(s.fork_of), Thread: above?.thread && ref(above.thread.thread, above.thread.label), Key: s.session, "Given to it": html`<a href=${href("given", "", { session: s.session })}>contexts</a>` })}
-      ${s.resume && html`<p><span class="quiet">Go on with it:</span> ${command(s.resume)}</p>`}`}<//>
-    ${above && strata(above.nodes ?? [])}
-    ${finds && html`<${Find} name=${id} onClose=${() => setFinds(false)} />`}
-    ${wrong(outline.problem)}
-    ${query.at && wanted === null && html`<p class="notice">${query.at} is not in this session.</p>`}
-    ${sections && html`<div class="session">${sections.map((section, n) => html`<${Section} key=${section.first} name=${id} section=${section} number=${n} wanted=${n === wanted} onFilled=${onFilled} />`)}${!sections.length && html`<p class="empty">Nothing was said in it.</p>`}</div>`}`;
+  const scroll = (by) => () => scrollBy(0, innerHeight * by);
+  const end = () => scrollTo(0, document.body.scrollHeight);
+  useKeys({ "/": find, f: find, G: end, j: scroll(1 / 3), k: scroll(-1 / 3) });
+  const head = ({ session: s, name, lanes }) => [
+    el(Heading, { up: [[href("timeline"), "Timeline"]], more: small(["Find ", el("kbd", "f")], find) },
+      nameOf({ ...s, name }, 300)),
+    facts({
+      Program: `${program(s.harness)} ${s.version ?? ""}`,
+      Began: when(s.started_at),
+      Last: when(s.last_at),
+      Folder: s.cwd && el("span", { title: s.cwd }, folder(s.cwd)),
+      Turns: number(s.turns + s.shared_turns),
+      "Sub-agents": lanes.length > 1 && number(lanes.length - 1),
+      "Copied from": sessionRef(s.fork_of),
+      Thread: above?.thread && ref(above.thread.thread, above.thread.label),
+      Key: s.session,
+      "Given to it": link(href("given", "", { session: s.session }), "contexts"),
+    }),
+    s.resume && el("p", quiet("Go on with it:"), " ", command(s.resume)),
+  ];
+  return [
+    el(Load, { path: isThere && asking(`/v1/sessions/${part(id)}`, { brief: true }) }, head),
+    above && strata(above.nodes ?? []),
+    finds && el(Find, { name: id, onClose: () => setFinds(false) }),
+    wrong(outline.problem),
+    query.at && wanted === null && el("p.notice", query.at, " is not in this session."),
+    sections && el("div.session", sections.map((section, n) =>
+      el(Section, { key: section.first, name: id, section, number: n, wanted: n === wanted, onFilled })),
+    !sections.length && el("p.empty", "Nothing was said in it.")),
+  ];
 }
