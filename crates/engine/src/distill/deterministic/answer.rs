@@ -75,7 +75,8 @@ pub fn gathered(statements: &[Statement]) -> Vec<Statement> {
         rest = after;
         let items = after.iter().take_while(|s| s.bullet).count();
         let reports = first.label == Label::Done && first.sure && !first.bullet && first.text.ends_with([':', '：']);
-        if !reports || items < 2 || after[..items].iter().any(|s| s.words() > FRAGMENT) {
+        // An item that reports something by itself is no fragment.
+        if !reports || items < 2 || after[..items].iter().any(|s| s.sure || s.words() > FRAGMENT) {
             out.push(first.clone());
             continue;
         }

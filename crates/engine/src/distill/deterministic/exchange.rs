@@ -40,6 +40,8 @@ pub struct Exchange {
     pub acted: bool,
     /// Whether something was edited, committed or checked.
     pub wrote: bool,
+    /// Whether something was edited or committed.
+    pub edited: bool,
 }
 
 impl Exchange {
@@ -52,6 +54,7 @@ impl Exchange {
             worked: false,
             acted: false,
             wrote: false,
+            edited: false,
         }
     }
 

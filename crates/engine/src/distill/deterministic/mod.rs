@@ -106,8 +106,8 @@ fn mark_work(exchanges: &mut [Exchange], events: &[Event]) {
     let ends: Vec<usize> = exchanges.iter().skip(1).map(Exchange::at).chain([events.len()]).collect();
     for (exchange, end) in exchanges.iter_mut().zip(ends) {
         let events = events.get(exchange.at()..end).unwrap_or_default();
-        let wrote = |e: &Event| !e.edited.is_empty() || !e.committed.is_empty() || e.checked.is_some();
-        exchange.wrote = events.iter().any(wrote);
+        exchange.edited = events.iter().any(|e| !e.edited.is_empty() || !e.committed.is_empty());
+        exchange.wrote = exchange.edited || events.iter().any(|e| e.checked.is_some());
         exchange.worked |= exchange.wrote;
         exchange.acted = exchange.wrote || events.iter().any(|e| e.acted || e.pushed);
     }

@@ -53,7 +53,7 @@ impl Open {
         }
         let last = exchanges.len().saturating_sub(1);
         for (i, exchange) in exchanges.iter().enumerate() {
-            open.later(exchange, settled);
+            open.later(exchange, i == last, settled);
             if i + ANSWERS > last {
                 open.answer(exchange, i == last, settled);
             }
@@ -173,16 +173,21 @@ impl Open {
     }
 
     /// Adds explicit promises ("I'll … later") and TODO sentences of the model.
-    fn later(&mut self, exchange: &Exchange, settled: &Settled) {
+    fn later(&mut self, exchange: &Exchange, last: bool, settled: &Settled) {
         for message in exchange.messages() {
             // "I'll add the forecast for tomorrow" is done at once, if the work goes on after it.
             let goes_on = exchange.worked && exchange.answer.as_ref().is_none_or(|a| a.turn != message.turn);
-            let promises =
-                |s: &Statement| Mark::Promise.is_in(s) && Mark::Later.is_in(s) && (!goes_on || Mark::Awaits.is_in(s));
+            let promises = |s: &Statement| {
+                Mark::Promise.is_in(s)
+                    && Mark::Later.is_in(s)
+                    && (!goes_on || Mark::Awaits.is_in(s))
+                    // "Once you add the files, I'll …": the person has spoken since.
+                    && (last || !awaits_person(&s.text))
+            };
             for s in message
                 .statements
                 .iter()
-                .filter(|s| promises(s) || Mark::ToDo.is_in(s))
+                .filter(|s| (promises(s) || Mark::ToDo.is_in(s)) && !s.text.ends_with([':', '：']))
                 .filter(|s| s.label != Label::Done && !says_done(s))
             {
                 if !settled.after(message.at, s.bag()) {
@@ -303,6 +308,14 @@ impl Open {
             }
         }
     }
+}
+
+/// Whether a promise waits for something the person is to do.
+fn awaits_person(text: &str) -> bool {
+    phrases!("once|when|whenever|after|if you|you've / as soon as you / sobald|wenn du|sie|ihr / une fois que tu|vous / quand tu|vous / dès que tu|vous / cuando|si me|quieras")
+        .begin(&split(&lower(text), Marks::Dropped))
+        .next()
+        .is_some()
 }
 
 /// Removes the conjunction that joins a sentence to the one before: "But wait with the booking".

@@ -62,7 +62,7 @@ impl Told {
         for (i, exchange) in exchanges.iter().enumerate() {
             let follows = before.goal.is_some() || exchanges[..i].iter().any(|e| e.prompt.is_some());
             let runs = i + 1 == exchanges.len() && exchange.runs() && follows;
-            told.person(exchange, exchanges[..i].last(), runs);
+            told.person(exchange, exchanges[..i].last(), (runs, i + 2 >= exchanges.len()));
             told.choice(exchange, exchanges[..i].last());
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             told.model(exchange, i + 1 == exchanges.len(), next.is_some_and(Prompt::complains));
@@ -71,8 +71,8 @@ impl Told {
     }
 
     /// Adds the person's rules, decisions and facts. `runs`: nothing has answered the message yet, so its requests are
-    /// listed as being worked on.
-    fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>, runs: bool) {
+    /// listed as being worked on. `newest`: it is one of the last two.
+    fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>, (runs, newest): (bool, bool)) {
         let Some(prompt) = &exchange.prompt else { return };
         let asked = before.and_then(|e| e.answer.as_ref()).and_then(|a| Some((a.statements.last()?, a.turn)));
         let asked = asked.filter(|(last, _)| last.asks);
@@ -122,6 +122,9 @@ impl Told {
                     let task = prompt::task_of(&question.text).unwrap_or_else(|| question.text.clone());
                     self.constraints.tell(&format!("{}{JOIN}{}", cut(&task, 200), s.text), &[turn, prompt.turn], 3);
                 }
+                // "Wait for the first task" ends with the next messages, and a rule that ends in a colon says nothing
+                // without its list.
+                Label::Directive if !newest && is_for_now(&s.text) || s.text.ends_with([':', '：']) => {}
                 Label::Directive if prompt::weight_of(s) >= least(s) => {
                     // A rule of a list of rules outlasts one that is about the step in hand.
                     self.constraints.add(&s.text, prompt.turn, 3 + u8::from(is_under_rules(s)));
@@ -287,7 +290,9 @@ impl Told {
                 // "✅ can have a state" explains, where nothing was asked to be done.
                 Label::Done if !exchange.acted && !commanded && s.ticked == Some(true) => {}
                 // "`colour` - the selector of colours" describes what was found.
-                Label::Done if !exchange.acted && s.bullet && !s.sure && !is_under_results(s) => {}
+                Label::Done if !exchange.edited && s.bullet && !s.sure && !is_under_results(s) => {}
+                // "New: retry what failed, remove the debug logs" plans, where nothing was to be mended.
+                Label::Done if is_fault(s) && s.bullet && !repairs && s.text.matches(',').count() > 1 => {}
                 Label::Done if is_fault(s) => self.fixed.add(&s.text, answer.turn, 2),
                 Label::Done if !is_not(&s.text) => self.done.add(&s.text, answer.turn, 2),
                 Label::Finding | Label::Remark
@@ -512,9 +517,20 @@ fn with_its_list(own: &[Statement], at: usize) -> Option<(String, usize)> {
     (!items.is_empty() && text.len() <= LONGEST_LIST).then_some((text, 1 + items.len()))
 }
 
-/// Returns the minimum weight of a rule: "you're supposed to follow that" needs more than "no mocks".
+/// Returns the minimum weight of a rule: "you're supposed to follow that" needs more than "no mocks", and "plan first" in
+/// a list of rules needs less.
 fn least(s: &Statement) -> usize {
-    if s.standalone { 2 } else { 4 }
+    match s.standalone {
+        true if s.bullet && is_under_rules(s) => 1,
+        true => 2,
+        false => 4,
+    }
+}
+
+/// Whether a rule is about the next step only: "Do not write any code yet", "Wait for the first task".
+fn is_for_now(text: &str) -> bool {
+    phrases!("yet / wait for|until|till / noch nicht|nichts|kein|keine|keinen / warte auf|bis / pas encore / attends que / todavía no / espera a|que")
+        .stand_in(text)
 }
 
 #[cfg(test)]
