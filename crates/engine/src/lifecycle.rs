@@ -268,7 +268,7 @@ impl Step<'_> {
         let mut degraded = Vec::new();
         let recalled = match index.filter(|_| !text.trim().is_empty()) {
             Some(index) => {
-                let question = Question { text, most: inject::budget::items(None), deep: false };
+                let question = Question { text, most: inject::budget::items(None), deep: false, prompt: true };
                 match recall::recall(self.at, index, Some(&self.audience), &question) {
                     Ok(mut recalled) => {
                         // A turn that asks the same question is no answer.

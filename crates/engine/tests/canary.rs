@@ -202,7 +202,7 @@ impl Told {
             },
         };
         let place = recall::Audience::at(&at, &ask.session, &ask.hint).unwrap();
-        let question = Question { text: prompt, most: 60, deep };
+        let question = Question { text: prompt, most: 60, deep, prompt: false };
         let recalled = recall::recall(&at, &mut self.index, Some(&place), &question).unwrap();
         inject::assemble(&at, &ask, recalled).unwrap().block
     }

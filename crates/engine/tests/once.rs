@@ -59,7 +59,7 @@ impl Told {
         let mut index = Index::open(&path, self.story.ledger.id(), Duration::from_secs(5)).unwrap().0;
         index.catch_up(&self.story.ledger, None, &mut |_| {}).unwrap();
         index.catch_up_files(&at, None).unwrap();
-        recall::recall(&at, &mut index, audience, &Question { text, most: 20, deep }).unwrap()
+        recall::recall(&at, &mut index, audience, &Question { text, most: 20, deep, prompt: false }).unwrap()
     }
 
     /// Returns the texts a session is given for its question.

@@ -90,13 +90,21 @@ impl Told {
     }
 
     fn ask_as(&mut self, workspace: Option<&str>, text: &str, deep: bool) -> Recalled {
+        self.recall(workspace, Question { text, most: 20, deep, prompt: false })
+    }
+
+    /// Asks with a prompt.
+    fn prompt(&mut self, text: &str) -> Recalled {
+        self.recall(None, Question { text, most: 20, deep: false, prompt: true })
+    }
+
+    fn recall(&mut self, workspace: Option<&str>, question: Question) -> Recalled {
         let at = self.story.at();
         let place = workspace.map(|id| {
             let hint = Hint { workspace: Some(id.to_owned()), thread: None };
             let key = SessionKey::from("little:asks".to_owned());
             at.read(|tx| Audience::of(tx, at.agent_no, &key, &hint)).unwrap()
         });
-        let question = Question { text, most: 20, deep };
         recall::recall(&at, &mut self.index, place.as_ref(), &question).unwrap()
     }
 }
@@ -337,4 +345,36 @@ fn a_sentence_of_a_turn_is_not_told_again_by_the_summary_above_it() {
     assert_eq!(texts(&found).iter().filter(|text| text.contains("swept")).collect::<Vec<_>>(), [&chimney], "{found:?}");
     let whys: Vec<&str> = nodes.iter().map(|node| why(&found, &node.to_string())).collect();
     assert!(whys.iter().any(|why| why.starts_with("says what t")), "{whys:?}");
+}
+
+#[test]
+fn a_prompt_is_given_only_what_answers_it() {
+    let story = Story::new();
+    let project = story.project("house");
+    let mut lines = vec![within(&project)];
+    for n in 0..40 {
+        let at = NOON - (200 - n) * MINUTE;
+        lines.push(user(&format!("please run the tests of the roof number {n}"), at));
+        lines.push(answer(&format!("The tests of number {n} ran and the roof holds."), at + 1));
+    }
+    lines.push(user("How is the zeppelin moored?", NOON - 5 * MINUTE));
+    lines.push(answer("The zeppelin is moored to the chimney by a hemp rope.", NOON - 4 * MINUTE));
+    story.said("s", &lines);
+    let mut told = Told::new(story, Some(Kin::new()));
+    let rope = "The zeppelin is moored to the chimney by a hemp rope.";
+    for prompt in ["what is the zeppelin moored to?", "moor the zeppelin to another chimney"] {
+        let found = told.prompt(prompt);
+        assert!(texts(&found).contains(&rope), "{prompt} {found:?}");
+        assert!(!texts(&found).iter().any(|text| text.contains("tests")), "{prompt} {found:?}");
+    }
+    for prompt in ["run the tests", "write a sonnet about the sea and run it by me", "continue"] {
+        let found = told.prompt(prompt);
+        assert_eq!(texts(&found), [""; 0], "{prompt} {found:?}");
+    }
+    // Each turn that was found and left out has a reason.
+    let found = told.prompt("run the tests");
+    assert!(found.dropped.iter().any(|d| d.why.contains("rarer words")), "{found:?}");
+    // A question to the memory itself gets what was found.
+    assert!(!texts(&told.ask(None, "run the tests")).is_empty());
+    assert!(!texts(&told.ask_as(None, "run the tests", true)).is_empty());
 }

@@ -126,7 +126,7 @@ impl LabHome {
         };
         let audience = recall::Audience::at(&at, &ask.session, &ask.hint)?;
         let most = inject::budget::items(Some(budget));
-        let asked = recall::Question { text: prompt, most, deep: false };
+        let asked = recall::Question { text: prompt, most, deep: false, prompt: true };
         inject::assemble(&at, &ask, recall::recall(&at, index, Some(&audience), &asked)?)
     }
 

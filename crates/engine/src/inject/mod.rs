@@ -219,6 +219,7 @@ pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<
         let Recalled { items, mut dropped, degraded } = recalled;
         let mut drafts = parts::drafts(at, tx, ask, &audience, items, now)?;
         drafts.iter_mut().for_each(|draft| budget::distinct(draft, &mut dropped));
+        parts::say_goal_once(&mut drafts, &mut dropped);
         // Most prompts recall nothing, and then there is nothing to compare with earlier contexts.
         let told = match drafts.iter().all(|draft| draft.pieces.is_empty()) {
             true => already_given::Told::default(),

@@ -16,7 +16,7 @@ use crate::lineage::distillate::Distillate;
 use crate::memory::pending::{self, NoticeKind};
 use crate::memory::{Scope, find, is_stale};
 use crate::pages::PageKey;
-use crate::recall::{self, Audience, Item, Stage};
+use crate::recall::{self, Audience, Dropped, Item, Stage};
 use crate::redact::redact;
 use crate::render::{self, memory};
 use crate::scope::{NodeId, SessionNo, ThreadNo, TurnId};
@@ -95,6 +95,28 @@ pub(super) fn drafts(
         }
     }
     Ok(out)
+}
+
+/// Begins the line of a thread's page that says its goal in short.
+const DOING: &str = "**Doing.** ";
+
+/// Leaves out of the thread's goal in short what the goal of the handoff says in full.
+pub(super) fn say_goal_once(drafts: &mut [Draft], dropped: &mut Vec<Dropped>) {
+    let handoff = drafts.iter().find(|draft| draft.part == Part::Handoff).map_or(&[][..], |draft| &draft.pieces);
+    let goal = handoff.iter().skip_while(|piece| piece.level == 0 || !piece.text.contains("Goal")).nth(1);
+    let Some(goal) = goal.filter(|piece| piece.level == 0).map(|piece| core(&piece.text).to_owned()) else { return };
+    let Some(thread) = drafts.iter_mut().find(|draft| draft.part == Part::Thread) else { return };
+    let Some(at) = thread.pieces.iter().position(|piece| piece.text.starts_with(DOING)) else { return };
+    let doing = &mut thread.pieces[at];
+    let short = core(&doing.text).to_owned();
+    let is_said = |step: &&str| goal.contains(step.trim_end_matches(['…', '.']));
+    let left: Vec<&str> = short.split(" → ").filter(|step| !is_said(step)).collect();
+    if left.is_empty() {
+        dropped.push(Dropped { id: doing.item.clone().unwrap_or_default(), why: "stands in handoff".into() });
+        thread.pieces.remove(at);
+    } else {
+        doing.text = doing.text.replacen(&short, &left.join(" → "), 1);
+    }
 }
 
 /// Adds to each line of a page or a handoff its place there, as the reason why it is given.
@@ -478,4 +500,29 @@ fn recalled(at: &AssistantHome, items: Vec<Item>, event: Event) -> Vec<Piece> {
         out.insert(0, Piece::heading("## Recalled\n"));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doing_beside(goal: &str, doing: &str) -> Option<String> {
+        let handoff = vec![Piece::heading("### Goal\n"), Piece::line(format!("- {goal} [t1]\n"), None)];
+        let thread = vec![Piece::heading("## roof\n"), Piece::line(format!("{DOING}{doing} [n1]\n"), None)];
+        let draft = |part, pieces| Draft { part, pieces, newest_last: false };
+        let mut drafts = [draft(Part::Handoff, handoff), draft(Part::Thread, thread)];
+        say_goal_once(&mut drafts, &mut Vec::new());
+        drafts[1].pieces.get(1).map(|piece| piece.text.trim_end().to_owned())
+    }
+
+    #[test]
+    fn the_goal_is_said_once_and_in_full() {
+        let goal = "Mend the roof of the barn before winter comes → Buy slates";
+        assert_eq!(doing_beside(goal, "Mend the roof of the barn… → Buy slates."), None);
+        assert_eq!(doing_beside(goal, "Mend the roof…").as_deref(), None);
+        let left = doing_beside(goal, "Mend the roof… → Ask Maier for a ladder");
+        assert_eq!(left.as_deref(), Some("**Doing.** Ask Maier for a ladder [n1]"));
+        let other = doing_beside(goal, "Sweep the chimney");
+        assert_eq!(other.as_deref(), Some("**Doing.** Sweep the chimney [n1]"));
+    }
 }

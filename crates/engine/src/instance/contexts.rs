@@ -96,7 +96,7 @@ impl Instance {
     fn recalled_for(&self, at: &AssistantHome, ask: &Ask, prompt: &str) -> Result<Recalled> {
         let audience = at.read(|tx| ask.audience(tx, at.agent_no))?;
         let most = inject::budget::items(ask.budget);
-        let question = Question { text: prompt, most, deep: false };
+        let question = Question { text: prompt, most, deep: false, prompt: true };
         match self.asked(Some(at), |index| recall::recall(at, index, Some(&audience), &question)) {
             Ok(mut recalled) => {
                 recalled.degraded.extend(self.without_model().map(|e| format!("by words only: {e}")));

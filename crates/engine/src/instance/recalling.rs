@@ -53,7 +53,7 @@ impl Instance {
         let agent_no = self.known_agent(agent)?;
         let Some((at, _)) = self.look_at(agent, actor)? else { return Err(nothing_yet()) };
         let audience = self.audience_of(agent_no, request)?;
-        let question = Question { text: &request.query, most: request.limit, deep: request.deep };
+        let question = Question { text: &request.query, most: request.limit, deep: request.deep, prompt: false };
         let recalled = self.asked(Some(&at), |index| recall::recall(&at, index, audience.as_ref(), &question))?;
         let understood = request.explain.then(|| self.understand(agent, &request.query)).transpose()?;
         Ok(RecallReport::of(agent.as_str(), &request.query, audience, recalled, understood))

@@ -4,9 +4,10 @@
 //! [`mod@search`] finds and ranks turns and cuts out passages, [`files`] does so for visible files, [`expand()`] leads
 //! from any line of a page down to its turns. [`staged`] recalls: files and summaries first and, if they do not answer,
 //! `turns`. `withheld` leaves out turns that the model already has ([`live`]) and text that nobody said (`machine_text`);
-//! `said_once` gives each sentence once. A search is an explicit lookup; nothing here injects anything.
+//! `worth` and `aside` leave out what answers no prompt; `said_once` gives each sentence once. A search is an explicit lookup; nothing here injects anything.
 
 mod alike;
+mod aside;
 mod asked;
 mod bm25;
 mod chat;
@@ -35,6 +36,7 @@ mod vector_search;
 pub mod when;
 mod withheld;
 mod within;
+mod worth;
 
 pub use crate::audience::{Audience, Hint};
 pub use expand::{Expansion, Reach, Reference, Subject, expand};

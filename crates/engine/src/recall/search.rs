@@ -347,6 +347,16 @@ impl Ranking {
         (found.at, beside, found.cosine.map(f64::from))
     }
 
+    /// Returns the kind of turn `n`.
+    pub fn kind(&self, n: usize) -> TurnKind {
+        self.ranked[n].kind
+    }
+
+    /// Whether turns `n` and `m` are of one run: a prompt, the work on it, and its answer.
+    pub fn of_one_run(&self, n: usize, m: usize) -> bool {
+        self.ranked[n].run_no == self.ranked[m].run_no
+    }
+
     /// Returns the rank of a turn.
     pub fn position(&self, turn: TurnId) -> Option<usize> {
         self.ranked.iter().position(|c| c.turn_no == turn)

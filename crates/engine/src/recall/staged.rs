@@ -16,6 +16,7 @@ use super::turns::{Weak, of_turns, rank_turns};
 use super::vector_search::VectorSearch;
 use super::when;
 use super::withheld::{IN_CONTEXT, Sources, Withheld};
+use super::worth::{TOO_LITTLE, Via, Worth};
 use crate::audience::Audience;
 use crate::clock::Millis;
 use crate::error::Result;
@@ -44,6 +45,9 @@ pub struct Question<'q> {
     pub most: usize,
     /// Whether turns are included even if an earlier stage answers.
     pub deep: bool,
+    /// Whether the text is a prompt to a program and not a question to the memory. Most prompts ask for nothing that is
+    /// stored, so only what clearly answers is given.
+    pub prompt: bool,
 }
 
 /// Files examined; only those shown are read.
@@ -175,7 +179,12 @@ pub fn recall(
         false => None,
     };
     let weak = Weak::of(index, at.agent_no, &query, vector.is_some(), turns.as_ref().map(|(found, _)| found))?;
-    let lookup = Lookup { audience, named: &named, query: &query, vector, weak: &weak };
+    let counted = turns.as_ref().map(|(found, _)| found);
+    let worth = match question.prompt && !question.deep {
+        true => Some(Worth::of(index, at.agent_no, &query, question.text, counted)?),
+        false => None,
+    };
+    let lookup = Lookup { audience, named: &named, query: &query, vector, weak: &weak, worth: worth.as_ref() };
     for (summary, ranges) in of_nodes(at, index, &lookup, (&live, &withheld), &mut out)? {
         withheld.given(&summary.id, &summary.text, Sources::Ranges(ranges));
         out.items.push(summary);
@@ -207,6 +216,8 @@ pub(super) struct Lookup<'s> {
     /// Vector of the query; `None` if there is no model or it did not answer.
     pub vector: Option<&'s [f32]>,
     pub weak: &'s Weak,
+    /// For a prompt: what a passage must say to be given.
+    pub worth: Option<&'s Worth>,
 }
 
 fn class_rank(kind: &str) -> usize {
@@ -439,7 +450,7 @@ fn of_nodes(
     (live, withheld): (&Live, &Withheld),
     out: &mut Recalled,
 ) -> Result<Vec<(Item, Vec<Stretch>)>> {
-    let Lookup { audience, named, query, vector, weak } = *lookup;
+    let Lookup { audience, named, query, vector, weak, worth } = *lookup;
     let within = NodesWithin {
         threads: match audience {
             None => None,
@@ -518,12 +529,18 @@ fn of_nodes(
                 out.dropped.push(Dropped { id: id.to_string(), why: format!("more than {MOST_NODES} summaries") });
                 continue;
             }
+            // Only the sentences that answer; `expand` leads to the whole summary.
+            let text = snippet::plain(&redact(&node.summary), &needles);
+            let is_exempt = query.only_times || named.ids.contains(&id.to_string());
+            if worth.is_some_and(|worth| !is_exempt && !worth.answers(&text, Via::Summary, cosine)) {
+                out.dropped.push(Dropped { id: id.to_string(), why: TOO_LITTLE.into() });
+                continue;
+            }
             let item = Item {
                 id: id.to_string(),
                 stage: Stage::Lineage,
                 kind: node.kind.name().to_owned(),
-                // Only the sentences that answer; `expand` leads to the whole summary.
-                text: snippet::plain(&redact(&node.summary), &needles),
+                text,
                 thread,
                 at: node.times.1,
                 score: score / best,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, params};
 
+use super::aside;
 use super::live::Live;
 use super::named::Named;
 use super::query::{Query, Term};
@@ -14,6 +15,7 @@ use super::snippet;
 use super::staged::{Lookup, OTHER_THREAD, admission, too_many};
 use super::terms::{self, letters, needles, rows_with, stands};
 use super::withheld::{Sources, Withheld};
+use super::worth::{TOO_LITTLE, Via};
 use crate::audience::Audience;
 use crate::error::Result;
 use crate::index::Index;
@@ -59,7 +61,7 @@ pub(super) fn of_turns(
     withheld: &mut Withheld,
     out: &mut Recalled,
 ) -> Result<Vec<Item>> {
-    let Lookup { audience, named, query, weak, .. } = *lookup;
+    let Lookup { audience, named, query, weak, worth, .. } = *lookup;
     if found.not_indexed > 0 {
         out.degraded.push(format!("{} turns are not in the index yet", found.not_indexed));
     }
@@ -95,8 +97,15 @@ pub(super) fn of_turns(
             }
             // The neighbour of a weak match is as weak. The result is kept per match, so that most neighbours need not be
             // read.
-            let (_, beside, _) = ranking.about(n);
+            let (said_at, beside, _) = ranking.about(n);
+            // A turn at the time asked about is an answer, whatever its words.
+            let then = query.limit().is_some() || query.favours(said_at) == Some(true);
+            let worth = worth.filter(|_| !asked_for && !then);
             let leading = beside.and_then(|beside| ranking.position(beside)).unwrap_or(n);
+            if worth.is_some_and(|worth| !worth.may_answer(ranking, leading, n)) {
+                drop(TOO_LITTLE.into());
+                continue;
+            }
             let is_weak = match weak_ones.get(&leading) {
                 Some(known) => *known,
                 None => {
@@ -121,6 +130,14 @@ pub(super) fn of_turns(
                     continue;
                 }
             };
+            let said = match worth.map(|_| aside::spoken_out(tx, &hit.turn, &said)).transpose()? {
+                Some(Some(said)) => Cow::Borrowed(said),
+                Some(None) => {
+                    drop("the model says to itself what it does next".into());
+                    continue;
+                }
+                None => Cow::Borrowed(said.as_ref()),
+            };
             let words = similarity::words(&said);
             if let Some(n) = told[..above].iter().position(|told| is_contained(&words, told)) {
                 drop(format!("all of it stands in {}", out.items[n].id));
@@ -129,6 +146,11 @@ pub(super) fn of_turns(
             // Redact before cutting: half of a credential would not be recognised (R14.2).
             let text = snippet::plain(&redact(&snippet::unnumbered(&said)), &ranking.needles);
             if tokens(&text) == 0 {
+                continue;
+            }
+            let via = Via::of_turn(hit.turn.kind);
+            if leading == n && worth.is_some_and(|worth| !worth.answers(&text, via, hit.cosine)) {
+                drop(TOO_LITTLE.into());
                 continue;
             }
             let words = similarity::words(&text);

@@ -199,11 +199,7 @@ pub fn read_marked(text: &str, speaker: Speaker, last: bool, mark: impl Fn(&str,
     let sentences = placed::sentences(text, speaker, last);
     let mut found: Vec<Statement> = Vec::with_capacity(sentences.len());
     for sentence in sentences {
-        let (label, likely, sure) = match rules::label(&sentence) {
-            Some((label, Trust::Sure)) => (label, None, true),
-            Some((label, Trust::Likely)) => (label, None, false),
-            hinted => filter::label(&sentence, hinted.map(|(label, _)| label)),
-        };
+        let (label, likely, sure) = label_of(&sentence);
         let second = rules::second(&sentence, label).or(likely);
         let marks = mark(&sentence.low, &sentence.words);
         found.push(Statement { marks, ..statement(sentence, label, second, sure) });
@@ -212,6 +208,30 @@ pub fn read_marked(text: &str, speaker: Speaker, last: bool, mark: impl Fn(&str,
         follow_lists(&mut found);
     }
     found
+}
+
+/// Returns the label of a sentence, the second one if it is nearly as likely, and whether the label is sure.
+fn label_of(sentence: &Sentence) -> (Label, Option<Label>, bool) {
+    match rules::label(sentence) {
+        Some((label, Trust::Sure)) => (label, None, true),
+        Some((label, Trust::Likely)) => (label, None, false),
+        hinted => filter::label(sentence, hinted.map(|(label, _)| label)),
+    }
+}
+
+/// Whether a message of a model only says what the model does next: each sentence begins like a step of work or says
+/// what the model will do, and none reports, finds, counts or decides anything. A message without a sentence does not.
+pub fn only_announces(text: &str) -> bool {
+    let begins = lists::LISTS.set("start") | lists::LISTS.set("will");
+    let done = lists::LISTS.set("done");
+    let sentences = placed::sentences(text, Speaker::Model, false);
+    let announces = |s: &Sentence| {
+        s.signs.starts & begins != 0
+            && s.signs.has & done == 0
+            && !s.words.iter().any(|word| s.low[word.start..].starts_with(|c: char| c.is_ascii_digit()))
+            && matches!(label_of(s).0, Label::Remark | Label::Commitment | Label::Assent)
+    };
+    !sentences.is_empty() && sentences.iter().all(announces)
 }
 
 /// Relabels items of a list: items of one list mostly have the same label, so the unsure ones get the label of the sure
