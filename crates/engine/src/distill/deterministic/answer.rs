@@ -1,7 +1,7 @@
 //! Chooses the statements of a message that are worth keeping.
 
 use super::marks::{Mark, reword};
-use super::prompt::weight_of;
+use super::prompt::{is_wide, weight_of};
 use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower};
@@ -31,6 +31,11 @@ pub fn worth(s: &Statement) -> u32 {
     }
     // An item that continues a sentence begun above the list: "detect missing input,".
     if s.bullet && s.text.ends_with([',', ';']) {
+        return 0;
+    }
+    // "Already empty" and "the rest of the layout remains unchanged" name nothing that was done or found.
+    let says = names(&s.text) || s.text.chars().any(is_wide);
+    if !says && (s.words() <= 2 || says_no_change(&s.text)) {
         return 0;
     }
     let base = match s.label {
@@ -105,6 +110,11 @@ pub fn names(text: &str) -> bool {
         || text
             .split_whitespace()
             .any(|w| is_id(w.trim_matches(|c: char| !c.is_alphanumeric())) || w.bytes().any(|b| b.is_ascii_digit()))
+}
+
+fn says_no_change(text: &str) -> bool {
+    phrases!("remain|remains|stay|stays unchanged|intact|clean|identical|consistent / remain|remains|stay|stays the same / as before / bleibt|bleiben unverändert|gleich / reste|restent inchangé|inchangés|inchangée|identique / sigue|siguen igual / queda|quedan igual")
+        .stand_in(text)
 }
 
 fn is_greeting(text: &str) -> bool {

@@ -260,7 +260,8 @@ impl Open {
         let Some(prompt) = &exchange.prompt else { return };
         // A complaint that was answered with nothing but words is not mended yet.
         let complains = prompt.complains() || prompt.purpose == Purpose::Reject;
-        if !exchange.runs() && !(complains && !exchange.worked && !exchange.wrote) {
+        let is_open = exchange.runs() || complains && !exchange.worked && !exchange.wrote;
+        if !is_open {
             return;
         }
         if prompt.accepted.len() > 1 {

@@ -447,8 +447,9 @@ fn asked(own: &[Statement]) -> (usize, usize) {
     // "I have to move the mails by Friday. See who sends them.": the commitment is the matter, the request only serves
     // it.
     let due = |i: usize| own[i].label == Label::Commitment && own[i + 1..].iter().any(|s| s.label == Label::Request);
+    let asks = |i: usize| own[i].label == Label::Request && !gives_way(own, i);
     let first = (0..own.len())
-        .find(|i| own[*i].label == Label::Request || due(*i))
+        .find(|i| asks(*i) || due(*i))
         .or_else(|| own.iter().position(is))
         .or_else(|| own.iter().position(|s| s.label != Label::Assent))
         .unwrap_or(0);
@@ -481,6 +482,21 @@ fn asked(own: &[Statement]) -> (usize, usize) {
         count += 1;
     }
     (from, count)
+}
+
+/// Whether a statement is only guessed to ask, and a later one surely does: "It's serving a few sites. I'm looking for a
+/// fault in its settings."
+fn gives_way(own: &[Statement], at: usize) -> bool {
+    let states = |s: &Statement| !s.sure && (Mark::Praise.is_in(s) || is_statement(&s.text));
+    states(&own[at]) && own[at + 1..].iter().any(|s| s.label == Label::Request && !states(s))
+}
+
+/// Whether a sentence begins like one that says how something is.
+fn is_statement(text: &str) -> bool {
+    phrases!("it's / it is / this|that|there is|are|was / that's|there's / es|das|dies ist / c'est / il y a / es|esto|eso es / hay / è|questo è")
+        .begin(&split(&lower(text), Marks::Dropped))
+        .next()
+        .is_some()
 }
 
 fn words(own: &[Statement], (from, count): (usize, usize)) -> String {
@@ -535,10 +551,15 @@ pub fn joined<'s>(statements: impl Iterator<Item = &'s Statement>) -> String {
 
 /// Returns the sentence that asks, with those before it if they are short.
 fn core(own: &[Statement], from: usize) -> String {
-    let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
+    let is = |i: &usize| {
+        let s = &own[*i];
+        (matches!(s.label, Label::Request | Label::Question) || s.asks) && !gives_way(own, *i)
+    };
     // If no sentence is known to ask, all of them count as the request.
     let last = own.len().saturating_sub(1).max(from);
-    let at = own.iter().skip(from).position(is).map_or(last, |i| from + i);
+    let at = (from..own.len()).find(is).unwrap_or(last);
+    let praise = own[from..at].iter().take_while(|s| Mark::Praise.is_in(s)).count();
+    let from = from + praise;
     let led = words(own, (from, at + 1 - from));
     let ask = words(own, (at, 1));
     let text = if led.len() <= SHORT {

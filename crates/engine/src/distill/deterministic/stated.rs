@@ -293,6 +293,7 @@ impl Told {
                 Label::Done if !exchange.edited && s.bullet && !s.sure && !is_under_results(s) => {}
                 // "New: retry what failed, remove the debug logs" plans, where nothing was to be mended.
                 Label::Done if is_fault(s) && s.bullet && !repairs && s.text.matches(',').count() > 1 => {}
+                Label::Done if is_fault(s) && is_guess(&s.text) => {}
                 Label::Done if is_fault(s) => self.fixed.add(&s.text, answer.turn, 2),
                 Label::Done if !is_not(&s.text) => self.done.add(&s.text, answer.turn, 2),
                 Label::Finding | Label::Remark
@@ -313,6 +314,7 @@ impl Told {
                     // "There are still errors" does not say which.
                     Label::Finding | Label::Done | Label::Blocked
                         if is_fault(s) && s.words() <= 7 && !answer::names(&s.text) => {}
+                    Label::Finding | Label::Done | Label::Blocked if is_fault(s) && is_guess(&s.text) => {}
                     Label::Finding | Label::Done | Label::Blocked if is_fault(s) && !is_owed(s) => {
                         self.fixed.add(&s.text, message.turn, 1);
                     }
@@ -385,6 +387,12 @@ fn is_owed(s: &Statement) -> bool {
 /// Whether a statement is in a list of results: "Summary of changes:".
 fn is_under_results(s: &Statement) -> bool {
     s.heading.as_deref().is_some_and(|heading| topic(heading) == Topic::Done)
+}
+
+/// Whether a diagnosis is only a guess: "The problem is likely due to …".
+fn is_guess(text: &str) -> bool {
+    phrases!("likely|probably|perhaps|maybe|possibly|might|could|may / wahrscheinlich|vermutlich|vielleicht|könnte / probablement|peut-être|pourrait / probablemente|quizás|podría / probabilmente|forse|potrebbe / provavelmente|talvez|poderia")
+        .stand_in(text)
 }
 
 /// Whether a statement is in a list of rules: "Some rules while building the app:".

@@ -128,7 +128,7 @@ pub fn check(simple: &Simple) -> Option<Check> {
         let goals = |o: &&str| by_rules(&rules[..rules.len() - 1], o).is_some();
         let widest = operands.iter().copied().rfind(|o| matches!(by_rules(rules, o), Some((Kind::Test, _))));
         if let Some(goal) = widest.or_else(|| operands.iter().copied().rfind(goals)) {
-            operands.retain(|o| !goals(&o));
+            operands.retain(|o| !goals(o));
             operands.insert(0, goal);
         }
     }
