@@ -35,7 +35,7 @@ pub fn worth(s: &Statement) -> u32 {
     }
     // "Already empty" and "the rest of the layout remains unchanged" name nothing that was done or found.
     let says = names(&s.text) || s.text.chars().any(is_wide);
-    if !says && (s.words() <= 2 || says_no_change(&s.text)) {
+    if !says && (s.words() <= 2 || Mark::Unchanged.is_in(s)) {
         return 0;
     }
     let base = match s.label {
@@ -110,11 +110,6 @@ pub fn names(text: &str) -> bool {
         || text
             .split_whitespace()
             .any(|w| is_id(w.trim_matches(|c: char| !c.is_alphanumeric())) || w.bytes().any(|b| b.is_ascii_digit()))
-}
-
-fn says_no_change(text: &str) -> bool {
-    phrases!("remain|remains|stay|stays unchanged|intact|clean|identical|consistent / remain|remains|stay|stays the same / as before / bleibt|bleiben unverändert|gleich / reste|restent inchangé|inchangés|inchangée|identique / sigue|siguen igual / queda|quedan igual")
-        .stand_in(text)
 }
 
 fn is_greeting(text: &str) -> bool {

@@ -55,12 +55,14 @@ pub enum Mark {
     Praise,
     /// "instead of", "so that", "to avoid": the statement gives the reason for how something was done.
     Reasoned,
+    /// "The rest remains unchanged": nothing was done.
+    Unchanged,
     /// Only at the beginning: "All committed", "ready for the next task", which report no work.
     Idle,
 }
 
 /// The marks in the order of the file, each with the name of its list there.
-const NAMES: [(Mark, &str); 22] = [
+const NAMES: [(Mark, &str); 23] = [
     (Mark::Merged, "merged"),
     (Mark::Retraction, "retraction"),
     (Mark::NoFault, "no fault"),
@@ -82,6 +84,7 @@ const NAMES: [(Mark, &str); 22] = [
     (Mark::StillWrong, "still wrong"),
     (Mark::Praise, "praise"),
     (Mark::Reasoned, "reasoned"),
+    (Mark::Unchanged, "unchanged"),
     (Mark::Idle, "idle"),
 ];
 
