@@ -169,7 +169,7 @@ const COMMANDS: &[(&str, &[&str], &str)] = &[
     ("an owner of a head", &["head", "acquire", "active", "--owner", WORD], ""),
     (
         "the prompt a context was asked with",
-        &["context", "--session", "codex:s", "--prompt", "the roof, asks Quuxfrobnitz"],
+        &["context", "--session", "codex:s", "--prompt", "Is the roof fixed, asks Quuxfrobnitz?"],
         "",
     ),
     ("a session that was given something", &["context", "--session", "codex:quuxfrobnitz", "--thread", "Roof"], ""),

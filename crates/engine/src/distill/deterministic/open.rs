@@ -259,7 +259,9 @@ impl Open {
     fn running(&mut self, exchange: &Exchange, earlier: &[Exchange], follows: bool, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
         // A complaint that was answered with nothing but words is not mended yet.
-        let complains = prompt.complains() || prompt.purpose == Purpose::Reject;
+        // "We still have to migrate the table" is no complaint.
+        let owes = prompt.promises() || prompt.own.iter().any(|s| Mark::Left.is_in(s));
+        let complains = !owes && (prompt.complains() || prompt.purpose == Purpose::Reject);
         let is_open = exchange.runs() || complains && !exchange.worked && !exchange.wrote;
         if !is_open {
             return;
