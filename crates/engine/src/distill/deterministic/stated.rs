@@ -476,6 +476,7 @@ fn is_reasoned(s: &Statement) -> bool {
         && answer::worth(s) > 0
         && (5..=45).contains(&s.words().max(prompt::weight_of(s)))
         && !is_fault(s)
+        && !is_not(&s.text)
         && !Mark::Hypothetical.is_in(s)
         && !weighs(&s.text)
         && (Mark::Reasoned.is_in(s) || contrasts() || east())
