@@ -54,10 +54,9 @@ pub fn distil(request: &Request) -> Distillate {
     mark_work(&mut exchanges, &events);
     // A summary that the program wrote describes the state before the turns that follow it, so it joins the earlier
     // distillate.
-    let mut before = before(request.before, &work, &exchanges);
+    let before = before(request.before, &work, &exchanges);
     let settled = settled(&exchanges, &events);
     let reported = Reported::of(&exchanges, &work.commits);
-    before.open_loops.retain(|item| !reported.closes(&item.text));
     let goal = goal::goal(before.goal.as_ref(), &exchanges)
         .or_else(|| work.summary.as_ref().and_then(|s| s.distillate.goal.clone()));
     let mut told = Told::of(&exchanges, &before, goal.as_ref());

@@ -34,12 +34,6 @@ impl Reported {
         Reported(texts.flat_map(|text| names(text)).collect())
     }
 
-    /// Whether an open item of an earlier range is such a section: "Phase 5: Search: ask with the nearest five".
-    pub fn closes(&self, item: &str) -> bool {
-        let begins = |(word, number): &Name| lower(item).starts_with(&format!("{word} {number}"));
-        names(item).first().is_some_and(|name| self.0.contains(name) && begins(name))
-    }
-
     /// Returns the lines of a checklist as they stand: lines of sections that were reported are done, and the open lines
     /// of a long checklist are joined by section.
     pub fn told(&self, boxes: &[Checkbox]) -> Vec<Task> {
