@@ -280,7 +280,7 @@ mod tests {
         let unsent = of(Failure::Unsent { why: why(), after });
         assert_eq!((unsent.outcome, unsent.tokens_in, unsent.tokens_out), (Outcome::Later, Some(0), Some(0)));
         assert_eq!(unsent.again_at, Some(3_601_000));
-        // What took so long may have reached the model, which counts.
+        // A request that failed after this time may have reached the model, so its reserved tokens stay spent.
         let later = of(Failure::Later { why: why(), after });
         assert_eq!((later.outcome, later.tokens_in, later.tokens_out), (Outcome::Later, None, None));
     }

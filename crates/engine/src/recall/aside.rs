@@ -1,5 +1,5 @@
-//! What a model says to itself: its reasoning, and messages that only say what it does next ("Let me check the settings
-//! file now."). They have the words of a prompt and answer nothing, so they are not given with one.
+//! Leaves a model's reasoning and its announcements ("Let me check the settings file now.") out of a prompt's context.
+//! Such texts share words with the prompt, but they answer nothing.
 
 use rusqlite::OptionalExtension;
 

@@ -145,7 +145,8 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
     // Several errands have no common matter, and a matter that has not been mentioned for longer than it lasted is
     // over: the newest request is then the goal.
     let over = shared < 2 || last.is_some_and(|last| 2 * (last + 1) <= exchanges.len());
-    // What began with a specification is about it to the end, also if later requests are about details in other words.
+    // A session that begins with a specification keeps it as its goal: later requests about details share few words with
+    // it, and would otherwise make it look abandoned.
     let specifies = std::ptr::eq(opening.0, asks[0].0) && opening.0.commands() && opening.0.own.len() >= SPECIFIES;
     if asks.len() < ERRANDS || !over || specifies {
         return Some(opening);
