@@ -134,22 +134,33 @@ pub fn names(value: &Value, expected: &str) {
     assert_eq!(found, expected);
 }
 
-/// Returns every file below a folder with its bytes, and every folder.
+/// Returns every file below a folder with its bytes, and every folder. What another process deletes meanwhile is left
+/// out.
 pub fn listing(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
+    let mut folders = vec![fs::read_dir(folder).unwrap()];
+    while let Some(entries) = folders.pop() {
+        for entry in entries {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path.clone());
-                found.insert(path, None);
-            } else {
-                found.insert(path.clone(), Some(fs::read(&path).unwrap()));
+                if let Some(entries) = unless_gone(fs::read_dir(&path)) {
+                    folders.push(entries);
+                    found.insert(path, None);
+                }
+            } else if let Some(bytes) = unless_gone(fs::read(&path)) {
+                found.insert(path, Some(bytes));
             }
         }
     }
     found
+}
+
+fn unless_gone<T>(result: std::io::Result<T>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+        Err(e) => panic!("{e}"),
+    }
 }
 
 /// Returns the files below a folder that contain a word, in upper or lower case: in their bytes, in compressed parts of
