@@ -1,7 +1,7 @@
 //! Credentials recognised by their own shape, and the table that says at which bytes of a text each rule runs.
 
 use super::rules::TOKENS;
-use super::{MARK, Scan, Span, assigned, is_blank, is_word, spoken, value};
+use super::{MARK, Scan, Span, assigned, commands, is_blank, is_word, spoken, value};
 
 macro_rules! kinds {
     ($($kind:ident $name:literal)*) => {
@@ -33,6 +33,7 @@ kinds! {
     AwsKey "aws-key"
     AwsSecret "aws-secret"
     AzureKey "azure-key"
+    BitbucketToken "bitbucket-token"
     BrevoKey "brevo-key"
     BuildkiteToken "buildkite-token"
     CircleCiToken "circleci-token"
@@ -80,6 +81,7 @@ kinds! {
     OtpSecret "otp-secret"
     Password "password"
     PerplexityKey "perplexity-key"
+    PaypalToken "paypal-token"
     PineconeKey "pinecone-key"
     PlanetScaleToken "planetscale-token"
     PostmanKey "postman-key"
@@ -171,7 +173,7 @@ const fn around(heads: &'static [&'static str], read: fn(&mut Scan, usize) -> Op
 }
 
 /// Rules that match at the same position run in this order: an earlier replacement first, then [`TOKENS`], then these.
-const OTHERS: [Family; 21] = [
+const OTHERS: [Family; 22] = [
     around(&[MARK], already),
     shape(&["SG."], sendgrid),
     shape(&["eyJ"], jwt),
@@ -201,6 +203,7 @@ const OTHERS: [Family; 21] = [
     around(&["cookie"], assigned::read),
     around(&["bearer "], assigned::bearer),
     around(spoken::NAMES, spoken::read),
+    around(commands::HEADS, commands::read),
 ];
 
 /// All rules: at most 128, since a rule is a bit of a mask.
@@ -348,6 +351,10 @@ pub(super) fn upper(byte: u8) -> bool {
 
 pub(super) fn hex(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'a'..=b'f')
+}
+
+pub(super) fn dollars(byte: u8) -> bool {
+    alnum(byte) || byte == b'$'
 }
 
 pub(super) fn percent(byte: u8) -> bool {

@@ -5,9 +5,9 @@
 //! run only there. The tables are constants, so there is no start-up cost. Rules look a bounded distance ahead and
 //! back, or remember where they have been, so that the scan is linear for every text.
 //!
-//! There are three kinds of rules: [`families`] recognise a credential by its own shape, most of them as data in
-//! [`rules`]; [`assigned`] by the name it is assigned to (`password = …`, `Authorization: …`); [`spoken`] by a sentence
-//! that tells it (`my password is …`). A name alone is not enough: the value must look like a secret
+//! There are four kinds of rules: [`families`] recognise a credential by its own shape, most of them as data in
+//! [`rules`]; [`assigned`] by the name it is assigned to (`password = …`, `Authorization: …`); [`commands`] by the
+//! option of a command (`mysql -p…`); [`spoken`] by a sentence that tells it (`my password is …`). A name alone is not enough: the value must look like a secret
 //! ([`value`]), because `max_tokens: 4096`, `token: string` and `password=${PW}` are common in conversations about
 //! programs.
 //!
@@ -16,6 +16,7 @@
 //! credential broken by a line end, except after a backslash.
 
 mod assigned;
+mod commands;
 mod families;
 mod rules;
 mod spoken;

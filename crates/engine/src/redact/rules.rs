@@ -4,11 +4,11 @@
 //!
 //! A new kind is a line here and an example in the tests, which fail without one.
 
-use super::families::{ANY, Family, Kind, Look, alnum, base64, dotted, hex, percent, token, upper};
+use super::families::{ANY, Family, Kind, Look, alnum, base64, dollars, dotted, hex, percent, token, upper};
 use super::is_word;
 
 /// Rules that match at the same position run in this order.
-pub(super) const TOKENS: [Family; 78] = [
+pub(super) const TOKENS: [Family; 81] = [
     token(
         Kind::AwsKey,
         &["AKIA", "ASIA", "ABIA", "ACCA"],
@@ -187,6 +187,17 @@ pub(super) const TOKENS: [Family; 78] = [
         ANY,
         Look::Mixed,
         "gitleaks 1password-service-account-token",
+    ),
+    token(Kind::BitbucketToken, &["ATBB"], alnum, 24, ANY, Look::Mixed, "support.atlassian.com/bitbucket-cloud"),
+    token(Kind::SquareToken, &["EAAA"], is_word, 60, 60, Look::Mixed, "gitleaks square-access-token"),
+    token(
+        Kind::PaypalToken,
+        &["access_token$production$", "access_token$sandbox$"],
+        dollars,
+        40,
+        60,
+        Look::Mixed,
+        "gitleaks paypal-braintree-access-token",
     ),
     token(Kind::SquareToken, &["sq0csp-", "sq0atp-"], is_word, 22, ANY, Look::Mixed, "gitleaks square-access-token"),
     token(

@@ -177,6 +177,12 @@ fn in_language(scan: &mut Scan, at: usize, language: &Language) -> Option<usize>
     let opened = text[start..].chars().next().filter(|c| "\"'`\u{201c}\u{201e}\u{ab}*".contains(*c));
     let marks = opened.map_or(0, |mark| text[start..].chars().take_while(|c| *c == mark).map(char::len_utf8).sum());
     start += marks;
+    let own = {
+        let before = text[..at].trim_end();
+        let said = before.rsplit(|c: char| c.is_whitespace()).next().unwrap_or_default().to_lowercase();
+        let said = said.trim_matches(|c: char| !c.is_alphanumeric());
+        language.own.contains(&said) || language.own.iter().any(|word| !word.is_ascii() && before.ends_with(word))
+    };
     let end = match opened {
         Some(mark) => {
             let close = match mark {
@@ -187,6 +193,10 @@ fn in_language(scan: &mut Scan, at: usize, language: &Language) -> Option<usize>
             };
             start + text[start..text.floor_char_boundary(start + LONGEST)].find([close, '\n'])?
         }
+        // After a colon a password of several words may follow, up to the end of the clause.
+        None if own && text[..start].trim_end().ends_with(':') && words_at(&text[start..]).is_some() => {
+            start + words_at(&text[start..])?
+        }
         None => {
             let stops = |c: char| c.is_whitespace() || "\"'`<>\\\u{3002}\u{ff0c}".contains(c);
             let rest = &text[start..text.floor_char_boundary(start + LONGEST)];
@@ -195,12 +205,6 @@ fn in_language(scan: &mut Scan, at: usize, language: &Language) -> Option<usize>
         }
     };
     let told = text.get(start..end)?;
-    let own = {
-        let before = text[..at].trim_end();
-        let said = before.rsplit(|c: char| c.is_whitespace()).next().unwrap_or_default().to_lowercase();
-        let said = said.trim_matches(|c: char| !c.is_alphanumeric());
-        language.own.contains(&said) || language.own.iter().any(|word| !word.is_ascii() && before.ends_with(word))
-    };
     // The clause must end after the value: `is 8 characters long` tells no password.
     let rest = text[end..].trim_start_matches(['"', '\'', '`', '*', '\u{201c}', '\u{201d}', '\u{bb}', ')']);
     let ends =
@@ -209,11 +213,32 @@ fn in_language(scan: &mut Scan, at: usize, language: &Language) -> Option<usize>
             ["and", "und", "et", "y", "e", "en", "but", "please", "bitte", "for", "on"].contains(&next)
         };
     let is_pin = starts(name, "pin") || name.ends_with("pin");
-    if !is_told(told, opened.is_some(), own, ends, is_pin) {
+    // A plain word in capitals directly after `password is`: a name somebody chose. In German every noun has a capital.
+    let named = join == 1 && ends && ["is", "was"].contains(&word) && opened.is_none() && is_proper(told);
+    let phrase = own && told.contains(' ') && opened.is_none();
+    if !(named || phrase || is_told(told, opened.is_some(), own, ends, is_pin)) {
         return None;
     }
     let kind = scan.shape_at(start).map_or(Kind::Password, |shape| shape.kind);
     scan.add(start..end, kind)
+}
+
+/// Returns the length of two to four short words that end a line or a sentence.
+fn words_at(text: &str) -> Option<usize> {
+    let end = text[..text.floor_char_boundary(48)].find(['\n', '.', ',', ';', '!', '?', '(', '"', '\\']);
+    let end = end.or((text.len() <= 48).then_some(text.len()))?;
+    let words = text[..end].split_whitespace().count();
+    (2..=4).contains(&words).then(|| text[..end].trim_end().len())
+}
+
+/// Whether the text is one word with a capital that describes no password.
+fn is_proper(told: &str) -> bool {
+    let mut letters = told.chars();
+    told.len() >= 6
+        && letters.next().is_some_and(char::is_uppercase)
+        && letters.all(char::is_lowercase)
+        && !value::is_placeholder(told)
+        && !SAID_OF_IT.contains(&told.to_lowercase().as_str())
 }
 
 /// Whether the text is a password and not a statement about one.

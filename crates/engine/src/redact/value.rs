@@ -100,12 +100,14 @@ pub(super) fn is_reference(value: &str) -> bool {
         || is_masked(value)
 }
 
-/// Whether the value is a secret masked by another program: `****`, `xxxxxx`, `....`, `…`, `abc***`.
+/// Most characters of a secret that another program shows beside its mask: `sk-ant-…wxyz`.
+const SHOWN: usize = 8;
+
+/// Whether the value is a secret masked by another program: `****`, `xxxxxx`, `....`, `…`, `abc***`. A whole secret at
+/// which a text was cut (`q8Zk2mV0xL7r…`) is not masked.
 fn is_masked(value: &str) -> bool {
-    value.contains("***")
-        || value.contains("...")
-        || value.contains('…')
-        || value.contains("••")
+    let short = |mark: &str| value.split(mark).all(|part| part.trim_matches(['.', '*', '•']).len() <= SHOWN);
+    ["***", "...", "…", "••"].iter().any(|mark| value.contains(mark) && short(mark))
         || value.to_ascii_lowercase().contains("xxxx")
         || value.chars().all(|c| matches!(c, 'x' | 'X' | '*' | '.' | '-' | '_' | '?' | '#' | '0'))
 }

@@ -93,6 +93,9 @@ fn shaped(rng: &mut Rng) -> Vec<(Kind, String)> {
     add(Kind::PlanetScaleToken, &["pscale", "_tkn_", &alnum(rng, 43)]);
     add(Kind::OnePasswordToken, &["ops", "_ey", "J", &alnum(rng, 200)]);
     add(Kind::SquareToken, &["sq0csp", "-", &alnum(rng, 43)]);
+    add(Kind::SquareToken, &["EAA", "A", &alnum(rng, 60)]);
+    add(Kind::BitbucketToken, &["ATB", "B", &alnum(rng, 32)]);
+    add(Kind::PaypalToken, &["access_token", "$production$", &alnum(rng, 16), "$", &hex(rng, 32)]);
     add(Kind::DopplerToken, &["dp", ".pt.", &alnum(rng, 43)]);
     add(Kind::AtlassianToken, &["ATATT3", "xFfGF0", &alnum(rng, 170), "=1A2B3C4D"]);
     add(Kind::TailscaleKey, &["tskey", "-auth-", &alnum(rng, 12), "CNTRL-", &alnum(rng, 32)]);
@@ -208,6 +211,10 @@ const TOLD: &[&str] = &[
     "password was «hunter2» and it worked",
     "our passphrase is «correcthorsebattery».",
     "my password is: \"«two words»\"",
+    "my password is: «open sesame»",
+    "our passphrase is: «correct horse battery staple».",
+    "the root password is «Swordfish»",
+    "The old password was «Swordfish», the new one is in the vault.",
     "my PIN is «4831»",
     "the PIN is «4831».",
     "Mein Passwort ist «geheim123».",
@@ -310,6 +317,17 @@ fn contextual() -> Vec<(Kind, String)> {
         r"line one\nDB_PASSWORD=«hunter22»\nDB_HOST=x",
         "mysql --password=«letmeinnow» -u root",
         "mysql --password «hunter2» db",
+        "mysql -u root -p«Letmein1» shop",
+        "mysqldump -h db -u root -p'«Letmein1»' shop > shop.sql",
+        "docker exec db mariadb -uroot -p«Letmein1»",
+        "sshpass -p «letmein» ssh root@10.0.0.1",
+        "sshpass -p'«let me in»' ssh root@10.0.0.1",
+        "docker login ghcr.io -u mara -p «letmein1»",
+        "helm registry login registry.example.org -u mara -p «letmein1»\nhelm push x",
+        "ngrok config add-authtoken «2abcDEFghi34567jklMNO_8pqr»",
+        "machine api.example.org login mara password «letmein1»",
+        "machine api.example.org\n  login mara\n  password «letmein1»\n",
+        "export DB_PASSWORD=«abcDEF12345678ZZ…»\n",
         r#"["mysql","--password","«hunter22»","db"]"#,
         "MYSQL_PWD=«hunter2» mysqldump db",
         "Server=db;User Id=sa;Password=«Str0ng!#Pw»;Encrypt=yes",
