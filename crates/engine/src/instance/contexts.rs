@@ -7,6 +7,7 @@ use crate::inject::{self, Ask, Capabilities, Event};
 use crate::recall::{self, Hint, Question, Recalled};
 use crate::report::contexts::{ContextReport, PromptExplained, WhyRecalled};
 use crate::scope::AgentId;
+use crate::source::private::mask_text;
 use crate::thread;
 use crate::transcript::read;
 use crate::tree::AssistantHome;
@@ -70,7 +71,9 @@ impl Instance {
             let hint = Hint { workspace: request.workspace.clone(), thread: thread.map(|row| row.no) };
             Ok((read::session_key(tx, at.agent_no, &request.session)?, hint))
         })?;
-        let prompt = request.prompt.as_deref();
+        // Private words of a prompt are masked here as in a hook's, because the context keeps the prompt.
+        let prompt = request.prompt.as_deref().map(mask_text);
+        let prompt = prompt.as_deref();
         let ask = Ask { session, event: request.event, hint, prompt, budget: request.budget, can: request.can.clone() };
         let asked = prompt.filter(|prompt| !prompt.trim().is_empty());
         let recalled = match asked {
