@@ -57,7 +57,7 @@ impl Open {
             if i + ANSWERS > last {
                 open.answer(exchange, i == last, settled);
             }
-            open.person(exchange, exchanges[..i].last(), settled);
+            open.person(exchange, exchanges[..i].last(), i == last, settled);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             open.lacking(exchange, next, settled);
             if i < last && i + ANSWERS > last {
@@ -90,8 +90,9 @@ impl Open {
         open
     }
 
-    /// Adds promises and remaining work that the person stated, and drops items they took back.
-    fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>, settled: &Settled) {
+    /// Adds promises and remaining work that the person stated, and drops items they took back. `last`: no message
+    /// follows.
+    fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>, last: bool, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
         for (i, s) in prompt.own.iter().enumerate() {
             if let Some(about) = taken_back(s) {
@@ -102,7 +103,9 @@ impl Open {
                 || Mark::ToDo.is_in(s)
                 || is_left(s)
                 || s.second == Some(Label::Commitment)
-                || s.label == Label::Remaining;
+                || s.label == Label::Remaining
+                // "Thanks, I'll take a look" was kept by then, unless it is the last word.
+                || last && s.label == Label::Assent && Mark::Means.is_in(s);
             // "I'd take the direct one." is an opinion, no promise.
             let lasting = lasting && !Mark::Hypothetical.is_in(s);
             // "Zugesagt, 18 Uhr." ("Promised, 6 pm.") does not say what was promised, so a reader cannot use it.
@@ -223,7 +226,11 @@ impl Open {
                 // Steps that an answer only advises are not open if the person has gone on without them.
                 Label::Remaining if !exchange.worked && s.bullet && s.ticked.is_none() && !Mark::Left.is_in(s) => {}
                 Label::Remaining | Label::Commitment
-                    if (s.sure || s.label == Label::Commitment)
+                    if (s.sure
+                        || s.label == Label::Commitment
+                        || s.bullet && Mark::Left.is_in(s)
+                        // A step outside the project is left to the person: "you need to enable it in the console".
+                        || exchange.wrote && Mark::Yours.is_in(s))
                         && !s.text.ends_with(':')
                         && s.standalone
                         && open(s) =>
@@ -362,13 +369,13 @@ fn says_done(s: &Statement) -> bool {
         .is_some()
 }
 
-/// Whether a statement says that work remains: "We still have to migrate the table."
 /// Whether a statement has words for work that is left.
 fn names_work(s: &Statement) -> bool {
     [Mark::Left, Mark::Lacking, Mark::Later, Mark::ToDo].into_iter().any(|mark| mark.is_in(s))
         || phrases!("not|never / nicht / pas / no / non / não / не").stand_in(&s.text)
 }
 
+/// Whether a statement says that work remains: "We still have to migrate the table."
 fn is_left(s: &Statement) -> bool {
     Mark::Left.is_in(s) && !s.text.trim_end().ends_with(['?', '？'])
 }

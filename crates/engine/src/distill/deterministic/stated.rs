@@ -20,6 +20,10 @@ use crate::text::words::{Marks, split};
 /// Maximum length of a rule with its list, in bytes: two lines of a handoff.
 const LONGEST_LIST: usize = 260;
 
+/// Maximum lengths of a failure and of what is announced against it, in bytes: together a line of a handoff.
+const FAULT: usize = 180;
+const CURE: usize = 140;
+
 /// Maximum number of remarks beside a request that become constraints: a long message explains more than it demands.
 const MOST_REMARKS: usize = 8;
 
@@ -316,7 +320,13 @@ impl Told {
                         if is_fault(s) && s.words() <= 7 && !answer::names(&s.text) => {}
                     Label::Finding | Label::Done | Label::Blocked if is_fault(s) && is_guess(&s.text) => {}
                     Label::Finding | Label::Done | Label::Blocked if is_fault(s) && !is_owed(s) => {
-                        self.fixed.add(&s.text, message.turn, 1);
+                        match cure(&message.statements, s) {
+                            Some(cure) => {
+                                let text = format!("{}{JOIN}{}", cut(&s.text, FAULT), cut(&cure.text, CURE));
+                                self.fixed.tell(&text, &[message.turn], 1);
+                            }
+                            None => self.fixed.add(&s.text, message.turn, 1),
+                        }
                     }
                     Label::Done if !is_not(&s.text) && !is_owed(s) => self.done.add(&s.text, message.turn, 1),
                     Label::Finding if s.sure && answer::worth(s) >= 14 => self.context.add(&s.text, message.turn, 0),
@@ -349,6 +359,14 @@ fn unshown<'t>(request: &'t str, goal: &str) -> Vec<&'t str> {
 fn is_polite(s: &Statement) -> bool {
     let says = answer::names(&s.text) || Mark::Fault.is_in(s);
     s.label == Label::Remark && !s.sure && s.paragraph == 0 && !s.bullet && !says
+}
+
+/// Returns what the model announces against a failure right after naming it: "'delete' is a reserved word. We'll rename
+/// it to `deleteUser`".
+fn cure<'s>(statements: &'s [Statement], fault: &Statement) -> Option<&'s Statement> {
+    let at = statements.iter().position(|s| std::ptr::eq(s, fault))?;
+    let announces = |s: &&Statement| Mark::Means.is_in(s) || Mark::Announcement.is_in(s);
+    statements[at + 1..].iter().take(2).filter(announces).find(|s| answer::names(&s.text) && !s.asks && !is_fault(s))
 }
 
 /// Whether an answer only repeats what the person said: "Noted: white, not grey."
