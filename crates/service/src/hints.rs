@@ -27,6 +27,8 @@ pub struct Seen {
     pub places: bool,
     /// A client made a request while the process was at rest.
     pub asked: bool,
+    /// A pass over due work has ended.
+    pub worked: bool,
     /// The process is ending.
     pub stop: bool,
 }
@@ -34,7 +36,8 @@ pub struct Seen {
 impl Seen {
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
-            && !(self.all || self.ledger || self.spool || self.settings || self.places || self.asked || self.stop)
+            && !(self.all || self.ledger || self.spool || self.settings || self.places || self.asked)
+            && !(self.worked || self.stop)
     }
 
     /// Adds later hints to these.
@@ -46,6 +49,7 @@ impl Seen {
         self.settings |= more.settings;
         self.places |= more.places;
         self.asked |= more.asked;
+        self.worked |= more.worked;
         self.stop |= more.stop;
         self.bound();
     }

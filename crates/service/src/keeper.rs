@@ -1,11 +1,14 @@
-//! The keeper: the one thread that reads the programs' stores and does what falls due.
+//! The keeper: the one thread that reads the programs' stores and sees to what falls due.
 //!
 //! It sleeps until a hint arrives, until something falls due, or until the next look at everything (ten minutes). After
 //! a hint it waits a fifth of a second, so that many hints become one round. A round does what `heirloom import` and
-//! `heirloom work` do, so an event that is missed costs time and never loses a line.
+//! `heirloom work` do, so an event that is missed costs time and never loses a line. Due work, which may take minutes
+//! when thousands of sessions end at once, runs on a thread of its own, one pass at a time, so that a new line is found
+//! within two seconds meanwhile.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -14,6 +17,7 @@ use heirloom_engine::engine::{Engine, Source};
 use heirloom_engine::error::Result;
 use heirloom_engine::home::layout;
 use heirloom_engine::program::{Form, Program};
+use heirloom_engine::report::upkeep::Worked;
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::source::find::find;
 use heirloom_engine::transcript::workspaces;
@@ -76,8 +80,10 @@ struct Round {
     looks: Option<Looks>,
     settings: Option<Vec<u8>>,
     tick: Instant,
-    /// Time at which work falls due.
+    /// Time at which work falls due. `None` while a pass runs, and if nothing is going to be due.
     work: Option<Instant>,
+    /// Where the running pass over due work sends its outcome, and its thread.
+    pass: Option<(Receiver<Result<Worked>>, JoinHandle<()>)>,
     /// Time at which the spool is looked at again.
     spool: Option<Instant>,
     /// Time at which the chore is looked at again; `doing` is the thread that runs it.
@@ -103,6 +109,7 @@ impl Keeper {
             settings: self.settings(),
             tick: now + TICK,
             work: Some(now),
+            pass: None,
             spool: None,
             chore: self.chore.is_some().then_some(now + BEFORE_CHORES),
             doing: None,
@@ -131,6 +138,9 @@ impl Keeper {
                 seen.add(self.hints.take());
             }
             if seen.stop {
+                if let Some((_, thread)) = round.pass {
+                    let _ = thread.join();
+                }
                 return;
             }
             let began = Instant::now();
@@ -180,14 +190,14 @@ impl Keeper {
         }
         self.tell();
         let is_due = round.work.is_some_and(|at| at <= now);
-        if did || is_due || seen.ledger || seen.spool {
+        if did || is_due || seen.ledger || seen.spool || seen.worked {
             did |= self.work(round);
             self.tell();
         }
         if round.chore.is_some_and(|at| at <= now) {
             self.chore(round);
         }
-        self.rest(round, did || seen.ledger || seen.asked);
+        self.rest(round, did || seen.ledger || seen.asked || round.pass.is_some());
         did
     }
 
@@ -332,29 +342,29 @@ impl Keeper {
         }
     }
 
-    /// Does due work, and computes when work falls due next. Returns whether anything was done.
-    fn work(&mut self, round: &mut Round) -> bool {
-        let now = Instant::now();
-        let due = self.engine.due().unwrap_or(0);
+    /// Takes the outcome of a pass that has ended, begins one if work is due, and otherwise computes when work falls due
+    /// next. Returns whether the pass that ended did anything.
+    fn work(&self, round: &mut Round) -> bool {
         let mut did = false;
-        if due > 0 && now < round.not_before {
-            round.work = Some(round.not_before);
-            return false;
-        }
-        if due > 0 {
-            let worked = self.engine.work();
-            let done = self.tried(round, worked).map_or(0, |worked| {
-                for problem in worked.problems.iter().take(3) {
-                    self.tell_of(round, problem.to_string());
-                }
-                worked.done
-            });
-            did = done > 0;
-            round.not_before = Instant::now() + if did { WORK_PAUSE } else { VAIN };
-            if self.engine.due().unwrap_or(0) > 0 {
-                round.work = Some(round.not_before);
-                return did;
+        if let Some((outcome, _)) = &round.pass {
+            let worked = match outcome.try_recv() {
+                Err(TryRecvError::Empty) => return false,
+                Ok(worked) => self.tried(round, worked),
+                Err(TryRecvError::Disconnected) => None,
+            };
+            round.pass = None;
+            for problem in worked.iter().flat_map(|worked| &worked.problems).take(3) {
+                self.tell_of(round, problem.to_string());
             }
+            did = worked.is_some_and(|worked| worked.done > 0);
+            round.not_before = Instant::now() + if did { WORK_PAUSE } else { VAIN };
+        }
+        if self.engine.due().unwrap_or(0) > 0 {
+            match round.not_before {
+                later if Instant::now() < later => round.work = Some(later),
+                _ => self.begin_pass(round),
+            }
+            return did;
         }
         let next = self.engine.next_due().ok().flatten();
         round.work = next.map(|at| {
@@ -363,6 +373,20 @@ impl Keeper {
             Instant::now() + Duration::from_millis(pause).min(TICK)
         });
         did
+    }
+
+    /// Begins a pass over due work on a thread of its own, which leaves a hint when it ends.
+    fn begin_pass(&self, round: &mut Round) {
+        let (send, outcome) = sync_channel(1);
+        let (engine, hints) = (self.engine.clone(), Arc::clone(&self.hints));
+        let thread = std::thread::Builder::new().name("work".into()).spawn(move || {
+            let _ = send.send(engine.work());
+            hints.leave(|seen| seen.worked = true);
+        });
+        match thread {
+            Ok(thread) => (round.work, round.pass) = (None, Some((outcome, thread))),
+            Err(_) => round.work = Some(Instant::now() + VAIN),
+        }
     }
 
     /// Starts the chore on its own thread if it is due, and sets the time to look at it again.
