@@ -121,6 +121,30 @@ fn what_a_client_is_told_is_the_document_and_small() {
 }
 
 #[test]
+fn a_long_turn_is_read_page_by_page() {
+    let world = told();
+    let said: String = (0..6_000).map(|n| format!("beam{n} ")).collect();
+    let line = json!({"session": "house", "id": "4", "time": "2026-11-20T10:03:00Z", "text": said.trim_end()});
+    assert_eq!(world.feed(&["append"], format!("{line}\n").as_bytes()).status, Some(0));
+    let mut client = Client::new(&world, &world.test.user());
+    let hit = client.says("search_past_conversations", json!({"query": "beam77", "kind": "turn"}));
+    let id = hit.split_once('[').unwrap().1.split(']').next().unwrap().to_owned();
+    let (mut words, mut cursor, mut pages) = (String::new(), None, 0);
+    loop {
+        let page = client.says("open_reference", json!({"id": id, "cursor": cursor}));
+        assert!(page.len() < 16_000, "{} bytes", page.len());
+        pages += 1;
+        words.push_str(&page);
+        let Some((_, next)) = page.rsplit_once("next: cursor ") else { break };
+        cursor = next.split_whitespace().next().map(str::to_owned);
+    }
+    assert!(pages > 1, "{pages} pages");
+    // A word at the end of a page stands on both sides of it.
+    let missing = (0..6_000).filter(|n| !words.contains(&format!("beam{n}"))).count();
+    assert!(missing < pages, "{missing} words of {pages} pages are missing");
+}
+
+#[test]
 fn a_question_leads_to_the_words_and_their_bytes() {
     let world = told();
     let mut client = Client::new(&world, &world.test.user());

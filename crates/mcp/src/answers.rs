@@ -151,14 +151,29 @@ fn open(memory: &Memory, asked: &ask::Open) -> Result<String> {
         }
         return Ok(whole(answer));
     }
+    let is_turn = matches!(reference, Reference::Turn(_));
+    // The cursor within a turn is ours; any other is the engine's.
+    let within = asked.cursor.as_deref().filter(|_| is_turn).map(place).transpose()?;
     let reach = Reach {
-        transcript: asked.view != View::Summary || matches!(reference, Reference::Turn(_)),
-        cursor: asked.cursor.clone(),
+        transcript: asked.view != View::Summary || is_turn,
+        cursor: asked.cursor.clone().filter(|_| within.is_none()),
         ..Reach::default()
     };
     let report = engine.expand(&reference, &reach)?;
     if asked.cursor.is_none() {
         subject(&engine, &report, &mut answer);
+    }
+    let alone = report.found.transcript.as_ref().filter(|_| is_turn).and_then(|words| match &words.turns[..] {
+        [passage] if !passage.forgotten => Some(&passage.turn),
+        _ => None,
+    });
+    if let Some(turn) =
+        alone.filter(|turn| within.is_some() || heirloom_engine::tokens::tokens(&turn.text) > budget(asked.budget) / 2)
+    {
+        // A turn that does not fit is read page by page.
+        let zone = engine.zone();
+        let heading = format!("[{}] {} · {}\n", turn.id, who(turn), day(turn.at, &zone));
+        return Ok(page(&turn.text, &heading, within.unwrap_or(0), budget(asked.budget)));
     }
     let mut after = Vec::new();
     if let Some(words) = &report.found.transcript {
@@ -209,17 +224,24 @@ fn raw(engine: &Engine, reference: &Reference, asked: &ask::Open) -> Result<Stri
     let bytes = engine.turn_bytes(*id)?;
     let text = String::from_utf8_lossy(&bytes);
     let text = redact(&text);
-    let first = match asked.cursor.as_deref() {
-        Some(cursor) => cursor.parse::<usize>().map_err(|_| Error::usage("this cursor is from no earlier answer"))?,
-        None => 0,
-    };
+    let first = asked.cursor.as_deref().map(place).transpose()?.unwrap_or(0);
+    Ok(page(&text, "", first, budget(asked.budget)))
+}
+
+/// Returns the place in a text that a cursor of [`page`] names.
+fn place(cursor: &str) -> Result<usize> {
+    cursor.parse::<usize>().map_err(|_| Error::usage("this cursor is from no earlier answer"))
+}
+
+/// Returns a page of a text from a place on, with the cursor of the next page.
+fn page(text: &str, heading: &str, first: usize, budget: usize) -> String {
     let begin = text.floor_char_boundary(first.min(text.len()));
     // A page has three bytes per token of the budget: text without blanks has fewer bytes per token than prose.
-    let end = text.floor_char_boundary((begin + 3 * budget(asked.budget)).min(text.len()));
+    let end = text.floor_char_boundary((begin + 3 * budget).min(text.len()));
     let mut answer = Answer::new(usize::MAX);
-    answer.line(&text[begin..end]);
+    answer.line(&format!("{heading}{}", &text[begin..end]));
     let after = if end < text.len() { vec![format!("next: cursor {end} of {}", text.len())] } else { Vec::new() };
-    Ok(answer.finish(&after))
+    answer.finish(&after)
 }
 
 /// Writes the subject of a reference, in lines.

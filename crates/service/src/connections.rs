@@ -13,6 +13,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
 use tower_service::Service as _;
 
 use crate::hints::Hints;
@@ -23,7 +24,11 @@ use crate::serve::Via;
 pub const MOST: usize = 256;
 
 /// Time limit for the head of a request, and for the pause between two requests of a connection.
-const HEAD: Duration = Duration::from_secs(15);
+const HEAD: Duration = Duration::from_secs(5);
+
+/// Time in which a new client must send its first byte. Clients that only connect take all places otherwise, and others
+/// wait until they are closed.
+const FIRST: Duration = Duration::from_secs(2);
 
 /// Maximum size of a request's head, in bytes.
 const LONGEST_HEAD: usize = 64 * 1024;
@@ -53,7 +58,9 @@ pub async fn on_socket(listener: UnixListener, shared: Arc<Shared>) {
             Ok((stream, _)) if stream.peer_cred().is_ok_and(|peer| peer.uid() == us) => {
                 let shared = Arc::clone(&shared);
                 tokio::spawn(async move {
-                    serve(stream, Via::Socket, &shared).await;
+                    if timeout(FIRST, stream.readable()).await.is_ok() {
+                        serve(stream, Via::Socket, &shared).await;
+                    }
                     drop(place);
                 });
             }
@@ -78,7 +85,9 @@ pub async fn on_port(listener: TcpListener, port: u16, shared: Arc<Shared>) {
                 let _ = stream.set_nodelay(true);
                 let shared = Arc::clone(&shared);
                 tokio::spawn(async move {
-                    serve(stream, Via::Tcp { port }, &shared).await;
+                    if timeout(FIRST, stream.readable()).await.is_ok() {
+                        serve(stream, Via::Tcp { port }, &shared).await;
+                    }
                     drop(place);
                 });
             }

@@ -121,7 +121,8 @@ impl Keeper {
             home: place(self.engine.home().root()),
         };
         self.begin_watching(&mut round);
-        self.hints.leave(|seen| (seen.all, seen.spool) = (true, true));
+        // The home may have been moved before it was watched.
+        self.hints.leave(|seen| (seen.all, seen.spool, seen.places) = (true, true, true));
         loop {
             let times = [
                 Some(round.tick),
