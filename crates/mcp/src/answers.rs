@@ -23,7 +23,7 @@ use rmcp::model::JsonObject;
 
 use crate::ask::{self, Act, Found, View, arguments, budget, start};
 use crate::memory::Memory;
-use crate::words::{Answer, day, day_of, one_line, short};
+use crate::words::{Answer, MOST, day, day_of, one_line, short};
 
 /// Maximum number of bytes of a hit.
 const HIT: usize = 240;
@@ -237,7 +237,8 @@ fn place(cursor: &str) -> Result<usize> {
 fn page(text: &str, heading: &str, first: usize, budget: usize) -> String {
     let begin = text.floor_char_boundary(first.min(text.len()));
     // A page has three bytes per token of the budget: text without blanks has fewer bytes per token than prose.
-    let end = text.floor_char_boundary((begin + 3 * budget).min(text.len()));
+    let most = (3 * budget).min(MOST - 1024);
+    let end = text.floor_char_boundary((begin + most).min(text.len()));
     let mut answer = Answer::new(usize::MAX);
     answer.line(&format!("{heading}{}", &text[begin..end]));
     let after = if end < text.len() { vec![format!("next: cursor {end} of {}", text.len())] } else { Vec::new() };

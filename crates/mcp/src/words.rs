@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 /// Maximum number of bytes of an answer: programs refuse or cut larger ones.
-const MOST: usize = 16 * 1024;
+pub const MOST: usize = 16 * 1024;
 
 /// An answer that is being written.
 pub struct Answer {
