@@ -16,6 +16,7 @@ use heirloom_engine::report::expanded::ExpandReport;
 use heirloom_engine::report::heads::HeadShown;
 use heirloom_engine::review;
 use heirloom_engine::scope::TurnId;
+use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read::SessionFilter;
 use heirloom_engine::transcript::role_parse;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
@@ -151,29 +152,19 @@ fn open(memory: &Memory, asked: &ask::Open) -> Result<String> {
         }
         return Ok(whole(answer));
     }
-    let is_turn = matches!(reference, Reference::Turn(_));
-    // The cursor within a turn is ours; any other is the engine's.
-    let within = asked.cursor.as_deref().filter(|_| is_turn).map(place).transpose()?;
+    if let Reference::Turn(id) = &reference
+        && let Some(page) = part_of_turn(&engine, *id, asked)?
+    {
+        return Ok(page);
+    }
     let reach = Reach {
-        transcript: asked.view != View::Summary || is_turn,
-        cursor: asked.cursor.clone().filter(|_| within.is_none()),
+        transcript: asked.view != View::Summary || matches!(reference, Reference::Turn(_)),
+        cursor: asked.cursor.clone(),
         ..Reach::default()
     };
     let report = engine.expand(&reference, &reach)?;
     if asked.cursor.is_none() {
         subject(&engine, &report, &mut answer);
-    }
-    let alone = report.found.transcript.as_ref().filter(|_| is_turn).and_then(|words| match &words.turns[..] {
-        [passage] if !passage.forgotten => Some(&passage.turn),
-        _ => None,
-    });
-    if let Some(turn) =
-        alone.filter(|turn| within.is_some() || heirloom_engine::tokens::tokens(&turn.text) > budget(asked.budget) / 2)
-    {
-        // A turn that does not fit is read page by page.
-        let zone = engine.zone();
-        let heading = format!("[{}] {} · {}\n", turn.id, who(turn), day(turn.at, &zone));
-        return Ok(page(&turn.text, &heading, within.unwrap_or(0), budget(asked.budget)));
     }
     let mut after = Vec::new();
     if let Some(words) = &report.found.transcript {
@@ -196,6 +187,20 @@ fn open(memory: &Memory, asked: &ask::Open) -> Result<String> {
         after.push(CUT.into());
     }
     Ok(answer.finish(&after))
+}
+
+/// Returns a page of a turn whose text does not fit the budget. `None` if it fits.
+fn part_of_turn(engine: &Engine, id: TurnId, asked: &ask::Open) -> Result<Option<String>> {
+    let report = engine.turns(id, 0)?;
+    let Some(turn) = report.turns.iter().map(|shown| &shown.turn).find(|turn| turn.id == id) else { return Ok(None) };
+    let budget = budget(asked.budget);
+    // Half of the budget is enough for the heading and the turns beside it.
+    if asked.cursor.is_none() && tokens(&turn.text) <= budget / 2 {
+        return Ok(None);
+    }
+    let first = asked.cursor.as_deref().map(place).transpose()?.unwrap_or(0);
+    let heading = format!("[{id}] {} · {}\n", who(turn), day(turn.at, &engine.zone()));
+    Ok(Some(page(&redact(&turn.text), &heading, first, budget)))
 }
 
 /// Finishes an answer, with a note if something did not fit.
