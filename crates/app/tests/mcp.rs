@@ -212,7 +212,8 @@ fn what_is_wrong_is_said_in_a_sentence() {
         ("search_past_conversations", json!({"query": "roof", "cursor": "x"}), "cursor"),
         ("open_loops", json!({"action": "add"}), "needs a `title`"),
         ("open_loops", json!({"action": "drop"}), "unknown variant"),
-        ("current_work", json!({"thread": "no such thread"}), "no such thread"),
+        ("current_work", json!({"thread": "no such thread"}), "current_work"),
+        ("open_loops", json!({"action": "resolve", "id": "no-such-loop"}), "open_loops"),
     ] {
         let (text, wrong) = client.tool(tool, arguments.clone());
         assert!(wrong && text.contains(part), "{tool} {arguments}: {text}");

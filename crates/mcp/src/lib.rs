@@ -18,3 +18,4 @@ mod words;
 pub use http::{Asked, answering};
 pub use memory::{Memory, Opening};
 pub use server::{Failed, Server, may_write, serve_stdio, stated};
+pub use words::tool_for;

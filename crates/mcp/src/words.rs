@@ -66,6 +66,20 @@ impl Answer {
     }
 }
 
+/// Writes a next step as the tool to call, or as the command if no tool does it: then a person runs it.
+pub fn tool_for(step: &str) -> String {
+    let (verb, rest) = step.split_once(' ').unwrap_or((step, ""));
+    match (verb, rest) {
+        ("thread", "list" | "list --all") => "current_work".into(),
+        ("session", "list") => "recent_sessions".into(),
+        ("loop", "list") => "open_loops".into(),
+        ("search", _) => "search_past_conversations".into(),
+        ("recall", _) => "recall_memory".into(),
+        ("show" | "expand", id) if !id.is_empty() && !id.starts_with('-') => format!("open_reference {id}"),
+        _ => format!("heirloom {step}"),
+    }
+}
+
 /// Returns a text on one line, with white space joined.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

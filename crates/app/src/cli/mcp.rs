@@ -6,7 +6,7 @@ use std::sync::Arc;
 use heirloom_engine::engine::{Engine, How};
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::next_step;
-use heirloom_mcp::{Memory, Opening, serve_stdio};
+use heirloom_mcp::{Memory, Opening, serve_stdio, tool_for};
 
 use crate::config;
 use crate::context::{Global, options};
@@ -29,10 +29,7 @@ pub struct Args {
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     end_with_parent();
     // The caller is a model that calls tools and has no command line, so next steps name the tool where there is one.
-    next_step::word_with(|step| match step.split_once(' ') {
-        Some(("expand" | "show", id)) => format!("open_reference {id}"),
-        _ => format!("heirloom {step}"),
-    });
+    next_step::word_with(tool_for);
     let folder = match args.folder {
         Some(folder) if !folder.is_dir() => {
             return Err(Error::not_found(format!("there is no folder {}", folder.display())).hint("leave out --folder"));

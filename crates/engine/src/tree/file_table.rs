@@ -744,7 +744,7 @@ pub fn named(tx: &Read, agent_no: AgentNo, kind: Kind, state: State, name: &str)
     }
     let shown: String = clean.chars().take(80).collect();
     Err(Error::not_found(format!("there is no {} {} called {shown:?}", state.name(), kind_in_words(kind)))
-        .hint(format!("see heirloom {} list", kind.name())))
+        .hint(format!("see ⟨{} list⟩", kind.name())))
 }
 
 pub fn kind_in_words(kind: Kind) -> &'static str {
