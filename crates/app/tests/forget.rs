@@ -51,7 +51,7 @@ fn it_is_said_first_and_done_when_asked() {
     let preview = world.json(&["forget", "--match", WORD, "--dry-run"]);
     names(
         &preview,
-        "forgotten turns records bytes unterminated sessions titles items pages nodes rows backups by_hand saved_meanwhile names
+        "forgotten turns records bytes unterminated strays sessions titles items pages nodes rows backups by_hand saved_meanwhile names
          other_turns not_ours",
     );
     assert_eq!((&preview["turns"], &preview["records"]), (&json!(8), &json!(8)));

@@ -594,3 +594,135 @@ fn an_unterminated_end_stays_forgotten_when_its_line_goes_on() {
     assert_eq!(story.texts("s"), ["before it", "behind it"]);
     assert_eq!(story.export("s.jsonl"), (format!("{whole}{rest}{}", said("e", "user", "behind it")), 1));
 }
+
+/// Returns the blocks of the ledger, decompressed, each with the stretches that records and turns point to.
+fn blocks(story: &Story) -> Vec<(i64, Vec<u8>, Vec<std::ops::Range<usize>>)> {
+    let db = story.tree.sql();
+    let mut statement = db.prepare("SELECT block_no, data FROM blocks").unwrap();
+    let all: Vec<(i64, Vec<u8>)> =
+        statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?))).unwrap().map(Result::unwrap).collect();
+    let mut places = db
+        .prepare(
+            "SELECT block_offset, length FROM records WHERE block_no = ?1
+             UNION ALL SELECT text_offset, text_length FROM turns WHERE block_no = ?1",
+        )
+        .unwrap();
+    let mut of = |no: i64| {
+        let rows = places.query_map([no], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, i64>(1)?))).unwrap();
+        rows.map(|r| r.map(|(at, length)| at as usize..(at + length) as usize).unwrap()).collect()
+    };
+    all.into_iter().map(|(no, data)| (no, zstd::stream::decode_all(data.as_slice()).unwrap(), of(no))).collect()
+}
+
+/// Returns what stands in the blocks at places that no row points to.
+fn unpointed(story: &Story) -> String {
+    let mut out = Vec::new();
+    for (_, raw, places) in blocks(story) {
+        let free = |at: &usize| !places.iter().any(|place| place.contains(at));
+        out.extend((0..raw.len()).filter(free).map(|at| raw[at]).filter(|b| *b != 0));
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A session with echoes before and after their records, a repeated line, and a resumed copy of it in another file.
+fn repeated(story: &Story) {
+    let turn = |id: &str, role: &str, text: &str, echo: bool| {
+        let mut line = serde_json::json!({"role": role, "run": "r", "text": text, "echo": echo});
+        if !id.is_empty() {
+            line["id"] = id.into();
+        }
+        format!("{line}\n")
+    };
+    let told = [
+        turn("a", "user", "Is it Quuxfrobnitz or something else?", false),
+        turn("", "user", "Is it Quuxfrobnitz or something else?", true),
+        turn("", "assistant", "It is Quuxfrobnitz, I am sure of it.", true),
+        turn("b", "assistant", "It is Quuxfrobnitz, I am sure of it.", false),
+        turn("c", "user", "Then all is well, thank you.", false),
+        turn("c", "user", "Then all is well, thank you.", false),
+    ]
+    .concat();
+    story.tell("s.jsonl", &told);
+    story.tell("resumed.jsonl", &(told + &turn("d", "user", "What did I call it yesterday?", false)));
+    assert_eq!(story.tree.count("SELECT count(*) FROM turns"), 4);
+    assert!(story.tree.count("SELECT count(*) FROM witnesses") >= 3);
+    assert!(story.tree.count("SELECT count(*) FROM turn_references") >= 3);
+}
+
+#[test]
+fn a_text_that_is_known_is_not_kept_a_second_time() {
+    let story = Story::new(&GLOBAL);
+    repeated(&story);
+    assert_eq!(unpointed(&story), "");
+    for name in ["s.jsonl", "resumed.jsonl"] {
+        assert_eq!(story.export(name), (std::fs::read_to_string(story.path(name)).unwrap(), 0));
+    }
+    story.verified();
+}
+
+/// Earlier builds kept the text of a known turn behind its record, where no row points to it.
+fn as_earlier_builds_left_it(story: &Story) {
+    let db = story.tree.sql();
+    for (no, mut raw, _) in blocks(story) {
+        raw.extend_from_slice(b"It is Quuxfrobnitz, I am sure of it.");
+        let data = zstd::stream::encode_all(raw.as_slice(), 3).unwrap();
+        db.execute(
+            "UPDATE blocks SET data = ?2, raw_length = ?3 WHERE block_no = ?1",
+            params![no, data, raw.len() as i64],
+        )
+        .unwrap();
+    }
+}
+
+#[test]
+fn nothing_is_left_where_no_row_points_to() {
+    let wishes: [fn(&Story) -> Wish; 4] = [
+        |_| word(),
+        |_| Wish::Session("little:s".into()),
+        |story| Wish::Turns(vec![story.turn("It is Quuxfrobnitz, I am sure of it.")]),
+        |_| Wish::Person("quuxfrobnitz".into()),
+    ];
+    for (n, wish) in wishes.iter().enumerate() {
+        for earlier in [false, true] {
+            let story = Story::new(&GLOBAL);
+            repeated(&story);
+            if earlier {
+                as_earlier_builds_left_it(&story);
+                assert!(unpointed(&story).contains("Quuxfrobnitz"));
+            }
+            let preview = story.forget(wish(&story));
+            assert_eq!(preview.strays, if earlier { 2 } else { 0 }, "wish {n}");
+            assert_eq!(unpointed(&story), "", "wish {n}");
+            if n == 2 {
+                // The question stays, with the records that have it.
+                assert_eq!(story.texts("s")[1], "-");
+                story.gone("i am sure of it");
+            } else {
+                story.gone(WORD);
+            }
+            let texts = story.texts("resumed");
+            assert!(texts.contains(&"What did I call it yesterday?".to_owned()), "wish {n}: {texts:?}");
+        }
+    }
+}
+
+/// What an earlier forget left in the blocks is found and erased by the next one.
+#[test]
+fn what_an_earlier_forget_left_goes_with_the_next() {
+    for wish in [word(), Wish::Session("little:s".into())] {
+        let story = Story::new(&GLOBAL);
+        repeated(&story);
+        story.forget(word());
+        as_earlier_builds_left_it(&story);
+        let preview = story.forget(wish.clone());
+        assert_eq!(preview.strays, 2);
+        story.gone(WORD);
+        let again = story.plan(wish).unwrap();
+        assert_eq!((again.strays, again.records), (0, 0), "nothing is left to do");
+    }
+    let story = Story::new(&GLOBAL);
+    repeated(&story);
+    as_earlier_builds_left_it(&story);
+    let other = Wish::Match { text: "not in here".into(), ignore_case: false, since: None, until: None };
+    assert_eq!(story.plan(other).unwrap(), Preview::default());
+}

@@ -1,6 +1,6 @@
 //! Erases forgotten words from the ledger in one transaction: bytes are blanked in place and rows lose their text.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rusqlite::params;
 use serde_json::Value;
@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::derived::{self, Marks};
 use super::find::{self, Found};
 use super::names::Names;
+use super::strays::Strays;
 use super::words::Words;
 use super::{PENDING, nodes};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,7 +16,7 @@ use crate::inject;
 use crate::ledger::blocks::{self, Opener, Packed};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
-use crate::scope::{AgentNo, BlockNo, NodeId, SessionNo};
+use crate::scope::{AgentNo, NodeId, SessionNo};
 use crate::transcript::append::{EVER, hex};
 use crate::transcript::prepare::{KEY_LENGTH, digest};
 use crate::tree::{file_table, restore};
@@ -33,6 +34,8 @@ pub(super) struct Erasure<'e> {
     pub titles: &'e BTreeSet<SessionNo>,
     /// Names that are forgotten.
     pub names: &'e Names,
+    /// Texts that no row points to.
+    pub strays: &'e Strays,
 }
 
 impl Erasure<'_> {
@@ -66,7 +69,7 @@ impl Erasure<'_> {
 
     /// Blanks records and texts inside their blocks, so that all other offsets stay valid.
     fn bytes(&self, tx: &Write) -> Result<()> {
-        let mut stretches: BTreeMap<BlockNo, Vec<(i64, i64)>> = BTreeMap::new();
+        let mut stretches = self.strays.clone();
         let place = |r: &rusqlite::Row| Ok((r.get(0)?, (r.get(1)?, r.get(2)?)));
         let mut of_record =
             tx.prepare_cached("SELECT block_no, block_offset, length FROM records WHERE record_no = ?1")?;

@@ -25,6 +25,14 @@ const LEAST_NAME: usize = 4;
 /// Most texts that are searched for beside the turns themselves.
 const MOST_TEXTS: usize = 2_000;
 
+/// Selects the records of a session that belong to no turn.
+const LOOSE: &str = "SELECT record_no, block_no, block_offset, length FROM streams st JOIN records r USING (stream_no)
+    WHERE st.session_no = ?1 AND r.forgotten IS NULL
+      AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.record_no = r.record_no)
+      AND NOT EXISTS (SELECT 1 FROM witnesses w WHERE w.record_no = r.record_no)
+      AND NOT EXISTS (SELECT 1 FROM turn_references f WHERE f.record_no = r.record_no)
+    ORDER BY block_no, record_no";
+
 /// Numbers of the turns, records, streams and sessions that a search found.
 #[derive(Default)]
 pub(super) struct Found {
@@ -108,6 +116,8 @@ pub(super) fn find(
     found.texts = texts(tx, &opener, &found)?;
     if matches!(request.wish, Wish::Turns(_)) {
         echoed(tx, &opener, &mut found)?;
+    } else if !matches!(request.wish, Wish::Match { .. }) {
+        echoed_in_copies(tx, &opener, &mut found)?;
     }
     spoken(tx, &mut found)?;
     already(tx, &mut found)?;
@@ -342,14 +352,7 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
         if words.is_empty() {
             continue;
         }
-        let mut statement = tx.prepare_cached(
-            "SELECT record_no, block_no, block_offset, length FROM streams st JOIN records r USING (stream_no)
-             WHERE st.session_no = ?1 AND r.forgotten IS NULL
-               AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.record_no = r.record_no)
-               AND NOT EXISTS (SELECT 1 FROM witnesses w WHERE w.record_no = r.record_no)
-               AND NOT EXISTS (SELECT 1 FROM turn_references f WHERE f.record_no = r.record_no)
-             ORDER BY block_no, record_no",
-        )?;
+        let mut statement = tx.prepare_cached(LOOSE)?;
         let mut rows = statement.query([session])?;
         while let Some(r) = rows.next()? {
             if words.are_quoted_in(&opener.slice(tx, r.get(1)?, r.get(2)?, r.get(3)?)?) {
@@ -376,6 +379,41 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
                 && words.are_quoted_in(&opener.slice(tx, r.get(1)?, r.get(2)?, r.get(3)?)?)
             {
                 found.others.insert(turn);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Finds the echoes that copies of a session repeat of its turns: they make no turn, and no row leads from them to the
+/// turn they repeat.
+fn echoed_in_copies(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
+    let mut copied: BTreeMap<SessionNo, Vec<TurnId>> = BTreeMap::new();
+    for turn in &found.turns {
+        for session in numbers::<SessionNo>(tx, "SELECT session_no FROM turn_references WHERE turn_no = ?1", [turn])? {
+            copied.entry(session).or_default().push(*turn);
+        }
+    }
+    let mut place = tx.prepare_cached(
+        "SELECT block_no, text_offset, text_length FROM turns WHERE turn_no = ?1 AND forgotten IS NULL",
+    )?;
+    let mut loose = tx.prepare_cached(LOOSE)?;
+    for (session, turns) in copied {
+        let mut texts = BTreeSet::new();
+        for turn in turns {
+            let mut rows = place.query([turn])?;
+            let Some(r) = rows.next()? else { continue };
+            let text = opener.slice(tx, r.get(0)?, r.get(1)?, r.get(2)?)?;
+            let text = String::from_utf8_lossy(&text).trim().to_owned();
+            if text.len() >= LEAST_BYTES && texts.len() < MOST_TEXTS {
+                texts.insert(text);
+            }
+        }
+        let words = Words::new(texts.iter().map(String::as_str), false);
+        let mut rows = loose.query([session])?;
+        while let Some(r) = rows.next()? {
+            if words.are_quoted_in(&opener.slice(tx, r.get(1)?, r.get(2)?, r.get(3)?)?) {
+                found.records.insert(r.get(0)?);
             }
         }
     }

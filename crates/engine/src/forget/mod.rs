@@ -15,6 +15,7 @@ mod erase;
 mod find;
 mod names;
 mod nodes;
+mod strays;
 mod visible;
 mod words;
 
@@ -28,6 +29,7 @@ use self::derived::Marks;
 use self::erase::Erasure;
 use self::find::Found;
 use self::names::Names;
+use self::strays::Strays;
 use self::visible::Files;
 use self::words::Words;
 use crate::clock::Millis;
@@ -99,6 +101,8 @@ pub struct Preview {
     /// Number of unterminated file ends that are erased.
     #[serde(rename = "unterminated")]
     pub ends: u64,
+    /// Number of texts that no row points to and that are erased as well.
+    pub strays: u64,
     /// Number of forgotten turns by session; 0 where only other records of a session are erased.
     #[serde(serialize_with = "as_sessions")]
     pub sessions: BTreeMap<String, u64>,
@@ -164,6 +168,7 @@ pub struct Plan {
     files: Files,
     titles: BTreeSet<SessionNo>,
     names: Names,
+    strays: Strays,
     /// State of the ledger when it was searched.
     seen: Reached,
 }
@@ -178,6 +183,7 @@ impl Plan {
             && self.preview.rows.is_empty()
             && self.preview.names.is_empty()
             && self.titles.is_empty()
+            && self.preview.strays == 0
     }
 }
 
@@ -226,8 +232,11 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
     let files = visible::look(at, &Marks { words: &words, ids: ids.clone() }, &sessions, named)?;
     ids.extend(files.items.iter().filter_map(|e| e.item.clone()));
     let marks = Marks { words: &words, ids };
-    let (titles, preview) = at.read(|tx| {
+    let (titles, strays, preview) = at.read(|tx| {
         let titles = erase::titles(tx, agent, &found, &marks)?;
+        let strays = strays::all(tx)?;
+        // Whose words a stretch repeats is not known: if no words were named, each of them may be meant.
+        let shown = strays::count(tx, &strays, |text| !named || marks.words.are_quoted_in(text))?;
         let mut preview = Preview {
             turns: found.turns.len() as u64,
             records: found.records.len() as u64,
@@ -239,13 +248,14 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
             names: names.count(tx, agent)?,
             others: found.others.iter().copied().collect(),
             not_ours: not_ours(tx, &found)?,
+            strays: shown,
             ..Preview::default()
         };
         let mut length = tx.prepare_cached("SELECT length FROM records WHERE record_no = ?1")?;
         for record in &found.records {
             preview.bytes += length.query_row([record], |r| r.get::<_, i64>(0))? as u64;
         }
-        Ok((titles, preview))
+        Ok((titles, strays, preview))
     })?;
     let of_item = |e: &crate::tree::file_table::Entry| ItemGone {
         id: redact(e.item.as_deref().unwrap_or_default()).into_owned(),
@@ -259,7 +269,7 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
         backups: backups(at)?,
         ..preview
     };
-    Ok(Plan { preview, found, ids: marks.ids, words, named, nodes, files, titles, names, seen })
+    Ok(Plan { preview, found, ids: marks.ids, words, named, nodes, files, titles, names, strays, seen })
 }
 
 /// Carries out a plan. `Busy` if something was stored after the plan was made: plan again. [`finish`] does the rest
@@ -284,6 +294,7 @@ pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
             gone_files: &gone_files,
             titles: &plan.titles,
             names: &plan.names,
+            strays: &plan.strays,
         }
         .run(tx)
     })?;

@@ -23,7 +23,7 @@ use self::streams::{OpenStream, moved, open_stream, shift, source, store_group};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Fact, NewTurn, RecordClass, Role, TurnKind};
 use crate::ledger::Write;
-use crate::ledger::blocks::{self, Opener, Packed};
+use crate::ledger::blocks::{self, Opener, Packed, Spot};
 use crate::ledger::forgotten_names::ForgottenNames;
 use crate::scope::{
     AgentId, AgentNo, BlockNo, LaneNo, NameNo, RecordNo, RunNo, SessionKey, SessionNo, StreamNo, TurnId, WorkspaceNo,
@@ -78,7 +78,7 @@ pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<App
     let kept_out = forgotten::keep_out(tx, &mut batch)?;
     let mut state = Appender {
         now: tx.now(),
-        blocks: Blocks { numbers: vec![None; batch.blocks.len()], packed: batch.blocks },
+        blocks: Blocks { numbers: vec![None; batch.blocks.len()], packed: batch.blocks, unused: BTreeMap::new() },
         projects: batch.projects,
         opener: Opener::default(),
         agents: HashMap::new(),
@@ -103,6 +103,7 @@ pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<App
         state.step(tx, step)?;
     }
     state.runs.store(tx)?;
+    state.blocks.blank_unused(tx)?;
     let Appender { mut out, digests, spans, .. } = state;
     out.kept_out = kept_out;
     out.sessions = spans.keys().copied().collect();
@@ -203,6 +204,8 @@ struct Lane {
 struct Blocks {
     packed: Vec<Packed>,
     numbers: Vec<Option<BlockNo>>,
+    /// Offset and length of packed bytes that no row points to, by block.
+    unused: BTreeMap<usize, Vec<(i64, i64)>>,
 }
 
 impl Blocks {
@@ -213,6 +216,26 @@ impl Blocks {
         let no = blocks::insert(tx, &self.packed[block])?;
         self.numbers[block] = Some(no);
         Ok(no)
+    }
+
+    fn leave_out(&mut self, spot: Spot, length: i64) {
+        if length > 0 {
+            self.unused.entry(spot.block).or_default().push((spot.offset as i64, length));
+        }
+    }
+
+    /// Blanks what was packed and is not needed: a forget finds the words it erases by the rows that point to them.
+    fn blank_unused(&mut self, tx: &Write) -> Result<()> {
+        let mut store = tx.prepare_cached("UPDATE blocks SET data = ?2 WHERE block_no = ?1")?;
+        for (block, stretches) in std::mem::take(&mut self.unused) {
+            let Some(no) = self.numbers[block] else { continue };
+            let mut raw = self.packed[block].open()?;
+            for (offset, length) in stretches {
+                blocks::blank(&mut raw, offset, length)?;
+            }
+            store.execute(params![no, Packed::of(&raw)?.data])?;
+        }
+        Ok(())
     }
 }
 
@@ -303,7 +326,7 @@ impl Appender<'_> {
     }
 
     /// Removes from a step the records another process has stored meanwhile. `false` if those differ from the plan.
-    fn rebase(&self, tx: &Write, stream: &OpenStream, step: &mut Step) -> Result<bool> {
+    fn rebase(&mut self, tx: &Write, stream: &OpenStream, step: &mut Step) -> Result<bool> {
         let Some(at) = stream.at.filter(|at| at.generation == step.generation) else { return Ok(false) };
         let mut statement = tx.prepare_cached(
             "SELECT length, key, digest, forgotten IS NOT NULL FROM records
@@ -336,7 +359,12 @@ impl Appender<'_> {
             }
             behind += 1;
         }
-        step.records.drain(..behind);
+        for record in step.records.drain(..behind) {
+            if let RecordBytes::New { length, spot, .. } = record.bytes {
+                self.blocks.leave_out(spot, length);
+            }
+            record.turns.iter().for_each(|t| self.blocks.leave_out(t.spot, t.turn.text.len() as i64));
+        }
         Ok(match step.records.first().map(|r| r.bytes) {
             Some(RecordBytes::New { position, .. }) => position == at.next,
             Some(RecordBytes::Stored { .. }) => false,
@@ -552,6 +580,7 @@ impl Appender<'_> {
         };
         if let Some(known) = known {
             self.out.turns.push(known.turn_no);
+            self.blocks.leave_out(spot, turn.text.len() as i64);
             if known.session_no == lane_at.session_no {
                 let confirmed = !hooked
                     && !turn.echo
