@@ -263,13 +263,22 @@ pub fn set_json() {
     JSON_OUTPUT.store(true, Ordering::Relaxed);
 }
 
+static UNREAD: AtomicBool = AtomicBool::new(false);
+
+/// Lets this process go on after a reader has closed standard output, for commands whose act matters more than their
+/// words.
+pub fn go_on_unread() {
+    UNREAD.store(true, Ordering::Relaxed);
+}
+
 /// Writes to standard output; a closed reader (`| head`) is not an error. Text that a caller did not make safe is made
 /// safe here.
 pub fn out(text: &str) {
     let text =
         if JSON_OUTPUT.load(Ordering::Relaxed) { escaped(text) } else { safe_except_paint(text, Paint::stdout()) };
     let mut stdout = std::io::stdout().lock();
-    if stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    if written.is_err() && !UNREAD.load(Ordering::Relaxed) {
         std::process::exit(0);
     }
 }

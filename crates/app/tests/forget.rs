@@ -51,7 +51,7 @@ fn it_is_said_first_and_done_when_asked() {
     let preview = world.json(&["forget", "--match", WORD, "--dry-run"]);
     names(
         &preview,
-        "forgotten turns records bytes unterminated strays sessions titles items pages nodes rows backups by_hand saved_meanwhile names
+        "forgotten turns records bytes unterminated strays sessions titles items pages kept nodes rows backups by_hand saved_meanwhile names
          other_turns not_ours",
     );
     assert_eq!((&preview["turns"], &preview["records"]), (&json!(8), &json!(8)));
@@ -238,6 +238,77 @@ fn four_at_once_are_all_done() {
         world.says(0, &["status"]);
         assert_eq!(traces(&home), BTreeSet::new());
         assert_eq!(found(&world), 0);
+        world.verified();
+    }
+}
+
+/// It is done, though nobody reads what it prints; the end says what was erased.
+#[test]
+fn it_is_done_whoever_reads_and_says_what_it_erased() {
+    let (world, _) = told(30);
+    let mut command = world.test.command(HEIRLOOM);
+    command.args(["forget", "--match", WORD, "--yes"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+    assert_eq!(traces(&world.test.home()), BTreeSet::new());
+    world.verified();
+    // Every record has the branch, and no turn says it.
+    let said = world.says(0, &["forget", "--match", "gitBranch", "--yes"]);
+    assert!(said.starts_with("142 source records ("), "{said}");
+    assert!(said.contains("\nForgotten: 142 source records ("), "{said}");
+    assert!(!said.contains("0 turns"), "{said}");
+}
+
+/// Echoes of Codex and resumed copies of Claude Code repeat a turn; nothing of their text is left in any block.
+#[test]
+fn repeated_turns_leave_nothing_in_the_blocks() {
+    let codex = |at: usize, kind: &str, payload: serde_json::Value| {
+        format!(
+            "{}\n",
+            json!({"timestamp": format!("2026-11-20T10:00:{at:02}.000Z"), "type": kind, "payload": payload})
+        )
+    };
+    let (question, answer) = (format!("Where is the {WORD} kept these days?"), format!("The {WORD} is in the cellar."));
+    let message = |role: &str, kind: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]});
+    let rollout = [
+        codex(
+            0,
+            "session_meta",
+            json!({"id": "0199c0de-0000-7000-8000-000000000001", "cwd": "/home/user", "cli_version": "1.0"}),
+        ),
+        codex(
+            1,
+            "turn_context",
+            json!({"turn_id": "0199c0de-0000-7000-8000-00000000000a", "cwd": "/home/user", "model": "made-up-1"}),
+        ),
+        codex(2, "response_item", message("user", "input_text", &question)),
+        codex(2, "event_msg", json!({"type": "user_message", "message": question})),
+        codex(3, "event_msg", json!({"type": "agent_message", "message": answer})),
+        codex(3, "response_item", message("assistant", "output_text", &answer)),
+    ];
+    let id = "00000000-0000-4000-8000-000000000000";
+    let copy = "00000000-0000-4000-8000-000000000009";
+    let lines = [claude_line(id, 0, "user", &question), claude_line(id, 1, "assistant", &answer)].join("\n") + "\n";
+    let resumed = lines.replace(&format!("\"sessionId\":\"{id}\""), &format!("\"sessionId\":\"{copy}\""));
+    for args in [["--match", WORD], ["--person", WORD]] {
+        let world = World::new();
+        let folder = world.test.folder("sessions");
+        let files = [
+            ("rollout-2026-11-20T10-00-00-0199c0de-0000-7000-8000-000000000001.jsonl".to_owned(), rollout.concat()),
+            (format!("{id}.jsonl"), lines.clone()),
+            (format!("{copy}.jsonl"), resumed.clone()),
+        ];
+        for (name, text) in &files {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        let_it_settle();
+        let report = world.import(0, &[&folder]);
+        assert_eq!(report["turns"]["new"], 4, "each is a turn once: {report}");
+        world.says(0, &["forget", args[0], args[1], "--yes"]);
+        assert_eq!(crate::world::traces(&world.test.home(), WORD), Vec::<String>::new(), "{args:?}");
+        world.import(0, &[&folder]);
+        assert_eq!(crate::world::traces(&world.test.home(), WORD), Vec::<String>::new(), "{args:?}");
         world.verified();
     }
 }

@@ -149,6 +149,83 @@ fn a_project_and_a_thread_are_forgotten_by_name() {
     world.verified();
 }
 
+/// The title of a thread is ordinary words: what stands outside the thread stays, and every summary verifies.
+#[test]
+fn a_thread_goes_and_its_title_elsewhere_stays() {
+    let world = World::new();
+    let lines = [
+        json!({"session": "house", "id": "1", "thread": "Roof", "time": "2026-11-20T10:00:00Z",
+               "text": "The Roof leaks above the kitchen, please call the man with the tiles."}),
+        json!({"session": "garden", "id": "2", "thread": "Garden", "time": "2026-11-20T11:00:00Z",
+               "text": "I need to paint the Roof of the shed by Friday. The roofer's bill is paid."}),
+    ];
+    world.feed(&["append"], lines.map(|l| format!("{l}\n")).concat().as_bytes());
+    world.says(0, &["work", "--drain"]);
+    world.says(0, &["remember", "My roofer is Bob"]);
+    world.says(0, &["remember", "The Roof is slate"]);
+    world.feed(&["artifact", "add", "Letter"], b"Dear roofers, mind the Roof.\n");
+    let kept = |world: &World| {
+        let home = world.test.home().join("workspaces/main");
+        let all = traces(&home, "roofer").into_iter().filter(|path| !path.contains("threads/"));
+        all.filter(|path| path.starts_with("memory/preference") || path.contains("artifacts/")).count()
+    };
+    assert_eq!(kept(&world), 2);
+    let preview = world.json(&["forget", "--thread", "Roof", "--dry-run"]);
+    assert_eq!(preview["turns"], 1, "{preview}");
+    assert_eq!(preview["other_turns"].as_array().unwrap().len(), 1, "{preview}");
+    assert_eq!(preview["kept"].as_array().unwrap().len(), 2, "the memory of slate and the letter: {preview}");
+    let said = world.says(0, &["forget", "--thread", "Roof", "--yes"]);
+    assert!(said.contains("which stay (--match TEXT takes them, too)"), "{said}");
+    world.verified();
+    assert_eq!(kept(&world), 2);
+    assert_eq!(traces(&world.test.home(), "leaks above"), Vec::<String>::new());
+    assert_eq!(world.found("shed").len(), 1);
+    assert_eq!(world.json_of(4, &["thread", "show", "Roof"])["error"]["kind"], "not-found");
+    let threads = world.json(&["thread", "list"]).to_string();
+    assert!(!threads.contains("Roof") && threads.contains("Garden"), "{threads}");
+    // A later turn may have the title again.
+    world.feed(
+        &["append"],
+        format!("{}\n", json!({"session": "new", "id": "3", "thread": "Roof", "text": "a new one that came later"}))
+            .as_bytes(),
+    );
+    world.says(0, &["work", "--drain"]);
+    assert_eq!(world.found("later").len(), 1);
+    world.verified();
+    // The words themselves go with --match.
+    world.says(0, &["forget", "--match", "Roof", "--ignore-case", "--yes"]);
+    assert_eq!(traces(&world.test.home(), "roof"), Vec::<String>::new());
+    world.verified();
+}
+
+/// A person's name is a whole word: `Bob` is not in `Bobsled`; nodes made again have the marks and verify.
+#[test]
+fn a_person_is_a_whole_word() {
+    let world = World::new();
+    let turn = |n: usize, speaker: &str, text: &str| {
+        format!(
+            "{}\n",
+            json!({"session": "s", "id": n.to_string(), "speaker": speaker, "time": format!("2026-11-20T10:0{n}:00Z"), "text": text})
+        )
+    };
+    let lines = [
+        turn(1, "Mara", "I need to wax the bobsled by Friday."),
+        turn(2, "Bob", "I will bring the wax."),
+        turn(3, "Bob Weber", "I need to sharpen the runners by Monday."),
+        turn(4, "Mara", "Ask bob about the track."),
+    ];
+    world.feed(&["append"], lines.concat().as_bytes());
+    world.says(0, &["work", "--drain"]);
+    world.says(0, &["remember", "The bobsled is red"]);
+    let done = world.json(&["forget", "--person", "Bob", "--yes"]);
+    assert_eq!(done["turns"], 2, "{done}");
+    assert!(!done["items"].to_string().contains("bobsled"), "{done}");
+    world.verified();
+    assert_eq!(world.found("bobsled").len(), 1);
+    let left = traces(&world.test.home(), "bob weber");
+    assert_eq!(left, Vec::<String>::new());
+}
+
 /// Commands that store a name or words of the person: places besides turns that `forget` has to reach.
 const COMMANDS: &[(&str, &[&str], &str)] = &[
     ("a value of the profile", &["profile", "set", "company", WORD], ""),

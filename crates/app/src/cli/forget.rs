@@ -75,6 +75,10 @@ const BY_HAND: &str = "Files with the words that people wrote, which are left al
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as("cli forget");
     let wish = wish(&engine, &args)?;
+    if args.yes {
+        // What was asked for is done, though nobody reads the preview to its end (`| head`).
+        print::go_on_unread();
+    }
     let report = engine.forget(wish, |planned| {
         if !global.json {
             print_preview(&planned.preview);
@@ -86,9 +90,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if global.json {
         print::report(&report);
     } else if report.forgotten {
-        let named: u64 = report.preview.names.iter().map(|(_, n)| n).sum();
-        let names = if named > 0 { format!(", {}", print::counted(named, "name")) } else { String::new() };
-        print::line(&format!("Forgotten: {}{names}.", print::counted(report.preview.turns, "turn")));
+        print::line(&format!("Forgotten: {}.", erased(&report.preview).join(", ")));
         list("Saved meanwhile, and left alone", &report.saved_meanwhile);
     } else if report.is_nothing {
         print::line("Nothing that is stored has it, or it was forgotten before.");
@@ -146,16 +148,41 @@ fn agreed(global: &Global) -> Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
+/// Counts what is erased, most telling first; kinds of which there is nothing are left out.
+fn erased(preview: &Preview) -> Vec<String> {
+    let counted = print::counted;
+    let mut all = Vec::new();
+    let mut add = |n: u64, what: &dyn Fn() -> String| {
+        if n > 0 {
+            all.push(what());
+        }
+    };
+    let sessions = preview.sessions.len() as u64;
+    let in_sessions = || format!("{} in {}", counted(preview.turns, "turn"), counted(sessions, "session"));
+    match preview.turns {
+        0 => add(sessions, &|| counted(sessions, "session")),
+        turns => add(turns, &in_sessions),
+    }
+    let records = preview.records + preview.ends;
+    add(records, &|| format!("{} ({})", counted(records, "source record"), print::bytes(preview.bytes)));
+    add(preview.strays, &|| counted(preview.strays, "left-over text"));
+    let items = preview.items.len() as u64;
+    add(items, &|| counted(items, "item"));
+    let names = preview.names.iter().map(|(_, n)| n).sum();
+    add(names, &|| counted(names, "name"));
+    add(preview.titles, &|| counted(preview.titles, "session title"));
+    let rows = preview.rows.iter().map(|(_, n)| n).sum();
+    add(rows, &|| counted(rows, "other row"));
+    if all.is_empty() {
+        all.push("what was left of it".to_owned());
+    }
+    all
+}
+
 /// Prints what `forget` removes and what it leaves in place, before the question whether to go on.
 fn print_preview(preview: &Preview) {
     let counted = print::counted;
-    print::line(&Paint::stdout().bold(&format!(
-        "{} in {}, {} ({})",
-        counted(preview.turns, "turn"),
-        counted(preview.sessions.len() as u64, "session"),
-        counted(preview.records + preview.ends, "source record"),
-        print::bytes(preview.bytes)
-    )));
+    print::line(&Paint::stdout().bold(&erased(preview).join(", ")));
     list("Sessions", preview.sessions.iter().map(|(key, turns)| format!("{key}  {}", counted(*turns, "turn"))));
     if preview.titles > 0 {
         print::line(&format!("{} cleared", counted(preview.titles, "session title")));
@@ -171,6 +198,7 @@ fn print_preview(preview: &Preview) {
     list("Backups of ours, which are removed", preview.backups.iter().map(|path| path.display()));
     list(BY_HAND, &preview.by_hand);
     list("Other turns with the same words, which stay (--match TEXT takes them, too)", &preview.others);
+    list("Other files with the name, which stay (--match TEXT takes them, too)", &preview.kept);
     let theirs = preview.not_ours.iter().map(|path| path.display());
     list("Files of the programs, which still have it; they are not ours to change", theirs);
 }

@@ -50,9 +50,10 @@ impl Erasure<'_> {
         for path in self.gone_files {
             file_table::forget(tx, self.agent_no, path)?;
         }
-        let made = nodes::remake(tx, self.agent_no, self.nodes)?;
-        self.pages(tx)?;
+        // Nodes are made again from turns whose names have their marks already.
         let names = self.names.erase(tx, self.agent_no)?;
+        let made = nodes::remake(tx, self.agent_no, self.nodes, Some(self.marks.words).filter(|_| self.named))?;
+        self.pages(tx)?;
         if !keys.is_empty() {
             tx.note("sessions", keys.iter().map(|key| names.marked(key).into_owned()).collect::<Vec<_>>());
         }

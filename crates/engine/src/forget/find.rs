@@ -100,13 +100,14 @@ pub(super) fn find(
             }
         }
         Wish::Thread(name) => {
-            let thread = thread::named(tx, agent_no, name)?.no;
-            found.turns.extend(numbers::<TurnId>(
-                tx,
-                "SELECT turn_no FROM turns t JOIN run_threads r USING (run_no) JOIN sessions s USING (session_no)
-                 WHERE r.thread_no = ?1 AND s.agent_no = ?2",
-                (thread, agent_no),
-            )?);
+            for thread in thread::members(tx, thread::named(tx, agent_no, name)?.no)? {
+                found.turns.extend(numbers::<TurnId>(
+                    tx,
+                    "SELECT turn_no FROM turns t JOIN run_threads r USING (run_no) JOIN sessions s USING (session_no)
+                     WHERE r.thread_no = ?1 AND s.agent_no = ?2",
+                    (thread, agent_no),
+                )?);
+            }
         }
         Wish::Match { since, until, .. } => {
             matching(tx, &opener, agent_no, words, (*since, *until), &mut found, progress)?
@@ -138,27 +139,54 @@ pub(super) fn names_of_project(tx: &Read, agent_no: AgentNo, name: &str) -> Resu
     for project in projects {
         let (id, root, label): (String, Vec<u8>, String) =
             statement.query_row([project], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+        let of_thread = thread::exact(tx, agent_no, &format!("project/{id}"))?;
         names.extend([id, String::from_utf8_lossy(&root).into_owned()]);
         names.extend(Some(label).filter(|label| label.len() >= LEAST_NAME));
+        // The page of the project's own thread spells the id in its own way.
+        if let Some(thread) = of_thread {
+            names.push(thread::row(tx, agent_no, thread)?.file);
+        }
     }
     Ok(names)
 }
 
-/// Returns the names of a thread.
-pub(super) fn names_of_thread(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<String>> {
+/// Returns the names of a thread, and the name of its page's file unless that is the name of a session or a project.
+pub(super) fn names_of_thread(tx: &Read, agent_no: AgentNo, name: &str) -> Result<(Vec<String>, Option<String>)> {
     let row = thread::named(tx, agent_no, name)?;
+    let mut names = Vec::new();
     let mut statement = tx.prepare_cached("SELECT name FROM thread_names WHERE thread_no = ?1")?;
-    let mut names: Vec<String> =
-        statement.query_map([row.no], |r| r.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
+    for member in thread::members(tx, row.no)? {
+        names.extend(statement.query_map([member], |r| r.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?);
+    }
     // A thread whose key is a session or a project shares that key, so only the keys of topics and lanes are names of
     // the thread itself.
-    if row.key.starts_with("topic/") || row.key.starts_with("lane/") {
-        names.extend(row.key.split_once('/').map(|(_, rest)| rest.to_owned()));
-    }
-    names.push(row.label);
-    names.retain(|name| name.len() >= LEAST_NAME);
+    let own = row.key.strip_prefix("topic/").or(row.key.strip_prefix("lane/"));
+    names.extend(own.map(str::to_owned));
+    let page = own.map(|_| row.file.clone());
+    names.extend(own.map(|_| row.label.clone()));
+    names.sort();
     names.dedup();
-    Ok(names)
+    Ok((names, page))
+}
+
+/// Finds the turns outside a thread that say its name: they stay.
+pub(super) fn say_name(tx: &Read, agent_no: AgentNo, names: &Words, found: &mut Found) -> Result<()> {
+    let opener = Opener::default();
+    let mut statement = tx.prepare(
+        "SELECT turn_no, block_no, text_offset, text_length FROM turns t JOIN sessions s USING (session_no)
+         WHERE s.agent_no = ?1 AND t.forgotten IS NULL ORDER BY block_no, turn_no",
+    )?;
+    let mut rows = statement.query([agent_no])?;
+    while let Some(r) = rows.next()? {
+        let turn: TurnId = r.get(0)?;
+        let raw = opener.open(tx, r.get(1)?)?;
+        if !found.turns.contains(&turn)
+            && blocks::range(&raw, r.get(2)?, r.get(3)?).is_some_and(|text| names.are_in(text))
+        {
+            found.others.insert(turn);
+        }
+    }
+    Ok(())
 }
 
 /// Finds the turns of a speaker with this name.

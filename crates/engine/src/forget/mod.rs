@@ -30,7 +30,7 @@ use self::erase::Erasure;
 use self::find::Found;
 use self::names::Names;
 use self::strays::Strays;
-use self::visible::Files;
+use self::visible::{Files, Title};
 use self::words::Words;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
@@ -67,11 +67,13 @@ pub enum Wish {
     /// A session, by its key or the beginning of its id.
     Session(String),
     Turns(Vec<TurnId>),
-    /// A person: the turns they said, and every place that contains the name, in upper or lower case.
+    /// A person: the turns they said, and every place that contains the name as a whole word, in upper or lower case.
     Person(String),
-    /// A project: its sessions, its memory, and its names, by its id, label or whole path.
+    /// A project, by its id, label or whole path: its sessions, its memory, and every place that contains one of these
+    /// as a whole word.
     Project(String),
-    /// A thread: what was said in it, and its names.
+    /// A thread: what was said in it, and its names where they name it. Words outside it that happen to contain such a
+    /// name stay; they are listed.
     Thread(String),
     /// All turns and records that contain a text, literally or as quoted in JSON; with a time range only the turns in
     /// it.
@@ -114,6 +116,8 @@ pub struct Preview {
     pub pages: Vec<String>,
     /// Files with the words that people or other programs wrote: they are listed, never changed.
     pub by_hand: Vec<String>,
+    /// Files outside a forgotten thread that say its name, and stay.
+    pub kept: Vec<String>,
     /// Nodes that become tombstones and are remade from what is left.
     pub nodes: Vec<NodeId>,
     /// Number of other ledger rows that are removed or lose their text, by table.
@@ -128,7 +132,7 @@ pub struct Preview {
     /// The programs' own stores, which still contain the turns and are not changed.
     #[serde(serialize_with = "as_shown")]
     pub not_ours: Vec<PathBuf>,
-    /// Turns that have the same words and stay, because the wish does not name them.
+    /// Turns that have the same words, or say the name of a forgotten thread, and stay: the wish does not name them.
     #[serde(rename = "other_turns")]
     pub others: Vec<TurnId>,
 }
@@ -191,45 +195,47 @@ impl Plan {
 /// session or turn is not the agent's, `Usage` for an empty text.
 pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)) -> Result<Plan> {
     let agent = at.agent_no;
-    let (words, named) = match &request.wish {
+    let mut title = None;
+    let (words, names, named) = match &request.wish {
         Wish::Person(name) if name.trim().is_empty() => return Err(Error::usage("a person without a name")),
-        Wish::Person(name) => (Words::new([name.trim()], true), true),
-        Wish::Project(name) | Wish::Thread(name) => {
-            let thread = matches!(request.wish, Wish::Thread(_));
-            let found = at.read(|tx| match thread {
-                true => find::names_of_thread(tx, agent, name),
-                false => find::names_of_project(tx, agent, name),
-            })?;
-            (Words::new(found.iter().map(String::as_str), false), true)
+        Wish::Person(name) => (Words::names([name.trim()], true), Names::whole([name.as_str()], true), true),
+        Wish::Project(name) => {
+            let all = at.read(|tx| find::names_of_project(tx, agent, name))?;
+            let all = || all.iter().map(String::as_str);
+            (Words::names(all(), false), Names::whole(all(), false), true)
+        }
+        Wish::Thread(name) => {
+            let (all, page) = at.read(|tx| find::names_of_thread(tx, agent, name))?;
+            let names = Names::of_thread(&all, page.as_deref())?;
+            title = Some(Title { words: Words::names(all.iter().map(String::as_str), false), page });
+            (Words::new([], false), names, false)
         }
         Wish::Match { text, .. } if text.trim().is_empty() => {
             return Err(Error::usage("there is nothing to look for in an empty text"));
         }
-        Wish::Match { text, ignore_case, .. } => (Words::new([text.as_str()], *ignore_case), true),
-        _ => (Words::new([], false), false),
+        Wish::Match { text, ignore_case, since, until } => {
+            let names = match (since, until) {
+                (None, None) => Names::new([text.as_str()], *ignore_case),
+                _ => Names::default(),
+            };
+            (Words::new([text.as_str()], *ignore_case), names, true)
+        }
+        _ => (Words::new([], false), Names::default(), false),
     };
     let (found, seen) = at.read(|tx| {
-        let found = find::find(tx, agent, request, &words, progress)?;
+        let mut found = find::find(tx, agent, request, &words, progress)?;
+        if let Some(title) = &title {
+            find::say_name(tx, agent, &title.words, &mut found)?;
+        }
         Ok((found, reached(tx)?))
     })?;
-    let names = match &request.wish {
-        Wish::Match { text, ignore_case, since: None, until: None } => Names::new([text.as_str()], *ignore_case),
-        Wish::Person(name) => Names::new([name.as_str()], true),
-        Wish::Project(name) => {
-            Names::new(at.read(|tx| find::names_of_project(tx, agent, name))?.iter().map(String::as_str), false)
-        }
-        Wish::Thread(name) => {
-            Names::new(at.read(|tx| find::names_of_thread(tx, agent, name))?.iter().map(String::as_str), false)
-        }
-        _ => Names::default(),
-    };
     // If no words were named, derived data is searched for the texts of the turns.
     let words = if named { words } else { Words::new(found.texts.iter().map(String::as_str), false) };
     let mut ids: HashSet<String> = find::names(&found.turns).into_iter().collect();
     let sessions: Vec<String> = at.read(|tx| keys_of(tx, &found.whole))?;
     let nodes = at.read(|tx| nodes::affected(tx, agent, &found.turns, &words))?;
     ids.extend(nodes.iter().map(NodeId::to_string));
-    let files = visible::look(at, &Marks { words: &words, ids: ids.clone() }, &sessions, named)?;
+    let files = visible::look(at, &Marks { words: &words, ids: ids.clone() }, &sessions, named, title.as_ref())?;
     ids.extend(files.items.iter().filter_map(|e| e.item.clone()));
     let marks = Marks { words: &words, ids };
     let (titles, strays, preview) = at.read(|tx| {
@@ -266,6 +272,7 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
         items: files.items.iter().map(of_item).collect(),
         pages: files.pages.iter().map(|e| e.path.as_str().to_owned()).collect(),
         by_hand: files.by_hand.iter().map(|path| redact(path).into_owned()).collect(),
+        kept: files.kept.iter().map(|path| redact(path).into_owned()).collect(),
         backups: backups(at)?,
         ..preview
     };

@@ -10,20 +10,35 @@ use std::ops::Range;
 use rusqlite::params_from_iter;
 use rusqlite::types::Value as Cell;
 
-use crate::error::Result;
+use super::words::is_whole;
+use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::forgotten_names::ForgottenNames;
 use crate::ledger::{Read, Write, audit};
 use crate::scope::AgentNo;
 
 /// Tables that are not searched here: they hold no names, or other code searches them.
+/// Nodes with the words are made again, and their digests cover their words.
 const NOT_SEARCHED: &[&str] =
-    &["meta", "agents", "blocks", "records", "forgotten_names", "audit", "hook_calls", "seals"];
+    &["meta", "agents", "blocks", "records", "forgotten_names", "audit", "hook_calls", "seals", "nodes"];
 
 /// The forgotten words that occur in names.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Names {
     words: Vec<String>,
     ignore_case: bool,
+    /// Whether a word counts only where no letter or digit adjoins it.
+    whole: bool,
+    title: Option<Title>,
+}
+
+/// The title of a thread: ordinary words, which name it only where nothing else stands.
+#[derive(Clone, Debug)]
+struct Title {
+    /// Name of the thread's page file: it counts wherever it stands.
+    page: Option<String>,
+    /// Random marks of the words and of the page. No later import looks a thread's title up, so that a new thread may
+    /// have the same one.
+    marks: Vec<String>,
 }
 
 /// A table with text columns.
@@ -37,16 +52,83 @@ struct Table {
 impl Names {
     pub fn new<'w>(words: impl IntoIterator<Item = &'w str>, ignore_case: bool) -> Names {
         let words = words.into_iter().map(|w| w.trim().to_owned()).filter(|w| !w.is_empty());
-        Names { words: words.collect(), ignore_case }
+        Names { words: words.collect(), ignore_case, whole: false, title: None }
+    }
+
+    /// Names of a person or a project: they count as whole words.
+    pub fn whole<'w>(words: impl IntoIterator<Item = &'w str>, ignore_case: bool) -> Names {
+        Names { whole: true, ..Names::new(words, ignore_case) }
+    }
+
+    /// Names of a thread: they count where they are all of a text, and as a key (`topic/roof`).
+    pub fn of_thread(names: &[String], page: Option<&str>) -> Result<Names> {
+        let mut names = Names::new(names.iter().map(String::as_str), false);
+        // In JSON a name may be escaped.
+        let quoted = names.words.iter().map(|w| serde_json::Value::from(w.as_str()).to_string());
+        let quoted: Vec<String> = quoted.map(|w| w[1..w.len() - 1].to_owned()).collect();
+        names.words.extend(quoted);
+        names.words.sort();
+        names.words.dedup();
+        let mut marks = Vec::new();
+        for _ in 0..=names.words.len() {
+            let mut bytes = [0; 4];
+            getrandom::fill(&mut bytes)
+                .map_err(|e| Error::new(ErrorKind::Machine, "the system gives no random numbers").because(e))?;
+            marks.push(format!("forgotten-{:08x}", u32::from_be_bytes(bytes)));
+        }
+        names.title = Some(Title { page: page.map(str::to_owned), marks });
+        Ok(names)
+    }
+
+    /// Returns the byte ranges of a text that name the thread, each with the number of its mark.
+    fn titles(&self, title: &Title, text: &str) -> Vec<(Range<usize>, usize)> {
+        let begins = |at: usize| at == 0 || text[..at].ends_with('"');
+        let is_name = |at: usize, word: &str| {
+            let key = |kind: &str| {
+                text[..at].strip_suffix(kind).is_some_and(|before| begins(before.len()) || before.ends_with('/'))
+            };
+            let end = at + word.len();
+            (begins(at) || key("topic/") || key("lane/")) && (end == text.len() || text[end..].starts_with('"'))
+        };
+        let mut all = Vec::new();
+        for (no, word) in self.words.iter().enumerate() {
+            let found = text.match_indices(word.as_str()).filter(|(at, word)| is_name(*at, word));
+            all.extend(found.map(|(at, word)| (at..at + word.len(), no)));
+        }
+        if let Some(page) = &title.page {
+            let found = text.match_indices(page.as_str()).map(|(at, page)| (at..at + page.len(), self.words.len()));
+            all.extend(found);
+        }
+        all.sort_by_key(|(range, _)| range.start);
+        all.dedup_by(|next, last| next.0.start < last.0.end);
+        all
+    }
+
+    /// Returns a text with marks in the place of the words; `known` has the marks of all names but threads'.
+    fn marked<'t>(&self, known: &ForgottenNames, text: &'t str) -> Cow<'t, str> {
+        let Some(title) = &self.title else { return known.marked(text) };
+        let mut out = String::new();
+        let mut copied = 0;
+        for (range, no) in self.titles(title, text) {
+            out.push_str(&text[copied..range.start]);
+            out.push_str(&title.marks[no]);
+            copied = range.end;
+        }
+        out.push_str(&text[copied..]);
+        Cow::Owned(out)
     }
 
     /// Returns the byte ranges of a text that contain the words.
     fn stretches(&self, text: &str) -> Vec<Range<usize>> {
+        if let Some(title) = &self.title {
+            return self.titles(title, text).into_iter().map(|(range, _)| range).collect();
+        }
         let lower = if self.ignore_case { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) };
         let mut all = Vec::new();
         for word in &self.words {
             let word = if self.ignore_case { word.to_lowercase() } else { word.clone() };
             let found = lower.match_indices(&word).map(|(at, word)| at..at + word.len());
+            let found = found.filter(|r| !self.whole || is_whole(lower.as_bytes(), r.start, r.end));
             // If lower case has another length, offsets do not match and the whole text is marked.
             match lower.len() == text.len() {
                 true => all.extend(found),
@@ -87,8 +169,17 @@ impl Names {
         if self.words.is_empty() {
             return Ok(());
         }
+        // A tool or a person may have the same name as a thread.
+        let also = match self.title.is_some() && table.name == "names" {
+            true => {
+                " AND name_no NOT IN (SELECT speaker_no FROM turns WHERE speaker_no IS NOT NULL
+                    UNION SELECT model_no FROM turns WHERE model_no IS NOT NULL
+                    UNION SELECT tool_no FROM turns WHERE tool_no IS NOT NULL UNION SELECT name_no FROM participants)"
+            }
+            false => "",
+        };
         let columns: Vec<&str> = table.key.iter().chain(&table.texts).map(String::as_str).collect();
-        let sql = format!("SELECT {} FROM {} WHERE {}", columns.join(", "), table.name, table.whose);
+        let sql = format!("SELECT {} FROM {} WHERE {}{also}", columns.join(", "), table.name, table.whose);
         let mut statement = tx.prepare(&sql)?;
         let mut rows = statement.query([agent_no])?;
         while let Some(r) = rows.next()? {
@@ -127,7 +218,7 @@ impl Names {
             // The index contains these names, and the ledger no longer says in which of its rows.
             tx.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, '1')", [super::IN_INDEX])?;
         }
-        for text in &found {
+        for text in found.iter().filter(|_| self.title.is_none()) {
             names.take(tx, text, &self.stretches(text))?;
         }
         // A head whose key has such a name is deleted; it is rendered again under the page's new name.
@@ -167,7 +258,7 @@ impl Names {
         }
         let reworded = audit::reword(tx, |text| match self.stretches(text).is_empty() {
             true => None,
-            false => Some(names.marked(text).into_owned()),
+            false => Some(self.marked(&names, text).into_owned()),
         })?;
         if let Some(first) = reworded {
             tx.note("rechained_from", first);
@@ -192,7 +283,7 @@ fn text_of(cell: &Cell) -> Option<Cow<'_, str>> {
 
 fn marked(names: &ForgottenNames, own: &Names, cell: &Cell) -> Cell {
     let Some(text) = text_of(cell).filter(|text| !own.stretches(text).is_empty()) else { return cell.clone() };
-    let text = names.marked(&text).into_owned();
+    let text = own.marked(names, &text).into_owned();
     match cell {
         Cell::Blob(_) => Cell::Blob(text.into_bytes()),
         _ => Cell::Text(text),

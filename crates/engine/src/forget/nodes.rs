@@ -89,8 +89,14 @@ fn draws_on(r: &rusqlite::Row, turns: &BTreeSet<TurnId>, words: &Words) -> Resul
 }
 
 /// Turns nodes into tombstones and makes replacements, children first, as [`affected`] orders them. The turns must be
-/// forgotten already. Returns each node's replacement.
-pub(super) fn remake(tx: &Write, agent_no: AgentNo, nodes: &[NodeId]) -> Result<HashMap<NodeId, NodeId>> {
+/// forgotten already. Returns each node's replacement; one that would contain `words` once more, put together from words
+/// that stay, has no content.
+pub(super) fn remake(
+    tx: &Write,
+    agent_no: AgentNo,
+    nodes: &[NodeId],
+    words: Option<&Words>,
+) -> Result<HashMap<NodeId, NodeId>> {
     let mut standing = Vec::new();
     for id in nodes {
         // A node of an unfinished act is not visible: it gets no replacement.
@@ -99,15 +105,23 @@ pub(super) fn remake(tx: &Write, agent_no: AgentNo, nodes: &[NodeId]) -> Result<
     }
     let mut made: HashMap<NodeId, NodeId> = HashMap::new();
     for old in standing {
-        let new = match old.kind {
+        let mut new = match old.kind {
             Kind::Chunk => chunk(tx, &old)?,
             _ => parent(tx, &old, &made)?,
         };
+        if words.is_some_and(|words| says(&new, words)) {
+            (new.summary, new.distillate) = (String::new(), Distillate::default());
+        }
         let id = lineage::insert(tx, &new)?;
         tombstone::lead_on(tx, old.id, id)?;
         made.insert(old.id, id);
     }
     Ok(made)
+}
+
+fn says(node: &NewNode, words: &Words) -> bool {
+    let distillate = serde_json::to_vec(&node.distillate).unwrap_or_default();
+    words.are_in(node.summary.as_bytes()) || words.are_quoted_in(&distillate)
 }
 
 /// Makes a node with the old one's place in the DAG and without content.

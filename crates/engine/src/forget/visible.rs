@@ -2,6 +2,7 @@
 //! rendered again; files a person wrote are listed and not changed.
 
 use super::derived::Marks;
+use super::words::Words;
 use crate::document::Document;
 use crate::error::Result;
 use crate::home::layout;
@@ -18,13 +19,28 @@ pub(super) struct Files {
     pub pages: Vec<Entry>,
     /// Full paths of files in which a person or another program wrote the words.
     pub by_hand: Vec<String>,
+    /// Files outside a forgotten thread that say its name, and stay.
+    pub kept: Vec<String>,
     /// Rows of the file table whose files no longer exist.
     pub gone: Vec<String>,
 }
 
+/// What a forgotten thread is called.
+pub(super) struct Title {
+    pub words: Words,
+    /// Name of its page's file, without the extension.
+    pub page: Option<String>,
+}
+
 /// Examines every file of the agent. `sessions`: keys of sessions forgotten as a whole. `named`: words were named, so
 /// an item with the words is removed whatever its source.
-pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named: bool) -> Result<Files> {
+pub(super) fn look(
+    at: &AssistantHome,
+    marks: &Marks,
+    sessions: &[String],
+    named: bool,
+    title: Option<&Title>,
+) -> Result<Files> {
     let mut out = Files::default();
     let made_from = |entry: &Entry| {
         let source = Provenance::from_value(entry.fields.get("source"));
@@ -44,12 +60,15 @@ pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named
                 }
             } else if says {
                 out.by_hand.push(at.shown(&entry.path));
+            } else if title.is_some_and(|title| title.words.are_in(&bytes)) {
+                out.kept.push(at.shown(&entry.path));
             }
             continue;
         }
         // The name of this page contains the words. It is made again under another name, if there is still something to
         // show.
-        if marks.words.are_in(entry.path.as_str().as_bytes()) && named {
+        let of_thread = |title: &Title| title.page.as_deref().is_some_and(|page| entry.path.as_str().contains(page));
+        if marks.words.are_in(entry.path.as_str().as_bytes()) && named || title.is_some_and(of_thread) {
             match entry.by_hand() {
                 true => out.by_hand.push(at.shown(&entry.path)),
                 false => out.items.push(entry),
@@ -59,6 +78,9 @@ pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named
         let (ours, theirs) = split_rendered(&bytes);
         if marks.are_in(&ours) {
             out.pages.push(entry.clone());
+        }
+        if title.is_some_and(|title| title.words.are_in(&theirs)) {
+            out.kept.push(at.shown(&entry.path));
         }
         if marks.words.are_in(&theirs) {
             out.by_hand.push(at.shown(&entry.path));

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use memchr::memmem::Finder;
 
+use crate::text::scripts::is_unspaced;
+
 /// Most levels of quoting that are searched: JSON in a string of JSON in a string of JSON.
 const LEVELS: usize = 3;
 
@@ -12,18 +14,25 @@ pub struct Words {
     exact: Vec<Finder<'static>>,
     /// Texts in lower case; the searched text is then folded to lower case, too.
     folded: Vec<String>,
+    /// Whether a text counts only where no letter or digit adjoins it.
+    whole: bool,
 }
 
 impl Words {
     /// Makes the search; without texts nothing matches. `ignore_case`: matches letters of either case.
     pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>, ignore_case: bool) -> Words {
         let texts = texts.into_iter().filter(|t| !t.is_empty());
-        let mut words = Words { exact: Vec::new(), folded: Vec::new() };
+        let mut words = Words { exact: Vec::new(), folded: Vec::new(), whole: false };
         match ignore_case {
             true => words.folded = texts.map(str::to_lowercase).collect(),
             false => words.exact = texts.map(|t| Finder::new(t.as_bytes()).into_owned()).collect(),
         }
         words
+    }
+
+    /// Makes the search for names: `Bob` is not found in `Bobby`.
+    pub fn names<'t>(names: impl IntoIterator<Item = &'t str>, ignore_case: bool) -> Words {
+        Words { whole: true, ..Words::new(names, ignore_case) }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -32,14 +41,17 @@ impl Words {
 
     /// Whether bytes contain one of the texts literally.
     pub fn are_in(&self, bytes: &[u8]) -> bool {
-        if self.exact.iter().any(|f| f.find(bytes).is_some()) {
+        let counts = |at: usize, length: usize, bytes: &[u8]| !self.whole || is_whole(bytes, at, at + length);
+        if self.exact.iter().any(|f| f.find_iter(bytes).any(|at| counts(at, f.needle().len(), bytes))) {
             return true;
         }
         if self.folded.is_empty() {
             return false;
         }
         let folded = String::from_utf8_lossy(bytes).to_lowercase();
-        self.folded.iter().any(|t| folded.contains(t.as_str()))
+        self.folded
+            .iter()
+            .any(|t| folded.match_indices(t.as_str()).any(|(at, t)| counts(at, t.len(), folded.as_bytes())))
     }
 
     /// Whether bytes contain one of the texts, literally or as a JSON string (`\n`, `\"`, `\u00e9`), also nested.
@@ -59,6 +71,25 @@ impl Words {
         }
         false
     }
+}
+
+/// Whether a stretch is a whole word: no letter or digit adjoins it, unless its script writes words without spaces.
+pub(super) fn is_whole(bytes: &[u8], start: usize, end: usize) -> bool {
+    let letter = |c: char| c.is_alphanumeric() && !is_unspaced(c);
+    let ends_with_letter = |bytes: &[u8]| last_char(bytes).is_some_and(letter);
+    let begins_with_letter = |bytes: &[u8]| first_char(bytes).is_some_and(letter);
+    let (inside, before, behind) = (&bytes[start..end], &bytes[..start], &bytes[end..]);
+    !(begins_with_letter(inside) && ends_with_letter(before) || ends_with_letter(inside) && begins_with_letter(behind))
+}
+
+fn first_char(bytes: &[u8]) -> Option<char> {
+    bytes[..bytes.len().min(4)].utf8_chunks().next()?.valid().chars().next()
+}
+
+fn last_char(bytes: &[u8]) -> Option<char> {
+    let near = &bytes[bytes.len().saturating_sub(4)..];
+    let last = near.utf8_chunks().last()?;
+    last.valid().chars().next_back().filter(|_| last.invalid().is_empty())
 }
 
 /// Returns the bytes with JSON escapes resolved; other bytes stay.
@@ -114,6 +145,21 @@ fn character(bytes: &[u8], out: &mut Vec<u8>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_found_as_a_whole_word() {
+        let names = Words::names(["Roof", "/srv/barn", "田中"], false);
+        for said in
+            ["Roof", "the Roof.", "\"Roof's\"", "topic/Roof", "a\\nRoof", "a/srv/barn/x", "私は田中です", "é Roof ü"]
+        {
+            assert!(names.are_quoted_in(said.as_bytes()), "{said}");
+        }
+        for said in ["Roofer", "my Roofs", "dRoof", "Roof2", "éRoof", "Roofü", "/srv/barns", "roof"] {
+            assert!(!names.are_quoted_in(said.as_bytes()), "{said}");
+        }
+        assert!(Words::names(["roof"], true).are_in(b"Roofer of the ROOF"));
+        assert!(!Words::names(["roof"], true).are_in("Roofer ÉROOF".as_bytes()));
+    }
 
     #[test]
     fn words_are_found_however_they_are_quoted() {
