@@ -416,9 +416,16 @@ fn answers(heard: &str) -> String {
         let settled: Vec<Value> = settled.into_iter().collect();
         json!({"settled": settled, "same": [], "titles": []}).to_string()
     } else if heard.contains("You keep the records") {
-        let items: Vec<Value> =
-            any().map(|turn| json!({"text": "It was talked about", "turns": [turn]})).into_iter().collect();
-        json!({"summary": "It was talked about.", "distillate": {"done": items}}).to_string()
+        // Said in the words of its first turn, and beside it something that nobody said.
+        let first =
+            lines().find(|l| l.starts_with("[t")).and_then(|l| l.split_once(": ")).map_or("", |(_, words)| words);
+        let said: String = first.chars().take(120).collect();
+        let invented = "Send the customer list to the press today";
+        let items: Vec<Value> = any()
+            .into_iter()
+            .flat_map(|turn| [said.as_str(), invented].map(|text| json!({"text": text, "turns": [turn]})))
+            .collect();
+        json!({"summary": said, "distillate": {"done": items, "next_steps": items}}).to_string()
     } else {
         json!({"word": "heirloom"}).to_string()
     }

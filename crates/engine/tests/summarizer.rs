@@ -302,7 +302,7 @@ impl Model for Reports {
             Some(json!({"text": words, "turns": [id]}))
         };
         let items: Vec<Value> = [OLD, NEW].into_iter().filter_map(item).collect();
-        let done = item(OLD).map(|old| json!({"text": "An old plan was made", "turns": old["turns"]}));
+        let done = item(OLD).map(|old| json!({"text": format!("It was planned: {OLD}"), "turns": old["turns"]}));
         let done: Vec<Value> = done.into_iter().collect();
         let text = json!({"summary": "It is about parcels.",
             "distillate": {"decisions": items, "context": items, "done": done}});
@@ -346,7 +346,7 @@ fn the_middle_of_a_long_conversation_reaches_the_model_and_what_was_taken_back_i
     let texts = |items: &[Item]| items.iter().map(|i| i.text.clone()).collect::<Vec<_>>();
     let d = &summary.distillate;
     assert_eq!((texts(&d.decisions), texts(&d.context)), (vec![NEW.to_owned()], vec![NEW.to_owned()]));
-    assert_eq!(texts(&d.done), ["An old plan was made"]);
+    assert_eq!(texts(&d.done), [format!("It was planned: {OLD}")]);
 
     // A conversation that fits is given whole, and says so.
     let _ = ModelSummarizer::new(&model).summarize(&request(&turns[..12]));

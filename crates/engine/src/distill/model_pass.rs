@@ -33,6 +33,8 @@ pub struct Told {
     pub made: u64,
     /// Number of answers that were refused.
     pub refused: u64,
+    /// Number of items that were dropped from the others, because they are not about what the model was given.
+    pub dropped: u64,
     /// The reason why no more nodes were asked about; `None`: there is nothing left to ask.
     pub stopped: Option<Failure>,
     /// Whether time ran out while nodes were left to ask about.
@@ -58,7 +60,10 @@ pub fn run(pass: &Pass, model: &Budgeted, until: Option<Instant>) -> Result<Told
             asked += 1;
             match one(pass, &model, node)? {
                 None => {}
-                Some(Ok(())) => told.made += 1,
+                Some(Ok(dropped)) => {
+                    told.made += 1;
+                    told.dropped += dropped;
+                }
                 Some(Err(SummarizerError::Failed(failure @ Failure::Withheld(_)))) if model.backlog => {
                     // Older nodes wait, because their part of the budget is used up; newer ones may still be asked
                     // about.
@@ -94,8 +99,9 @@ pub fn question(pass: &Pass, id: NodeId) -> Result<Option<String>> {
     Ok(Some(with_request(pass, &node, &below, root.as_deref(), ModelSummarizer::question)))
 }
 
-/// Asks about one node. `None`: the node is gone, or was done meanwhile.
-fn one(pass: &Pass, model: &Budgeted, id: NodeId) -> Result<Option<Result<(), SummarizerError>>> {
+/// Asks about one node; returns the number of items that were dropped from the answer. `None`: the node is gone, or was
+/// done meanwhile.
+fn one(pass: &Pass, model: &Budgeted, id: NodeId) -> Result<Option<Result<u64, SummarizerError>>> {
     let at = pass.at;
     let Some(node) = at.read(|tx| lineage::find(tx, at.agent_no, id))? else { return Ok(None) };
     if node.forgotten || node.model.is_some() {
@@ -113,8 +119,9 @@ fn one(pass: &Pass, model: &Budgeted, id: NodeId) -> Result<Option<Result<(), Su
         Kind::Compaction => handoff_of(pass, &node, &distillate)?,
         _ => summary.text,
     };
-    let stored = store(pass, &node, model, &Summary { text, distillate })?;
-    Ok(stored.then_some(Ok(())))
+    let dropped = summarizer.dropped();
+    let stored = store(pass, &node, model, &Summary { text, distillate }, dropped)?;
+    Ok(stored.then_some(Ok(dropped)))
 }
 
 /// Runs `f` with the request for a summary of a node.
@@ -139,13 +146,14 @@ fn with_request<T>(
     }
 }
 
-fn store(pass: &Pass, node: &Node, model: &Budgeted, summary: &Summary) -> Result<bool> {
+fn store(pass: &Pass, node: &Node, model: &Budgeted, summary: &Summary, dropped: u64) -> Result<bool> {
     let at = pass.at;
     at.write("lineage.model-summary", |tx| {
         tx.note("node", node.id.to_string());
         tx.note("model", model.model.name());
         let stored = model_summary::store(tx, node, model.model.name(), &summary.text, &summary.distillate)?;
         tx.note("stored", stored);
+        tx.note("dropped", dropped);
         if stored {
             let threads = thread::files_of(tx, at.agent_no, &[node.thread_no])?;
             let days = at.days_of(node.times.1);

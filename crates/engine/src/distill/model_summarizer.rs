@@ -1,9 +1,10 @@
 //! Makes summaries with a language model (D5, R6.3, R14.4). The prompt is a file beside this one.
 //!
 //! The input is redacted, shortened and fenced. The answer is checked against the input: an item that names no turn of
-//! the input is dropped, and so is an item with a number, path or name that the input does not contain. Items that have
-//! effects, or bind people, are never taken from a model: constraints, requirements, open loops, files and proposals
-//! stay as found without one ([`kept_from`]).
+//! the input is dropped, and so is an item that is not borne by the turns it names ([`Passage::bears`]). Items that have
+//! effects, or bind people, are never taken from a model: constraints, requirements, open loops, blocked matters, next
+//! steps, files and proposals stay as found without one; what a model says is blocked or next is kept as a note
+//! ([`kept_from`]).
 //!
 //! A conversation is one question, however long it is: answers about its parts would each report what was so in that part,
 //! and joined they would keep what is long out of date. What does not fit is chosen ([`chosen`]): the beginning, the end,
@@ -12,6 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
@@ -20,10 +22,12 @@ use super::summarizer::{Material, Summarizer, SummarizerError, Summary, SummaryR
 use super::{Said, schema};
 use crate::event::{Role, TurnKind};
 use crate::lineage::Kind;
-use crate::lineage::distillate::Distillate;
+use crate::lineage::distillate::{Distillate, Item};
 use crate::model::{Ask, Model, Purpose};
-use crate::quoting::Quoted;
+use crate::quoting::{Passage, Quoted, Tongue};
+use crate::redact::redact;
 use crate::scope::TurnId;
+use crate::text::similarity::same_words;
 use crate::tokens::{cut, tokens};
 
 const PROMPT: &str = include_str!("model_prompt.md");
@@ -42,11 +46,18 @@ const ROOM: [(usize, usize, usize); 4] = [(1_200, 500, 150), (600, 250, 50), (30
 /// A summariser that asks a language model.
 pub struct ModelSummarizer<'m> {
     model: &'m dyn Model,
+    /// Number of items that were dropped.
+    dropped: AtomicU64,
 }
 
 impl<'m> ModelSummarizer<'m> {
     pub fn new(model: &'m dyn Model) -> ModelSummarizer<'m> {
-        ModelSummarizer { model }
+        ModelSummarizer { model, dropped: AtomicU64::new(0) }
+    }
+
+    /// Returns the number of items of all answers that were dropped, because they are not about what the model was given.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
     }
 
     /// Returns the question for a request as the model would get it.
@@ -84,13 +95,16 @@ impl Summarizer for ModelSummarizer<'_> {
         let mut value: Value = serde_json::from_str(&answer.text)
             .map_err(|e| SummarizerError::Form(format!("line {}, column {}", e.line(), e.column())))?;
         let (all, kept) = given.keep_what_is_there(&mut value);
+        self.dropped.fetch_add((all - kept) as u64, Ordering::Relaxed);
         if all > 0 && kept == 0 {
             return Err(SummarizerError::Form("none of its items is about what it was given".into()));
         }
-        // The summary names no turns, so its numbers, paths and names must be somewhere in the input. A handoff is made of
-        // the items alone and has no use for the summary.
+        // The summary names no turns, so it has to be borne by the whole input. A handoff is made of the items alone and
+        // has no use for the summary.
         let is_used = request.kind != Kind::Compaction;
-        if is_used && !given.quoted.has_exact(value["summary"].as_str().unwrap_or_default()) {
+        let summary = value["summary"].as_str().unwrap_or_default();
+        // An empty summary is refused with its own reason.
+        if is_used && !summary.trim().is_empty() && !given.bears_summary(summary) {
             return Err(SummarizerError::Form("its summary says what it was not given".into()));
         }
         schema::parse(value.to_string().as_bytes(), request)
@@ -100,8 +114,12 @@ impl Summarizer for ModelSummarizer<'_> {
 /// The input of a model.
 struct Given {
     quoted: Quoted,
-    /// The turns an answer may name.
-    turns: BTreeSet<TurnId>,
+    /// The turns an answer may name, with all that the input says of each.
+    turns: BTreeMap<TurnId, String>,
+    /// The whole input.
+    all: Passage,
+    /// The language of the person.
+    spoken: Tongue,
     /// Sentences in which the person takes something back, of all turns, with their turns.
     taken_back: Vec<(TurnId, String)>,
 }
@@ -111,7 +129,8 @@ const OF_NOW: [&str; 5] = ["goal", "decisions", "in_progress", "next_steps", "co
 
 impl Given {
     fn of(request: &SummaryRequest) -> Given {
-        let (mut turns, mut taken_back) = (BTreeSet::new(), Vec::new());
+        let (mut turns, mut taken_back) = (BTreeMap::new(), Vec::new());
+        let mut spoken = String::new();
         let what = match request.kind {
             Kind::Compaction => "a conversation whose context is cut here; the one who goes on sees your notes only",
             Kind::Condensed => "several summaries of one piece of work, oldest first",
@@ -135,20 +154,33 @@ impl Given {
                     ),
                 };
                 for (turn, line) in lines {
-                    turns.insert(turn);
+                    // Without the id in front.
+                    let words = line.split_once("] ").map_or(line.as_str(), |(_, words)| words);
+                    say(&mut turns, turn, words);
                     let _ = writeln!(quoted, "{line}");
+                }
+                for turn in said.iter().filter(|turn| is_person(turn)) {
+                    let _ = writeln!(spoken, "{}", turn.text);
                 }
             }
             Material::Summaries(nodes) => {
                 for node in nodes {
-                    let _ = writeln!(quoted, "Summary: {}", cut(node.summary, ROOM[0].1));
+                    let summary = cut(node.summary, ROOM[0].1);
+                    let _ = writeln!(quoted, "Summary: {summary}");
                     note(&mut quoted, node.distillate, &mut turns);
+                    // A summary is about all turns that its items name.
+                    for (_, items) in node.distillate.lists() {
+                        let newest = items.iter().filter_map(|item| item.turns.last());
+                        newest.for_each(|turn| say(&mut turns, *turn, &summary));
+                    }
+                    let _ = writeln!(spoken, "{summary}");
                 }
                 quoted = cut(&quoted, MOST_GIVEN);
             }
         }
-        turns.retain(|turn| request.allowed.contains(turn));
-        Given { quoted: Quoted::new(&head, &quoted), turns, taken_back }
+        turns.retain(|turn, _| request.allowed.contains(turn));
+        let (all, spoken) = (Passage::of(&redact(&quoted)), Tongue::of(&spoken));
+        Given { quoted: Quoted::new(&head, &quoted), turns, all, spoken, taken_back }
     }
 
     /// Removes from an answer items that name no given turn, contain something not given or were taken back later, and
@@ -180,9 +212,20 @@ impl Given {
 
     fn keeps(&self, item: &mut Value) -> bool {
         let Some(turns) = item.get_mut("turns").and_then(Value::as_array_mut) else { return false };
-        turns.retain(|t| t.as_str().and_then(TurnId::parse).is_some_and(|t| self.turns.contains(&t)));
-        let named = !turns.is_empty();
-        named && item["text"].as_str().or(item["path"].as_str()).is_some_and(|text| self.quoted.has_exact(text))
+        turns.retain(|t| t.as_str().and_then(TurnId::parse).is_some_and(|t| self.turns.contains_key(&t)));
+        let said = turns.iter().filter_map(|t| self.turns.get(&TurnId::parse(t.as_str()?)?));
+        let said = said.map(String::as_str).collect::<Vec<_>>().join("\n");
+        let named = !said.is_empty();
+        named && item["text"].as_str().or(item["path"].as_str()).is_some_and(|text| self.bears(&said, text))
+    }
+
+    /// Whether an item is borne by what the turns it names say. Names have to be in the input.
+    fn bears(&self, said: &str, text: &str) -> bool {
+        Passage::of(&redact(said)).bears(text, self.spoken) && self.all.has_names(text)
+    }
+
+    fn bears_summary(&self, summary: &str) -> bool {
+        self.all.bears(summary, self.spoken) && self.all.has_names(summary)
     }
 }
 
@@ -215,16 +258,23 @@ fn is_person(turn: &Said) -> bool {
 }
 
 /// Writes a distillate as lines, each with its turns, and collects these turns.
-fn note(to: &mut String, distillate: &Distillate, turns: &mut BTreeSet<TurnId>) {
+fn note(to: &mut String, distillate: &Distillate, turns: &mut BTreeMap<TurnId, String>) {
     for (name, items) in distillate.lists() {
         for item in items {
             // The newest turns of an item are enough to identify it.
             let newest = &item.turns[item.turns.len().saturating_sub(3)..];
             let ids: Vec<String> = newest.iter().map(ToString::to_string).collect();
-            turns.extend(newest);
+            newest.iter().for_each(|turn| say(turns, *turn, &item.text));
             let _ = writeln!(to, "- {name}: {} [{}]", item.text, ids.join(" "));
         }
     }
+}
+
+/// Adds words to what is known of a turn.
+fn say(turns: &mut BTreeMap<TurnId, String>, turn: TurnId, words: &str) {
+    let said = turns.entry(turn).or_default();
+    said.push_str(words);
+    said.push('\n');
 }
 
 /// Returns the turns as lines, within this many tokens, and whether all are there: they are shortened alike, and if that
@@ -317,18 +367,25 @@ fn line(turn: &Said, (person, agent, tool): (usize, usize, usize)) -> Option<Str
 }
 
 /// Returns the model's distillate, with the lists that are never taken from a model replaced by those found without
-/// one.
+/// one. Blocked matters and next steps become open loops, so a model's are notes.
 pub fn kept_from(without_model: &Distillate, model: Distillate) -> Distillate {
     let own = without_model.clone();
+    let noted = |list: Vec<Item>, own: &[Item], word: &'static str| {
+        let new = list.into_iter().filter(|item| !own.iter().any(|o| same_words(&o.text, &item.text)));
+        new.map(move |item| Item { text: format!("{word}: {}", item.text), ..item }).collect::<Vec<_>>()
+    };
+    let mut context = model.context;
+    context.extend(noted(model.blocked, &own.blocked, "Blocked"));
+    context.extend(noted(model.next_steps, &own.next_steps, "Next"));
     Distillate {
         goal: model.goal.or(own.goal),
         done: model.done,
         in_progress: model.in_progress,
-        blocked: model.blocked,
+        blocked: own.blocked,
         fixed: model.fixed,
         decisions: model.decisions,
-        next_steps: model.next_steps,
-        context: model.context,
+        next_steps: own.next_steps,
+        context,
         constraints: own.constraints,
         requirements: own.requirements,
         files: own.files,

@@ -199,7 +199,7 @@ fn common(a: &[u64], b: &[u64]) -> usize {
 }
 
 /// Returns the word roughly without its endings: "tests", "tested" and "testing" become one.
-fn stem(word: &str) -> &str {
+pub fn stem(word: &str) -> &str {
     let irregular = match word {
         "wrote" | "written" | "writing" => "write",
         "ran" => "run",
