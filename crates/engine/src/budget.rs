@@ -15,7 +15,8 @@ use crate::clock::{Millis, as_rfc3339};
 use crate::error::Result;
 use crate::ledger::model_calls::{self, NewCall, Outcome, Settled, Spent};
 use crate::ledger::{Audit, Ledger, Read};
-use crate::model::{Answer, Ask, Failure, Model, Purpose};
+use crate::model::{Answer, Ask, Failure, Model, Purpose, Used};
+use crate::next_step::See;
 use crate::tokens::tokens;
 
 /// Maximum tokens and calls in a day; configurable.
@@ -49,7 +50,11 @@ const DAY_MS: Millis = 86_400_000;
 /// Age from which material is backlog, in milliseconds.
 const BACKLOG_MS: Millis = DAY_MS;
 
-/// Time in milliseconds before which a failed call cannot have reached the model, so that no tokens are counted.
+/// Most tokens of an answer that is shown to the model again, with its faults.
+const REPEATED: u64 = 2_500;
+
+/// Time in milliseconds before which a failed call of a model that does not count its requests cannot have reached it, so
+/// that no tokens are counted.
 const NEVER_REACHED_MS: i64 = 10_000;
 
 /// Time in milliseconds after which a call without an outcome counts as lost, because its process died: longer than two
@@ -152,7 +157,9 @@ impl Budgeted<'_> {
     /// Reserves a call. The inner error says why the call is not made.
     fn reserve(&self, ask: &Ask) -> Result<std::result::Result<i64, String>> {
         let tokens_in = tokens(ask.system) + tokens(ask.input) + tokens(&ask.schema.to_string());
-        let (tokens_in, tokens_out) = (tokens_in as u64, ask.max_output as u64);
+        // An answer with faults is asked for once more.
+        let out = ask.max_output as u64;
+        let (tokens_in, tokens_out) = (2 * tokens_in as u64 + out.min(REPEATED), 2 * out);
         let needs = tokens_in + tokens_out;
         // The limits are checked without a write first, so that a withheld call causes no audit entry.
         if let Some(why) = self.ledger.read(|tx| self.withheld(tx, ask.purpose, needs))? {
@@ -204,9 +211,9 @@ impl Model for Budgeted<'_> {
             Err(e) => return Err(Failure::Withheld(format!("its calls cannot be counted: {e}"))),
         };
         let began = Instant::now();
-        let answer = self.model.answer(ask);
+        let (answer, used) = self.model.counted(ask);
         let ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let settled = settled(&answer, ms, self.ledger.now());
+        let settled = settled(&answer, used, ms, self.ledger.now());
         match (self.settle(call_no, &settled), answer) {
             // If the call cannot be settled now, the reserved tokens stay spent.
             (_, Ok(answer)) => Ok(answer),
@@ -215,7 +222,7 @@ impl Model for Budgeted<'_> {
     }
 }
 
-fn settled(answer: &std::result::Result<Answer, Failure>, ms: i64, now: Millis) -> Settled {
+fn settled(answer: &std::result::Result<Answer, Failure>, used: Option<Used>, ms: i64, now: Millis) -> Settled {
     let (outcome, again_at, why) = match answer {
         Ok(_) => (Outcome::Answered, None, None),
         Err(failure) => {
@@ -234,8 +241,13 @@ fn settled(answer: &std::result::Result<Answer, Failure>, ms: i64, now: Millis) 
     let never_reached = is_unsent || (matches!(outcome, Outcome::Later | Outcome::Refused) && ms < NEVER_REACHED_MS);
     let nothing = never_reached.then_some(0);
     let answer = answer.as_ref().ok();
+    if let Some(used) = used {
+        let (tokens_in, tokens_out) = (Some(used.tokens_in), Some(used.tokens_out));
+        return Settled { outcome, requests: used.requests, tokens_in, tokens_out, cost: used.cost, ms, again_at, why };
+    }
     Settled {
         outcome,
+        requests: u64::from(!never_reached),
         tokens_in: answer.and_then(|a| a.tokens_in).or(nothing),
         // Some providers report no usage: the tokens are then counted from the text.
         tokens_out: answer.map(|a| a.tokens_out.unwrap_or(tokens(&a.text) as u64)).or(nothing),
@@ -244,6 +256,19 @@ fn settled(answer: &std::result::Result<Answer, Failure>, ms: i64, now: Millis) 
         again_at,
         why,
     }
+}
+
+/// Returns why a model with these settings refuses, so that it is not asked until somebody acts.
+pub fn refusal(tx: &Read, settings: &[u8], now: Millis) -> Result<Option<String>> {
+    Ok(match rest(tx, settings, now)? {
+        Some(Pause::Refused { why }) => Some(why),
+        _ => None,
+    })
+}
+
+/// Returns the sentence that says why a model is not asked until somebody acts, and what to do.
+pub fn not_asked(why: &str) -> String {
+    format!("the language model is not asked: {why}; once that is mended: {}", See::new("model test"))
 }
 
 /// Returns the pause of a model that its newest calls require.
@@ -276,7 +301,7 @@ mod tests {
     fn a_question_that_was_not_sent_costs_nothing_however_long_it_took() {
         let after = Some(Duration::from_secs(3_600));
         let why = || "its key cannot be read".to_owned();
-        let of = |failure: Failure| settled(&Err(failure), 3 * NEVER_REACHED_MS, 1_000);
+        let of = |failure: Failure| settled(&Err(failure), None, 3 * NEVER_REACHED_MS, 1_000);
         let unsent = of(Failure::Unsent { why: why(), after });
         assert_eq!((unsent.outcome, unsent.tokens_in, unsent.tokens_out), (Outcome::Later, Some(0), Some(0)));
         assert_eq!(unsent.again_at, Some(3_601_000));

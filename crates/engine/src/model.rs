@@ -56,6 +56,20 @@ pub struct Answer {
     pub cost: Option<u64>,
 }
 
+/// The use of one question, which may need several requests: a form the server refuses, or an answer whose faults the
+/// model is told.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Used {
+    /// Number of requests that were sent, whatever came back.
+    pub requests: u64,
+    /// Tokens as the model reported them, else estimated from the texts. A request that was answered with an error used
+    /// none.
+    pub tokens_in: u64,
+    pub tokens_out: u64,
+    /// In millionths of a US dollar, as far as the model reported it.
+    pub cost: Option<u64>,
+}
+
 /// Reason why there is no answer. Messages hold no key and no text of a conversation.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failure {
@@ -84,4 +98,9 @@ pub trait Model: Send + Sync {
 
     /// Asks once.
     fn answer(&self, ask: &Ask) -> Result<Answer, Failure>;
+
+    /// Asks once, and tells what was used even if there is no answer. `None`: the model does not count.
+    fn counted(&self, ask: &Ask) -> (Result<Answer, Failure>, Option<Used>) {
+        (self.answer(ask), None)
+    }
 }

@@ -15,7 +15,7 @@ use heirloom_engine::ledger::Audit;
 use heirloom_engine::ledger::model_calls::Spent;
 use heirloom_engine::lineage::distillate::Item;
 use heirloom_engine::lineage::{self, Kind, Node, Source, model_summary};
-use heirloom_engine::model::{Answer, Ask, Failure, Model, Purpose};
+use heirloom_engine::model::{Answer, Ask, Failure, Model, Purpose, Used};
 use heirloom_engine::scope::NodeId;
 use heirloom_engine::tree::AssistantHome;
 use heirloom_engine::verify::verify;
@@ -80,7 +80,7 @@ fn budgeted<'m>(world: &'m World, model: &'m Scripted) -> Budgeted<'m> {
 }
 
 fn ask(model: &Budgeted, purpose: Purpose) -> Result<Answer, Failure> {
-    model.answer(&Ask { purpose, system: "", input: "what was said", schema: &json!({}), max_output: 500 })
+    model.answer(&Ask { purpose, system: "", input: "what was said", schema: &json!({}), max_output: 200 })
 }
 
 /// Returns the reason why the model was not asked.
@@ -144,10 +144,47 @@ fn older_material_has_a_part_of_it() {
 fn a_question_too_large_for_what_is_left_is_not_asked() {
     let world = World::at(Clock::Fixed(NOON));
     let model = good();
-    let large = Ask { purpose: Purpose::Summary, system: "", input: "", schema: &json!({}), max_output: 9_999 };
+    let large = Ask { purpose: Purpose::Summary, system: "", input: "", schema: &json!({}), max_output: 3_400 };
     assert!(budgeted(&world, &model).answer(&large).is_ok());
     assert_eq!(withheld(budgeted(&world, &model).answer(&large)), "the budget of the day is spent");
     assert!(ask(&budgeted(&world, &model), Purpose::Summary).is_ok());
+}
+
+/// A model that counts its requests.
+struct Counts(Used, Result<Answer, Failure>);
+
+impl Model for Counts {
+    fn name(&self) -> &str {
+        "made/up"
+    }
+
+    fn answer(&self, _: &Ask) -> Result<Answer, Failure> {
+        self.1.clone()
+    }
+
+    fn counted(&self, _: &Ask) -> (Result<Answer, Failure>, Option<Used>) {
+        (self.1.clone(), Some(self.0))
+    }
+}
+
+#[test]
+fn each_request_that_was_sent_counts_whatever_came_back() {
+    let world = World::at(Clock::Fixed(NOON));
+    let scripted = good();
+    let of = budgeted(&world, &scripted);
+    let asks = |requests: u64, tokens: u64, answer: Result<Answer, Failure>| {
+        let model = Counts(Used { requests, tokens_in: tokens, tokens_out: 0, cost: None }, answer);
+        let _ = ask(&Budgeted { model: &model, ..of.clone() }, Purpose::Summary);
+        let spent = of.spent().unwrap();
+        (spent.calls, spent.tokens)
+    };
+    let later = || Err(Failure::Later { why: "busy".into(), after: None });
+    // An answer that could not be used, and then a server that was busy.
+    assert_eq!(asks(2, 900, later()), (2, 900));
+    assert_eq!(asks(1, 0, later()), (3, 900), "a question that was refused is one, too");
+    assert_eq!(asks(0, 0, Err(Failure::Unsent { why: "locked".into(), after: None })), (3, 900));
+    let world = world.reopened(Clock::Fixed(NOON + 30 * MINUTE));
+    assert!(ask(&budgeted(&world, &scripted), Purpose::Summary).is_ok(), "two requests are one failure");
 }
 
 #[test]
@@ -214,11 +251,11 @@ fn what_a_dead_process_reserved_stays_spent() {
     dies(&world);
     let model = good();
     let reserved = budgeted(&world, &model).spent().unwrap();
-    assert_eq!((reserved.calls, reserved.tokens), (1, 505));
+    assert_eq!((reserved.calls, reserved.tokens), (1, 610), "two requests, and the first answer once more");
     let world = world.reopened(Clock::Fixed(NOON + 16 * MINUTE));
     ask(&budgeted(&world, &model), Purpose::Summary).unwrap();
     assert_eq!(world.count("SELECT count(*) FROM model_calls WHERE outcome = 'lost'"), 1);
-    assert_eq!(budgeted(&world, &model).spent().unwrap().tokens, 1_505);
+    assert_eq!(budgeted(&world, &model).spent().unwrap().tokens, 1_610);
     // The death of the process says nothing about the model.
     dies(&world);
     dies(&world);
@@ -578,6 +615,15 @@ fn killed_between_the_answer_and_its_commit_nothing_is_there_twice() {
     assert_eq!(story.world.count("SELECT count(*) FROM model_summaries"), 1);
     assert_eq!(story.world.count("SELECT count(*) FROM model_calls"), 2);
     story.is_sound();
+}
+
+#[test]
+fn a_model_that_was_told_its_faults_is_not_asked_again() {
+    let story = Story::new();
+    story.told("s1", 2);
+    let model = Scripted::new(|_| Err(Failure::Unusable("it does not fit the schema".into())));
+    assert_eq!((story.asks(&model).refused, model.asked()), (1, 1));
+    assert_eq!((story.asks(&model).refused, model.asked()), (0, 1));
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl Transport for Anthropic {
 impl Anthropic {
     fn post(&self, question: &Question) -> Result<Value, Silence> {
         let body = body(&self.model, question, self.in_words.load(Ordering::Relaxed));
-        self.address.post(&[("anthropic-version", VERSION)], &body)
+        self.address.post(question, &[("anthropic-version", VERSION)], &body)
     }
 }
 

@@ -9,7 +9,7 @@ use heirloom_engine::model::Failure;
 use serde_json::Value;
 use ureq::http::Uri;
 
-use crate::asking::LARGEST_ANSWER;
+use crate::asking::{LARGEST_ANSWER, Question};
 use crate::held::Held;
 use crate::status::{Status, retry_after};
 
@@ -56,8 +56,9 @@ impl Address {
         Ok(Address { url, origin, agent, timeout, key })
     }
 
-    /// Sends a body and reads the JSON of a successful answer, of limited size.
-    pub fn post(&self, headers: &[(&str, &str)], body: &Value) -> Result<Value, Silence> {
+    /// Sends a body and reads the JSON of a successful answer, of limited size. The request is counted as one of the
+    /// question, unless no connection was made.
+    pub fn post(&self, question: &Question, headers: &[(&str, &str)], body: &Value) -> Result<Value, Silence> {
         let other = |failure| Silence::Other(failure);
         let mut post = self.agent.post(&self.url).content_type("application/json");
         for (name, value) in headers {
@@ -67,9 +68,16 @@ impl Address {
             let key = held.key().map_err(other)?;
             post = post.header(*name, format!("{before}{}", key.secret()));
         }
-        let mut answer = post.send(body.to_string()).map_err(|e| other(self.silent(&e)))?;
+        let mut answer = post.send(body.to_string()).map_err(|e| {
+            let failure = self.silent(&e);
+            if !matches!(failure, Failure::Unsent { .. }) {
+                question.count(false);
+            }
+            other(failure)
+        })?;
         let status = answer.status().as_u16();
         let after = retry_after(answer.headers());
+        question.count(status != 200);
         let body = answer.body_mut().with_config().limit(LARGEST_ANSWER as u64).read_to_vec();
         let refused = |status: Status| {
             if let (true, Some((_, _, held))) = (status.is_about_the_key(), &self.key) {
@@ -90,7 +98,10 @@ impl Address {
         })?;
         let answer = serde_json::from_slice(&body).map_err(|_| other(self.unknown()))?;
         match Status::inside(&answer, after) {
-            Some(status) => refused(status),
+            Some(status) => {
+                question.is_free.set(true);
+                refused(status)
+            }
             None => Ok(answer),
         }
     }
@@ -122,7 +133,18 @@ impl Address {
             ureq::Error::Tls(_) | ureq::Error::Rustls(_) => "did not agree on a secure connection".into(),
             _ => "cannot be talked to in HTTP".into(),
         };
-        Failure::Later { why: format!("{} {why}", self.origin), after: None }
+        let why = format!("{} {why}", self.origin);
+        let is_unsent = match cause {
+            ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
+            ureq::Error::Tls(_) | ureq::Error::Rustls(_) => true,
+            ureq::Error::Timeout(at) => matches!(at, ureq::Timeout::Resolve | ureq::Timeout::Connect),
+            ureq::Error::Io(e) => e.kind() == std::io::ErrorKind::ConnectionRefused,
+            _ => false,
+        };
+        match is_unsent {
+            true => Failure::Unsent { why, after: None },
+            false => Failure::Later { why, after: None },
+        }
     }
 }
 

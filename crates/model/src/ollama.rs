@@ -22,8 +22,10 @@ pub(crate) struct Ollama {
 
 impl Transport for Ollama {
     fn send(&self, question: &Question) -> Result<Answer, Failure> {
-        let answer =
-            self.address.post(&[], &body(&self.model, question)).map_err(|silence| self.address.failed(silence))?;
+        let answer = self
+            .address
+            .post(question, &[], &body(&self.model, question))
+            .map_err(|silence| self.address.failed(silence))?;
         read(&answer).unwrap_or_else(|| Err(self.address.unknown()))
     }
 }

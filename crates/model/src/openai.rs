@@ -66,12 +66,12 @@ impl Transport for OpenAi {
 impl OpenAi {
     /// Sends the question in this form, and again if only the name of the limit was wrong.
     fn post(&self, question: &Question, form: Form) -> Result<Value, Silence> {
-        match self.address.post(&[], &self.body(question, form)) {
+        match self.address.post(question, &[], &self.body(question, form)) {
             Err(Silence::Status(status))
                 if status.is_about_the_form() && self.limit() == OLDER_LIMIT && status.names(NEWER_LIMIT) =>
             {
                 self.newer_limit.store(true, Ordering::Relaxed);
-                self.address.post(&[], &self.body(question, form))
+                self.address.post(question, &[], &self.body(question, form))
             }
             answer => answer,
         }

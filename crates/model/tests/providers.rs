@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use heirloom_engine::model::{Answer, Failure, Model as _};
+use heirloom_engine::model::{Answer, Failure, Model as _, Used};
 use heirloom_model::{Choice, Key, Kind};
 use heirloom_testkit::TestHome;
 use heirloom_testkit::fake_model::{FakeModel, Reply, Request};
@@ -99,6 +99,34 @@ fn a_bad_answer_is_mended_once_and_both_are_counted() {
 }
 
 #[test]
+fn every_request_that_was_sent_is_counted() {
+    let bad = || Reply::text(r#"{"says": 7}"#).reporting(90);
+    let home = TestHome::new();
+    for kind in PROVIDERS {
+        let used = |replies: Vec<Reply>| {
+            let server = server(replies);
+            let (_, used) = choice(kind, &server).open(folders(&home)).unwrap().counted(&ask(&schema()));
+            let used = used.unwrap();
+            assert_eq!(used.requests, server.requests().len() as u64, "{kind:?}");
+            (used.requests, used.tokens_in, used.tokens_out)
+        };
+        assert_eq!(used(vec![bad(), bad()]), (2, 180, 24), "unusable twice");
+        assert_eq!(
+            used(vec![bad(), Reply::raw(429, "{}")]),
+            (2, 90, 12),
+            "the first answer used tokens, the second none"
+        );
+        assert_eq!(used(vec![Reply::raw(429, "{}")]), (1, 0, 0));
+        // A model that was cut off may have read everything and written all it was allowed to.
+        let (requests, tokens_in, tokens_out) = used(vec![Reply::text(GOOD).cut()]);
+        assert!(requests == 1 && tokens_in > 20 && tokens_out == ask(&schema()).max_output as u64, "{kind:?}");
+    }
+    let gone = Choice { url: Some("http://127.0.0.1:1/v1".into()), ..choice(Kind::OpenAi, &FakeModel::usual()) };
+    let (_, used) = gone.open(folders(&home)).unwrap().counted(&ask(&schema()));
+    assert_eq!(used, Some(Used::default()), "nothing was sent");
+}
+
+#[test]
 fn statuses_mean_later_or_never() {
     let key_echoed =
         format!(r#"{{"error":{{"type":"authentication_error","message":"invalid x-api-key {KEY} for my diary"}}}}"#);
@@ -165,7 +193,7 @@ fn what_is_slow_cut_empty_or_endless_has_an_end() {
         assert!(matches!(failed(Reply::raw(200, "<html>"), minute), Failure::Unusable(_)));
     }
     let gone = Choice { url: Some("http://127.0.0.1:1/v1".into()), ..choice(Kind::OpenAi, &FakeModel::usual()) };
-    assert!(matches!(answer(&gone), Err(Failure::Later { .. })));
+    assert!(matches!(answer(&gone), Err(Failure::Unsent { .. })));
 }
 
 /// Returns the forms of `response_format` the server was asked with.

@@ -78,10 +78,15 @@ pub fn run(pass: &Pass, model: &Budgeted, until: Option<Instant>) -> Result<Told
                     told.refused += 1;
                     // Our own error messages contain no text of the answer, so they may be stored.
                     let why = schema::plain(&error.to_string(), schema::LONGEST_REASON);
+                    // A model that was told the faults of its answer and made them again makes them a third time.
+                    let tries = match error {
+                        SummarizerError::Failed(Failure::Unusable(_)) => model_summary::TRIES,
+                        _ => 1,
+                    };
                     pass.at.write("lineage.model-refused", |tx| {
                         tx.note("node", node.to_string());
                         tx.note("model", model.model.name());
-                        model_summary::failed(tx, node, model.model.name(), &why)
+                        model_summary::failed(tx, node, model.model.name(), &why, tries)
                     })?;
                 }
             }

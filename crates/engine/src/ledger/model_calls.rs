@@ -22,6 +22,8 @@ named! {
         Refused = "refused",
         /// The process that made the call died.
         Lost = "lost",
+        /// A further request of a question that has its outcome and its tokens in another row.
+        Sent = "sent",
     }
 }
 
@@ -71,6 +73,8 @@ pub fn reserve(tx: &Write, new: &NewCall) -> Result<i64> {
 #[derive(Clone, Debug)]
 pub struct Settled {
     pub outcome: Outcome,
+    /// Number of requests that were sent.
+    pub requests: u64,
     pub tokens_in: Option<u64>,
     pub tokens_out: Option<u64>,
     /// In millionths of a US dollar.
@@ -98,6 +102,17 @@ pub fn settle(tx: &Write, call_no: i64, settled: &Settled) -> Result<()> {
         settled.again_at,
         why
     ])?;
+    // The row of a call counts as a question if it used tokens; each other request gets a row.
+    let counts = tx
+        .prepare_cached("SELECT tokens_in + tokens_out > 0 FROM model_calls WHERE call_no = ?1")?
+        .query_row([call_no], |r| r.get::<_, bool>(0))?;
+    for _ in u64::from(counts)..settled.requests {
+        tx.prepare_cached(
+            "INSERT INTO model_calls (at, day, purpose, model, settings, backlog, outcome, tokens_in, tokens_out, until)
+             SELECT at, day, purpose, model, settings, backlog, 'sent', 0, 0, until FROM model_calls WHERE call_no = ?1",
+        )?
+        .execute([call_no])?;
+    }
     Ok(())
 }
 
@@ -116,9 +131,10 @@ pub struct Spent {
 
 /// Returns what was used on a day by all models together. A call that never reached its model used nothing.
 pub fn spent(tx: &Read, day: &str) -> Result<Spent> {
-    let sql = "SELECT count(*) FILTER (WHERE used > 0), coalesce(sum(used), 0), coalesce(sum(cost), 0),
-                      count(*) FILTER (WHERE used > 0 AND backlog), coalesce(sum(used) FILTER (WHERE backlog), 0)
-               FROM (SELECT tokens_in + tokens_out AS used, cost, backlog FROM model_calls WHERE day = ?1)";
+    let sql = "SELECT count(*) FILTER (WHERE counts), coalesce(sum(used), 0), coalesce(sum(cost), 0),
+                      count(*) FILTER (WHERE counts AND backlog), coalesce(sum(used) FILTER (WHERE backlog), 0)
+               FROM (SELECT tokens_in + tokens_out AS used, tokens_in + tokens_out > 0 OR outcome = 'sent' AS counts,
+                     cost, backlog FROM model_calls WHERE day = ?1)";
     let number = |r: &Row, n: usize| r.get::<_, i64>(n).map(|n| n.max(0) as u64);
     Ok(tx.prepare_cached(sql)?.query_row([day], |r| {
         Ok(Spent {
@@ -151,7 +167,7 @@ pub struct Call {
 pub fn newest(tx: &Read, settings: &[u8], most: usize) -> Result<Vec<Call>> {
     let mut statement = tx.prepare_cached(
         "SELECT at, purpose, model, outcome, why, again_at FROM model_calls
-         WHERE settings = ?1 AND outcome NOT IN ('asked', 'lost') ORDER BY call_no DESC LIMIT ?2",
+         WHERE settings = ?1 AND outcome NOT IN ('asked', 'lost', 'sent') ORDER BY call_no DESC LIMIT ?2",
     )?;
     let rows = statement.query_map(params![settings, most as i64], call)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -161,7 +177,7 @@ pub fn newest(tx: &Read, settings: &[u8], most: usize) -> Result<Vec<Call>> {
 pub fn last(tx: &Read, settings: &[u8], purpose: Purpose) -> Result<Option<Call>> {
     let mut statement = tx.prepare_cached(
         "SELECT at, purpose, model, outcome, why, again_at FROM model_calls
-         WHERE settings = ?1 AND purpose = ?2 AND outcome NOT IN ('asked', 'lost') ORDER BY call_no DESC LIMIT 1",
+         WHERE settings = ?1 AND purpose = ?2 AND outcome NOT IN ('asked', 'lost', 'sent') ORDER BY call_no DESC LIMIT 1",
     )?;
     let mut rows = statement.query_map(params![settings, purpose.name()], call)?;
     Ok(rows.next().transpose()?)

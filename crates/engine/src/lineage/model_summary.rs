@@ -17,7 +17,7 @@ use crate::tokens::tokens;
 pub const TRIES: i64 = 2;
 
 /// Minimum tokens below a node for which a model is asked: a shorter range needs no better summary.
-const WORTH_A_CALL: u64 = 300;
+pub const WORTH_A_CALL: u64 = 300;
 
 /// A node that a model may still summarise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,14 +94,15 @@ pub fn store(tx: &Write, node: &Node, model: &str, summary: &str, distillate: &D
     Ok(true)
 }
 
-/// Records that a model's answer about a node was refused. `why`: a sentence of ours.
-pub fn failed(tx: &Write, node: NodeId, model: &str, why: &str) -> Result<()> {
+/// Records that a model's answer about a node was refused. `why`: a sentence of ours. `tries`: the number of tries it
+/// counts as, [`TRIES`] if asking again is useless.
+pub fn failed(tx: &Write, node: NodeId, model: &str, why: &str, tries: i64) -> Result<()> {
     tx.prepare_cached(
         "INSERT INTO model_summaries (node_no, model, summary_tokens, tries, problem, created_at, key, digest)
-         VALUES (?1, ?2, 0, 1, ?3, ?4, x'', x'')
-         ON CONFLICT (node_no) DO UPDATE SET model = ?2, tries = tries + 1, problem = ?3 WHERE summary IS NULL",
+         VALUES (?1, ?2, 0, ?5, ?3, ?4, x'', x'')
+         ON CONFLICT (node_no) DO UPDATE SET model = ?2, tries = tries + ?5, problem = ?3 WHERE summary IS NULL",
     )?
-    .execute(params![node.0, model, why, tx.now()])?;
+    .execute(params![node.0, model, why, tx.now(), tries])?;
     Ok(())
 }
 

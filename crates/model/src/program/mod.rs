@@ -109,13 +109,21 @@ impl Transport for Program {
             look(self.path.clone(), name, &self.folders, self.timeout)?;
         }
         let call = self.preset.call(question, &self.folders)?;
-        let output = run(&self.path, &call.arguments, &call.input, &self.folders.empty, self.timeout)?;
+        let output = run(&self.path, &call.arguments, &call.input, &self.folders.empty, self.timeout);
+        // A program that could not be started asked nothing.
+        if !matches!(output, Err(Failure::Refused(_) | Failure::Unsent { .. })) {
+            question.count(false);
+        }
+        let output = output?;
         let answer = self.preset.read(&output, &call);
         if output.status.success() {
             return answer;
         }
         let ended = || Failure::Unusable(format!("the program ended with {}", output.status));
-        Err(complaint(&output).or(answer.err()).unwrap_or_else(ended))
+        let known = complaint(&output);
+        // A program that complains of its login, or of a limit, had no answer.
+        question.is_free.set(known.is_some());
+        Err(known.or(answer.err()).unwrap_or_else(ended))
     }
 }
 
@@ -190,7 +198,7 @@ pub(crate) fn run(
             std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied => {
                 Failure::Refused(format!("the program {name} cannot be started ({})", e.kind()))
             }
-            kind => later(format!("the program {name} cannot be started ({kind})")),
+            kind => Failure::Unsent { why: format!("the program {name} cannot be started ({kind})"), after: None },
         })?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let until = Instant::now() + timeout;
