@@ -124,10 +124,39 @@ fn a_command_is_chosen_asked_by_the_worker_and_off_again() {
     assert_eq!(both["node"]["without_model"]["source"], "deterministic");
     assert!(world.says(0, &["recall", "zebrafinch"]).contains("zebrafinch"));
     world.verified();
+    // The pages say who told them.
+    let pages = crate::world::files(&world.test.home().join("workspaces/main"), ".md");
+    let marked = |name: &str, mark: &str| {
+        pages
+            .iter()
+            .filter(|p| p.ends_with(name) || p.parent().is_some_and(|at| at.ends_with(name)))
+            .any(|p| fs::read_to_string(p).unwrap().contains(mark))
+    };
+    assert!(marked("MEMORY.md", " · by command/mine"), "{pages:?}");
+    assert!(marked("threads", " · told in part by command/mine"), "{pages:?}");
 
     assert!(world.says(0, &["model", "off"]).contains("What it wrote stays"));
     assert_eq!(config(&world).trim_end(), mine.trim_end());
     assert!(world.says(0, &["expand", &node]).contains("zebrafinch"));
+}
+
+#[test]
+fn a_refusal_stands_on_the_active_page_until_somebody_acts() {
+    let world = world();
+    world.says(0, &["work", "--drain"]);
+    let server = FakeModel::start(Box::new(|_| Some(Reply::raw(401, "{}"))));
+    world.says(0, &["model", "use", &server.url(), "--model", "small", "--yes"]);
+    let page = || {
+        world.says(0, &["work", "--drain"]);
+        fs::read_to_string(world.test.home().join("workspaces/main/continuity/ACTIVE.md")).unwrap()
+    };
+    let told = "the language model is not asked: it refuses: its key is not accepted";
+    let active = page();
+    assert!(active.contains(told) && active.contains("heirloom model test"), "{active}");
+    assert_eq!(server.requests().len(), 1);
+    assert!(world.says(0, &["model", "status"]).contains("once that is mended: heirloom model test"));
+    world.says(0, &["model", "off"]);
+    assert!(!page().contains(told), "nobody asks it any more");
 }
 
 #[test]

@@ -17,13 +17,20 @@ impl Instance {
             return Err(self.cannot_be_written());
         }
         let agent_no = self.ensure_agent(agent, actor)?;
-        AssistantHome::create(&self.home, &self.ledger, agent, agent_no, actor, self.settings.zone.clone())
+        let at = AssistantHome::create(&self.home, &self.ledger, agent, agent_no, actor, self.settings.zone.clone())?;
+        Ok(self.knowing_its_model(at))
     }
 
     /// Returns the assistant home without scanning its files; `None` if there is no tree yet.
     pub fn assistant_as_it_is(&self, agent: &AgentId, actor: &str) -> Result<Option<AssistantHome<'_>>> {
         let Some(agent_no) = self.agent_no(agent)? else { return Ok(None) };
-        AssistantHome::open(&self.home, &self.ledger, agent, agent_no, actor, self.settings.zone.clone())
+        let at = AssistantHome::open(&self.home, &self.ledger, agent, agent_no, actor, self.settings.zone.clone())?;
+        Ok(at.map(|at| self.knowing_its_model(at)))
+    }
+
+    fn knowing_its_model<'i>(&self, mut at: AssistantHome<'i>) -> AssistantHome<'i> {
+        at.model = self.settings.model.as_ref().map(|model| model.digest);
+        at
     }
 
     /// Returns the assistant home for verbs that look, with the problems found in its files; `None` if there is no tree

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Instance;
-use crate::budget::Pause;
+use crate::budget::{self, Pause};
 use crate::clock::rfc3339;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Role;
@@ -227,7 +227,7 @@ fn off(model: &LanguageModelReport) -> Option<String> {
         (None, Some(Pause::Refused { why })) => why,
         _ => return None,
     };
-    Some(format!("the language model is not asked: {why}; once that is mended: {}", See::new("model test")))
+    Some(budget::not_asked(why))
 }
 
 fn with_next_step(error: &Error, between: &str) -> String {

@@ -8,6 +8,7 @@ use rusqlite::params;
 use super::page::{date_of, due_said, end_of_day, line, minute, section};
 use super::threads;
 use super::unfiled::{due_by, said_now};
+use crate::budget;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
@@ -190,6 +191,11 @@ fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
         Ok(format!("A turn failed{why} in {} · {}{turn}", line(&session), minute(at, then.unwrap_or(0))))
     })?;
     lines.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
+    if let Some(settings) = at.model
+        && let Some(why) = budget::refusal(tx, &settings, at.ledger.now())?
+    {
+        lines.push(line(&budget::not_asked(&why)));
+    }
     let dead = job_queue::counts(tx, at.ledger.now())?.dead;
     if dead > 0 {
         lines.push(format!("{dead} queued jobs failed for good · `{}`", See::new("status")));

@@ -434,7 +434,7 @@ impl Day {
         if parts.is_empty() {
             parts.push(stand.words(90).unwrap_or_else(|| "nothing told yet".into()));
         }
-        let text = format!("**{}**: {}", line(&row.label), parts.join(" · "));
+        let text = format!("**{}**: {}{}", line(&row.label), parts.join(" · "), stand.by());
         let scope = Scope::Thread(row.no, row.label.clone());
         let mut line = Tier1Line::new(Section::Now, text, Some(stand.reference(row)), scope, score);
         line.open = stand.open();

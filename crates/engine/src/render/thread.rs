@@ -238,7 +238,7 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     let last_at = live.iter().filter_map(|r| r.last_at).max();
     let mut page = Page {
         title: line(&row.label),
-        facts: facts(at, tx, row, &members, &nodes, last_at, today)?,
+        facts: facts(at, tx, row, &members, &nodes, last_at, today)? + &told_by(&nodes),
         state,
         lists,
         files: files_of(&d),
@@ -248,6 +248,17 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     fit(&mut page);
     page.lists.extend(gone);
     Ok(page)
+}
+
+/// Names the language models that told a part of the page; empty if none did.
+fn told_by(nodes: &[Node]) -> String {
+    let mut models: Vec<&str> = nodes.iter().filter_map(|n| n.model.as_deref()).collect();
+    models.sort_unstable();
+    models.dedup();
+    match models.is_empty() {
+        true => String::new(),
+        false => format!(" · told in part by {}", line(&models.join(", "))),
+    }
 }
 
 /// Items that the page shows already, so that nothing is shown twice.

@@ -179,12 +179,19 @@ pub(super) struct Stand<'l> {
     pub loops: Vec<&'l Owed>,
     /// Distilled items that are open or blocked and match no loop's file.
     pub open_items: Vec<Item>,
+    /// The language model that told a part of it, the one asked last.
+    model: Option<String>,
 }
 
 impl Stand<'_> {
     /// Returns the number of open items: files, and distilled items that match none of them.
     pub fn open(&self) -> usize {
         self.loops.len() + self.open_items.len()
+    }
+
+    /// Returns the mark of words that a language model told: ` · by MODEL`; empty if none did.
+    pub fn by(&self) -> String {
+        self.model.as_deref().map_or_else(String::new, |model| format!(" · by {}", line(model)))
     }
 
     /// Returns the reference for more detail: its newest node, otherwise its key.
@@ -230,14 +237,15 @@ pub(super) fn stand<'l>(
     let newest = nodes.first();
     let summary =
         newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)).map(str::to_owned));
-    Ok(Stand { distillate, node: newest.map(|n| n.id), summary, loops, open_items })
+    let model = nodes.iter().find_map(|n| n.model.clone());
+    Ok(Stand { distillate, node: newest.map(|n| n.id), summary, loops, open_items, model })
 }
 
 impl<'l> Stand<'l> {
     /// Returns the state of a conversation whose thread does not exist yet.
     pub fn of_running(running: &Running, loops: Vec<&'l Owed>, standing: &mut Standing) -> Result<Stand<'l>> {
         let (distillate, open_items) = valid_items(running.distillate.clone(), &loops, standing)?;
-        Ok(Stand { distillate, node: None, summary: None, loops, open_items })
+        Ok(Stand { distillate, node: None, summary: None, loops, open_items, model: None })
     }
 
     /// Returns the open items without a file: those counted as open, newest first, then next steps that are not among
@@ -328,7 +336,7 @@ pub(super) fn slice(at: &AssistantHome, tx: &Read, most: usize) -> Result<Vec<St
         let node = stand.reference(&row);
         let words = stand.words(80).map(|w| format!(": {w}")).unwrap_or_default();
         let open = if stand.open() > 0 { format!(" · {} open", stand.open()) } else { String::new() };
-        lines.push(format!("**{}**{words}{open} · [{node}]", line(&row.label)));
+        lines.push(format!("**{}**{words}{open}{} · [{node}]", line(&row.label), stand.by()));
     }
     Ok(lines)
 }

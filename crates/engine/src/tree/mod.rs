@@ -45,6 +45,8 @@ pub struct AssistantHome<'a> {
     pub actor: String,
     /// The operator's time zone, which decides the day of a moment.
     pub zone: TimeZone,
+    /// Digest of the settings of the language model; `None`: none is chosen.
+    pub model: Option<[u8; 16]>,
 }
 
 /// The exclusive right to change the files of an agent, held until dropped. When it is granted, unfinished acts have
@@ -92,7 +94,8 @@ impl<'a> AssistantHome<'a> {
                 .optional()?)
         })?;
         let zone = configured.and_then(|name| crate::zone::named(&name)).unwrap_or(zone);
-        Ok(Some(AssistantHome { home, files, ledger, agent: agent.clone(), agent_no, actor: actor.to_owned(), zone }))
+        let (agent, actor) = (agent.clone(), actor.to_owned());
+        Ok(Some(AssistantHome { home, files, ledger, agent, agent_no, actor, zone, model: None }))
     }
 
     /// Opens the tree; creates it with its initial files if it does not exist.
