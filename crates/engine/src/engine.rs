@@ -222,6 +222,11 @@ impl Engine {
         self.instance.model_preview(&self.agent, &self.actor)
     }
 
+    /// Marks what shows the state of the language model: its settings changed.
+    pub fn model_changed(&self) -> Result<()> {
+        self.instance.model_changed(&self.agent)
+    }
+
     /// Asks the language model a small question: see [`Instance::try_model`].
     pub fn try_model(&self) -> Result<ModelTrial> {
         self.instance.try_model(&self.agent, &self.actor)

@@ -40,8 +40,10 @@ enum Command {
     Status,
     /// Choose a model: shows a sample question and the amount per day, and asks before it writes
     ///
-    /// claude, codex and openclaw are the programs on this machine with the login they have, called without tools,
-    /// hooks or sessions; their use counts against your plan. ollama runs on this machine. A URL is a server that
+    /// claude, codex and openclaw are the programs on this machine with the login they have, called without hooks or
+    /// sessions, in an empty folder; their use counts against your plan. claude and openclaw are offered no tools. codex
+    /// decides by its model: its newest ones are offered some (a shell that may only read, sub-agents), which makes a
+    /// question 25 kB instead of 5 kB; --model gpt-5.1 leaves two harmless ones. ollama runs on this machine. A URL is a server that
     /// speaks OpenAI's protocol. Anything else is a command, which gets the question on standard input and prints JSON.
     Use(Use),
     /// Ask the chosen model a small question to see whether it answers; after a refusal this turns the model on again
@@ -128,6 +130,8 @@ struct State {
 struct Off {
     /// True if a model was chosen before.
     was_on: bool,
+    /// The file of the home that still holds the key; null if there is none.
+    key: Option<String>,
 }
 
 /// Number of lines of a sample question shown before a model is chosen.
@@ -171,7 +175,9 @@ pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
     let state = match (&report.problem, &report.pause) {
         (Some(problem), _) => print::safe_line(problem),
         (None, None) => "is asked when there is something to summarise, to read or to judge".into(),
-        (None, Some(Pause::Refused { why })) => format!("off: {}", print::safe_line(why)),
+        (None, Some(Pause::Refused { why })) => {
+            format!("off: {}; once that is mended: heirloom model test", print::safe_line(why))
+        }
         (None, Some(Pause::Rests { until, why })) => {
             let until = print::when(Some(*until), clock().now());
             format!("rests until {until}: {} (to ask sooner: heirloom model test)", print::safe_line(why))
@@ -262,6 +268,7 @@ fn take(global: &Global, wanted: &Use) -> Result<Exit> {
     }
     write(&context, &settings.values())?;
     chosen.written = true;
+    context.acting_as("cli model").model_changed()?;
     if global.json {
         print::report(&chosen);
     } else {
@@ -288,6 +295,9 @@ fn people(chosen: &Chosen, at: String) {
             }
             print::line(&format!("That is about {}.", print::counted(preview.prompt_tokens, "token")));
         }
+        None if preview.calls_a_day > 0.0 => {
+            print::line("There is no sample question yet: the sessions wait for the worker (heirloom work --drain).");
+        }
         None => print::line("There is nothing to ask about yet."),
     }
     let Budget { tokens, calls } = chosen.budget;
@@ -300,8 +310,11 @@ fn people(chosen: &Chosen, at: String) {
     ));
     if preview.backlog > 0 {
         print::line(&format!(
-            "{} are asked for little by little, with at most a quarter of each day's budget.",
-            print::counted(preview.backlog, "older summary").replace("summarys", "summaries")
+            "{} asked for little by little, with at most a quarter of each day's budget.",
+            match preview.backlog {
+                1 => "1 older summary is".to_owned(),
+                many => format!("{} older summaries are", print::count(many)),
+            }
         ));
     }
 }
@@ -334,13 +347,22 @@ fn off(global: &Global) -> Result<Exit> {
     let context = Context::open(global)?;
     let was_on = config::file(context.home())?.model.kind.is_some();
     write(&context, &[])?;
-    let off = Off { was_on };
+    context.acting_as("cli model").model_changed()?;
+    let key = context.home().read(&layout::MODEL_KEY, LONGEST_KEY)?;
+    let key = key.map(|_| context.home().root().join(layout::MODEL_KEY.as_str()).display().to_string());
+    let off = Off { was_on, key };
     Ok(print::answer(global.json, &off, || {
         print::line(if was_on {
             "No language model is asked any more. What it wrote stays."
         } else {
             "None was asked."
         });
+        if let Some(key) = &off.key {
+            print::line(&format!(
+                "Its key stays in {}; remove the file if you need it no more.",
+                print::safe_line(key)
+            ));
+        }
     }))
 }
 

@@ -129,21 +129,31 @@ pub fn readings(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     Ok(tx.prepare_cached(sql)?.query_row([agent_no], |r| r.get::<_, i64>(0))? as u64)
 }
 
-/// Estimates the number of questions and tokens for reading the waiting sessions.
-pub fn estimated(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<(u64, u64)> {
+/// The size of a session, for estimates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Size {
+    /// Tokens of all its turns.
+    pub said: u64,
+    /// Tokens of the person's messages; `None`: no model reads the session, because it belongs to no project.
+    pub to_read: Option<u64>,
+}
+
+/// Returns the sizes of the sessions since a time.
+pub fn lately(tx: &Read, agent_no: AgentNo, since: Millis) -> Result<Vec<Size>> {
+    // A token has about four bytes.
     let sql = format!(
-        "SELECT (SELECT coalesce(sum(t.text_length), 0) FROM turns t
-                 WHERE t.session_no = e.session_no AND t.role = {USER} AND t.kind = {MESSAGE}) {DUE}"
+        "SELECT coalesce(sum(t.text_length), 0) / 4,
+                coalesce(sum(t.text_length) FILTER (WHERE t.role = {USER} AND t.kind = {MESSAGE}), 0) / 4,
+                s.workspace_no IS NOT NULL
+         FROM sessions s JOIN turns t USING (session_no)
+         WHERE s.agent_no = ?1 AND s.forgotten IS NULL AND s.last_at >= ?2 GROUP BY session_no"
     );
     let mut statement = tx.prepare_cached(&sql)?;
-    let rows = statement.query_map(params![agent_no, READER, now - RECENT_MS, TRIES], |r| r.get::<_, i64>(0))?;
-    let (mut calls, mut tokens) = (0, 0);
-    for bytes in rows {
-        // A token has about four bytes.
-        let (more, used) = extraction::estimated(bytes? as u64 / 4);
-        (calls, tokens) = (calls + more, tokens + used);
-    }
-    Ok((calls, tokens))
+    let rows = statement.query_map(params![agent_no, since], |r| {
+        let number = |n: usize| r.get::<_, i64>(n).map(|n| n.max(0) as u64);
+        Ok(Size { said: number(0)?, to_read: r.get::<_, bool>(2)?.then_some(number(1)?).filter(|n| *n > 0) })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Returns the question about the newest session as the model would get it.

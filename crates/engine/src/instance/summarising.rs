@@ -16,6 +16,7 @@ use crate::ledger::job_queue::{self, JobKind};
 use crate::ledger::model_calls::Spent;
 use crate::lineage::model_summary::{self, Due};
 use crate::model::{Ask, Failure, Model as _, Purpose};
+use crate::pages::{self, Happened, PageKey};
 use crate::render::Occasion;
 use crate::report::model::{Asked, LanguageModelReport, ModelPreview, ModelTrial};
 use crate::scope::AgentId;
@@ -64,6 +65,10 @@ impl Instance {
             if told.made > 0 {
                 self.render(&at, Occasion::Look);
             }
+            if told.stopped.is_some() {
+                self.model_changed(&agent)?;
+                self.render(&at, Occasion::Look);
+            }
             all.made += told.made;
             all.more |= told.more;
             let now = self.ledger.now();
@@ -84,6 +89,14 @@ impl Instance {
             })?;
         }
         Ok(all)
+    }
+
+    /// Marks the page that says whether the language model is off: its settings changed, or it was asked.
+    pub fn model_changed(&self, agent: &AgentId) -> Result<()> {
+        let Some(agent_no) = self.agent_no(agent)? else { return Ok(()) };
+        self.ledger.write(Audit::new("model", "pages.mark"), |tx| {
+            pages::mark(tx, agent_no, &Happened::PagesAsked(vec![PageKey::Active]))
+        })
     }
 
     /// Reports which language model the settings name, what it used today, and whether it is asked now. `None` if they
@@ -136,18 +149,24 @@ impl Instance {
         let limits = *self.settings.limits.as_ref().map_err(Error::from)?;
         let due = self.ledger.read(|tx| model_summary::due(tx, agent_no, usize::MAX >> 1))?;
         let since = self.ledger.now() - FORTNIGHT * DAY_MS;
-        let (lately, older): (Vec<&Due>, Vec<&Due>) = due.iter().partition(|d| d.last_at.is_some_and(|at| at >= since));
+        let older = due.iter().filter(|d: &&Due| d.last_at.is_none_or(|at| at < since)).count();
         let prompt = match due.first() {
             Some(newest) => model_pass::question(&Pass::new(&at, limits), newest.node)?,
             None => None,
         };
-        let used: u64 = lately.iter().map(|d| model_summarizer::estimated(d.source_tokens)).sum();
         let now = self.ledger.now();
-        let (readings, judgements) = self
+        let (sessions, judgements) = self
             .ledger
-            .read(|tx| Ok((reading::estimated(tx, agent_no, now)?, judging::estimated(tx, agent_no, now)?)))?;
+            .read(|tx| Ok((reading::lately(tx, agent_no, since)?, judging::estimated(tx, agent_no, now)?)))?;
+        // Each session is summarised and read for facts, whether a model did so already or not: the next ones are like
+        // them.
+        let summed = sessions.iter().filter(|s| s.said >= model_summary::WORTH_A_CALL);
+        let (summaries, used) =
+            summed.fold((0, 0), |(calls, used), s| (calls + 1, used + model_summarizer::estimated(s.said)));
+        let readings = sessions.iter().filter_map(|s| s.to_read).map(extraction::estimated);
+        let readings = readings.fold((0, 0), |(calls, used), (more, tokens)| (calls + more, used + tokens));
         let days = FORTNIGHT as f64;
-        let calls = (lately.len() as u64 + readings.0) as f64 / days + judgements.0 as f64 / judgements.2 as f64;
+        let calls = (summaries + readings.0) as f64 / days + judgements.0 as f64 / judgements.2 as f64;
         let used = (used + readings.1) as f64 / days + judgements.1 as f64 / judgements.2 as f64;
         let (prompt, constant) = match prompt {
             Some(prompt) => (Some(prompt), model_summarizer::constant_tokens()),
@@ -158,7 +177,7 @@ impl Instance {
             prompt,
             calls_a_day: (calls * 10.0).round() / 10.0,
             tokens_a_day: used as u64,
-            backlog: older.len() as u64,
+            backlog: older as u64,
         })
     }
 
@@ -185,6 +204,7 @@ impl Instance {
         let began = Instant::now();
         let answer = model.answer(&ask);
         let ms = began.elapsed().as_millis() as u64;
+        self.model_changed(agent)?;
         let name = model.model.name().to_owned();
         let kind = answer.as_ref().err().map(|failure| match failure {
             Failure::Unusable(_) => "unusable",

@@ -14,7 +14,9 @@ pub(crate) struct Codex {
     pub model: Option<String>,
 }
 
-/// Features that would fire hooks, load something or offer tools.
+/// Features that would fire hooks, load something or offer tools. The newest models are offered tools all the same: Codex
+/// takes them from its list of models, and no feature switches them off. They run in the empty folder, in a sandbox that
+/// only reads.
 const DISABLED: [&str; 6] = ["hooks", "shell_tool", "plugins", "apps", "multi_agent", "goals"];
 
 impl Preset for Codex {
