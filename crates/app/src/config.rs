@@ -249,6 +249,9 @@ pub struct Judge {
     /// Importance from which a message is kept in front; `keep_from` sets it for single categories.
     pub keep: Option<u8>,
     pub keep_from: BTreeMap<String, u8>,
+    /// Keys that mean nothing; they are refused, since a misspelt one would silently do nothing.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, toml::Value>,
 }
 
 /// Rule for dropping vectors of old, unimportant chunks; a missing value is that of [`Policy`].
@@ -265,6 +268,11 @@ impl File {
     pub fn judged_by(&self) -> Result<(Weights, Policy)> {
         let mut weights = Weights::default();
         let j = &self.judge;
+        if let Some(name) = j.unknown.keys().next() {
+            let all: Vec<&str> = Category::ALL.iter().map(|c| c.name()).collect();
+            return Err(Error::usage(format!("the section judge of config.toml has no {}", print::safe_line(name)))
+                .hint(format!("its keys are {}, keep and keep_from", all.join(", "))));
+        }
         let set = [
             j.decision,
             j.discovery,

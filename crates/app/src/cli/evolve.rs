@@ -94,7 +94,9 @@ fn people(report: &EvolveReport) {
             print::line(&paint.dim(&format!("{what}: {}", ids.join(", "))));
         }
     }
-    if report.items.is_empty() {
+    if report.items.is_empty() && report.waiting > 0 {
+        print::line("What one day may propose is proposed.");
+    } else if report.items.is_empty() {
         print::line("Nothing new is worth proposing.");
     } else if !report.dry_run {
         print::line(&paint.dim("to take it back: heirloom evolve undo"));

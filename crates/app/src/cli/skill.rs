@@ -100,13 +100,24 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                     let seen = format!("seen in {}: {}", run.session, run.turns.join(" "));
                     print::line(&Paint::stdout().dim(&print::safe_line(&seen)));
                 }
+                let turn = report.evidence.iter().flat_map(|run| &run.turns).next();
+                let read = turn.map_or(String::new(), |turn| format!("heirloom expand {turn} · "));
+                let id = &report.id;
+                if report.state == skill::State::Draft {
+                    let next = format!("{read}heirloom skill accept {id} --into claude · heirloom skill reject {id}");
+                    print::line(&Paint::stdout().dim(&print::safe_line(&next)));
+                }
             }))
         }
         Command::Accept { name, into } => {
             let places: Vec<skill::Into> = into.into_iter().map(Into::into).collect();
+            let before = engine.skill(&name)?.placed;
             let report = engine.accept_skill(&name, &places)?;
             Ok(print::answer(global.json, &report, || {
-                report.placed.iter().for_each(|path| print::line(&format!("Written: {}", print::safe_line(path))));
+                // Places of an earlier yes stand first and were left alone; a place named again was written again.
+                let named = places.len().max(report.placed.len().saturating_sub(before.len()));
+                let written = report.placed.iter().rev().take(named).rev();
+                written.for_each(|path| print::line(&format!("Written: {}", print::safe_line(path))));
             }))
         }
         Command::Reject { name } => {

@@ -309,6 +309,8 @@ fn is_denied(output: &str) -> bool {
         "not allowed by",
         "access denied",
         "read-only file system",
+        // sudo and doas without a terminal to ask at.
+        "a password is required",
     ]
     .iter()
     .any(|mark| low.contains(mark))
@@ -330,6 +332,7 @@ mod tests {
     #[test]
     fn a_denied_command_is_told_from_a_failed_one() {
         assert!(is_denied("mkdir: cannot create directory '/srv': Permission denied"));
+        assert!(is_denied("sudo: a terminal is required to read the password; sudo: a password is required"));
         assert!(!is_denied("error[E0308]: mismatched types"));
     }
 }
