@@ -225,6 +225,7 @@ impl Blocks {
     }
 
     /// Blanks what was packed and is not needed: a forget finds the words it erases by the rows that point to them.
+    /// Only blocks that this transaction stored are written again.
     fn blank_unused(&mut self, tx: &Write) -> Result<()> {
         let mut store = tx.prepare_cached("UPDATE blocks SET data = ?2 WHERE block_no = ?1")?;
         for (block, stretches) in std::mem::take(&mut self.unused) {
