@@ -40,8 +40,10 @@ mod summarising;
 mod verifying;
 mod working;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 use jiff::tz::TimeZone;
 
@@ -86,6 +88,8 @@ pub struct Instance {
     notes_the_end: bool,
     /// Indexes that are not in use.
     idle: Mutex<Vec<Index>>,
+    /// Time of the last scan of each agent's visible files.
+    scans: Mutex<HashMap<AgentNo, Instant>>,
     /// The embedding model, once it was asked for, or the error of loading it.
     model: OnceLock<Result<Arc<dyn Embedder>>>,
     /// The language model, once it was asked for, or the error of loading it.

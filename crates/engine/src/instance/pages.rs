@@ -1,6 +1,8 @@
 //! The visible files around a verb: hand edits are read before it, and pages that show a change are rendered after it.
 
 use std::path::Path;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
 use super::Instance;
 use super::listener::Notice;
@@ -47,10 +49,27 @@ impl Instance {
             drop(at.try_lock()?);
         }
         let scanned = scan::scan(&at)?;
+        self.scans.lock().unwrap_or_else(PoisonError::into_inner).insert(at.agent_no, Instant::now());
         if scanned.changed > 0 || render::is_dirty(&at)? {
             self.render(&at, Occasion::Look);
         }
         Ok(Some((at, scanned.problems)))
+    }
+
+    /// Returns the assistant home like [`Instance::look_at`], but relies on the last scan of its files if that is not
+    /// older than `holds`: edits that people made since are not seen, and no problem of a file is reported.
+    pub fn look_at_lately(&self, agent: &AgentId, actor: &str, holds: Duration) -> Result<Option<AssistantHome<'_>>> {
+        let at = match holds.is_zero() {
+            true => None,
+            false => self.assistant_as_it_is(agent, actor)?,
+        };
+        let last = at
+            .as_ref()
+            .and_then(|at| self.scans.lock().unwrap_or_else(PoisonError::into_inner).get(&at.agent_no).copied());
+        match at.filter(|_| last.is_some_and(|last| last.elapsed() < holds)) {
+            Some(at) => Ok(Some(at)),
+            None => Ok(self.look_at(agent, actor)?.map(|(at, _)| at)),
+        }
     }
 
     /// Makes an agent use the pages in another program's `folder`, in place and unchanged; `None` moves it back to the

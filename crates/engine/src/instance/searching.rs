@@ -1,6 +1,6 @@
 //! Search asked for by a person or program (R10.9): files and turns, in an index that was just brought up to date.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Instance;
 use super::listener::Notice;
@@ -46,6 +46,8 @@ pub struct SearchRequest {
     pub until: Option<Millis>,
     /// Largest number of hits, for files and for turns each.
     pub limit: usize,
+    /// Time for which the last scan of the visible files is relied on. Zero scans them, which costs a `stat` each.
+    pub scan_holds: Duration,
 }
 
 impl Default for SearchRequest {
@@ -66,6 +68,7 @@ impl Default for SearchRequest {
             since: None,
             until: None,
             limit: 8,
+            scan_holds: Duration::ZERO,
         }
     }
 }
@@ -155,7 +158,7 @@ impl Instance {
             until: request.until,
             limit: request.limit,
         };
-        let looked = match request.files.then(|| self.look_at(agent, actor)) {
+        let looked = match request.files.then(|| self.look_at_lately(agent, actor, request.scan_holds)) {
             // If the pages cannot be reached, the turns are still searched.
             Some(Err(e)) if request.turns && matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {
                 self.listener.notice(&Notice::FilesLeftOut(&e));
@@ -163,7 +166,7 @@ impl Instance {
             }
             looked => looked.transpose()?.flatten(),
         };
-        let at = looked.as_ref().map(|(at, _)| at);
+        let at = looked.as_ref();
         let mut index = self.caught_up_index(at)?;
         let mut understood = self.understand(agent, &request.query)?;
         let mut look = |query: &Query| -> Result<(Searched, FilesFound)> {

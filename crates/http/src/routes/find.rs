@@ -1,5 +1,7 @@
 //! Finding: search, recall, the context given to a session, and what a reference leads to.
 
+use std::time::Duration;
+
 use heirloom_engine::engine::{ContextRequest, RecallRequest, SearchRequest};
 use heirloom_engine::error::Error;
 use heirloom_engine::inject::{ContextId, Event, Replayed};
@@ -21,6 +23,10 @@ use serde::{Deserialize, Serialize};
 use super::{Answer, project, project_id, time};
 use crate::page::{self, Page};
 use crate::route::{Asked, Nothing, Route, get, post};
+
+/// Time for which searches rely on the last scan of the visible files: a page searches at every letter, and each scan of
+/// 2,000 files takes 2,000 `stat`s.
+const SCAN_HOLDS: Duration = Duration::from_secs(2);
 
 pub fn routes() -> Vec<Route> {
     vec![
@@ -114,6 +120,7 @@ fn search(asked: &Asked, query: SearchQuery) -> Answer<SearchReport> {
         role_parse(name).ok_or_else(|| Error::usage("there is no such role").hint("user, assistant, tool or system"))
     });
     let request = SearchRequest {
+        scan_holds: SCAN_HOLDS,
         query: query.q,
         class: query.class,
         archived: query.archived,
