@@ -65,6 +65,11 @@ impl Context {
         Context::opened(global, How::Look)
     }
 
+    /// Opens the home to check what is stored in it: a missing ledger is an error and is not made anew.
+    pub fn to_check(global: &Global) -> Result<Context> {
+        Context::opened(global, How::Check)
+    }
+
     fn opened(global: &Global, how: How) -> Result<Context> {
         let at = config::home(global.home.as_deref())?;
         let listener: Arc<dyn Listener> = Arc::new(Terminal::new(global.json));

@@ -48,7 +48,7 @@ fn sentence(notice: &Notice) -> String {
     match notice {
         Notice::LedgerMadeAnew => "WARNING: state/runtime.db was not there although this home has been in use; every \
              conversation was in it. A new, empty one was made. If you have a backup, put it back before you go on: \
-             heirloom restore. Sessions the programs still have come back with: heirloom import"
+             heirloom restore --from DIR. Sessions the programs still have come back with: heirloom import"
             .to_owned(),
         Notice::SpoolLeft(e) => format!("what hooks left in the spool is not stored yet: {e}; it is tried again"),
         Notice::ForgettingLeft(e) => format!("something forgotten is not gone everywhere yet: {e}; it is tried again"),

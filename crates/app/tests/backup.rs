@@ -71,6 +71,45 @@ fn a_backup_taken_under_load_is_put_back_equal() {
     assert!(world.says(3, &["--home", &home, "restore", "--from", &to]).contains("has a memory already"));
 }
 
+/// What `verify` and a command's warning advise in a home that lost its ledger works, and nothing that was left is lost.
+#[test]
+fn a_home_that_lost_its_ledger_is_restored_in_place() {
+    let world = World::new();
+    world.feed(&["append"], b"{\"session\":\"s\",\"text\":\"the barn is red\"}\n");
+    world.json(&["loop", "add", "Paint the barn"]);
+    let to = world.test.user().join("copy").to_str().unwrap().to_owned();
+    world.json(&["backup", &to]);
+    world.json(&["loop", "add", "Later than the backup"]);
+    let home = world.test.home();
+    let restore = ["restore", "--from", &to];
+    for made_anew in [false, true] {
+        for name in ["runtime.db", "runtime.db-wal", "runtime.db-shm"] {
+            let _ = fs::remove_file(home.join("state").join(name));
+        }
+        if made_anew {
+            world.says(1, &["status"]);
+            world.json(&["loop", "add", "Into the new one"]);
+        } else {
+            assert!(world.says(5, &["verify"]).contains(&format!("heirloom restore --from {to}")));
+        }
+        let report = world.json(&restore);
+        assert_eq!(report["ok"], true, "{report}");
+        world.verified();
+        assert!(home.join("state/index.db").is_file(), "the index is not made");
+        let loops = world.says(0, &["loop", "list"]);
+        assert!(loops.contains("Paint the barn") && !loops.contains("Later"), "{loops}");
+        assert!(world.says(0, &["search", "barn red"]).contains("**barn**"));
+        let aside = PathBuf::from(report["aside"].as_str().unwrap());
+        let left = below(&aside.join("workspaces/main/continuity/open-loops"));
+        assert!(
+            left.keys().any(|path| path.to_string_lossy().contains(["later", "new"][usize::from(made_anew)])),
+            "{left:?}"
+        );
+        assert_eq!(aside.join("state/runtime.db").exists(), made_anew);
+        assert!(world.says(3, &restore).contains("has a memory already"));
+    }
+}
+
 #[test]
 fn a_backup_that_was_changed_is_not_put_back() {
     let world = World::new();
@@ -373,6 +412,10 @@ fn what_is_killed_leaves_nothing_half_under_its_name() {
             if !home.join("state/runtime.db").exists() {
                 world.says(0, &args);
             }
+            // One that was killed after its ledger was in place may lack its index, which is derived.
+            let verified = world.run(&["--home", text(&home), "verify"]);
+            assert!(matches!(verified.status, Some(0 | 1)), "{n} in trial {trial}: {verified:?}");
+            world.says(0, &["--home", text(&home), "reindex"]);
             assert_eq!(world.json(&["--home", text(&home), "verify"])["ok"], true, "{n} in trial {trial}");
             fs::remove_dir_all(&home).unwrap();
         }

@@ -242,6 +242,7 @@ const DAMAGES: &[(&str, Where, &str)] = &[
     ("what the index counts", Index("UPDATE meta SET value = '99' WHERE key = 'rows'"), "reindex"),
     ("a code of a vector", Index("UPDATE vector_codes SET codes = CAST(zeroblob(length(codes)) AS BLOB)"), "index"),
     ("a value of a vector", Index("UPDATE vector_rows SET data = CAST(zeroblob(length(data)) AS BLOB)"), "index"),
+    ("the index is gone", File(|home| fs::remove_file(home.join("state/index.db")).unwrap()), "index: it is missing"),
     ("vectors are gone", Index("DELETE FROM vector_rows"), "reindex"),
     ("the index cut short", File(|home| cut(&home.join("state/index.db"))), "index"),
     ("the index is no database", File(|home| fs::write(home.join("state/index.db"), "words").unwrap()), "index"),
@@ -412,5 +413,26 @@ fn looking_changes_no_byte_of_the_home() {
         let after = bytes();
         let changed: Vec<_> = after.iter().zip(&before).filter(|(a, b)| a != b).map(|(a, _)| a.0.clone()).collect();
         assert!(before == after, "{args:?}: {changed:?}, {} files before, {} after", before.len(), after.len());
+    }
+}
+
+/// A ledger that is gone is named each time, with what brings it back, and `verify` makes none.
+#[test]
+fn a_ledger_that_is_gone_is_named_and_none_is_made() {
+    let world = World::new();
+    world.feed(&["append"], b"{\"session\":\"s\",\"text\":\"words\"}\n");
+    world.json(&["loop", "add", "Paint the barn"]);
+    let state = world.test.home().join("state");
+    for gone in [&["runtime.db", "runtime.db-wal", "runtime.db-shm"][..], &["index.db"], &["audit.head"]] {
+        for name in gone {
+            let _ = fs::remove_file(state.join(name));
+        }
+        let before = listing(&world.test.home());
+        for args in [&["verify"][..], &["verify", "--full"], &["verify", "--json"]] {
+            let said = world.says(5, args);
+            assert!(said.contains("state/runtime.db is gone"), "{said}");
+            assert!(said.contains("restore --from"), "{said}");
+            assert!(before == listing(&world.test.home()), "{args:?} changed the home");
+        }
     }
 }

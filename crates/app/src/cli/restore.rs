@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::backup::{ask, passphrase_of_file, passphrase_of_stdin, text_of};
 use crate::context::{Context, Global, home_options};
 use crate::error::Exit;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, with_next_step};
 use crate::{config, print};
 
 /// Number of findings printed at most.
@@ -25,8 +25,9 @@ const SHOWN: usize = 20;
 /// When you delete a page, memory or open loop by hand, heirloom no longer uses it, but keeps its last version for 30 days.
 /// This command writes that version back, byte for byte. Heirloom renders a page again by itself: if you had written in it,
 /// this command restores your version and keeps the page rendered meanwhile as a revision. It overwrites no other file. It
-/// cannot bring back what heirloom forget removed. --from restores a whole backup into a home without a memory and verifies
-/// it; for an encrypted backup it asks for the passphrase.
+/// cannot bring back what heirloom forget removed. --from restores a whole backup into a home without a memory, verifies it
+/// and makes its search index; for an encrypted backup it asks for the passphrase. In a home that has lost its ledger, the
+/// pages that are left are set aside in a folder beside the home.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The path it had in the visible files, or its id (m:…, l:…)
@@ -89,12 +90,17 @@ struct Made<'a> {
 
 /// Verifies a memory that was just restored or imported, and prints the report with the findings.
 pub fn said(global: &Global, actor: &str, begin: &str, made: &PutBack) -> Result<Exit> {
-    let verified = Context::open(global)?.acting_as(actor).verify()?;
-    // A backup has no search index, because the next search builds it. So findings that are no damage are left out here.
+    let engine = Context::open(global)?.acting_as(actor);
+    let verified = engine.verify()?;
+    // The index is made below: what `verify` says of it, and of other derived data, is left out.
     let findings: Vec<Finding> = match verified.is_damaged() {
         true => verified.findings.iter().filter(|f| f.severity == Severity::Damaged).cloned().collect(),
         false => Vec::new(),
     };
+    // A backup has no search index. Where it cannot be made, the next search tries again.
+    if let Err(e) = engine.index_restored() {
+        print::note(&format!("the search index is not made yet: {}", with_next_step(&e)));
+    }
     let exit = if findings.is_empty() { Exit::Ok } else { Exit::Damaged };
     print::answer(global.json, &Made { made, ok: findings.is_empty(), findings: &findings }, || {
         print::line(&format!(
@@ -104,6 +110,9 @@ pub fn said(global: &Global, actor: &str, begin: &str, made: &PutBack) -> Result
             print::bytes(made.bytes),
             print::safe_line(&made.of)
         ));
+        if let Some(aside) = &made.aside {
+            print::line(&format!("What was there without its ledger is in {}", print::safe_line(aside)));
+        }
         if findings.is_empty() {
             print::line("Verified: everything is as it was stored.");
             return;

@@ -9,7 +9,8 @@ use crate::print;
 
 /// Recompute every digest, chain and reference; print what is damaged; repair nothing
 ///
-/// Exit 0: everything is as it was stored. 1: only derived data is wrong (heirloom reindex). 5: the ledger is damaged.
+/// Exit 0: everything is as it was stored. 1: only derived data is wrong (heirloom reindex). 5: the ledger is damaged
+/// or gone.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Compute the vectors of every turn again and compare them, not only of a sample
@@ -21,7 +22,7 @@ pub struct Args {
 const SHOWN: usize = 50;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
-    let engine = Context::open(global)?.acting_as("cli verify");
+    let engine = Context::to_check(global)?.acting_as("cli verify");
     let report = if args.full { engine.verify_in_full()? } else { engine.verify()? };
     if global.json {
         print::report(&report);

@@ -96,6 +96,11 @@ impl Engine {
         self.instance.reindex(&self.actor)
     }
 
+    /// Makes the search index of a memory that was just restored.
+    pub fn index_restored(&self) -> Result<()> {
+        self.instance.index_restored(&self.actor)
+    }
+
     /// Returns the name of the embedding model, if there is one, and where it runs.
     pub fn model(&self) -> (Option<&str>, &str) {
         self.instance.model()

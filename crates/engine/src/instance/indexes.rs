@@ -338,6 +338,19 @@ impl Instance {
         Ok(Reindexed { turns, files, bytes: index.bytes_on_disk(), seconds })
     }
 
+    /// Makes the index of a memory that was just restored, from its ledger and its files as they are: they are not scanned,
+    /// because a scan writes to the ledger, which must stay as it was restored.
+    pub fn index_restored(&self, actor: &str) -> Result<()> {
+        let mut index = self.index()?;
+        self.build_if_behind(&mut index)?;
+        for agent in self.agents()? {
+            if let Some(at) = self.assistant_as_it_is(&agent, actor)? {
+                index.catch_up_files(&at, None)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Indexes the turns the index lacks, if any.
     pub fn build_if_behind(&self, index: &mut Index) -> Result<()> {
         if self.ledger.read(|tx| index.coverage(tx))?.missing > 0 {

@@ -11,7 +11,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::forget;
 use crate::home::{Home, HomeOptions, Kind, Place, RelPath, layout};
 use crate::ledger::{Ledger, Open};
+use crate::next_step::quoted;
 use crate::program::Program;
+use crate::report::upkeep::BackupsSeen;
 use crate::scope::AgentNo;
 use crate::tree::{AssistantHome, LARGEST_FILE};
 
@@ -53,6 +55,8 @@ pub enum How {
     Existing,
     /// To look; a missing home is an error, and one that cannot be written is opened for reading.
     Look,
+    /// To check what is stored: like [`How::Look`], but a missing ledger is an error and is not made anew.
+    Check,
     /// For a hook: the home is used as it is, and nothing is migrated, repaired or caught up (R12.5). `busy` is how
     /// long to wait for another process that writes.
     Hook { busy: Duration },
@@ -62,8 +66,8 @@ impl Instance {
     /// Opens the home at `root`.
     ///
     /// `NotFound` if there is no home and `how` does not make one; `Refused` if it cannot be written, does not belong
-    /// to the user, or was written by a newer version; `Damaged` if the ledger is damaged; `Busy` for a hook that runs
-    /// before the first import.
+    /// to the user, or was written by a newer version; `Damaged` if the ledger is damaged, and with [`How::Check`] if it
+    /// is gone; `Busy` for a hook that runs before the first import.
     pub fn open(root: &Path, how: How, options: Options) -> Result<Instance> {
         match how {
             How::Create => {
@@ -74,7 +78,8 @@ impl Instance {
                 let home = Home::open_with(root, &options.home)?;
                 Instance::to_write(home, options)
             }
-            How::Look => Instance::to_look(root, options),
+            How::Look => Instance::to_look(root, options, false),
+            How::Check => Instance::to_look(root, options, true),
             How::Hook { busy } => {
                 let home = Home::open_with(root, &options.home)?;
                 let path = home.file_path(&layout::RUNTIME_DB)?;
@@ -101,13 +106,15 @@ impl Instance {
         Instance::whole(home, options, false)?.finished()
     }
 
-    fn to_look(root: &Path, options: Options) -> Result<Instance> {
+    fn to_look(root: &Path, options: Options, check: bool) -> Result<Instance> {
         let home = Home::open_with(root, &options.home).map_err(|e| match e.kind() {
             ErrorKind::NotFound => no_memory(root),
             _ => e,
         })?;
         let path = match home.file_path(&layout::RUNTIME_DB) {
             Ok(path) if path.exists() => path,
+            Ok(_) if check && had_a_ledger(&home)? => return Err(gone(&home)),
+            Ok(_) if check => return Err(no_memory(root)),
             Ok(_) => return Instance::begin(home, root, options),
             Err(e) if e.kind() == ErrorKind::NotFound => return Instance::begin(home, root, options),
             Err(e) => return Err(e),
@@ -249,12 +256,14 @@ impl Instance {
 
 /// Whether the home has files that exist only after a ledger did: an index, a log of the ledger, a backup, or a page
 /// with a managed block.
-fn had_a_ledger(home: &Home) -> Result<bool> {
+pub(super) fn had_a_ledger(home: &Home) -> Result<bool> {
     let list = |path: &RelPath| match home.list(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         listed => listed,
     };
-    let made = |name: &str| name.starts_with("runtime") || name.starts_with("index") || name == "connected.json";
+    let made = |name: &str| {
+        name.starts_with("runtime") || name.starts_with("index") || ["connected.json", "audit.head"].contains(&name)
+    };
     let state = list(&layout::STATE)?;
     if state.iter().any(|e| e.kind == Kind::File && e.name.to_str().is_some_and(made))
         || list(&layout::BACKUPS)?.iter().any(|e| e.kind == Kind::File)
@@ -270,6 +279,37 @@ fn had_a_ledger(home: &Home) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// Returns the error for a home that has lost its ledger, with what can bring it back.
+fn gone(home: &Home) -> Error {
+    let mut ways = Vec::new();
+    match BackupsSeen::read(home).to {
+        Some(to) => ways.push(format!("⟨restore --from {}⟩ puts back the last backup", quoted(&to))),
+        None => ways.push("⟨restore --from⟩ puts back a backup".to_owned()),
+    }
+    let mut before_migrations: Vec<String> = home.list(&layout::BACKUPS).map_or_else(
+        |_| Vec::new(),
+        |all| all.into_iter().filter(|e| e.kind == Kind::File).filter_map(|e| e.name.into_string().ok()).collect(),
+    );
+    before_migrations.retain(|name| name.starts_with("runtime-schema") && name.ends_with(".db"));
+    // The names end with the time, after a schema number of one or two digits.
+    before_migrations
+        .sort_by_key(|name| name.split_once('-').and_then(|(_, n)| n.split_once('-')).map(|(_, t)| t.to_owned()));
+    if let Some(newest) = before_migrations.pop() {
+        ways.push(format!(
+            "{}/{newest} is the ledger as it was before a migration: copy it to {}",
+            layout::BACKUPS,
+            layout::RUNTIME_DB
+        ));
+    }
+    ways.push("without one, ⟨import⟩ makes a new ledger of what the programs still have".to_owned());
+    Error::damaged(format!(
+        "{} is gone although {} has been in use; every conversation was in it. Nothing was changed",
+        layout::RUNTIME_DB,
+        home.root().display()
+    ))
+    .hint(ways.join("; "))
 }
 
 fn no_memory(home: &Path) -> Error {

@@ -87,7 +87,7 @@ impl Instance {
             wrong.push(format!(
                 "state/runtime.db was gone on {} and was made anew; what was said before is only in a backup: {}",
                 &rfc3339(at)[..10],
-                See::new("restore")
+                See::new("restore --from")
             ));
         }
         let backup = self.backups_seen();

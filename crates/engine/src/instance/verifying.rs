@@ -18,7 +18,10 @@ impl Instance {
     fn index_to_verify(&self) -> Result<(Option<Index>, Option<String>)> {
         let path = self.index_path()?;
         if !path.exists() {
-            return Ok((None, None));
+            let turns: bool =
+                self.ledger.read(|tx| Ok(tx.query_row("SELECT EXISTS (SELECT 1 FROM turns)", [], |r| r.get(0))?))?;
+            let what = worded("it is missing; the next search makes it anew, and so does ⟨reindex⟩");
+            return Ok((None, turns.then_some(what)));
         }
         let lost = |what: String| Some(worded(&format!("{what}; ⟨reindex⟩ makes it anew")));
         let opened = match self.read_only {

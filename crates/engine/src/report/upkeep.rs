@@ -80,4 +80,6 @@ pub struct PutBack {
     pub bytes: u64,
     /// Time at which the backup was made.
     pub of: String,
+    /// Folder with what the home had before, because its ledger was gone; null where there was nothing.
+    pub aside: Option<String>,
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::super::listener::{Listener, Progress, Task};
+use super::aside::{Aside, has_lost_its_ledger};
 use super::manifest::{Manifest, Part, hex};
 use super::{ANOTHER, DEEPEST, FILES, FOLDERS, LARGEST};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,7 +15,8 @@ use crate::sqlite::wal_path;
 
 /// Restores the backup in the folder `from` into the home at `root`. Compares every file of the backup with its list before it
 /// writes anything. Files that an interrupted restore of the same backup left do not count as a memory. `Damaged` where a file
-/// of the backup differs from its list, `Refused` where the home has a ledger or pages of its own.
+/// of the backup differs from its list, `Refused` where the home has a ledger or pages of its own. What a home that has lost
+/// its ledger still has is set aside beside it.
 pub fn put_back(from: &Path, root: &Path, options: &HomeOptions, listener: &dyn Listener) -> Result<PutBack> {
     let manifest = Manifest::read(from)?;
     // Every byte is read twice: to compare it, and to copy it.
@@ -49,23 +51,24 @@ fn put_back_listed(
     manifest.compare(from, &mut |bytes| listener.progress(Progress::More(bytes)))?;
     let home = Home::create_with(root, options)?;
     let ledger = home.root().join(layout::RUNTIME_DB.as_str());
-    if home.stat(&layout::RUNTIME_DB)?.is_some()
-        || !has_only(&home, &layout::WORKSPACES, &|path| manifest.files.get(path))?
-    {
+    // A write-ahead log left by another ledger would be applied to the restored one.
+    let is_free = home.stat(&layout::RUNTIME_DB)?.is_none()
+        && wal_path(&ledger).symlink_metadata().is_err()
+        && has_only(&home, &layout::WORKSPACES, &|path| manifest.files.get(path))?;
+    if !is_free && !has_lost_its_ledger(&home)? {
         return Err(Error::refused(format!("{} has a memory already", home.root().display()))
             .hint("move it away first, or put the backup elsewhere: --home DIR"));
     }
-    // A write-ahead log left by another ledger would be applied to the restored one.
-    let log = wal_path(&ledger);
-    if log.symlink_metadata().is_ok() {
-        return Err(Error::refused(format!("{} is left of a ledger that is gone", log.display()))
-            .hint("move it away: it may have its last changes"));
-    }
+    let aside = if is_free { None } else { Some(Aside::of(&home)?) };
     // The ledger comes last. Until it is there the home has no memory, so an interrupted restore can be repeated.
     paths.sort_by_key(|path| *path == layout::RUNTIME_DB);
     let mut written = Vec::new();
     if let Err(e) = put_files(from, &home, &manifest, &paths, &mut written, listener) {
         take_back(&home, &written);
+        if let Some(aside) = aside {
+            remove_empty(&home, &layout::WORKSPACES, 0);
+            aside.back();
+        }
         return Err(e);
     }
     Ok(PutBack {
@@ -73,6 +76,7 @@ fn put_back_listed(
         files: paths.len() as u64,
         bytes: manifest.bytes(),
         of: manifest.at,
+        aside: aside.map(|aside| aside.folder().display().to_string()),
     })
 }
 
@@ -80,6 +84,15 @@ fn put_back_listed(
 pub fn take_back(home: &Home, written: &[RelPath]) {
     for path in written {
         let _ = home.remove(path);
+    }
+}
+
+/// Removes the folders below `path` that a failed restore has left empty.
+fn remove_empty(home: &Home, path: &RelPath, depth: usize) {
+    let folders = home.list(path).unwrap_or_default().into_iter().filter(|e| e.kind == Kind::Directory);
+    for below in folders.filter_map(|e| path.join(e.name.to_str()?).ok()).filter(|_| depth < DEEPEST) {
+        remove_empty(home, &below, depth + 1);
+        let _ = home.remove_empty_dir(&below);
     }
 }
 

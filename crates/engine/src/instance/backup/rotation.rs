@@ -28,7 +28,8 @@ pub struct Rotation {
 }
 
 impl BackupsSeen {
-    fn read(home: &Home) -> BackupsSeen {
+    /// Reads the note of the last backups in a home.
+    pub(in crate::instance) fn read(home: &Home) -> BackupsSeen {
         let bytes = home.read(&layout::BACKUP_STATE, 64 << 10).ok().flatten();
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }

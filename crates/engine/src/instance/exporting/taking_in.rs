@@ -101,6 +101,7 @@ fn take_in(from: &Path, root: &Path, options: &HomeOptions, list: &List, listene
         files: list.files.len() as u64,
         bytes: list.files.values().map(|part| part.bytes).sum(),
         of: list.at.clone(),
+        aside: None,
     })
 }
 
