@@ -71,6 +71,13 @@ export type Ancestor = {
   without_model: WithoutModel | null;
 };
 
+/** The number and hash of an audit row. Noted elsewhere (on paper, in a mail), it shows later that the chain up to this row is the same. */
+export type Anchor = {
+  /** In hex. */
+  hash: string;
+  no: number;
+};
+
 /** Requests that were just made or answered. */
 export type AnsweredReport = {
   events: RequestReport[];
@@ -1898,6 +1905,8 @@ export type StatusReport = {
   agent: string;
   /** The visible files; null if there are none yet or they cannot be reached. */
   assistant: VisibleReport | null;
+  /** The last row of the audit chain; null if nothing was written yet. */
+  audit: Anchor | null;
   /** The last backup, and whether one failed since. */
   backup: BackupsSeen;
   embeddings: ModelReport;

@@ -69,6 +69,10 @@ fn people(report: &StatusReport, home_from: &str, agent_from: &str, service: Opt
         }
     }
     row("Backup", backup(report));
+    if let Some(last) = &report.audit {
+        // The first half of the hash is enough to compare by eye; --json has all of it.
+        row("Audit", format!("row {} {}", last.no, last.hash.get(..32).unwrap_or(&last.hash)));
+    }
     row("Pending", pending(report));
     if let Some(running) = service {
         row("Service", format!("runs since {}", print::when(Some(running.since), crate::context::clock().now())));

@@ -22,6 +22,7 @@ use crate::thread;
 use crate::transcript::read::{self, SessionFilter, SessionRow, Totals};
 use crate::transcript::workspaces;
 use crate::tree::restore;
+use crate::verify::anchor;
 
 /// Number of turns a search can index before it answers (R10.10: within 50 ms).
 const A_FEW: u64 = 200;
@@ -119,6 +120,7 @@ impl Instance {
             files_not_indexed,
             jobs,
             backup,
+            audit: self.ledger.read(anchor::newest)?,
             assistant: files,
             wrong,
         })

@@ -12,6 +12,7 @@ use crate::clock::Millis;
 use crate::ledger::job_queue;
 use crate::render::memory::Tier1Line;
 use crate::transcript::read::Totals;
+use crate::verify::anchor::Anchor;
 
 /// The state of an agent's memory.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
@@ -36,6 +37,8 @@ pub struct StatusReport {
     pub jobs: job_queue::Counts,
     /// The last backup, and whether one failed since.
     pub backup: BackupsSeen,
+    /// The last row of the audit chain; null if nothing was written yet.
+    pub audit: Option<Anchor>,
     /// The visible files; null if there are none yet or they cannot be reached.
     pub assistant: Option<VisibleReport>,
     /// Problems, each with what to do about it.

@@ -5,23 +5,31 @@
 //! lags a little while programs run: hooks write to the ledger and leave this file to the next command.
 
 use rusqlite::OptionalExtension;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::error::Result;
 use crate::home::{Home, layout};
 use crate::ledger::{Ledger, Read};
 
-/// The number and hash of an audit row.
-struct Anchor {
-    no: i64,
-    hash: String,
+/// The number and hash of an audit row. Noted elsewhere (on paper, in a mail), it shows later that the chain up to this row
+/// is the same.
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+pub struct Anchor {
+    pub no: i64,
+    /// In hex.
+    pub hash: String,
+}
+
+/// Returns the newest row of the chain; `None` in a ledger nothing was written to.
+pub fn newest(tx: &Read) -> Result<Option<Anchor>> {
+    let sql = "SELECT audit_no, lower(hex(hash)) FROM audit ORDER BY audit_no DESC LIMIT 1";
+    Ok(tx.prepare_cached(sql)?.query_row([], |r| Ok(Anchor { no: r.get(0)?, hash: r.get(1)? })).optional()?)
 }
 
 /// Notes the newest row of the chain. A file that cannot be written is no error: the older note still holds.
 pub fn put(home: &Home, ledger: &Ledger) -> Result<()> {
-    let last: Option<Anchor> = ledger.read(|tx| {
-        let sql = "SELECT audit_no, lower(hex(hash)) FROM audit ORDER BY audit_no DESC LIMIT 1";
-        Ok(tx.query_row(sql, [], |r| Ok(Anchor { no: r.get(0)?, hash: r.get(1)? })).optional()?)
-    })?;
+    let last = ledger.read(newest)?;
     let Some(last) = last else { return Ok(()) };
     home.remove(&layout::AUDIT_HEAD)?;
     home.write_new(&layout::AUDIT_HEAD, format!("{} {}\n", last.no, last.hash).as_bytes()).map(drop)
