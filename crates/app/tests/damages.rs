@@ -269,6 +269,35 @@ const DAMAGES: &[(&str, Where, &str)] = &[
         "pipe.md",
     ),
     ("a copy that is kept", Ledger("UPDATE file_revisions SET data = x'00'"), "a kept copy of it"),
+    // What other tables keep.
+    ("witnesses emptied", Ledger("DELETE FROM witnesses"), "witnesses"),
+    ("kept copies emptied", Ledger("DELETE FROM file_revisions"), "file_revisions"),
+    ("an agent's name", Ledger("UPDATE agents SET agent_id = 'other' WHERE agent_no = 1"), "agents 1"),
+    ("where a file was read", Ledger("UPDATE sources SET path = x'2f78' WHERE source_no = 1"), "sources 1"),
+    ("which program wrote it", Ledger("UPDATE sources SET harness = 'other' WHERE source_no = 1"), "sources 1"),
+    (
+        "the key of a stream",
+        Ledger("UPDATE streams SET key = 'other' WHERE stream_no = 1"),
+        "streams, stream_no 0 to 255",
+    ),
+    ("the class of a record", Ledger("UPDATE records SET class = 2 - class WHERE record_no = 4"), "records, record_no"),
+    ("a page that is gone from the ledger", Ledger("DELETE FROM heads WHERE head = 'memory'"), "heads"),
+    (
+        "the content of a page",
+        Ledger("UPDATE heads SET content = x'00' WHERE head = 'memory'"),
+        "heads memory: the row is not as it was written",
+    ),
+    (
+        "the digest of a context",
+        Ledger("UPDATE contexts SET fingerprint = x'00' WHERE context_no = 1"),
+        "contexts, context_no 0 to 255",
+    ),
+    ("the key of forgotten names", Ledger("INSERT INTO meta VALUES ('forgotten', 'x')"), "meta forgotten"),
+    (
+        "a block nobody wrote",
+        Ledger("INSERT INTO blocks SELECT 9999, raw_length, data FROM blocks LIMIT 1"),
+        "block 9999",
+    ),
     ("the catalogue emptied", Ledger("DELETE FROM catalogue"), "catalogue 1: the row is gone"),
 ];
 

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use heirloom_engine::clock::Clock;
+use heirloom_engine::ledger::{Audit, Ledger, Open};
 use rusqlite::Connection;
 
 use crate::world::World;
@@ -118,7 +121,12 @@ impl Pages {
     /// Marks every possible page, and has them rendered by a command that changes nothing.
     fn anew(&self) {
         let sql = self.sql();
-        sql.execute_batch("UPDATE heads SET dirty = dirty + 1 WHERE head NOT IN ('days', 'nodes', 'owed')").unwrap();
+        // Through the ledger, so that the rows are sealed.
+        let older = "UPDATE heads SET dirty = dirty + 1 WHERE head NOT IN ('days', 'nodes', 'owed')";
+        let how = Open::Hot { busy: Duration::from_secs(10) };
+        let ledger = Ledger::open(&self.world.ledger(), &self.world.test.home(), Clock::System, how).unwrap();
+        ledger.write(Audit::new("test", "test.set_up"), |tx| Ok(tx.execute_batch(older)?)).unwrap();
+        drop(ledger);
         let name: Option<String> =
             sql.query_row("SELECT max(value) FROM profile WHERE key = 'role'", [], |r| r.get(0)).unwrap();
         assert_eq!(name.as_deref(), Some("tester"));

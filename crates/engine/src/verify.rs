@@ -8,7 +8,7 @@ pub mod files;
 mod lineage;
 mod turns;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -83,11 +83,13 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
     let mut report = Report::default();
     ledger.read(|tx| {
         structure(tx, &mut report)?;
-        records(tx, &mut report, progress)?;
+        let mut used = HashSet::new();
+        records(tx, &mut used, &mut report, progress)?;
         tiling(tx, &mut report)?;
         pending(tx, &mut report)?;
         let mut lengths = lineage::Lengths::default();
-        turns(tx, &mut lengths, &mut report)?;
+        turns(tx, &mut lengths, &mut used, &mut report)?;
+        unused(tx, &used, &mut report)?;
         references(tx, &mut report)?;
         lineage::lineage(tx, &lengths, &mut report)?;
         let (rows, broken) = audit::broken_links(tx)?;
@@ -159,7 +161,7 @@ fn structure(tx: &Read, report: &mut Report) -> Result<()> {
 /// Checks every record's bytes against its keyed digest, in the order in which the records were stored: their blocks
 /// were filled in that order, so each block is opened once, and sorting the records by block would hold all of them in
 /// memory.
-fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Result<()> {
+fn records(tx: &Read, used: &mut HashSet<BlockNo>, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Result<()> {
     report.blocks = count(tx, "SELECT count(*) FROM blocks")?;
     let mut statement = tx.prepare(
         "SELECT record_no, length, block_no, block_offset, r.key, digest, path, st.key, position,
@@ -182,6 +184,7 @@ fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Res
             })
         };
         report.records += 1;
+        used.insert(block);
         report.bytes += length.max(0) as u64;
         match opener.open(tx, block) {
             Err(e) => {
@@ -283,7 +286,7 @@ fn pending(tx: &Read, report: &mut Report) -> Result<()> {
 }
 
 /// Checks that every turn's text can be read, and notes its length for the lineage checks.
-fn turns(tx: &Read, lengths: &mut lineage::Lengths, report: &mut Report) -> Result<()> {
+fn turns(tx: &Read, lengths: &mut lineage::Lengths, used: &mut HashSet<BlockNo>, report: &mut Report) -> Result<()> {
     let mut statement = tx.prepare(
         "SELECT turn_no, block_no, text_offset, text_length, forgotten IS NOT NULL FROM turns ORDER BY turn_no",
     )?;
@@ -292,7 +295,9 @@ fn turns(tx: &Read, lengths: &mut lineage::Lengths, report: &mut Report) -> Resu
     while let Some(r) = rows.next()? {
         report.turns += 1;
         let turn = crate::scope::TurnId(r.get(0)?);
-        let Ok(raw) = opener.open(tx, r.get(1)?) else { continue };
+        let block: BlockNo = r.get(1)?;
+        used.insert(block);
+        let Ok(raw) = opener.open(tx, block) else { continue };
         let raw_text = blocks::range(&raw, r.get(2)?, r.get(3)?);
         let text = raw_text.and_then(|t| std::str::from_utf8(t).ok());
         match (text, r.get(4)?) {
@@ -304,6 +309,19 @@ fn turns(tx: &Read, lengths: &mut lineage::Lengths, report: &mut Report) -> Resu
             }
             (Some(text), false) => lengths.add(turn, text),
             (None, _) => report.damaged(format!("turn {turn}"), "its text cannot be read"),
+        }
+    }
+    Ok(())
+}
+
+/// Checks that every block has bytes of a record or words of a turn.
+fn unused(tx: &Read, used: &HashSet<BlockNo>, report: &mut Report) -> Result<()> {
+    let mut statement = tx.prepare("SELECT block_no FROM blocks ORDER BY block_no")?;
+    let mut rows = statement.query([])?;
+    while let Some(r) = rows.next()? {
+        let block: BlockNo = r.get(0)?;
+        if !used.contains(&block) {
+            report.damaged(format!("block {block}"), "no record and no turn has its bytes");
         }
     }
     Ok(())

@@ -24,6 +24,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0011_model_readings.sql"),
     include_str!("migrations/0012_seals.sql"),
     include_str!("migrations/0013_said.sql"),
+    include_str!("migrations/0014_more_seals.sql"),
 ];
 
 /// The schema this build reads and writes.
