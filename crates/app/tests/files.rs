@@ -467,6 +467,10 @@ fn a_list_says_what_could_not_be_read() {
     let said = world.says(1, &["loop", "list"]);
     assert!(said.contains("not read:") && said.contains("is a symlink"), "{said}");
     fs::remove_file(&folder).unwrap();
+    fs::write(&folder, "no folder").unwrap();
+    let said = world.says(1, &["loop", "list"]);
+    assert!(said.contains("is a file in the place of a folder"), "{said}");
+    fs::remove_file(&folder).unwrap();
     fs::rename(&elsewhere, &folder).unwrap();
     assert!(world.says(0, &["loop", "list"]).contains("Paint the barn"));
 }

@@ -526,6 +526,7 @@ fn what_cannot_be_stored_now_is_spooled_and_stored_by_whoever_comes_next() {
         fs::read_dir(&spool).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     left.sort();
     assert_eq!(left, ["0000000000001-x.hook.unreadable", "0000000000002-x.hook"]);
+    assert!(m.world.says(1, &["status"]).contains("1 call of hooks in spool/ cannot be read"));
 }
 
 #[test]

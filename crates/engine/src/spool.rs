@@ -24,6 +24,9 @@ const LARGEST: u64 = 17 << 20;
 /// Age at which a temporary file has no writer any more: a hook runs for less than a second.
 const UNFINISHED: Duration = Duration::from_secs(3);
 
+/// Ending of a file that cannot be read as a call.
+const ASIDE: &str = ".unreadable";
+
 /// A hook call that waits in the spool.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spooled {
@@ -91,6 +94,12 @@ pub fn names(home: &Home) -> Result<Vec<RelPath>> {
     }
     names.sort();
     Ok(names)
+}
+
+/// Returns the number of files that were set aside because they cannot be read.
+pub fn unreadable(home: &Home) -> Result<u64> {
+    let aside = |entry: &crate::home::Entry| entry.name.to_str().is_some_and(|name| name.ends_with(ASIDE));
+    Ok(home.list(&layout::SPOOL)?.iter().filter(|entry| aside(entry)).count() as u64)
 }
 
 /// Moves complete temporary files into the spool: a hook that had to end while its disk was syncing leaves its file
@@ -173,7 +182,7 @@ fn parse(bytes: &[u8]) -> Parsed {
 pub fn set_aside(home: &Home, name: &RelPath) -> Result<()> {
     let Some(bytes) = home.read(name, LARGEST)? else { return Ok(()) };
     let leaf = name.as_str().rsplit('/').next().unwrap_or_default();
-    let aside = layout::SPOOL.join(&format!("{leaf}.unreadable"))?;
+    let aside = layout::SPOOL.join(&format!("{leaf}{ASIDE}"))?;
     // If the name exists, the file was set aside before with these bytes.
     let _kept = home.write_new(&aside, &bytes)?;
     home.remove(name).map(drop)

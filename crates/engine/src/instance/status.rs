@@ -7,6 +7,7 @@ use crate::budget::{self, Pause};
 use crate::clock::rfc3339;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Role;
+use crate::home::layout;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::ledger::job_queue;
@@ -18,6 +19,7 @@ use crate::report::model::LanguageModelReport;
 use crate::report::status::{Lately, ModelReport, NowLine, Overview, ProgramShare, StatusReport};
 use crate::report::visible::VisibleReport;
 use crate::scope::{AgentId, AgentNo};
+use crate::spool;
 use crate::thread;
 use crate::transcript::read::{self, SessionFilter, SessionRow, Totals};
 use crate::transcript::workspaces;
@@ -83,6 +85,15 @@ impl Instance {
         }
         if jobs.dead > 0 {
             wrong.push(format!("{} failed for good: {}", counted(jobs.dead, "job"), See::new("audit list")));
+        }
+        // A spool that cannot be listed is among the findings of the home below.
+        let unreadable = spool::unreadable(&self.home).unwrap_or(0);
+        if unreadable > 0 {
+            wrong.push(format!(
+                "{} of hooks in {}/ cannot be read (*.unreadable): look into them, then remove them",
+                counted(unreadable, "call"),
+                layout::SPOOL
+            ));
         }
         if let Some(at) = self.ledger.made_anew()? {
             wrong.push(format!(

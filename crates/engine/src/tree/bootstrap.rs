@@ -20,7 +20,7 @@ const PAGES: &[(RelPath, &str)] = &[
 ];
 
 /// The folders a new tree starts with; others are created with their first file.
-const FOLDERS: &[RelPath] = &[
+pub(super) const FOLDERS: &[RelPath] = &[
     layout::CONTINUITY,
     layout::THREADS,
     layout::DAILY,

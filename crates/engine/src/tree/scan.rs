@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::bootstrap::FOLDERS;
 use super::{AssistantHome, LARGEST_FILE, file_table, restore};
 use crate::clock::Clock;
 use crate::document::Document;
@@ -107,6 +108,10 @@ pub(crate) fn look(
                 let what = "is a symlink, which is not followed; put the real folder in its place";
                 problems.push(Problem { place, offset: None, line: None, what: what.into() });
                 unseen.push(path);
+            } else if entry.kind == FileType::File && FOLDERS.contains(&path) {
+                let place = at.files.shown().join(path.as_str()).display().to_string();
+                let what = "is a file in the place of a folder; move it away";
+                problems.push(Problem { place, offset: None, line: None, what: what.into() });
             }
             return;
         }
