@@ -519,7 +519,9 @@ fn another_language_is_as_good() {
         ("assistant", "どういたしまして。".to_owned()),
     ];
     type Told = [(&'static str, String); 4];
-    let cases: [(&Told, &str, [(&str, usize); 3], [&str; 2]); 2] = [
+    /// Each item with the number of the turn it names.
+    type Items = [(&'static str, usize); 3];
+    let cases: [(&Told, &str, Items, [&str; 2]); 2] = [
         (
             &german,
             "Der Import war langsam, weil ein Index fehlte.",
