@@ -71,7 +71,8 @@ fn a_backup_taken_under_load_is_put_back_equal() {
     assert!(world.says(3, &["--home", &home, "restore", "--from", &to]).contains("has a memory already"));
 }
 
-/// What `verify` and a command's warning advise in a home that lost its ledger works, and nothing that was left is lost.
+/// The advice of `verify` and of a command's warning works in a home that lost its ledger, and nothing that was left is
+/// lost.
 #[test]
 fn a_home_that_lost_its_ledger_is_restored_in_place() {
     let world = World::new();

@@ -269,7 +269,7 @@ const DAMAGES: &[(&str, Where, &str)] = &[
         "pipe.md",
     ),
     ("a copy that is kept", Ledger("UPDATE file_revisions SET data = x'00'"), "a kept copy of it"),
-    // What other tables keep.
+    // Values that other tables keep.
     ("witnesses emptied", Ledger("DELETE FROM witnesses"), "witnesses"),
     ("kept copies emptied", Ledger("DELETE FROM file_revisions"), "file_revisions"),
     ("an agent's name", Ledger("UPDATE agents SET agent_id = 'other' WHERE agent_no = 1"), "agents 1"),

@@ -706,7 +706,7 @@ fn nothing_is_left_where_no_row_points_to() {
     }
 }
 
-/// What an earlier forget left in the blocks is found and erased by the next one.
+/// Texts that an earlier forget left in the blocks are found and erased by the next one.
 #[test]
 fn what_an_earlier_forget_left_goes_with_the_next() {
     for wish in [word(), Wish::Session("little:s".into())] {

@@ -463,7 +463,7 @@ fn what_was_not_given_is_dropped_or_refused() {
     let node = story.sessions().remove(0);
     let texts = |items: &[Item]| items.iter().map(|i| i.text.clone()).collect::<Vec<_>>();
     assert_eq!(texts(&node.distillate.done), ["the index is there on the name"]);
-    // What a model says is blocked or next is a note, and becomes no open loop.
+    // Matters that a model calls blocked or next are notes and become no open loops.
     assert_eq!((&node.distillate.blocked, &node.distillate.next_steps), (&before.blocked, &before.next_steps));
     assert_eq!(
         texts(&node.distillate.context),

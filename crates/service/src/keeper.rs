@@ -82,7 +82,7 @@ struct Round {
     tick: Instant,
     /// Time at which work falls due. `None` while a pass runs, and if nothing is going to be due.
     work: Option<Instant>,
-    /// Where the running pass over due work sends its outcome, and its thread.
+    /// The running pass over due work: the channel of its outcome, and its thread.
     pass: Option<(Receiver<Result<Worked>>, JoinHandle<()>)>,
     /// Time at which the spool is looked at again.
     spool: Option<Instant>,

@@ -76,7 +76,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as("cli forget");
     let wish = wish(&engine, &args)?;
     if args.yes {
-        // What was asked for is done, though nobody reads the preview to its end (`| head`).
+        // The act is done although nobody reads the preview to its end (`| head`).
         print::go_on_unread();
     }
     let report = engine.forget(wish, |planned| {

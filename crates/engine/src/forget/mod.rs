@@ -241,7 +241,7 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
     let (titles, strays, preview) = at.read(|tx| {
         let titles = erase::titles(tx, agent, &found, &marks)?;
         let strays = strays::all(tx)?;
-        // Whose words a stretch repeats is not known: if no words were named, each of them may be meant.
+        // A stretch does not show which turn it repeats: if no words were named, each of them may be meant.
         let shown = strays::count(tx, &strays, |text| !named || marks.words.are_quoted_in(text))?;
         let mut preview = Preview {
             turns: found.turns.len() as u64,

@@ -25,7 +25,7 @@ pub(super) struct Files {
     pub gone: Vec<String>,
 }
 
-/// What a forgotten thread is called.
+/// The names of a forgotten thread.
 pub(super) struct Title {
     pub words: Words,
     /// Name of its page's file, without the extension.

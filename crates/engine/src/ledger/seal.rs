@@ -1,13 +1,13 @@
 //! Seals: keyed sums over the rows of some tables, stored beside them, so that `verify` notices a row that was changed
 //! by anything but a write of this program (R4.6).
 //!
-//! Sealed are the tables with a row or column that no other check covers; `NOT_SEALED` has the others. Temporary triggers of the writing connection report every row that
-//! is inserted, changed or deleted, with its values; no other connection has these triggers. A trigger is made when the
-//! first statement needs it, since a command or hook changes few tables and making all triggers takes longer than the
-//! change itself. Each row has a digest under a key of this ledger; digests are added up, so that changing one row
-//! costs the same in a table of any size. A small table has a sum for each row, a large one for each stretch of rows.
-//! The sum over all tables is stored in the audit row of each write, so that seals cannot be changed without breaking
-//! the audit chain.
+//! Sealed are the tables with a row or column that no other check covers; `NOT_SEALED` has the others. Temporary
+//! triggers of the writing connection report every row that is inserted, changed or deleted, with its values; no other
+//! connection has these triggers. A trigger is made when the first statement needs it, since a command or hook changes
+//! few tables and making all triggers takes longer than the change itself. Each row has a digest under a key of this
+//! ledger; digests are added up, so that changing one row costs the same in a table of any size. A small table has a
+//! sum for each row, a large one for each stretch of rows. The sum over all tables is stored in the audit row of each
+//! write, so that seals cannot be changed without breaking the audit chain.
 //!
 //! Forgetting draws another key and makes all sums anew: under the old key, the difference of two sums would confirm a
 //! guess of what was forgotten. A migration changes rows, so it removes the seals, and the next write makes them anew.

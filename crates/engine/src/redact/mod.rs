@@ -7,9 +7,9 @@
 //!
 //! There are four kinds of rules: [`families`] recognise a credential by its own shape, most of them as data in
 //! [`rules`]; [`assigned`] by the name it is assigned to (`password = …`, `Authorization: …`); [`commands`] by the
-//! option of a command (`mysql -p…`); [`spoken`] by a sentence that tells it (`my password is …`). A name alone is not enough: the value must look like a secret
-//! ([`value`]), because `max_tokens: 4096`, `token: string` and `password=${PW}` are common in conversations about
-//! programs.
+//! option of a command (`mysql -p…`); [`spoken`] by a sentence that tells it (`my password is …`). A name alone is not
+//! enough: the value must look like a secret ([`value`]), because `max_tokens: 4096`, `token: string` and
+//! `password=${PW}` are common in conversations about programs.
 //!
 //! These are not found: a secret under an innocent name and without a shape of its own; passphrases of words with
 //! spaces; plain words given to a token (`"token": "production"`); anything encoded once more (base64, hex, gzip); a

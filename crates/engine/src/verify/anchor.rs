@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::home::{Home, layout};
 use crate::ledger::{Ledger, Read};
 
-/// The number and hash of an audit row. Noted elsewhere (on paper, in a mail), it shows later that the chain up to this row
-/// is the same.
+/// The number and hash of an audit row. Noted elsewhere (on paper, in a mail), it shows later that the chain up to this
+/// row is the same.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 pub struct Anchor {
     pub no: i64,

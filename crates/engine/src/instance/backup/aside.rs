@@ -1,4 +1,5 @@
-//! What a home that lost its ledger still has: set aside beside the home before a backup is restored into it.
+//! Sets aside the files of a home that lost its ledger, in a folder beside the home, before a backup is restored into
+//! it.
 //!
 //! Nothing of it is removed: the pages may have words that are newer than the backup, and a ledger that was made anew has
 //! what was stored since. The folder has the form of a home, so that each command can look into it.

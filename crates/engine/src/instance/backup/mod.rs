@@ -1,10 +1,11 @@
 //! Backup of the whole memory into a folder or one file, and its restore (R14.5).
 //!
-//! A backup is taken while programs run. SQLite copies the ledger in one read transaction, and the visible files are copied
-//! under the locks of their trees, so that both are of one moment. `backup.json` lists every file with its digest and is
-//! written last; the backup gets its name only after all of it was read back and compared, so a backup that has its name is
-//! whole. The search index is left out, because it is rebuilt from the ledger. Restoring refuses a home that has a memory, sets
-//! aside what is left in one that lost its ledger, and writes nothing before every digest was checked.
+//! A backup is taken while programs run. SQLite copies the ledger in one read transaction, and the visible files are
+//! copied under the locks of their trees, so that both are of one moment. `backup.json` lists every file with its
+//! digest and is written last; the backup gets its name only after all of it was read back and compared, so a backup
+//! that has its name is whole. The search index is left out, because it is rebuilt from the ledger. Restoring refuses a
+//! home that has a memory, sets aside what is left in one that lost its ledger, and writes nothing before every digest
+//! was checked.
 //!
 //! A backup in a folder links unchanged files and unchanged pieces of the ledger from the backup before it. A backup in one
 //! file is packed by the caller ([`Pack`]): the engine neither compresses nor encrypts.

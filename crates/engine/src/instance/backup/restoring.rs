@@ -13,10 +13,10 @@ use crate::home::{Home, HomeOptions, Kind, NewFile, RelPath, layout};
 use crate::report::upkeep::PutBack;
 use crate::sqlite::wal_path;
 
-/// Restores the backup in the folder `from` into the home at `root`. Compares every file of the backup with its list before it
-/// writes anything. Files that an interrupted restore of the same backup left do not count as a memory. `Damaged` where a file
-/// of the backup differs from its list, `Refused` where the home has a ledger or pages of its own. What a home that has lost
-/// its ledger still has is set aside beside it.
+/// Restores the backup in the folder `from` into the home at `root`. Compares every file of the backup with its list
+/// before it writes anything. Files that an interrupted restore of the same backup left do not count as a memory.
+/// `Damaged` where a file of the backup differs from its list, `Refused` where the home has a ledger or pages of its
+/// own. What a home that has lost its ledger still has is set aside beside it.
 pub fn put_back(from: &Path, root: &Path, options: &HomeOptions, listener: &dyn Listener) -> Result<PutBack> {
     let manifest = Manifest::read(from)?;
     // Every byte is read twice: to compare it, and to copy it.

@@ -1,2 +1,3 @@
--- More tables are sealed (R4.6): agents, sources, streams, records, witnesses, kept copies of files, heads and their revisions,
--- contexts, summaries … No table changes. A migration removes the seals, and the next write makes those of all tables.
+-- More tables are sealed (R4.6): agents, sources, streams, records, witnesses, kept copies of files, heads and their
+-- revisions, contexts, summaries … No table changes. A migration removes the seals, and the next write makes those of
+-- all tables.
