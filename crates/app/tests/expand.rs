@@ -72,7 +72,7 @@ pub fn weave(world: &World, session: &str) -> String {
         lineage::insert(tx, &node(&turns, Kind::Session, chunks))
     });
     // The index was made from the removed nodes.
-    let _ = std::fs::remove_file(world.test.home().join("state/index.db"));
+    world.says(0, &["reindex"]);
     id.unwrap().to_string()
 }
 
