@@ -33,6 +33,11 @@ real filter="":
     cargo test --workspace --locked -- --ignored recorded::{{filter}}
     HEIRLOOM_PROGRAMS="${HEIRLOOM_PROGRAMS:-${CARGO_TARGET_DIR:-target}/programs}" cargo test --locked --package heirloom --test runner -- --ignored real::{{filter}} --skip what_a_turn_costs --nocapture
 
+# A fault of the disk, or a kill, at every system call with which a command changes a file (an hour; needs strace).
+# HEIRLOOM_FAULTS=10 tries every tenth call.
+faults:
+    cargo test --locked --package heirloom --test runner -- --ignored faults:: --nocapture
+
 # What it costs in made-up homes, or another measurement of the laboratory: just bench recall --locomo FILE
 bench *args="speed":
     cargo build --release --locked

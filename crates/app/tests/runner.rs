@@ -20,6 +20,7 @@ mod display;
 mod docs;
 mod drill;
 mod expand;
+mod faults;
 mod files;
 mod first_minute;
 mod forget;
