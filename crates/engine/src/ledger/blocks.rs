@@ -116,6 +116,13 @@ pub fn insert(tx: &Write, block: &Packed) -> Result<BlockNo> {
     Ok(BlockNo(tx.last_insert_rowid()))
 }
 
+/// Writes a block again that this transaction has stored, before anybody can read it. A block of an earlier transaction
+/// is changed by a forget only.
+pub fn rewrite(tx: &Write, no: BlockNo, block: &Packed) -> Result<()> {
+    tx.prepare_cached("UPDATE blocks SET data = ?2 WHERE block_no = ?1")?.execute(rusqlite::params![no, block.data])?;
+    Ok(())
+}
+
 /// Opens blocks and caches the last few: neighbouring turns of a session share a block.
 pub struct Opener {
     recent: RefCell<Vec<(BlockNo, Rc<Vec<u8>>)>>,

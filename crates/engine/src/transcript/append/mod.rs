@@ -225,16 +225,14 @@ impl Blocks {
     }
 
     /// Blanks what was packed and is not needed: a forget finds the words it erases by the rows that point to them.
-    /// Only blocks that this transaction stored are written again.
     fn blank_unused(&mut self, tx: &Write) -> Result<()> {
-        let mut store = tx.prepare_cached("UPDATE blocks SET data = ?2 WHERE block_no = ?1")?;
         for (block, stretches) in std::mem::take(&mut self.unused) {
             let Some(no) = self.numbers[block] else { continue };
             let mut raw = self.packed[block].open()?;
             for (offset, length) in stretches {
                 blocks::blank(&mut raw, offset, length)?;
             }
-            store.execute(params![no, Packed::of(&raw)?.data])?;
+            blocks::rewrite(tx, no, &Packed::of(&raw)?)?;
         }
         Ok(())
     }
