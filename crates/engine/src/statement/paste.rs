@@ -133,9 +133,14 @@ fn has(ranges: &[Range<usize>], at: usize) -> bool {
     ranges.get(next).is_some_and(|range| range.start <= at)
 }
 
-/// Finds the parts of a person's message that a terminal, a program or a page printed. Four forms show it: lines between two
+/// Whether a line was copied from a browser's console: Chromium ends each message with a link.
+fn is_console(line: &str) -> bool {
+    ["Understand this error", "Understand this warning"].iter().any(|link| line.trim_end().ends_with(link))
+}
+
+/// Finds the parts of a person's message that a terminal, a program or a page printed. Five forms show it: lines between two
 /// prompts of a terminal, lines after the last prompt up to a blank line, lines of which several begin alike (`Add - …`),
-/// and lines that recur, as the rows of a page do (`Today`, `Normal`). A page has no prompt to mark its ends, so the rest of
+/// messages of a browser's console, and lines that recur, as the rows of a page do (`Today`, `Normal`). A page has no prompt to mark its ends, so the rest of
 /// its paragraph belongs to it, except the first line of the message: people write a sentence and paste below it.
 pub fn recorded(text: &str) -> Recorded {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -153,7 +158,7 @@ pub fn recorded(text: &str) -> Recorded {
         let alike = || head(line).and_then(|head| heads.get(&head)).is_some_and(|n| *n >= ALIKE);
         if page[i] {
             found.page.push(range);
-        } else if printed[i] || alike() {
+        } else if printed[i] || alike() || is_console(line) {
             found.printed.push(range);
         }
     }
@@ -327,7 +332,7 @@ fn blank(bytes: usize) -> String {
     "\u{200b}".repeat(wide) + &"\u{ad}".repeat(narrow / 2) + if narrow % 2 == 1 { " " } else { "" }
 }
 
-/// Removes what programs put around a person's words: the prefix of a mode ("/ask "), the mark of an image. Invisible
+/// Removes what programs put around a person's words: the prefix of a mode ("/ask "), the tags of a prompt, the mark of an image. Invisible
 /// characters of the same length take its place, so that ranges stay valid.
 pub fn unwrapped(text: &str) -> Cow<'_, str> {
     if let Some(apart) = items_apart(text) {
@@ -411,11 +416,20 @@ fn is_host(text: &str) -> bool {
 fn without_frame(text: &str) -> Cow<'_, str> {
     let slash = text.trim_start();
     let from = text.len() - slash.len();
-    let mode = ["/ask ", "/code ", "/architect ", "/add "].into_iter().find(|mode| slash.starts_with(mode));
-    if mode.is_none() && !text.contains("[Image") {
+    let mode = ["/ask ", "/code ", "/architect "].into_iter().find(|mode| slash.starts_with(mode));
+    let tagged = text.contains("<user_query>");
+    if mode.is_none() && !tagged && !text.contains("[Image") {
         return Cow::Borrowed(text);
     }
     let mut bytes = text.to_owned();
+    if tagged {
+        // Cursor puts the time before a prompt and tags around it.
+        for (opens, closes) in [("<timestamp>", "</timestamp>"), ("<user_query>", ">"), ("</user_query>", ">")] {
+            let Some(open) = bytes.find(opens) else { continue };
+            let Some(close) = bytes[open..].find(closes).map(|i| open + i + closes.len()) else { continue };
+            bytes.replace_range(open..close, &blank(close - open));
+        }
+    }
     if let Some(mode) = mode {
         bytes.replace_range(from..from + mode.len(), &blank(mode.len()));
     }

@@ -66,6 +66,9 @@ fn stop(text: &str, start: usize, at: usize, c: char, whole: &[Range<usize>]) ->
         return None;
     }
     let ends = text[past..].chars().next().is_none_or(char::is_whitespace);
+    // "The visible “…” are part of the titles": the sentence goes on behind the ellipsis.
+    let goes_on = c == '…' && text[past..].trim_start().starts_with(char::is_lowercase);
+    let ends = ends && !goes_on;
     (ends && !(c == '.' && closes == 0 && abbreviates(&text[start..at], &text[past..]))).then_some(past)
 }
 

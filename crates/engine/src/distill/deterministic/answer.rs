@@ -1,7 +1,7 @@
 //! Chooses the statements of a message that are worth keeping.
 
 use super::marks::{Mark, reword};
-use super::prompt::{is_wide, weight_of};
+use super::prompt::{is_wide, names_a_file, weight_of};
 use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower};
@@ -15,7 +15,11 @@ use crate::text::words::{Marks, split};
 pub fn worth(s: &Statement) -> u32 {
     // "I'll rewrite the seed file" reports no work done yet.
     let announces = Mark::Announcement.is_in(s) && s.label != Label::Finding || Mark::announce(s);
-    if matches!(s.label, Label::Remark | Label::Done | Label::Finding) && announces {
+    if matches!(s.label, Label::Remark | Label::Done | Label::Finding | Label::Commitment) && announces {
+        return 0;
+    }
+    // "Make sure that the packages are installed" tells the person what to do, not what was done.
+    if matches!(s.label, Label::Remark | Label::Done | Label::Finding | Label::Directive) && Mark::Advice.is_in(s) {
         return 0;
     }
     // "Ready for the next task" says that the model waits, not what it did.
@@ -26,7 +30,12 @@ pub fn worth(s: &Statement) -> u32 {
         return 0;
     }
     // The name of a file above its code says nothing.
-    if !s.text.trim().contains(' ') && !s.text.starts_with('`') && s.text.contains(['.', '/']) {
+    let bare = s.text.trim().trim_matches('`');
+    if !bare.contains(' ') && (names_a_file(bare) || !s.text.starts_with('`') && bare.contains(['.', '/'])) {
+        return 0;
+    }
+    // "(if all went well)" belongs to the sentence before it.
+    if s.text.starts_with(['(', '（']) && s.text.trim_end_matches('.').ends_with([')', '）']) {
         return 0;
     }
     // An item that continues a sentence begun above the list: "detect missing input,".
@@ -34,8 +43,7 @@ pub fn worth(s: &Statement) -> u32 {
         return 0;
     }
     // "Already empty" and "the rest of the layout remains unchanged" name nothing that was done or found.
-    let says = names(&s.text) || s.text.chars().any(is_wide);
-    if !says && (s.words() <= 2 || Mark::Unchanged.is_in(s)) {
+    if !says(s) && (s.words() <= 2 || Mark::Unchanged.is_in(s)) {
         return 0;
     }
     let base = match s.label {
@@ -104,7 +112,12 @@ pub fn best(statements: &[Statement], most: usize, least: u32) -> Vec<&Statement
     ranked.into_iter().map(|(_, i)| &statements[i]).collect()
 }
 
-/// Whether a statement names something that cannot be guessed: a file, an identifier, a number.
+/// Whether a statement names something, or is in a script whose names are not told apart.
+pub fn says(s: &Statement) -> bool {
+    names(&s.text) || s.text.chars().any(is_wide)
+}
+
+/// Whether a text names something that cannot be guessed: a file, an identifier, a number.
 pub fn names(text: &str) -> bool {
     text.contains('`')
         || text

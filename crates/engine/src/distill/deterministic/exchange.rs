@@ -99,7 +99,7 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
                 if before.is_some_and(|b| prompt::repeats(&said.text, &b.text)) {
                     continue;
                 }
-                let next = prompt::read(said, at);
+                let next = prompt::read(said, at, before.map(|b| b.text.as_str()));
                 let full = open.prompt.is_some() || open.messages().next().is_some() || open.worked;
                 let mut ended = std::mem::replace(&mut open, Exchange::new(Some(next)));
                 if full {
@@ -144,7 +144,10 @@ fn accept(exchanges: &mut [Exchange]) {
     for at in 1..exchanges.len() {
         let (earlier, rest) = exchanges.split_at_mut(at);
         let Some(prompt) = rest[0].prompt.as_mut() else { continue };
-        if !(prompt.purpose == Purpose::GoOn || prompt.purpose == Purpose::Request && prompt.refers_back) {
+        // "Thanks, I'll take a look" leaves the offer to the person.
+        let takes_over = prompt.own.iter().any(|s| Mark::Mine.is_in(s));
+        let goes_on = prompt.purpose == Purpose::GoOn && !takes_over;
+        if !(goes_on || prompt.purpose == Purpose::Request && prompt.refers_back) {
             continue;
         }
         let Some(answer) = earlier.iter().rev().find_map(|e| e.answer.as_ref()) else { continue };

@@ -53,6 +53,10 @@ pub enum Mark {
     Listed,
     /// "It still doesn't work": the earlier attempt did not help.
     StillWrong,
+    /// Only at the beginning: "Make sure the packages are installed": the model tells the person what to do.
+    Advice,
+    /// "I cannot create the commit", "couldn't connect".
+    Unable,
     /// "This works now, thanks!" says that the work was liked, not how it is to be done.
     Praise,
     /// "instead of", "so that", "to avoid": the statement gives the reason for how something was done.
@@ -64,7 +68,7 @@ pub enum Mark {
 }
 
 /// The marks in the order of the file, each with the name of its list there.
-const NAMES: [(Mark, &str); 24] = [
+const NAMES: [(Mark, &str); 26] = [
     (Mark::Merged, "merged"),
     (Mark::Retraction, "retraction"),
     (Mark::NoFault, "no fault"),
@@ -85,6 +89,8 @@ const NAMES: [(Mark, &str); 24] = [
     (Mark::Lacking, "lacking"),
     (Mark::Listed, "listed"),
     (Mark::StillWrong, "still wrong"),
+    (Mark::Advice, "advice"),
+    (Mark::Unable, "unable"),
     (Mark::Praise, "praise"),
     (Mark::Reasoned, "reasoned"),
     (Mark::Unchanged, "unchanged"),
@@ -113,6 +119,7 @@ impl Mark {
                 | Mark::Announcement
                 | Mark::Aim
                 | Mark::Awaits
+                | Mark::Advice
                 | Mark::Idle
         )
     }

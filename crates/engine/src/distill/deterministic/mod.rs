@@ -203,7 +203,7 @@ fn written(
     // An error message that says nothing ("Script error:") is not worth a line.
     for mended in work.mended.iter().filter(|m| m.error.len() >= 20 && !m.error.ends_with(':')) {
         let item = Item {
-            text: format!("{}{JOIN}passes", mended.text()),
+            text: format!("{}{JOIN}{}", mended.text(), mended.outcome()),
             turns: vec![mended.failed, mended.passed],
             file: None,
         };
@@ -287,5 +287,5 @@ pub fn is_follow_up(prompt: &str) -> bool {
         at: None,
         text: prompt.to_owned(),
     };
-    matches!(prompt::read(&said, 0).purpose, Purpose::GoOn | Purpose::Empty)
+    matches!(prompt::read(&said, 0, None).purpose, Purpose::GoOn | Purpose::Empty)
 }

@@ -55,7 +55,8 @@ impl Open {
         for (i, exchange) in exchanges.iter().enumerate() {
             open.later(exchange, i == last, settled);
             if i + ANSWERS > last {
-                open.answer(exchange, i == last, settled);
+                let stands = exchanges[i + 1..].iter().all(|e| !e.edited && is_stopped(e));
+                open.answer(exchange, i == last, stands, settled);
             }
             open.person(exchange, exchanges[..i].last(), i == last, settled);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
@@ -200,8 +201,9 @@ impl Open {
         }
     }
 
-    /// Adds offers, questions, remaining work and blockers of an answer.
-    fn answer(&mut self, exchange: &Exchange, last: bool, settled: &Settled) {
+    /// Adds offers, questions, remaining work and blockers of an answer. `last`: no message follows; `stands`: later
+    /// answers could not go on either.
+    fn answer(&mut self, exchange: &Exchange, last: bool, stands: bool, settled: &Settled) {
         let Some(answer) = &exchange.answer else { return };
         let open = |s: &Statement| !settled.after(answer.at, s.bag());
         for s in answer
@@ -225,6 +227,10 @@ impl Open {
                 }
                 // Steps that an answer only advises are not open if the person has gone on without them.
                 Label::Remaining if !exchange.worked && s.bullet && s.ticked.is_none() && !Mark::Left.is_in(s) => {}
+                // "One thing was never verified: …"
+                Label::Finding | Label::Remark if last && is_left(s) && s.standalone && !s.text.ends_with(':') => {
+                    self.next.add(&s.text, answer.turn, 3);
+                }
                 Label::Remaining | Label::Commitment
                     if (s.sure
                         || s.label == Label::Commitment
@@ -237,8 +243,8 @@ impl Open {
                 {
                     self.loops.add(&s.text, answer.turn, 2);
                 }
-                // Only the last answer's blocker is kept: the person has read earlier ones and spoken since.
-                Label::Blocked if last && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
+                // The person has read earlier blockers and spoken since; they are over once an answer goes on.
+                _ if stands && is_blocker(s) && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
                 _ => {}
             }
         }
@@ -318,6 +324,18 @@ impl Open {
             }
         }
     }
+}
+
+/// Whether a statement of the model says that it cannot go on: "`.git` is mounted read-only, so I cannot commit".
+fn is_blocker(s: &Statement) -> bool {
+    let stopped = s.label == Label::Finding && Mark::Unable.is_in(s) && answer::names(&s.text);
+    !s.bullet && (s.label == Label::Blocked || stopped)
+}
+
+/// Whether an answer says that the model still cannot go on.
+fn is_stopped(exchange: &Exchange) -> bool {
+    let stopped = |s: &Statement| is_blocker(s) || Mark::Unable.is_in(s) || Mark::StillWrong.is_in(s);
+    exchange.answer.as_ref().is_none_or(|a| a.statements.iter().any(stopped))
 }
 
 /// Whether a promise waits for something the person is to do.

@@ -87,9 +87,12 @@ impl Prompt {
     /// Adds the words of the offers that this message accepts.
     pub fn accepts(&mut self, offers: &[&Statement], turn: TurnId) {
         let mut offers: Vec<Statement> = offers.iter().map(|s| (*s).clone()).collect();
+        let tasks = offers.iter().any(|offer| names_task(&offer.text));
         for offer in &mut offers {
             if let Some(task) = task_of(&offer.text) {
                 offer.text = task;
+            } else if tasks {
+                offer.text.truncate(offer.text.trim_end_matches(['?', ' ']).len());
             }
         }
         let accepted = joined(offers.iter());
@@ -244,6 +247,13 @@ pub fn task_of(offer: &str) -> Option<String> {
     Some(first.to_uppercase().chain(letters).collect())
 }
 
+/// Whether a question of the model names a task: "Fix the `find` inconsistency?"
+fn names_task(offer: &str) -> bool {
+    let task = offer.trim_end().trim_end_matches('?');
+    let read = statements(task, Speaker::Person, false);
+    task.len() < offer.trim_end().len() && matches!(&read[..], [only] if only.label == Label::Request && only.sure)
+}
+
 /// Whether a text contains a name rather than only words of a language: `billing-7`, `src/a.rs`, `next_token`.
 pub fn names(text: &str) -> bool {
     let is_name = |w: &str| {
@@ -270,8 +280,9 @@ pub fn weight_of(s: &Statement) -> usize {
     if s.text.is_ascii() || !s.text.chars().any(is_wide) { s.bag().len() } else { weight(&s.text) }
 }
 
-/// Reads a message at a position of the range.
-pub fn read(said: &Said, at: usize) -> Prompt {
+/// Reads a message at a position of the range. `before`: the model's message before it; sentences copied from there are
+/// the model's.
+pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
     let text = without_program_lines(&said.text);
     let mut all = statements(without_attachments(&text), Speaker::Person, false);
     let surely_pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure);
@@ -281,6 +292,7 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     all.retain(|s| !(is_data(&s.text) || s.label == Label::Pasted && (s.sure || is_code(s))));
     all.iter_mut().filter(|s| s.label == Label::Pasted).for_each(|s| s.label = Label::Remark);
     all.retain_mut(without_command);
+    without_quotes(&mut all, before.unwrap_or_default());
     // Sentences that ask to remember something become proposals when the prompt is stored. Here they are facts, not
     // requests.
     let kept = remembered(&said.text);
@@ -328,7 +340,8 @@ fn without_program_lines(text: &str) -> Cow<'_, str> {
 }
 
 /// Removes from the head of a message the file names and sizes that an editor puts there, each on a line:
-/// `shop.py#10-12`, `image.png`, `1240×1052`. A message that has nothing else is returned whole.
+/// `shop.py#10-12`, `image.png`, `1240×1052`, or several on one: `@README.md @docs/plan.md`. A message that has nothing
+/// else is returned whole.
 fn without_attachments(text: &str) -> &str {
     let mut rest = text;
     while let Some((line, after)) = rest.split_once('\n')
@@ -341,7 +354,8 @@ fn without_attachments(text: &str) -> &str {
 
 fn is_attachment(line: &str) -> bool {
     let size = || line.split_once('×').is_some_and(|(w, h)| w.parse::<u32>().is_ok() && h.parse::<u32>().is_ok());
-    names_a_file(line.rsplit_once('#').map_or(line, |(path, _)| path)) || size()
+    let is_file = |text: &str| names_a_file(text.rsplit_once('#').map_or(text, |(path, _)| path));
+    is_file(line) || size() || line.starts_with('@') && line.split_whitespace().all(is_file)
 }
 
 /// Whether a text is the name of a file and nothing else: one word with a short extension that has a letter.
@@ -373,9 +387,24 @@ fn without_machine_text(all: &mut Vec<Statement>) -> bool {
     true
 }
 
+/// Removes sentences copied from a message of the model, if the person says something beside them.
+fn without_quotes(all: &mut Vec<Statement>, message: &str) {
+    // Few words in common are no copy.
+    const COPIED: usize = 4;
+    let may_be = |s: &Statement| s.words() >= COPIED || s.bullet && s.words() > 1;
+    if all.len() < 2 || message.is_empty() || !all.iter().any(may_be) {
+        return;
+    }
+    let message = plain(message);
+    let is_quote = |s: &Statement| may_be(s) && message.contains(s.text.trim_end_matches(['.', ':', ',']));
+    if !all.iter().all(is_quote) {
+        all.retain(|s| !is_quote(s));
+    }
+}
+
 /// Whether a line is a command or a setting rather than a sentence: it has signs or digits, and no function words that
 /// only join others.
-fn is_machine(text: &str) -> bool {
+pub fn is_machine(text: &str) -> bool {
     let signs = |c: char| c.is_ascii_digit() || matches!(c, '/' | '\\' | '$' | '=' | '{' | '}' | '<' | '>' | '_' | '|');
     text.contains(signs) && !text.chars().any(is_wide) && {
         let words = text.split_whitespace().filter(|w| w.chars().any(char::is_alphanumeric)).count();
@@ -493,7 +522,7 @@ fn gives_way(own: &[Statement], at: usize) -> bool {
 
 /// Whether a sentence begins like one that says how something is.
 fn is_statement(text: &str) -> bool {
-    phrases!("it's / it is / this|that|there is|are|was / that's|there's / es|das|dies ist / c'est / il y a / es|esto|eso es / hay / è|questo è")
+    phrases!("it's / it is / this|that|there is|are|was / that's|there's / the idea|problem|issue|point|situation here? is|was / es|das|dies ist / c'est / il y a / es|esto|eso es / hay / è|questo è")
         .begin(&split(&lower(text), Marks::Dropped))
         .next()
         .is_some()

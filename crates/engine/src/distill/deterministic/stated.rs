@@ -157,6 +157,9 @@ impl Told {
         if prompt.purpose == Purpose::Request {
             // The other sentences of a request say how it is to be done; for the goal's own request, all of them count.
             let mut remarks = 0;
+            // What stands behind a request describes what is wanted.
+            let request = prompt.own.iter().find(|s| s.label == Label::Request && s.sure).map(|s| s.range.start);
+            let explains = |s: &Statement| request.is_none_or(|at| s.range.start < at) && explains(s);
             // A sentence that only announces a list says nothing without that list.
             let says = |s: &&Statement| {
                 prompt::weight_of(s) >= 3 && !s.text.trim_end().ends_with([':', '：']) && !Mark::Praise.is_in(s)
@@ -164,11 +167,21 @@ impl Told {
             for s in prompt.beside().filter(says).filter(|s| !declares(&s.text)) {
                 match s.label {
                     Label::Request if runs => {}
-                    Label::Request if s.sure || in_hand => self.constraints.add(&s.text, prompt.turn, 2),
+                    Label::Request if s.sure || in_hand && !explains(s) && !is_copied(s) => {
+                        self.constraints.add(&s.text, prompt.turn, 2)
+                    }
                     // A sentence that may itself be a request is part of the goal.
                     Label::Remark if s.second == Some(Label::Request) => {}
-                    Label::Remark | Label::Finding | Label::Remaining if in_hand && remarks < MOST_REMARKS => {
-                        self.constraints.add(&s.text, prompt.turn, 1);
+                    Label::Request | Label::Remark | Label::Finding | Label::Remaining
+                        if in_hand && remarks < MOST_REMARKS =>
+                    {
+                        match () {
+                            _ if is_copied(s) => continue,
+                            _ if !explains(s) => self.constraints.add(&s.text, prompt.turn, 1),
+                            // "I ran it and opened the file" only leads up to the request.
+                            _ if is_own(&s.text) || s.words() < 8 => continue,
+                            _ => self.context.add(&s.text, prompt.turn, 0),
+                        }
                         remarks += 1;
                     }
                     _ => {}
@@ -198,7 +211,14 @@ impl Told {
         let (Some(prompt), Some(asked)) = (&exchange.prompt, before.and_then(|e| e.answer.as_ref())) else { return };
         let [answer] = &prompt.own[..] else { return };
         let Some(question) = asked.statements.last().filter(|s| s.asks && offers_choice(&s.text)) else { return };
-        if !answer.asks && answer.label != Label::Assent && answer.words() <= 8 && !puts_off(&answer.text) {
+        // "Are you testing it tonight, or shall I?" is not answered by "Commit the files".
+        let elsewhere = answer.label == Label::Request && answer.sure && question.bag().shared(answer.bag()) == 0;
+        if !answer.asks
+            && answer.label != Label::Assent
+            && answer.words() <= 8
+            && !elsewhere
+            && !puts_off(&answer.text)
+        {
             let text = format!("{}{JOIN}{}", cut(&question.text, 200), answer.text);
             self.decisions.tell(&text, &[asked.turn, prompt.turn], 4);
         }
@@ -282,8 +302,10 @@ impl Told {
                     } else if s.label == Label::Finding && !echoes(s, prompt) {
                         self.context.add(&s.text, answer.turn, 1);
                     }
-                } else if faulty && exchange.wrote {
+                } else if faulty {
                     self.fixed.put(noted);
+                } else if is_setback(s) {
+                    self.context.add(&s.text, answer.turn, 1);
                 } else {
                     self.done.put(noted)
                 }
@@ -299,7 +321,7 @@ impl Told {
                 Label::Done if is_fault(s) && s.bullet && !repairs && s.text.matches(',').count() > 1 => {}
                 Label::Done if is_fault(s) && is_guess(&s.text) => {}
                 Label::Done if is_fault(s) => self.fixed.add(&s.text, answer.turn, 2),
-                Label::Done if !is_not(&s.text) => self.done.add(&s.text, answer.turn, 2),
+                Label::Done if !is_not(&s.text) && !is_setback(s) => self.done.add(&s.text, answer.turn, 2),
                 Label::Finding | Label::Remark
                     if answer::worth(s) >= 10 && !exchange.prompt.as_ref().is_some_and(|p| echoes(s, p)) =>
                 {
@@ -312,7 +334,8 @@ impl Told {
 
     /// Adds findings and completed work from messages before the answer: the best statements of each.
     fn remarks(&mut self, exchange: &Exchange) {
-        for message in &exchange.remarks {
+        for (n, message) in exchange.remarks.iter().enumerate() {
+            let next = exchange.remarks.get(n + 1).or(exchange.answer.as_ref());
             for s in answer::best(&message.statements, 2, 8) {
                 match s.label {
                     // "There are still errors" does not say which.
@@ -320,15 +343,22 @@ impl Told {
                         if is_fault(s) && s.words() <= 7 && !answer::names(&s.text) => {}
                     Label::Finding | Label::Done | Label::Blocked if is_fault(s) && is_guess(&s.text) => {}
                     Label::Finding | Label::Done | Label::Blocked if is_fault(s) && !is_owed(s) => {
-                        match cure(&message.statements, s) {
-                            Some(cure) => {
+                        let here = cure(&message.statements, s).map(|cure| (cure, message.turn));
+                        let cure = here.or_else(|| next.and_then(|next| Some((remedy(&next.statements)?, next.turn))));
+                        match cure {
+                            Some((cure, turn)) => {
                                 let text = format!("{}{JOIN}{}", cut(&s.text, FAULT), cut(&cure.text, CURE));
-                                self.fixed.tell(&text, &[message.turn], 1);
+                                self.fixed.tell(&text, &[message.turn, turn], 1);
                             }
+                            // A failure that was only seen, with neither its place nor what was done, says nothing.
+                            None if !answer::says(s) && !s.sure => {}
                             None => self.fixed.add(&s.text, message.turn, 1),
                         }
                     }
-                    Label::Done if !is_not(&s.text) && !is_owed(s) => self.done.add(&s.text, message.turn, 1),
+                    // "I've checked it" says nothing that was done.
+                    Label::Done if !is_not(&s.text) && !is_owed(s) && answer::says(s) => {
+                        self.done.add(&s.text, message.turn, 1)
+                    }
                     Label::Finding if s.sure && answer::worth(s) >= 14 => self.context.add(&s.text, message.turn, 0),
                     _ => {}
                 }
@@ -365,8 +395,18 @@ fn is_polite(s: &Statement) -> bool {
 /// it to `deleteUser`".
 fn cure<'s>(statements: &'s [Statement], fault: &Statement) -> Option<&'s Statement> {
     let at = statements.iter().position(|s| std::ptr::eq(s, fault))?;
-    let announces = |s: &&Statement| Mark::Means.is_in(s) || Mark::Announcement.is_in(s);
-    statements[at + 1..].iter().take(2).filter(announces).find(|s| answer::names(&s.text) && !s.asks && !is_fault(s))
+    statements[at + 1..].iter().take(2).find(|s| is_cure(s))
+}
+
+/// Returns what the message after one that names a failure announces first.
+fn remedy(statements: &[Statement]) -> Option<&Statement> {
+    statements.iter().take(2).find(|s| is_cure(s))
+}
+
+/// Whether a statement announces a change and names what is changed.
+fn is_cure(s: &Statement) -> bool {
+    let announces = Mark::Means.is_in(s) || Mark::Announcement.is_in(s);
+    announces && answer::names(&s.text) && !s.asks && !is_fault(s)
 }
 
 /// Whether an answer only repeats what the person said: "Noted: white, not grey."
@@ -432,6 +472,11 @@ fn is_verdict(s: &Statement) -> bool {
 /// Whether a sentence reports a failure; "0 failures" and "If the file is missing, …" report none.
 fn is_fault(s: &Statement) -> bool {
     Mark::Fault.is_in(s) && !Mark::NoFault.is_in(s) && !Mark::Hypothetical.is_in(s)
+}
+
+/// Whether an answer says that the work did not succeed: "Retry still fails", "couldn't connect to the display".
+fn is_setback(s: &Statement) -> bool {
+    matches!(s.label, Label::Blocked) || Mark::StillWrong.is_in(s) || Mark::Unable.is_in(s)
 }
 
 /// Phrases of a retraction in scripts without blanks.
@@ -552,6 +597,21 @@ fn least(s: &Statement) -> usize {
         true => 2,
         false => 4,
     }
+}
+
+/// Whether a line beside a request was copied from a log: "Failed to export metrics: code 14".
+fn is_copied(s: &Statement) -> bool {
+    !s.bullet && (is_fault(s) || prompt::is_machine(&s.text))
+}
+
+/// Whether a sentence beside a request explains the matter and demands nothing: "Displacement oscillates between both
+/// ends". A list's item is a demand, whatever its words.
+fn explains(s: &Statement) -> bool {
+    let demands = phrases!("should|shouldn't|must|mustn't|need|needs|want|wants|only|always|never|no|don't|without|instead|please|required|allowed|supposed|able|deadline|due|budget|limit|maximum|minimum|least|most|exactly to? / soll|sollte|sollen|muss|müssen|darf|nur|immer|nie|kein|keine|ohne|bitte / doit|doivent|faut|toujours|jamais|sans|seulement / debe|deben|tiene|siempre|nunca|solo|sin|no / deve|devono|sempre|mai|solo|senza / deve|devem|nunca|sem|não / должен|должна|должно|нужно|надо|только|без / musí|jen|pouze|bez|nesmí");
+    // A request begins with its verb, an explanation with its subject.
+    let tells = phrases!("the|a|an|this|that|these|those|it|they|there|he|she|we|we're|i|i'm|im|my|our|your|its|then|with|in|on|at|as|since|because|currently|right|also|so|and|but / der|die|das|den|dem|ein|eine|dieser|diese|dieses|es|er|sie|ich|wir|mein|meine|unser|unsere|mit|dann|da|weil|aktuell / le|la|les|l|un|une|ce|cette|ces|il|elle|ils|je|j'ai|nous|mon|ma|notre|avec|puis|car / el|los|las|una|este|esta|estos|yo|mi|nuestro|nuestra|con|luego|porque / lo|gli|questo|questa|io|mio|mia|nostro|poi|perché / o|os|as|um|uma|eu|meu|minha|nosso / это|этот|эта|он|она|оно|они|я|мы|мой|моя|наш|у|в|на|с / to|ten|ta|tento|já|my|můj|moje|náš|v|na|s");
+    let begins = tells.begin(&split(&lower(&s.text), Marks::Dropped)).next().is_some();
+    !s.bullet && s.words() >= 5 && begins && !demands.stand_in(&s.text)
 }
 
 /// Whether a rule is about the next step only: "Do not write any code yet", "Wait for the first task".

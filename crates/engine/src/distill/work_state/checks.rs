@@ -312,8 +312,9 @@ impl Checks {
         worked.iter().filter_map(|k| item(&cut(&k.check.text, 160), &[k.turn])).collect()
     }
 
-    pub fn into_mended(self) -> Vec<Mended> {
-        self.mended
+    pub fn into_mended(self, short: &dyn Fn(&str) -> String) -> Vec<Mended> {
+        let shortened = |m: Mended| Mended { files: m.files.iter().map(|f| short(f)).collect(), what: short(&m.what), ..m };
+        self.mended.into_iter().map(shortened).collect()
     }
 }
 

@@ -64,14 +64,14 @@ impl<'r> Files<'r> {
     }
 
     /// Returns the prefix to cut from paths: the folder of the project below the root, as far as commands and changes
-    /// show it.
+    /// show it. If nothing tells the root, it is the folder around the one that all changed files share.
     pub fn base(&self) -> String {
         let inside = |f: &str, p: &str| p.strip_prefix(f).is_some_and(|r| r.starts_with('/'));
         let changed: Vec<&String> =
             self.known.iter().filter(|(p, k)| k.touch != Touch::Read && !is_apart(p)).map(|(p, _)| p).collect();
         let fits = |f: &str| 2 * changed.iter().filter(|p| inside(f, p)).count() > changed.len();
         let best = self.folders.iter().filter(|(f, _)| fits(f)).max_by_key(|(f, n)| (**n, f.len(), (*f).clone()));
-        best.map(|(f, _)| format!("{f}/")).unwrap_or_default()
+        best.map(|(f, _)| format!("{f}/")).or_else(|| self.root.is_none().then(|| around(&changed))?).unwrap_or_default()
     }
 
     /// Adds the effect of a successful call. Returns the file's path as it is listed, if it is a file of the project
@@ -315,6 +315,26 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
         return patch(input);
     }
     input::path(input).map(|path| Deed { path: path.to_owned(), touch }).into_iter().collect()
+}
+
+/// Returns the folder around the one that these files share, with its slash; `None` if there are less than two, or if
+/// they share no folder of a project.
+fn around(files: &[&String]) -> Option<String> {
+    // `/home/ana/shop`: fewer parts are nobody's project.
+    const LEAST: usize = 3;
+    let folder = |file: &str| file.rsplit_once('/').map_or(Vec::new(), |(f, _)| f.split('/').map(str::to_owned).collect());
+    let [first, others @ ..] = files else { return None };
+    if others.is_empty() || !files.iter().all(|f| f.starts_with('/')) {
+        return None;
+    }
+    let shared = others.iter().fold(folder(first), |mut shared: Vec<String>, file| {
+        let same = shared.iter().zip(folder(file)).take_while(|(a, b)| *a == b).count();
+        shared.truncate(same);
+        shared
+    });
+    // The first part is empty: the paths begin with a slash.
+    let parts = (shared.len() - 1).max(LEAST + 1);
+    (shared.len() > LEAST).then(|| format!("{}/", shared[..parts].join("/")))
 }
 
 /// Returns the files of a patch with lines like `*** Update File: path`.

@@ -115,6 +115,10 @@ pub fn check(simple: &Simple) -> Option<Check> {
     let program = words.first()?.rsplit(['/', '\\']).next().unwrap_or("");
     let program = program.strip_suffix(".exe").or_else(|| program.strip_suffix(".cmd")).unwrap_or(program);
     let rest = &words[1..];
+    // Asks about the program itself.
+    if matches!(rest, ["--version" | "-V" | "version" | "--help" | "-h" | "help"]) {
+        return None;
+    }
     let Operands { words: mut operands, limits } = Operands::of(rest);
     // In `npm run lint` and `cargo nextest run`, the next operand names the task.
     let runs = matches!(program, "npm" | "pnpm" | "yarn" | "bun" | "deno" | "vite" | "turbo" | "nx" | "lerna")

@@ -76,6 +76,23 @@ impl Mended {
         let error = if self.error.is_empty() { String::new() } else { format!(": {}", cut(&self.error, 220)) };
         line(&format!("`{}`{error}", cut(&self.what, 120)))
     }
+
+    /// Returns what became of it: "passes after edits of src/cache.rs". A later attempt to edit the same file says only
+    /// that.
+    pub fn outcome(&self) -> String {
+        const NAMED: usize = 3;
+        if self.files == [self.what.as_str()] {
+            return "edited".to_owned();
+        }
+        match self.files.len() {
+            0 => "passes".to_owned(),
+            n if n <= NAMED => format!("passes after edits of {}", self.files.join(", ")),
+            n => {
+                let named = &self.files[n - NAMED..];
+                format!("passes after edits of {} and {} more", named.join(", "), n - NAMED)
+            }
+        }
+    }
 }
 
 /// A ticket or a document of the project that a tool printed.

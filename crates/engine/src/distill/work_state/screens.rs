@@ -104,7 +104,7 @@ fn is_path(path: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     !path.is_empty()
         && path.len() <= 300
-        && !path.contains(|c: char| c.is_whitespace() || "<>(){}=;\"'*,?|".contains(c))
+        && !path.contains(|c: char| c.is_whitespace() || "<>(){}=;\"'*,?|`".contains(c))
         && !path.contains("://")
         && name.chars().any(char::is_alphanumeric)
         && (ending.chars().any(char::is_alphabetic) || path.contains(['/', '\\']))

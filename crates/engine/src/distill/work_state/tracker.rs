@@ -436,7 +436,7 @@ impl<'r> Tracker<'r> {
         }
         if let Some(at) = self.missed.iter().position(|m| m.path == path) {
             let Missed { error, turn: failed, path } = self.missed.remove(at);
-            self.checks.mend(path, error, vec![failed], turn, Vec::new());
+            self.checks.mend(path.clone(), error, vec![failed], turn, vec![path]);
         }
         if main {
             self.tasks.began();
@@ -449,6 +449,8 @@ impl<'r> Tracker<'r> {
     fn miss(&mut self, path: &str, error: &str, turn: TurnId) {
         if let Some(path) = self.files.shortened(path) {
             self.missed.truncate(MOST - 1);
+            // Claude Code puts tags around the errors of its own tools.
+            let error = error.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
             self.missed.insert(0, Missed { path, error: line(error), turn });
         }
     }
@@ -561,7 +563,7 @@ impl<'r> Tracker<'r> {
             failing: self.checks.failing().into_iter().chain(self.refused.into_iter().map(|(_, item)| item)).collect(),
             not_rerun,
             commands: self.checks.commands(),
-            mended: self.checks.into_mended(),
+            mended: self.checks.into_mended(&short),
             tasks,
             running,
             summary: self.summary,
