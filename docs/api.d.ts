@@ -1377,7 +1377,7 @@ export type Problem = {
   /** Process or program that holds what the request needs. */
   holder?: string | null;
   /** Suggested next step. */
-  next?: string | null;
+  next: string;
   status: number;
   /** Kind of the error in words for people. */
   title: string;

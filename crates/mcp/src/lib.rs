@@ -10,6 +10,7 @@
 
 mod answers;
 mod ask;
+pub mod faults;
 mod http;
 mod memory;
 mod server;

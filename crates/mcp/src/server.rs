@@ -9,8 +9,8 @@ use heirloom_engine::error::{Error, ErrorKind};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
     GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, Tool,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -21,6 +21,11 @@ use crate::memory::Memory;
 
 /// The tools as every client sees them, as JSON.
 const TOOLS: &str = include_str!("tools.json");
+
+/// Returns the revisions of the protocol that the server speaks, oldest first.
+pub fn revisions() -> Vec<&'static str> {
+    ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect()
+}
 
 /// Returns whether a request body calls a tool that may change the memory. A body that is no call of a known tool changes
 /// nothing.
