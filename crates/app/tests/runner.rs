@@ -34,6 +34,7 @@ mod hooks_together;
 mod hooks_under_duress;
 mod killed;
 mod mcp;
+mod mcp_protocol;
 mod meaning;
 mod mixed_day;
 mod model;

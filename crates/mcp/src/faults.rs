@@ -52,8 +52,7 @@ pub fn no_batch() -> Value {
 /// answered with a revision the server knows, and a message that names its revision itself is judged by the SDK.
 pub fn unknown_revision(named: &str, message: &Value) -> Option<Value> {
     let known = revisions();
-    let names_its_own = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion").is_some();
-    if known.contains(&named) || names_its_own || message["method"] == "initialize" {
+    if known.contains(&named) || names_its_revision(message) || message["method"] == "initialize" {
         return None;
     }
     let shown: String = named.chars().take(40).collect();
@@ -62,6 +61,16 @@ pub fn unknown_revision(named: &str, message: &Value) -> Option<Value> {
     answer["error"]["data"]["supported"] = json!(known);
     answer["error"]["data"]["requested"] = json!(shown);
     Some(answer)
+}
+
+/// Returns whether a message names its revision itself, as messages without a handshake do.
+pub fn names_its_revision(message: &Value) -> bool {
+    message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion").is_some()
+}
+
+/// Returns the answer to a line of more than `most` bytes.
+pub fn too_long(most: usize) -> Value {
+    error(None, INVALID_REQUEST, &format!("a message has at most {} MiB", most >> 20), "ask for less at once")
 }
 
 /// Returns the id of a message; `None` if it has none that the protocol allows.
