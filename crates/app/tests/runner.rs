@@ -36,6 +36,8 @@ mod killed;
 mod mcp;
 mod mcp_protocol;
 mod meaning;
+#[cfg(target_os = "linux")]
+mod memory_in_use;
 mod mixed_day;
 mod model;
 mod moment;

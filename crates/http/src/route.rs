@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{Extension, Query, RawPathParams, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG};
@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use heirloom_engine::engine::Engine;
+use http_body_util::BodyExt as _;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -397,16 +398,18 @@ pub async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes
     if says.is_some_and(|n| n > limit as u64) {
         return Err(too_large());
     }
-    to_bytes(body, limit).await.map_err(|e| {
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&e);
-        while let Some(e) = cause {
-            if e.is::<http_body_util::LengthLimitError>() {
-                return too_large();
-            }
-            cause = e.source();
+    // The parts go into one piece of memory as they come: a large body is there once, not twice.
+    let mut whole = Vec::with_capacity(says.map_or(0, |n| usize::try_from(n).unwrap_or(0).min(limit)));
+    let mut body = body;
+    while let Some(part) = body.frame().await {
+        let broke_off = |_| Problem::of(Wrong::Malformed, "the body broke off").next("send the whole request again");
+        let Ok(part) = part.map_err(broke_off)?.into_data() else { continue };
+        if whole.len() + part.len() > limit {
+            return Err(too_large());
         }
-        Problem::of(Wrong::Malformed, "the body broke off").next("send the whole request again")
-    })
+        whole.extend_from_slice(&part);
+    }
+    Ok(whole.into())
 }
 
 pub fn is_json(headers: &HeaderMap) -> bool {
