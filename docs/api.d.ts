@@ -1377,7 +1377,7 @@ export type Problem = {
   /** Process or program that holds what the request needs. */
   holder?: string | null;
   /** Suggested next step. */
-  next?: string | null;
+  next: string;
   status: number;
   /** Kind of the error in words for people. */
   title: string;
@@ -1631,8 +1631,8 @@ export type RunRow = {
   usage: TokensUsed;
 };
 
-/** The answer of a search. */
-export type SearchReport = {
+/** A page of what a search found. */
+export type SearchPage = {
   /** Whether the answer is less complete than it could be. */
   degraded: boolean;
   explain?: Explained | null;
@@ -1648,6 +1648,8 @@ export type SearchReport = {
   looked_for: string;
   /** Duration of the search in milliseconds. */
   ms: number;
+  /** Cursor of the next page, to be sent as `cursor` with the same search; null on the last page. */
+  next: string | null;
   /** Number of turns that are not in the index yet. */
   not_indexed: number;
   query: string;
@@ -2926,9 +2928,9 @@ export interface Routes {
   /** Find turns and visible files, best first: words, "phrases", begin*, times. */
   "GET /v1/search": {
     path: {};
-    query: { archived?: boolean; class?: string; explain?: boolean; harness?: string; kind?: string; limit?: number; q: string; role?: string; session?: string; since?: string; thread?: string; until?: string; workspace?: string };
+    query: { archived?: boolean; class?: string; cursor?: string; explain?: boolean; harness?: string; kind?: string; limit?: number; q: string; role?: string; session?: string; since?: string; thread?: string; until?: string; workspace?: string };
     body: never;
-    reply: SearchReport;
+    reply: SearchPage;
   };
   /** Exchange a code for the token of a page; the only request without a token. */
   "POST /v1/session": {

@@ -8,6 +8,7 @@ mod connection;
 mod context;
 mod demo;
 mod error;
+mod heap;
 mod hook;
 mod print;
 mod programs;

@@ -220,7 +220,9 @@ fn nothing_is_written_unless_it_is_said() {
     let said = world.says(0, &["disconnect", "--dry-run"]);
     assert!(said.contains("-  \"hooks\": {") || said.contains("-  \"hooks\""), "{said}");
     assert_ne!(machine(&world), before);
-    assert!(world.says(0, &["disconnect"]).contains("disconnected"));
+    // As with connect, a preview stays a preview.
+    assert!(world.says(0, &["disconnect", "--yes", "--dry-run"]).contains("would be disconnected"));
+    assert!(world.says(0, &["disconnect", "--yes"]).contains("disconnected"));
     assert_eq!(machine(&world), before);
     assert!(settings.exists());
     assert!(world.says(0, &["disconnect"]).contains("No program is connected"));

@@ -34,7 +34,10 @@ mod hooks_together;
 mod hooks_under_duress;
 mod killed;
 mod mcp;
+mod mcp_protocol;
 mod meaning;
+#[cfg(target_os = "linux")]
+mod memory_in_use;
 mod mixed_day;
 mod model;
 mod moment;

@@ -533,6 +533,84 @@ fn slow_clients_harm_nobody() {
     assert_eq!((served.turns(), served.spooled()), (5, 0));
 }
 
+/// Counts the clients whose connection the service has not closed.
+fn still_open<S: Client>(clients: &[S]) -> usize {
+    clients.iter().filter(|client| client.is_open()).count()
+}
+
+trait Client {
+    fn is_open(&self) -> bool;
+}
+
+macro_rules! stream {
+    ($($stream:ty),*) => {$(
+        impl Client for $stream {
+            fn is_open(&self) -> bool {
+                self.set_nonblocking(true).unwrap();
+                let mut stream: &$stream = self;
+                matches!(stream.read(&mut [0; 1]), Err(e) if e.kind() == std::io::ErrorKind::WouldBlock)
+            }
+        }
+    )*};
+}
+stream!(TcpStream, UnixStream);
+
+/// The slow clients are those with the longest patience: half a body has half a minute. Somebody with a whole request is
+/// answered at both doors while most of them are still there: one of them gives up its place, and none is waited for.
+#[test]
+fn a_client_with_a_request_waits_for_no_slow_one() {
+    let served = Served::begin();
+    let port = served.said()["port"].as_u64().unwrap() as u16;
+    let token = served.world.json(&["token", "new", "page"])["token"].as_str().unwrap().to_owned();
+    let head = |path: &str, length: usize| {
+        format!(
+            "POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+        )
+    };
+    // A page that listens for events is being answered and keeps its place.
+    let mut page = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    page.set_read_timeout(Some(PATIENCE)).unwrap();
+    let listens = head("/v1/events", 0).replace("POST", "GET").replace("content-length: 0\r\n", "");
+    page.write_all(listens.as_bytes()).unwrap();
+    let mut begun = [0; 12];
+    page.read_exact(&mut begun).unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 200");
+    let half = |n: usize| match n % 3 {
+        0 => String::new(),
+        1 => "GET /v1/health HTTP/1.1\r\nhost: ".to_owned(),
+        _ => format!("{}{{", head("/v1/append", 10_000_000)),
+    };
+    // The last 250 at each door have the longest patience.
+    let kind = |n: usize| if n < 50 { n } else { 2 };
+    let mut at_port = Vec::new();
+    let mut at_socket = Vec::new();
+    for n in 0..300 {
+        at_port.push(TcpStream::connect(("127.0.0.1", port)).unwrap());
+        at_port[n].write_all(half(kind(n)).as_bytes()).unwrap();
+        at_socket.push(UnixStream::connect(served.socket()).unwrap());
+        at_socket[n].write_all(half(kind(n)).as_bytes()).unwrap();
+    }
+    let line = br#"{"session": "kitchen", "id": "1", "text": "The oven is fixed."}"#;
+    let mut asked = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    asked.set_read_timeout(Some(PATIENCE)).unwrap();
+    asked.write_all(&[head("/v1/append", line.len()).as_bytes(), line].concat()).unwrap();
+    let mut answer = String::new();
+    asked.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(still_open(&at_port[50..]) > 200, "{} of 250 at the port", still_open(&at_port[50..]));
+    assert!(served.answers());
+    assert!(still_open(&at_socket[50..]) > 200, "{} of 250 at the socket", still_open(&at_socket[50..]));
+    served.prompt(1);
+    assert_eq!(served.spooled(), 0);
+    let mut heard = Vec::new();
+    while !String::from_utf8_lossy(&heard).contains("event: change") {
+        let mut more = [0; 4096];
+        let n = page.read(&mut more).unwrap();
+        assert!(n > 0, "the page was sent away: {}", String::from_utf8_lossy(&heard));
+        heard.extend(&more[..n]);
+    }
+}
+
 #[test]
 fn many_hooks_at_once_are_all_stored() {
     let served = Served::begin();
@@ -638,7 +716,8 @@ fn the_system_is_told_to_start_it() {
     assert_eq!(served.world.json(&["service", "status"])["installed"], true);
     assert!(run(&["service", "install", "--yes"]).stdout.contains("installed already"));
 
-    let removed = run(&["service", "uninstall"]);
+    assert!(run(&["service", "uninstall", "-y", "--dry-run"]).stdout.contains("would be removed") && unit.exists());
+    let removed = run(&["service", "uninstall", "--yes"]);
     assert_eq!(removed.status, Some(0), "{}", removed.stderr);
     assert!(!unit.exists() && fs::read_to_string(&told).unwrap().contains("disable --now"));
     assert!(run(&["service", "uninstall"]).stdout.contains("is not installed"));

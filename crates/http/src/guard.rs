@@ -75,7 +75,7 @@ async fn admit(
     let engine = &api.0.parts.engine;
     match caller {
         // The server that uses this router did not set a `Caller`; the request is refused.
-        None => Err(Problem::of(Wrong::Forbidden, "how this connection came in is not known", "")),
+        None => Err(Problem::of(Wrong::Forbidden, "how this connection came in is not known")),
         Some(Caller::Socket) => {
             let agent = asked_for(headers)?.unwrap_or_else(|| engine.agent().clone());
             Ok(Asker { engine: engine.for_agent(agent).acting_as("http local"), caller: Caller::Socket, agents: None })
@@ -107,7 +107,10 @@ async fn admit(
 
 /// Returns the agent a request names. `Usage` if the header's value is not an agent id.
 fn asked_for(headers: &HeaderMap) -> Result<Option<AgentId>, Problem> {
-    let malformed = || Problem::of(Wrong::Malformed, format!("{AGENT} is sent once, as text"), "");
+    let malformed = || {
+        Problem::of(Wrong::Malformed, format!("{AGENT} is sent once, as text"))
+            .next("heirloom agent list names the agents")
+    };
     match one(headers, AGENT).map_err(|()| malformed())? {
         None => Ok(None),
         Some(name) => Ok(Some(AgentId::parse(name)?)),
@@ -131,6 +134,9 @@ impl Asker {
     }
 }
 
+/// The next step for a page of another origin.
+const OWN_PAGE: &str = "open the page that heirloom ui shows, or ask from a program, without Origin";
+
 /// Returns the names this machine's loopback has at a port.
 pub fn local_names(port: u16) -> [String; 3] {
     ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"))
@@ -141,20 +147,23 @@ pub fn local_names(port: u16) -> [String; 3] {
 fn from_here(headers: &HeaderMap, authority: Option<&str>, port: u16) -> Result<(), Problem> {
     let names = local_names(port);
     let ours = |host: &str| names.iter().any(|name| name.eq_ignore_ascii_case(host));
-    let refuse = |what: &str| Err(Problem::of(Wrong::Forbidden, what, ""));
+    let refuse = |what: &str, next: &str| Err(Problem::of(Wrong::Forbidden, what).next(next));
     match one(headers, HOST.as_str()) {
         Ok(Some(host)) if ours(host) && authority.is_none_or(ours) => {}
-        _ => return refuse(&format!("the host is not one of {}", names.join(", "))),
+        _ => {
+            let what = format!("the host is not one of {}", names.join(", "));
+            return refuse(&what, &format!("ask http://{}, with that name as the only Host", names[0]));
+        }
     }
     match one(headers, ORIGIN.as_str()) {
         Ok(None) => {}
         Ok(Some(origin)) if origin.strip_prefix("http://").is_some_and(ours) => {}
-        _ => return refuse("another origin may not ask"),
+        _ => return refuse("another origin may not ask", OWN_PAGE),
     }
     match one(headers, FETCH_SITE) {
         // A page on another port of this machine counts as "same-site", but is not this server's page.
         Ok(None | Some("same-origin" | "none")) => Ok(()),
-        _ => refuse("another site may not ask"),
+        _ => refuse("another site may not ask", OWN_PAGE),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Routes that handle the raw request: hooks, the OpenAPI document, and the answer for unknown paths.
 
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{Method, StatusCode};
@@ -21,6 +22,11 @@ pub async fn no_such_path() -> Problem {
     Error::not_found("there is no such path").hint("the paths are in /v1/openapi.json").into()
 }
 
+/// Returns the problem for a path whose parts are no text.
+pub fn no_text(detail: &str) -> Problem {
+    Problem::of(Wrong::Malformed, detail).next("percent-encode the path as UTF-8")
+}
+
 pub async fn no_such_method(_: Method) -> Problem {
     Problem::no_method("")
 }
@@ -28,8 +34,13 @@ pub async fn no_such_method(_: Method) -> Problem {
 /// Serves a program's hook. Answers the bytes the hook prints; 204 if it prints nothing.
 pub fn hook() -> MethodRouter<Api> {
     post(
-        |State(api): State<Api>, Extension(asker): Extension<Asker>, at: Path<(String, String)>, request: Request| async move {
-            hooked(api, asker, at, request).await.unwrap_or_else(Problem::into_response)
+        |State(api): State<Api>,
+         Extension(asker): Extension<Asker>,
+         at: Result<Path<(String, String)>, PathRejection>,
+         request: Request| async move {
+            let at = at.map_err(|e| no_text(&e.body_text()));
+            let answer = async { hooked(api, asker, at?, request).await };
+            answer.await.unwrap_or_else(Problem::into_response)
         },
     )
 }
@@ -43,17 +54,16 @@ async fn hooked(
     if !asker.is_local() {
         // The payload itself names the agent it is for, and the hook runs on this machine: only local callers may send
         // one.
-        return Err(Problem::of(
-            Wrong::Forbidden,
-            "hooks are called through the socket",
-            "heirloom hook PROGRAM EVENT",
-        ));
+        let what = "hooks are called through the socket";
+        return Err(Problem::of(Wrong::Forbidden, what).next("run heirloom hook PROGRAM EVENT"));
     }
     let (parts, body) = request.into_parts();
     let hook_id = match parts.headers.get(HOOK_ID).map(|id| id.to_str()) {
         None => None,
         Some(Ok(id)) if (1..=64).contains(&id.len()) => Some(id.to_owned()),
-        Some(_) => return Err(Problem::of(Wrong::Malformed, "the id of a hook is 1 to 64 characters", "")),
+        Some(_) => {
+            return Err(Problem::of(Wrong::Malformed, "the id of a hook is 1 to 64 characters").next("send a new UUID"));
+        }
     };
     let payload = read(&parts.headers, body, LARGE_BODY).await?.to_vec();
     let hooks = api.0.parts.hooks.clone();

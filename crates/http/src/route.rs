@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{Extension, Query, RawPathParams, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use heirloom_engine::engine::Engine;
+use http_body_util::BodyExt as _;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -116,7 +118,7 @@ impl Asked {
             serde_json::error::Category::Data => {
                 heirloom_engine::error::Error::usage(e.to_string()).hint("the bodies are in /v1/openapi.json").into()
             }
-            _ => Problem::of(Wrong::Malformed, format!("the body is no JSON: {e}"), ""),
+            _ => Problem::of(Wrong::Malformed, format!("the body is no JSON: {e}")),
         })
     }
 
@@ -126,11 +128,7 @@ impl Asked {
         let body = bytes_of(current)?;
         let tag = tag::of_content(&body);
         match &self.rests_on {
-            None => Err(Problem::of(
-                Wrong::Unconditional,
-                "an edit needs If-Match",
-                "GET it, and send its ETag as If-Match with the edit",
-            )),
+            None => Err(Problem::of(Wrong::Unconditional, "an edit needs If-Match")),
             Some(list) if tag::is_in(list, &tag) => Ok(()),
             Some(_) => Err(Problem::changed(&tag, serde_json::from_slice(&body).unwrap_or_default())),
         }
@@ -305,10 +303,16 @@ impl Route {
             filter,
             move |State(api): State<Api>,
                   Extension(asker): Extension<Asker>,
-                  params: RawPathParams,
+                  params: Result<RawPathParams, RawPathParamsRejection>,
                   request: Request| {
                 let route = Arc::clone(&route);
-                async move { answer(&route, api, asker, &params, request).await.unwrap_or_else(Problem::into_response) }
+                async move {
+                    let answer = async {
+                        let params = params.map_err(|e| crate::raw::no_text(&e.body_text()))?;
+                        answer(&route, api, asker, &params, request).await
+                    };
+                    answer.await.unwrap_or_else(Problem::into_response)
+                }
             },
         )
     }
@@ -330,8 +334,7 @@ async fn answer(
         Takes::Json(_) => {
             let body = read(&parts.headers, body, route.limit).await?;
             if !body.is_empty() && !is_json(&parts.headers) {
-                let what = "the body is JSON: Content-Type: application/json";
-                return Err(Problem::of(Wrong::MediaType, what, ""));
+                return Err(Problem::of(Wrong::MediaType, "the body is JSON, and does not say so"));
             }
             body
         }
@@ -390,27 +393,26 @@ async fn answer(
 
 /// Reads the body of a request, at most `limit` bytes. A larger body is refused unread if its `Content-Length` says so.
 pub async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Problem> {
-    let too_large = || {
-        let what = format!("the body may be {} KiB", limit >> 10);
-        Problem::of(Wrong::TooLarge, what, "send less at once")
-    };
+    let too_large = || Problem::of(Wrong::TooLarge, format!("the body may be {} KiB", limit >> 10));
     let says = headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
     if says.is_some_and(|n| n > limit as u64) {
         return Err(too_large());
     }
-    to_bytes(body, limit).await.map_err(|e| {
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&e);
-        while let Some(e) = cause {
-            if e.is::<http_body_util::LengthLimitError>() {
-                return too_large();
-            }
-            cause = e.source();
+    // The parts go into one piece of memory as they come: a large body is there once, not twice.
+    let mut whole = Vec::with_capacity(says.map_or(0, |n| usize::try_from(n).unwrap_or(0).min(limit)));
+    let mut body = body;
+    while let Some(part) = body.frame().await {
+        let broke_off = |_| Problem::of(Wrong::Malformed, "the body broke off").next("send the whole request again");
+        let Ok(part) = part.map_err(broke_off)?.into_data() else { continue };
+        if whole.len() + part.len() > limit {
+            return Err(too_large());
         }
-        Problem::of(Wrong::Malformed, "the body broke off", "")
-    })
+        whole.extend_from_slice(&part);
+    }
+    Ok(whole.into())
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }

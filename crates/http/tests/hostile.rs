@@ -53,7 +53,8 @@ fn ids_that_are_none_are_not_found_and_lead_nowhere() {
         }
     }
     // An id that is not valid UTF-8 is refused before it is looked up.
-    assert_eq!(world.get("/v1/memory/%FF%FE").status, 400);
+    assert_eq!(world.get("/v1/memory/%FF%FE").is(400).kind(), "malformed");
+    assert_eq!(world.ask("POST", "/v1/hooks/codex/%FF", &[], b"").is(400).kind(), "malformed");
     for id in ["..%2F..%2Fetc%2Fpasswd", "/etc/passwd", "a%00b"] {
         let answer = world.get(&format!("/v1/expand?id={id}"));
         assert!(matches!(answer.status, 404 | 422), "{id}: {}", answer.status);
@@ -104,7 +105,7 @@ fn bodies_that_are_none() {
     // A content type that any web page may send without a preflight is not accepted as JSON.
     let form = world.ask("POST", "/v1/loops", &[("content-type", "text/plain")], b"{\"title\": \"x\"}").is(415);
     assert_eq!(form.kind(), "media-type");
-    assert_eq!(world.ask("POST", "/v1/loops", &[], b"{\"title\": \"x\"}").status, 415);
+    assert_eq!(world.ask("POST", "/v1/loops", &[], b"{\"title\": \"x\"}").is(415).kind(), "media-type");
     let open = world.get("/v1/loops").json();
     assert!(open["items"].as_array().unwrap().iter().all(|item| item["title"] != "x"), "nothing of that was done");
 }

@@ -77,13 +77,28 @@ fn the_token_says_whose_memory_it_is_and_the_header_which_project() {
 fn what_is_no_call_is_refused() {
     let world = World::with_words();
     let headers: Vec<(&str, &str)> = KIND.iter().chain(&[("host", "localhost")]).copied().collect();
-    for body in [&b"{"[..], b"[]", b"\xff", b"{\"jsonrpc\":\"2.0\"}"] {
-        let answer = world.ask("POST", "/mcp", &headers, body);
-        assert!((400..500).contains(&answer.status), "{}", answer.status);
+    let cases = [(&b"{"[..], -32700), (b"\xff", -32700), (b"[]", -32600), (b"7", -32600)];
+    for (body, code) in cases.into_iter().chain([(&b"{\"jsonrpc\":\"2.0\"}"[..], -32600)]) {
+        let fault = world.ask("POST", "/mcp", &headers, body).is(400).json();
+        assert_eq!((&fault["jsonrpc"], fault["error"]["code"].as_i64()), (&json!("2.0"), Some(code)), "{fault}");
+        assert!(fault["id"].is_null() && fault["error"]["data"]["next"].is_string(), "{fault}");
     }
-    assert_eq!(world.ask("GET", "/mcp", &headers, b"").status, 405);
+    let answered = world.call("tools/list", json!({}), &[("mcp-protocol-version", "1999-01-01")]).is(400).json();
+    assert_eq!((answered["error"]["code"].as_i64(), &answered["id"]), (Some(-32022), &json!(1)), "{answered}");
+    assert!(answered["error"]["message"].as_str().unwrap().contains("2025-06-18"), "{answered}");
+    for (method, name, value, status, kind) in [
+        ("GET", "x-none", "1", 405, "method"),
+        ("DELETE", "mcp-session-id", "1", 405, "method"),
+        ("POST", "accept", "text/html", 406, "not-acceptable"),
+        ("POST", "content-type", "text/plain", 415, "media-type"),
+    ] {
+        let mut headers = headers.clone();
+        headers.retain(|(known, _)| *known != name);
+        headers.push((name, value));
+        assert_eq!(world.ask(method, "/mcp", &headers, b"{}").is(status).kind(), kind, "{method} {name}");
+    }
     let large = vec![b' '; (1 << 20) + 1];
-    assert_eq!(world.ask("POST", "/mcp", &headers, &large).status, 413);
+    assert_eq!(world.ask("POST", "/mcp", &headers, &large).is(413).kind(), "too-large");
     let unknown = world.call("tools/call", json!({ "name": "forget_everything" }), &[]);
     assert!(unknown.json()["error"].is_object());
 }

@@ -91,6 +91,61 @@ fn a_list_over_many_pages_has_each_item_once() {
     }
 }
 
+/// Reads all pages of a search; `between` is called before each page but the first. Returns turns and files in order.
+fn searched(world: &World, path: &str, mut between: impl FnMut(usize)) -> (Vec<String>, Vec<String>) {
+    let (mut turns, mut files, mut next) = (Vec::new(), Vec::new(), None::<String>);
+    for page in 0.. {
+        assert!(page < 200, "{path} never ends");
+        let cursor = next.map(|next| format!("&cursor={next}")).unwrap_or_default();
+        let found = world.get(&format!("{path}{cursor}")).is(200).json();
+        let of = |list: &str, id: &str| -> Vec<String> {
+            found[list].as_array().unwrap().iter().map(|hit| hit[id].as_str().unwrap().to_owned()).collect()
+        };
+        turns.extend(of("hits", "turn"));
+        files.extend(of("files", "path"));
+        match found["next"].as_str() {
+            Some(cursor) => next = Some(cursor.to_owned()),
+            None => break,
+        }
+        between(page);
+    }
+    (turns, files)
+}
+
+#[test]
+fn a_search_goes_on_behind_the_page_before_and_has_each_hit_once() {
+    let world = filled();
+    let one = |list: &[String]| list.iter().collect::<BTreeSet<_>>().len() == list.len();
+    for query in ["/v1/search?q=word", "/v1/search?q=number", "/v1/search?q=march+2026"] {
+        let (turns, files) = searched(&world, &format!("{query}&limit=500"), |_| ());
+        assert!(turns.len() + files.len() > 9, "{query}: {turns:?} {files:?}");
+        for limit in [1, 4, 7] {
+            let by_pages = searched(&world, &format!("{query}&limit={limit}"), |_| ());
+            assert_eq!(by_pages, (turns.clone(), files.clone()), "{query} by {limit}");
+        }
+        // Better hits that are stored between two pages take no hit's place, and none is shown twice.
+        let (later, of_files) = searched(&world, &format!("{query}&limit=7"), |page| {
+            let line = json!({ "session": "later", "id": page.to_string(), "text": "Word word, number word." });
+            world.post_as("/v1/append", "application/x-ndjson", line.to_string().as_bytes()).is(200);
+        });
+        assert!(one(&later) && one(&of_files), "{query}: {later:?} {of_files:?}");
+        assert!(turns.iter().all(|turn| later.contains(turn)), "{query}: {later:?}");
+    }
+}
+
+#[test]
+fn a_cursor_goes_on_with_its_own_search_only() {
+    let world = filled();
+    let next = world.get("/v1/search?q=word&limit=2").is(200).json()["next"].as_str().unwrap().to_owned();
+    assert_eq!(world.get(&format!("/v1/search?q=word&limit=9&cursor={next}")).status, 200);
+    for other in ["q=number", "q=word&role=user", "q=word&archived=true"] {
+        let answer = world.get(&format!("/v1/search?{other}&cursor={next}")).is(422);
+        assert_eq!(answer.kind(), "usage", "{other}");
+    }
+    let of_loops = world.get("/v1/loops?limit=1").json()["next"].as_str().unwrap().to_owned();
+    assert_eq!(world.get(&format!("/v1/search?q=word&cursor={of_loops}")).is(422).kind(), "usage");
+}
+
 #[test]
 fn what_goes_away_or_comes_between_pages_moves_nothing_else() {
     let world = filled();

@@ -57,11 +57,12 @@ impl Answer {
         self
     }
 
-    /// Returns the kind of the problem.
+    /// Returns the kind of the problem, which must say what to do next.
     pub fn kind(&self) -> String {
         assert_eq!(self.header("content-type"), "application/problem+json");
         let problem = self.json();
         assert_eq!(problem["status"], self.status);
+        assert!(problem["next"].as_str().is_some_and(|next| !next.is_empty()), "{problem}");
         problem["type"].as_str().unwrap().strip_prefix("urn:heirloom:").unwrap().to_owned()
     }
 }

@@ -68,7 +68,7 @@ pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
         let home = LabHome::create(&root)?;
         let mut index = home.index()?;
         // The index is mapped into memory, as in a process that stays.
-        index.keep_mapped()?;
+        index.keep_mapped(&Default::default())?;
         let mut kinds = Vec::new();
         for kind in &asked {
             kinds.push(Kind {

@@ -1,5 +1,5 @@
-//! The protocol: the server's description of itself, and the way from a call to the memory. Only this file and `http`
-//! know the SDK, apart from its JSON type.
+//! The protocol: the server's description of itself, and the way from a call to the memory. Only this file, `http` and
+//! `stdio` know the SDK, apart from its JSON type.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use heirloom_engine::error::{Error, ErrorKind};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
-    GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -18,9 +18,15 @@ use serde_json::json;
 
 use crate::answers;
 use crate::memory::Memory;
+use crate::stdio::Stdio;
 
 /// The tools as every client sees them, as JSON.
 const TOOLS: &str = include_str!("tools.json");
+
+/// Returns the revisions of the protocol that the server speaks, oldest first.
+pub fn revisions() -> Vec<&'static str> {
+    ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect()
+}
 
 /// Returns whether a request body calls a tool that may change the memory. A body that is no call of a known tool changes
 /// nothing.
@@ -40,6 +46,9 @@ pub fn may_write(body: &[u8]) -> bool {
     let tool = tools.iter().find(|tool| tool["name"].as_str() == name.as_deref());
     call.method == "tools/call" && tool.is_some_and(|tool| tool["annotations"]["readOnlyHint"] != true)
 }
+
+/// Methods of this server that need parameters. The SDK takes a call for one of an unknown method if they are wrong.
+const WITH_PARAMETERS: [&str; 4] = ["initialize", "tools/call", "resources/read", "prompts/get"];
 
 /// Instructions for the model on when to use which tool: at most 600 characters.
 pub const INSTRUCTIONS: &str = "Memory of earlier conversations in every agent program on this machine, kept word for word. \
@@ -184,6 +193,19 @@ impl ServerHandler for Server {
         ] }))
     }
 
+    /// Answers a method that the SDK does not know, or a known one with parameters of another form.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        Err(match WITH_PARAMETERS.contains(&method.as_str()) {
+            true => ErrorData::invalid_params(format!("{method} lacks a parameter, or has one of another form"), None),
+            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method}"), None),
+        })
+    }
+
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
@@ -223,7 +245,7 @@ pub fn serve_stdio(memory: Memory) -> Result<(), Failed> {
                 resting.rest();
             }
         });
-        let running = match server.serve(rmcp::transport::stdio()).await {
+        let running = match server.serve(Stdio::new(tokio::io::stdin(), tokio::io::stdout())).await {
             Ok(running) => running,
             // A client that disconnects before it said anything is not an error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

@@ -1,4 +1,4 @@
-//! Connections: accepted up to a limit, served by the router, and closed if their client is too slow.
+//! Connections: accepted, served by the router, and closed if their client is too slow or has to make room.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,22 +12,19 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tower_service::Service as _;
 
 use crate::hints::Hints;
-use crate::patience::{BODY, Patient, Timed};
+use crate::patience::{Answer, BODY, Patient, Timed};
+use crate::places::{Place, Places, Taken};
 use crate::serve::Via;
-
-/// Maximum number of open connections, for the socket and for the port each. Further clients wait to be accepted.
-pub const MOST: usize = 256;
 
 /// Time limit for the head of a request, and for the pause between two requests of a connection.
 const HEAD: Duration = Duration::from_secs(5);
 
-/// Time in which a new client must send its first byte. Clients that only connect take all places otherwise, and others
-/// wait until they are closed.
+/// Time in which a new client must send its first byte.
 const FIRST: Duration = Duration::from_secs(2);
 
 /// Maximum size of a request's head, in bytes.
@@ -46,23 +43,22 @@ pub struct Shared {
 /// Accepts connections on the socket until `stop` is set. Processes of other users are refused.
 pub async fn on_socket(listener: UnixListener, shared: Arc<Shared>) {
     let us = rustix::process::geteuid().as_raw();
-    let places = Arc::new(Semaphore::new(MOST));
+    let places = Places::new();
     let mut stop = shared.stop.clone();
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let accepted = tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
             accepted = listener.accept() => accepted,
         };
         match accepted {
             Ok((stream, _)) if stream.peer_cred().is_ok_and(|peer| peer.uid() == us) => {
+                let Some(taken) = place(&places, &mut stop).await else { return };
                 let shared = Arc::clone(&shared);
-                tokio::spawn(async move {
+                tokio::spawn(while_it_has(taken, move |place| async move {
                     if timeout(FIRST, stream.readable()).await.is_ok() {
-                        serve(stream, Via::Socket, &shared).await;
+                        serve(stream, Via::Socket, &shared, &place).await;
                     }
-                    drop(place);
-                });
+                }));
             }
             Ok(_) => {}
             Err(_) => pause().await,
@@ -72,10 +68,9 @@ pub async fn on_socket(listener: UnixListener, shared: Arc<Shared>) {
 
 /// Accepts connections on the port until `stop` is set.
 pub async fn on_port(listener: TcpListener, port: u16, shared: Arc<Shared>) {
-    let places = Arc::new(Semaphore::new(MOST));
+    let places = Places::new();
     let mut stop = shared.stop.clone();
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let accepted = tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
             accepted = listener.accept() => accepted,
@@ -83,16 +78,33 @@ pub async fn on_port(listener: TcpListener, port: u16, shared: Arc<Shared>) {
         match accepted {
             Ok((stream, _)) => {
                 let _ = stream.set_nodelay(true);
+                let Some(taken) = place(&places, &mut stop).await else { return };
                 let shared = Arc::clone(&shared);
-                tokio::spawn(async move {
+                tokio::spawn(while_it_has(taken, move |place| async move {
                     if timeout(FIRST, stream.readable()).await.is_ok() {
-                        serve(stream, Via::Tcp { port }, &shared).await;
+                        serve(stream, Via::Tcp { port }, &shared, &place).await;
                     }
-                    drop(place);
-                });
+                }));
             }
             Err(_) => pause().await,
         }
+    }
+}
+
+/// Takes a place for an accepted client; `None` if no more clients are served.
+async fn place(places: &Arc<Places>, stop: &mut watch::Receiver<bool>) -> Option<Taken> {
+    tokio::select! {
+        _ = stop.wait_for(|stop| *stop) => None,
+        taken = places.take() => taken,
+    }
+}
+
+/// Serves a client as long as it has its place.
+async fn while_it_has<F: Future<Output = ()>>(taken: Taken, served: impl FnOnce(Arc<Place>) -> F) {
+    let place = Arc::clone(&taken.place);
+    tokio::select! {
+        () = taken.place.gone() => {}
+        () = served(place) => {}
     }
 }
 
@@ -101,16 +113,35 @@ async fn pause() {
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, via: Via, shared: &Arc<Shared>) {
+/// Counts a connection as open until this is dropped.
+struct Open<'s>(&'s AtomicU64);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    via: Via,
+    shared: &Arc<Shared>,
+    place: &Arc<Place>,
+) {
     shared.open.fetch_add(1, Ordering::Relaxed);
-    let asked = Arc::clone(shared);
+    let _open = Open(&shared.open);
+    let (asked, held) = (Arc::clone(shared), Arc::clone(place));
     let service = service_fn(move |request: Request<hyper::body::Incoming>| {
         asked.hints.asked();
         // `via` is for the service's own routes; `mark` sets the router's equivalent.
-        let mut request = request.map(|body| Body::new(Timed::new(body, BODY)));
+        let mut request = request.map(|body| Body::new(Timed::new(body, BODY, Arc::clone(&held))));
         request.extensions_mut().insert(via);
         (asked.mark)(via, request.extensions_mut());
-        asked.router.clone().call(request)
+        let (mut router, held) = (asked.router.clone(), Arc::clone(&held));
+        async move {
+            let answered = router.call(request).await;
+            answered.map(|response| response.map(|body| Body::new(Answer::new(body, held))))
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -129,5 +160,4 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, via
         connection.as_mut().graceful_shutdown();
         let _ = connection.await;
     }
-    shared.open.fetch_sub(1, Ordering::Relaxed);
 }

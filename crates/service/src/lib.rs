@@ -3,8 +3,8 @@
 //! costs little more than its process.
 //!
 //! Reading order: [`serve`](mod@serve) is the life of the process from the lock to the last answer; [`running`] is its
-//! description of itself in the home; [`sockets`] opens what it listens on; [`connections`] serves them; [`client`]
-//! asks a service; [`keeper`] is the one thread that reads stores and works; [`hints`] and [`watch`] wake it; [`looks`]
+//! description of itself in the home; [`sockets`] opens what it listens on; [`connections`] serves them, by the
+//! limits of [`patience`] and [`places`]; [`client`] asks a service; [`keeper`] is the one thread that reads stores and works; [`hints`] and [`watch`] wake it; [`looks`]
 //! polls where nothing can be watched; [`upgrade`] replaces a running build with a new one; [`unit`] makes the file by
 //! which a system starts it.
 //!
@@ -16,6 +16,7 @@ mod hints;
 mod keeper;
 mod looks;
 mod patience;
+mod places;
 pub mod running;
 pub mod serve;
 mod sockets;

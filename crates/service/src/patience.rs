@@ -1,6 +1,7 @@
 //! Time limits for clients: a body that does not arrive, or an answer that nobody reads, ends the connection.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -8,21 +9,28 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use crate::places::Place;
+
 /// Time limit for the whole body of a request: enough for 100 MB at a few MB a second.
 pub const BODY: Duration = Duration::from_secs(30);
 
 /// Maximum time without progress while an answer is written.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// A body with a time limit.
+/// The body of a request, with a time limit. Until all of it is there, its client can lose its place.
 pub struct Timed<B> {
     body: B,
     limit: Pin<Box<Sleep>>,
+    place: Arc<Place>,
 }
 
-impl<B> Timed<B> {
-    pub fn new(body: B, limit: Duration) -> Timed<B> {
-        Timed { body, limit: Box::pin(sleep(limit)) }
+impl<B: Body> Timed<B> {
+    pub fn new(body: B, limit: Duration, place: Arc<Place>) -> Timed<B> {
+        match body.is_end_stream() {
+            true => _ = place.is_answered(),
+            false => place.waits(),
+        }
+        Timed { body, limit: Box::pin(sleep(limit)), place }
     }
 }
 
@@ -38,7 +46,12 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match Pin::new(&mut self.body).poll_frame(cx) {
-            Poll::Ready(frame) => Poll::Ready(frame.map(|frame| frame.map_err(Into::into))),
+            Poll::Ready(frame) => {
+                if frame.is_none() || self.body.is_end_stream() {
+                    self.place.is_answered();
+                }
+                Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+            }
             Poll::Pending => match self.limit.as_mut().poll(cx) {
                 Poll::Ready(()) => Poll::Ready(Some(Err("the body did not come in time".into()))),
                 Poll::Pending => Poll::Pending,
@@ -52,6 +65,44 @@ where
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// The body of an answer: once it is sent, we wait for the client's next request.
+pub struct Answer<B> {
+    body: B,
+    place: Arc<Place>,
+}
+
+impl<B> Answer<B> {
+    pub fn new(body: B, place: Arc<Place>) -> Answer<B> {
+        Answer { body, place }
+    }
+}
+
+impl<B: Body + Unpin> Body for Answer<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl<B> Drop for Answer<B> {
+    fn drop(&mut self) {
+        self.place.waits();
     }
 }
 

@@ -305,7 +305,17 @@ fn answer(home: &std::path::Path, open: &AtomicU64, via: Via) -> Response {
             running["connections"] = open.load(Ordering::Relaxed).into();
             ([("content-type", "application/json")], running.to_string()).into_response()
         }
-        _ => StatusCode::NOT_FOUND.into_response(),
+        _ => {
+            let problem = serde_json::json!({
+                "type": "urn:heirloom:not-found",
+                "title": "There is no such thing",
+                "status": 404,
+                "detail": "only the socket says how the service runs",
+                "exit": 4,
+                "next": "run heirloom service status on the machine",
+            });
+            (StatusCode::NOT_FOUND, [("content-type", "application/problem+json")], problem.to_string()).into_response()
+        }
     }
 }
 

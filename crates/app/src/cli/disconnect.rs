@@ -24,6 +24,10 @@ pub struct Args {
     /// Show the changes and write nothing
     #[arg(long)]
     dry_run: bool,
+
+    /// Do not ask; without it, nothing is asked either
+    #[arg(long = "yes", short = 'y')]
+    _yes: bool,
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {

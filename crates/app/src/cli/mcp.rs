@@ -8,9 +8,9 @@ use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::next_step;
 use heirloom_mcp::{Memory, Opening, serve_stdio, tool_for};
 
-use crate::config;
 use crate::context::{Global, options};
 use crate::error::Exit;
+use crate::{config, heap};
 
 /// Serve this memory to one program over the Model Context Protocol, on standard input and output
 ///
@@ -27,6 +27,7 @@ pub struct Args {
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    heap::one();
     end_with_parent();
     // The caller is a model that calls tools and has no command line, so next steps name the tool where there is one.
     next_step::word_with(tool_for);

@@ -9,13 +9,13 @@ use heirloom_engine::home::Home;
 use heirloom_engine::ledger::SCHEMA_VERSION;
 use heirloom_engine::report::import::Imported;
 use heirloom_http::{Api, Caller, Check, ChecksReport, ImportRequest, Parts, Tokens};
-use heirloom_service::{Chore, Ended, INHERITED, Service, Tcp, Via, Wires, running};
+use heirloom_service::{Chore, Ended, Service, Tcp, Via, Wires, running};
 
 use super::import::Plan;
 use crate::context::{Global, home_options, options};
 use crate::error::Exit;
 use crate::hook::answering;
-use crate::{config, print, programs};
+use crate::{config, heap, print, programs};
 
 /// Default port of the service.
 pub const PORT: u16 = 7347;
@@ -53,7 +53,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if args.detached {
         let _ = rustix::process::setsid();
     }
-    with_one_heap();
+    heap::one();
     let at = config::home(global.home.as_deref())?;
     let home = Home::open_with(&at.value, &home_options()).map_err(|e| match e.kind() {
         ErrorKind::NotFound => {
@@ -124,26 +124,6 @@ fn chore() -> Chore {
             let report = plan.run(engine).map_err(|e| Error::new(e.kind(), format!("the backup failed: {e}")))?;
             Ok(Some(format!("backed up to {}", print::safe_line(&report.backup))))
         }),
-    }
-}
-
-/// Environment for the heap of the C library, suited to a process that stays. One arena for all threads: with an arena
-/// per thread, memory one thread has freed is not reused by others. Fixed limits from which large pieces are mapped
-/// separately and free memory at the end is returned: glibc would otherwise raise both limits to the largest request it
-/// ever saw, and keep that much for good.
-const HEAP: [(&str, &str); 3] =
-    [("MALLOC_ARENA_MAX", "1"), ("MALLOC_MMAP_THRESHOLD_", "262144"), ("MALLOC_TRIM_THRESHOLD_", "262144")];
-
-/// Executes this program again with that heap, because it can only be chosen before a process starts.
-fn with_one_heap() {
-    use std::os::unix::process::CommandExt as _;
-    let chosen = HEAP.iter().any(|(name, _)| std::env::var_os(name).is_some());
-    if !cfg!(target_env = "gnu") || chosen || std::env::var_os(INHERITED).is_some() {
-        return;
-    }
-    if let Ok(program) = std::env::current_exe() {
-        // If that fails, the service runs with the default heap.
-        let _ = std::process::Command::new(program).args(std::env::args_os().skip(1)).envs(HEAP).exec();
     }
 }
 

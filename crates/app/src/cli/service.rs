@@ -70,6 +70,10 @@ struct Uninstall {
     /// Show what would be removed and run, and do nothing
     #[arg(long)]
     dry_run: bool,
+
+    /// Do not ask; without it, nothing is asked either
+    #[arg(long = "yes", short = 'y')]
+    _yes: bool,
 }
 
 /// Maximum time for a service to start, and to end.

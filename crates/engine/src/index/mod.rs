@@ -59,8 +59,8 @@ const READING: &str = "PRAGMA cache_size = -256";
 const WRITING: &str = "PRAGMA cache_size = -16384";
 
 /// Maps the index for a process that stays: a search reads every code of a scope, and copying their pages costs several
-/// times as much as comparing them. Mapped pages count as memory of the process for each open index; with this size a
-/// service stays below its 60 MB. A failing disk then ends the process, which is started again; only the index is
+/// times as much as comparing them. Mapped pages count as memory of the process for each open index, so only one index
+/// at a time is mapped. A failing disk then ends the process, which is started again; only the index is
 /// mapped.
 const MAPPED: &str = "PRAGMA mmap_size = 8388608";
 
@@ -77,7 +77,8 @@ pub struct Index {
     /// Bytes of text added since the last commit; a transaction is open while it is not zero.
     uncommitted: usize,
     writing: bool,
-    mapped: bool,
+    /// Set while the file is mapped; all indexes of an instance share it.
+    mapped: Option<Arc<()>>,
     /// The first turn of the open transaction, and the agents with rows in it.
     unmeasured: Option<(i64, BTreeSet<AgentNo>)>,
     embedder: Option<Arc<dyn Embedder>>,
@@ -117,13 +118,19 @@ impl Index {
         }
     }
 
-    /// Maps the file into memory, which pays from the second search of a process on.
-    pub fn keep_mapped(&mut self) -> Result<()> {
-        if !self.mapped {
+    /// Maps the file into memory, which pays from the second search of a process on; not if an index with the same
+    /// `share` is mapped already.
+    pub fn keep_mapped(&mut self, share: &Arc<()>) -> Result<()> {
+        if self.mapped.is_none() && Arc::strong_count(share) == 1 {
             self.conn.execute_batch(MAPPED)?;
-            self.mapped = true;
+            self.mapped = Some(Arc::clone(share));
         }
         Ok(())
+    }
+
+    /// Whether [`Index::keep_mapped`] has mapped it.
+    pub fn is_mapped(&self) -> bool {
+        self.mapped.is_some()
     }
 
     /// Whether everything added is committed.
@@ -194,7 +201,7 @@ impl Index {
             ledger_id: ledger_id.to_owned(),
             uncommitted: 0,
             writing: false,
-            mapped: false,
+            mapped: None,
             unmeasured: None,
             embedder: None,
             waiting: None,

@@ -74,10 +74,10 @@ impl Instance {
     pub fn index(&self) -> Result<Lent<'_>> {
         self.settings.embeddings.check()?;
         let path = self.index_path()?;
-        while let Some(mut index) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+        while let Some(mut index) = self.idle_index() {
             // Another process may have put a new index in place of this file.
             if index.is_still_at(&path) {
-                index.keep_mapped()?;
+                index.keep_mapped(&self.mapped)?;
                 return Ok(Lent { instance: self, index: Some(index), rebuilt: Rebuilt::No });
             }
         }
@@ -92,6 +92,13 @@ impl Instance {
             false => Index::open(&path, self.ledger.id(), BUSY)?,
         };
         self.lent(index, rebuilt)
+    }
+
+    /// Takes an idle index, the mapped one if it is there.
+    fn idle_index(&self) -> Option<Index> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mapped = idle.iter().position(Index::is_mapped);
+        mapped.map(|at| idle.remove(at)).or_else(|| idle.pop())
     }
 
     /// Attaches to an index the embedding model that its vectors are compared with.

@@ -88,6 +88,8 @@ pub struct Instance {
     notes_the_end: bool,
     /// Indexes that are not in use.
     idle: Mutex<Vec<Index>>,
+    /// Shared with the one index that is mapped.
+    mapped: Arc<()>,
     /// Time of the last scan of each agent's visible files.
     scans: Mutex<HashMap<AgentNo, Instant>>,
     /// The embedding model, once it was asked for, or the error of loading it.

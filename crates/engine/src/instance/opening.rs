@@ -205,6 +205,7 @@ impl Instance {
             read_only,
             notes_the_end: false,
             idle: Mutex::default(),
+            mapped: Arc::default(),
             scans: Mutex::default(),
             model: OnceLock::new(),
             language_model: OnceLock::new(),

@@ -83,8 +83,10 @@ pub fn routes() -> Vec<Route> {
 struct SearchQuery {
     /// Words, "phrases", begin*, times in words.
     q: String,
-    /// Maximum number of hits, counted for files and turns separately: 1 to 500, default 8.
+    /// Maximum number of hits on a page, counted for files and turns separately: 1 to 500, default 8.
     limit: Option<u16>,
+    /// Cursor: the `next` of the previous page of the same search.
+    cursor: Option<String>,
     /// Only in this project: its id, label or whole path.
     workspace: Option<String>,
     /// Only in this thread: its key or a name.
@@ -112,9 +114,77 @@ struct SearchQuery {
     explain: bool,
 }
 
-fn search(asked: &Asked, query: SearchQuery) -> Answer<SearchReport> {
+/// A page of what a search found.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SearchPage")]
+struct Found {
+    #[serde(flatten)]
+    report: SearchReport,
+    /// Cursor of the next page, to be sent as `cursor` with the same search; null on the last page.
+    next: Option<String>,
+}
+
+/// Hits of earlier pages of a search. The places of hits change with what is stored meanwhile, so a page is not cut at a
+/// place: it has the best hits that no earlier page had.
+#[derive(Serialize, Deserialize)]
+struct Seen {
+    /// Digest of the search, so that a cursor is used with its own search only.
+    of: u32,
+    turns: Vec<u64>,
+    /// Digests of the files' paths.
+    files: Vec<u32>,
+}
+
+/// Maximum number of hits on all pages of a search together; they have to fit into the cursor. One page more may follow.
+const MOST_SEEN: usize = 2_000;
+
+/// Number of hits read beyond a page, because turns that say the same become one hit.
+const SPARE: usize = 16;
+
+fn digest(text: &str) -> u32 {
+    let digest = blake3::hash(text.as_bytes());
+    digest.as_bytes()[..4].iter().fold(0, |number, byte| (number << 8) | u32::from(*byte))
+}
+
+impl Seen {
+    /// Returns the hits before the page that a cursor begins.
+    fn before(cursor: Option<&str>, of: u32) -> Answer<Seen> {
+        match page::key::<Seen>("search", cursor)? {
+            None => Ok(Seen { of, turns: Vec::new(), files: Vec::new() }),
+            Some(seen) if seen.of == of && seen.turns.len() + seen.files.len() <= 2 * MOST_SEEN => Ok(seen),
+            Some(_) => Err(Error::usage("this cursor is of another search")
+                .hint("send it with the query and limits of its page, or leave it out")
+                .into()),
+        }
+    }
+
+    /// Number of hits of each sort to look for, so that a page of this size is full and shows whether another follows.
+    fn wanted(&self, size: usize) -> usize {
+        self.turns.len().max(self.files.len()) + size + 1 + if self.turns.is_empty() { 0 } else { SPARE }
+    }
+
+    /// Reduces a report to the next page, and returns the cursor of the page behind it.
+    fn page(mut self, report: &mut SearchReport, size: usize) -> Option<String> {
+        let number = |turn: &str| TurnId::parse(turn).and_then(|turn| u64::try_from(turn.0).ok());
+        let had = |turn: &String| number(turn).is_some_and(|turn| self.turns.contains(&turn));
+        // A hit stands for other turns that say the same; each of them may have been the hit of an earlier page.
+        report.hits.retain(|hit| !std::iter::once(&hit.turn).chain(&hit.others).any(had));
+        report.files.retain(|file| !self.files.contains(&digest(&file.path)));
+        let more = report.hits.len() > size || report.files.len() > size;
+        report.hits.truncate(size);
+        report.files.truncate(size);
+        self.turns.extend(report.hits.iter().filter_map(|hit| number(&hit.turn)));
+        self.files.extend(report.files.iter().map(|file| digest(&file.path)));
+        let fits = self.turns.len() + self.files.len() <= MOST_SEEN;
+        (more && fits).then(|| page::cursor("search", &self))
+    }
+}
+
+fn search(asked: &Asked, query: SearchQuery) -> Answer<Found> {
     let engine = &asked.engine;
     let limits = limits_of(&query);
+    let size = query.limit.map_or(Ok(8), |limit| page::size(Some(limit)))?;
+    let seen = Seen::before(query.cursor.as_deref(), digest(&format!("{:?} {} {limits:?}", query.q, query.archived)))?;
     let kinds: Vec<String> = query.kind.iter().flat_map(|all| all.split(',')).map(|k| k.trim().to_owned()).collect();
     let role = query.role.as_deref().map(|name| {
         role_parse(name).ok_or_else(|| Error::usage("there is no such role").hint("user, assistant, tool or system"))
@@ -131,17 +201,18 @@ fn search(asked: &Asked, query: SearchQuery) -> Answer<SearchReport> {
         role: role.transpose()?,
         since: time(engine, query.since.as_deref(), Edge::Since)?,
         until: time(engine, query.until.as_deref(), Edge::Until)?,
-        limit: query.limit.map_or(Ok(8), |limit| page::size(Some(limit)))?,
+        limit: seen.wanted(size),
         ..SearchRequest::default()
     }
     .of_kinds(&kinds)?;
     let mut report = engine.search(&request)?;
+    let next = seen.page(&mut report, size);
     if query.explain {
         report = report.explained(&limits);
     }
     report.less.extend(engine.without_model().map(|e| format!("by words only: {e}")));
     report.degraded |= !report.less.is_empty();
-    Ok(report)
+    Ok(Found { report, next })
 }
 
 /// Returns the limits of a search, by the names an explanation has for them.

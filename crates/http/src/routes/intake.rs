@@ -74,12 +74,17 @@ struct ImportBody {
 
 fn import(asked: &Asked, body: ImportBody) -> Answer<Imported> {
     if !body.paths.is_empty() && !asked.asker.is_local() {
-        return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may name files", "leave out paths"));
+        return Err(
+            Problem::of(Wrong::Forbidden, "only a process on the socket may name files").next("leave out paths")
+        );
     }
     if !asked.asker.is_local() && asked.engine.agent() != asked.api.0.parts.engine.agent() {
         // Sessions of this machine's programs belong to the home's own agent: the token of another agent must not
         // import them into that agent's memory and read them.
-        return Err(Problem::of(Wrong::Forbidden, "sessions of programs are imported for the home's own agent", ""));
+        let what = "sessions of programs are imported for the home's own agent";
+        return Err(
+            Problem::of(Wrong::Forbidden, what).next("use a token for that agent; heirloom token new makes one")
+        );
     }
     let request = ImportRequest { programs: body.programs, paths: body.paths };
     Ok((asked.api.0.parts.import)(&asked.engine, request)?)

@@ -110,18 +110,18 @@ fn workspaces(asked: &Asked, _: Nothing) -> Answer<ProjectsReport> {
 }
 
 /// Admits callers that may ask for the home's own agent: these answers concern the whole home.
-fn may_see_all(asked: &Asked, command: &str) -> Answer<()> {
+fn may_see_all(asked: &Asked, instead: &str) -> Answer<()> {
     let ours = asked.api.0.parts.engine.agent();
     match &asked.asker.agents {
         Some(agents) if !agents.contains(ours) => {
-            Err(Problem::of(Wrong::Forbidden, "this token is not for the whole home", command))
+            Err(Problem::of(Wrong::Forbidden, "this token is not for the whole home").next(instead))
         }
         _ => Ok(()),
     }
 }
 
 fn doctor(asked: &Asked, _: Nothing) -> Answer<ChecksReport> {
-    may_see_all(asked, "heirloom doctor")?;
+    may_see_all(asked, "run heirloom doctor on the machine")?;
     Ok((asked.api.0.parts.doctor)(&asked.engine)?)
 }
 
@@ -151,7 +151,7 @@ struct VerifyFinding {
 }
 
 fn verify(asked: &Asked, _: Nothing) -> Answer<Verified> {
-    may_see_all(asked, "heirloom verify")?;
+    may_see_all(asked, "run heirloom verify on the machine")?;
     let report = asked.engine.verify()?;
     let findings = report.findings.iter().map(|finding| VerifyFinding {
         damaged: finding.severity == Severity::Damaged,
@@ -172,7 +172,7 @@ fn verify(asked: &Asked, _: Nothing) -> Answer<Verified> {
 
 fn retire(asked: &Asked, _: Nothing) -> Answer<Retiring> {
     if !asked.asker.is_local() {
-        return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may ask this", ""));
+        return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may ask this"));
     }
     (asked.api.0.parts.retire)();
     Ok(Retiring { retiring: true })
@@ -197,7 +197,7 @@ struct Code {
 
 fn code(asked: &Asked, body: CodeBody) -> Answer<Code> {
     if !asked.asker.is_local() {
-        return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may ask this", ""));
+        return Err(Problem::of(Wrong::Forbidden, "only a process on the socket may ask this"));
     }
     let mut agents: Vec<AgentId> = body.agents.iter().map(|id| AgentId::parse(id)).collect::<Result<_, _>>()?;
     if agents.is_empty() {

@@ -221,7 +221,7 @@ fn answered(asked: &Asked, version: Option<String>, answer: Verdict) -> Answer<D
     {
         let next = "look at `current`, and answer with its version";
         let current = serde_json::to_value(item).unwrap_or_default();
-        return Err(Problem::of(Wrong::NoMatch, "it says something else by now", next).with_current(current));
+        return Err(Problem::of(Wrong::NoMatch, "it says something else by now").next(next).with_current(current));
     }
     single(asked, &Decision::Answer { items: vec![(id, version)], answer })
 }
