@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::disk::{Change, Disk, History};
-use super::recording::record;
+use super::recording::Recording;
 use super::{APPEND, OTHERS, Verb, base, can_trace, is_chosen, is_done, step};
 use crate::world::{World, copy_tree};
 
@@ -48,14 +48,29 @@ struct Tried {
     faults: Vec<String>,
 }
 
-/// Runs a command on a copy of a home, or without one, and records it.
-fn recorded<'a>(base: Option<&'a World>, verb: &'a Verb) -> Recorded<'a> {
+impl Tried {
+    fn print(&self, of: &str) {
+        let Tried { changes, cuts, homes, faults } = self;
+        println!("{of}: {changes} changes, {cuts} cuts, {homes} homes, {} faults", faults.len());
+    }
+}
+
+/// Returns a copy of a home, or a user without one.
+fn copied(base: Option<&World>) -> World {
     let world = World::new();
     if let Some(base) = base {
         copy_tree(&base.test.home(), &world.test.home());
     }
-    let (history, out) = record(&world, verb.args, verb.stdin);
+    world
+}
+
+/// Runs a command on a copy of a home, or without one, and records it.
+fn recorded<'a>(base: Option<&'a World>, verb: &'a Verb) -> Recorded<'a> {
+    let world = copied(base);
+    let mut recording = Recording::begin(&world);
+    let out = recording.run(verb.args, verb.stdin, None);
     assert_eq!(out.status, Some(0), "{:?}\n{}{}", verb.args, out.stdout, out.stderr);
+    let history = recording.end();
     let repeats = world.feed(verb.args, verb.stdin.as_bytes()).status == Some(0);
     Recorded { verb, base, history, repeats }
 }
@@ -81,6 +96,9 @@ impl Recorded<'_> {
             let homes: Vec<_> = homes.into_iter().step_by(every).collect();
             tried.cuts += 1;
             tried.homes += homes.len();
+            if tried.cuts % 100 == 0 {
+                println!("{:?}: {} cuts, {} homes", self.verb.args, tried.cuts, tried.homes);
+            }
             let faults = Mutex::new(&mut tried.faults);
             let next = AtomicUsize::new(0);
             std::thread::scope(|scope| {
@@ -153,10 +171,13 @@ fn a_power_cut_in_an_append_loses_nothing_acknowledged() {
         return;
     }
     let base = base();
-    let append = recorded(Some(&base), &APPEND);
-    let tried = append.cut(&Cuts { step: append.history.changes().len() / 4, random: 1, most: 4, threads: 2 });
-    assert!(tried.homes >= 15, "{}", tried.homes);
-    assert!(tried.faults.is_empty(), "{}", tried.faults.join("\n"));
+    for (base, parts) in [(Some(&base), 4), (None, 2)] {
+        let append = recorded(base, &APPEND);
+        let step = append.history.changes().len() / parts;
+        let tried = append.cut(&Cuts { step, random: 1, most: 3, threads: 2 });
+        assert!(tried.homes >= 3 * parts - 2, "{}", tried.homes);
+        assert!(tried.faults.is_empty(), "{}", tried.faults.join("\n"));
+    }
 }
 
 /// The model and the looks at its homes find a command that does not sync.
@@ -179,6 +200,58 @@ fn an_append_without_syncs_is_found_out() {
     assert!(fault.contains("acknowledged and is not there"), "{fault}");
 }
 
+/// Kills a command before every `step`-th call that changes names or syncs, runs it again undisturbed, and cuts the
+/// power after that: the second run must not build on what only the first one did, which never synced it.
+fn cut_after_a_kill(base: Option<&World>, verb: &Verb, step: usize) -> Tried {
+    let mut tried = Tried::default();
+    for call in ["fsync", "renameat2", "unlinkat", "mkdirat"] {
+        for n in (1..).step_by(step) {
+            let world = copied(base);
+            let mut recording = Recording::begin(&world);
+            let killed = recording.run(verb.args, verb.stdin, Some(&format!("inject={call}:signal=SIGKILL:when={n}")));
+            if killed.status.is_some() {
+                break;
+            }
+            let again = recording.run(verb.args, verb.stdin, None);
+            // What is done cannot always be done again.
+            let is_said = again.status == Some(0);
+            assert!(is_said || is_done(&world, verb) == Ok(true), "{:?}\n{}{}", verb.args, again.stdout, again.stderr);
+            let recorded = Recorded { verb, base, history: recording.end(), repeats: false };
+            let end = recorded.history.changes().len();
+            tried.cuts += 1;
+            recorded.history.each_left(end, 3, |what, disk| {
+                tried.homes += 1;
+                if let Err(fault) = recorded.look(&disk, is_said) {
+                    let fault = format!("{:?}: killed before {call} {n}, again, {what}: {fault}", verb.args);
+                    println!("{fault}");
+                    tried.faults.push(fault);
+                }
+            });
+        }
+    }
+    tried
+}
+
+#[test]
+#[ignore = "takes an hour: just faults"]
+fn power_cuts_after_every_changing_command_that_was_killed_and_run_again() {
+    assert!(can_trace());
+    let base = base();
+    let in_a_home = std::iter::once(&APPEND).chain(OTHERS).map(|verb| (Some(&base), verb));
+    let first = (None, &APPEND);
+    let mut faults = 0;
+    for (base, verb) in in_a_home.chain([first]).filter(|(_, verb)| is_chosen(verb)) {
+        let tried = cut_after_a_kill(base, verb, step());
+        tried.print(&format!(
+            "{:?}{}, killed and run again",
+            verb.args,
+            if base.is_none() { " without a home" } else { "" }
+        ));
+        faults += tried.faults.len();
+    }
+    assert_eq!(faults, 0);
+}
+
 #[test]
 #[ignore = "takes an hour: just faults"]
 fn power_cuts_in_every_changing_command() {
@@ -190,15 +263,7 @@ fn power_cuts_in_every_changing_command() {
     for (base, verb) in in_a_home.chain([first]).filter(|(_, verb)| is_chosen(verb)) {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let tried = recorded(base, verb).cut(&Cuts { step: step(), random: 3, most: usize::MAX, threads });
-        println!(
-            "{:?}{}: {} changes, {} cuts, {} homes, {} faults",
-            verb.args,
-            if base.is_none() { " without a home" } else { "" },
-            tried.changes,
-            tried.cuts,
-            tried.homes,
-            tried.faults.len()
-        );
+        tried.print(&format!("{:?}{}", verb.args, if base.is_none() { " without a home" } else { "" }));
         faults += tried.faults.len();
     }
     assert_eq!(faults, 0);

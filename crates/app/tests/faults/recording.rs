@@ -16,47 +16,40 @@ const CALLS: &str = "trace=open,openat,openat2,creat,close,lseek,write,pwrite64,
     link,linkat,symlink,symlinkat,mknod,mknodat,fallocate,copy_file_range,sendfile,splice,mmap,io_uring_setup,fork,vfork,\
     clone,clone3";
 
-/// Runs a command in a world, and returns what it did and said.
-pub fn record(world: &World, args: &[&str], stdin: &str) -> (History, Output) {
-    let root = world.test.user().canonicalize().unwrap();
-    let base = Disk::read(&root);
-    let log = world.test.folder("log").join("changes");
-    let mut command = world.test.command("strace");
-    // Every text is written as hexadecimal numbers, so that no text looks like a part of the trace.
-    command.args(["-f", "-y", "-xx", "-s", "1000000000", "-o"]).arg(&log).args(["-e", CALLS, HEIRLOOM]).args(args);
-    let out = run(command, stdin.as_bytes());
-    let history = read(&std::fs::read_to_string(&log).unwrap(), &root, base);
-    let (modelled, real) = (history.after(history.changes().len()), Disk::read(&root));
-    let (modelled, real) = (modelled.listing(), real.listing());
-    for path in modelled.keys().chain(real.keys()) {
-        assert!(modelled.get(path) == real.get(path), "{args:?}: {} is not as the trace says", path.display());
-    }
-    (history, out)
+/// A recording of one command after another.
+pub struct Recording<'a> {
+    world: &'a World,
+    recorder: Recorder,
 }
 
-/// Reads a trace.
-fn read(trace: &str, root: &Path, base: Disk) -> History {
-    let mut recorder =
-        Recorder { root: root.to_owned(), now: base.clone(), base, changes: Vec::new(), places: HashMap::new() };
-    // The beginnings of calls during which another thread made one, and the number of changes at that time.
-    let mut begun = HashMap::new();
-    for line in trace.lines() {
-        let (thread, rest) = line.split_once(' ').unwrap();
-        let rest = rest.trim_start();
-        if rest.starts_with("---") || rest.starts_with("+++") {
-            continue;
-        }
-        if let Some(start) = rest.strip_suffix("<unfinished ...>") {
-            begun.insert(thread, (start.trim_end(), recorder.changes.len()));
-        } else if let Some((_, end)) = rest.strip_prefix("<... ").and_then(|rest| rest.split_once(" resumed>")) {
-            let (start, covers) = begun.remove(thread).unwrap();
-            recorder.take(&Call::read(&format!("{start}{end}")), covers);
-        } else {
-            let covers = recorder.changes.len();
-            recorder.take(&Call::read(rest), covers);
-        }
+impl<'a> Recording<'a> {
+    /// Begins with the files of the user as they are, all of them durable.
+    pub fn begin(world: &'a World) -> Recording<'a> {
+        let root = world.test.user().canonicalize().unwrap();
+        let recorder = Recorder::new(&root, Disk::read(&root));
+        Recording { world, recorder }
     }
-    History::new(recorder.base, recorder.changes)
+
+    /// Runs a command and adds what it did; `fault` is something `strace` injects.
+    pub fn run(&mut self, args: &[&str], stdin: &str, fault: Option<&str>) -> Output {
+        let log = self.world.test.folder("log").join("changes");
+        let mut command = self.world.test.command("strace");
+        // Every text is written as hexadecimal numbers, so that no text looks like a part of the trace.
+        command.args(["-f", "-y", "-xx", "-s", "1000000000", "-o"]).arg(&log).args(["-e", CALLS]);
+        command.args(fault.iter().flat_map(|fault| ["-e", fault])).arg(HEIRLOOM).args(args);
+        let out = run(command, stdin.as_bytes());
+        self.recorder.read(&std::fs::read_to_string(&log).unwrap());
+        let real = Disk::read(&self.recorder.root);
+        let (modelled, real) = (self.recorder.now.listing(), real.listing());
+        for path in modelled.keys().chain(real.keys()) {
+            assert!(modelled.get(path) == real.get(path), "{args:?}: {} is not as the trace says", path.display());
+        }
+        out
+    }
+
+    pub fn end(self) -> History {
+        History::new(self.recorder.base, self.recorder.changes)
+    }
 }
 
 /// A system call.
@@ -118,6 +111,33 @@ struct Recorder {
 }
 
 impl Recorder {
+    fn new(root: &Path, base: Disk) -> Recorder {
+        Recorder { root: root.to_owned(), now: base.clone(), base, changes: Vec::new(), places: HashMap::new() }
+    }
+
+    /// Reads a trace.
+    fn read(&mut self, trace: &str) {
+        self.places.clear();
+        // The beginnings of calls during which another thread made one, and the number of changes at that time.
+        let mut begun = HashMap::new();
+        for line in trace.lines() {
+            let (thread, rest) = line.split_once(' ').unwrap();
+            let rest = rest.trim_start();
+            if rest.starts_with("---") || rest.starts_with("+++") {
+                continue;
+            }
+            if let Some(start) = rest.strip_suffix("<unfinished ...>") {
+                begun.insert(thread, (start.trim_end(), self.changes.len()));
+            } else if let Some((_, end)) = rest.strip_prefix("<... ").and_then(|rest| rest.split_once(" resumed>")) {
+                let (start, covers) = begun.remove(thread).unwrap();
+                self.take(&Call::read(&format!("{start}{end}")), covers);
+            } else {
+                let covers = self.changes.len();
+                self.take(&Call::read(rest), covers);
+            }
+        }
+    }
+
     fn make(&mut self, change: Change) {
         self.now.apply(&change);
         self.changes.push(change);
@@ -294,7 +314,9 @@ mod tests {
             hex("X"),
             hex("/"),
         );
-        let history = read(&trace, Path::new("/u"), Disk::new());
+        let mut recorder = Recorder::new(Path::new("/u"), Disk::new());
+        recorder.read(&trace);
+        let history = History::new(recorder.base, recorder.changes);
         let (folder, file) = (1, 2);
         let write = |at, text: &str| Change::Write { file, at, bytes: text.into() };
         let expected = [
