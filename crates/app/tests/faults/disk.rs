@@ -43,7 +43,7 @@ pub enum Change {
         node: Node,
         covers: usize,
     },
-    /// Text on standard output: what was done by then is acknowledged.
+    /// Text on standard output.
     Said(String),
 }
 
@@ -248,9 +248,10 @@ impl History {
         &self.changes
     }
 
-    /// Returns the number of changes after which the command has acknowledged what it did.
+    /// Returns the number of changes after which the command has acknowledged what it did: it has said the last that it
+    /// says.
     pub fn said(&self) -> Option<usize> {
-        self.changes.iter().position(|change| matches!(change, Change::Said(_))).map(|at| at + 1)
+        self.changes.iter().rposition(|change| matches!(change, Change::Said(_))).map(|at| at + 1)
     }
 
     /// Returns the same history of a command that does not sync.
