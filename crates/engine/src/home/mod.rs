@@ -82,10 +82,14 @@ impl Home {
             rustix::fs::fchmod(&dir, rooted::DIRECTORY_MODE).map_err(|e| Error::io("set the mode of", &shown, e))?;
         }
         let home = Home::checked(dir, shown, options)?;
-        for path in layout::DIRECTORIES {
-            home.create_dir_all(path)?;
-        }
+        home.create_directories()?;
         Ok(home)
+    }
+
+    /// Creates the home's own directories that are missing. Some of them stay empty; their names were synced before the
+    /// home got its ledger, and are not synced by every command.
+    pub fn create_directories(&self) -> Result<()> {
+        layout::DIRECTORIES.iter().try_for_each(|path| self.files.make_directories(path, false))
     }
 
     /// Opens an existing home; creates nothing. `NotFound` if there is none.
