@@ -33,8 +33,9 @@ real filter="":
     cargo test --workspace --locked -- --ignored recorded::{{filter}}
     HEIRLOOM_PROGRAMS="${HEIRLOOM_PROGRAMS:-${CARGO_TARGET_DIR:-target}/programs}" cargo test --locked --package heirloom --test runner -- --ignored real::{{filter}} --skip what_a_turn_costs --nocapture
 
-# A fault of the disk, or a kill, at every system call with which a command changes a file (an hour; needs strace).
-# HEIRLOOM_FAULTS=10 tries every tenth call.
+# A fault of the disk, or a kill, at every system call with which a command changes a file, and a power cut between any
+# two (hours; needs strace). HEIRLOOM_FAULTS=10 tries every tenth of them, HEIRLOOM_FAULTS_OF=append one command;
+# TMPDIR=/dev/shm is faster and finds the same.
 faults:
     cargo test --locked --package heirloom --test runner -- --ignored faults:: --nocapture
 

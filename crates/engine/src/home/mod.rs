@@ -82,10 +82,14 @@ impl Home {
             rustix::fs::fchmod(&dir, rooted::DIRECTORY_MODE).map_err(|e| Error::io("set the mode of", &shown, e))?;
         }
         let home = Home::checked(dir, shown, options)?;
-        for path in layout::DIRECTORIES {
-            home.create_dir_all(path)?;
-        }
+        home.create_directories()?;
         Ok(home)
+    }
+
+    /// Creates the home's own directories that are missing. Some of them stay empty; their names were synced before the
+    /// home got its ledger, and are not synced by every command.
+    pub fn create_directories(&self) -> Result<()> {
+        layout::DIRECTORIES.iter().try_for_each(|path| self.files.make_directories(path, false))
     }
 
     /// Opens an existing home; creates nothing. `NotFound` if there is none.
@@ -173,7 +177,26 @@ impl Home {
             };
             filesystem::check_local(state.as_ref().unwrap_or(&home.files))?;
         }
+        if home.files.lstat(&layout::RUNTIME_DB)?.is_none() {
+            home.sync_names()?;
+        }
         Ok(home)
+    }
+
+    /// Makes the names of the home's folders and of those above it durable, before anything is stored there. They may be
+    /// older than this process: one that was killed may have made them and not have come to sync them.
+    fn sync_names(&self) -> Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let state = self.root().join(layout::STATE.as_str());
+        for folder in state.ancestors() {
+            // A folder that cannot be opened was not made by Heirloom, or is not there yet.
+            let Ok(dir) = rustix::fs::open(folder, flags, Mode::empty()) else { continue };
+            match rooted::sync_directory(&dir) {
+                Ok(()) | Err(Errno::ROFS) => {}
+                Err(e) => return Err(Error::io("sync", folder, e)),
+            }
+        }
+        Ok(())
     }
 }
 

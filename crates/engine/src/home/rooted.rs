@@ -135,10 +135,22 @@ impl Rooted {
         Ok(entries)
     }
 
-    /// Creates a directory and those above it, 0700. Existing ones stay as they are.
+    /// Creates a directory and those above it, 0700. Existing ones stay as they are; their names are durable, too, when
+    /// this returns.
+    ///
+    /// A process may have been killed after it made a directory and before it synced the name. Such a directory is empty,
+    /// since this function syncs the name before anything is put into it; so the name of an empty one is synced again.
     pub fn create_dir_all(&self, path: &RelPath) -> Result<()> {
+        self.make_directories(path, true)
+    }
+
+    /// Does the work of [`Rooted::create_dir_all`]; the names of empty directories are synced again if `again`.
+    pub(super) fn make_directories(&self, path: &RelPath, again: bool) -> Result<()> {
         let fault = |e| self.fault("create", path, e);
+        // The directory that was reached, the one above it, and whether something is known to be in it.
+        let mut above: Option<OwnedFd> = None;
         let mut at: Option<OwnedFd> = None;
+        let mut was_there = false;
         for name in path.components() {
             let parent = at.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
             let made = match rustix::fs::mkdirat(parent, name, DIRECTORY_MODE) {
@@ -153,9 +165,17 @@ impl Rooted {
                 if !Mode::from_raw_mode(stat.st_mode).contains(DIRECTORY_MODE) {
                     rustix::fs::fchmod(&dir, DIRECTORY_MODE).map_err(fault)?;
                 }
+                if was_there {
+                    // It may have been empty until now.
+                    sync_directory(above.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd)).map_err(fault)?;
+                }
                 sync_directory(parent).map_err(fault)?;
             }
-            at = Some(dir);
+            was_there = !made;
+            above = at.replace(dir);
+        }
+        if again && was_there && at.as_ref().is_none_or(|dir| is_empty(dir).unwrap_or(true)) {
+            sync_directory(above.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd)).map_err(fault)?;
         }
         Ok(())
     }
@@ -498,6 +518,17 @@ pub(super) fn rename_without_replacing(from: (&OwnedFd, &str), to: (&OwnedFd, &s
 /// Linux.
 pub(super) fn is_unsupported(errno: Errno) -> bool {
     [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP].contains(&errno)
+}
+
+/// Whether a directory has no entries.
+fn is_empty(dir: &OwnedFd) -> rustix::io::Result<bool> {
+    let entries = Dir::read_from(dir)?;
+    for entry in entries {
+        if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Makes the names in a directory durable. A file system that cannot sync directories answers EINVAL and has no need

@@ -94,9 +94,7 @@ impl Instance {
     }
 
     fn to_write(home: Home, options: Options) -> Result<Instance> {
-        for folder in layout::DIRECTORIES {
-            home.create_dir_all(folder)?;
-        }
+        home.create_directories()?;
         if !can_write(&home.root().join(layout::RUNTIME_DB.as_str())) {
             return Err(Error::refused(format!("{} cannot be written; nothing was stored", home.root().display()))
                 .hint("check its owner, its permissions and whether its file system is mounted read-only"));

@@ -175,7 +175,7 @@ fn the_order_survives_a_power_cut() {
     for (scenario, expected) in [
         ("replace", "write fchmod fsync renameat2 fsync unlinkat fsync"),
         ("new", "write fchmod fsync renameat2 fsync"),
-        ("moved", "mkdirat mkdirat fsync renameat2 fsync fsync"),
+        ("moved", "mkdirat mkdirat fsync fsync renameat2 fsync fsync"),
     ] {
         let stage = Stage::new(scenario);
         if !stage.can_be_traced() {
