@@ -163,7 +163,7 @@ impl<R: AsyncRead + Unpin + Send> Stdio<R> {
             whole.iter().for_each(|line| self.write(line));
         }
         self.greeted |= value["method"] == "initialize" || faults::names_its_revision(&value);
-        if !self.greeted && !(is_request && value.get("method").is_some()) {
+        if !(self.greeted || is_request && value.get("method").is_some()) {
             return None;
         }
         match serde_json::from_value(value.clone()) {

@@ -1,7 +1,7 @@
 //! Chooses the statements of a message that are worth keeping.
 
 use super::marks::{Mark, reword};
-use super::prompt::{is_wide, names_a_file, weight_of};
+use super::prompt::{is_machine, is_wide, names_a_file, weight_of};
 use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower};
@@ -32,6 +32,10 @@ pub fn worth(s: &Statement) -> u32 {
     // The name of a file above its code says nothing.
     let bare = s.text.trim().trim_matches('`');
     if !bare.contains(' ') && (names_a_file(bare) || !s.text.starts_with('`') && bare.contains(['.', '/'])) {
+        return 0;
+    }
+    // `PGDATABASE_WRITE=nostr` is a line of a listing, "the string is ..." has its end elsewhere.
+    if !bare.contains(' ') && !s.text.starts_with('`') && is_machine(bare) || s.text.ends_with(" ...") {
         return 0;
     }
     // "(if all went well)" belongs to the sentence before it.

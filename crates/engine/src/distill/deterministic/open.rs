@@ -218,6 +218,12 @@ impl Open {
                 Label::Offer | Label::Question if last && (s.sure || s.asks) => {
                     self.next.add(&format!("{WAITS}{}", s.text), answer.turn, 3);
                 }
+                // "One thing was never verified: whether it holds under load."
+                Label::Finding | Label::Remark | Label::Remaining
+                    if last && !s.bullet && is_left(s) && weight_of(s) >= 4 && !s.text.ends_with(':') =>
+                {
+                    self.next.add(&s.text, answer.turn, 3);
+                }
                 // A later statement of the same list item says more about the work.
                 Label::Remaining if s.bullet && !s.begins_line && !Mark::Left.is_in(s) => {}
                 // A guess needs a word that says so: "Lists the key changes" describes the work, it asks for none.
@@ -227,10 +233,6 @@ impl Open {
                 }
                 // Steps that an answer only advises are not open if the person has gone on without them.
                 Label::Remaining if !exchange.worked && s.bullet && s.ticked.is_none() && !Mark::Left.is_in(s) => {}
-                // "One thing was never verified: …"
-                Label::Finding | Label::Remark if last && is_left(s) && s.standalone && !s.text.ends_with(':') => {
-                    self.next.add(&s.text, answer.turn, 3);
-                }
                 Label::Remaining | Label::Commitment
                     if (s.sure
                         || s.label == Label::Commitment
@@ -329,7 +331,7 @@ impl Open {
 /// Whether a statement of the model says that it cannot go on: "`.git` is mounted read-only, so I cannot commit".
 fn is_blocker(s: &Statement) -> bool {
     let stopped = s.label == Label::Finding && Mark::Unable.is_in(s) && answer::names(&s.text);
-    !s.bullet && (s.label == Label::Blocked || stopped)
+    !s.bullet && !s.text.ends_with(':') && (s.label == Label::Blocked || stopped)
 }
 
 /// Whether an answer says that the model still cannot go on.

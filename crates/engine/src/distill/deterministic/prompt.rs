@@ -163,7 +163,7 @@ impl Prompt {
                 .stand_in(&s.text)
         };
         let denies = |s: &Statement| {
-            phrases!("isn't|isnt|aren't|doesn't|doesnt|don't|didn't|can't|won't|not|nothing / nicht|kein|keine|nichts / pas / no / non / não / не / nejde|není")
+            phrases!("isn't|isnt|aren't|doesn't|doesnt|don't|didn't|can't|cant|cannot|couldn't|won't|not|nothing / nicht|kein|keine|nichts / pas / no / non / não / не / nejde|není")
                 .stand_in(&s.text)
         };
         let wrong = |s: &Statement| !s.asks && (Mark::Fault.is_in(s) || Mark::StillWrong.is_in(s) || denies(s));

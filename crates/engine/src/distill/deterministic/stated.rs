@@ -158,7 +158,8 @@ impl Told {
             // The other sentences of a request say how it is to be done; for the goal's own request, all of them count.
             let mut remarks = 0;
             // What stands behind a request describes what is wanted.
-            let request = prompt.own.iter().find(|s| s.label == Label::Request && s.sure).map(|s| s.range.start);
+            let wants = |s: &&Statement| s.label == Label::Request && s.sure || demands(&s.text);
+            let request = prompt.own.iter().find(wants).map(|s| s.range.start);
             let explains = |s: &Statement| request.is_none_or(|at| s.range.start < at) && explains(s);
             // A sentence that only announces a list says nothing without that list.
             let says = |s: &&Statement| {
@@ -213,11 +214,7 @@ impl Told {
         let Some(question) = asked.statements.last().filter(|s| s.asks && offers_choice(&s.text)) else { return };
         // "Are you testing it tonight, or shall I?" is not answered by "Commit the files".
         let elsewhere = answer.label == Label::Request && answer.sure && question.bag().shared(answer.bag()) == 0;
-        if !answer.asks
-            && answer.label != Label::Assent
-            && answer.words() <= 8
-            && !elsewhere
-            && !puts_off(&answer.text)
+        if !answer.asks && answer.label != Label::Assent && answer.words() <= 8 && !elsewhere && !puts_off(&answer.text)
         {
             let text = format!("{}{JOIN}{}", cut(&question.text, 200), answer.text);
             self.decisions.tell(&text, &[asked.turn, prompt.turn], 4);
@@ -601,17 +598,25 @@ fn least(s: &Statement) -> usize {
 
 /// Whether a line beside a request was copied from a log: "Failed to export metrics: code 14".
 fn is_copied(s: &Statement) -> bool {
-    !s.bullet && (is_fault(s) || prompt::is_machine(&s.text))
+    let is_sentence = s.text.ends_with(['.', '!', '?', '。', '！', '？']);
+    !s.bullet && (is_fault(s) || !is_sentence && prompt::is_machine(&s.text))
 }
 
 /// Whether a sentence beside a request explains the matter and demands nothing: "Displacement oscillates between both
 /// ends". A list's item is a demand, whatever its words.
 fn explains(s: &Statement) -> bool {
-    let demands = phrases!("should|shouldn't|must|mustn't|need|needs|want|wants|only|always|never|no|don't|without|instead|please|required|allowed|supposed|able|deadline|due|budget|limit|maximum|minimum|least|most|exactly to? / soll|sollte|sollen|muss|müssen|darf|nur|immer|nie|kein|keine|ohne|bitte / doit|doivent|faut|toujours|jamais|sans|seulement / debe|deben|tiene|siempre|nunca|solo|sin|no / deve|devono|sempre|mai|solo|senza / deve|devem|nunca|sem|não / должен|должна|должно|нужно|надо|только|без / musí|jen|pouze|bez|nesmí");
     // A request begins with its verb, an explanation with its subject.
-    let tells = phrases!("the|a|an|this|that|these|those|it|they|there|he|she|we|we're|i|i'm|im|my|our|your|its|then|with|in|on|at|as|since|because|currently|right|also|so|and|but / der|die|das|den|dem|ein|eine|dieser|diese|dieses|es|er|sie|ich|wir|mein|meine|unser|unsere|mit|dann|da|weil|aktuell / le|la|les|l|un|une|ce|cette|ces|il|elle|ils|je|j'ai|nous|mon|ma|notre|avec|puis|car / el|los|las|una|este|esta|estos|yo|mi|nuestro|nuestra|con|luego|porque / lo|gli|questo|questa|io|mio|mia|nostro|poi|perché / o|os|as|um|uma|eu|meu|minha|nosso / это|этот|эта|он|она|оно|они|я|мы|мой|моя|наш|у|в|на|с / to|ten|ta|tento|já|my|můj|moje|náš|v|na|s");
+    let tells = phrases!(
+        "the|a|an|this|that|these|those|it|they|there|he|she|we|we're|i|i'm|im|my|our|your|its|then|with|in|on|at|as|since|because|currently|right|also|so|and|but / der|die|das|den|dem|ein|eine|dieser|diese|dieses|es|er|sie|ich|wir|mein|meine|unser|unsere|mit|dann|da|weil|aktuell / le|la|les|l|un|une|ce|cette|ces|il|elle|ils|je|j'ai|nous|mon|ma|notre|avec|puis|car / el|los|las|una|este|esta|estos|yo|mi|nuestro|nuestra|con|luego|porque / lo|gli|questo|questa|io|mio|mia|nostro|poi|perché / o|os|as|um|uma|eu|meu|minha|nosso / это|этот|эта|он|она|оно|они|я|мы|мой|моя|наш|у|в|на|с / to|ten|ta|tento|já|my|můj|moje|náš|v|na|s"
+    );
     let begins = tells.begin(&split(&lower(&s.text), Marks::Dropped)).next().is_some();
-    !s.bullet && s.words() >= 5 && begins && !demands.stand_in(&s.text)
+    !s.bullet && s.words() >= 5 && begins && !demands(&s.text)
+}
+
+/// Whether a text says how something has to be.
+fn demands(text: &str) -> bool {
+    phrases!("should|shouldn't|must|mustn't|need|needs|want|wants|only|always|never|no|don't|without|instead|please|required|allowed|supposed|able|deadline|due|budget|limit|maximum|minimum|least|most|exactly to? / soll|sollte|sollen|muss|müssen|darf|nur|immer|nie|kein|keine|ohne|bitte / doit|doivent|faut|toujours|jamais|sans|seulement / debe|deben|tiene|siempre|nunca|solo|sin|no / deve|devono|sempre|mai|solo|senza / deve|devem|nunca|sem|não / должен|должна|должно|нужно|надо|только|без / musí|jen|pouze|bez|nesmí")
+        .stand_in(text)
 }
 
 /// Whether a rule is about the next step only: "Do not write any code yet", "Wait for the first task".

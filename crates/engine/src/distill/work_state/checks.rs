@@ -313,7 +313,8 @@ impl Checks {
     }
 
     pub fn into_mended(self, short: &dyn Fn(&str) -> String) -> Vec<Mended> {
-        let shortened = |m: Mended| Mended { files: m.files.iter().map(|f| short(f)).collect(), what: short(&m.what), ..m };
+        let shortened =
+            |m: Mended| Mended { files: m.files.iter().map(|f| short(f)).collect(), what: short(&m.what), ..m };
         self.mended.into_iter().map(shortened).collect()
     }
 }

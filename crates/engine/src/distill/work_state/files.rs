@@ -71,7 +71,9 @@ impl<'r> Files<'r> {
             self.known.iter().filter(|(p, k)| k.touch != Touch::Read && !is_apart(p)).map(|(p, _)| p).collect();
         let fits = |f: &str| 2 * changed.iter().filter(|p| inside(f, p)).count() > changed.len();
         let best = self.folders.iter().filter(|(f, _)| fits(f)).max_by_key(|(f, n)| (**n, f.len(), (*f).clone()));
-        best.map(|(f, _)| format!("{f}/")).or_else(|| self.root.is_none().then(|| around(&changed))?).unwrap_or_default()
+        best.map(|(f, _)| format!("{f}/"))
+            .or_else(|| self.root.is_none().then(|| around(&changed))?)
+            .unwrap_or_default()
     }
 
     /// Adds the effect of a successful call. Returns the file's path as it is listed, if it is a file of the project
@@ -322,7 +324,8 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
 fn around(files: &[&String]) -> Option<String> {
     // `/home/ana/shop`: fewer parts are nobody's project.
     const LEAST: usize = 3;
-    let folder = |file: &str| file.rsplit_once('/').map_or(Vec::new(), |(f, _)| f.split('/').map(str::to_owned).collect());
+    let folder =
+        |file: &str| file.rsplit_once('/').map_or(Vec::new(), |(f, _)| f.split('/').map(str::to_owned).collect());
     let [first, others @ ..] = files else { return None };
     if others.is_empty() || !files.iter().all(|f| f.starts_with('/')) {
         return None;
