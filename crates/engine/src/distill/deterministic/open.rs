@@ -400,13 +400,21 @@ fn is_left(s: &Statement) -> bool {
     Mark::Left.is_in(s) && !s.text.trim_end().ends_with(['?', '？'])
 }
 
+/// Whether an item only says what the person is to see or check: "Make sure both run: - the server shows its address".
+fn is_expected(s: &Statement) -> bool {
+    let checks = phrases!(
+        "make|be sure / ensure / verify / you|it should|will|shall now? see|show / to check|test|verify / überprüfe|prüfe / solltest du? sehen / vérifiez|vérifie / assurez-vous / asegúrate|verifica|comprueba / assicurati|controlla / verifique|certifique-se / убедитесь|проверьте / zkontrolujte|ověřte"
+    );
+    s.heading.as_deref().is_some_and(|heading| checks.stand_in(heading))
+}
+
 /// Returns the list of a message, which is what "fix this" or "implement the plan" refers to.
 fn pointed_at(message: &Message) -> Vec<&Statement> {
     let bullets: Vec<&Statement> = message
         .statements
         .iter()
         .filter(|s| s.bullet && s.level == 0 && !s.asks && !matches!(s.label, Label::Pasted | Label::Done))
-        .filter(|s| !names_a_file(&s.text))
+        .filter(|s| !names_a_file(&s.text) && !is_expected(s))
         .collect();
     if bullets.len() > 1 { bullets.into_iter().take(6).collect() } else { Vec::new() }
 }

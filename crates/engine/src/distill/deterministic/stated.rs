@@ -254,6 +254,8 @@ impl Told {
         if exchange.prompt.as_ref().is_some_and(|p| p.purpose != Purpose::Question) {
             best.retain(|s| !is_polite(s));
         }
+        // "Next, let's update the controller" and "Make sure it compiles" report nothing.
+        best.retain(|s| !Mark::Announcement.is_in(s) && !Mark::Advice.is_in(s));
         if best.iter().any(|s| !is_verdict(s)) {
             best.retain(|s| !is_verdict(s));
         }
@@ -615,7 +617,7 @@ fn explains(s: &Statement) -> bool {
 
 /// Whether a text says how something has to be.
 fn demands(text: &str) -> bool {
-    phrases!("should|shouldn't|must|mustn't|need|needs|want|wants|only|always|never|no|don't|without|instead|please|required|allowed|supposed|able|deadline|due|budget|limit|maximum|minimum|least|most|exactly to? / soll|sollte|sollen|muss|müssen|darf|nur|immer|nie|kein|keine|ohne|bitte / doit|doivent|faut|toujours|jamais|sans|seulement / debe|deben|tiene|siempre|nunca|solo|sin|no / deve|devono|sempre|mai|solo|senza / deve|devem|nunca|sem|não / должен|должна|должно|нужно|надо|только|без / musí|jen|pouze|bez|nesmí")
+    phrases!("should|shouldn't|must|mustn't|need|needs|want|wants|only|always|never|no|don't|without|instead|please|required|allowed|supposed|able|deadline|due|budget|limit|maximum|minimum|exactly to? / soll|sollte|sollen|muss|müssen|darf|nur|immer|nie|kein|keine|ohne|bitte / doit|doivent|faut|toujours|jamais|sans|seulement / debe|deben|tiene|siempre|nunca|solo|sin|no / deve|devono|sempre|mai|solo|senza / deve|devem|nunca|sem|não / должен|должна|должно|нужно|надо|только|без / musí|jen|pouze|bez|nesmí")
         .stand_in(text)
 }
 
