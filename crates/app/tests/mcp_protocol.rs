@@ -190,7 +190,7 @@ fn walk(client: &mut dyn Client) {
     }
     assert_eq!(client.code("prompts/get", json!({ "name": "unknown" })), -32602);
 
-    // What is no capability of this server is no method of it.
+    // This server declares no logging, completion or subscriptions, so it answers their methods as unknown ones.
     assert_eq!(client.code("no/such/method", json!({})), -32601);
     assert_eq!(client.code("logging/setLevel", json!({ "level": "debug" })), -32601);
     let about =

@@ -1,4 +1,4 @@
-//! What processes that stay keep in memory.
+//! Memory use of the long-running processes: the service, and the MCP server of a program.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;

@@ -36,7 +36,7 @@ pub struct Stdio<R> {
     told: Arc<Mutex<Told>>,
 }
 
-/// What was answered, and what is collected for one answer.
+/// State that answers need: the revision agreed on, and the batches whose answers are still being collected.
 #[derive(Default)]
 struct Told {
     /// The revision that was agreed on.

@@ -367,7 +367,7 @@ impl History {
 mod tests {
     use super::*;
 
-    /// What a power cut may leave of the file `x`, after each number of changes.
+    /// Returns the contents that the file `x` can have after a power cut behind this number of changes; `None`: no file.
     fn outcomes(history: &History, cut: usize) -> Vec<Option<String>> {
         let mut found = Vec::new();
         history.each_left(cut, 40, |_, disk| {

@@ -11,7 +11,7 @@ use super::recording::Recording;
 use super::{APPEND, OTHERS, Verb, base, can_trace, is_chosen, is_done, step};
 use crate::world::{World, copy_tree};
 
-/// What every home holds before a command: a command, and a part of its output.
+/// Data that every home holds before the tried command runs: a command that shows it, and a part of that command's output.
 const BEFORE: &[(&[&str], &str)] = &[
     (&["show", "--session", "turns:house"], "before winter"),
     (&["memory", "list"], "I prefer tea"),
@@ -141,7 +141,8 @@ impl Recorded<'_> {
                 return Err(format!("again: {:?}\n{}{}", again.status, again.stdout, again.stderr));
             }
         }
-        // What the command takes away need not be there any more.
+        // A command that removes something (`forget`) may remove earlier data from the same list, so that list is not
+        // checked for them.
         let (shown, part, there) = self.verb.shows;
         let others = BEFORE.iter().filter(|(args, _)| self.base.is_some() && (there || *args != shown));
         let mut expected: BTreeMap<&[&str], Vec<(&str, bool)>> = BTreeMap::from([(shown, vec![(part, there)])]);
@@ -210,7 +211,7 @@ fn cut_after_a_kill(base: Option<&World>, verb: &Verb, step: usize) -> Tried {
                 break;
             }
             let again = recording.run(verb.args, verb.stdin, None);
-            // What is done cannot always be done again.
+            // The second run may be refused because the killed one had finished: a loop cannot be resolved twice.
             let is_said = again.status == Some(0);
             assert!(is_said || is_done(&world, verb) == Ok(true), "{:?}\n{}{}", verb.args, again.stdout, again.stderr);
             let recorded = Recorded { verb, base, history: recording.end(), repeats: false };

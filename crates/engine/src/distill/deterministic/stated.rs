@@ -157,7 +157,8 @@ impl Told {
         if prompt.purpose == Purpose::Request {
             // The other sentences of a request say how it is to be done; for the goal's own request, all of them count.
             let mut remarks = 0;
-            // What stands behind a request describes what is wanted.
+            // The order of the sentences tells explanations from specifications: before its request, a person explains
+            // the situation; after it, how the result has to be.
             let wants = |s: &&Statement| s.label == Label::Request && s.sure || demands(&s.text);
             let request = prompt.own.iter().find(wants).map(|s| s.range.start);
             let explains = |s: &Statement| request.is_none_or(|at| s.range.start < at) && explains(s);
