@@ -336,7 +336,10 @@ impl Told {
     fn remarks(&mut self, exchange: &Exchange) {
         for (n, message) in exchange.remarks.iter().enumerate() {
             let next = exchange.remarks.get(n + 1).or(exchange.answer.as_ref());
-            for s in answer::best(&message.statements, 2, 8) {
+            let best = answer::best(&message.statements, 2, 8);
+            // A sighting and its diagnosis are two faults of one message; the next message mends the diagnosis.
+            let diagnosis = best.iter().rposition(|s| is_fault(s));
+            for (k, s) in best.into_iter().enumerate() {
                 match s.label {
                     // "There are still errors" does not say which.
                     Label::Finding | Label::Done | Label::Blocked
@@ -344,6 +347,7 @@ impl Told {
                     Label::Finding | Label::Done | Label::Blocked if is_fault(s) && is_guess(&s.text) => {}
                     Label::Finding | Label::Done | Label::Blocked if is_fault(s) && !is_owed(s) => {
                         let here = cure(&message.statements, s).map(|cure| (cure, message.turn));
+                        let next = next.filter(|_| Some(k) == diagnosis);
                         let cure = here.or_else(|| next.and_then(|next| Some((remedy(&next.statements)?, next.turn))));
                         match cure {
                             Some((cure, turn)) => {

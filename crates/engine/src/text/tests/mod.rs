@@ -146,6 +146,8 @@ fn sentences_are_cut_at_stops() {
         ("**Done.** Next.", "**Done.** | Next."),
         ("请用中文。谢谢！", "请用中文。 | 谢谢！"),
         ("Wait... what", "Wait... | what"),
+        ("The visible “…” are part of the titles. Done.", "The visible “…” are part of the titles. | Done."),
+        ("Hm… Now it works.", "Hm… | Now it works."),
         ("  ", ""),
     ] {
         let found: Vec<&str> = sentences::split(text, usize::MAX).into_iter().map(|r| &text[r]).collect();
