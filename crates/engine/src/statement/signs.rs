@@ -1,6 +1,7 @@
 //! Finds the word lists that a sentence has words of, and where in the sentence.
 
 use super::lists::{LISTS, Set};
+use crate::text::language::stop_words::{Language, language};
 use crate::text::scripts::is_unspaced;
 use crate::text::words::Word;
 
@@ -69,7 +70,8 @@ pub fn signs(low: &str, words: &[Word]) -> Signs {
         if joint {
             clause_lead = at;
         }
-        for (list, taken) in lists.phrases.begin(&words[at..]) {
+        let all_is = all_of_it(low, words, at);
+        for (list, taken) in lists.phrases.begin(&words[at..]).filter(|(_, taken)| !(all_is && *taken == 1)) {
             let bit: Set = 1 << list;
             signs.has |= bit;
             if at == lead_to || at == 0 {
@@ -98,6 +100,16 @@ pub fn signs(low: &str, words: &[Word]) -> Signs {
         east(low, &mut signs, lead);
     }
     signs
+}
+
+/// Whether the word at `at` is the Spanish or Portuguese "todo", which means "all" and marks no open work: it begins the
+/// sentence without a colon, or the sentence is in one of these languages.
+fn all_of_it(low: &str, words: &[Word], at: usize) -> bool {
+    let word = |word: &Word| &low[word.start..word.end];
+    matches!(word(&words[at]), "todo" | "todos")
+        && !low[words[at].end..].starts_with(':')
+        && (at == 0 && words.len() > 1
+            || matches!(language(words.iter().map(word)), Language::Spanish | Language::Portuguese))
 }
 
 /// Finds the phrases in a sentence without blanks.

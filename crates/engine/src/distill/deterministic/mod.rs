@@ -17,6 +17,7 @@ mod prompt;
 mod requirements;
 mod sections;
 mod stated;
+mod story;
 #[cfg(test)]
 mod tests;
 

@@ -166,7 +166,13 @@ impl Prompt {
             phrases!("isn't|isnt|aren't|doesn't|doesnt|don't|didn't|can't|cant|cannot|couldn't|won't|not|nothing / nicht|kein|keine|nichts / pas / no / non / não / не / nejde|není")
                 .stand_in(&s.text)
         };
-        let wrong = |s: &Statement| !s.asks && (Mark::Fault.is_in(s) || Mark::StillWrong.is_in(s) || denies(s));
+        // "If there is no text, hide the line" and "not sure whether this is the place" report nothing.
+        let supposes = |s: &Statement| {
+            phrases!("if|when|unless|wenn|falls|sobald|si|quand|cuando|se|quando|если|когда|když").begin(&split(&lower(&s.text), Marks::Dropped)).next().is_some()
+                || phrases!("not sure|certain / nicht sicher / pas sûr|sûre / no estoy seguro|segura / non sono sicuro|sicura / не уверен|уверена").stand_in(&s.text)
+        };
+        let wrong =
+            |s: &Statement| !s.asks && !supposes(s) && (Mark::Fault.is_in(s) || Mark::StillWrong.is_in(s) || denies(s));
         self.own.iter().any(mends) || !self.surely_commands() && self.own.iter().take(2).any(wrong)
     }
 

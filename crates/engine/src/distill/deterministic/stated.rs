@@ -8,6 +8,7 @@ use super::goal::{is_errand, vocabulary};
 use super::list::{JOIN, List, Noted, replacing};
 use super::marks::{Mark, retracts};
 use super::prompt::{self, Prompt, Purpose};
+use super::story;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
@@ -161,7 +162,12 @@ impl Told {
             // the situation; after it, how the result has to be.
             let wants = |s: &&Statement| s.label == Label::Request && s.sure || demands(&s.text);
             let request = prompt.own.iter().find(wants).map(|s| s.range.start);
-            let explains = |s: &Statement| request.is_none_or(|at| s.range.start < at) && explains(s);
+            let is_story = story::is_story(&prompt.own);
+            let explains = |s: &Statement| {
+                request.is_none_or(|at| s.range.start < at) && explains(s)
+                    || !s.bullet && (story::narrates(&s.text) || story::observes(s)) && !surely_demands(&s.text)
+                    || is_story && !s.bullet && !demands(&s.text)
+            };
             // A sentence that only announces a list says nothing without that list.
             let says = |s: &&Statement| {
                 prompt::weight_of(s) >= 3 && !s.text.trim_end().ends_with([':', '：']) && !Mark::Praise.is_in(s)
@@ -181,7 +187,7 @@ impl Told {
                             _ if is_copied(s) => continue,
                             _ if !explains(s) => self.constraints.add(&s.text, prompt.turn, 1),
                             // "I ran it and opened the file" only leads up to the request.
-                            _ if is_own(&s.text) || s.words() < 8 => continue,
+                            _ if is_story || is_own(&s.text) || s.words() < 8 => continue,
                             _ => self.context.add(&s.text, prompt.turn, 0),
                         }
                         remarks += 1;
@@ -606,7 +612,20 @@ fn least(s: &Statement) -> usize {
 /// Whether a line beside a request was copied from a log: "Failed to export metrics: code 14".
 fn is_copied(s: &Statement) -> bool {
     let is_sentence = s.text.ends_with(['.', '!', '?', '。', '！', '？']);
-    !s.bullet && (is_fault(s) || !is_sentence && prompt::is_machine(&s.text))
+    !s.bullet && (is_fault(s) || !is_sentence && prompt::is_machine(&s.text) || is_console(&s.text))
+}
+
+/// Whether a text quotes a line of a browser's console: `Navbar.tsx:36 positions: {…}`, `"useLookups.ts:9 GET …"`.
+fn is_console(text: &str) -> bool {
+    let is_place = |word: &str| {
+        let (file, line) = word.trim_start_matches(['"', '“', '\'']).rsplit_once(':').unwrap_or_default();
+        !line.is_empty()
+            && line.bytes().all(|b| b.is_ascii_digit())
+            && prompt::names_a_file(file)
+            && !file.contains('/')
+    };
+    let quoted = |word: &str| word.starts_with(['"', '“', '\'']);
+    text.split_whitespace().enumerate().any(|(n, word)| (n == 0 || quoted(word)) && is_place(word))
 }
 
 /// Whether a sentence beside a request explains the matter and demands nothing: "Displacement oscillates between both
@@ -624,6 +643,11 @@ fn explains(s: &Statement) -> bool {
 fn demands(text: &str) -> bool {
     phrases!("should|shouldn't|must|mustn't|need|needs|want|wants|only|always|never|no|don't|without|instead|please|required|allowed|supposed|able|deadline|due|budget|limit|maximum|minimum|exactly to? / soll|sollte|sollen|muss|müssen|darf|nur|immer|nie|kein|keine|ohne|bitte / doit|doivent|faut|toujours|jamais|sans|seulement / debe|deben|tiene|siempre|nunca|solo|sin|no / deve|devono|sempre|mai|solo|senza / deve|devem|nunca|sem|não / должен|должна|должно|нужно|надо|только|без / musí|jen|pouze|bez|nesmí")
         .stand_in(text)
+}
+
+/// Whether a text says how something has to be, in words that no story has.
+fn surely_demands(text: &str) -> bool {
+    phrases!("should|must|please|instead / make|be sure / soll|sollte|sollen|muss|müssen|bitte / doit|doivent|faut / debe|deben|debería / deve|devono|devem / должен|должна|должно|нужно|надо / musí").stand_in(text)
 }
 
 /// Whether a rule is about the next step only: "Do not write any code yet", "Wait for the first task".

@@ -55,6 +55,16 @@ fn block(tag: &str, text: &str) -> Option<Block> {
         || body.contains("Status: **failed**")
         || body.contains("User decision: **rejected**")
         || body.contains("\nError: ");
+    let listed = parameters(body);
+    let listed =
+        |keys: &[&str]| keys.iter().find_map(|k| listed.iter().find(|(key, _)| key == k).map(|(_, value)| *value));
+    if let Some(command) = listed(&["command"]) {
+        let output = fences(body).last().map_or("", |(_, o)| o).to_owned();
+        return Some(Block { tool: "bash".into(), input: format!("command: {command}"), output, failed: rejected });
+    }
+    if let Some(todos) = listed(&["todoList"]).and_then(printed_todos) {
+        return Some(Block { tool, input: todos, output: String::new(), failed: rejected });
+    }
     let shell = kind == "shell" || kind.is_empty() && matches!(tool.as_str(), "runterminalcmd" | "bash" | "shell");
     if shell {
         let mut fences = fences(body);
@@ -76,6 +86,7 @@ fn block(tag: &str, text: &str) -> Option<Block> {
             .find_map(|k| quoted(parameters, k))
             .map(Cow::Borrowed)
     });
+    let path = path.or_else(|| listed(&["filePath", "file_path", "path", "dirPath"]).map(Cow::Borrowed));
     let path = path.or_else(|| made(body).map(Cow::Borrowed));
     match kind {
         "write" if path.is_none() && tool == "applypatch" => {
@@ -93,6 +104,30 @@ fn block(tag: &str, text: &str) -> Option<Block> {
             Some(Block { tool, input, output, failed: rejected })
         }
     }
+}
+
+/// Returns the parameters that a block lists: "- filePath: `lib/a.ex`". Parameters of several lines are left out.
+fn parameters(body: &str) -> Vec<(&str, &str)> {
+    let Some((_, listed)) = body.split_once("**Input:**") else { return Vec::new() };
+    let pair = |line| {
+        let (key, value) = str::strip_prefix(line, "- ")?.split_once(": ")?;
+        Some((key, value.strip_prefix('`')?.strip_suffix('`')?))
+    };
+    listed.lines().take_while(|line| !line.starts_with("```")).filter_map(pair).collect()
+}
+
+/// Returns a list of tasks as JSON that an export printed as Go prints maps: `[map[id:1 status:completed title:Add it]]`.
+fn printed_todos(text: &str) -> Option<String> {
+    let list = text.strip_prefix('[')?.strip_suffix(']')?;
+    let tasks = list.split("map[").skip(1).take(MOST).map(|task| {
+        let task = task.trim_end().trim_end_matches(']');
+        // Keys are in alphabetical order, so `status` is a word of its own and `title` the rest.
+        let (before, title) = task.rsplit_once(" title:")?;
+        let status = before.rsplit_once(" status:")?.1.split(' ').next()?;
+        Some(serde_json::json!({"content": title, "status": status}))
+    });
+    let tasks = tasks.collect::<Option<Vec<_>>>()?;
+    (!tasks.is_empty()).then(|| format!("todos: {}", serde_json::Value::Array(tasks)))
 }
 
 /// Returns the path in a tool's result: "File created successfully at: P", "The file P has been updated".

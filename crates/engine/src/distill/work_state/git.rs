@@ -271,6 +271,24 @@ fn words(simple: &Simple) -> Vec<&str> {
     found
 }
 
+/// Returns the files that a script stages by their names and commits. Folders are left out, because what changed in them
+/// is unknown.
+pub fn committed_by_name(simples: &[Simple]) -> Vec<String> {
+    let (mut staged, mut committed) = (Vec::new(), Vec::new());
+    for simple in simples.iter().filter(|s| s.program() == "git") {
+        match words(simple)[..] {
+            ["add" | "stage", ref paths @ ..] => {
+                let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+                let is_file = |path: &&&str| name(path).trim_start_matches('.').contains('.') && !path.contains('*');
+                staged.extend(paths.iter().filter(is_file).take(MOST).map(|path| (*path).to_owned()));
+            }
+            ["commit", ..] if !simple.has("--dry-run") => committed.append(&mut staged),
+            _ => {}
+        }
+    }
+    committed
+}
+
 /// Returns the commits a command made: as git reports them, else from its `-m` option.
 pub fn commits(parts: &[&str], simples: &[Simple]) -> Vec<String> {
     let mut found = Vec::new();

@@ -381,6 +381,12 @@ impl<'r> Tracker<'r> {
             let paths: Vec<String> = taken.iter().filter_map(|d| self.files.add(d, call.call, seq)).collect();
             self.git.gone(|p| paths.iter().any(|t| t == p));
         }
+        if committed || !call.failed {
+            // A script edits files in ways nobody can read; what is committed by name was changed.
+            for path in git::committed_by_name(&simples) {
+                self.files.add(&files::Deed { path, touch: Touch::Changed }, call.call, seq);
+            }
+        }
         for simple in simples.iter().filter(|s| matches!(s.program(), "cd" | "pushd")) {
             if let Some(to) = simple.operands().next().filter(|a| a.certain) {
                 self.files.went(&to.text);
