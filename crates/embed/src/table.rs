@@ -134,6 +134,23 @@ impl Embedder for StaticTable {
         };
         Ok(texts.iter().map(one).collect())
     }
+
+    /// Of other scripts than Latin the table has single letters and signs at most. A question whose vector came from its
+    /// question mark and a preposition of one letter would be similar to every question in its language.
+    fn embed_question(&self, question: &str) -> Result<Vec<f32>> {
+        let known = |c: char| if c.is_alphabetic() && !is_latin(c) { ' ' } else { c };
+        let question: String = question.chars().map(known).collect();
+        if !question.chars().any(char::is_alphanumeric) {
+            return Ok(vec![0.0; DIMENSIONS]);
+        }
+        let mut vector = self.sum(&question);
+        normalise(&mut vector);
+        Ok(vector)
+    }
+}
+
+fn is_latin(c: char) -> bool {
+    matches!(c as u32, 0..=0x24F | 0x1E00..=0x1EFF)
 }
 
 /// The longest piece that can be looked up, in bytes.

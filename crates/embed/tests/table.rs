@@ -70,6 +70,17 @@ fn what_does_not_change_the_meaning_does_not_change_the_vector() {
     assert!(cosine(&"x".repeat(100), "x") != 0.0, "a word of 100 letters is still looked up");
 }
 
+/// A question whose words the table does not know is similar to nothing, whatever its signs.
+#[test]
+fn a_question_in_another_script_is_not_similar_by_its_signs() {
+    let question = |text: &str| TABLE.embed_question(text).unwrap();
+    for text in ["В чём неполадка?", "提交失败？", "Γιατί;", "?"] {
+        assert!(question(text).iter().all(|&x| x == 0.0), "{text}");
+    }
+    assert_eq!(question("Что делает RAG?"), question("RAG?"));
+    assert_eq!(question("pourquoi la mémoire ?"), TABLE.embed(&["pourquoi la mémoire ?"]).unwrap()[0]);
+}
+
 /// Only the first 16 KiB of a text are read, whatever the rest contains.
 #[test]
 fn what_is_past_the_limit_does_not_count() {

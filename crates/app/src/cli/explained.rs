@@ -54,6 +54,7 @@ pub fn people(understood: &Understood, found: Option<&SearchReport>, limits: &Li
         ("words", list(&[Kind::Word], true)),
         ("names", list(&[Kind::Exact], true)),
         ("also as", list(&[Kind::Variant, Kind::Part], false)),
+        ("failure", list(&[Kind::Report], false)),
         ("phrases", terms(&query.phrases)),
         ("brought forward", list(&[Kind::Quoted], true)),
         ("stop words", terms(&query.dropped)),

@@ -50,6 +50,9 @@ pub struct Args {
 /// Maximum number of tokens of the question that are repeated in the output.
 const SHOWN: usize = 60;
 
+/// Maximum number of lines of an item: a passage is whole in them where lines have 80 columns.
+const LINES: usize = 12;
+
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as("cli recall");
     let request = RecallRequest {
@@ -96,7 +99,7 @@ fn people(report: &RecallReport, now: Millis) {
         head.extend(item.thread.as_ref().map(|t| paint.accent(&print::safe_line(t))));
         head.extend(item.marks.iter().map(|m| paint.warn(m)));
         print::line(&head.join("  "));
-        for line in super::search::wrap(&print::safe_line(&item.text), width.saturating_sub(4).max(20)).iter().take(6) {
+        for line in super::search::wrap(&print::safe_line(&item.text), width.saturating_sub(4).max(20), LINES) {
             print::line(&format!("    {line}"));
         }
         let foot = See::of("expand", &item.id).to_string();

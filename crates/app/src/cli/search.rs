@@ -227,7 +227,7 @@ fn advise(report: &SearchReport, explain: bool) {
 
 /// Prints a passage in at most three lines, its matches highlighted.
 pub fn passage(passage: &str, width: usize, paint: Paint) {
-    for line in wrap(&marked(passage), width.saturating_sub(4)) {
+    for line in wrap(&marked(passage), width.saturating_sub(4), 3) {
         print::line(&format!("    {}", painted(&line, paint)));
     }
 }
@@ -276,15 +276,16 @@ fn painted(line: &str, paint: Paint) -> String {
     out
 }
 
-/// Breaks a text into at most three lines.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+/// Breaks a text into lines, at most `most`.
+pub(super) fn wrap(text: &str, width: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     let visible = |s: &str| s.chars().filter(|c| !matches!(*c, snippet::MATCH_START | snippet::MATCH_END)).count();
     for word in text.split(' ').filter(|w| !w.is_empty()) {
+        let count = lines.len();
         let last = lines.last_mut().expect("there is always a line");
         if !last.is_empty() && visible(last) + 1 + visible(word) > width {
-            if lines.len() == 3 {
-                lines[2].push('…');
+            if count == most {
+                last.push('…');
                 break;
             }
             lines.push(word.to_owned());

@@ -20,6 +20,12 @@ pub trait Embedder: Send + Sync {
     /// `Busy` if a remote model does not answer: nothing else waits for it, and it is asked again later.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
+    /// Returns the vector of a question, to be compared with those of texts. A model may leave out words of which it only
+    /// knows the letters: they would make the question similar to every text in the same letters.
+    fn embed_question(&self, question: &str) -> Result<Vec<f32>> {
+        Ok(self.embed(&[question])?.pop().unwrap_or_default())
+    }
+
     /// Whether a text takes microseconds, so that vectors can be made while the index is locked, in the transaction
     /// that stores the words. `false` for a model behind a connection, and for a slow local one: the worker makes its
     /// vectors afterwards.

@@ -2,10 +2,14 @@
 //! asked, wanted or decided raise that person's turns and the answers to them; a thread named in the question raises
 //! the turns in it.
 //!
-//! Which questions are about a person is data, in [`asked.txt`](../text/language/asked.txt).
+//! A question about what failed is also asked for the words with which failures are reported, because people say "went
+//! wrong" where a program says "fatal".
+//!
+//! Which questions are about a person and about failures is data, in [`asked.txt`](../text/language/asked.txt) and
+//! [`failures.txt`](../text/language/failures.txt).
 
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use rusqlite::OptionalExtension;
 
@@ -15,7 +19,7 @@ use crate::error::Result;
 use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
 use crate::scope::RunNo;
-use crate::text::language::{ASKED, section, sections};
+use crate::text::language::{ASKED, FAILURES, section, sections};
 use crate::text::words::runs;
 use crate::thread;
 use crate::transcript::{kind_from_code, role_from_code};
@@ -47,14 +51,34 @@ enum Piece {
     Gap,
 }
 
-fn phrases() -> &'static [Vec<Piece>] {
-    static PHRASES: OnceLock<Vec<Vec<Piece>>> = OnceLock::new();
-    PHRASES.get_or_init(|| {
-        let lists = sections(ASKED).filter(|(name, _)| *name != "unspaced");
-        let lines = lists.flat_map(|(_, list)| list.lines()).filter(|line| !line.trim().is_empty());
-        lines.map(|line| line.split_whitespace().map(piece).collect()).collect()
-    })
+/// The phrases of a file, and those of scripts without spaces between words, which may be anywhere in a text.
+struct Phrases {
+    spaced: Vec<Vec<Piece>>,
+    unspaced: Vec<&'static str>,
 }
+
+impl Phrases {
+    fn of(file: &'static str) -> Phrases {
+        let lists = sections(file).filter(|(name, _)| !matches!(*name, "unspaced" | "reports"));
+        let lines = lists.flat_map(|(_, list)| list.lines()).filter(|line| !line.trim().is_empty());
+        let spaced = lines.map(|line| line.split_whitespace().map(piece).collect()).collect();
+        Phrases { spaced, unspaced: section(file, "unspaced").split_whitespace().collect() }
+    }
+
+    /// Returns the words of a text that match a phrase, in lower case; `None` if no phrase occurs.
+    fn found(&self, text: &str) -> Option<Vec<String>> {
+        let words: Vec<String> = runs(text, &[]).take(WORDS).map(|(_, word)| word.to_lowercase()).collect();
+        let unspaced = self.unspaced.iter().filter(|phrase| text.contains(**phrase));
+        let mut found: Vec<String> = unspaced.map(|phrase| (*phrase).to_owned()).collect();
+        for at in 0..words.len() {
+            found.extend(self.spaced.iter().filter_map(|phrase| stands(phrase, &words[at..])).flatten());
+        }
+        (!found.is_empty()).then_some(found)
+    }
+}
+
+static OF_PERSON: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(ASKED));
+static OF_FAILURE: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(FAILURES));
 
 fn piece(text: &'static str) -> Piece {
     if text == "~" {
@@ -66,14 +90,13 @@ fn piece(text: &'static str) -> Piece {
 /// Returns the words by which a text asks what a person said, asked, wanted or decided, in lower case; `None` if it
 /// does not ask that.
 pub(super) fn about_person(text: &str) -> Option<Vec<String>> {
-    let words: Vec<String> = runs(text, &[]).take(WORDS).map(|(_, word)| word.to_lowercase()).collect();
-    // In scripts without spaces between words, a phrase may be anywhere in the text.
-    let unspaced = section(ASKED, "unspaced").split_whitespace();
-    let mut asks: Vec<String> = unspaced.filter(|phrase| text.contains(phrase)).map(str::to_owned).collect();
-    for at in 0..words.len() {
-        asks.extend(phrases().iter().filter_map(|phrase| stands(phrase, &words[at..])).flatten());
-    }
-    (!asks.is_empty()).then_some(asks)
+    OF_PERSON.found(text)
+}
+
+/// Returns the words with which failures are reported, if a text asks what failed.
+pub(super) fn reports_of_failure(text: &str) -> impl Iterator<Item = &'static str> {
+    let asks = OF_FAILURE.found(text).is_some();
+    section(FAILURES, "reports").split_whitespace().filter(move |_| asks)
 }
 
 /// Returns the words that match a phrase at the beginning of `words`, without those in its gaps; `None` if the phrase

@@ -32,7 +32,7 @@ const NEIGHBOUR: [f64; 2] = [0.5, 0.3];
 const NEIGHBOUR_FUSED: [f64; 2] = [0.4, 0.3];
 
 /// The columns of [`row`].
-const ROW: &str = "turn_no, session_no, lane_no, run_no, at, role, kind, workspace_no";
+const ROW: &str = "turn_no, session_no, lane_no, run_no, at, role, kind, workspace_no, text_length";
 
 /// Makes a candidate without a score from a row, with its project.
 pub(super) fn row(r: &rusqlite::Row) -> rusqlite::Result<(Candidate, Option<WorkspaceNo>)> {
@@ -44,6 +44,7 @@ pub(super) fn row(r: &rusqlite::Row) -> rusqlite::Result<(Candidate, Option<Work
         at: r.get(4)?,
         role: role_from_code(r.get(5)?),
         kind: kind_from_code(r.get(6)?),
+        bytes: r.get(8)?,
         words: 0.0,
         cosine: None,
         weight: 1.0,

@@ -21,8 +21,8 @@ use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::scope::{AgentId, ThreadNo};
 use crate::text::indexed::words_of;
-use crate::text::language::german;
 use crate::text::language::stop_words::{self, Language, is_stop_word};
+use crate::text::language::{endings, german};
 use crate::text::words::runs;
 use crate::transcript::read;
 
@@ -31,6 +31,9 @@ const MAX_TERMS: usize = 32;
 
 /// Largest number of bytes of a query; longer input is cut.
 const MAX_BYTES: usize = 8 * 1024;
+
+/// Weight of a word that reports a failure, of which a question about one is given a dozen.
+const REPORT: f64 = 0.1;
 
 /// Gain of a turn on the right day, if the query also names an hour.
 const DAY_OF_HOUR: f64 = 0.2;
@@ -56,6 +59,8 @@ pub enum Kind {
     Variant,
     /// A piece of an exact name (`refund` of `refund_twice`).
     Part,
+    /// A word with which failures are reported, for a question about one.
+    Report,
 }
 
 impl Term {
@@ -66,6 +71,7 @@ impl Term {
             Kind::Word => 1.0,
             Kind::Variant => 0.5,
             Kind::Part => 0.15,
+            Kind::Report => REPORT,
         }
     }
 
@@ -217,6 +223,9 @@ impl Query {
             query.words.append(&mut query.dropped);
             query.light = true;
         }
+        if query.phrases.is_empty() && query.words.iter().filter(|t| t.asked()).count() > 1 {
+            query.add_reports(&outside);
+        }
         let nothing_else = |text: &str| {
             let mut words = runs(text, &[]).map(|(_, word)| word.to_lowercase());
             words.all(|word| query.dropped.iter().any(|t| t.text.to_lowercase() == word))
@@ -249,6 +258,9 @@ impl Query {
                 let spellings = german::spellings(&trimmed(word)).into_iter();
                 terms.extend(spellings.map(|s| Term { text: s.text, prefix: s.prefix, kind: Kind::Variant }));
             }
+            if let Some(beginning) = endings::beginning(&trimmed(&lower[n]), language) {
+                terms.push(Term { text: beginning.to_owned(), prefix: true, kind: Kind::Variant });
+            }
         }
         terms.extend(numbered(free, language));
         terms.sort_by_key(|t| if t.asked() { Kind::Word } else { t.kind });
@@ -263,6 +275,14 @@ impl Query {
         self.dropped.truncate(MAX_TERMS);
         let mut seen = HashSet::new();
         self.dropped.retain(|t| seen.insert(t.text.clone()));
+    }
+
+    /// Adds the words with which failures are reported, if the text asks what failed.
+    fn add_reports(&mut self, text: &str) {
+        let reports = asked::reports_of_failure(text).filter(|word| self.words.iter().all(|t| t.text != *word));
+        let reports: Vec<Term> =
+            reports.map(|word| Term { text: word.into(), prefix: false, kind: Kind::Report }).collect();
+        self.words.extend(reports.into_iter().take(MAX_TERMS.saturating_sub(self.words.len())));
     }
 
     /// Makes the words count little that only say what sort of answer is wanted: the answer to "which colour did I ask

@@ -21,7 +21,8 @@ use super::program::{self, Weights};
 use super::query::{Query, Term};
 use super::snippet::{Scratch, unnumbered};
 use super::terms::{
-    DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, weigh, within,
+    DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, rarest, rarity, weigh,
+    within,
 };
 use super::ties;
 use super::trace::Trace;
@@ -54,8 +55,8 @@ const MOST_READ: usize = 50_000;
 /// A search limited by time fetches more candidates until it has this many.
 const ENOUGH: usize = 50;
 
-/// Weight of the cosine against the words, where the best turn has 1 (RETRIEVAL: a weighted sum of normalised scores
-/// beats fusing ranks).
+/// Weight of the cosine against the words in conversations between two people, where the best turn has 1 (RETRIEVAL: a
+/// weighted sum of normalised scores beats fusing ranks). In sessions of programs it is [`Weights::cosine`].
 const COSINE: f64 = 1.0;
 
 /// The scores that the ranking uses.
@@ -264,7 +265,8 @@ fn run(
             }
             let chats = Chats::of(tx, &found)?;
             for candidate in found.iter_mut().filter(|c| !chats.has(c.session_no)) {
-                candidate.weigh(filter.weights.of(candidate.role, candidate.kind));
+                candidate.own = candidate.alike(filter.weights.cosine);
+                candidate.weigh(filter.weights.of(candidate.role, candidate.kind, candidate.bytes));
                 candidate.score = candidate.own + gain(query, candidate.at);
             }
             sort(&mut found, filter);
@@ -281,6 +283,10 @@ fn run(
             then
         };
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
+        // A phrase must occur, so it counts as the rarest of all.
+        let phrases = query.phrases.iter().map(|phrase| (phrase, rarest(phrase, all)));
+        let words_and_rarity = phrases.chain(terms.iter().map(|t| (&t.term, rarity(t, all))));
+        ranking.weights = words_and_rarity.flat_map(|(term, rarity)| vec![rarity; needles(term).len()]).collect();
         ranking.expression = words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR ");
         ranking.needles = words.iter().flat_map(|t| needles(t)).collect();
         // A name counts as one term, however many pieces it has.
@@ -313,6 +319,8 @@ pub(super) struct Ranking {
     expression: String,
     /// The expression as plain words.
     pub needles: Vec<String>,
+    /// The rarity of each of them.
+    pub weights: Vec<f64>,
     opener: Opener,
 }
 
@@ -553,7 +561,7 @@ impl WordSearch<'_> {
         }
         for candidate in found.iter_mut() {
             candidate.cosine = cosines.get(&candidate.turn_no).copied();
-            candidate.own = candidate.words + COSINE * f64::from(candidate.cosine.unwrap_or(0.0).max(0.0));
+            candidate.own = candidate.alike(COSINE);
         }
         Ok(())
     }
@@ -657,6 +665,8 @@ pub(super) struct Candidate {
     pub at: Option<Millis>,
     pub role: Role,
     pub kind: TurnKind,
+    /// Length of its text.
+    pub bytes: u32,
     /// Score by words: 1 for the best.
     pub words: f64,
     pub cosine: Option<f32>,
@@ -671,6 +681,11 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// Returns the score by words and meaning, where `cosine` is the weight of the meaning.
+    fn alike(&self, cosine: f64) -> f64 {
+        self.words + cosine * f64::from(self.cosine.unwrap_or(0.0).max(0.0))
+    }
+
     /// Replaces the factor of its kind.
     pub fn weigh(&mut self, weight: f64) {
         self.own *= weight / self.weight;

@@ -206,39 +206,107 @@ fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
 }
 
 /// Largest number of tokens of a plain passage: enough to answer, with the text around the words that were asked for.
-pub(super) const PLAIN_TOKENS: usize = 160;
+pub(super) const PLAIN_TOKENS: usize = 200;
 
 /// Largest number of bytes of a sentence that is kept whole; a longer one is cut at blanks.
 const SENTENCE: usize = 300;
 
-/// Returns the best passage for some words, unmarked and without the engine: whole sentences around the one with the
-/// most different needles, as many as fit; without a match, the first sentences. For passages given to programs, not
-/// shown to people: it ends where a sentence ends, unless that sentence is longer than the passage.
-pub(super) fn plain(text: &str, needles: &[String]) -> String {
+/// Weight of the nearness of a sentence against the share of the needles in it. The answer to "how do amounts have to be
+/// written" has none of these words: "numeric columns are typed as strings".
+const NEAR: f64 = 0.8;
+
+/// Least worth of a sentence apart from the best ones, on the scale of `NEAR`, and the tokens of the sign before it.
+const ANSWERS: f64 = 0.35;
+const GAP_TOKENS: usize = 2;
+
+/// What the sentences of a passage are chosen by.
+#[derive(Clone, Copy)]
+pub(super) struct Sought<'s> {
+    /// Parts of words in plain lower case.
+    pub needles: &'s [String],
+    /// The weight of each of them; without weights all are equal.
+    pub weights: &'s [f64],
+    /// The cosine of a sentence to the question, if it costs microseconds.
+    pub near: Option<&'s dyn Fn(&str) -> f64>,
+}
+
+impl Sought<'_> {
+    /// Returns the share of the needles in a set, by weight.
+    fn share(&self, has: u64) -> f64 {
+        let (mut found, mut all) = (0.0, 0.0);
+        for n in 0..self.needles.len() {
+            let weight = self.weights.get(n).copied().unwrap_or(1.0);
+            all += weight;
+            found += if has & (1 << (n % 64)) != 0 { weight } else { 0.0 };
+        }
+        if all > 0.0 { found / all } else { 0.0 }
+    }
+}
+
+/// Returns the best passage for a question, unmarked and without the engine: whole sentences around those that have most
+/// of its needles and are nearest to it, as many as fit; without a match, the first sentences. For passages given to
+/// programs, not shown to people: it ends where a sentence ends, unless that sentence is longer than the passage.
+pub(super) fn plain(text: &str, sought: &Sought) -> String {
+    let needles = sought.needles;
     let part = window(text, needles).unwrap_or_else(|| &text[..text.floor_char_boundary(WINDOW_BYTES)]);
     let clean = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
     let lines: String = part.chars().filter(|c| *c != BREAK).map(clean).collect();
-    let all = sentences_of(&lines, needles);
+    let mut all = sentences_of(&lines, needles);
+    if let Some(near) = sought.near
+        && all.iter().map(|s| s.tokens).sum::<usize>() > PLAIN_TOKENS
+    {
+        all.iter_mut().for_each(|sentence| sentence.near = near(sentence.text).max(0.0));
+    }
     // The window may begin and end inside a sentence; such a partial sentence is left out.
     let first = usize::from(all.len() > 2 && part.as_ptr() > text.as_ptr());
     let last = all.len()
         - usize::from(all.len() > first + 1 && part.as_bytes().as_ptr_range().end < text.as_bytes().as_ptr_range().end);
     let Some(all) = all.get(first..last).filter(|all| !all.is_empty()) else { return String::new() };
-    let (mut from, mut to) = best(all);
+    let taken = chosen(all, sought);
+    let mut said = String::new();
+    for (n, sentence) in all.iter().enumerate().filter(|(n, _)| taken[*n]) {
+        let gap = if n > 0 && !taken[n - 1] { " … " } else { " " };
+        said.push_str(if said.is_empty() { "" } else { gap });
+        said.push_str(sentence.text);
+    }
+    let said = without_marker(&said);
+    if tokens(said) > PLAIN_TOKENS { cut(said, PLAIN_TOKENS) } else { said.to_owned() }
+}
+
+/// Returns which sentences make the passage: the best run, a little of what is before it, other sentences that answer,
+/// and as much around the run as fits.
+fn chosen(all: &[Sentence], sought: &Sought) -> Vec<bool> {
+    let (mut from, mut to) = best(all, sought);
+    let mut taken = vec![false; all.len()];
+    taken[from..to].fill(true);
     let mut room = PLAIN_TOKENS.saturating_sub(all[from..to].iter().map(|s| s.tokens).sum());
     // Sentences before the matching words explain more often what they are about than sentences after them (+.04 of the
     // answers' words on questions about programs' sessions), so they are added first.
-    while let Some(before) = from.checked_sub(1).map(|n| &all[n]).filter(|before| before.tokens <= room) {
-        room -= before.tokens;
-        from -= 1;
+    let mut lead = room / 2;
+    while let Some(before) = from.checked_sub(1).filter(|n| all[*n].tokens <= lead) {
+        (lead, room, from) = (lead - all[before].tokens, room - all[before].tokens, before);
+        taken[before] = true;
     }
-    while let Some(next) = all.get(to).filter(|next| next.tokens <= room) {
-        room -= next.tokens;
+    // An answer of several parts stands in several places.
+    let worth = |s: &Sentence| sought.share(s.has) + NEAR * s.near;
+    let mut others: Vec<usize> = (0..all.len()).filter(|n| !taken[*n] && worth(&all[*n]) >= ANSWERS).collect();
+    others.sort_by(|a, b| worth(&all[*b]).total_cmp(&worth(&all[*a])).then(a.cmp(b)));
+    for other in others {
+        if all[other].tokens + GAP_TOKENS <= room {
+            room -= all[other].tokens + GAP_TOKENS;
+            taken[other] = true;
+        }
+    }
+    while let Some(before) = from.checked_sub(1).filter(|n| taken[*n] || all[*n].tokens <= room) {
+        room -= if taken[before] { 0 } else { all[before].tokens };
+        (from, taken[before]) = (before, true);
+    }
+    while to < all.len() && (taken[to] || all[to].tokens <= room) {
+        room -= if taken[to] { 0 } else { all[to].tokens };
+        taken[to] = true;
         to += 1;
     }
-    let said = all[from..to].iter().map(|s| s.text).collect::<Vec<_>>().join(" ");
-    let said = without_marker(&said);
-    if tokens(said) > PLAIN_TOKENS { cut(said, PLAIN_TOKENS) } else { said.to_owned() }
+    taken
 }
 
 /// Returns a passage without the marker of the list or table it begins in: the marker belongs to lines that are not shown.
@@ -260,6 +328,8 @@ struct Sentence<'t> {
     /// Bit set of the needles it contains.
     has: u64,
     tokens: usize,
+    /// Its cosine to the question.
+    near: f64,
 }
 
 /// Returns the sentences of each line.
@@ -271,25 +341,28 @@ fn sentences_of<'t>(lines: &'t str, needles: &[String]) -> Vec<Sentence<'t>> {
             let lower = text.to_lowercase();
             let of = |(n, needle): (usize, &String)| u64::from(lower.contains(needle.as_str())) << (n % 64);
             let has = needles.iter().enumerate().map(of).fold(0, |all, one| all | one);
-            out.push(Sentence { text, has, tokens: tokens(text) + 1 });
+            out.push(Sentence { text, has, tokens: tokens(text) + 1, near: 0.0 });
         }
     }
     out
 }
 
-/// Returns the shortest run of sentences with the most different needles that fits; of equal ones, the first.
-fn best(all: &[Sentence]) -> (usize, usize) {
-    let (mut best, mut most, mut least) = ((0, 1), 0, 0);
+/// Returns the run of sentences that fits and is best by words and nearness; of equal ones the shortest, of equally long
+/// ones the first.
+fn best(all: &[Sentence], sought: &Sought) -> (usize, usize) {
+    let (mut best, mut most, mut least) = ((0, 1), 0.0, 0);
     for from in 0..all.len() {
-        let (mut has, mut cost) = (0, 0);
+        let (mut has, mut near, mut cost) = (0, 0.0f64, 0);
         for (n, sentence) in all[from..].iter().enumerate() {
             cost += sentence.tokens;
             if cost > PLAIN_TOKENS && n > 0 {
                 break;
             }
             has |= sentence.has;
-            if has.count_ones() > most || has.count_ones() == most && most > 0 && cost < least {
-                (best, most, least) = ((from, from + n + 1), has.count_ones(), cost);
+            near = near.max(sentence.near);
+            let worth = sought.share(has) + NEAR * near;
+            if worth > most || worth == most && most > 0.0 && cost < least {
+                (best, most, least) = ((from, from + n + 1), worth, cost);
             }
         }
     }
@@ -324,7 +397,27 @@ mod tests {
     }
 
     fn of(text: &str, needles: &[&str]) -> String {
-        plain(text, &needles.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>())
+        let needles: Vec<String> = needles.iter().map(|n| (*n).to_owned()).collect();
+        plain(text, &Sought { needles: &needles, weights: &[], near: None })
+    }
+
+    #[test]
+    fn a_passage_is_chosen_by_rare_words_and_by_meaning() {
+        let filler = "One two three four five six seven eight nine ten. ".repeat(30);
+        let text = format!("The script is run, the script. {filler}Amounts are strings. {filler}");
+        let needles = ["script", "run", "amounts"].map(str::to_owned);
+        let chosen = |weights: &[f64], near: Option<&dyn Fn(&str) -> f64>| {
+            plain(&text, &Sought { needles: &needles, weights, near }).contains("Amounts are strings.")
+        };
+        assert!(!chosen(&[], None), "two words of three");
+        assert!(chosen(&[1.0, 1.0, 3.0], None), "the rare word weighs more");
+        let near = |sentence: &str| if sentence.contains("strings") { 0.9 } else { 0.1 };
+        assert!(chosen(&[], Some(&near)), "the sentence that says it in other words");
+        // Two parts of an answer, far from each other.
+        let text = format!("The image is kept in the registry. {filler}The database is a file. {filler}");
+        let found = of(&text, &["registry", "database"]);
+        assert!(found.starts_with("The image is kept in the registry. … One"), "{found}");
+        assert!(found.contains("nine ten. The database is a file."), "{found}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::query::{Query, Term, understand_naming};
 use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::said_once::say_once;
 use super::search::Legs;
-use super::snippet::{self, MATCH_END, MATCH_START};
+use super::snippet::{self, MATCH_END, MATCH_START, Sought};
 use super::terms::needles;
 use super::turns::{Weak, of_turns, rank_turns};
 use super::vector_search::VectorSearch;
@@ -184,7 +184,16 @@ pub fn recall(
         true => Some(Worth::of(index, at.agent_no, &query, question.text, counted)?),
         false => None,
     };
-    let lookup = Lookup { audience, named: &named, query: &query, vector, weak: &weak, worth: worth.as_ref() };
+    let quick = index.embedder().filter(|embedder| embedder.is_quick()).cloned();
+    let near = quick.zip(vector).map(|(embedder, vector)| {
+        move |sentence: &str| {
+            let of_sentence =
+                embedder.embed(&[sentence]).ok().and_then(|mut vectors| vectors.pop()).unwrap_or_default();
+            f64::from(of_sentence.iter().zip(vector).map(|(a, b)| a * b).sum::<f32>())
+        }
+    });
+    let near = near.as_ref().map(|near| near as &dyn Fn(&str) -> f64);
+    let lookup = Lookup { audience, named: &named, query: &query, vector, weak: &weak, worth: worth.as_ref(), near };
     for (summary, ranges) in of_nodes(at, index, &lookup, (&live, &withheld), &mut out)? {
         withheld.given(&summary.id, &summary.text, Sources::Ranges(ranges));
         out.items.push(summary);
@@ -218,6 +227,8 @@ pub(super) struct Lookup<'s> {
     pub weak: &'s Weak,
     /// For a prompt: what a passage must say to be given.
     pub worth: Option<&'s Worth>,
+    /// The cosine of a sentence to the query, if the model answers in microseconds.
+    pub near: Option<&'s dyn Fn(&str) -> f64>,
 }
 
 fn class_rank(kind: &str) -> usize {
@@ -450,7 +461,7 @@ fn of_nodes(
     (live, withheld): (&Live, &Withheld),
     out: &mut Recalled,
 ) -> Result<Vec<(Item, Vec<Stretch>)>> {
-    let Lookup { audience, named, query, vector, weak, worth } = *lookup;
+    let Lookup { audience, named, query, vector, weak, worth, .. } = *lookup;
     let within = NodesWithin {
         threads: match audience {
             None => None,
@@ -530,7 +541,8 @@ fn of_nodes(
                 continue;
             }
             // Only the sentences that answer; `expand` leads to the whole summary.
-            let text = snippet::plain(&redact(&node.summary), &needles);
+            let sought = Sought { needles: &needles, weights: &[], near: lookup.near };
+            let text = snippet::plain(&redact(&node.summary), &sought);
             let is_exempt = query.only_times || named.ids.contains(&id.to_string());
             if worth.is_some_and(|worth| !is_exempt && !worth.answers(&text, Via::Summary, cosine)) {
                 out.dropped.push(Dropped { id: id.to_string(), why: TOO_LITTLE.into() });

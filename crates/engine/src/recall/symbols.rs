@@ -175,6 +175,7 @@ mod tests {
                 Kind::Exact => "=",
                 Kind::Variant => "~",
                 Kind::Part => "-",
+                Kind::Report => "!",
             };
             format!("{sign}{}{}", t.text.replace(BREAK, ""), if t.prefix { "*" } else { "" })
         };

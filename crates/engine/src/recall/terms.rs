@@ -153,6 +153,11 @@ pub(super) fn rarity(term: &Weighed, all: i64) -> f64 {
     (1.0 + all as f64 / (1 + term.rows) as f64).ln() * term.term.weight()
 }
 
+/// Returns the weight of a term as if no row contained it.
+pub(super) fn rarest(term: &Term, all: i64) -> f64 {
+    rarity(&Weighed { term: term.clone(), rows: 0 }, all)
+}
+
 /// Returns the score, reduced for the part of the query the candidate does not contain.
 pub(super) fn covered_score(score: f64, share: Option<&f64>) -> f64 {
     share.map_or(score, |share| score * (1.0 - COVERAGE * (1.0 - share)))

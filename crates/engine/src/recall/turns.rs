@@ -8,10 +8,10 @@ use rusqlite::{OptionalExtension, params};
 use super::aside;
 use super::live::Live;
 use super::named::Named;
-use super::query::{Query, Term};
+use super::query::{Kind, Query, Term};
 use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::search::{Filter, Legs, Ranking, Searched, rank};
-use super::snippet;
+use super::snippet::{self, Sought};
 use super::staged::{Lookup, OTHER_THREAD, admission, too_many};
 use super::terms::{self, letters, needles, rows_with, stands};
 use super::withheld::{Sources, Withheld};
@@ -144,7 +144,8 @@ pub(super) fn of_turns(
                 continue;
             }
             // Redact before cutting: half of a credential would not be recognised (R14.2).
-            let text = snippet::plain(&redact(&snippet::unnumbered(&said)), &ranking.needles);
+            let sought = Sought { needles: &ranking.needles, weights: &ranking.weights, near: lookup.near };
+            let text = snippet::plain(&redact(&snippet::unnumbered(&said)), &sought);
             if tokens(&text) == 0 {
                 continue;
             }
@@ -261,7 +262,7 @@ impl Weak {
             asked.iter_mut().for_each(|one| one.rare = true);
         }
         let of = asked.len() + query.phrases.len();
-        for term in query.words.iter().filter(|t| !t.asked()) {
+        for term in query.words.iter().filter(|t| !t.asked() && t.kind != Kind::Report) {
             let rows = rows(term)?;
             if (1..=frequent.max(FREQUENT_LEAST)).contains(&rows) {
                 asked.push(Asked::of(term, true));

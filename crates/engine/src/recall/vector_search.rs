@@ -49,8 +49,8 @@ impl<'i> VectorSearch<'i> {
         if missing.of_turns > 0 && missing.turns == missing.of_turns {
             return Ok(None);
         }
-        let vector = match embedder.embed(&[text]) {
-            Ok(mut vectors) => vectors.pop().unwrap_or_default(),
+        let vector = match embedder.embed_question(text) {
+            Ok(vector) => vector,
             Err(e) => {
                 less.push(format!("by words only: {e}"));
                 return Ok(None);

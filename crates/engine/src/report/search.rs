@@ -131,5 +131,6 @@ fn kind(term: &Term) -> &'static str {
         Kind::Word => "word",
         Kind::Variant => "variant",
         Kind::Part => "piece",
+        Kind::Report => "failure",
     }
 }

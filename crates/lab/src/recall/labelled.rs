@@ -84,6 +84,8 @@ const KNOBS: [Knob; 7] = [
     Knob { name: "remark", of: |w| &mut w.remark, off: 1.0, tried: &[0.7, 0.85, 1.0, 1.15] },
     Knob { name: "call", of: |w| &mut w.call, off: 1.0, tried: &[0.75, 0.9, 1.0] },
     Knob { name: "result", of: |w| &mut w.result, off: 1.0, tried: &[0.65, 0.8, 1.0] },
+    Knob { name: "cosine", of: |w| &mut w.cosine, off: 1.0, tried: &[0.7, 1.0, 1.3, 1.6, 2.0] },
+    Knob { name: "short", of: |w| &mut w.short, off: 0.0, tried: &[0.0, 0.2, 0.4, 0.6] },
     Knob { name: "neighbour", of: |w| &mut w.neighbour, off: 0.0, tried: &[0.0, 0.1, 0.15, 0.25] },
     Knob { name: "run", of: |w| &mut w.run, off: 0.0, tried: &[0.0, 0.1, 0.2, 0.3] },
 ];

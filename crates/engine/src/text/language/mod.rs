@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use super::patterns::Words;
 
+pub mod endings;
 pub mod german;
 pub mod lexicon;
 pub mod stop_words;
@@ -32,6 +33,9 @@ pub const HEADINGS: &str = include_str!("headings.txt");
 
 /// Phrases of questions about what a person said or decided.
 pub const ASKED: &str = include_str!("asked.txt");
+
+/// Phrases of questions about what failed, and words that report a failure.
+pub const FAILURES: &str = include_str!("failures.txt");
 
 /// Words too common to be names by themselves, in lower case.
 pub static COMMON_WORDS: LazyLock<Words> = LazyLock::new(|| Words::of(section(COMMON, "words")));
@@ -63,6 +67,7 @@ mod tests {
             ANNOUNCEMENTS,
             ASKED,
             COMMON,
+            FAILURES,
             HEADINGS,
             REMEMBER,
             VALUES,

@@ -20,10 +20,14 @@ pub enum Language {
     Italian,
     Portuguese,
     Dutch,
+    Russian,
+    Ukrainian,
+    Polish,
+    Czech,
 }
 
 /// The languages in the order of the file, which also decides between equally likely ones.
-pub const ALL: [Language; 7] = [
+pub const ALL: [Language; 11] = [
     Language::English,
     Language::German,
     Language::French,
@@ -31,6 +35,10 @@ pub const ALL: [Language; 7] = [
     Language::Italian,
     Language::Portuguese,
     Language::Dutch,
+    Language::Russian,
+    Language::Ukrainian,
+    Language::Polish,
+    Language::Czech,
 ];
 
 /// The lists of function words, and a list of those that are content words in English: one such word alone does not
@@ -39,14 +47,14 @@ pub(super) const STOP_WORDS: &str = include_str!("stop_words.txt");
 
 struct Known {
     /// Bit set of the languages in which a word is a function word.
-    words: HashMap<&'static str, u8>,
+    words: HashMap<&'static str, u16>,
     english_too: HashSet<&'static str>,
 }
 
 fn known() -> &'static Known {
     static KNOWN: OnceLock<Known> = OnceLock::new();
     KNOWN.get_or_init(|| {
-        let mut words: HashMap<&'static str, u8> = HashMap::new();
+        let mut words: HashMap<&'static str, u16> = HashMap::new();
         for (n, (_, list)) in sections(STOP_WORDS).take(ALL.len()).enumerate() {
             for word in list.split_ascii_whitespace() {
                 *words.entry(word).or_default() |= 1 << n;
@@ -63,7 +71,7 @@ fn known() -> &'static Known {
 /// content word.
 pub fn language<'w>(words: impl Iterator<Item = &'w str>) -> Language {
     let known = known();
-    let (mut found, mut sure) = ([0u32; 7], [0u32; 7]);
+    let (mut found, mut sure) = ([0u32; ALL.len()], [0u32; ALL.len()]);
     let mut seen = HashSet::new();
     for word in words.filter(|w| seen.insert(*w)) {
         let bits = known.words.get(word).copied().unwrap_or(0);
@@ -74,6 +82,14 @@ pub fn language<'w>(words: impl Iterator<Item = &'w str>) -> Language {
             sure[n] += u32::from(clear);
         }
         let letters = |list: &[char]| u32::from(bits == 0 && word.contains(list));
+        // A word in Cyrillic letters is in no language above these two.
+        let cyrillic = word.chars().all(|c| matches!(c, 'а'..='я' | 'ё'));
+        found[7] += u32::from(cyrillic && bits == 0);
+        sure[7] += u32::from(cyrillic && bits == 0);
+        found[8] += letters(&['і', 'ї', 'є', 'ґ']);
+        sure[8] += letters(&['і', 'ї', 'є', 'ґ']);
+        found[9] += letters(&['ł', 'ż', 'ś', 'ą', 'ę', 'ć', 'ń', 'ź']);
+        found[10] += letters(&['ě', 'ř', 'ů']);
         found[1] += letters(&['ä', 'ö', 'ü', 'ß']);
         found[2] += letters(&['ç', 'œ', 'ê', 'è']);
         found[3] += letters(&['ñ', '¿', '¡']);
@@ -127,6 +143,13 @@ mod tests {
             ("perché abbiamo tolto il database", "Italian: tolto database"),
             ("por que não usamos o banco", "Portuguese: usamos banco"),
             ("waarom hebben we de wachtrij verwijderd", "Dutch: wachtrij verwijderd"),
+            ("в чём заключалась неполадка с голосовым вводом", "Russian: заключалась неполадка голосовым вводом"),
+            ("неполадка", "Russian: неполадка"),
+            ("чому ми прибрали redis", "Ukrainian: прибрали redis"),
+            ("dlaczego usunęliśmy redis", "Polish: usunęliśmy redis"),
+            ("proč jsme odstranili redis", "Czech: odstranili redis"),
+            ("jest tests in ci", "English: jest tests ci"),
+            ("pod restarts", "English: pod restarts"),
         ] {
             assert_eq!(left(text), want, "{text}");
         }
