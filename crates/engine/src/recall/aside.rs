@@ -1,5 +1,5 @@
-//! Leaves a model's reasoning and its announcements ("Let me check the settings file now.") out of a prompt's context.
-//! Such texts share words with the prompt, but they answer nothing.
+//! Leaves out of a prompt's context what answers nothing though it shares words with the prompt: a model's reasoning and
+//! its announcements ("Let me check the settings file now."), questions without their answers, headings.
 
 use rusqlite::OptionalExtension;
 
@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
 use crate::statement::only_announces;
+use crate::text::sentences;
 use crate::transcript::kind_from_code;
 use crate::transcript::read::Turn;
 
@@ -30,6 +31,28 @@ pub(super) fn spoken_out<'t>(tx: &Read, turn: &Turn, said: &'t str) -> Result<Op
         return Ok(None);
     }
     Ok(Some(said))
+}
+
+/// Whether a message of a person only asks: it tells that something was asked, and not what was answered.
+pub(super) fn only_asks(turn: &Turn, said: &str) -> bool {
+    turn.kind == TurnKind::Message && turn.role == Role::User && said.len() <= LONGEST && asks(said)
+}
+
+fn asks(said: &str) -> bool {
+    let mut sentences = said.lines().flat_map(|line| sentences::split(line, LONGEST).into_iter().map(|at| &line[at]));
+    let mut asked = false;
+    sentences.all(|sentence| {
+        asked |= sentence.ends_with(['?', '？']);
+        sentence.ends_with(['?', '？']) || sentence.split_whitespace().count() < 3
+    }) && asked
+}
+
+/// Whether a message is only the heading of something that stands elsewhere: `**Commit 3: the module**`.
+pub(super) fn is_heading(said: &str) -> bool {
+    let line = said.trim();
+    let bold =
+        line.strip_prefix("**").and_then(|rest| rest.strip_suffix("**")).is_some_and(|text| !text.contains("**"));
+    !line.contains('\n') && (bold || line.starts_with("# ") || line.starts_with("## "))
 }
 
 /// Whether the model goes on to a tool after this turn.
@@ -81,6 +104,18 @@ mod tests {
         ] {
             assert!(!only_announces(said), "{said}");
         }
+    }
+
+    #[test]
+    fn bare_questions_and_headings_tell_nothing() {
+        for said in ["Is there another way just using git?", "hm, ok. why is it red?\nSince when?", "なぜ？"] {
+            assert!(asks(said), "{said}");
+        }
+        for said in ["Is it red? I changed the schema yesterday.", "Use Postgres.", "ok", ""] {
+            assert!(!asks(said), "{said}");
+        }
+        assert!(is_heading("**Commit 3: Python module definition**") && is_heading("## Plan"));
+        assert!(!is_heading("**Postgres** is **fast**") && !is_heading("# Plan\nUse Postgres."));
     }
 
     #[test]

@@ -64,9 +64,7 @@ impl Weights {
     /// Returns the factor of a turn of `bytes` of text, before it is known whether a message goes on to a tool call.
     pub(super) fn of(&self, role: Role, kind: TurnKind, bytes: u32) -> f64 {
         let length = f64::from(bytes.clamp(1, SHORT)) / f64::from(SHORT);
-        let short =
-            if matches!(kind, TurnKind::ToolCall | TurnKind::ToolResult) { 1.0 } else { length.powf(self.short) };
-        short * self.of_kind(role, kind)
+        length.powf(self.short) * self.of_kind(role, kind)
     }
 
     fn of_kind(&self, role: Role, kind: TurnKind) -> f64 {

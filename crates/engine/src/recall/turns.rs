@@ -138,6 +138,10 @@ pub(super) fn of_turns(
                 }
                 None => Cow::Borrowed(said.as_ref()),
             };
+            if worth.is_some() && (aside::is_heading(&said) || !query.by_person && aside::only_asks(&hit.turn, &said)) {
+                drop("a question or a heading by itself".into());
+                continue;
+            }
             let words = similarity::words(&said);
             if let Some(n) = told[..above].iter().position(|told| is_contained(&words, told)) {
                 drop(format!("all of it stands in {}", out.items[n].id));

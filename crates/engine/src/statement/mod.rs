@@ -25,6 +25,7 @@ use std::ops::Range;
 
 use self::placed::Sentence;
 pub use self::rules::Trust;
+pub use self::signs::says_all;
 use crate::text::similarity::Bag;
 use crate::text::words::Word;
 

@@ -102,14 +102,23 @@ pub fn signs(low: &str, words: &[Word]) -> Signs {
     signs
 }
 
-/// Whether the word at `at` is the Spanish or Portuguese "todo", which means "all" and marks no open work: it begins the
-/// sentence without a colon, or the sentence is in one of these languages.
+/// Whether the word at `at` is the Spanish or Portuguese "todo", which means "all" and marks no open work.
 fn all_of_it(low: &str, words: &[Word], at: usize) -> bool {
     let word = |word: &Word| &low[word.start..word.end];
     matches!(word(&words[at]), "todo" | "todos")
-        && !low[words[at].end..].starts_with(':')
-        && (at == 0 && words.len() > 1
+        && (says_all(&low[words[at].start..])
             || matches!(language(words.iter().map(word)), Language::Spanish | Language::Portuguese))
+}
+
+/// Whether a text in lower case begins with "todo" in the sense of "all": "todo verificado", "todo está listo".
+pub fn says_all(low: &str) -> bool {
+    const AFTER: [&str; 16] = [
+        "está", "esta", "lo", "los", "el", "la", "ha", "fue", "listo", "bien", "correcto", "hecho", "ok", "funciona",
+        "o", "certo",
+    ];
+    let Some(rest) = low.strip_prefix("todo ").or_else(|| low.strip_prefix("todos ")) else { return false };
+    let next = rest.split(|c: char| !c.is_alphabetic()).next().unwrap_or("");
+    AFTER.contains(&next) || next.len() > 4 && ["ado", "ido", "ados", "idos"].iter().any(|end| next.ends_with(end))
 }
 
 /// Finds the phrases in a sentence without blanks.

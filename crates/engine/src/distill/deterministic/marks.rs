@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use crate::statement::{Speaker, Statement, read_marked};
+use crate::statement::{Speaker, Statement, read_marked, says_all};
 use crate::text::language::sections;
 use crate::text::patterns::Phrases;
 use crate::text::plain::lower;
@@ -147,7 +147,7 @@ fn marks(low: &str, words: &[Word]) -> Marks {
                 if next.any(|w| low[w.start..w.end].ends_with("ing")) {
                     found |= Mark::Announcement.bit();
                 }
-            } else if at == 0 || !mark.begins() {
+            } else if (at == 0 || !mark.begins()) && !(mark == Mark::ToDo && says_all(low)) {
                 found |= mark.bit();
             }
         }
@@ -193,6 +193,7 @@ mod tests {
     fn marks_stand_where_they_count() {
         let of = |text: &str| statements(text, Speaker::Model, true).remove(0);
         assert!(Mark::ToDo.is_in(&of("TODO: rotate the certificates.")));
+        assert!(!Mark::ToDo.is_in(&of("Todo verificado y funcionando.")));
         assert!(!Mark::ToDo.is_in(&of("The page says todo: rotate the certificates.")));
         assert!(Mark::Announcement.is_in(&of("The tests pass, so I'm also adding a case.")));
         assert!(!Mark::Announcement.is_in(&of("The tests pass and I'm glad of it.")));

@@ -18,6 +18,9 @@ use crate::text::words::{Marks, split};
 /// Number of the newest answers in which remaining work is looked for.
 const ANSWERS: usize = 4;
 
+/// The same for lists of what is left to the person, which stay true until somebody does them.
+const LISTS: usize = 10;
+
 /// Prefix of a question or an offer of the model that nobody has answered.
 pub const WAITS: &str = "Waits for an answer: ";
 
@@ -54,9 +57,9 @@ impl Open {
         let last = exchanges.len().saturating_sub(1);
         for (i, exchange) in exchanges.iter().enumerate() {
             open.later(exchange, i == last, settled);
-            if i + ANSWERS > last {
-                let stands = exchanges[i + 1..].iter().all(|e| !e.edited && is_stopped(e));
-                open.answer(exchange, i == last, stands, settled);
+            if i + LISTS > last {
+                let later = &exchanges[i + 1..];
+                open.answer(exchange, later, settled);
             }
             open.person(exchange, exchanges[..i].last(), i == last, settled);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
@@ -201,10 +204,13 @@ impl Open {
         }
     }
 
-    /// Adds offers, questions, remaining work and blockers of an answer. `last`: no message follows; `stands`: later
-    /// answers could not go on either.
-    fn answer(&mut self, exchange: &Exchange, last: bool, stands: bool, settled: &Settled) {
+    /// Adds offers, questions, remaining work and blockers of an answer. `later`: the exchanges after it.
+    fn answer(&mut self, exchange: &Exchange, later: &[Exchange], settled: &Settled) {
         let Some(answer) = &exchange.answer else { return };
+        let (age, last) = (later.len(), later.is_empty());
+        // Nothing was changed since; and whether later answers could not go on either.
+        let quiet = later.iter().all(|e| !e.edited);
+        let stands = quiet && later.iter().all(is_stopped);
         let open = |s: &Statement| !settled.after(answer.at, s.bag());
         for s in answer
             .statements
@@ -212,6 +218,7 @@ impl Open {
             .filter(|s| s.ticked != Some(true) && !Mark::Courtesy.is_in(s) && !Mark::Hypothetical.is_in(s))
             // A file name alone does not say what is to be done with the file.
             .filter(|s| !says_done(s) && !names_a_file(&s.text))
+            .filter(|s| age < ANSWERS || is_left_to_person(s))
         {
             match s.label {
                 // The person's next message answers the question or ignores it, so only the last one is kept.
@@ -236,7 +243,7 @@ impl Open {
                 Label::Remaining | Label::Commitment
                     if (s.sure
                         || s.label == Label::Commitment
-                        || s.bullet && Mark::Left.is_in(s)
+                        || (s.bullet || quiet && age < 3) && Mark::Left.is_in(s)
                         // A step outside the project is left to the person: "you need to enable it in the console".
                         || exchange.wrote && Mark::Yours.is_in(s))
                         && !s.text.ends_with(':')
@@ -398,6 +405,18 @@ fn names_work(s: &Statement) -> bool {
 /// Whether a statement says that work remains: "We still have to migrate the table."
 fn is_left(s: &Statement) -> bool {
     Mark::Left.is_in(s) && !s.text.trim_end().ends_with(['?', '？'])
+}
+
+/// Whether an item begins a point of a list that an answer leaves to the person: "Before you publish:", "Still to do:".
+fn is_left_to_person(s: &Statement) -> bool {
+    let leaves = phrases!(
+        "before you / still to do|open / for you to / you need|have to / you still / left for|to you? / remaining|outstanding / to make it live / to finish / bevor du|ihr|sie / noch zu tun / noch offen / für dich zu / avant de / reste à faire / il vous|te reste / antes de / queda|quedan|falta|faltan por / prima di / resta|restano da / перед тем как / осталось / před tím než / zbývá"
+    );
+    s.label == Label::Remaining
+        && s.sure
+        && s.bullet
+        && s.begins_line
+        && s.heading.as_deref().is_some_and(|heading| leaves.stand_in(heading))
 }
 
 /// Whether an item only says what the person is to see or check: "Make sure both run: - the server shows its address".

@@ -67,8 +67,9 @@ impl<'r> Files<'r> {
     /// show it. If nothing tells the root, it is the folder around the one that all changed files share.
     pub fn base(&self) -> String {
         let inside = |f: &str, p: &str| p.strip_prefix(f).is_some_and(|r| r.starts_with('/'));
-        let changed: Vec<&String> =
-            self.known.iter().filter(|(p, k)| k.touch != Touch::Read && !is_apart(p)).map(|(p, _)| p).collect();
+        let changed = self.known.iter().filter(|(p, k)| k.touch != Touch::Read && !is_apart(p)).map(|(p, _)| p);
+        // Where nothing tells the root, a path that is already short says nothing of it.
+        let changed: Vec<&String> = changed.filter(|p| self.root.is_some() || is_absolute(p)).collect();
         let fits = |f: &str| 2 * changed.iter().filter(|p| inside(f, p)).count() > changed.len();
         let best = self.folders.iter().filter(|(f, _)| fits(f)).max_by_key(|(f, n)| (**n, f.len(), (*f).clone()));
         best.map(|(f, _)| format!("{f}/"))
@@ -319,6 +320,10 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
     input::path(input).map(|path| Deed { path: path.to_owned(), touch }).into_iter().collect()
 }
 
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || path.as_bytes().get(1) == Some(&b':') && path.as_bytes().get(2) == Some(&b'/')
+}
+
 /// Returns the folder around the one that these files share, with its slash; `None` if there are less than two, or if
 /// they share no folder of a project.
 fn around(files: &[&String]) -> Option<String> {
@@ -327,7 +332,7 @@ fn around(files: &[&String]) -> Option<String> {
     let folder =
         |file: &str| file.rsplit_once('/').map_or(Vec::new(), |(f, _)| f.split('/').map(str::to_owned).collect());
     let [first, others @ ..] = files else { return None };
-    if others.is_empty() || !files.iter().all(|f| f.starts_with('/')) {
+    if others.is_empty() || !files.iter().all(|f| is_absolute(f)) {
         return None;
     }
     let shared = others.iter().fold(folder(first), |mut shared: Vec<String>, file| {
@@ -335,7 +340,7 @@ fn around(files: &[&String]) -> Option<String> {
         shared.truncate(same);
         shared
     });
-    // The first part is empty: the paths begin with a slash.
+    // The first part is empty or the name of a drive.
     let parts = (shared.len() - 1).max(LEAST + 1);
     (shared.len() > LEAST).then(|| format!("{}/", shared[..parts].join("/")))
 }
