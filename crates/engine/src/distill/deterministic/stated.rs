@@ -239,6 +239,9 @@ impl Told {
             for s in message.statements.iter().filter(chosen) {
                 self.decisions.add(&without_label(&s.text), message.turn, 2);
             }
+            for s in message.statements.iter().filter(|s| exchange.wrote && !failed && prefers(s)) {
+                self.decisions.add(&s.text, message.turn, 1);
+            }
         }
         self.remarks(exchange);
         let Some(answer) = &exchange.answer else { return };
@@ -553,6 +556,21 @@ fn is_reasoned(s: &Statement) -> bool {
         && !Mark::Hypothetical.is_in(s)
         && !weighs(&s.text)
         && (Mark::Reasoned.is_in(s) || contrasts() || east())
+}
+
+/// Whether the model says at its work what it takes in place of what: "I'll point compose at it via `env_file` instead of
+/// requiring a root `.env`".
+fn prefers(s: &Statement) -> bool {
+    let contrasts = phrases!(
+        "instead of / rather than / in place of / statt|anstatt|anstelle / au lieu de / plutôt que / en lugar de / en vez de / invece di|che / piuttosto che / em vez de / вместо / místo"
+    );
+    is_own(&s.text)
+        && !s.asks
+        && (6..=40).contains(&s.words())
+        && answer::names(&s.text)
+        && !Mark::Hypothetical.is_in(s)
+        && !is_fault(s)
+        && contrasts.stand_in(&s.text)
 }
 
 /// Whether a text begins with its speaker: "I'll keep the table form".
