@@ -38,6 +38,7 @@ fn main() -> ExitCode {
     if json {
         print::set_json();
     }
+    heirloom_engine::holder::announce_with(terminal::waiting);
     match cli::run(cli) {
         Ok(exit) => exit.into(),
         Err(e) => {

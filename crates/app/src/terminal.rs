@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use heirloom_engine::engine::{Listener, Notice, Progress, Task};
 use heirloom_engine::error::Error;
+use heirloom_engine::holder::Holder;
 use indicatif::ProgressBar;
 
 use crate::print;
@@ -68,6 +69,15 @@ fn sentence(notice: &Notice) -> String {
             format!("the search index may still hold words of it: {e}; heirloom reindex makes it anew")
         }
     }
+}
+
+/// Says for which process this one waits.
+pub fn waiting(holder: &Holder) {
+    let how = match (holder.is_stopped, holder.pid) {
+        (true, Some(pid)) => format!(", which is suspended: kill -CONT {pid}, or fg in its terminal"),
+        _ => " …".to_owned(),
+    };
+    print::note(&format!("heirloom: waiting for {holder}{how}"));
 }
 
 /// Returns an error and its next step in one line.

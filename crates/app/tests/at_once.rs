@@ -92,6 +92,37 @@ fn what_comes_into_the_spool_while_it_is_emptied_is_stored_too() {
     assert_eq!(said, ["Plank 0?", "Plank 1?", "Plank 2?", "Plank 3?"]);
 }
 
+/// Another process that writes the ledger is named after two seconds, and in the error if it goes on.
+#[test]
+fn a_writer_of_the_ledger_is_named() {
+    let world = World::new();
+    world.json(&["loop", "add", "Paint the barn"]);
+    let line = |n: u32| format!("{{\"session\": \"s\", \"id\": \"{n}\", \"text\": \"Turn {n}\"}}\n");
+    let writer = rusqlite::Connection::open(world.ledger()).unwrap();
+    let me = format!("(process {})", std::process::id());
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let began = Instant::now();
+    let out = world.feed(&["append"], line(1).as_bytes());
+    let waited = began.elapsed();
+    assert_eq!(out.status, Some(75), "{}", out.stderr);
+    let (first, rest) = out.stderr.split_once('\n').unwrap();
+    assert!(first.starts_with("heirloom: waiting for `runner") && first.contains(&me), "{first}");
+    assert!(rest.contains(&me) && rest.contains("is writing the memory"), "{rest}");
+    assert!(rest.contains("run the command again when it has ended"), "{rest}");
+    assert!((Duration::from_secs(9)..Duration::from_secs(18)).contains(&waited), "{waited:?}");
+
+    // A writer that ends meanwhile is waited for.
+    let release = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(4));
+        writer.execute_batch("ROLLBACK").unwrap();
+    });
+    let out = world.feed(&["append"], line(2).as_bytes());
+    release.join().unwrap();
+    assert_eq!(out.status, Some(0), "{}", out.stderr);
+    assert!(out.stderr.contains("waiting for") && !out.stderr.contains("has not ended"), "{}", out.stderr);
+    assert_eq!(world.turns("turns:s").len(), 1);
+}
+
 /// A suspended process that holds the tree lock is named after ten seconds, and nothing is changed.
 #[test]
 fn a_suspended_holder_is_named() {
@@ -115,6 +146,7 @@ fn a_suspended_holder_is_named() {
     signal("-KILL");
     holder.wait().unwrap();
     assert!(said.contains("`sleep 300`") && said.contains("it is suspended"), "{said}");
+    assert!(said.contains(&format!("waiting for `sleep 300` (process {}), which is suspended", holder.id())), "{said}");
     assert!((Duration::from_secs(9)..Duration::from_secs(60)).contains(&waited), "{waited:?}");
     world.json(&["loop", "add", "Mend the roof"]);
     assert_eq!(world.json(&["loop", "list"])["loops"].as_array().unwrap().len(), 2);

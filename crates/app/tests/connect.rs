@@ -520,6 +520,48 @@ fn a_permission_is_named_before_it_is_given() {
     assert!(world.says(1, &["doctor"]).contains("switch plugins off"));
 }
 
+/// A settings file that cannot be read is a finding, connected or not, by hooks, over MCP, or by trust.
+#[test]
+fn doctor_finds_settings_that_cannot_be_read() {
+    let broken = "model = \"x\"\n\n[mcp_servers.other\ncommand = \"x\"\n";
+    let (world, config) = with(".codex", "config.toml", broken);
+    world.json(&["agent", "add", "main"]);
+    let finding = format!("{} cannot be read: line 3: it is not TOML", config.display());
+    let once = |said: &str| {
+        assert_eq!(said.matches(&finding).count(), 1, "{said}");
+        assert!(said.contains("correct it and run the same command again"), "{said}");
+    };
+    let said = world.says(1, &["doctor"]);
+    once(&said);
+    assert!(said.contains("not connected"), "{said}");
+    fs::write(&config, "model = \"x\"\n").unwrap();
+    assert!(!world.says(0, &["doctor"]).contains("cannot be read"));
+    world.json(&["connect", "codex", "--yes", "--no-mcp"]);
+    fs::write(&config, broken).unwrap();
+    once(&world.says(1, &["doctor"]));
+
+    let (world, config) = with(".config/opencode", "opencode.json", "{ \"a\": ");
+    world.json(&["agent", "add", "main"]);
+    let said = world.says(1, &["doctor"]);
+    assert!(said.contains(&format!("{} cannot be read: line 1", config.display())), "{said}");
+}
+
+/// No line is repeated while a program is connected.
+#[test]
+fn connecting_says_nothing_twice() {
+    for (program, folder, _) in PROGRAMS {
+        let world = World::new();
+        fs::create_dir_all(world.test.user().join(folder)).unwrap();
+        let said = world.says(0, &["connect", program, "--yes"]);
+        assert_eq!(said.matches("takes effect").count(), 1, "{said}");
+        assert!(said.contains("  can ask by itself, too\n"), "{said}");
+        // By itself, it is said with what it needs.
+        world.says(0, &["disconnect", program]);
+        let said = world.says(0, &["connect", program, "--yes", "--mcp"]);
+        assert!(said.contains("can ask by itself; takes effect"), "{said}");
+    }
+}
+
 #[test]
 fn doctor_says_how_each_program_is_connected() {
     let world = World::new();

@@ -77,6 +77,7 @@ fn base() -> World {
     assert_eq!(world.feed(&["append"], said.as_bytes()).status, Some(0));
     world.says(0, &["loop", "add", "Call the roofer"]);
     world.says(0, &["remember", "I prefer tea"]);
+    std::fs::write(world.test.home().join("logs/hooks.log"), "a step about pink granite was skipped\n").unwrap();
     world
 }
 
@@ -117,8 +118,11 @@ fn with_fault(base: &World, verb: &Verb, fault: Fault, call: &str, n: usize) -> 
 fn is_done(world: &World, verb: &Verb) -> Result<bool, String> {
     let (args, part, expected) = verb.shows;
     let out = world.run(args);
+    // A log has no words any more once they are forgotten.
+    let log = std::fs::read_to_string(world.test.home().join("logs/hooks.log")).unwrap_or_default();
+    let is_left = verb.args[0] == "forget" && log.contains("granite");
     match out.status {
-        Some(0) => Ok(out.stdout.contains(part) == expected),
+        Some(0) => Ok(out.stdout.contains(part) == expected && !is_left),
         status => Err(format!("{args:?}: {status:?}\n{}{}", out.stdout, out.stderr)),
     }
 }

@@ -51,8 +51,8 @@ fn it_is_said_first_and_done_when_asked() {
     let preview = world.json(&["forget", "--match", WORD, "--dry-run"]);
     names(
         &preview,
-        "forgotten turns records bytes unterminated strays sessions titles items pages kept nodes rows backups by_hand saved_meanwhile names
-         other_turns not_ours",
+        "forgotten turns records bytes unterminated strays sessions titles items pages kept nodes rows backups by_hand masked set_aside
+         saved_meanwhile names other_turns not_ours",
     );
     assert_eq!((&preview["turns"], &preview["records"]), (&json!(8), &json!(8)));
     assert_eq!(preview["not_ours"].as_array().unwrap().len(), 2);
@@ -127,6 +127,77 @@ fn a_session_goes_with_what_was_made_of_it() {
         let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
         assert!(!text.contains("session 1 line"), "{}", path.display());
     }
+    world.verified();
+}
+
+/// Logs and calls that could not be stored lose the words and nothing else; files that are not Heirloom's are named.
+#[test]
+fn it_reaches_what_is_no_memory_and_names_what_it_must_not_change() {
+    let (world, _) = told(10);
+    let home = world.test.home();
+    let plant = |path: &str, text: &str| {
+        let path = home.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    };
+    let inner = json!({"prompt": format!("a \"{WORD}\" or two")}).to_string();
+    let newer = json!({"v": 99, "payload": inner}).to_string();
+    let ours = [
+        ("logs/hooks.log", format!("12 kept line\n13 {WORD} in it\n")),
+        ("logs/service.log", format!("{WORD}, {WORD}{WORD}\nthe end\n")),
+        ("spool/0000000000001-0000000000000001.hook.unreadable", format!("{{\"v\":1,\n\u{fffd} {inner}")),
+        ("spool/0000000000002-0000000000000002.hook", format!("{newer}\n")),
+        ("spool/.hl-0000000000000003.tmp", format!("{{\"v\":1}}\n{{\"prompt\": \"{WORD} and no en")),
+    ];
+    for (path, text) in &ours {
+        plant(path, text);
+    }
+    let theirs = ["config.toml", "notes/of-mine.txt", "runtime/main/claude/drafts/a.md", "workspaces/main/plan.txt"];
+    theirs.iter().for_each(|path| plant(path, &format!("# {WORD}\n")));
+    let aside = home
+        .with_file_name(format!("{}.before-restore-2026-11-20T10-00-00Z", home.file_name().unwrap().to_str().unwrap()));
+    std::fs::create_dir(&aside).unwrap();
+    let before = traces(&home);
+    let preview = world.json(&["forget", "--match", WORD, "--dry-run"]);
+    assert_eq!(traces(&home), before, "a preview changes nothing");
+    let shown = |paths: &[&str]| {
+        let mut all: Vec<String> = paths.iter().map(|path| home.join(path).display().to_string()).collect();
+        all.sort();
+        all
+    };
+    let sorted = |list: &serde_json::Value| {
+        let mut all: Vec<String> = serde_json::from_value(list.clone()).unwrap();
+        all.sort();
+        all
+    };
+    assert_eq!(sorted(&preview["masked"]), shown(&ours.iter().map(|(path, _)| *path).collect::<Vec<_>>()));
+    assert_eq!(sorted(&preview["by_hand"]), shown(&theirs));
+    assert_eq!(preview["set_aside"], json!([aside.display().to_string()]));
+
+    // A process that has the log open goes on writing into it.
+    let mut log = std::fs::OpenOptions::new().append(true).open(home.join("logs/service.log")).unwrap();
+    let said = world.says(0, &["forget", "--match", WORD, "--yes"]);
+    std::io::Write::write_all(&mut log, b"more\n").unwrap();
+    for place in theirs {
+        assert_eq!(said.matches(&home.join(place).display().to_string()).count(), 2, "before and after: {said}");
+    }
+    assert_eq!(said.matches(&format!("rm -r {}", aside.display())).count(), 2, "{said}");
+    assert_eq!(traces(&home), theirs.map(str::to_owned).into());
+    for (path, text) in &ours {
+        let more = if path.ends_with("service.log") { "more\n" } else { "" };
+        let expected = text.replace(WORD, &"*".repeat(WORD.len())) + more;
+        assert_eq!(std::fs::read_to_string(home.join(path)).unwrap(), expected, "{path}");
+    }
+    // A session is forgotten by its own texts: a call that could not be stored loses them, a log is left alone.
+    let text = world.turns("00000002-0000-4000-8000-000000000000")[4]["text"].as_str().unwrap().to_owned();
+    plant("logs/hooks.log", &text);
+    plant("spool/0000000000004-0000000000000004.hook.unreadable", &format!("broken {}", json!({"prompt": text})));
+    let done = world.json(&["forget", "--session", "00000002-0000-4000-8000-000000000000", "--yes"]);
+    assert_eq!(sorted(&done["masked"]), shown(&["spool/0000000000004-0000000000000004.hook.unreadable"]));
+    let left = std::fs::read_to_string(home.join("spool/0000000000004-0000000000000004.hook.unreadable")).unwrap();
+    assert_eq!(left, format!("broken {}", json!({"prompt": "*".repeat(text.len())})));
+    assert_eq!(std::fs::read_to_string(home.join("logs/hooks.log")).unwrap(), text);
     world.verified();
 }
 

@@ -423,6 +423,62 @@ fn an_answer_told_without_a_store_is_kept() {
     m.verified();
 }
 
+/// Without an id of the run and without a store, only the payload has the words. Two calls at once are one; a store that
+/// appears later has the same turns.
+#[test]
+fn what_is_told_without_a_run_and_without_a_store_is_kept_once() {
+    let m = Machine::new();
+    let (prompt, answer) = ("What is the hinge of the barn door made of?", "The hinge is made of brass.");
+    let alone = |more: Value| {
+        let mut payload = json!({ "transcript_path": null });
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        payload
+    };
+    let said = json!({"session": "old", "id": "o1", "workspace": m.project, "role": "assistant",
+        "text": "The hinge of the barn door is oiled in spring, said the carpenter."});
+    assert_eq!(m.world.feed(&["append"], format!("{said}\n").as_bytes()).status, Some(0));
+    assert_eq!(m.world.found("carpenter").len(), 1);
+    let first = m.given("UserPromptSubmit", alone(json!({ "prompt": prompt })));
+    assert!(first.contains("oiled in spring"), "{first}");
+    assert_eq!(m.given("UserPromptSubmit", alone(json!({ "prompt": prompt }))), "", "nothing is given twice");
+    for _ in 0..2 {
+        m.hook("Stop", alone(json!({ "last_assistant_message": answer })));
+    }
+    assert_eq!(m.counts(), (3, 2, 2));
+    // A transcript that Heirloom may not read is none; one that is not written yet will have the words.
+    m.hook("UserPromptSubmit", json!({"transcript_path": "/etc/barn.jsonl", "prompt": "And the lock?"}));
+    assert_eq!(m.counts().0, 4);
+    m.hook("UserPromptSubmit", json!({"prompt": "And the roof?"}));
+    assert_eq!(m.counts().0, 4);
+    m.at_rest();
+    assert_eq!(m.world.found("brass").len(), 1);
+    let now = |seconds: i64| {
+        let at = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(seconds);
+        at.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
+    };
+    let lines = m.run("p1", 0, prompt, answer).map(|line| {
+        let mut line: Value = serde_json::from_str(&line).unwrap();
+        line["timestamp"] = json!(now(20));
+        format!("{line}\n")
+    });
+    m.write(&lines);
+    // The same words of an hour ago are others.
+    let earlier = m.line("e1", Value::Null, "p0", "00:00:00", json!({"role": "user", "content": "And the lock?"}));
+    m.write(&[earlier]);
+    m.world.import(0, &[&m.transcript]);
+    assert_eq!(m.counts(), (7, 1, 4), "a tool call, its result and the earlier prompt are new");
+    let ledger = Connection::open(m.world.ledger()).unwrap();
+    let runs: i64 = ledger
+        .query_row(
+            "SELECT count(DISTINCT run_no) FROM turns t JOIN turn_results r USING (run_no) WHERE run_key = 'p1'",
+            [],
+            |r| r.get(0),
+        )
+        .unwrap();
+    assert_eq!(runs, 1);
+    m.verified();
+}
+
 /// The store is too large for a hook to read: the answer gets its place behind the turns that precede it in the store.
 #[test]
 fn an_answer_told_beside_a_large_store_comes_behind_it() {

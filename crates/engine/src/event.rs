@@ -300,6 +300,8 @@ pub struct HookEvent {
     pub cwd: Option<String>,
     /// Path at which the program says it stores this session. Trusted only below the program's own roots (R14.3).
     pub store: Option<std::path::PathBuf>,
+    /// Whether the payload names no store although payloads of its kind do: then no store will have its words.
+    pub without_store: bool,
     /// The program's id of the run, as in its store.
     pub run: Option<String>,
     pub moment: Moment,

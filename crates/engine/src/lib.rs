@@ -21,7 +21,7 @@
 //! | storey | rooms |
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`next_step`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`moment`] · [`model`] · [`error`] |
-//! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] · [`text`] |
+//! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`holder`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] · [`text`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] · [`statement`] · [`budget`] · [`quoting`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`render`] → [`index`] → [`recall`] → [`inject`]; [`audience`] · [`judge`] · [`skill`] · [`evolve`] |
 //! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] · [`report`] |
@@ -42,6 +42,7 @@ pub mod error;
 pub mod event;
 pub mod evolve;
 pub mod forget;
+pub mod holder;
 pub mod home;
 pub mod index;
 pub mod inject;

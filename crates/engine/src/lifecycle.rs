@@ -80,7 +80,9 @@ pub fn handle(
     let cut = at.read(|tx| epoch::told_cut(tx, at.agent_no, &key))?;
     let audience = Audience { keeps, cut, ..Audience::at(at, &key, &hint)? };
     let store = event.store.as_deref().filter(|path| is_below_a_root(program, path));
-    let step = Step { at, program, call, key, hint, audience, store, told: Cell::new(Told::Not) };
+    let untold = event.store.as_deref().map_or(event.without_store, |path| !is_expected(program, path));
+    let without_store = store.is_none() && untold;
+    let step = Step { at, program, call, key, hint, audience, store, without_store, told: Cell::new(Told::Not) };
     let done = step.take(capture, index);
     // Another process stored the call while this one was working on it.
     if step.told.get() == Told::ByOthers { Ok(HookOutcome::default()) } else { done }
@@ -112,17 +114,17 @@ enum Told {
 /// Returns the meaning of a turn end's payload without the program's store: the answer in it, if it has one.
 pub fn answer_told(call: &HookCall) -> Option<Decoded> {
     match &call.event.moment {
-        Moment::TurnEnd { answer } => turn_of_answer(call, answer.as_deref()).map(|turn| told(call, turn)),
+        Moment::TurnEnd { answer } => turn_of_answer(call, answer.as_deref(), false).map(|turn| told(call, turn)),
         _ => None,
     }
 }
 
-/// Makes the turn of an answer. `None` without the program's id of the run: nothing could later show that the store has
-/// the same turn.
-fn turn_of_answer(call: &HookCall, answer: Option<&str>) -> Option<NewTurn> {
-    let run = call.event.run.clone()?;
-    let text = answer.filter(|text| !text.trim().is_empty())?;
-    Some(NewTurn { run: Some(run), ..NewTurn::new(Role::Assistant, TurnKind::Message, text) })
+/// Makes the turn of an answer. `None` without the program's id of the run, unless there is no store: only the id can
+/// show later that the store has the same turn.
+fn turn_of_answer(call: &HookCall, answer: Option<&str>, without_store: bool) -> Option<NewTurn> {
+    let run = call.event.run.clone();
+    let text = answer.filter(|text| !text.trim().is_empty() && (run.is_some() || without_store))?;
+    Some(NewTurn { run, ..NewTurn::new(Role::Assistant, TurnKind::Message, text) })
 }
 
 /// Makes the meaning of a payload with one turn.
@@ -151,6 +153,12 @@ fn is_below_a_root(program: &dyn Program, path: &Path) -> bool {
     program.form(&path).is_some() && roots.any(|root| path.starts_with(root))
 }
 
+/// Whether a path in a payload is where the program keeps its sessions, so that the session will be read once the file
+/// is there.
+fn is_expected(program: &dyn Program, path: &Path) -> bool {
+    program.form(path).is_some() && program.roots().into_iter().any(|root| path.starts_with(root))
+}
+
 struct Step<'s> {
     at: &'s AssistantHome<'s>,
     program: &'s dyn Program,
@@ -161,6 +169,8 @@ struct Step<'s> {
     audience: Audience,
     /// The program's store of this session, if it may be read (R14.3).
     store: Option<&'s Path>,
+    /// Whether no store will have the words of the call.
+    without_store: bool,
     told: Cell<Told>,
 }
 
@@ -290,12 +300,15 @@ impl Step<'_> {
         Ok(HookOutcome { block: given.block, given: given.id, work: false, degraded })
     }
 
-    /// Makes the turn of a prompt. `None` without the program's own id of the run: nothing could later show that its
-    /// store has the same turn, so only the store's turn is kept.
+    /// Makes the turn of a prompt. `None` without the program's own id of the run, as only the id can show later that the
+    /// store has the same turn: then the store's turn is kept, or this one if there is no store.
     fn turn_of_prompt(&self, text: &str, entry: Option<&str>) -> Option<NewTurn> {
-        let run = self.call.event.run.clone().filter(|_| !text.trim().is_empty())?;
+        let run = self.call.event.run.clone();
+        if text.trim().is_empty() || (run.is_none() && !self.without_store) {
+            return None;
+        }
         let entry = entry.map(str::to_owned);
-        Some(NewTurn { run: Some(run), entry, ..NewTurn::new(Role::User, TurnKind::Message, text) })
+        Some(NewTurn { run, entry, ..NewTurn::new(Role::User, TurnKind::Message, text) })
     }
 
     /// Returns the event that began the epoch of a program's first prompt.
@@ -312,7 +325,7 @@ impl Step<'_> {
 
     /// Stores the available part of the turn, and leaves the rest to the worker.
     fn turn_end(&self, capture: &mut Capture, answer: Option<&str>) -> Result<HookOutcome> {
-        let turn = turn_of_answer(self.call, answer);
+        let turn = turn_of_answer(self.call, answer, self.without_store);
         let told = turn.is_some();
         self.write(capture, "hook.turn_end", Plan::StoreThen(turn), |tx| self.queue_reading(tx, None, told))?;
         Ok(HookOutcome { work: true, ..HookOutcome::default() })

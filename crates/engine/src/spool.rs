@@ -19,7 +19,7 @@ const VERSION: u64 = 1;
 const MOST: usize = 20_000;
 
 /// Largest file that is read, in bytes: a payload and its header line.
-const LARGEST: u64 = 17 << 20;
+pub const LARGEST: u64 = 17 << 20;
 
 /// Age at which a temporary file has no writer any more: a hook runs for less than a second.
 const UNFINISHED: Duration = Duration::from_secs(3);
@@ -100,6 +100,17 @@ pub fn names(home: &Home) -> Result<Vec<RelPath>> {
 pub fn unreadable(home: &Home) -> Result<u64> {
     let aside = |entry: &crate::home::Entry| entry.name.to_str().is_some_and(|name| name.ends_with(ASIDE));
     Ok(home.list(&layout::SPOOL)?.iter().filter(|entry| aside(entry)).count() as u64)
+}
+
+/// Returns the files of calls that this build does not store: unreadable ones, unfinished ones, and, with `waiting`, those
+/// left to a newer build.
+pub fn leftovers(home: &Home, waiting: bool) -> Vec<RelPath> {
+    // The home's own lists leave temporary files out.
+    let Ok(entries) = std::fs::read_dir(home.root().join(layout::SPOOL.as_str())) else { return Vec::new() };
+    let names = entries.filter_map(std::result::Result::ok).filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| waiting || !name.ends_with(".hook")).collect();
+    names.sort();
+    names.iter().filter_map(|name| layout::SPOOL.join(name).ok()).collect()
 }
 
 /// Moves complete temporary files into the spool: a hook that had to end while its disk was syncing leaves its file

@@ -78,6 +78,7 @@ pub(crate) fn decode(event: &str, payload: &[u8], machine: fn(&str) -> bool) -> 
         lane,
         cwd: filled(&payload.cwd),
         store: filled(path).map(PathBuf::from),
+        without_store: filled(path).is_none(),
         run: filled(&payload.prompt_id).or_else(|| filled(&payload.turn_id)).filter(|_| !is_command),
         moment,
     }))

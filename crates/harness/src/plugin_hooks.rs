@@ -59,6 +59,8 @@ pub(crate) fn event(payload: &Payload, moment: Moment) -> Result<HookEvent, Hook
         lane: text(&payload.parent).map(|parent| format!("of {parent}")).unwrap_or_default(),
         cwd: text(&payload.cwd),
         store: None::<PathBuf>,
+        // A plugin's program keeps a store that no payload names.
+        without_store: false,
         run: text(&payload.run),
         moment,
     })

@@ -3,7 +3,7 @@
 //!
 //! Reading order: [`Parts`] is what the caller supplies; [`guard`] decides who may ask; [`route`] defines a route,
 //! which cannot be made without its description; [`routes`] lists all of them, by noun; [`problem`] is the form of an
-//! error; [`shell`] serves the files of the page; [`document`] makes OpenAPI from the descriptions and [`typescript`]
+//! error; [`shell`] serves the files of the page, [`script`] makes its modules short; [`document`] makes OpenAPI from the descriptions and [`typescript`]
 //! the types for programs.
 //!
 //! The body of an answer is the report that `--json` prints, or a page of its items. Calls of the engine run beside the
@@ -22,6 +22,7 @@ mod problem;
 mod raw;
 mod route;
 mod routes;
+mod script;
 mod sessions;
 mod shell;
 mod tag;

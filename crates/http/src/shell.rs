@@ -1,6 +1,10 @@
 //! The page for people (R13.3): its document, style and modules, from `crates/http/web`. The files hold no data, so
 //! they are served without a token, like the exchange of a code; the page fetches its data with a token. Nothing is
-//! built, and nothing is loaded from elsewhere: the content policy sent with each file tells the browser so.
+//! loaded from elsewhere: the content policy sent with each file tells the browser so. The modules are delivered
+//! without what only their readers need ([`script`]); nothing else is built.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use axum::Router;
 use axum::body::Body;
@@ -12,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use crate::Api;
+use crate::script;
 use crate::tag;
 
 /// Content policy of the page: only its own files, no text as script or markup, and no frame around it.
@@ -22,62 +27,78 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub struct Asset {
     pub path: &'static str,
     pub kind: &'static str,
-    pub bytes: &'static [u8],
+    pub bytes: Cow<'static, [u8]>,
 }
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 macro_rules! asset {
-    ($path:literal, $kind:expr, $file:literal) => {
-        Asset { path: $path, kind: $kind, bytes: include_bytes!(concat!("../web/", $file)) }
+    ($file:literal, $kind:expr) => {
+        (concat!("/web/", $file), $kind, include_str!(concat!("../web/", $file)))
     };
 }
 
-/// Every file of the page.
-pub const ASSETS: &[Asset] = &[
-    asset!("/", "text/html; charset=utf-8", "index.html"),
-    asset!("/web/app.css", "text/css; charset=utf-8", "app.css"),
-    asset!("/web/vendor.js", SCRIPT, "vendor.js"),
-    asset!("/web/vendor.licences.txt", "text/plain; charset=utf-8", "vendor.licences.txt"),
-    asset!("/web/app.js", SCRIPT, "app.js"),
-    asset!("/web/api.js", SCRIPT, "api.js"),
-    asset!("/web/address.js", SCRIPT, "address.js"),
-    asset!("/web/code.js", SCRIPT, "code.js"),
-    asset!("/web/el.js", SCRIPT, "el.js"),
-    asset!("/web/keys.js", SCRIPT, "keys.js"),
-    asset!("/web/palette.js", SCRIPT, "palette.js"),
-    asset!("/web/parts.js", SCRIPT, "parts.js"),
-    asset!("/web/words.js", SCRIPT, "words.js"),
-    asset!("/web/places/now.js", SCRIPT, "places/now.js"),
-    asset!("/web/places/search.js", SCRIPT, "places/search.js"),
-    asset!("/web/places/timeline.js", SCRIPT, "places/timeline.js"),
-    asset!("/web/places/reader.js", SCRIPT, "places/reader.js"),
-    asset!("/web/places/threads.js", SCRIPT, "places/threads.js"),
-    asset!("/web/places/node.js", SCRIPT, "places/node.js"),
-    asset!("/web/places/review.js", SCRIPT, "places/review.js"),
-    asset!("/web/places/loops.js", SCRIPT, "places/loops.js"),
-    asset!("/web/places/memory.js", SCRIPT, "places/memory.js"),
-    asset!("/web/places/given.js", SCRIPT, "places/given.js"),
-    asset!("/web/places/health.js", SCRIPT, "places/health.js"),
+/// Every file of the page, as it is written: path, type, text.
+const WRITTEN: &[(&str, &str, &str)] = &[
+    ("/", "text/html; charset=utf-8", include_str!("../web/index.html")),
+    asset!("app.css", "text/css; charset=utf-8"),
+    asset!("vendor.js", SCRIPT),
+    asset!("vendor.licences.txt", "text/plain; charset=utf-8"),
+    asset!("app.js", SCRIPT),
+    asset!("api.js", SCRIPT),
+    asset!("address.js", SCRIPT),
+    asset!("code.js", SCRIPT),
+    asset!("el.js", SCRIPT),
+    asset!("keys.js", SCRIPT),
+    asset!("palette.js", SCRIPT),
+    asset!("parts.js", SCRIPT),
+    asset!("words.js", SCRIPT),
+    asset!("places/now.js", SCRIPT),
+    asset!("places/search.js", SCRIPT),
+    asset!("places/timeline.js", SCRIPT),
+    asset!("places/reader.js", SCRIPT),
+    asset!("places/threads.js", SCRIPT),
+    asset!("places/node.js", SCRIPT),
+    asset!("places/review.js", SCRIPT),
+    asset!("places/loops.js", SCRIPT),
+    asset!("places/memory.js", SCRIPT),
+    asset!("places/given.js", SCRIPT),
+    asset!("places/health.js", SCRIPT),
 ];
+
+/// The library, which comes in the form it is delivered in.
+const VENDOR: &str = "/web/vendor.js";
+
+/// Returns every file of the page, as it is delivered.
+pub fn assets() -> &'static [Asset] {
+    static DELIVERED: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+        let deliver = |&(path, kind, text): &(&'static str, &'static str, &'static str)| {
+            let shorter = if kind == SCRIPT && path != VENDOR { script::delivered(text) } else { None };
+            let bytes = shorter.map_or(Cow::Borrowed(text.as_bytes()), |text| Cow::Owned(text.into_bytes()));
+            Asset { path, kind, bytes }
+        };
+        WRITTEN.iter().map(deliver).collect()
+    });
+    &DELIVERED
+}
 
 /// Returns whether a request is for a file of the page.
 pub fn is_asked_for(method: &Method, path: &str) -> bool {
-    matches!(*method, Method::GET | Method::HEAD) && ASSETS.iter().any(|asset| asset.path == path)
+    matches!(*method, Method::GET | Method::HEAD) && WRITTEN.iter().any(|(known, ..)| *known == path)
 }
 
 /// Returns the routes of the page's files.
 pub fn routes() -> Router<Api> {
-    ASSETS.iter().fold(Router::new(), |router, asset| {
+    assets().iter().fold(Router::new(), |router, asset| {
         router.route(asset.path, get(move |headers: HeaderMap| async move { answer(asset, &headers) }))
     })
 }
 
 fn answer(asset: &'static Asset, asked: &HeaderMap) -> Response {
-    let tag = tag::of_content(asset.bytes);
+    let tag = tag::of_content(&asset.bytes);
     let mut response = match tag::is_known(asked, &tag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
-        false => Response::new(Body::from(asset.bytes)),
+        false => Response::new(Body::from(&*asset.bytes)),
     };
     let headers = response.headers_mut();
     let fixed = [

@@ -78,7 +78,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         if !args.no_mcp && outcome.exit == Exit::Ok {
             match Target::look_mcp(program, &host, &how) {
                 Ok(Some(target)) => {
-                    let mcp = let_ask(target, &ask)?;
+                    // What has been said of the hooks is not said again.
+                    let is_said = outcome.json["state"] == "connected";
+                    let mcp = let_ask(target, &ask, is_said)?;
                     outcome.json["mcp"] = mcp.json;
                     outcome.exit = mcp.exit;
                 }
@@ -193,8 +195,9 @@ pub fn connect(
     Ok(outcome(&target, "connected", &changes, Exit::Ok))
 }
 
-/// Adds Heirloom as an MCP server to a program's settings, unless its files or its user prevent that.
-fn let_ask(target: Target, ask: &Ask) -> Result<Outcome> {
+/// Adds Heirloom as an MCP server to a program's settings, unless its files or its user prevent that. `is_said`: whether
+/// it has been said just now when changes of this program take effect.
+fn let_ask(target: Target, ask: &Ask, is_said: bool) -> Result<Outcome> {
     let of = |state: &str, changes: &[FileChange], exit: Exit| Outcome {
         json: json!({"state": state, "files": files_json(changes)}),
         exit,
@@ -249,7 +252,10 @@ fn let_ask(target: Target, ask: &Ask) -> Result<Outcome> {
         return Ok(of("refused", &changes, Exit::of(&e)));
     }
     if loud {
-        print::line(&format!("  can ask by itself; {}", target.plan.then));
+        match is_said {
+            true => print::line("  can ask by itself, too"),
+            false => print::line(&format!("  can ask by itself; {}", target.plan.then)),
+        }
     }
     Ok(of("connected", &changes, Exit::Ok))
 }

@@ -409,6 +409,15 @@ fn connections(global: &Global, checks: &mut Vec<Check>) {
             }
         };
         let connect = Some(format!("heirloom connect {}", program.name()));
+        // A settings file that is broken keeps the program itself from working, whether it is connected or not.
+        let asking = Target::look_mcp(program, &host, &how).ok().flatten();
+        let mut wrong: Vec<String> = Vec::new();
+        for e in [Some(&target), asking.as_ref()].into_iter().flatten().filter_map(|target| target.check().err()) {
+            if !wrong.contains(&e.to_string()) {
+                wrong.push(e.to_string());
+                add(false, e.to_string(), e.next_step().map(str::to_owned));
+            }
+        }
         if state == State::Not {
             add(true, "not connected".into(), connect);
             continue;
@@ -455,6 +464,7 @@ fn connections(global: &Global, checks: &mut Vec<Check>) {
                     let is_new = trust == Trusted::No;
                     add(is_new, format!("connected, but its hooks are {why} and do not run"), Some(next));
                 }
+                Err(e) if wrong.contains(&e.to_string()) => {}
                 Err(e) => add(false, e.to_string(), e.next_step().map(str::to_owned)),
             },
             // Missing binaries and permissions were already reported above.

@@ -6,6 +6,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::forget::{Preview, Wish};
+use heirloom_engine::next_step::quoted;
 use heirloom_engine::redact::redact;
 use heirloom_engine::scope::TurnId;
 
@@ -70,7 +71,11 @@ pub struct Args {
 /// Maximum number of ids or paths of one kind that are printed.
 const SHOWN: usize = 8;
 
-const BY_HAND: &str = "Files with the words that people wrote, which are left alone";
+const BY_HAND: &str =
+    "Files with the words that are left alone, for they are not Heirloom's; change or remove them yourself";
+
+const SET_ASIDE: &str =
+    "Folders with an older state of the memory, which a restore set aside and forget does not reach; remove them";
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as("cli forget");
@@ -92,9 +97,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     } else if report.forgotten {
         print::line(&format!("Forgotten: {}.", erased(&report.preview).join(", ")));
         list("Saved meanwhile, and left alone", &report.saved_meanwhile);
+        list(BY_HAND, &report.preview.by_hand);
+        list(SET_ASIDE, removals(&report.preview));
     } else if report.is_nothing {
         print::line("Nothing that is stored has it, or it was forgotten before.");
         list(BY_HAND, &report.preview.by_hand);
+        list(SET_ASIDE, removals(&report.preview));
     } else if refused {
         print::note("heirloom: refused: nothing was forgotten");
         print::note("          add --yes");
@@ -163,6 +171,7 @@ fn erased(preview: &Preview) -> Vec<String> {
         0 => add(sessions, &|| counted(sessions, "session")),
         turns => add(turns, &in_sessions),
     }
+    let masked = preview.masked.len() as u64;
     let records = preview.records + preview.ends;
     add(records, &|| format!("{} ({})", counted(records, "source record"), print::bytes(preview.bytes)));
     add(preview.strays, &|| counted(preview.strays, "left-over text"));
@@ -173,6 +182,7 @@ fn erased(preview: &Preview) -> Vec<String> {
     add(preview.titles, &|| counted(preview.titles, "session title"));
     let rows = preview.rows.iter().map(|(_, n)| n).sum();
     add(rows, &|| counted(rows, "other row"));
+    add(masked, &|| counted(masked, "file of Heirloom"));
     if all.is_empty() {
         all.push("what was left of it".to_owned());
     }
@@ -195,12 +205,19 @@ fn print_preview(preview: &Preview) {
         "Names, ids and paths with it, which become a mark",
         preview.names.iter().map(|(table, n)| format!("{table}  {n}")),
     );
+    list("Logs and unreadable calls of hooks, in which stars replace it", &preview.masked);
     list("Backups of ours, which are removed", preview.backups.iter().map(|path| path.display()));
     list(BY_HAND, &preview.by_hand);
+    list(SET_ASIDE, removals(preview));
     list("Other turns with the same words, which stay (--match TEXT takes them, too)", &preview.others);
     list("Other files with the name, which stay (--match TEXT takes them, too)", &preview.kept);
     let theirs = preview.not_ours.iter().map(|path| path.display());
     list("Files of the programs, which still have it; they are not ours to change", theirs);
+}
+
+/// Returns the command that removes each folder a restore set aside.
+fn removals(preview: &Preview) -> impl Iterator<Item = String> {
+    preview.set_aside.iter().map(|path| format!("rm -r {}", quoted(&path.display().to_string())))
 }
 
 fn list<T: Display>(title: &str, entries: impl IntoIterator<Item = T>) {

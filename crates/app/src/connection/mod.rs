@@ -249,6 +249,23 @@ impl Target {
         })
     }
 
+    /// Fails if one of the program's settings files cannot be read as what it is, connected or not.
+    pub fn check(&self) -> Result<()> {
+        for (edit, file) in self.plan.edits.iter().zip(&self.files) {
+            let checked = match edit.change {
+                Change::Trust { .. } => {
+                    trust::standing(file.now.as_deref().unwrap_or_default(), &[]).map(drop).map_err(Declined::Settings)
+                }
+                _ => edit.change.standing(file.now.as_deref(), self.first()).map(drop),
+            };
+            match checked.map_err(|why| declined(why, &file.path)) {
+                Err(e) if !e.was_caused_by::<ByHand>() => return Err(e),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Returns whether the program's files contain anything of ours, however it is connected.
     pub fn has_ours(&self) -> bool {
         let mut pairs = self.plan.edits.iter().zip(&self.files);

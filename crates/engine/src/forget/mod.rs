@@ -1,15 +1,16 @@
 //! Forgets a session, turns, or every occurrence of some words (R14.2). Storey 4.
 //!
 //! [`plan`] finds what has to be removed and reports it without changing anything. [`carry_out`] removes it under the
-//! tree lock: one transaction erases the words from the ledger ([`erase`]), remakes the nodes made from them
+//! tree lock: stars replace the words in Heirloom's logs and in unreadable calls ([`beside`]); one transaction erases the words from the ledger ([`erase`]), remakes the nodes made from them
 //! ([`nodes`]) and stores which files to remove; then the files are removed. [`finish`] does what no transaction can:
 //! it renders pages again and removes the words from the search index, unused database pages, logs and copies made
 //! before a migration. A ledger row per agent, without any of the words, marks the forget as unfinished; so after a
-//! kill at any moment either nothing has happened or the next command finishes the work.
+//! kill at any moment either nothing but stars in those files has happened, or the next command finishes the work.
 //!
 //! The addresses of forgotten records stay, so that [`transcript::append()`](crate::transcript::append()) refuses to
 //! store them again. The programs' own files are listed and not changed.
 
+mod beside;
 mod derived;
 mod erase;
 mod find;
@@ -114,8 +115,13 @@ pub struct Preview {
     pub items: Vec<ItemGone>,
     /// Pages that show the words now and are rendered again.
     pub pages: Vec<String>,
-    /// Files with the words that people or other programs wrote: they are listed, never changed.
+    /// Files with the words that people or other programs wrote, and the settings: they are listed, never changed.
     pub by_hand: Vec<String>,
+    /// Logs and unreadable calls of hooks, in which stars replace the words.
+    pub masked: Vec<String>,
+    /// Folders beside the home in which a restore set an older state of it aside. They may have the words, and stay.
+    #[serde(serialize_with = "as_shown")]
+    pub set_aside: Vec<PathBuf>,
     /// Files outside a forgotten thread that say its name, and stay.
     pub kept: Vec<String>,
     /// Nodes that become tombstones and are remade from what is left.
@@ -188,6 +194,7 @@ impl Plan {
             && self.preview.names.is_empty()
             && self.titles.is_empty()
             && self.preview.strays == 0
+            && self.preview.masked.is_empty()
     }
 }
 
@@ -268,11 +275,14 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
         kind: e.kind.name(),
         path: redact(e.path.as_str()).into_owned(),
     };
+    let shown = |path: &RelPath| redact(&at.home().root().join(path.as_str()).display().to_string()).into_owned();
     let preview = Preview {
         items: files.items.iter().map(of_item).collect(),
         pages: files.pages.iter().map(|e| e.path.as_str().to_owned()).collect(),
         by_hand: files.by_hand.iter().map(|path| redact(path).into_owned()).collect(),
         kept: files.kept.iter().map(|path| redact(path).into_owned()).collect(),
+        masked: beside::own(at.home(), marks.words, named).iter().map(shown).collect(),
+        set_aside: beside::set_aside(at.home()),
         backups: backups(at)?,
         ..preview
     };
@@ -286,6 +296,8 @@ pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
     for entry in &plan.files.items {
         act = act.step(Step::Forget { path: entry.path.as_str().into(), digest: hex(&entry.digest) });
     }
+    // The ledger keeps no words by which a later command could finish this, so it comes first.
+    beside::blank(lock.at.home(), &plan.words, plan.named)?;
     let marks = Marks { words: &plan.words, ids: plan.ids.clone() };
     let gone_files: Vec<String> = plan.files.gone.clone();
     lock.perform(act, |tx| {

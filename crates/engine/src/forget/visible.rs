@@ -1,11 +1,13 @@
 //! Visible files that were made from forgotten turns or contain the words. Items nobody edited are removed; pages are
 //! rendered again; files a person wrote are listed and not changed.
 
+use std::collections::HashSet;
+
+use super::beside;
 use super::derived::Marks;
 use super::words::Words;
 use crate::document::Document;
 use crate::error::Result;
-use crate::home::layout;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::provenance::Provenance;
 use crate::tree::{AssistantHome, LARGEST_FILE};
@@ -48,7 +50,9 @@ pub(super) fn look(
             || source.node.is_some_and(|n| marks.ids.contains(&n))
             || (source.turns.is_empty() && source.session.is_some_and(|s| sessions.contains(&s)))
     };
-    for entry in at.read(|tx| file_table::all(tx, at.agent_no))? {
+    let entries = at.read(|tx| file_table::all(tx, at.agent_no))?;
+    let known: HashSet<String> = entries.iter().map(|entry| entry.path.as_str().to_owned()).collect();
+    for entry in entries {
         let Ok(Some((bytes, _))) = at.files.read_with_stamp(&entry.path, LARGEST_FILE) else { continue };
         let item = matches!(entry.kind, Kind::OpenLoop | Kind::Proposal | Kind::Leaf | Kind::Artifact | Kind::Skill);
         let says = marks.words.are_in(&bytes) || marks.words.are_in(entry.path.as_str().as_bytes());
@@ -88,19 +92,7 @@ pub(super) fn look(
     }
     out.gone = gone(at, marks)?;
     if named {
-        // Other files below the home may contain the words: logs, spooled hook calls, the programs' own drafts.
-        for folder in [layout::LOGS, layout::SPOOL, layout::RUNTIME] {
-            let (home, mut found) = (at.home(), Vec::new());
-            // A missing folder is empty.
-            let _ = home.walk(&folder, 6, &mut |path, _| found.push(path));
-            for path in found {
-                if let Ok(Some((bytes, _))) = home.read_with_stamp(&path, LARGEST_FILE)
-                    && marks.words.are_quoted_in(&bytes)
-                {
-                    out.by_hand.push(home.root().join(path.as_str()).display().to_string());
-                }
-            }
-        }
+        out.by_hand.extend(beside::others(at, marks.words, &|path| known.contains(path.as_str())));
     }
     Ok(out)
 }

@@ -1,6 +1,7 @@
 //! Searches stored bytes for words, literally and as programs quote them inside JSON, several levels deep. Pure.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use memchr::memmem::Finder;
 
@@ -67,10 +68,75 @@ impl Words {
             if memchr::memchr(b'\\', &bytes).is_none() {
                 return false;
             }
-            bytes = Cow::Owned(unquoted(&bytes));
+            bytes = Cow::Owned(unquoted(&bytes, &mut |_, _, _| {}));
         }
         false
     }
+
+    /// Returns the ranges of the bytes that contain the texts as [`Words::are_quoted_in`] finds them: once they are
+    /// overwritten, it finds nothing there.
+    pub fn quoted_stretches(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let mut all = Vec::new();
+        let mut text = bytes.to_vec();
+        // Where each byte of the text stands in the bytes, and where they end.
+        let mut places: Vec<usize> = (0..=bytes.len()).collect();
+        for _ in 0..=LEVELS {
+            all.extend(self.stretches(&text).into_iter().map(|r| places[r.start]..places[r.end]));
+            if memchr::memchr(b'\\', &text).is_none() {
+                break;
+            }
+            let mut next = Vec::with_capacity(places.len());
+            text = unquoted(&text, &mut |from, length, plain| {
+                next.extend((0..length).map(|i| places[if plain { from + i } else { from }]));
+            });
+            next.push(bytes.len());
+            places = next;
+        }
+        let mut masked = bytes.to_vec();
+        all.iter().for_each(|r| masked[r.clone()].fill(b'*'));
+        // Lower case can depend on what stands around a letter: then everything goes.
+        match self.are_quoted_in(&masked) {
+            true => std::iter::once(0..bytes.len()).collect(),
+            false => all,
+        }
+    }
+
+    /// Returns the ranges of bytes that contain the texts literally.
+    fn stretches(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let counts = |r: &Range<usize>, bytes: &[u8]| !self.whole || is_whole(bytes, r.start, r.end);
+        let mut all: Vec<Range<usize>> = Vec::new();
+        for finder in &self.exact {
+            let found = finder.find_iter(bytes).map(|at| at..at + finder.needle().len());
+            all.extend(found.filter(|r| counts(r, bytes)));
+        }
+        if !self.folded.is_empty() {
+            let (folded, places) = folded(bytes);
+            for text in &self.folded {
+                let found = folded.match_indices(text.as_str()).map(|(at, text)| at..at + text.len());
+                all.extend(found.filter(|r| counts(r, folded.as_bytes())).map(|r| places[r.start]..places[r.end]));
+            }
+        }
+        all
+    }
+}
+
+/// Returns the bytes as a text in lower case, and where each of its bytes comes from.
+fn folded(bytes: &[u8]) -> (String, Vec<usize>) {
+    let (mut text, mut places, mut at) = (String::with_capacity(bytes.len()), Vec::with_capacity(bytes.len()), 0);
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            text.extend(c.to_lowercase());
+            places.resize(text.len(), at);
+            at += c.len_utf8();
+        }
+        if !chunk.invalid().is_empty() {
+            text.push(char::REPLACEMENT_CHARACTER);
+            places.resize(text.len(), at);
+            at += chunk.invalid().len();
+        }
+    }
+    places.push(bytes.len());
+    (text, places)
 }
 
 /// Whether a stretch is a whole word: no letter or digit adjoins it, unless its script writes words without spaces.
@@ -92,13 +158,16 @@ fn last_char(bytes: &[u8]) -> Option<char> {
     last.valid().chars().next_back().filter(|_| last.invalid().is_empty())
 }
 
-/// Returns the bytes with JSON escapes resolved; other bytes stay.
-fn unquoted(bytes: &[u8]) -> Vec<u8> {
+/// Returns the bytes with JSON escapes resolved; other bytes stay. `piece` is told for each piece of the result where it
+/// comes from, its length, and whether it was copied byte for byte.
+fn unquoted(bytes: &[u8], piece: &mut impl FnMut(usize, usize, bool)) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let Some(at) = memchr::memchr(b'\\', rest) {
         out.extend_from_slice(&rest[..at]);
+        piece(bytes.len() - rest.len(), at, true);
         rest = &rest[at..];
+        let before = out.len();
         let plain = |b: u8, out: &mut Vec<u8>| {
             out.push(b);
             2
@@ -113,9 +182,11 @@ fn unquoted(bytes: &[u8]) -> Vec<u8> {
             Some(b'u') => character(rest, &mut out),
             _ => plain_backslash(&mut out),
         };
+        piece(bytes.len() - rest.len(), out.len() - before, false);
         rest = &rest[taken..];
     }
     out.extend_from_slice(rest);
+    piece(bytes.len() - rest.len(), rest.len(), true);
     out
 }
 
@@ -178,7 +249,42 @@ mod tests {
         assert!(Words::new([text], true).are_quoted_in(text.to_uppercase().as_bytes()));
         assert!(!Words::new([""], false).are_quoted_in(b"anything"));
         for broken in ["\\", "\\u", "\\u12", "\\uD83Dx", "\\x", "\\uD83D\\u0041"] {
-            assert_eq!(unquoted(broken.as_bytes()), broken.replace("\\u0041", "A").as_bytes(), "{broken}");
+            assert_eq!(
+                unquoted(broken.as_bytes(), &mut |_, _, _| {}),
+                broken.replace("\\u0041", "A").as_bytes(),
+                "{broken}"
+            );
         }
+    }
+
+    #[test]
+    fn stretches_cover_the_words_however_they_are_quoted_and_nothing_else() {
+        let text = "the \"pass\" is\nhünter/2 🐎";
+        let once = serde_json::to_string(text).unwrap();
+        let twice = serde_json::to_string(&once).unwrap();
+        let thrice = serde_json::to_string(&twice).unwrap();
+        let escaped = once.replace('ü', "\\u00fc").replace('🐎', "\\uD83D\\uDC0E");
+        for quoted in [text, &once, &twice, &thrice, &escaped] {
+            let inner = quoted.trim_matches(['"', '\\']);
+            for (text, ignore_case) in [(text.to_owned(), false), (text.to_uppercase(), true)] {
+                let words = Words::new([text.as_str()], ignore_case);
+                let (before, behind) = (b"{\"\xffx\\n\":".as_slice(), b", \"y\": \"z\"}".as_slice());
+                let bytes = [before, quoted.as_bytes(), behind].concat();
+                let mut masked = bytes.clone();
+                words.quoted_stretches(&bytes).into_iter().for_each(|r| masked[r].fill(b'*'));
+                assert!(!words.are_quoted_in(&masked));
+                let stars = "*".repeat(inner.len());
+                let expected = [before, quoted.replace(inner, &stars).as_bytes(), behind].concat();
+                assert_eq!(String::from_utf8_lossy(&masked), String::from_utf8_lossy(&expected), "{quoted}");
+            }
+        }
+        assert!(Words::names(["roof"], true).quoted_stretches(b"roofer, dRoof").is_empty());
+        let found = Words::names(["roof"], true).quoted_stretches(b"a roofer's\\nRoof");
+        assert_eq!(found.first(), Some(&(12..16)));
+        // A capital sigma becomes another letter at the end of a word.
+        let sigma = Words::new(["ΟΔΟΣ"], true);
+        let bytes = "η ΟΔΟΣ".as_bytes();
+        assert!(sigma.are_quoted_in(bytes));
+        assert_eq!(sigma.quoted_stretches(bytes).first(), Some(&(0..bytes.len())));
     }
 }

@@ -42,6 +42,10 @@ pub const LOGS: RelPath = RelPath::literal("logs");
 /// One assistant home per agent.
 pub const WORKSPACES: RelPath = RelPath::literal("workspaces");
 
+/// Stands between the name of a home and a time in the name of the folder beside it in which a restore set the home's
+/// older state aside.
+pub const BEFORE_RESTORE: &str = ".before-restore-";
+
 /// Private state of the programs that run for an agent: `<agent>/<harness>/`, with their drafts in `drafts/`. Never
 /// memory (R8.5).
 pub const RUNTIME: RelPath = RelPath::literal("runtime");

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use super::{Home, RelPath, layout, rooted};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
+use crate::holder::{ANNOUNCED_AFTER, Holder};
 
 /// Longest time one holder of a lock is waited for. No command of ours holds a lock that long.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -67,9 +68,14 @@ impl Home {
         let mut until = began + patience;
         let mut holder = self.holder(&path);
         let mut pause = Duration::from_millis(1);
+        let mut is_announced = false;
         loop {
             if let Some(lock) = self.take(&path)? {
                 return Ok(lock);
+            }
+            if !is_announced && began.elapsed() >= ANNOUNCED_AFTER {
+                is_announced = true;
+                self.process(&path).announce();
             }
             if Instant::now() >= until {
                 let now = self.holder(&path);
@@ -88,23 +94,20 @@ impl Home {
         String::from_utf8(self.read(path, 64).ok()??).ok()
     }
 
+    /// Returns the process that holds a lock.
+    fn process(&self, path: &RelPath) -> Holder {
+        Holder::of(self.holder(path).and_then(|text| text.split_whitespace().next()?.parse().ok()))
+    }
+
     /// Returns the error that names the process which holds a lock and how long this one has `waited`.
     fn held_by(&self, path: &RelPath, waited: Duration) -> Error {
-        let seconds = waited.as_secs_f64().round();
-        let written = self.holder(path);
-        let Some(pid) = written.and_then(|text| text.split_whitespace().next()?.parse::<u32>().ok()) else {
-            return Error::new(ErrorKind::Busy, format!("another process has held {path} for {seconds} seconds"))
-                .hint("run the command again when it has ended; nothing was changed");
-        };
-        let process = Process::of(pid);
-        let named = process.command.map_or_else(|| "another process".to_owned(), |command| format!("`{command}`"));
-        let error = Error::new(
-            ErrorKind::Busy,
-            format!("{named} (process {pid}) is changing the same files and has not ended for {seconds} seconds"),
-        );
-        match process.is_stopped {
-            true => error.hint(format!("it is suspended; let it go on (kill -CONT {pid}, or fg in its terminal) and run this again; nothing was changed")),
-            false => error.hint("run the command again when it has ended; nothing was changed"),
+        match self.process(path) {
+            Holder { pid: None, .. } => {
+                let seconds = waited.as_secs_f64().round();
+                Error::new(ErrorKind::Busy, format!("another process has held {path} for {seconds} seconds"))
+                    .hint("run the command again when it has ended; nothing was changed")
+            }
+            process => process.error("is changing the same files", waited),
         }
     }
 
@@ -151,30 +154,6 @@ impl Home {
             Ok(_) | Err(Errno::NOENT) => Ok(None),
             Err(e) => Err(self.fault("lock", path, e)),
         }
-    }
-}
-
-/// State of a process according to the system; empty where there is no `/proc`.
-#[derive(Default)]
-struct Process {
-    command: Option<String>,
-    is_stopped: bool,
-}
-
-impl Process {
-    fn of(pid: u32) -> Process {
-        let about = |what: &str| std::fs::read(format!("/proc/{pid}/{what}")).ok();
-        let command = about("cmdline").map(|line| {
-            let words = line.split(|b| *b == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy);
-            // Only the program's name and its first argument are shown; further arguments could be somebody's words.
-            let words: Vec<_> =
-                words.take(2).map(|word| word.rsplit('/').next().unwrap_or_default().to_owned()).collect();
-            words.join(" ").chars().filter(|c| !c.is_control()).take(60).collect::<String>()
-        });
-        // `1234 (name) T …`: the name may contain anything, so the state is behind the last parenthesis.
-        let state = about("stat").map(|text| String::from_utf8_lossy(&text).into_owned());
-        let is_stopped = state.and_then(|s| Some(s.rsplit_once(") ")?.1.starts_with(['T', 't']))).unwrap_or(false);
-        Process { command: command.filter(|c| !c.is_empty()), is_stopped }
     }
 }
 

@@ -9,6 +9,7 @@
 compile_error!("Heirloom runs on Unix (Linux, macOS) only.");
 
 mod adopted;
+mod blank;
 mod filesystem;
 mod inspect;
 pub mod layout;

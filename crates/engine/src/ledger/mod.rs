@@ -37,6 +37,7 @@ use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row, Statement};
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, ErrorKind, Result};
+use crate::holder::{ANNOUNCED_AFTER, Holder};
 use crate::sqlite::{open_for_reading, wal_path};
 
 pub use audit::Audit;
@@ -85,6 +86,8 @@ pub struct Ledger {
     how: Open,
     /// Whether a write has happened, so that the page cache has the size for writing.
     has_written: AtomicBool,
+    /// Whether the last write gave up because another process went on writing.
+    gave_up: AtomicBool,
     /// Check that the file is still at its place; a write is acknowledged only if it passes.
     place: Option<Box<IsInPlace>>,
 }
@@ -200,6 +203,7 @@ impl Ledger {
             id,
             how,
             has_written: AtomicBool::new(false),
+            gave_up: AtomicBool::new(false),
             place: None,
         })
     }
@@ -272,6 +276,34 @@ impl Ledger {
         f(&Read { conn: snapshot.0 })
     }
 
+    /// Begins a write transaction. Another process that writes is waited for; if it goes on, that is said, and in the
+    /// end it is named.
+    fn begin(&self, conn: &Connection) -> Result<()> {
+        let begin = || conn.execute_batch("BEGIN IMMEDIATE").map_err(Error::from);
+        if self.how != Open::Full {
+            return begin();
+        }
+        conn.busy_timeout(ANNOUNCED_AFTER)?;
+        let mut begun = begin();
+        if begun.as_ref().is_err_and(is_busy) {
+            Holder::of_database(&self.path).announce();
+            // It was waited for long enough before.
+            let rest = match self.gave_up.load(Ordering::Relaxed) {
+                true => Duration::ZERO,
+                false => FULL_BUSY_TIMEOUT - ANNOUNCED_AFTER,
+            };
+            conn.busy_timeout(rest)?;
+            begun = begin();
+            let is_held = begun.as_ref().is_err_and(is_busy);
+            self.gave_up.store(is_held, Ordering::Relaxed);
+            if is_held {
+                begun = Err(Holder::of_database(&self.path).error("is writing the memory", ANNOUNCED_AFTER + rest));
+            }
+        }
+        conn.busy_timeout(FULL_BUSY_TIMEOUT)?;
+        begun
+    }
+
     /// Runs `f` in one write transaction and adds the audit row to it. An error from `f`, or from writing the audit
     /// row, rolls the whole transaction back. Threads that write at the same moment share a commit ([`together`]).
     pub fn write<T>(&self, why: Audit, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
@@ -279,23 +311,28 @@ impl Ledger {
         if !self.has_written.load(Ordering::Acquire) {
             self.begin_to_write()?;
         }
-        let out = together::write(&self.main, &self.waiting, |conn| {
-            self.seals.begin(conn)?;
-            let mut write = Write {
-                read: Read { conn },
-                clock: self.clock,
-                detail: serde_json::Map::new(),
-                seals: &self.seals,
-                anew: false,
-            };
-            let out = f(&mut write)?;
-            let (mut detail, anew) = (std::mem::take(&mut write.detail), write.anew);
-            let total = self.seals.end(conn, anew)?;
-            detail.insert("seal".into(), format!("{total:032x}").into());
-            audit::append(conn, self.clock.now(), why, detail)?;
-            self.seals.kept();
-            Ok(out)
-        })?;
+        let out = together::write(
+            &self.main,
+            &self.waiting,
+            |conn| self.begin(conn),
+            |conn| {
+                self.seals.begin(conn)?;
+                let mut write = Write {
+                    read: Read { conn },
+                    clock: self.clock,
+                    detail: serde_json::Map::new(),
+                    seals: &self.seals,
+                    anew: false,
+                };
+                let out = f(&mut write)?;
+                let (mut detail, anew) = (std::mem::take(&mut write.detail), write.anew);
+                let total = self.seals.end(conn, anew)?;
+                detail.insert("seal".into(), format!("{total:032x}").into());
+                audit::append(conn, self.clock.now(), why, detail)?;
+                self.seals.kept();
+                Ok(out)
+            },
+        )?;
         // A commit into a file that is no longer the home's ledger does not count as stored.
         self.check_place()?;
         Ok(out)
@@ -400,6 +437,8 @@ impl Drop for Ledger {
             return;
         }
         let main = self.main.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Another process that writes is not waited for: a later command can do it as well.
+        let _ = main.conn.busy_timeout(Duration::ZERO);
         let _ = main.conn.execute_batch("PRAGMA analysis_limit = 200; PRAGMA optimize;");
     }
 }

@@ -129,10 +129,11 @@ impl Drop for Guarded<'_> {
 }
 
 /// Runs `f` in a write transaction on the connection. Returns when the changes of `f` are committed, or when they are
-/// rolled back. `waiting`: number of threads that wait for the connection.
+/// rolled back. `waiting`: number of threads that wait for the connection; `begin`: begins a transaction.
 pub(super) fn write<T>(
     writer: &Mutex<Writer>,
     waiting: &AtomicUsize,
+    begin: impl FnOnce(&Connection) -> Result<()>,
     f: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<T> {
     waiting.fetch_add(1, Ordering::SeqCst);
@@ -141,7 +142,10 @@ pub(super) fn write<T>(
     let mut at = Guarded { in_others: locked.is_shared(), writer: locked, armed: false };
     // If this write unwinds before it has begun, the guard commits the transaction others wait for.
     at.armed = at.in_others;
-    at.writer.conn.execute_batch(if at.in_others { "SAVEPOINT one" } else { "BEGIN IMMEDIATE" })?;
+    match at.in_others {
+        true => at.writer.conn.execute_batch("SAVEPOINT one")?,
+        false => begin(&at.writer.conn)?,
+    }
     at.armed = true;
     let done = match f(&at.writer.conn).and_then(|done| still_open(&at.writer.conn).map(|()| done)) {
         Ok(done) => done,
@@ -199,6 +203,10 @@ mod tests {
         (folder, Writer::new(conn, || ()))
     }
 
+    fn begin(conn: &Connection) -> Result<()> {
+        Ok(conn.execute_batch("BEGIN IMMEDIATE")?)
+    }
+
     fn insert(conn: &Connection, n: i64) -> Result<()> {
         Ok(conn.execute("INSERT INTO rows VALUES (?1)", [n]).map(drop)?)
     }
@@ -221,7 +229,7 @@ mod tests {
                 scope.spawn(move || {
                     all.wait();
                     let wrote = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                        write(writer, waiting, |conn| {
+                        write(writer, waiting, begin, |conn| {
                             insert(conn, n)?;
                             std::thread::sleep(Duration::from_millis(2));
                             match n % 4 {
@@ -252,7 +260,7 @@ mod tests {
             for n in 0..9_i64 {
                 let (writer, waiting, told) = (&writer, &waiting, &told);
                 scope.spawn(move || {
-                    let wrote = write(writer, waiting, |conn| {
+                    let wrote = write(writer, waiting, begin, |conn| {
                         insert(conn, n)?;
                         // Rolls back as SQLite does by itself when the disk is full, without the writer noticing.
                         if n % 3 == 1 { Ok(conn.execute_batch("ROLLBACK")?) } else { Ok(()) }
@@ -288,7 +296,7 @@ mod tests {
             for n in 0..8_i64 {
                 let (writer, waiting, path) = (&writer, &waiting, folder.path().join("rows.db"));
                 scope.spawn(move || {
-                    write(writer, waiting, |conn| insert(conn, n)).unwrap();
+                    write(writer, waiting, begin, |conn| insert(conn, n)).unwrap();
                     let reader = Connection::open(path).unwrap();
                     let seen: i64 =
                         reader.query_row("SELECT count(*) FROM rows WHERE n = ?1", [n], |r| r.get(0)).unwrap();

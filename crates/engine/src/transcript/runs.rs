@@ -294,6 +294,22 @@ impl Runs {
         Ok(found)
     }
 
+    /// Gives a run the program's id for it, which was not known when the run began; a run of that id stays as it is.
+    pub(super) fn name(&mut self, tx: &Write, lane: LaneNo, run: RunNo, key: &str) -> Result<()> {
+        if self.by_key(tx, lane, key)?.is_some() {
+            return Ok(());
+        }
+        tx.prepare_cached("UPDATE turn_results SET run_key = ?2 WHERE run_no = ?1 AND run_key IS NULL")?
+            .execute(params![run, key])?;
+        // What is read of it from now on has the id.
+        if let Some(open) = self.open.get_mut(&run)
+            && open.key.is_none()
+        {
+            open.key = Some(key.to_owned());
+        }
+        Ok(())
+    }
+
     /// Returns the state of a lane, which is read from the ledger on first use.
     fn lane(&mut self, tx: &Write, lane: LaneNo) -> Result<LaneRuns> {
         if let Some(known) = self.lanes.get(&lane) {

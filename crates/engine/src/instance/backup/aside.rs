@@ -36,7 +36,7 @@ impl Aside {
     pub fn of(home: &Home) -> Result<Aside> {
         let root = home.root();
         let mut name = root.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".before-restore-{}", rfc3339(Clock::System.now()).replace(':', "-")));
+        name.push(format!("{}{}", layout::BEFORE_RESTORE, rfc3339(Clock::System.now()).replace(':', "-")));
         let folder = root.parent().unwrap_or(Path::new("/")).join(name);
         let mut aside = Aside { folder, moved: Vec::new() };
         if let Err(e) = aside.fill(home) {
