@@ -78,7 +78,7 @@ struct Knob {
     tried: &'static [f64],
 }
 
-const KNOBS: [Knob; 7] = [
+const KNOBS: [Knob; 9] = [
     Knob { name: "person", of: |w| &mut w.person, off: 1.0, tried: &[1.0, 1.25, 1.5, 1.75] },
     Knob { name: "answer", of: |w| &mut w.answer, off: 1.0, tried: &[1.0, 1.15, 1.25, 1.4] },
     Knob { name: "remark", of: |w| &mut w.remark, off: 1.0, tried: &[0.7, 0.85, 1.0, 1.15] },
