@@ -1,4 +1,4 @@
-//! The process that others wait for: who it is, and that it is waited for. Storey 1.
+//! Identifies the process that others wait for, and tells that they wait. Storey 1.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ pub const ANNOUNCED_AFTER: Duration = Duration::from_secs(2);
 /// Byte of the file beside a database that SQLite locks for its writer (`WAL_WRITE_LOCK`).
 const WRITER: u64 = 120;
 
-/// What is told when a process has been waited for [`ANNOUNCED_AFTER`].
+/// Tells that a process has been waited for [`ANNOUNCED_AFTER`].
 static ANNOUNCE: OnceLock<fn(&Holder)> = OnceLock::new();
 
 /// Sets, once for this process, what is called when it has waited for another one for [`ANNOUNCED_AFTER`].

@@ -19,7 +19,7 @@ pub fn delivered(source: &str) -> Option<String> {
     }
     let mut out =
         Writer { source, text: String::with_capacity(source.len()), last: Token::None, before: Token::None, at: 0 };
-    // What each open bracket was: behind its end, a `/` divides or begins a regular expression.
+    // The kinds of the open brackets, which decide whether a `/` behind a bracket divides or begins a regular expression.
     let mut open: Vec<Bracket> = Vec::new();
     while let Some(token) = out.next_token()? {
         match token {

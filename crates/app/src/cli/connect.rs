@@ -78,7 +78,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         if !args.no_mcp && outcome.exit == Exit::Ok {
             match Target::look_mcp(program, &host, &how) {
                 Ok(Some(target)) => {
-                    // What has been said of the hooks is not said again.
+                    // The sentence that was printed for the hooks is not repeated.
                     let is_said = outcome.json["state"] == "connected";
                     let mcp = let_ask(target, &ask, is_said)?;
                     outcome.json["mcp"] = mcp.json;

@@ -1,10 +1,10 @@
 //! Forgets a session, turns, or every occurrence of some words (R14.2). Storey 4.
 //!
 //! [`plan`] finds what has to be removed and reports it without changing anything. [`carry_out`] removes it under the
-//! tree lock: stars replace the words in Heirloom's logs and in unreadable calls ([`beside`]); one transaction erases the words from the ledger ([`erase`]), remakes the nodes made from them
-//! ([`nodes`]) and stores which files to remove; then the files are removed. [`finish`] does what no transaction can:
-//! it renders pages again and removes the words from the search index, unused database pages, logs and copies made
-//! before a migration. A ledger row per agent, without any of the words, marks the forget as unfinished; so after a
+//! tree lock: stars replace the words in Heirloom's logs and in unreadable calls ([`beside`]); one transaction erases the
+//! words from the ledger ([`erase`]), remakes the nodes made from them ([`nodes`]) and stores which files to remove; then
+//! the files are removed. [`finish`] does what no transaction can: it renders pages again and removes the words from the
+//! search index, unused database pages, logs and copies made before a migration. A ledger row per agent, without any of the words, marks the forget as unfinished; so after a
 //! kill at any moment either nothing but stars in those files has happened, or the next command finishes the work.
 //!
 //! The addresses of forgotten records stay, so that [`transcript::append()`](crate::transcript::append()) refuses to

@@ -1,5 +1,5 @@
-//! Leaves out of a prompt's context what answers nothing though it shares words with the prompt: a model's reasoning and
-//! its announcements ("Let me check the settings file now."), questions without their answers, headings.
+//! Leaves texts out of a prompt's context that share words with the prompt and answer nothing: a model's reasoning and its
+//! announcements ("Let me check the settings file now."), questions without their answers, headings.
 
 use rusqlite::OptionalExtension;
 

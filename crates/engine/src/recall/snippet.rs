@@ -219,7 +219,7 @@ const NEAR: f64 = 0.8;
 const ANSWERS: f64 = 0.35;
 const GAP_TOKENS: usize = 2;
 
-/// What the sentences of a passage are chosen by.
+/// The measures by which the sentences of a passage are chosen.
 #[derive(Clone, Copy)]
 pub(super) struct Sought<'s> {
     /// Parts of words in plain lower case.
@@ -287,7 +287,7 @@ fn chosen(all: &[Sentence], sought: &Sought) -> Vec<bool> {
         (lead, room, from) = (lead - all[before].tokens, room - all[before].tokens, before);
         taken[before] = true;
     }
-    // An answer of several parts stands in several places.
+    // The parts of an answer may be far from each other.
     let worth = |s: &Sentence| sought.share(s.has) + NEAR * s.near;
     let mut others: Vec<usize> = (0..all.len()).filter(|n| !taken[*n] && worth(&all[*n]) >= ANSWERS).collect();
     others.sort_by(|a, b| worth(&all[*b]).total_cmp(&worth(&all[*a])).then(a.cmp(b)));

@@ -153,7 +153,7 @@ pub(super) fn rarity(term: &Weighed, all: i64) -> f64 {
     (1.0 + all as f64 / (1 + term.rows) as f64).ln() * term.term.weight()
 }
 
-/// Returns the weight of a term as if no row contained it.
+/// Returns the weight that a term has if no row contains it.
 pub(super) fn rarest(term: &Term, all: i64) -> f64 {
     rarity(&Weighed { term: term.clone(), rows: 0 }, all)
 }

@@ -301,7 +301,7 @@ impl Runs {
         }
         tx.prepare_cached("UPDATE turn_results SET run_key = ?2 WHERE run_no = ?1 AND run_key IS NULL")?
             .execute(params![run, key])?;
-        // What is read of it from now on has the id.
+        // Turns of the run that are read from now on carry the id.
         if let Some(open) = self.open.get_mut(&run)
             && open.key.is_none()
         {

@@ -18,7 +18,7 @@ use crate::text::words::{Marks, split};
 /// Number of the newest answers in which remaining work is looked for.
 const ANSWERS: usize = 4;
 
-/// The same for lists of what is left to the person, which stay true until somebody does them.
+/// The same for lists of steps that are left to the person: they stay true until somebody takes them.
 const LISTS: usize = 10;
 
 /// Prefix of a question or an offer of the model that nobody has answered.
@@ -208,7 +208,7 @@ impl Open {
     fn answer(&mut self, exchange: &Exchange, later: &[Exchange], settled: &Settled) {
         let Some(answer) = &exchange.answer else { return };
         let (age, last) = (later.len(), later.is_empty());
-        // Nothing was changed since; and whether later answers could not go on either.
+        // `stands`: later answers could not go on either.
         let quiet = later.iter().all(|e| !e.edited);
         let stands = quiet && later.iter().all(is_stopped);
         let open = |s: &Statement| !settled.after(answer.at, s.bag());

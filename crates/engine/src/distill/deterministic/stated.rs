@@ -166,7 +166,7 @@ impl Told {
             let explains = |s: &Statement| {
                 request.is_none_or(|at| s.range.start < at) && explains(s)
                     || !s.bullet && (story::narrates(&s.text) || story::observes(s)) && !surely_demands(&s.text)
-                    || is_story && !s.bullet && !demands(&s.text)
+                    || is_story && !s.bullet && !surely_demands(&s.text)
             };
             // A sentence that only announces a list says nothing without that list.
             let says = |s: &&Statement| {
@@ -558,8 +558,8 @@ fn is_reasoned(s: &Statement) -> bool {
         && (Mark::Reasoned.is_in(s) || contrasts() || east())
 }
 
-/// Whether the model says at its work what it takes in place of what: "I'll point compose at it via `env_file` instead of
-/// requiring a root `.env`".
+/// Whether the model names, during its work, its choice and the other one: "I'll point compose at it via `env_file`
+/// instead of requiring a root `.env`".
 fn prefers(s: &Statement) -> bool {
     let contrasts = phrases!(
         "instead of / rather than / in place of / statt|anstatt|anstelle / au lieu de / plutôt que / en lugar de / en vez de / invece di|che / piuttosto che / em vez de / вместо / místo"
@@ -663,7 +663,7 @@ fn demands(text: &str) -> bool {
         .stand_in(text)
 }
 
-/// Whether a text says how something has to be, in words that no story has.
+/// Whether a text says how something has to be, in words that stories seldom have.
 fn surely_demands(text: &str) -> bool {
     phrases!("should|must|please|instead / make|be sure / soll|sollte|sollen|muss|müssen|bitte / doit|doivent|faut / debe|deben|debería / deve|devono|devem / должен|должна|должно|нужно|надо / musí").stand_in(text)
 }

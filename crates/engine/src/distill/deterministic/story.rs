@@ -1,5 +1,5 @@
-//! Tells what happened to a person from what they want. People tell a story before, after and between their requests
-//! ("I noticed that two panels were bad"), and describe what they see ("it is still dispatching"). Neither is a rule.
+//! Recognises sentences of a person that want nothing. People tell stories before, after and between their requests ("I
+//! noticed that two panels were bad"), and describe the screen ("it is still dispatching"). Neither is a rule.
 
 use super::marks::Mark;
 use crate::statement::Statement;
@@ -17,7 +17,7 @@ pub fn is_story(own: &[Statement]) -> bool {
     told >= STORY && told * SHARE >= own.len()
 }
 
-/// Whether a sentence tells what the person or others did, or what was the case.
+/// Whether a sentence tells of the past: an action of the person or of others, or a former state.
 pub fn narrates(text: &str) -> bool {
     let low = lower(text);
     let words: Vec<&str> = split(&low, Marks::Dropped).iter().map(|w| &low[w.start..w.end]).collect();
@@ -35,7 +35,7 @@ pub fn narrates(text: &str) -> bool {
         .stand_in(&low)
 }
 
-/// Whether a sentence describes what the person sees.
+/// Whether a sentence describes a sight of the person: an observation or a fault that is still there.
 pub fn observes(s: &Statement) -> bool {
     Mark::StillWrong.is_in(s)
         || phrases!(

@@ -68,7 +68,7 @@ impl<'r> Files<'r> {
     pub fn base(&self) -> String {
         let inside = |f: &str, p: &str| p.strip_prefix(f).is_some_and(|r| r.starts_with('/'));
         let changed = self.known.iter().filter(|(p, k)| k.touch != Touch::Read && !is_apart(p)).map(|(p, _)| p);
-        // Where nothing tells the root, a path that is already short says nothing of it.
+        // If the root is unknown, only absolute paths show it.
         let changed: Vec<&String> = changed.filter(|p| self.root.is_some() || is_absolute(p)).collect();
         let fits = |f: &str| 2 * changed.iter().filter(|p| inside(f, p)).count() > changed.len();
         let best = self.folders.iter().filter(|(f, _)| fits(f)).max_by_key(|(f, n)| (**n, f.len(), (*f).clone()));
