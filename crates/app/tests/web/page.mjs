@@ -123,6 +123,8 @@ await check("search finds as it is typed, says why, and leads to the turn", asyn
   await page.locator(".hitlist mark").first().waitFor();
   must(page.url().includes("q=redis"), page.url());
   must(/^Why: \S/.test(await page.locator(".why").first().innerText()), "no reason");
+  const parts = await page.locator(".hits h2").allTextContents();
+  must(parts.includes("Said") && parts.at(-1) === "Pages", `pages repeat what was said, so they come last: ${parts}`);
   const hit = page.locator('.hitlist a.step[href*="#/session/"]').first();
   const turn = new URLSearchParams((await hit.getAttribute("href")).split("?")[1]).get("at");
   await hit.click();

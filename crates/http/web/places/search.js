@@ -62,7 +62,9 @@ export function Search() {
     report && [wide, ...report.less].map((line) => line && el("p.notice", seen(line))),
     found === 0 && el("p.empty", "Nothing has these words", late, "."),
     found > 0 && el(body ? "div.hits" : "div.hits.stale",
-      hits("Remembered", report.files, fileHit), hits("Said", report.hits, turnHit)),
+      // Pages come last: they repeat what was said.
+      hits("Remembered", report.files.filter((file) => !file.rendered), fileHit), hits("Said", report.hits, turnHit),
+      hits("Pages", report.files.filter((file) => file.rendered), fileHit)),
     !q && el("p.empty", "Everything that was said, and everything that is remembered. Words in quotes stand together; " +
       "a time such as ", el("em", "last tuesday"), " counts."),
   ];
