@@ -617,6 +617,8 @@ export type FileScore = {
   cosine: number | null;
   /** Gain for lying in a time the query mentions. */
   date: number;
+  /** Score by meaning: the cosine times its weight, which is greater in sessions of programs than in conversations. */
+  meaning: number;
   /** Share of its neighbours' scores. */
   neighbours: number;
   path: string;
@@ -2129,6 +2131,8 @@ export type TurnScore = {
   cosine: number | null;
   /** Gain for lying in a time the query mentions. */
   date: number;
+  /** Score by meaning: the cosine times its weight, which is greater in sessions of programs than in conversations. */
+  meaning: number;
   /** Share of its neighbours' scores. */
   neighbours: number;
   /** In a conversation between two people: speaker, length and matches of its session; negative for a question. */

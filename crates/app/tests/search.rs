@@ -408,11 +408,11 @@ fn a_search_explains_itself() {
     let hits = found["hits"].as_array().unwrap();
     let parts = explain["hits"].as_array().unwrap();
     assert_eq!(hits.len(), parts.len());
-    names(&parts[0], "turn beside words cosine weight neighbours date people sum");
+    names(&parts[0], "turn beside words cosine meaning weight neighbours date people sum");
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
     for (hit, of) in hits.iter().zip(parts) {
         assert_eq!(hit["turn"], of["turn"]);
-        let own = (number(&of["words"]) + number(&of["cosine"]).max(0.0)) * number(&of["weight"]);
+        let own = (number(&of["words"]) + number(&of["meaning"])) * number(&of["weight"]);
         let sum = own + number(&of["neighbours"]) + number(&of["date"]) + number(&of["people"]);
         assert!((sum - number(&of["sum"])).abs() < 0.005, "{of}");
         assert!((number(&of["sum"]) / number(&parts[0]["sum"]) - number(&hit["score"])).abs() < 0.005, "{hit} {of}");

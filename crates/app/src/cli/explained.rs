@@ -75,18 +75,14 @@ pub fn people(understood: &Understood, found: Option<&SearchReport>, limits: &Li
 /// Returns a hit's score as a sum: `score 1.00 = words 1.00 + meaning 0.43 + neighbours 0.20, of 1.63`.
 pub fn line(score: f64, trace: &Trace) -> String {
     let mut out = vec![format!("words {:.2}", trace.words)];
-    let added = [
-        ("meaning", trace.cosine.unwrap_or(0.0).max(0.0)),
-        ("neighbours", trace.neighbours),
-        ("date", trace.date),
-        ("people", trace.people),
-    ];
+    let added =
+        [("meaning", trace.meaning), ("neighbours", trace.neighbours), ("date", trace.date), ("people", trace.people)];
     out.extend(added.iter().filter(|(_, x)| x.abs() >= 0.005).map(|(name, x)| format!("{name} {x:.2}")));
     if let ([only], 1.0) = (out.as_slice(), trace.weight) {
         return format!("score {score:.2}: {only}");
     }
     let sum = out.join(" + ");
-    let sum = if trace.weight == 1.0 { sum } else { format!("({sum}) × {:.1}", trace.weight) };
+    let sum = if trace.weight == 1.0 { sum } else { format!("({sum}) × {:.2}", trace.weight) };
     format!("score {score:.2}: {sum} = {:.2}", trace.sum)
 }
 

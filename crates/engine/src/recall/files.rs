@@ -342,6 +342,7 @@ fn hits(
                 let trace = Trace {
                     words: row.words,
                     cosine: row.cosine.map(f64::from),
+                    meaning: COSINE * f64::from(row.cosine.unwrap_or(0.0).max(0.0)),
                     neighbours: 0.0,
                     date,
                     people: 0.0,

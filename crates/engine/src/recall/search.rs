@@ -698,7 +698,17 @@ impl Candidate {
         // Discard rounding errors.
         let people = if people.abs() < 1e-9 { 0.0 } else { people };
         let (words, cosine) = (self.words, self.cosine.map(f64::from));
-        Trace { words, cosine, neighbours: self.neighbours, date, people, weight: self.weight, sum: self.score }
+        let meaning = if self.own > 0.0 { (self.own / self.weight - words).max(0.0) } else { 0.0 };
+        Trace {
+            words,
+            cosine,
+            meaning,
+            neighbours: self.neighbours,
+            date,
+            people,
+            weight: self.weight,
+            sum: self.score,
+        }
     }
 }
 

@@ -13,6 +13,9 @@ pub struct Trace {
     /// Cosine to the query, if it was compared; it counts if greater than 0.
     #[serde(serialize_with = "rounded_or_null")]
     pub cosine: Option<f64>,
+    /// Score by meaning: the cosine times its weight, which is greater in sessions of programs than in conversations.
+    #[serde(serialize_with = "rounded")]
+    pub meaning: f64,
     /// Share of its neighbours' scores.
     #[serde(serialize_with = "rounded")]
     pub neighbours: f64,

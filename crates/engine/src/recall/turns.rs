@@ -148,8 +148,11 @@ pub(super) fn of_turns(
                 continue;
             }
             // Redact before cutting: half of a credential would not be recognised (R14.2).
-            let sought = Sought { needles: &ranking.needles, weights: &ranking.weights, near: lookup.near };
-            let text = snippet::plain(&redact(&snippet::unnumbered(&said)), &sought);
+            let clean = redact(&snippet::unnumbered(&said)).into_owned();
+            let by_words = Sought { needles: &ranking.needles, weights: &ranking.weights, near: None };
+            let sought = Sought { near: lookup.near, ..by_words };
+            // With a prompt most candidates are left out, so their sentences are not compared by meaning.
+            let mut text = snippet::plain(&clean, if worth.is_some() { &by_words } else { &sought });
             if tokens(&text) == 0 {
                 continue;
             }
@@ -157,6 +160,9 @@ pub(super) fn of_turns(
             if leading == n && worth.is_some_and(|worth| !worth.answers(&text, via, hit.cosine)) {
                 drop(TOO_LITTLE.into());
                 continue;
+            }
+            if worth.is_some() && clean.len() > text.len() {
+                text = snippet::plain(&clean, &sought);
             }
             let words = similarity::words(&text);
             if let Some(same) = told.iter().position(|told| similarity::same(told, &words)) {
