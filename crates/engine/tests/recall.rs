@@ -366,7 +366,14 @@ fn a_prompt_is_given_only_what_answers_it() {
         let found = told.prompt(prompt);
         assert!(texts(&found).contains(&rope), "{prompt} {found:?}");
         assert!(!texts(&found).iter().any(|text| text.contains("tests")), "{prompt} {found:?}");
+        assert!(
+            !texts(&found).iter().any(|text| text.ends_with('?')),
+            "a question answers nothing: {prompt} {found:?}"
+        );
     }
+    // Somebody who asks the memory is shown that it was asked before.
+    let found = told.ask(None, "what is the zeppelin moored to?");
+    assert!(texts(&found).iter().any(|text| text.ends_with('?')), "{found:?}");
     for prompt in ["run the tests", "write a sonnet about the sea and run it by me", "continue"] {
         let found = told.prompt(prompt);
         assert_eq!(texts(&found), [""; 0], "{prompt} {found:?}");

@@ -123,6 +123,48 @@ fn an_answer_comes_before_remarks_output_and_notices() {
     assert_eq!(world.search_with(&mut index, "backoff", of_system), [texts[6].3]);
 }
 
+/// Makes a session of messages of the model, which do not follow each other.
+fn messages(texts: &[&str]) -> World {
+    let world = World::new();
+    let lines = texts.iter().enumerate().map(|(n, text)| {
+        let talk = line(&format!("u{n}"), "user", "message", "go on");
+        talk + &line(&format!("a{n}"), "assistant", "message", text)
+    });
+    world.write("s.jsonl", lines.collect::<String>());
+    world.import(&["s.jsonl"]);
+    world
+}
+
+#[test]
+fn a_short_remark_loses_to_a_message_that_says_something() {
+    let short = "Now let me write the seed script for the amounts.";
+    let long = "The amounts in the seed script are strings: the database returns numeric columns as text, so that no cent \
+                is lost on the way, and the tests compare them as text.";
+    let other = "The walrus sits on the beach and looks at the sea, because the ships of the morning bring fish, and the \
+                 ships of the evening bring letters from the other side of the bay, which nobody ever reads aloud.";
+    let world = messages(&[long, short, other, &other.replace("walrus", "heron"), &other.replace("walrus", "crab")]);
+    let found = world.search(&mut world.caught_up(), "amounts in the seed script");
+    assert_eq!(found[..2], [long.to_owned(), short.to_owned()], "{found:?}");
+}
+
+#[test]
+fn a_question_about_a_failure_finds_its_report() {
+    let report = "fatal: permission denied for the harbour key";
+    let world = messages(&["The harbour page is blue and has a list of ships.", "The harbour has a gate.", report]);
+    let found = world.search(&mut world.caught_up(), "what went wrong with the harbour deployment");
+    assert_eq!(found.first().map(String::as_str), Some(report), "{found:?}");
+    let found = world.search(&mut world.caught_up(), "what is on the harbour page");
+    assert!(!found.is_empty() && found[0] != report, "{found:?}");
+}
+
+#[test]
+fn a_word_of_an_inflected_language_is_found_in_another_form() {
+    let world = messages(&["Мы исправили неполадку в записи голоса.", "Погода хорошая, запись идёт."]);
+    let found = world.search(&mut world.caught_up(), "в чём была неполадка");
+    assert_eq!(found.first().map(String::as_str), Some("Мы исправили неполадку в записи голоса."), "{found:?}");
+    assert!(!found.contains(&"Погода хорошая, запись идёт.".to_owned()), "{found:?}");
+}
+
 #[test]
 fn an_answer_without_the_words_of_its_question_is_found_by_it() {
     let world = World::new();
