@@ -56,7 +56,12 @@ impl DerefMut for Lent<'_> {
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
         let mut idle = self.instance.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = self.index.take().filter(|index| idle.len() < KEPT && index.is_at_rest()) {
+        let Some(index) = self.index.take().filter(Index::is_at_rest) else { return };
+        // The mapped one is kept, however many others came back before it.
+        if index.is_mapped() {
+            idle.truncate(KEPT - 1);
+        }
+        if idle.len() < KEPT {
             idle.push(index);
         }
     }
