@@ -433,7 +433,7 @@ fn pointed_at(message: &Message) -> Vec<&Statement> {
         .statements
         .iter()
         .filter(|s| s.bullet && s.level == 0 && !s.asks && !matches!(s.label, Label::Pasted | Label::Done))
-        .filter(|s| !names_a_file(&s.text) && !is_expected(s))
+        .filter(|s| !names_a_file(&s.text) && !is_expected(s) && !s.text.ends_with([':', '：']))
         .collect();
     if bullets.len() > 1 { bullets.into_iter().take(6).collect() } else { Vec::new() }
 }
