@@ -24,18 +24,21 @@ export function Palette({ places, onClose }) {
   const [query, setQuery] = useState("");
   const [chosen, choose] = useState(0);
   const all = (path) => useData(path).body?.items ?? [];
-  const asked = query.trim();
-  const has = ([name, what]) => `${name} ${what}`.toLowerCase().includes(asked.toLowerCase());
   const known = [
     ...places.map(([name, label]) => [label, "place", href(name)]),
     ...all("/v1/threads?limit=40").map((t) => [t.label, "thread", href("threads", t.thread)]),
     ...all("/v1/sessions?limit=40").map((s) => [nameOf(s), program(s.harness), href("session", s.session)]),
   ];
-  const entries = (!asked ? known : [
-    ...(ID.test(asked) ? [[asked, "open", whereIs(asked)]] : []),
-    ...[...known, ...Object.entries(COMMANDS)].filter(has),
-    [`Search for ${asked}`, "search", href("search", "", { q: asked })],
-  ]).slice(0, 12);
+  const listed = (words) => {
+    const asked = words.trim();
+    const has = ([name, what]) => `${name} ${what}`.toLowerCase().includes(asked.toLowerCase());
+    return (!asked ? known : [
+      ...(ID.test(asked) ? [[asked, "open", whereIs(asked)]] : []),
+      ...[...known, ...Object.entries(COMMANDS)].filter(has),
+      [`Search for ${asked}`, "search", href("search", "", { q: asked })],
+    ]).slice(0, 12);
+  };
+  const entries = listed(query);
   const current = Math.min(chosen, entries.length - 1);
   const open = ([name, , to]) => {
     onClose();
@@ -49,7 +52,8 @@ export function Palette({ places, onClose }) {
   const onKeyDown = (e) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
     if (by) choose(Math.max(0, Math.min(entries.length - 1, current + by)));
-    else if (e.key === "Enter") open(entries[current]);
+    // Somebody who types fast presses it before the list of the last letters is drawn.
+    else if (e.key === "Enter") open(e.target.value === query ? entries[current] : listed(e.target.value)[0]);
     else return;
     e.preventDefault();
   };
