@@ -10,6 +10,7 @@ mod bad_input;
 mod browser;
 mod compact;
 mod connect;
+mod connect_doctor;
 mod connect_mcp;
 mod connect_places;
 mod continuity;

@@ -371,7 +371,7 @@ fn a_prompt_is_given_only_what_answers_it() {
             "a question answers nothing: {prompt} {found:?}"
         );
     }
-    // Somebody who asks the memory is shown that it was asked before.
+    // A question to the memory itself keeps such turns: the person may look for the question.
     let found = told.ask(None, "what is the zeppelin moored to?");
     assert!(texts(&found).iter().any(|text| text.ends_with('?')), "{found:?}");
     for prompt in ["run the tests", "write a sonnet about the sea and run it by me", "continue"] {
