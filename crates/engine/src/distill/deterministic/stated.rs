@@ -618,9 +618,12 @@ fn with_its_list(own: &[Statement], at: usize) -> Option<(String, usize)> {
 }
 
 /// Returns the minimum weight of a rule: "you're supposed to follow that" needs more than "no mocks", and "plan first" in
-/// a list of rules needs less.
+/// a list of rules needs less. "Only this repo" points to no other sentence.
 fn least(s: &Statement) -> usize {
-    match s.standalone {
+    let names_its_place = phrases!(
+        "this|current repo|repository|project|branch|folder|directory|workspace / dieses|diesem|diesen|dieser repo|projekt|ordner|branch / ce|cette projet|dépôt|dossier|branche / este|esta repo|proyecto|carpeta|rama / questo|questa repo|progetto|cartella / этот|этом проект|проекте|репозиторий|репозитории"
+    );
+    match s.standalone || names_its_place.stand_in(&s.text) {
         true if s.bullet && is_under_rules(s) => 1,
         true => 2,
         false => 4,
