@@ -204,3 +204,31 @@ fn a_ledger_that_is_gone_is_told() {
     let wrong = engine.status().unwrap().wrong;
     assert!(wrong.iter().any(|w| w.contains("runtime.db was gone")), "{wrong:?}");
 }
+
+/// Processes that open a new home at the same time tell nobody that its ledger was lost.
+#[test]
+fn a_home_opened_for_the_first_time_by_many_at_once_has_lost_nothing() {
+    struct Heard(std::sync::atomic::AtomicUsize);
+    impl heirloom_engine::engine::Listener for Heard {
+        fn notice(&self, _: &heirloom_engine::engine::Notice) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+    let heard = Arc::new(Heard(Default::default()));
+    let folder = tempfile::tempdir().unwrap();
+    // One or two homes in forty showed the race of the processes, so there are many.
+    for n in 0..40 {
+        let home = folder.path().join(format!("home{n}"));
+        let together = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    together.wait();
+                    let options = Options { listener: heard.clone(), ..Options::default() };
+                    Engine::open(&home, How::Create, options).unwrap();
+                });
+            }
+        });
+    }
+    assert_eq!(heard.0.load(std::sync::atomic::Ordering::Relaxed), 0);
+}

@@ -9,7 +9,7 @@ use super::{Instance, Settings};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::forget;
-use crate::home::{Home, HomeOptions, Kind, Place, RelPath, layout};
+use crate::home::{Home, HomeOptions, Kind, NewFile, Place, RelPath, layout};
 use crate::ledger::{Ledger, Open};
 use crate::next_step::quoted;
 use crate::program::Program;
@@ -111,8 +111,10 @@ impl Instance {
         })?;
         let path = match home.file_path(&layout::RUNTIME_DB) {
             Ok(path) if path.exists() => path,
-            Ok(_) if check && had_a_ledger(&home)? => return Err(gone(&home)),
-            Ok(_) if check => return Err(no_memory(root)),
+            // The second look is for another process that created the ledger meanwhile: the traces are that one's.
+            Ok(path) if check && had_a_ledger(&home)? && !path.exists() => return Err(gone(&home)),
+            Ok(path) if check && !path.exists() => return Err(no_memory(root)),
+            Ok(path) if check => path,
             Ok(_) => return Instance::begin(home, root, options),
             Err(e) if e.kind() == ErrorKind::NotFound => return Instance::begin(home, root, options),
             Err(e) => return Err(e),
@@ -161,13 +163,12 @@ impl Instance {
     fn whole(home: Home, options: Options, read_only: bool) -> Result<Instance> {
         let path = home.file_path(&layout::RUNTIME_DB)?;
         let how = if read_only { Open::ReadOnly } else { Open::Full };
-        let lost = !read_only && !path.exists() && had_a_ledger(&home)?;
-        if !read_only {
-            // The file is created here and not by SQLite, so that it and SQLite's logs beside it are private from the
-            // start.
-            if !path.exists() {
-                let _existed = home.write_new(&layout::RUNTIME_DB, b"")?;
-            }
+        // The file is created here and not by SQLite, so that it and SQLite's logs beside it are private from the start.
+        // Of several processes that find no ledger, one creates it: only that one saw the home as it was before.
+        let mut lost = false;
+        if !read_only && !path.exists() {
+            let traces = had_a_ledger(&home)?;
+            lost = home.write_new(&layout::RUNTIME_DB, b"")? == NewFile::Written && traces;
         }
         let backups = home.open_dir(&layout::BACKUPS)?.shown().to_owned();
         let ledger = Ledger::open(&path, &backups, options.clock, how).map_err(|e| match e.kind() {
