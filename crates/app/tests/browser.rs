@@ -1,6 +1,7 @@
 //! The page: the command prints its address, and a real browser shows and uses it. `scripts/browser` installs the
 //! browser; without it those tests fail and say so.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{HEIRLOOM, World};
+use crate::world::{HEIRLOOM, World, claude_line, let_it_settle};
 
 /// A home with the demo's sessions and a service with a port.
 struct Served {
@@ -119,6 +120,24 @@ fn browser() -> Result<(PathBuf, PathBuf), String> {
     Ok((playwright, chromium.ok_or("there is no Chromium: run scripts/browser")?))
 }
 
+/// Imports a session whose main line goes on after its sub-agent: 30 later turns have higher ids than those of the
+/// sub-agent and stand before them.
+fn import_a_session_with_a_sub_agent(served: &Served) {
+    let id = "1a9e5000-0000-4000-8000-000000000001";
+    let folder = served.world.test.folder("lanes");
+    let lines = |steps: std::ops::Range<usize>| -> String {
+        steps.map(|n| claude_line(id, n, "user", &format!("Step {n}.")) + "\n").collect()
+    };
+    fs::create_dir_all(folder.join(id).join("subagents")).unwrap();
+    let sub = lines(70..130).replace("\"isSidechain\":false", "\"isSidechain\":true");
+    for main in [lines(0..70), lines(0..70) + &lines(130..200)] {
+        fs::write(folder.join(format!("{id}.jsonl")), main).unwrap();
+        fs::write(folder.join(id).join("subagents/agent-a1b2c3d4e5f6a7b8c.jsonl"), &sub).unwrap();
+        let_it_settle();
+        served.world.says(0, &["--home", &served.home, "import", folder.to_str().unwrap()]);
+    }
+}
+
 #[test]
 #[ignore = "needs Chromium and playwright-core: scripts/browser"]
 fn every_place_shows_acts_and_asks_for_nothing_elsewhere() {
@@ -148,6 +167,7 @@ fn every_place_shows_acts_and_asks_for_nothing_elsewhere() {
     let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let out = served.world.feed(&["--home", &served.home, "append"], lines.as_bytes());
     assert_eq!(out.status, Some(0), "{}", out.stderr);
+    import_a_session_with_a_sub_agent(&served);
     at(&["remember", "--class", "preference", "Answer in short sentences"]);
     let sessions = served.world.json(&["--home", &served.home, "session", "list"]);
     let sessions = sessions["sessions"].as_array().unwrap();

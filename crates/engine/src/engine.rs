@@ -296,6 +296,12 @@ impl Engine {
         self.instance.session(&self.agent, name)
     }
 
+    /// Reports what a heading shows of one session; `sources`, `records` and `runs` are empty, because they are read
+    /// from every record of it.
+    pub fn session_heading(&self, name: &str) -> Result<SessionDetails> {
+        self.instance.session_heading(&self.agent, name)
+    }
+
     /// Stores a memory. If it is known already, nothing is written; another text about the same subject supersedes the
     /// older memory.
     pub fn remember(&self, new: &NewLeaf) -> Result<RememberedReport> {

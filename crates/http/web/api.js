@@ -87,22 +87,22 @@ export async function act(path, body = {}, restsOn) {
 
 export const part = encodeURIComponent;
 
-/** Reads a path for a component, again whenever something changed. What was there stays until the new comes; `before`:
- * what another path gave. */
+/** Reads a path for a component, again whenever something changed. What was there stays until the new comes. */
 export function useData(path) {
   const [got, set] = useState({});
   // Asked before the browser paints: an effect after it would begin a frame later.
   useLayoutEffect(() => {
     if (!path) return undefined;
     const stop = new AbortController();
-    const kept = (old, { status }) => (old.path === path && status !== 404 ? old.body : null);
     read(path, stop.signal).then(
       (answer) => stop.signal.aborted || set({ path, ...answer }),
-      (problem) => stop.signal.aborted || set((old) => ({ path, problem, body: kept(old, problem) })),
+      (problem) => stop.signal.aborted || set((old) => (
+        // What is gone is not shown any longer.
+        { path, problem, body: old.path === path && problem.status !== 404 ? old.body : null })),
     );
     return () => stop.abort();
   }, [path, changed.value]);
-  return got.path === path ? got : { before: got.body };
+  return got.path === path ? got : {};
 }
 
 let heard = "";

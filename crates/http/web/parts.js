@@ -202,7 +202,8 @@ export const command = (text) => el("button.link", { title: "Copy", onClick: () 
 /** A dialog over the page; Escape and a click beside it close it, and the focus goes back. */
 export function Dialog({ label, onClose, children }) {
   const dialog = useRef();
-  useEffect(() => {
+  // Before the browser paints: what is typed at once would go to the page behind it.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current.showModal();
     return () => before?.focus?.();

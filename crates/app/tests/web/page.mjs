@@ -110,6 +110,15 @@ await check("keys lead everywhere", async () => {
   await page.getByRole("dialog", { name: "Keys" }).waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
+  // What is typed before the next frame is the palette's, too.
+  const focused = await page.evaluate(async () => {
+    dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true }));
+    for (let turns = 0; turns < 9; turns += 1) await null;
+    return document.activeElement.getAttribute("role");
+  });
+  must(focused === "combobox", `${focused} has the focus`);
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.keyboard.press("Control+k");
   await page.keyboard.type("health");
   await page.keyboard.press("Enter");
@@ -366,6 +375,20 @@ await check("a long session is gone through by its addresses", async () => {
   await page.locator(".find", { hasText: /of \d/ }).waitFor();
   await page.keyboard.press("Enter");
   await page.locator(".find", { hasText: "1 of" }).waitFor();
+});
+
+await check("a turn is found in its section wherever its id stands", async () => {
+  const path = "/v1/sessions/claude-code:1a9e5000-0000-4000-8000-000000000001/outline";
+  const { sections } = (await ask(path)).body;
+  must(sections.length === 4 && sections[2].first > sections[3].first, JSON.stringify(sections.map((s) => s.first)));
+  const inMain = (await ask(`/v1/sessions/claude-code:1a9e5000-0000-4000-8000-000000000001/turns?limit=500`)).body.items;
+  for (const no of [10, 75, 139, 145, 199]) {
+    const { turn, text } = inMain[no];
+    await go(`#/session/claude-code%3A1a9e5000-0000-4000-8000-000000000001?at=${turn}`);
+    await page.locator(`#${turn}:focus`, { hasText: text }).waitFor();
+  }
+  await go("#/session/claude-code%3A1a9e5000-0000-4000-8000-000000000001?at=tffffff");
+  await page.locator(".notice", { hasText: "tffffff is not in this session." }).waitFor();
 });
 
 await check("code has its colours, and stays text", async () => {

@@ -50,7 +50,6 @@ impl Instance {
             let sources = own.into_iter().map(|s| (s, false)).chain(mixed.into_iter().map(|s| (s, true)));
             let records = read::record_classes(tx, no)?.into_iter();
             Ok(SessionDetails {
-                lanes: read::lanes(tx, no)?,
                 sources: sources
                     .map(|(stream, mixed)| SourceReport { generations: stream.generation + 1, stream, mixed })
                     .collect(),
@@ -58,10 +57,26 @@ impl Instance {
                     .map(|(class, records, bytes)| RecordsReport { class: class_name(class), records, bytes })
                     .collect(),
                 runs: read::runs(tx, no)?,
-                boundaries: read::boundaries(tx, no)?,
-                name: titles::name_of(tx, &Opener::default(), &row)?,
-                session: self.session_report(row),
+                ..self.heading(tx, row)?
             })
+        })
+    }
+
+    /// Reports what a heading shows of one session; `sources`, `records` and `runs` are empty.
+    pub fn session_heading(&self, agent: &AgentId, name: &str) -> Result<SessionDetails> {
+        let agent_no = self.known_agent(agent)?;
+        self.ledger.read(|tx| self.heading(tx, read::session_named(tx, agent_no, name)?))
+    }
+
+    fn heading(&self, tx: &Read, row: SessionRow) -> Result<SessionDetails> {
+        Ok(SessionDetails {
+            lanes: read::lanes(tx, row.no)?,
+            boundaries: read::boundaries(tx, row.no)?,
+            name: titles::name_of(tx, &Opener::default(), &row)?,
+            session: self.session_report(row),
+            sources: Vec::new(),
+            records: Vec::new(),
+            runs: Vec::new(),
         })
     }
 

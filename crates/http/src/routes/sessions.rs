@@ -111,16 +111,14 @@ fn sessions(asked: &Asked, query: SessionsQuery) -> Answer<Page<ListedSession>> 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SessionQuery {
-    /// Leave out the runs, of which a long session has thousands.
+    /// Only what a heading shows: `sources`, `records` and `runs`, of which a long session has thousands, are empty.
     #[serde(default)]
     brief: bool,
 }
 
 fn session(asked: &Asked, query: SessionQuery) -> Answer<StoredSession> {
-    let mut details = asked.engine.session(asked.at("key"))?;
-    if query.brief {
-        details.runs.clear();
-    }
+    let key = asked.at("key");
+    let details = if query.brief { asked.engine.session_heading(key) } else { asked.engine.session(key) }?;
     let name = redacted(&details.name);
     Ok(StoredSession { details, name })
 }

@@ -88,10 +88,11 @@ function Section({ name, section, number: no, wanted, onFilled }) {
     fill(stop.signal).catch((e) => stop.signal.aborted || setProblem(e));
     return () => stop.abort();
   }, [isShown, section.count, section.cursor]);
-  useLayoutEffect(() => { if (isShown && turns) onFilled(); }, [isShown, turns]);
+  useLayoutEffect(() => { if (isShown && turns) onFilled(wanted); }, [isShown, turns, wanted]);
   const filled = isShown && turns;
-  const style = filled ? {} : { minHeight: `${was.current}px` };
-  return el("section.section", { ref: box, "aria-label": `Section ${no + 1}`, style }, wrong(problem),
+  return el("section.section", {
+    ref: box, "aria-label": `Section ${no + 1}`, style: filled ? {} : { minHeight: `${was.current}px` },
+  }, wrong(problem),
     filled && turns.map((turn) => el(Said, { key: turn.turn, turn })));
 }
 
@@ -147,7 +148,7 @@ function Find({ name, onClose }) {
 /** Paints words in what is shown, without a change to it. */
 function paint(text) {
   CSS.highlights?.delete("found");
-  const words = text.toLowerCase().split(/[\s"*]+/).filter((word) => word.length > 1);
+  const words = text.split(/[\s"*]+/).filter((word) => word.length > 1);
   if (!words.length || !CSS.highlights) return;
   const any = new RegExp(words.map((word) => word.replace(/\W/g, "\\$&")).join("|"), "gi");
   // By then the target of the jump is loaded.
@@ -166,22 +167,30 @@ export function Reader() {
   const { id, query } = at.value;
   // The wanted turn is loaded first, and the summaries after it.
   const [isThere, setThere] = useState(!query.at);
-  const outline = useData(asking(`/v1/sessions/${part(id)}/outline`, { at: query.at }));
+  const path = `/v1/sessions/${part(id)}/outline`;
+  const outline = useData(path);
   const above = useData(isThere && asking("/v1/expand", { id })).body;
   const [finds, setFinds] = useState(false);
   const shownLast = useRef("");
-  const sections = (outline.body ?? outline.before)?.sections;
-  const wanted = outline.body?.at;
-  const onFilled = () => {
-    if (!query.at || shownLast.current === query.at || !document.getElementById(query.at)) return;
-    shownLast.current = query.at;
-    hold(query.at);
-    setThere(true);
+  const sections = outline.body?.sections;
+  // Nearly always the ids of a session's turns rise. Where they do not, the section of the turn is asked for.
+  const [missed, setMissed] = useState("");
+  const guess = query.at && sections?.findLastIndex(({ first }) => place(first) <= place(query.at));
+  const isMissed = guess < 0 || missed === query.at;
+  const asked = useData(isMissed && asking(path, { at: query.at })).body;
+  const wanted = isMissed ? asked?.at : guess;
+  const onFilled = (isWanted) => {
+    if (!query.at || shownLast.current === query.at) return;
+    if (document.getElementById(query.at)) {
+      shownLast.current = query.at;
+      hold(query.at);
+      setThere(true);
+    } else if (isWanted) setMissed(query.at);
   };
   useEffect(() => {
     onFilled();
     if (outline.problem || wanted === null) setThere(true);
-  }, [query.at, outline.body, outline.problem]);
+  }, [query.at, sections, wanted, outline.problem]);
   const find = () => setFinds(true);
   const scroll = (by) => () => scrollBy(0, innerHeight * by);
   const end = () => scrollTo(0, document.body.scrollHeight);
@@ -210,7 +219,7 @@ export function Reader() {
     wrong(outline.problem),
     query.at && wanted === null && el("p.notice", query.at, " is not in this session."),
     sections && el("div.session", sections.map((section, n) =>
-      el(Section, { key: section.first, name: id, section, number: n, wanted: n === wanted, onFilled })),
+      el(Section, { key: section.first, name: id, section, number: n, wanted: n === wanted && query.at, onFilled })),
     !sections.length && el("p.empty", "Nothing was said in it.")),
   ];
 }
