@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::marks::{Mark, statements};
 use super::prompt::{self, Prompt, Purpose};
 use crate::distill::Said;
+use crate::distill::work_state::has_calls;
 use crate::event::{Role, TurnKind};
 use crate::scope::TurnId;
 use crate::statement::{Label, Speaker, Statement};
@@ -121,7 +122,7 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
             }
             (_, TurnKind::ToolCall) => (open.worked, called) = (true, true),
             // Imported histories contain tool calls as blocks of text.
-            (Role::Tool, TurnKind::ToolResult) if said.call.is_none() && said.text.contains("Tool use") => {
+            (Role::Tool, TurnKind::ToolResult) if said.call.is_none() && has_calls(&said.text) => {
                 (open.worked, called) = (true, true);
             }
             _ => {}

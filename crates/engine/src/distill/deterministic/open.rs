@@ -24,6 +24,9 @@ const LISTS: usize = 10;
 /// Prefix of a question or an offer of the model that nobody has answered.
 pub const WAITS: &str = "Waits for an answer: ";
 
+/// Prefix of a failure that the last change was made for.
+pub const UNCONFIRMED: &str = "Not confirmed since the last change: ";
+
 /// Maximum length of a request that is quoted whole while it is worked on, in bytes: two lines of a handoff.
 const WHOLE: usize = 300;
 
@@ -277,6 +280,16 @@ impl Open {
         }
     }
 
+    /// Adds the failure that the last message reports, if the model changed something for it: whether that helped was
+    /// never said. `owes`: the message is about work that is left.
+    fn unconfirmed(&mut self, exchange: &Exchange, prompt: &Prompt, owes: bool) {
+        let reported = prompt.report.as_deref().filter(|_| matches!(prompt.purpose, Purpose::Report | Purpose::Empty));
+        let told = reported.or_else(|| Some(&*prompt.core).filter(|_| prompt.complains() || prompt.reports_fault()));
+        if let Some(told) = told.filter(|_| exchange.edited && !owes) {
+            self.loops.tell(&format!("{UNCONFIRMED}{}", cut(told, PART)), &prompt.turns, 3);
+        }
+    }
+
     /// Adds the request the model was working on when the range ended. `follows`: the goal was set before the range.
     fn running(&mut self, exchange: &Exchange, earlier: &[Exchange], follows: bool, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
@@ -286,6 +299,7 @@ impl Open {
         let complains = !owes && (prompt.complains() || prompt.purpose == Purpose::Reject);
         let is_open = exchange.runs() || complains && !exchange.worked && !exchange.wrote;
         if !is_open {
+            self.unconfirmed(exchange, prompt, owes);
             return;
         }
         if prompt.accepted.len() > 1 {
@@ -302,6 +316,17 @@ impl Open {
                     let text = format!("{}{JOIN}{}", cut(&before.core, PART), cut(&in_hand(prompt), PART));
                     self.in_progress.tell(&text, &[&before.turns[..], &prompt.turns].concat(), 5);
                 }
+                // "No, there are none" says nothing without what it answers.
+                None if complains && prompt.refers_back => {
+                    let matter = earlier.iter().rev().take(4).filter_map(|e| e.prompt.as_ref());
+                    match matter.into_iter().find(|before| before.is_substantive()) {
+                        Some(before) => {
+                            let text = format!("{}{JOIN}{}", cut(&before.core, PART), cut(&in_hand(prompt), PART));
+                            self.in_progress.tell(&text, &[&before.turns[..], &prompt.turns].concat(), 5);
+                        }
+                        None => self.in_progress.tell(&in_hand(prompt), &prompt.turns, 5),
+                    }
+                }
                 None => self.in_progress.tell(&in_hand(prompt), &prompt.turns, 5),
             }
             // Each thing that the message asks for is open.
@@ -309,6 +334,7 @@ impl Open {
                 s.label == Label::Request
                     && weight_of(s) >= 2
                     && !Mark::Praise.is_in(s)
+                    && !s.text.ends_with([':', '：'])
                     && !prompt.core.contains(&s.text)
             };
             for s in prompt.beside().filter(asks).filter(|s| !settled.after(prompt.at, s.bag())) {
@@ -328,7 +354,10 @@ impl Open {
         }
         // The newest remarks tell how far the work is.
         for message in exchange.messages().rev().take(2) {
-            for s in answer::best(&message.statements, 2, 6).into_iter().filter(|s| !s.bullet) {
+            for s in answer::best(&message.statements, 2, 6)
+                .into_iter()
+                .filter(|s| !s.bullet && !s.text.ends_with([':', '：']))
+            {
                 self.in_progress.add(&s.text, message.turn, 3);
             }
         }

@@ -151,7 +151,7 @@ fn code(text: &str) -> Option<&str> {
 }
 
 /// Returns the value of a JSON key, if it is a string without escapes.
-fn quoted<'t>(json: &'t str, key: &str) -> Option<&'t str> {
+pub fn quoted<'t>(json: &'t str, key: &str) -> Option<&'t str> {
     let at = json.find(&format!("\"{key}\""))? + key.len() + 2;
     let value = json[at..].trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     value.split('"').next().filter(|v| !v.contains('\\') || v.contains(":\\\\"))
@@ -235,8 +235,8 @@ pub struct Applied<'t> {
     /// Files whose edits Aider could not apply.
     pub failed: Vec<&'t str>,
     pub commits: Vec<(&'t str, &'t str)>,
-    /// Files it could not write or add, each with the error line.
-    pub refused: Vec<(&'t str, &'t str)>,
+    /// What it could not write, add, edit or commit, each with the error line.
+    pub refused: Vec<(&'t str, Cow<'t, str>)>,
     /// Whether Aider reports that all other edits of the message applied, without naming them.
     pub others: bool,
     /// Whether the text is a report of Aider.
@@ -257,8 +257,14 @@ pub fn applied(text: &str) -> Applied<'_> {
             && hash.bytes().all(|b| b.is_ascii_hexdigit())
         {
             out.commits.push((hash, subject.trim()));
-        } else if let Some(refused) = refused(line) {
-            out.refused.push(refused);
+        } else if line.starts_with("Unable to commit: ") {
+            // git's own message is on a later line.
+            let after = text.split_once("Unable to commit: ").and_then(|(_, rest)| rest.split_once("stderr: '"));
+            let said = after.and_then(|(_, rest)| rest.lines().next()).map(|l| l.trim_end_matches([':', '\'', ' ']));
+            let told = said.map_or(Cow::Borrowed(line), |said| Cow::Owned(format!("Unable to commit: {said}")));
+            out.refused.push((COMMIT, told));
+        } else if let Some((path, told)) = refused(line) {
+            out.refused.push((path, Cow::Borrowed(told)));
         } else if let Some((_, path)) = line.split_once("block failed to exactly match lines in ") {
             out.failed.push(path.trim());
         } else if line.starts_with("# The other ") && line.contains(" applied successfully") {
@@ -271,10 +277,20 @@ pub fn applied(text: &str) -> Applied<'_> {
     out
 }
 
-/// Reads an error line of Aider: "Unable to write file P after 5 attempts: E: 'P'", "Unable to add P: E". Returns the
-/// path and the message.
+/// Stands for the path where Aider could not commit.
+pub const COMMIT: &str = "git commit";
+
+/// Reads an error line of Aider: "Unable to write file P after 5 attempts: E: 'P'", "Unable to add P: E", "Skipping
+/// edits to P that matches gitignore spec.", "Unable to commit: E". Returns the path, or [`COMMIT`], and the message.
 pub fn refused(line: &str) -> Option<(&str, &str)> {
+    if let Some(rest) = line.strip_prefix("Skipping edits to ") {
+        let (path, _) = rest.split_once(" that matches ")?;
+        return Some((path, line.trim_end_matches('.')));
+    }
     let rest = line.strip_prefix("Unable to ")?;
+    if rest.starts_with("commit: ") {
+        return Some((COMMIT, line));
+    }
     let (path, _) = match rest.strip_prefix("write file ") {
         Some(rest) => rest.split_once(" after ")?,
         None => rest.strip_prefix("add ")?.split_once(": ")?,

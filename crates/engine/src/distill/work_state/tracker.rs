@@ -65,6 +65,11 @@ pub struct Tracker<'r> {
     answered: bool,
 }
 
+/// Whether a text of an imported history contains calls in one of the forms of exports.
+pub fn has_calls(text: &str) -> bool {
+    blocks::has_blocks(text) || exported::has_calls(text)
+}
+
 impl<'r> Tracker<'r> {
     /// `root`: the project's folder, used to shorten paths. `before`: the distillate before this range.
     pub fn new(root: Option<&'r str>, before: Option<&Distillate>) -> Tracker<'r> {
@@ -137,7 +142,7 @@ impl<'r> Tracker<'r> {
                 }
             }
             (Role::Assistant, TurnKind::Message) => {
-                if blocks::has_blocks(&said.text) || screens::has_marked(&said.text) {
+                if has_calls(&said.text) || screens::has_marked(&said.text) {
                     self.told(said, seq, &mut event);
                 }
                 if let Some((_, plan)) = said.text.split_once("<proposed_plan>").filter(|_| said.main) {
@@ -214,6 +219,9 @@ impl<'r> Tracker<'r> {
     fn told(&mut self, said: &'r Said, seq: usize, event: &mut Event) {
         let mut all = blocks::blocks(&said.text);
         if all.is_empty() {
+            all = exported::calls(&said.text);
+        }
+        if all.is_empty() {
             all = screens::blocks(&said.text, said.kind == TurnKind::Message);
         }
         // A history that shows its calls needs no edits guessed from messages.
@@ -253,7 +261,10 @@ impl<'r> Tracker<'r> {
             event.failed = true;
         }
         for (path, told) in applied.refused.into_iter().take(MOST) {
-            self.refused.push((path.to_owned(), Item::new(line(told), said.id)));
+            self.refused.push((path.to_owned(), Item::new(line(&told), said.id)));
+        }
+        if !applied.commits.is_empty() {
+            self.refused.retain(|(path, _)| path != blocks::COMMIT);
         }
         for (hash, subject) in applied.commits {
             let commit = format!("[{hash}] {}", plain(subject));
