@@ -26,6 +26,8 @@ pub enum Mark {
     ToDo,
     /// "We still have to migrate the table."
     Left,
+    /// What the model says it did not try, check or commit: later work leaves it as it is.
+    Unproved,
     /// "You need to enable it in the console": a step for the person.
     Yours,
     /// Only at the beginning: "I'll update the docs".
@@ -68,13 +70,14 @@ pub enum Mark {
 }
 
 /// The marks in the order of the file, each with the name of its list there.
-const NAMES: [(Mark, &str); 26] = [
+const NAMES: [(Mark, &str); 27] = [
     (Mark::Merged, "merged"),
     (Mark::Retraction, "retraction"),
     (Mark::NoFault, "no fault"),
     (Mark::Fault, "fault"),
     (Mark::ToDo, "to do"),
     (Mark::Left, "left"),
+    (Mark::Unproved, "unproved"),
     (Mark::Yours, "yours"),
     (Mark::Promise, "promise"),
     (Mark::Later, "later"),

@@ -247,6 +247,7 @@ impl Open {
                     if (s.sure
                         || s.label == Label::Commitment
                         || (s.bullet || quiet && age < 3) && Mark::Left.is_in(s)
+                        || Mark::Unproved.is_in(s)
                         // A step outside the project is left to the person: "you need to enable it in the console".
                         || exchange.wrote && Mark::Yours.is_in(s))
                         && !s.text.ends_with(':')
@@ -277,6 +278,16 @@ impl Open {
         self.in_progress.tell(&before.core, &before.turns, 4);
         for s in before.beside().filter(|s| s.label == Label::Request && s.sure) {
             self.in_progress.add(&s.text, before.turn, 3);
+        }
+    }
+
+    /// Adds what else a message asked for that was interrupted by one that asks for nothing: "Only this repo, please."
+    fn interrupted(&mut self, prompt: &Prompt, earlier: &[Exchange], settled: &Settled) {
+        let stopped = earlier.last().filter(|e| e.answer.is_none()).and_then(|e| e.prompt.as_ref());
+        let Some(before) = stopped.filter(|_| matches!(prompt.purpose, Purpose::Note | Purpose::GoOn)) else { return };
+        let asks = |s: &&Statement| s.label == Label::Request && weight_of(s) >= 2 && !s.text.ends_with([':', '：']);
+        for s in before.beside().filter(asks).filter(|s| !settled.after(before.at, s.bag())) {
+            self.in_progress.add(&s.text, before.turn, 4);
         }
     }
 
@@ -342,6 +353,7 @@ impl Open {
             }
         }
         self.undone(prompt, earlier);
+        self.interrupted(prompt, earlier, settled);
         if let Some(report) = &prompt.report {
             self.in_progress.add(report, prompt.turn, 5);
         }
