@@ -11,8 +11,12 @@ use crate::error::{Error, Result};
 
 /// Returns the path of a database's write-ahead log: `runtime.db-wal` for `runtime.db`.
 pub fn wal_path(path: &Path) -> PathBuf {
+    beside(path, "-wal")
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
+    name.push(ending);
     PathBuf::from(name)
 }
 
@@ -55,10 +59,12 @@ pub fn open_for_reading(path: &Path) -> Result<Connection> {
         conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(conn)
     };
-    let log_is_empty = std::fs::metadata(wal_path(path)).map_or(true, |m| m.len() == 0);
+    // A journal beside the store is of a rewriting that was cut off: the file alone is neither the old nor the new store.
+    let is_empty = |path: PathBuf| std::fs::metadata(path).map_or(true, |m| m.len() == 0);
+    let is_whole = is_empty(wal_path(path)) && is_empty(beside(path, "-journal"));
     match open("mode=ro") {
         Ok(conn) => Ok(conn),
-        Err(_) if log_is_empty => {
+        Err(_) if is_whole => {
             open("mode=ro&immutable=1").map_err(|e| Error::from(e).hint(format!("it is {}", path.display())))
         }
         Err(e) => Err(Error::from(e).hint(format!(

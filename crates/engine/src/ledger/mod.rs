@@ -21,6 +21,7 @@ pub mod hook_calls;
 pub mod job_queue;
 mod migrate;
 pub mod model_calls;
+mod page_size;
 mod readers;
 pub mod seal;
 #[cfg(test)]
@@ -29,7 +30,7 @@ mod together;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -88,6 +89,8 @@ pub struct Ledger {
     has_written: AtomicBool,
     /// Whether the last write gave up because another process went on writing.
     gave_up: AtomicBool,
+    /// Size from which the ledger gets large pages, in bytes; the maximum if it has them.
+    grows_at: AtomicI64,
     /// Check that the file is still at its place; a write is acknowledged only if it passes.
     place: Option<Box<IsInPlace>>,
 }
@@ -158,6 +161,7 @@ impl Ledger {
         })?;
         migrate::recognise(&conn, path)?;
         if how == Open::Full {
+            page_size::begin_small(&conn)?;
             let mode = write_ahead(&conn)?;
             if mode != "wal" {
                 return Err(Error::refused(format!("{} cannot use a write-ahead log (mode {mode})", path.display()))
@@ -191,9 +195,10 @@ impl Ledger {
             }
         }
         let id: String = conn.query_row("SELECT value FROM meta WHERE key = 'ledger_id'", [], |r| r.get(0))?;
+        let is_small = how == Open::Full && page_size::is_small(&conn)?;
         let seals = seal::Seals::default();
         let taken_back = seals.clone();
-        Ok(Ledger {
+        let ledger = Ledger {
             main: together::Writer::new(conn, move || taken_back.lost()),
             waiting: AtomicUsize::new(0),
             seals,
@@ -204,8 +209,31 @@ impl Ledger {
             how,
             has_written: AtomicBool::new(false),
             gave_up: AtomicBool::new(false),
+            grows_at: AtomicI64::new(if is_small { page_size::GROWS_AT } else { i64::MAX }),
             place: None,
-        })
+        };
+        ledger.grow_if_due();
+        Ok(ledger)
+    }
+
+    /// Gives a ledger that has grown large pages, if no other process has it open. What fails here is tried again when
+    /// the ledger is twice as large, or is opened next.
+    fn grow_if_due(&self) {
+        let grows_at = self.grows_at.load(Ordering::Relaxed);
+        if grows_at == i64::MAX {
+            return;
+        }
+        let Ok(main) = self.main.try_lock() else { return };
+        if main.is_shared() || page_size::bytes(&main.conn).is_ok_and(|bytes| bytes < grows_at) {
+            return;
+        }
+        self.readers.rest();
+        let scratch = self.path.with_file_name("scratch");
+        let grown = page_size::grow(&main.conn, &scratch).unwrap_or(false);
+        if grown {
+            self.seals.lost();
+        }
+        self.grows_at.store(if grown { i64::MAX } else { 2 * grows_at }, Ordering::Relaxed);
     }
 
     /// Returns this ledger with a check of its place: `is_in_place` is called before and after every commit, and no
@@ -335,6 +363,7 @@ impl Ledger {
         )?;
         // A commit into a file that is no longer the home's ledger does not count as stored.
         self.check_place()?;
+        self.grow_if_due();
         Ok(out)
     }
 

@@ -139,3 +139,106 @@ fn who_fails_in_a_shared_commit_leaves_the_others_whole() {
     assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), ["d", "e", "f", "first!"]);
     assert_eq!(audited, ["d", "e", "f", "first"]);
 }
+
+/// Returns the size of a ledger's pages and of its main file.
+fn pages(path: &Path) -> (i64, u64) {
+    let conn = open_for_reading(path).unwrap();
+    let size = conn.query_row("PRAGMA page_size", [], |r| r.get(0)).unwrap();
+    (size, std::fs::metadata(path).unwrap().len())
+}
+
+/// Writes names until the ledger has this many bytes.
+fn fill(ledger: &Ledger, bytes: i64) -> usize {
+    let mut count = 0;
+    while page_size::bytes(&ledger.main().unwrap().conn).unwrap() < bytes {
+        let long = "a long name ".repeat(800);
+        name(ledger, &format!("{count} {long}")).unwrap();
+        count += 1;
+        if ledger.grows_at.load(Ordering::Relaxed) == i64::MAX {
+            break;
+        }
+    }
+    count
+}
+
+#[test]
+fn a_new_ledger_is_small_and_gets_large_pages_when_it_has_grown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runtime.db");
+    drop(ledger(folder.path()));
+    let (size, bytes) = pages(&path);
+    assert!(size == 512 && bytes < 200_000, "{bytes} bytes in pages of {size}");
+    let again = || Ledger::open(&path, &folder.path().join("backups"), Clock::Fixed(8), Open::Full).unwrap();
+    let open = again();
+    let written = fill(&open, page_size::GROWS_AT);
+    assert_eq!(pages(&path).0, 4096);
+    name(&open, "after it").unwrap();
+    assert_eq!(standing(&open).0.len(), written + 2);
+    drop(open);
+    assert_eq!(standing(&again()).0.len(), written + 2);
+}
+
+#[test]
+fn another_process_keeps_the_pages_small_until_it_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runtime.db");
+    let open = ledger(folder.path());
+    let other = open_for_reading(&path).unwrap();
+    let written = fill(&open, page_size::GROWS_AT + (1 << 18));
+    assert_eq!(pages(&path).0, 512, "it is read");
+    assert_eq!(standing(&open).0.len(), written + 1);
+    drop((other, open));
+    let again = Ledger::open(&path, &folder.path().join("backups"), Clock::Fixed(8), Open::Full).unwrap();
+    assert_eq!(pages(&path).0, 4096);
+    let mode: String = again.main().unwrap().conn.query_row("PRAGMA journal_mode", [], |r| r.get(0)).unwrap();
+    assert_eq!((mode.as_str(), standing(&again).0.len()), ("wal", written + 1));
+}
+
+/// Folder of the ledger that the process to be killed opens.
+const FOLDER: &str = "HEIRLOOM_TEST_LEDGER";
+
+/// A process that is killed while the pages grow leaves the ledger with small pages or large ones, and whole.
+#[test]
+fn a_ledger_whose_growth_is_cut_off_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = ledger(folder.path());
+    let other = open_for_reading(&folder.path().join("runtime.db")).unwrap();
+    let written = fill(&open, page_size::GROWS_AT + (1 << 18));
+    drop((other, open));
+    let mut cut_off = 0;
+    for delay in 0..40 {
+        let copy = tempfile::tempdir().unwrap();
+        std::fs::create_dir(copy.path().join("backups")).unwrap();
+        let path = copy.path().join("runtime.db");
+        std::fs::copy(folder.path().join("runtime.db"), &path).unwrap();
+        let mut process = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "ledger::tests::a_process_that_opens_a_ledger", "--ignored"])
+            .env(FOLDER, copy.path())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        // The file changes when the growth begins; from then on each process is killed a little later.
+        let began = std::time::Instant::now();
+        let journal = copy.path().join("runtime.db-journal");
+        while !journal.exists() && process.try_wait().unwrap().is_none() && began.elapsed() < Duration::from_secs(20) {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_micros(500 * delay));
+        process.kill().unwrap();
+        process.wait().unwrap();
+        cut_off += usize::from(journal.exists());
+        let again = Ledger::open(&path, &copy.path().join("backups"), Clock::Fixed(9), Open::Full).unwrap();
+        assert_eq!(standing(&again).0.len(), written + 1, "killed {delay} half milliseconds after it began");
+        drop(again);
+        assert_eq!(pages(&path).0, 4096);
+    }
+    assert!(cut_off > 0, "no process was killed in the middle");
+}
+
+#[test]
+#[ignore = "started by a_ledger_whose_growth_is_cut_off_is_whole"]
+fn a_process_that_opens_a_ledger() {
+    let folder = std::path::PathBuf::from(std::env::var_os(FOLDER).expect(FOLDER));
+    Ledger::open(&folder.join("runtime.db"), &folder.join("backups"), Clock::Fixed(8), Open::Full).unwrap();
+}
