@@ -365,14 +365,21 @@ fn old_threads_are_further_back() {
     let text = story.page(&PageKey::Memory);
     let now = text.split("## Commitments").next().unwrap();
     assert!(now.contains("**heirloom/api**") && now.contains("**blog**"), "{text}");
+    // Nothing was worked on since: someone who comes back sees where they were.
     story = story.on(NOON + 31 * DAY);
     let text = story.page(&PageKey::Memory);
-    assert!(
-        !text.contains("## Now")
-            && text.contains("- Migrate table `tbl_orders` · heirloom/api · overdue since 27 Nov · [l:"),
-        "{text}"
-    );
-    assert!(text.contains("## Further back\n- November: 3 sessions, 2 threads · [n6]\n- October:"), "{text}");
+    let now = text.split("## Commitments").next().unwrap();
+    assert!(now.contains("**heirloom/api**") && now.contains("**blog**"), "{text}");
+    let bees = story.thread("topic/bees", "Bees");
+    story.worked(bees, "codex:nine", NOON + 30 * DAY, |t| Distillate {
+        goal: Some(item("Count the hives", t)),
+        ..Distillate::default()
+    });
+    let text = story.page(&PageKey::Memory);
+    let now = text.split("## Commitments").next().unwrap();
+    assert!(now.contains("**Bees**") && !now.contains("**heirloom/api**") && !now.contains("**blog**"), "{text}");
+    assert!(text.contains("- Migrate table `tbl_orders` · heirloom/api · overdue since 27 Nov · [l:"), "{text}");
+    assert!(text.contains("- November: 3 sessions, 2 threads · [n6]\n- October:"), "{text}");
     // For other threads its open items are still counted.
     let others = for_thread(&story.lines(), &[], None);
     assert!(others.contains("- **heirloom/api**: 1 open · [n"), "{others}");

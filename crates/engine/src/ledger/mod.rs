@@ -212,19 +212,20 @@ impl Ledger {
             grows_at: AtomicI64::new(if is_small { page_size::GROWS_AT } else { i64::MAX }),
             place: None,
         };
-        ledger.grow_if_due();
+        ledger.grow_if_due(page_size::MOST_AT_OPENING);
         Ok(ledger)
     }
 
-    /// Gives a ledger that has grown large pages, if no other process has it open. What fails here is tried again when
-    /// the ledger is twice as large, or is opened next.
-    fn grow_if_due(&self) {
+    /// Gives a ledger of at most `most` bytes that has grown large pages, if no other process has it open. What fails
+    /// here is tried again when the ledger is twice as large, or is opened next.
+    fn grow_if_due(&self, most: i64) {
         let grows_at = self.grows_at.load(Ordering::Relaxed);
         if grows_at == i64::MAX {
             return;
         }
         let Ok(main) = self.main.try_lock() else { return };
-        if main.is_shared() || page_size::bytes(&main.conn).is_ok_and(|bytes| bytes < grows_at) {
+        let is_due = |bytes| (grows_at..=most).contains(&bytes);
+        if main.is_shared() || !page_size::bytes(&main.conn).is_ok_and(is_due) {
             return;
         }
         self.readers.rest();
@@ -363,7 +364,7 @@ impl Ledger {
         )?;
         // A commit into a file that is no longer the home's ledger does not count as stored.
         self.check_place()?;
-        self.grow_if_due();
+        self.grow_if_due(i64::MAX);
         Ok(out)
     }
 

@@ -23,6 +23,10 @@ const LARGE: i64 = 4096;
 /// Size from which a ledger gets large pages, in bytes. To rewrite it takes some 20 ms then.
 pub const GROWS_AT: i64 = 1 << 20;
 
+/// Most bytes that a ledger is rewritten with when it is opened: a command must not wait for seconds. A larger one, which
+/// others had open at each attempt before, gets its pages while it is written to.
+pub const MOST_AT_OPENING: i64 = 64 << 20;
+
 /// Size up to which the ledger is rewritten in memory, in bytes.
 const IN_MEMORY: i64 = 16 << 20;
 

@@ -68,7 +68,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         .collect();
     out.push_str(&section("Recent outputs", &lines, all, LINES / 2, "artifact list"));
     if out.is_empty() {
-        out.push_str("Nothing is open, nothing waits, nothing failed.\n");
+        out.push_str("Nothing is due, nothing waits for you, nothing failed.\n");
     }
     Ok(format!("{}\n", out.trim_end()))
 }

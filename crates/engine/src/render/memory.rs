@@ -42,7 +42,8 @@ use crate::tree::file_table::{self, Entry, Kind};
 /// The token budget of the whole block.
 const TOKENS: usize = 1_500;
 
-/// Age in milliseconds from which a thread not worked in is no longer current.
+/// Age in milliseconds from which a thread not worked in is no longer current. If all are that old, the age counts from
+/// the day of the last work: someone who comes back after a long time wants to know where they were.
 pub(super) const LATELY_MS: Millis = 30 * 24 * 3_600_000;
 
 /// Largest number of threads that are read.
@@ -219,7 +220,7 @@ fn profile_section(at: &AssistantHome, tx: &Read) -> Result<String> {
 pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
     let day = Day::of(at, tx)?;
     let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
-    let mut rows = recent(tx, at.agent_no, day.now - LATELY_MS, THREADS)?;
+    let mut rows = recent(tx, at.agent_no, day.latest - LATELY_MS, THREADS)?;
     let live = running(tx, at.agent_no, at.ledger.now())?;
     for r in live.iter().rev() {
         if let Some(no) = r.thread_no.filter(|no| !rows.iter().any(|row| row.no == *no)) {
@@ -348,6 +349,8 @@ fn pinned(entry: &Entry) -> bool {
 struct Day {
     /// The end of the day, so that the same state gives the same page all day long.
     now: Millis,
+    /// The same, or the time of the last work if that is longer ago than [`LATELY_MS`].
+    latest: Millis,
     today: Option<Date>,
     /// Days since 1970-01-01.
     number: i64,
@@ -358,12 +361,14 @@ struct Day {
 impl Day {
     fn of(at: &AssistantHome, tx: &Read) -> Result<Day> {
         let (now, today) = (end_of_day(at), at.day_of(at.ledger.now()));
+        let last = recent(tx, at.agent_no, Millis::MIN, 1)?.first().and_then(|row| row.last_at);
+        let latest = last.filter(|last| now - last > LATELY_MS).unwrap_or(now);
         let dismissed = dismissals::of(tx, at.agent_no, &PageKey::Memory)?;
         let mut digests = HashMap::new();
         for item in dismissed.keys().filter(|i| i.contains(':')) {
             digests.extend(file_table::item(tx, at.agent_no, item)?.map(|e| (item.clone(), e.digest)));
         }
-        Ok(Day { now, today, number: now.div_euclid(24 * 3_600_000), dismissed, digests })
+        Ok(Day { now, latest, today, number: now.div_euclid(24 * 3_600_000), dismissed, digests })
     }
 
     /// Marks the lines a person dismissed as left out.
@@ -515,7 +520,7 @@ impl Day {
                 continue;
             }
             if let Some(found) = Unfiled::of(at, standing, item, (&row.key, &row.label), false)? {
-                let old = standing.at(item)?.is_some_and(|said| self.now - said > UNFILED_MS);
+                let old = standing.at(item)?.is_some_and(|said| self.latest - said > UNFILED_MS);
                 if old && !found.counts_still(self.today) {
                     continue;
                 }
