@@ -11,6 +11,7 @@
 //! injected text is never evidence, because the memory would otherwise confirm itself.
 
 pub mod candidate;
+mod clauses;
 pub mod commands;
 pub mod extraction;
 pub mod model_pass;
@@ -18,6 +19,7 @@ pub mod reader;
 pub mod sentences;
 pub mod store;
 pub mod tidy;
+mod ways;
 pub mod writeback;
 
 use std::collections::BTreeMap;

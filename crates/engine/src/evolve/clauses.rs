@@ -1,0 +1,929 @@
+//! Reads one sentence clause by clause: which of them states something lasting, where it ends, and what is only a
+//! request or a remark beside it. Pure; the word lists are `sentences.txt`.
+//!
+//! A clause states a fact if it has a subject, a verb that tells how things are, and a value that can be looked up: a
+//! number, a name, a path, a day. Doubt, report, irony and conditions in the clauses before it hold for it too; a
+//! request after it is cut off.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use super::sentences::Told;
+use crate::text::language::section;
+use crate::text::patterns::{Words, words};
+use crate::text::plain::lower;
+use crate::text::words::{Marks, Word, split};
+
+pub(super) const LISTS: &str = include_str!("sentences.txt");
+
+/// Maximum length of a statement, in bytes; a longer one says more than one thing.
+const LONGEST: usize = 220;
+/// Maximum number of words before the verb.
+const SUBJECT: usize = 9;
+
+macro_rules! listed {
+    ($name:literal) => {{
+        static LIST: std::sync::LazyLock<crate::text::patterns::Phrases> = std::sync::LazyLock::new(|| {
+            crate::text::patterns::Phrases::of(crate::text::language::section(super::clauses::LISTS, $name))
+        });
+        &*LIST
+    }};
+}
+pub(super) use listed;
+
+macro_rules! among {
+    ($name:literal) => {{
+        static LIST: LazyLock<Words> = LazyLock::new(|| Words::of(&section(LISTS, $name).replace('|', " ")));
+        &*LIST
+    }};
+}
+
+/// English verbs of the list, in the forms of the present tense.
+static BARE: LazyLock<Words> = LazyLock::new(|| Words::of(section(LISTS, "verbs")));
+static THIRD: LazyLock<Words> = LazyLock::new(|| {
+    let third = |verb: &str| match verb.char_indices().next_back() {
+        Some((at, 'y')) if !verb[..at].ends_with(['a', 'e', 'o', 'u']) => format!("{}ies", &verb[..at]),
+        _ if verb.ends_with(['s', 'x', 'o']) || verb.ends_with("sh") || verb.ends_with("ch") => format!("{verb}es"),
+        _ => format!("{verb}s"),
+    };
+    let all: Vec<String> = section(LISTS, "verbs").split_whitespace().map(third).collect();
+    Words::of(&format!("{} is are has have", all.join(" ")))
+});
+
+pub(super) static SMALL: LazyLock<Words> = LazyLock::new(|| Words::of(&section(LISTS, "small").replace('|', " ")));
+
+/// Marks all words as unquoted: code spans are names in a statement, so their words count as said.
+pub(super) fn unquoted(all: &[Word]) -> Vec<Word> {
+    all.iter().map(|w| Word { quoted: false, ..*w }).collect()
+}
+
+pub(super) fn singular(word: &str) -> String {
+    match word.strip_suffix('s') {
+        Some(stem) if stem.len() > 3 && !stem.ends_with(['s', 'e']) && stem.is_ascii() => stem.to_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+/// Returns the words after lead-ins such as "by the way,".
+pub(super) fn after_leads(words: &[Word]) -> &[Word] {
+    let mut rest = words;
+    loop {
+        let marks = rest.iter().take_while(|w| !w.word).count();
+        rest = &rest[marks..];
+        // "No, the port is 1" begins with a lead-in, "no port is open" does not.
+        let denies = rest.first().is_some_and(|w| words!("no nein well").has_hash(w.hash))
+            && rest.get(1).is_some_and(|w| w.word);
+        match listed!("leads").begin(rest).map(|(_, taken)| taken).filter(|taken| *taken > 1 || !denies).max() {
+            Some(taken) if taken < rest.len() => rest = &rest[taken..],
+            _ => return rest,
+        }
+    }
+}
+
+/// Whether a word names a single thing: a number, a path, a version, a name. The first word of a sentence is always
+/// capitalised, so only its inside counts.
+pub(super) fn names_something(word: &str, first: bool) -> bool {
+    let inside = word.chars().skip(usize::from(first));
+    let mut chars = inside.clone();
+    is_hard(word)
+        || chars.any(|c| c.is_uppercase()) && word.chars().any(char::is_alphabetic) && word != "I"
+        || word.len() > 3 && word.contains('-') && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !first
+}
+
+/// Whether a word is a number, a path, a version or an identifier.
+fn is_hard(word: &str) -> bool {
+    word.chars().any(|c| c.is_ascii_digit() || matches!(c, '/' | '_' | '@' | '#'))
+        || word.trim_end_matches('.').contains('.')
+        || word.contains("::")
+}
+
+/// How a clause is joined to the one before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Joint {
+    Beside,
+    /// "But": what was said before does not hold for it.
+    But,
+}
+
+/// A clause of a sentence: its words with their marks.
+struct Clause<'w> {
+    all: &'w [Word],
+    said: Vec<Word>,
+    joint: Joint,
+}
+
+/// Divides a sentence into clauses: at commas, dashes and semicolons, before "but", after a short lead-in with a colon,
+/// and before a request that is joined with "and" or "so".
+fn clauses<'w>(all: &'w [Word], text: &str) -> Vec<Clause<'w>> {
+    let mut out: Vec<Clause> = Vec::new();
+    let (mut from, mut joint, mut open, mut tick) = (0, Joint::Beside, 0_i32, false);
+    let mut put = |from: usize, to: usize, joint: Joint| {
+        let part = &all[from.min(to)..to];
+        let said: Vec<Word> = part.iter().filter(|w| w.word).copied().collect();
+        if !said.is_empty() {
+            out.push(Clause { all: part, said, joint });
+        }
+    };
+    for (at, w) in all.iter().enumerate() {
+        let raw = &text[w.start..w.end];
+        if raw == "`" {
+            tick = !tick;
+        }
+        if tick {
+            continue;
+        }
+        if !w.word {
+            open += i32::from(raw == "(") - i32::from(raw == ")");
+            let apart = text[..w.start].ends_with(' ') && text[w.end..].starts_with(' ');
+            let cuts = match raw {
+                "," | ";" | "–" | "—" => open <= 0,
+                "-" => apart,
+                ":" => from == 0 && (1..=3).contains(&all[..at].iter().filter(|w| w.word).count()),
+                _ => false,
+            };
+            if cuts {
+                put(from, at, joint);
+                (from, joint) = (at + 1, Joint::Beside);
+            }
+            continue;
+        }
+        if at == from || open > 0 {
+            continue;
+        }
+        if words!("but aber sondern").has_hash(w.hash) {
+            put(from, at, joint);
+            (from, joint) = (at + 1, Joint::But);
+        } else if words!("and so then und also dann please bitte").has_hash(w.hash)
+            && is_request(&all[at + 1..], text)
+            && !goes_on(w, &all[at + 1..])
+        {
+            put(from, at, joint);
+            (from, joint) = (at + 1, Joint::Beside);
+        }
+    }
+    put(from, all.len(), joint);
+    out
+}
+
+/// Whether the verb after "and" has the subject of the clause before: "… and get synced every night".
+fn goes_on(and: &Word, behind: &[Word]) -> bool {
+    let ambiguous =
+        behind.first().is_some_and(|w| BARE.has_hash(w.hash) || words!("can could must muss").has_hash(w.hash));
+    let object = behind.get(1).is_some_and(|w| among!("after request").has_hash(w.hash));
+    words!("and und").has_hash(and.hash) && ambiguous && !object
+}
+
+/// Whether words begin like a request: "look at …", "please …", "can you …".
+pub(super) fn is_request(words: &[Word], text: &str) -> bool {
+    let said: Vec<Word> = after_leads(words).iter().filter(|w| w.word).copied().collect();
+    let joins = words!("so and then please just bitte und dann also");
+    let skip = said.iter().take_while(|w| joins.has_hash(w.hash)).count();
+    let Some(first) = said.get(skip) else { return false };
+    if !among!("requests").has_hash(first.hash) {
+        return false;
+    }
+    // "Build artifacts go to …" begins with a noun.
+    let rest = &said[skip + 1..];
+    let determined = rest.iter().take(4).position(|w| among!("after request").has_hash(w.hash)).unwrap_or(4);
+    let noun = (1..rest.len().min(5)).find(|at| *at <= determined && is_finite(rest, *at, text));
+    noun.is_none()
+}
+
+/// Whether the word at an index is a verb that tells how things are, as far as its neighbours show it.
+fn is_finite(said: &[Word], at: usize, text: &str) -> bool {
+    let w = &said[at];
+    let before = said.get(at.wrapping_sub(1));
+    let determiners = words!(
+        "the a an our your my their its this that all every each no to of in on at by with from for und der die das den dem ein eine"
+    );
+    if before.is_some_and(|b| determiners.has_hash(b.hash)) {
+        return false;
+    }
+    if text[w.end..].starts_with(':') {
+        return false;
+    }
+    let of = said.get(at + 1).is_some_and(|n| words!("of").has_hash(n.hash));
+    if of || text[..w.start].ends_with(['-', '/', '`']) {
+        return false;
+    }
+    let must = words!("must may").has_hash(w.hash)
+        && said.get(at + 1).is_some_and(|n| {
+            words!("never not always only stay remain start begin be have contain use").has_hash(n.hash)
+        });
+    if must || among!("german verbs").has_hash(w.hash) || THIRD.has_hash(w.hash) {
+        return true;
+    }
+    if of_unknown_verb(said, at, text) {
+        return true;
+    }
+    // The bare form goes with a plural.
+    let raw = |w: &Word| lower(&text[w.start..w.end]);
+    BARE.has_hash(w.hash)
+        && before.is_some_and(|b| {
+            let b = raw(b);
+            b.ends_with('s') && !b.ends_with("ss")
+                || matches!(
+                    b.as_str(),
+                    "we" | "people" | "data" | "never" | "always" | "only" | "also" | "don't" | "doesn't" | "not"
+                )
+        })
+}
+
+/// Whether a word in no list has the form and the place of a verb: "every service exposes /healthz", "der Leser hängt an
+/// COM4".
+fn of_unknown_verb(said: &[Word], at: usize, text: &str) -> bool {
+    let raw = |w: &Word| &text[w.start..w.end];
+    let (word, Some(next)) = (raw(&said[at]), said.get(at + 1)) else { return false };
+    if word.len() < 4 || !word.chars().all(char::is_lowercase) || among!("momentary").has_hash(said[at].hash) {
+        return false;
+    }
+    let starts = words!("the our a an every each any").has_hash(said[0].hash);
+    let plain = |w: &Word| raw(w).chars().all(|c| c.is_lowercase() || c == '-');
+    // After a singular noun; a preposition or an article follows.
+    let third = word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") && !word.ends_with("is");
+    let opens = words!("the a an on in at to from with by through over via into its all only every each no up out")
+        .has_hash(next.hash);
+    let noun = at >= 1 && plain(&said[at - 1]) && !raw(&said[at - 1]).ends_with('s');
+    let english = third && starts && at >= 2 && noun && (opens || names_something(raw(next), false));
+    let article = words!("der die das unser unsere alle jeder jede jedes").has_hash(said[0].hash);
+    let capital = at == 2 && raw(&said[1]).starts_with(char::is_uppercase);
+    let german = article && capital && (word.ends_with('t') || word.ends_with("en"));
+    english || german
+}
+
+/// Whether a clause makes those after it doubtful: it doubts, reports, mocks, sets a condition, or tells what somebody
+/// did.
+fn governs(said: &[Word]) -> bool {
+    let speaks = words!("i i'm i've i'd i'll you you've he she they ich du er man");
+    [listed!("hedges"), listed!("reported"), listed!("irony"), listed!("conditions")].iter().any(|l| l.stand(said))
+        || said.first().is_some_and(|w| speaks.has_hash(w.hash))
+}
+
+/// What the words of a clause state.
+struct Core {
+    subject: Vec<String>,
+    value: Vec<String>,
+    kind: Stated,
+    changed: bool,
+    /// Where its text begins.
+    start: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stated {
+    Fact,
+    Gone,
+    Rule,
+}
+
+/// Returns what a sentence states.
+pub(super) fn statements(text: &str) -> Vec<Told> {
+    let all = unquoted(&split(text, Marks::Kept));
+    let parts = clauses(&all, text);
+    let mut out = Vec::new();
+    let mut at = 0;
+    // Clauses before one that doubts or reports make it doubtful, until a "but".
+    let mut doubtful = false;
+    let mut changed = false;
+    while at < parts.len() {
+        let part = &parts[at];
+        if part.joint == Joint::But {
+            doubtful = false;
+        }
+        changed |= listed!("changed").stand(&part.said) && part.said.len() <= 5;
+        let asked: Vec<Word> = after_leads(&part.said)
+            .iter()
+            .copied()
+            .skip_while(|w| words!("please bitte pls").has_hash(w.hash))
+            .collect();
+        let ban = if doubtful || asked.len() < 3 { None } else { forbidden(&asked, text, asked[0].start) };
+        let takes_back = listed!("forget").begin(after_leads(&part.said)).next().is_some()
+            || asked.first().is_some_and(|w| words!("forget scrap ignore drop vergiss").has_hash(w.hash))
+                && asked.iter().skip(1).take(7).any(|w| among!("things").has_hash(w.hash));
+        if ban.is_none() && !takes_back && is_request(part.all, text) {
+            at += 1;
+            continue;
+        }
+        let mut core = match ban {
+            None if !doubtful => core(&part.said, text, parts.get(at + 1)),
+            ban => ban,
+        };
+        let mut with = at;
+        // The value may follow as a part of its own: "lives in its own repo, kestrel-ui".
+        if core.is_none()
+            && !doubtful
+            && let Some(next) = parts.get(at + 1)
+            && next.joint == Joint::Beside
+            && (1..part.said.len()).any(|at| is_finite(&part.said, at, text))
+            && !is_request(next.all, text)
+            && !(1..next.said.len()).any(|at| is_finite(&next.said, at, text))
+            && !listed!("contrast").begin(&next.said).next().is_some()
+        {
+            let both: Vec<Word> = part.said.iter().chain(&next.said).copied().collect();
+            core = self::core(&both, text, None);
+            with = at + 1;
+        }
+        let Some(mut core) = core else {
+            doubtful |= governs(&part.said);
+            at += 1;
+            continue;
+        };
+        let Some(end) = tail(&parts, with, text, core.kind) else { return out };
+        core.changed |= changed || parts[at + 1..end].iter().any(|p| listed!("former").begin(&p.said).next().is_some());
+        let last = parts[end - 1].all.last().map_or(core.start, |w| w.end);
+        at = end;
+        if last - core.start > LONGEST {
+            continue;
+        }
+        let text = shown(&text[core.start..last]);
+        let (subject, value) = (core.subject.join(" "), core.value.join(" "));
+        out.push(match core.kind {
+            Stated::Fact => Told::Fact { subject, value, text, changed: core.changed },
+            Stated::Gone => Told::Retraction { subject, value, text },
+            Stated::Rule => Told::Rule { subject, text },
+        });
+    }
+    out
+}
+
+/// Returns the index after the last clause that goes on with the statement at `at`. `None`: a later clause takes it
+/// back or doubts it.
+fn tail(parts: &[Clause], at: usize, text: &str, kind: Stated) -> Option<usize> {
+    let mut end = at + 1;
+    let mut open = true;
+    for (no, part) in parts.iter().enumerate().skip(at + 1) {
+        if is_request(part.all, text) {
+            open = false;
+            continue;
+        }
+        let conditional = listed!("conditions").begin(&part.said).next().is_some() && open;
+        if listed!("doubts").stand(&part.said) || listed!("irony").stand(&part.said) || conditional {
+            return None;
+        }
+        if !open {
+            continue;
+        }
+        let said = &part.said;
+        let raw = |w: &Word| &text[w.start..w.end];
+        let contrast = listed!("contrast").begin(said).next().is_some();
+        let verb = (1..said.len()).any(|at| is_finite(said, at, text));
+        let about =
+            words!("which whose who where that its because since as die der das deren dessen weil da dort auch und");
+        let relates = about.has_hash(said[0].hash);
+        let clean = !listed!("passing").stand(said)
+            && !listed!("hedges").stand(said)
+            && !said.iter().any(|w| words!("i you we me my your ich du wir mir it").has_hash(w.hash));
+        let hard = said.iter().any(|w| is_hard(raw(w)));
+        let reason = kind == Stated::Rule && clean;
+        let denies = kind == Stated::Gone && listed!("retraction").stand(said) && no == at + 1;
+        // "The list has 30 entries but should have 20" complains.
+        if part.joint == Joint::But && no == end && core(&part.said, text, None).is_none() {
+            return None;
+        }
+        let keeps = denies
+            || part.joint == Joint::Beside
+                && (contrast && said.len() <= 8 || clean && (!verb || relates && hard || reason));
+        if keeps {
+            end = no + 1;
+        } else {
+            open = false;
+        }
+    }
+    Some(end)
+}
+
+/// Reads the clause that states something, with the clause after it.
+fn core(part: &[Word], text: &str, next: Option<&Clause>) -> Option<Core> {
+    let said: Vec<Word> = after_leads(part).to_vec();
+    let whole = said.first()?.start;
+    // "From now on we …": a change, which its sentence goes on to say.
+    let front =
+        listed!("change fronts").begin(&said).map(|(_, taken)| taken).max().filter(|taken| said.len() > taken + 2);
+    let german_front =
+        front.is_some() && said.get(front.unwrap_or(0)).is_some_and(|w| among!("german verbs").has_hash(w.hash));
+    let said = if german_front { said } else { said[front.unwrap_or(0)..].to_vec() };
+    if !(3..=28).contains(&said.len()) {
+        return None;
+    }
+    let raw = |w: &Word| &text[w.start..w.end];
+    let start = match whole {
+        at if text[..at].ends_with('`') => at - 1,
+        at => at,
+    };
+    let changed = front.is_some() || listed!("changed").stand(part);
+    if let Some(taken) = listed!("forget").begin(&said).map(|(_, taken)| taken).max() {
+        let subject = content(&said[taken..], text, &[]);
+        return (!subject.is_empty()).then(|| Core {
+            subject,
+            value: Vec::new(),
+            kind: Stated::Gone,
+            changed: true,
+            start,
+        });
+    }
+    if [listed!("reported"), listed!("irony")].iter().any(|l| l.stand(&said)) {
+        return None;
+    }
+    // "It's no longer true that …", "the rule about … does not apply any more".
+    if words!("it's it es that dass").has_hash(said[0].hash) {
+        let gone = listed!("gone").stand(&said) && words!("true valid wahr gültig").has_hash(said[said.len() - 1].hash)
+            || said.iter().take(6).any(|w| words!("true valid wahr").has_hash(w.hash))
+                && listed!("retraction").stand(&said[..6.min(said.len())]);
+        let rest: Vec<Word> = said
+            .iter()
+            .filter(|w| !words!("it's it that true valid wahr dass es stimmt").has_hash(w.hash))
+            .copied()
+            .collect();
+        let (subject, value) = key_of(&rest, (0, 0), false, text, &[]);
+        return (gone && !subject.is_empty()).then_some(Core {
+            subject,
+            value,
+            kind: Stated::Gone,
+            changed: true,
+            start,
+        });
+    }
+    // "Scrap the ticket rule", "wir haben Unleash abgeschafft".
+    let scraps = words!("forget scrap ignore drop vergiss").has_hash(said[0].hash)
+        && said.iter().skip(1).take(7).any(|w| among!("things").has_hash(w.hash));
+    let abolished = words!("wir").has_hash(said[0].hash)
+        && words!("abgeschafft abgeschaltet eingestellt entfernt gestrichen").has_hash(said[said.len() - 1].hash);
+    if scraps || abolished {
+        let rest: Vec<Word> = said[1..]
+            .iter()
+            .filter(|w| !among!("things").has_hash(w.hash) && !among!("german verbs").has_hash(w.hash))
+            .copied()
+            .collect();
+        let subject = content(&rest[..rest.len() - usize::from(abolished)], text, &[]);
+        return (!subject.is_empty()).then_some(Core {
+            subject,
+            value: Vec::new(),
+            kind: Stated::Gone,
+            changed: true,
+            start,
+        });
+    }
+    // "Max. 4 participants per booking."
+    if words!("max maximum min minimum maximal höchstens mindestens").has_hash(said[0].hash)
+        && said.len() <= 9
+        && said.iter().any(|w| is_hard(raw(w)))
+        && said.iter().any(|w| words!("per pro is each je").has_hash(w.hash))
+        && !listed!("passing").stand(&said)
+        && !doubted(&said)
+    {
+        let (subject, value) = key_of(&said, (0, 0), false, text, &[]);
+        return (!subject.is_empty()).then_some(Core { subject, value, kind: Stated::Fact, changed, start });
+    }
+    // "Only Miriam can approve releases."
+    if words!("only nur").has_hash(said[0].hash) {
+        let name = said[1..].iter().take_while(|w| raw(w).starts_with(|c: char| c.is_uppercase() || c == '@')).count();
+        let may = said.get(1 + name).is_some_and(|w| words!("can may is has kann darf hat ist").has_hash(w.hash));
+        let subject = if (1..=2).contains(&name) && may { content(&said[2 + name..], text, &[]) } else { Vec::new() };
+        let value = said[1..1 + name].iter().map(|w| lower(raw(w))).collect();
+        return (!subject.is_empty()).then_some(Core { subject, value, kind: Stated::Fact, changed, start });
+    }
+    let we = words!("we we've we're wir").has_hash(said[0].hash);
+    let there = listed!("there").begin(&said).map(|(_, taken)| taken).max();
+    if there.is_none() && listed!("pointing").stand(&said[..1]) || among!("questions").has_hash(said[0].hash) {
+        return None;
+    }
+    if listed!("conditions").begin(&said).next().is_some() {
+        return None;
+    }
+    // Where the verb stands, and where the value begins.
+    let change = (1..said.len().min(SUBJECT + 1))
+        .find_map(|at| listed!("change verbs").begin(&said[at..]).map(|(_, taken)| (at, at + taken)).max());
+    // "We moved the docs from A to B."
+    let ours = || {
+        let moved =
+            words!("moved switched migrated renamed replaced upgraded swapped changed bumped raised lowered increased reduced extended shortened pinned downgraded").has_hash(said.get(1)?.hash);
+        let to = said.iter().any(|w| words!("to with by").has_hash(w.hash));
+        (we && moved && to).then_some((0, 2))
+    };
+    let change = change.filter(|(_, to)| *to < said.len()).or_else(ours);
+    // In "the build logs are", the verb comes after the last word that may be one.
+    let finite = || {
+        let found = (1..said.len().min(SUBJECT + 1)).find(|at| is_finite(&said, *at, text))?;
+        let next = found + 1;
+        Some(if next + 1 < said.len() && is_finite(&said, next, text) { next } else { found })
+    };
+    let gone = (1..said.len()).find(|at| listed!("gone").begin(&said[*at..]).next().is_some());
+    let gone = if listed!("gone").begin(&said).next().is_some() { Some(0) } else { gone };
+    let (verb, from) = match (there, change) {
+        (Some(taken), _) => (0, taken),
+        (_, Some(found)) => found,
+        _ if gone == Some(0) => (0, listed!("gone").begin(&said).map(|(_, taken)| taken).max().unwrap_or(1)),
+        _ if we => verb_of_we(&said, text)?,
+        _ if owner(&said[..1], &said[1..], text).is_some() => (1, 2),
+        _ => match front_we(&said) {
+            Some(at) if is_finite(&said, at - 1, text) => (at - 1, at + 1),
+            Some(at) => {
+                let (verb, from) = verb_of_we(&said[at..], text)?;
+                (verb + at, from + at)
+            }
+            None => finite().map(|at| (at, at + 1)).or(gone.map(|at| (at, at + 1)))?,
+        },
+    };
+    let (subject_words, behind) = (&said[..verb], &said[from..]);
+    if names_a_detail(subject_words, text)
+        || listed!("pointing").stand(subject_words) && !we && there.is_none() && front_we(&said).is_none()
+    {
+        return None;
+    }
+    if behind.is_empty()
+        || said.iter().any(|w| words!("i i'm i've you your my me ich du mein meine mir").has_hash(w.hash))
+    {
+        return None;
+    }
+    let negated = listed!("negations").stand(&said);
+    let rule = negated && listed!("rule").stand(&said[verb..]);
+    if doubted(&said) {
+        return None;
+    }
+    if (negated && !rule || gone.is_some()) && !(negated && has_other_side(&said)) {
+        if !listed!("retraction").stand(&said) && gone.is_none() {
+            return None;
+        }
+        let points = words!("this that these those them");
+        if listed!("passing").stand(&said[..verb.max(1)]) || said[1..].iter().any(|w| points.has_hash(w.hash)) {
+            return None;
+        }
+        let (subject, value) = key_of(&said, (verb, from), we, text, &[]);
+        let subject = if subject.is_empty() { content(&said, text, &[]) } else { subject };
+        return (!subject.is_empty()).then_some(Core { subject, value, kind: Stated::Gone, changed: true, start });
+    }
+    if listed!("pointing inside").stand(&said[usize::from(there.is_some()) * from..]) {
+        return None;
+    }
+    if let Some(name) = owner(subject_words, &said[verb..], text) {
+        let taken = listed!("owning").begin(&said[verb..]).map(|(_, taken)| taken).max().unwrap_or(1);
+        let subject = content(&said[(verb + taken).min(said.len())..], text, &[]);
+        return (!subject.is_empty()).then_some(Core {
+            subject,
+            value: name,
+            kind: Stated::Fact,
+            changed: changed || takes_over(&said[verb..]),
+            start,
+        });
+    }
+    // "Since yesterday" tells when a change came.
+    let since = words!("since seit from ab");
+    let lasting: Vec<Word> = behind
+        .iter()
+        .enumerate()
+        .filter(|(at, w)| {
+            let day = words!("yesterday today gestern heute").has_hash(w.hash);
+            !(day && *at > 0 && since.has_hash(behind[at - 1].hash))
+        })
+        .map(|(_, w)| *w)
+        .collect();
+    let momentary = words!("currently temporarily today yesterday gestern heute gerade momentan derzeit");
+    let for_now = listed!("passing").begin(&said).any(|(_, taken)| taken > 1);
+    if listed!("passing").stand(&lasting) || momentary.has_hash(said[0].hash) || for_now {
+        return None;
+    }
+    // "CI is waiting" tells what goes on; "the database is running on port 1" tells where it is.
+    let goes_on_now = (verb..said.len().min(from + 2)).any(|at| {
+        let ing = said.get(at + 1).is_some_and(|w| raw(w).ends_with("ing") && raw(w).len() > 5);
+        words!("is are we're keeps keep").has_hash(said[at].hash)
+            && ing
+            && listed!("lasting ing").begin(&said[at + 1..]).next().is_none()
+    });
+    if goes_on_now {
+        return None;
+    }
+    // "The list must have …" is a wish for now; "all lists must …" is a rule.
+    let must = words!("must muss müssen").has_hash(said[verb].hash);
+    let stays = said.get(verb + 1).is_some_and(|w| words!("stay remain bleiben").has_hash(w.hash));
+    let generic = generic_plural(subject_words, text);
+    if must && !rule && !stays && !generic && !words!("all every each any alle jede jeder jedes").has_hash(said[0].hash)
+    {
+        return None;
+    }
+    let old = if change.is_some() || changed { former(&said, text) } else { BTreeSet::new() };
+    // "The table has 3 double rows" counts what is there today; a limit says so, or is about any.
+    let counts = words!("has have contains contain takes take needs need includes include hat haben braucht dauert")
+        .has_hash(said[verb].hash);
+    let bare = behind.iter().find(|w| !words!("about around roughly currently").has_hash(w.hash)).is_some_and(|w| {
+        raw(w).bytes().all(|b| b.is_ascii_digit())
+            || words!("two three four five six seven eight nine ten").has_hash(w.hash)
+    });
+    let any = words!("a an every each any all ein eine jede jeder jedes alle").has_hash(said[0].hash)
+        || generic_plural(subject_words, text);
+    if counts && bare && !any && !changed {
+        return None;
+    }
+    // The value of a password is never remembered.
+    let secret = subject_words
+        .iter()
+        .any(|w| words!("password passwort secret token passphrase credential credentials pin").has_hash(w.hash));
+    if secret && words!("is are ist sind lautet").has_hash(said[verb].hash) && behind.len() <= 2 {
+        return None;
+    }
+    let old: Vec<String> = old.into_iter().collect();
+    let (subject, value) = key_of(&said, (verb, from), we, text, &old);
+    let subject = if subject.is_empty() && change.is_some() { old.clone() } else { subject };
+    let bound = words!(
+        "older newer more less over under above below than longer shorter bigger larger smaller mehr älter über"
+    );
+    let bounded = subject_words.iter().any(|w| is_hard(raw(w))) && subject_words.iter().any(|w| bound.has_hash(w.hash));
+    let placed = subject_words.iter().any(|w| raw(w).contains('/'))
+        && words!("is are ist sind").has_hash(said[verb].hash)
+        && behind.first().is_some_and(|w| raw(w).ends_with("ed") || raw(w).ends_with("en"));
+    let bounded = bounded || placed;
+    let never = next.is_some_and(|n| words!("never nie niemals only nur").has_hash(n.said[0].hash));
+    let specific = listed!("specific").stand(behind) || listed!("units").stand(behind) || bounded || never;
+    if value.is_empty() && !specific && !rule || subject.is_empty() {
+        return None;
+    }
+    // "Patient names must never be logged" is a rule whatever it names.
+    let always = said
+        .windows(2)
+        .any(|w| words!("must may darf dürfen").has_hash(w[0].hash) && words!("never nie niemals").has_hash(w[1].hash));
+    let plural = generic
+        && said
+            .windows(2)
+            .any(|w| words!("must may dürfen").has_hash(w[0].hash) && words!("not nicht").has_hash(w[1].hash));
+    if rule && value.is_empty() && (always || plural) {
+        return Some(Core { subject, value, kind: Stated::Rule, changed, start });
+    }
+    if rule && !said.iter().any(|w| names_something(raw(w), w.start == said[0].start)) {
+        return None;
+    }
+    let kind = Stated::Fact;
+    Some(Core { subject, value, kind, changed: changed || change.is_some(), start })
+}
+
+/// Whether a subject is a part of the code or of a screen, which the files show better than a memory, or something that
+/// is out of order.
+fn names_a_detail(subject: &[Word], text: &str) -> bool {
+    let places = words!("of in on for with at from to by into under from der des im in von für auf");
+    let head =
+        subject.iter().skip(1).position(|w| places.has_hash(w.hash)).map_or(subject.last(), |at| subject.get(at));
+    let broken = words!("failing broken red flaky missing wrong failed crashed stuck kaputte fehlende");
+    let mut named = subject.iter().filter(|w| !SMALL.has_hash(w.hash)).peekable();
+    let bare = named.peek().is_some() && named.all(|w| among!("bare things").has_hash(w.hash));
+    bare || head.is_some_and(|w| among!("code things").has_hash(w.hash))
+        || subject.iter().any(|w| is_source(&text[w.start..w.end]))
+        || subject.iter().any(|w| among!("widgets").has_hash(w.hash) || broken.has_hash(w.hash))
+}
+
+/// Whether a word is the name of a file of code.
+fn is_source(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(stem, end)| {
+        let code = words!("rs py js ts tsx jsx mjs go java kt cs c h cpp hpp rb php swift css scss html vue svelte sql lua ex exs dart scala");
+        !stem.is_empty() && code.has(end)
+    })
+}
+
+/// Whether a subject is about all things of a kind: a plural without an article.
+fn generic_plural(subject: &[Word], text: &str) -> bool {
+    let article = subject.first().is_some_and(|w| words!("the a an our this der die das").has_hash(w.hash));
+    !article && subject.last().is_some_and(|w| text[w.start..w.end].ends_with('s'))
+}
+
+/// Whether the words of a statement doubt it. "Until March 2027" and "iOS 16 or newer" do not.
+fn doubted(said: &[Word]) -> bool {
+    let bound = words!("newer later higher lower above below older more less greater");
+    let limited = listed!("bounds").stand(said);
+    let kept: Vec<Word> = said
+        .iter()
+        .enumerate()
+        .filter(|(at, w)| {
+            let or = words!("or oder").has_hash(w.hash);
+            let can = words!("can may kann können").has_hash(w.hash)
+                && (limited
+                    || said.get(at + 1).is_some_and(|n| words!("never not").has_hash(n.hash))
+                        && words!("may").has_hash(w.hash));
+            !can && !(or && said.get(at + 1).is_some_and(|n| bound.has_hash(n.hash)))
+        })
+        .map(|(_, w)| *w)
+        .collect();
+    listed!("hedges").stand(&kept)
+}
+
+/// Whether a "not" is only the one side of a comparison: "… and not …".
+fn has_other_side(said: &[Word]) -> bool {
+    said.windows(2).any(|w| words!("and und").has_hash(w[0].hash) && words!("not nicht never nie").has_hash(w[1].hash))
+}
+
+/// Returns the verb after "we" and where its object begins.
+fn verb_of_we(said: &[Word], text: &str) -> Option<(usize, usize)> {
+    let adverbs = words!(
+        "only always also now still never no longer don't do not currently just all usually nur immer jetzt nun auch"
+    );
+    let skip = 1 + said[1..].iter().take_while(|w| adverbs.has_hash(w.hash)).count();
+    let w = said.get(skip)?;
+    let on = words!("on using hosted running in at").has_hash(said.get(skip + 1).map_or(0, |w| w.hash));
+    let fits = BARE.has_hash(w.hash)
+        || words!("have haben").has_hash(w.hash)
+        || on && words!("are sind").has_hash(w.hash)
+        || among!("german verbs").has_hash(w.hash);
+    let fits = fits || words!("wir").has_hash(said[0].hash) && lower(&text[w.start..w.end]).ends_with("en");
+    let pinned = words!("we're").has_hash(said[0].hash) && text[w.start..w.end].ends_with("ed");
+    let fits = fits || pinned;
+    let contracted =
+        words!("we're").has_hash(said[0].hash) && words!("on using at in running hosting").has_hash(w.hash);
+    (fits && !words!("get hit reach need").has_hash(w.hash) || contracted).then_some((0, skip))
+}
+
+/// Returns the place of "we" behind a beginning such as "for the EU".
+fn front_we(said: &[Word]) -> Option<usize> {
+    if !among!("prepositions").has_hash(said[0].hash) {
+        return None;
+    }
+    (2..said.len().min(7)).find(|at| words!("we wir").has_hash(said[*at].hash))
+}
+
+/// Returns the words of the subject, and those of the value.
+fn key_of(
+    said: &[Word],
+    (verb, from): (usize, usize),
+    we: bool,
+    text: &str,
+    old: &[String],
+) -> (Vec<String>, Vec<String>) {
+    let raw = |w: &Word| &text[w.start..w.end];
+    let low = |w: &Word| lower(raw(w)).trim_matches('`').to_owned();
+    let german = said.iter().any(|w| {
+        words!("der die das den dem des ist sind und für auf bei nach im am zum jeden jedes jede alle um liegen liegt mit nicht wir").has_hash(w.hash)
+    }) || among!("german verbs").has_hash(said[verb].hash) && !words!("hat").has_hash(said[verb].hash);
+    let owners = listed!("owners").stand(said);
+    let behind = &said[from.min(said.len())..];
+    let is_value = |at: usize| {
+        let w = &behind[at];
+        let word = raw(w);
+        let called = at > 0 && words!("called named codenamed").has_hash(behind[at - 1].hash);
+        if called
+            || text[w.end..].starts_with('/')
+            || text[..w.start].ends_with('`')
+            || among!("products").has_hash(w.hash)
+            || words!(SPECIFIC_WORDS).has_hash(w.hash)
+        {
+            return true;
+        }
+        let capital = word.chars().next().is_some_and(char::is_uppercase);
+        let inner = word.chars().skip(1).any(char::is_uppercase);
+        if !german || is_hard(word) || inner || !capital {
+            return names_something(word, w.start == 0);
+        }
+        // A German noun begins with a capital; a name has no article.
+        let before = if at == 0 { said.get(from.wrapping_sub(1)) } else { behind.get(at - 1) };
+        before.is_some_and(|b| {
+            words!("bei über durch von nach per heißt heißen namens").has_hash(b.hash)
+                || owners && words!("ist sind jetzt nun").has_hash(b.hash)
+        })
+    };
+    let mut value: Vec<String> = (0..behind.len()).filter(|at| is_value(*at)).map(|at| low(&behind[at])).collect();
+    value.retain(|v| !old.contains(v));
+    // If the value has a number or a path, names beside it belong to the subject: German nouns, products.
+    let hard = |v: &String| v.chars().any(|c| c.is_ascii_digit() || matches!(c, '/' | '_'));
+    if value.iter().any(hard) {
+        value.retain(hard);
+    }
+    value.truncate(4);
+    let links = if we { 0..0 } else { verb..from.min(said.len()) };
+    let small = &*SMALL;
+    let subject: Vec<String> = said
+        .iter()
+        .enumerate()
+        .filter(|(at, w)| !links.contains(at) && !small.has_hash(w.hash))
+        .map(|(_, w)| low(w))
+        .filter(|w| !value.contains(w) && !old.contains(w))
+        .map(|w| singular(&w))
+        .take(8)
+        .collect();
+    (subject, value)
+}
+
+/// Words of the list [specific] that can be a value alone.
+const SPECIFIC_WORDS: &str = "monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday \
+     saturdays sunday sundays daily weekly monthly nightly hourly midnight noon january february march april june july august \
+     september october november december montag montags dienstag dienstags mittwoch mittwochs donnerstag donnerstags freitag \
+     freitags samstag samstags sonntag sonntags täglich wöchentlich monatlich nachts mitternacht tabs spaces npm yarn pnpm";
+
+/// Returns the words that tell what a statement is about: no function words, no verbs that link.
+fn content(said: &[Word], text: &str, without: &[String]) -> Vec<String> {
+    let small = &*SMALL;
+    let of = said
+        .iter()
+        .filter(|w| !small.has_hash(w.hash) && !THIRD.has_hash(w.hash))
+        .map(|w| lower(&text[w.start..w.end]));
+    of.filter(|w| !without.contains(w)).map(|w| singular(&w)).take(8).collect()
+}
+
+/// Whether somebody takes something over: "Petra took over the translations".
+fn takes_over(behind: &[Word]) -> bool {
+    listed!("owning").begin(behind).any(|(_, taken)| taken > 1) && words!("took takes taken").has_hash(behind[0].hash)
+        || words!("hat übernimmt").has_hash(behind[0].hash)
+            && behind.iter().any(|w| words!("übernommen übernimmt").has_hash(w.hash))
+}
+
+/// Returns the name of a person or team who is said to own something: "Joost owns the tariff engine".
+fn owner(subject: &[Word], behind: &[Word], text: &str) -> Option<Vec<String>> {
+    let is = words!("is ist").has_hash(behind[0].hash) && listed!("owners").stand(behind);
+    let takes = takes_over(behind);
+    if listed!("owning").begin(behind).next().is_none() && !is && !takes {
+        return None;
+    }
+    let no_name =
+        words!("the a an our everyone everybody nobody someone somebody who it that each every der die das unser");
+    let plain = |w: &Word| !no_name.has_hash(w.hash);
+    let capital = |w: &Word| text[w.start..w.end].starts_with(|c: char| c.is_uppercase() || c == '@');
+    let sure = subject.len() == 1 && words!("owns maintains betreut verantwortet").has_hash(behind[0].hash);
+    let fits = (1..=3).contains(&subject.len()) && subject.iter().all(plain);
+    (fits && (subject.iter().all(capital) || sure))
+        .then(|| subject.iter().map(|w| lower(&text[w.start..w.end])).collect())
+}
+
+/// Returns the values that a statement says were so before: "moved from port 1 to port 2", "replaced X with Y",
+/// "… instead of X".
+pub(super) fn former(said: &[Word], text: &str) -> BTreeSet<String> {
+    let raw = |w: &Word| &text[w.start..w.end];
+    let values = |part: &[Word]| -> Vec<String> {
+        let named = part.iter().filter(|w| {
+            names_something(raw(w), false)
+                || among!("products").has_hash(w.hash)
+                || words!(SPECIFIC_WORDS).has_hash(w.hash)
+        });
+        named.map(|w| lower(raw(w))).collect()
+    };
+    let mut out = BTreeSet::new();
+    let ends = words!("to with by into and nach auf durch zu but sondern");
+    for at in 0..said.len() {
+        let begins = listed!("former").begin(&said[at..]).map(|(_, taken)| taken).max();
+        let begins = begins.or_else(|| words!("from von vom").has_hash(said[at].hash).then_some(1));
+        let Some(taken) = begins else { continue };
+        let rest = &said[at + taken..];
+        let end = rest.iter().take(6).position(|w| ends.has_hash(w.hash));
+        let closed = words!("from von vom replaced replaces replacing").has_hash(said[at].hash);
+        match (end, closed) {
+            (Some(end), _) => out.extend(values(&rest[..end])),
+            (None, false) => out.extend(values(&rest[..rest.len().min(4)])),
+            (None, true) => {}
+        }
+    }
+    out
+}
+
+/// Returns the values that a sentence says were so before.
+pub fn former_values(text: &str) -> BTreeSet<String> {
+    let said: Vec<Word> = unquoted(&split(text, Marks::Kept)).into_iter().filter(|w| w.word).collect();
+    if listed!("changed").stand(&said) || listed!("change verbs").stand(&said) || listed!("former").stand(&said) {
+        former(&said, text)
+    } else {
+        BTreeSet::new()
+    }
+}
+
+/// Reads what must not be done to a thing of the project: "never force-push to release/4", "leave db/legacy alone, the
+/// auditors signed it off". Without a "never" or a reason it may be meant for the task in hand.
+fn forbidden(said: &[Word], text: &str, start: usize) -> Option<Core> {
+    let raw = |w: &Word| &text[w.start..w.end];
+    let forbids =
+        (0..said.len()).find_map(|at| listed!("forbid").begin(&said[at..]).map(|(_, taken)| (at, taken)).next());
+    let closed = listed!("closed").stand(said);
+    let darf = said.iter().any(|w| words!("darf dürfen").has_hash(w.hash))
+        && said.iter().any(|w| words!("nicht nie niemals nichts").has_hash(w.hash));
+    let forbids = forbids.or((closed || darf).then_some((0, 0)));
+    let alone = listed!("leave alone").begin(said).next().is_some();
+    let guarded = listed!("guarded").stand(said) || words!("alone").has_hash(said[said.len() - 1].hash);
+    let path = |w: &Word| {
+        raw(w).contains('/')
+            || text[w.end..].starts_with('/')
+            || is_hard(raw(w)) && !raw(w).chars().all(|c| c.is_ascii_digit())
+    };
+    let thing = said.iter().any(path)
+        || said.iter().any(|w| words!("main master production prod release branch branches").has_hash(w.hash));
+    if forbids.is_none() && !alone || !guarded && !closed || !thing && !closed {
+        return None;
+    }
+    if doubted(said)
+        || said.iter().any(|w| words!("i i'm i've me my yet now today this ich mir noch jetzt heute").has_hash(w.hash))
+    {
+        return None;
+    }
+    let sure = forbids.is_some();
+    let reason = text[said[said.len() - 1].end..].trim_start_matches([',', ' ', '-', '–', ':', ';', '(']);
+    let why = split(reason, Marks::Dropped);
+    let begins = why.len() > 2 && !is_request(&why, reason) && !listed!("passing").stand(&why);
+    if !sure && !begins {
+        return None;
+    }
+    let subject = content(said, text, &[]);
+    (!subject.is_empty()).then_some(Core { subject, value: Vec::new(), kind: Stated::Rule, changed: false, start })
+}
+
+/// Returns a text as a sentence of its own.
+pub(super) fn shown(text: &str) -> String {
+    let body = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let body = body.trim_end_matches(['.', '!', ',', ';', ':', ' ']);
+    let mut chars = body.chars();
+    let first = body.split(' ').next().unwrap_or_default();
+    let is_plain = first.chars().all(|c| c.is_lowercase() || matches!(c, '\'' | '’'));
+    let body = match chars.next() {
+        Some(c) if is_plain => c.to_uppercase().chain(chars).collect(),
+        _ => body.to_owned(),
+    };
+    format!("{body}.")
+}
