@@ -57,8 +57,11 @@ pub struct Candidate {
 /// Maximum number of pieces of evidence kept with a candidate.
 pub const EVIDENCE: usize = 5;
 
-/// Number of the newest sessions with a subject that decide which of its values holds.
+/// Number of sessions from which more do not make a command a better choice than a shorter one.
 const NEWEST: usize = 5;
+
+/// Number of sessions from which an obvious command counts, such as `cargo test`.
+const OBVIOUS: usize = 3;
 
 /// Confidence of an explicit sentence of a person, said in one session and in two.
 const SAID_ONCE: f64 = 0.80;
@@ -112,52 +115,64 @@ fn commands_of(findings: &[Stored]) -> Vec<Candidate> {
     let mut out = Vec::new();
     for (subject, mut of) in subjects.clone() {
         of.sort_by_key(|s| std::cmp::Reverse((s.finding.at, s.session_no)));
-        let mut newest: Vec<SessionNo> = Vec::new();
-        for stored in &of {
-            if !newest.contains(&stored.session_no) {
-                newest.push(stored.session_no);
+        let mut uses: BTreeMap<&str, Vec<SessionNo>> = BTreeMap::new();
+        for stored in of.iter().rev() {
+            let sessions = uses.entry(stored.finding.value.as_str()).or_default();
+            if !sessions.contains(&stored.session_no) {
+                sessions.push(stored.session_no);
             }
         }
-        newest.truncate(NEWEST);
-        let mut votes: BTreeMap<&str, BTreeSet<SessionNo>> = BTreeMap::new();
-        for stored in of.iter().filter(|s| newest.contains(&s.session_no)) {
-            votes.entry(stored.finding.value.as_str()).or_default().insert(stored.session_no);
-        }
-        let Some((command, sessions)) = votes.iter().max_by_key(|(value, s)| (s.len(), std::cmp::Reverse(value.len())))
-        else {
-            continue;
+        // Sessions in the order of time: one command took another's place if its first use came after the last of that.
+        let order: Vec<SessionNo> = of.iter().rev().map(|s| s.session_no).collect();
+        let place = |session: &SessionNo| order.iter().position(|s| s == session);
+        // An obvious command says something only if it is the one that is always run.
+        let least = |command: &str| if commands::is_plain(subject, command) { OBVIOUS } else { 2 };
+        let habits: Vec<(&str, &Vec<SessionNo>)> =
+            uses.iter().map(|(c, s)| (*c, s)).filter(|(_, sessions)| sessions.len() >= 2).collect();
+        let replaced = |sessions: &[SessionNo]| {
+            habits.iter().any(|(_, other)| other.first().and_then(place) > sessions.last().and_then(place))
         };
-        if sessions.len() < 2 || 2 * sessions.len() <= newest.len() || commands::is_plain(subject, command) {
-            continue;
+        let mut current: Vec<(&str, &Vec<SessionNo>)> =
+            habits.iter().copied().filter(|(c, sessions)| sessions.len() >= least(c) && !replaced(sessions)).collect();
+        current.sort_by_key(|(c, sessions)| (std::cmp::Reverse(sessions.len().min(NEWEST)), c.len()));
+        for (rank, (command, sessions)) in current.into_iter().enumerate() {
+            let least = least(command);
+            let all: Vec<&Stored> = of.iter().filter(|s| s.finding.value == *command).copied().collect();
+            debug_assert!(!sessions.is_empty());
+            let (evidence, sessions, at) = evidence(all);
+            let what = subject.split(" of ").next().unwrap_or(subject).split(" in ").next().unwrap_or(subject);
+            let part = subject.split_once(" in ").map(|(_, part)| part).unwrap_or_default();
+            let text = match (what, several(what) && subject.contains(" of ")) {
+                ("job", _) => format!("`{command}` works here."),
+                ("types", _) if !part.is_empty() => format!("Types ({part}) are checked with `{command}`."),
+                (what, _) if !part.is_empty() => format!("{} ({part}) run with `{command}`.", title(what)),
+                ("deployments" | "releases", _) => format!("{} go out with `{command}`.", title(what)),
+                ("types", _) => format!("Types are checked with `{command}`."),
+                ("all checks", _) => format!("All checks run with `{command}`."),
+                ("formatting", _) => format!("Code is formatted with `{command}`."),
+                (what, false) => format!("{} run with `{command}`.", title(what)),
+                (what, true) => {
+                    format!("{} ({}) run with `{command}`.", title(what), subject.split(" of ").nth(1).unwrap_or(""))
+                }
+            };
+            out.push(Candidate {
+                class: Class::Fact,
+                // A memory supersedes another one with its subject, and only one is the first choice.
+                subject: if rank == 0 {
+                    format!("command: {subject}")
+                } else {
+                    format!("command: {subject} {command}")
+                },
+                key: format!("command: {subject} = {command}"),
+                text,
+                confidence: if least == OBVIOUS { SAID_ONCE } else { of_sessions(sessions) },
+                sessions,
+                evidence,
+                at,
+                model: None,
+                contradicts: Vec::new(),
+            });
         }
-        let (evidence, sessions, at) = evidence(of.iter().filter(|s| s.finding.value == *command).copied().collect());
-        let what = subject.split(" of ").next().unwrap_or(subject).split(" in ").next().unwrap_or(subject);
-        let part = subject.split_once(" in ").map(|(_, part)| part).unwrap_or_default();
-        let text = match (what, several(what) && subject.contains(" of ")) {
-            ("job", _) => format!("`{command}` works here."),
-            ("types", _) if !part.is_empty() => format!("Types ({part}) are checked with `{command}`."),
-            (what, _) if !part.is_empty() => format!("{} ({part}) run with `{command}`.", title(what)),
-            ("deployments" | "releases", _) => format!("{} go out with `{command}`.", title(what)),
-            ("types", _) => format!("Types are checked with `{command}`."),
-            ("all checks", _) => format!("All checks run with `{command}`."),
-            ("formatting", _) => format!("Code is formatted with `{command}`."),
-            (what, false) => format!("{} run with `{command}`.", title(what)),
-            (what, true) => {
-                format!("{} ({}) run with `{command}`.", title(what), subject.split(" of ").nth(1).unwrap_or(""))
-            }
-        };
-        out.push(Candidate {
-            class: Class::Fact,
-            subject: format!("command: {subject}"),
-            key: format!("command: {subject} = {command}"),
-            text,
-            confidence: of_sessions(sessions),
-            sessions,
-            evidence,
-            at,
-            model: None,
-            contradicts: Vec::new(),
-        });
     }
     out
 }
@@ -231,10 +246,10 @@ fn contradicted(of: &[&Stored]) -> Vec<String> {
 /// Whether a retraction is about a statement. It names the same value beside a word of the subject, or, if it names
 /// none, it is about nothing that the statement does not mention.
 pub fn takes_back(gone: &Finding, subject: &str, value: &str, sentence: &str) -> bool {
-    let (said, about, values) = (bag(&gone.subject), bag(subject), bag(value));
-    let gone_values = bag(&gone.value);
+    let (said, about, values) = (stems(&bag(&gone.subject)), stems(&bag(subject)), stems(&bag(value)));
+    let gone_values = stems(&bag(&gone.value));
     let mut all: BTreeSet<String> = about.union(&values).cloned().collect();
-    all.extend(bag(&lower(sentence)));
+    all.extend(stems(&bag(sentence)));
     let known = said.intersection(&all).count();
     if !gone_values.is_empty() {
         let same = gone_values == values || !values.is_empty() && gone_values.iter().all(|v| all.contains(v));
@@ -250,10 +265,25 @@ pub fn takes_back(gone: &Finding, subject: &str, value: &str, sentence: &str) ->
             || said.intersection(&values).count() > 0)
 }
 
-/// Returns the words of a text that tell what it is about, in one form.
+/// Number of letters of a word that are compared, because endings differ.
+const STEM: usize = 6;
+
+/// Returns the words of a text that tell what it is about, in one form: no units, and no words that only say that
+/// something is in use.
 fn bag(text: &str) -> BTreeSet<String> {
     let mark = |c: char| !c.is_alphanumeric();
-    text.split_whitespace().map(|w| w.trim_matches(mark)).filter(|w| !w.is_empty()).map(clauses::singular).collect()
+    let light = words!(
+        "minute minutes min mins second seconds sec hour hours day days week weeks month months year years mb gb kb ms percent \
+         euro euros minuten stunden tage sekunden used use needed required supported valid active exist exists there longer more \
+         any now gone dropped removed retired ditched abandoned scrapped decommissioned discontinued abolished got rid stopped using"
+    );
+    let of = text.split_whitespace().map(|w| lower(w.trim_matches(mark)));
+    of.filter(|w| !w.is_empty() && !light.has(w)).map(|w| clauses::singular(&w)).collect()
+}
+
+/// Returns the beginnings of words, for comparing them whatever their endings.
+fn stems(words: &BTreeSet<String>) -> BTreeSet<String> {
+    words.iter().map(|w| w.chars().take(STEM).collect()).collect()
 }
 
 /// Whether a newer statement cannot hold beside an older one: both have the same subject and another value of the same
@@ -271,8 +301,8 @@ pub fn contradicts(newer: &Finding, older: &Finding) -> bool {
     let former = clauses::former_values(&newer.sentence);
     let (shared, values) = (new.intersection(&old).count(), bag(&older.value));
     let names = |v: &String| !v.starts_with(|c: char| c.is_ascii_digit());
-    let said = bag(&lower(&older.sentence));
-    let leads = bag(&lower(older.sentence.split([' ']).next().unwrap_or_default()));
+    let said = bag(&older.sentence);
+    let leads = bag(older.sentence.split(' ').next().unwrap_or_default());
     let drops = |v: &String| {
         values.contains(v) && (shared > 0 || names(v)) || names(v) && said.contains(v) && !leads.contains(v)
     };
@@ -280,7 +310,9 @@ pub fn contradicts(newer: &Finding, older: &Finding) -> bool {
         return true;
     }
     // "The routing cache TTL is 45 minutes now" after "the TTL of the routing cache for tours is 15 minutes".
-    let part = shared >= 2 && (new.is_subset(&old) || old.is_subset(&new)) && new.len().abs_diff(old.len()) <= 2;
+    let (new, old) = (stems(&new), stems(&old));
+    let (shared, least) = (new.intersection(&old).count(), new.len().min(old.len()));
+    let part = shared >= 2 && 3 * shared >= 2 * least || shared == 1 && least == 1 && new.len().max(old.len()) <= 2;
     if newer.changed && part && alike(&newer.value, &older.value) {
         return true;
     }

@@ -202,26 +202,39 @@ fn is_finite(said: &[Word], at: usize, text: &str) -> bool {
     if text[w.end..].starts_with(':') {
         return false;
     }
-    let of = said.get(at + 1).is_some_and(|n| words!("of").has_hash(n.hash));
+    let of =
+        said.get(at + 1).is_some_and(|n| words!("of").has_hash(n.hash)) && !words!("consists consist").has_hash(w.hash);
+    let like =
+        words!("look looks").has_hash(w.hash) && said.get(at + 1).is_some_and(|n| words!("like").has_hash(n.hash));
+    if like {
+        return true;
+    }
     if of || text[..w.start].ends_with(['-', '/', '`']) {
         return false;
     }
     let must = words!("must may").has_hash(w.hash)
-        && said.get(at + 1).is_some_and(|n| {
-            words!("never not always only stay remain start begin be have contain use").has_hash(n.hash)
-        });
+        && said.get(at + 1).is_some_and(|n| text[n.start..n.end].chars().all(char::is_lowercase));
     if must || among!("german verbs").has_hash(w.hash) || THIRD.has_hash(w.hash) {
         return true;
     }
     if of_unknown_verb(said, at, text) {
         return true;
     }
-    // The bare form goes with a plural.
+    // The bare form goes with a plural: "claims over 10k need a second approver".
+    let places = words!("of in on for with at from over under above below older newer");
+    let head =
+        said[..at].iter().position(|w| places.has_hash(w.hash)).and_then(|place| said.get(place.wrapping_sub(1)));
+    let plural = head.is_some_and(|w| text[w.start..w.end].ends_with('s'));
+    if plural && BARE.has_hash(w.hash) {
+        return true;
+    }
     let raw = |w: &Word| lower(&text[w.start..w.end]);
     BARE.has_hash(w.hash)
         && before.is_some_and(|b| {
             let b = raw(b);
-            b.ends_with('s') && !b.ends_with("ss")
+            b.ends_with('s')
+                && !b.ends_with("ss")
+                && !matches!(b.as_str(), "is" | "was" | "has" | "does" | "this" | "its")
                 || matches!(
                     b.as_str(),
                     "we" | "people" | "data" | "never" | "always" | "only" | "also" | "don't" | "doesn't" | "not"
@@ -243,7 +256,7 @@ fn of_unknown_verb(said: &[Word], at: usize, text: &str) -> bool {
     let third = word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") && !word.ends_with("is");
     let opens = words!("the a an on in at to from with by through over via into its all only every each no up out")
         .has_hash(next.hash);
-    let noun = at >= 1 && plain(&said[at - 1]) && !raw(&said[at - 1]).ends_with('s');
+    let noun = at >= 1 && (plain(&said[at - 1]) || at >= 2) && !raw(&said[at - 1]).ends_with('s');
     let english = third && starts && at >= 2 && noun && (opens || names_something(raw(next), false));
     let article = words!("der die das unser unsere alle jeder jede jedes").has_hash(said[0].hash);
     let capital = at == 2 && raw(&said[1]).starts_with(char::is_uppercase);
@@ -484,10 +497,18 @@ fn core(part: &[Word], text: &str, next: Option<&Clause>) -> Option<Core> {
     }
     let we = words!("we we've we're wir").has_hash(said[0].hash);
     let there = listed!("there").begin(&said).map(|(_, taken)| taken).max();
+    // "This project uses pnpm" names the project.
+    let project = words!("project repo repository codebase app application service package monorepo workspace projekt");
+    let whole = words!("this dieses").has_hash(said[0].hash) && said.get(1).is_some_and(|w| project.has_hash(w.hash));
+    let said = if whole { said[1..].to_vec() } else { said };
     if there.is_none() && listed!("pointing").stand(&said[..1]) || among!("questions").has_hash(said[0].hash) {
         return None;
     }
     if listed!("conditions").begin(&said).next().is_some() {
+        return None;
+    }
+    // What is in a folder for passing files passes.
+    if said.iter().any(|w| raw(w).contains("/tmp/")) {
         return None;
     }
     // Where the verb stands, and where the value begins.
@@ -548,7 +569,7 @@ fn core(part: &[Word], text: &str, next: Option<&Clause>) -> Option<Core> {
         if listed!("passing").stand(&said[..verb.max(1)]) || said[1..].iter().any(|w| points.has_hash(w.hash)) {
             return None;
         }
-        let (subject, value) = key_of(&said, (verb, from), we, text, &[]);
+        let (subject, value) = key_of(&said, (verb, from), we && gone != Some(0), text, &[]);
         let subject = if subject.is_empty() { content(&said, text, &[]) } else { subject };
         return (!subject.is_empty()).then_some(Core { subject, value, kind: Stated::Gone, changed: true, start });
     }
@@ -573,7 +594,11 @@ fn core(part: &[Word], text: &str, next: Option<&Clause>) -> Option<Core> {
         .enumerate()
         .filter(|(at, w)| {
             let day = words!("yesterday today gestern heute").has_hash(w.hash);
-            !(day && *at > 0 && since.has_hash(behind[at - 1].hash))
+            // "Is done via the header", "are pushed to the registry" tell how it always goes.
+            let how = words!("via by in with through to into").has_hash(behind.get(at + 1).map_or(0, |n| n.hash));
+            let habit = words!("done").has_hash(w.hash)
+                || words!("are").has_hash(said[verb].hash) && words!("pushed merged").has_hash(w.hash);
+            !(day && *at > 0 && since.has_hash(behind[at - 1].hash)) && !(how && habit)
         })
         .map(|(_, w)| *w)
         .collect();
@@ -610,7 +635,9 @@ fn core(part: &[Word], text: &str, next: Option<&Clause>) -> Option<Core> {
     });
     let any = words!("a an every each any all ein eine jede jeder jedes alle").has_hash(said[0].hash)
         || generic_plural(subject_words, text);
-    if counts && bare && !any && !changed {
+    let unit = behind.iter().any(|w| words!("gb mb kb tb ghz mhz khz hz kg km ms").has_hash(w.hash));
+    let plural = words!("have haben").has_hash(said[verb].hash) && !we;
+    if counts && bare && !any && !changed && !unit && !plural {
         return None;
     }
     // The value of a password is never remembered.
@@ -630,7 +657,15 @@ fn core(part: &[Word], text: &str, next: Option<&Clause>) -> Option<Core> {
     let placed = subject_words.iter().any(|w| raw(w).contains('/'))
         && words!("is are ist sind").has_hash(said[verb].hash)
         && behind.first().is_some_and(|w| raw(w).ends_with("ed") || raw(w).ends_with("en"));
-    let bounded = bounded || placed;
+    // "Java 21 is the minimum", "RabbitMQ is our broker".
+    let ours = words!("is are ist sind").has_hash(said[verb].hash)
+        && subject_words.len() <= 3
+        && subject_words
+            .iter()
+            .any(|w| names_something(raw(w), w.start == said[0].start) || among!("products").has_hash(w.hash))
+        && (words!("our unser unsere").has_hash(behind[0].hash)
+            || behind.iter().any(|w| words!("minimum maximum default standard limit target").has_hash(w.hash)));
+    let bounded = bounded || placed || ours;
     let never = next.is_some_and(|n| words!("never nie niemals only nur").has_hash(n.said[0].hash));
     let specific = listed!("specific").stand(behind) || listed!("units").stand(behind) || bounded || never;
     if value.is_empty() && !specific && !rule || subject.is_empty() {
@@ -639,7 +674,11 @@ fn core(part: &[Word], text: &str, next: Option<&Clause>) -> Option<Core> {
     // "Patient names must never be logged" is a rule whatever it names.
     let always = said
         .windows(2)
-        .any(|w| words!("must may darf dürfen").has_hash(w[0].hash) && words!("never nie niemals").has_hash(w[1].hash));
+        .any(|w| words!("must may darf dürfen").has_hash(w[0].hash) && words!("never nie niemals").has_hash(w[1].hash))
+        || (generic || raw(&said[0]).ends_with("en"))
+            && said
+                .windows(2)
+                .any(|w| words!("are werden").has_hash(w[0].hash) && words!("never nie niemals").has_hash(w[1].hash));
     let plural = generic
         && said
             .windows(2)
@@ -663,7 +702,8 @@ fn names_a_detail(subject: &[Word], text: &str) -> bool {
     let broken = words!("failing broken red flaky missing wrong failed crashed stuck kaputte fehlende");
     let mut named = subject.iter().filter(|w| !SMALL.has_hash(w.hash)).peekable();
     let bare = named.peek().is_some() && named.all(|w| among!("bare things").has_hash(w.hash));
-    bare || head.is_some_and(|w| among!("code things").has_hash(w.hash))
+    let any = subject.first().is_some_and(|w| words!("every each all any").has_hash(w.hash));
+    bare || !any && head.is_some_and(|w| among!("code things").has_hash(w.hash))
         || subject.iter().any(|w| is_source(&text[w.start..w.end]))
         || subject.iter().any(|w| among!("widgets").has_hash(w.hash) || broken.has_hash(w.hash))
 }
@@ -720,6 +760,18 @@ fn verb_of_we(said: &[Word], text: &str) -> Option<(usize, usize)> {
         || on && words!("are sind").has_hash(w.hash)
         || among!("german verbs").has_hash(w.hash);
     let fits = fits || words!("wir").has_hash(said[0].hash) && lower(&text[w.start..w.end]).ends_with("en");
+    // Any other word after "we" is a verb, too, unless it tells what happened or what is wanted.
+    let past = words!(
+        "saw found made did went got had broke lost ran wrote sent took gave came knew thought were was need want see think know get should can must may try hope like love"
+    );
+    let open = words!("we").has_hash(said[0].hash)
+        && text[w.start..w.end].len() > 2
+        && text[w.start..w.end].chars().all(char::is_lowercase)
+        && !text[w.start..w.end].ends_with("ed")
+        && !past.has_hash(w.hash)
+        && !among!("momentary").has_hash(w.hash)
+        && !words!("have are").has_hash(w.hash);
+    let fits = fits || open;
     let pinned = words!("we're").has_hash(said[0].hash) && text[w.start..w.end].ends_with("ed");
     let fits = fits || pinned;
     let contracted =
@@ -894,7 +946,10 @@ fn forbidden(said: &[Word], text: &str, start: usize) -> Option<Core> {
             || is_hard(raw(w)) && !raw(w).chars().all(|c| c.is_ascii_digit())
     };
     let thing = said.iter().any(path)
-        || said.iter().any(|w| words!("main master production prod release branch branches").has_hash(w.hash));
+        || said.iter().any(|w| {
+            words!("main master production prod live staging release branch branches database cluster").has_hash(w.hash)
+        })
+        || said.iter().skip(1).any(|w| names_something(raw(w), false) && raw(w).len() > 2);
     if forbids.is_none() && !alone || !guarded && !closed || !thing && !closed {
         return None;
     }

@@ -145,18 +145,25 @@ fn with_wrapper(simple: &Simple, text: &str) -> String {
 fn is_part(target: &str) -> bool {
     let last = target.rsplit('/').next().unwrap_or(target);
     !target.contains(['*', ':', '=', '<', '"', ' ', '[', ','])
-        && !last.contains('.')
+        && !is_file(last)
         && !target.starts_with(['-', '/', '~'])
         && !target.starts_with("test_")
         && target.len() <= 48
         && (target.contains('/') || !target.contains('_'))
-        && target
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'/' | b'@'))
+        && target.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'/' | b'@' | b'.'))
+}
+
+/// Whether a name is that of a file of code or data.
+fn is_file(name: &str) -> bool {
+    let ends = words!(
+        "py rs ts tsx js jsx mjs go rb java kt php cs ex exs c cpp h swift sql json yaml yml toml md txt html css feature"
+    );
+    name.rsplit_once('.').is_some_and(|(_, end)| ends.has(end))
 }
 
 /// Programs whose tasks a project names or configures itself.
-const RUNNERS: &str = "make just task rake invoke inv mage nox tox mix bazel ninja earthly moon composer artisan gradle gradlew mvnw sbt \
+const RUNNERS: &str = "make just task rake invoke inv mage nox tox mix bazel ninja earthly moon composer artisan gradle gradlew mvnw sbt pre-commit lefthook pio platformio \
+     idf.py west fastlane mkdocs zola hugo jekyll ceedling meson \
      npm pnpm yarn bun deno turbo nx docker-compose";
 
 /// Returns the habit of a command that checks nothing but does a job of this project: a task of its runner, a script in
@@ -192,7 +199,7 @@ fn job(simple: &Simple, command: &str) -> Option<Habit> {
         "dlx",
     ];
     let is_job = match program {
-        "docker" | "podman" => operands.first() == Some(&"compose") && has(&["up", "build", "run"]),
+        "docker" | "podman" if operands.first() == Some(&"compose") && has(&["up", "build", "run"]) => true,
         "docker-compose" => has(&["up", "build", "run"]),
         "npm" | "pnpm" | "yarn" | "bun" => !has(&changes) && !operands.is_empty(),
         "alembic" | "flyway" | "dbmate" | "goose" | "migrate" => has(&["upgrade", "migrate", "up"]),
@@ -200,17 +207,34 @@ fn job(simple: &Simple, command: &str) -> Option<Habit> {
             operands.iter().any(|o| o.contains("migrat") || o.contains("generate") || o.contains("seed"))
         }
         "rails" | "manage.py" => operands.iter().any(|o| o.contains("migrate") || o.contains("seed")),
+        "docker" | "podman" if operands.first() == Some(&"compose") => has(&["exec"]) && operands.len() > 3,
+        "go" => operands.first() == Some(&"run") && has_path(&operands),
+        "cargo" => {
+            has(&["xtask"])
+                || operands.first() == Some(&"run") && words.iter().any(|w| matches!(*w, "-p" | "--bin" | "--package"))
+        }
+        "artisan" => !has(&["tinker", "serve"]),
+        "php" if operands.first() == Some(&"artisan") => operands.len() > 1 && !has(&["tinker", "serve"]),
+        "ansible-playbook" => words.iter().any(|w| w.ends_with("-check") || *w == "--check"),
+        // A module of the project: "python -m app.seed".
+        "python" | "python3" if words.get(1) == Some(&"-m") => words.get(2).is_some_and(|module| module.contains('.')),
         "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "tsx" => {
             let file = operands.first().copied().unwrap_or_default();
             is_script(file) && file.contains('/') || file == "manage.py" && has(&["migrate", "seed"])
         }
-        program if words!(RUNNERS).has(program) => !operands.is_empty() && !has(&["install", "clean"]),
-        _ => words[0].starts_with("./") || is_script(words[0]) && words[0].contains('/'),
+        program if words!(RUNNERS).has(program) => {
+            (!operands.is_empty() || words.len() > 1) && !has(&["install", "clean"])
+        }
+        _ => words[0].contains('/') && !words[0].starts_with(['/', '~']) && !words[0].contains("node_modules"),
     };
     // Numbers and files differ from run to run.
     let once = operands.iter().skip(1).any(|o| o.bytes().all(|b| b.is_ascii_digit()) || o.contains("tmp"));
     (is_job && !once && simple.args.len() <= 8)
         .then(|| Habit { subject: format!("job of {command}"), command: command.to_owned() })
+}
+
+fn has_path(operands: &[&str]) -> bool {
+    operands.iter().any(|o| o.contains('/'))
 }
 
 /// Whether a command is risky; the file of a composition (`-f`) is no force.

@@ -73,6 +73,7 @@ pub fn told(message: &str) -> Vec<Told> {
             let ranges = sentences::split(said, usize::MAX);
             let whole = usize::from(block.cut.0)..ranges.len().saturating_sub(usize::from(block.cut.1));
             let ranges = ranges.get(whole).unwrap_or_default();
+            let ranges: Vec<Range<usize>> = ranges.iter().flat_map(|r| behind_numbers(said, r)).collect();
             let mut no = 0;
             while let Some(range) = ranges.get(no) {
                 let from = block.range.start + line.start;
@@ -174,6 +175,32 @@ fn is_code(text: &str) -> bool {
 
 fn has_signs_of_play(text: &str) -> bool {
     text.contains(['🙄', '😂', '🤣', '😅', '😉', '😜']) || text.contains("!!") || text.contains("...")
+}
+
+/// Whether a message begins by taking back what its speaker just said.
+pub fn takes_back(message: &str) -> bool {
+    told(message).first() == Some(&Told::TakenBack)
+}
+
+/// Divides a sentence behind a number: "The frontend needs Node 22. Look at the test" are two, although a full stop
+/// behind a short number mostly belongs to it.
+fn behind_numbers(text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let mut from = range.start;
+    for (at, _) in text[range.clone()].match_indices(". ") {
+        let at = range.start + at;
+        let rest = &text[at + 2..range.end];
+        let number = text[from..at].ends_with(|c: char| c.is_ascii_digit());
+        let words = unquoted(&split(rest, Marks::Kept));
+        let begins = words!("i we the it our there what why how where is are does do when which who");
+        let new = words.first().is_some_and(|w| begins.has_hash(w.hash)) || is_request(&words, rest);
+        if number && rest.starts_with(char::is_uppercase) && new {
+            out.push(from..at + 1);
+            from = at + 2;
+        }
+    }
+    out.push(from..range.end);
+    out
 }
 
 /// Returns the statements of one sentence.

@@ -127,7 +127,7 @@ pub(super) fn way(text: &str) -> Option<Told> {
     let first = (0..behind.len()).any(|at| listed!("first").begin(&behind[at..]).next().is_some());
     // Behind a colon, steps may be parted by commas only.
     let mark = |w: &Word| !w.word && matches!(&text[w.start..w.end], "," | ";" | "→");
-    let arrows = text.matches("->").count() + text.matches("=>").count();
+    let arrows = text.matches("->").count();
     let is_and = |at: usize| words!("and und").has_hash(behind[at].hash) && is_request(&behind[at + 1..], text);
     let numbers = (1..10).take_while(|n| text.contains(&format!("{n})")) || text.contains(&format!(" {n}. "))).count();
     let parts = 1 + arrows + numbers + (0..behind.len()).filter(|at| mark(&behind[*at]) || is_and(*at)).count();
