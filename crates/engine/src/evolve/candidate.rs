@@ -254,7 +254,11 @@ pub fn takes_back(gone: &Finding, subject: &str, value: &str, sentence: &str) ->
     if !gone_values.is_empty() {
         let same = gone_values == values || !values.is_empty() && gone_values.iter().all(|v| all.contains(v));
         return same
-            && (said.is_subset(&about) || about.is_subset(&said) || 2 * known > said.len() || gone_values.len() > 1);
+            && (said.is_subset(&about)
+                || about.is_subset(&said)
+                || 2 * known > said.len()
+                || gone_values.len() > 1
+                || known > 0 && gone_values.iter().all(|v| !v.starts_with(|c: char| c.is_ascii_digit())));
     }
     // One of three words may be a verb that the other sentence lacks.
     let enough = known == said.len() || known >= 2 && known + 1 >= said.len();

@@ -653,7 +653,19 @@ fn core(part: &[Word], text: &str, next: Option<&Clause>) -> Option<Core> {
     let bound = words!(
         "older newer more less over under above below than longer shorter bigger larger smaller mehr älter über"
     );
-    let bounded = subject_words.iter().any(|w| is_hard(raw(w))) && subject_words.iter().any(|w| bound.has_hash(w.hash));
+    let begins = words!("starting beginning ending with from between ab mit");
+    let kinds =
+        generic_plural(&said[..verb.min(1)], text) || words!("all every each any alle jede").has_hash(said[0].hash);
+    let bounded = subject_words.iter().any(|w| is_hard(raw(w)))
+        && subject_words.iter().any(|w| bound.has_hash(w.hash) || kinds && begins.has_hash(w.hash));
+    // "Jobs are numbered per quay and year."
+    let per = words!("are is get sind werden").has_hash(said[verb].hash)
+        && behind.len() > 2
+        && words!("per by pro nach").has_hash(behind[1].hash)
+        && (raw(&behind[0]).ends_with("ed") || raw(&behind[0]).ends_with('t'))
+        && words!("numbered billed charged counted grouped sorted priced paid metered sharded partitioned indexed keyed limited nummeriert abgerechnet sortiert")
+            .has_hash(behind[0].hash);
+    let bounded = bounded || per;
     let placed = subject_words.iter().any(|w| raw(w).contains('/'))
         && words!("is are ist sind").has_hash(said[verb].hash)
         && behind.first().is_some_and(|w| raw(w).ends_with("ed") || raw(w).ends_with("en"));
@@ -705,7 +717,8 @@ fn names_a_detail(subject: &[Word], text: &str) -> bool {
     let any = subject.first().is_some_and(|w| words!("every each all any").has_hash(w.hash));
     bare || !any && head.is_some_and(|w| among!("code things").has_hash(w.hash))
         || subject.iter().any(|w| is_source(&text[w.start..w.end]))
-        || subject.iter().any(|w| among!("widgets").has_hash(w.hash) || broken.has_hash(w.hash))
+        || !any && head.is_some_and(|w| among!("widgets").has_hash(w.hash))
+        || subject.iter().any(|w| broken.has_hash(w.hash))
 }
 
 /// Whether a word is the name of a file of code.
@@ -956,6 +969,9 @@ fn forbidden(said: &[Word], text: &str, start: usize) -> Option<Core> {
     if doubted(said)
         || said.iter().any(|w| words!("i i'm i've me my yet now today this ich mir noch jetzt heute").has_hash(w.hash))
     {
+        return None;
+    }
+    if words!("da dort es it that there here this").has_hash(said[0].hash) {
         return None;
     }
     let sure = forbids.is_some();

@@ -216,8 +216,11 @@ fn choose(lock: &TreeLock, rows: &[Row]) -> Result<(Vec<(Row, Turn)>, u64)> {
             Ok(out)
         })?;
         let weight = |r: &Row| weight.get(r.candidate.key.as_str()).copied().unwrap_or(0);
-        let order =
-            |r: &Row| ((r.candidate.confidence * 100.0) as i64, r.candidate.sessions, weight(r), r.candidate.at);
+        // What was found without a model is surer than a model's word for it.
+        let order = |r: &Row| {
+            let c = &r.candidate;
+            ((c.confidence * 100.0) as i64, c.model.is_none(), c.sessions, weight(r), c.at)
+        };
         rows.sort_by(|a, b| order(b).cmp(&order(a)).then_with(|| a.candidate.key.cmp(&b.candidate.key)));
         let scope = Scope::Workspace(workspace.to_owned());
         let of_today =
