@@ -214,7 +214,8 @@ fn is_finite(said: &[Word], at: usize, text: &str) -> bool {
     }
     let must = words!("must may").has_hash(w.hash)
         && said.get(at + 1).is_some_and(|n| text[n.start..n.end].chars().all(char::is_lowercase));
-    if must || among!("german verbs").has_hash(w.hash) || THIRD.has_hash(w.hash) {
+    let not = words!("isn't aren't don't doesn't hasn't haven't").has_hash(w.hash);
+    if must || not || among!("german verbs").has_hash(w.hash) || THIRD.has_hash(w.hash) {
         return true;
     }
     if of_unknown_verb(said, at, text) {
@@ -327,7 +328,8 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
             && !doubtful
             && let Some(next) = parts.get(at + 1)
             && next.joint == Joint::Beside
-            && (1..part.said.len()).any(|at| is_finite(&part.said, at, text))
+            && ((1..part.said.len()).any(|at| is_finite(&part.said, at, text))
+                || part.said.last().is_some_and(|w| words!("changed moved switched").has_hash(w.hash)))
             && !is_request(next.all, text)
             && !(1..next.said.len()).any(|at| is_finite(&next.said, at, text))
             && !listed!("contrast").begin(&next.said).next().is_some()
@@ -390,6 +392,11 @@ fn tail(parts: &[Clause], at: usize, text: &str, kind: Stated) -> Option<usize> 
         let reason = kind == Stated::Rule && clean;
         let denies = kind == Stated::Gone && listed!("retraction").stand(said) && no == at + 1;
         // "The list has 30 entries but should have 20" complains.
+        let instead = kind == Stated::Gone && part.said.len() <= 4;
+        if instead && part.joint == Joint::But && no == end {
+            end = no + 1;
+            continue;
+        }
         if part.joint == Joint::But && no == end && core(&part.said, text, None).is_none() {
             return None;
         }
@@ -425,8 +432,9 @@ fn core(part: &[Word], text: &str, next: Option<&Clause>) -> Option<Core> {
     };
     let changed = front.is_some() || listed!("changed").stand(part);
     if let Some(taken) = listed!("forget").begin(&said).map(|(_, taken)| taken).max() {
+        let once = said.iter().any(|w| words!("this these now today yet").has_hash(w.hash));
         let subject = content(&said[taken..], text, &[]);
-        return (!subject.is_empty()).then(|| Core {
+        return (!subject.is_empty() && !once).then(|| Core {
             subject,
             value: Vec::new(),
             kind: Stated::Gone,
@@ -551,18 +559,24 @@ fn core(part: &[Word], text: &str, next: Option<&Clause>) -> Option<Core> {
     {
         return None;
     }
-    if behind.is_empty()
+    let negated = listed!("negations").stand(&said);
+    if behind.is_empty() && !negated && gone.is_none()
         || said.iter().any(|w| words!("i i'm i've you your my me ich du mein meine mir").has_hash(w.hash))
     {
         return None;
     }
-    let negated = listed!("negations").stand(&said);
     let rule = negated && listed!("rule").stand(&said[verb..]);
     if doubted(&said) {
         return None;
     }
     if (negated && !rule || gone.is_some()) && !(negated && has_other_side(&said)) {
         if !listed!("retraction").stand(&said) && gone.is_none() {
+            return None;
+        }
+        // "The server doesn't answer any more" complains; "the jobs don't run on worker-5 any more" retracts.
+        let ends =
+            said.iter().rposition(|w| !words!("any more anymore longer no mehr nicht").has_hash(w.hash)).unwrap_or(0);
+        if gone.is_none() && among!("malfunctions").has_hash(said[ends].hash) {
             return None;
         }
         let points = words!("this that these those them");
@@ -596,9 +610,12 @@ fn core(part: &[Word], text: &str, next: Option<&Clause>) -> Option<Core> {
             let day = words!("yesterday today gestern heute").has_hash(w.hash);
             // "Is done via the header", "are pushed to the registry" tell how it always goes.
             let how = words!("via by in with through to into").has_hash(behind.get(at + 1).map_or(0, |n| n.hash));
-            let habit = words!("done").has_hash(w.hash)
+            // "The folder is /srv/b now (was /srv/a)."
+            let before = words!("was were").has_hash(w.hash) && text[..w.start].ends_with('(');
+            let habit = before
+                || words!("done").has_hash(w.hash)
                 || words!("are").has_hash(said[verb].hash) && words!("pushed merged").has_hash(w.hash);
-            !(day && *at > 0 && since.has_hash(behind[at - 1].hash)) && !(how && habit)
+            !(day && *at > 0 && since.has_hash(behind[at - 1].hash)) && !(how && habit) && !before
         })
         .map(|(_, w)| *w)
         .collect();
@@ -917,7 +934,9 @@ pub(super) fn former(said: &[Word], text: &str) -> BTreeSet<String> {
     let ends = words!("to with by into and nach auf durch zu but sondern");
     for at in 0..said.len() {
         let begins = listed!("former").begin(&said[at..]).map(|(_, taken)| taken).max();
-        let begins = begins.or_else(|| words!("from von vom").has_hash(said[at].hash).then_some(1));
+        let bracket = words!("was formerly früher").has_hash(said[at].hash) && text[..said[at].start].ends_with('(');
+        let begins =
+            begins.or(bracket.then_some(1)).or_else(|| words!("from von vom").has_hash(said[at].hash).then_some(1));
         let Some(taken) = begins else { continue };
         let rest = &said[at + taken..];
         let end = rest.iter().take(6).position(|w| ends.has_hash(w.hash));
