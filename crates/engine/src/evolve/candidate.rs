@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::reader::{Finding, Kind, TOLD};
 use super::sentences::{self, Told};
-use super::{clauses, commands};
+use super::{commands, grammar, stated};
 use crate::clock::Millis;
 use crate::memory::Class;
 use crate::review::contradiction::Statement;
@@ -282,7 +282,7 @@ fn bag(text: &str) -> BTreeSet<String> {
          any now gone dropped removed retired ditched abandoned scrapped decommissioned discontinued abolished got rid stopped using"
     );
     let of = text.split_whitespace().map(|w| lower(w.trim_matches(mark)));
-    of.filter(|w| !w.is_empty() && !light.has(w)).map(|w| clauses::singular(&w)).collect()
+    of.filter(|w| !w.is_empty() && !light.has(w)).map(|w| grammar::singular(&w)).collect()
 }
 
 /// Returns the beginnings of words, for comparing them whatever their endings.
@@ -302,7 +302,7 @@ pub fn contradicts(newer: &Finding, older: &Finding) -> bool {
         return true;
     }
     // "The tablet gateway moved from port 7443 to 7543", "we replaced RabbitMQ with NATS".
-    let former = clauses::former_values(&newer.sentence);
+    let former = stated::former_values(&newer.sentence);
     let (shared, values) = (new.intersection(&old).count(), bag(&older.value));
     let names = |v: &String| !v.starts_with(|c: char| c.is_ascii_digit());
     let said = bag(&older.sentence);
@@ -336,7 +336,7 @@ fn alike(a: &str, b: &str) -> bool {
 }
 
 /// Returns a statement as a finding, for comparisons with others. `None`: the text states no fact.
-pub fn stated(text: &str) -> Option<Finding> {
+pub fn fact_of(text: &str) -> Option<Finding> {
     let told = sentences::told(text).into_iter().find_map(|told| match told {
         Told::Fact { subject, value, text, changed } => Some((Kind::Fact, subject, value, text, changed)),
         Told::Retraction { subject, value, text } => Some((Kind::Retraction, subject, value, text, true)),

@@ -8,7 +8,8 @@
 
 use std::ops::Range;
 
-use super::clauses::{after_leads, is_request, listed, statements, unquoted};
+use super::clauses::statements;
+use super::grammar::{after_leads, is_request, listed, unquoted};
 use super::ways;
 use crate::memory::remember::remembered;
 use crate::statement::about_person::signals;

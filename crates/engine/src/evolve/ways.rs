@@ -1,7 +1,7 @@
 //! Reads procedures in a person's words: "To release: first run `just ci`, then tag, then push the tag", the same as a
 //! list of steps, "Restoring a tenant works like this: …". Pure; the word lists are `sentences.txt`.
 
-use super::clauses::{SMALL, after_leads, is_request, listed, shown, singular, unquoted};
+use super::grammar::{SMALL, after_leads, is_request, listed, shown, singular, unquoted};
 use super::sentences::{Told, plain, quotes_speech};
 use crate::text::patterns::words;
 use crate::text::plain::lower;

@@ -118,7 +118,7 @@ impl Known {
             if let Ok(doc) = leaf::read(at, &entry.path) {
                 let text = leaf::text_of(&doc);
                 said.push(Gist::of(&text));
-                let facts_of_it = (leaf::scope_of(entry) == *scope).then(|| candidate::stated(&text)).flatten();
+                let facts_of_it = (leaf::scope_of(entry) == *scope).then(|| candidate::fact_of(&text)).flatten();
                 facts.extend(entry.item.clone().zip(facts_of_it).filter(|(_, f)| f.kind == FindingKind::Fact));
             }
         }
@@ -145,7 +145,7 @@ impl Known {
         if c.class != Class::Fact || c.subject.starts_with("command: ") {
             return Vec::new();
         }
-        let Some(new) = candidate::stated(&c.text) else { return Vec::new() };
+        let Some(new) = candidate::fact_of(&c.text) else { return Vec::new() };
         let outdated = |old: &Finding| match new.kind {
             FindingKind::Retraction => candidate::takes_back(&new, &old.subject, &old.value, &old.sentence),
             _ => candidate::contradicts(&new, old),
