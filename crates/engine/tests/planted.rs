@@ -67,6 +67,42 @@ fn fits(truth: &Truth, text: &str, week: usize) -> bool {
     truth.holds.start < to && truth.holds.end > from && truth.words.iter().all(|w| low.contains(w))
 }
 
+/// Returns the truth that a text tells: a change may name the old value, too, so the newest that fits.
+fn truth_of<'w>(world: &'w World, text: &str, week: usize) -> Option<&'w Truth> {
+    world.truths.iter().filter(|t| fits(t, text, week)).max_by_key(|t| t.holds.start)
+}
+
+/// Runs a pass, scores what it makes, and answers it as somebody who knows what is true.
+fn pass(engine: &Engine, world: &World, week: usize, score: &mut Score) {
+    let preview = engine.evolve(true).unwrap();
+    let report = engine.evolve(false).unwrap();
+    assert_eq!(
+        preview.items.iter().map(|i| &i.text).collect::<Vec<_>>(),
+        report.items.iter().map(|i| &i.text).collect::<Vec<_>>(),
+        "a dry run says what is done"
+    );
+    assert!(report.items.len() <= 8, "{} in a day", report.items.len());
+    assert!(engine.evolve(false).unwrap().items.is_empty(), "what was made is not made again");
+    for item in &report.items {
+        match truth_of(world, &item.text, week) {
+            Some(truth) => {
+                score.right += 1;
+                score.found.insert(truth.name);
+                score.changes_caught += usize::from(truth.kind == "change" && !item.replaces.is_empty());
+                assert!(!item.evidence.is_empty());
+            }
+            None => score.wrong.push(format!("week {week}: {} {}", item.change, item.text)),
+        }
+    }
+    let inbox = engine.inbox().unwrap();
+    for w in inbox.waiting.iter().filter(|w| w.kind == "proposal" && !w.evidence.is_empty()) {
+        let right = truth_of(world, &w.entries[0], week).is_some();
+        let answer = if right { Answer::Accept { both: false } } else { Answer::Reject { reason: None } };
+        let decided = engine.decide(&Decision::Answer { items: vec![(w.id.clone(), None)], answer }).unwrap();
+        assert!(decided.refused.is_empty(), "{:?}", decided.refused);
+    }
+}
+
 fn play(world: &World, score: &mut Score) {
     let folder = tempfile::tempdir_in(if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" }).unwrap();
     let project = folder.path().join("work/api");
@@ -74,7 +110,6 @@ fn play(world: &World, score: &mut Score) {
     let home = folder.path().join("home");
     for week in 0..SESSIONS / A_WEEK {
         let start = NOON + week as i64 * 7 * DAY;
-        let engine = open(&home, start + 7 * DAY);
         let sources: Vec<Source> = (week * A_WEEK..(week + 1) * A_WEEK)
             .map(|no| {
                 let at = start + (no % A_WEEK) as i64 * DAY;
@@ -82,34 +117,10 @@ fn play(world: &World, score: &mut Score) {
                 Source { program: "little", path, form: Form::Lines }
             })
             .collect();
-        engine.import(&sources).unwrap();
-        let preview = engine.evolve(true).unwrap();
-        let report = engine.evolve(false).unwrap();
-        assert_eq!(
-            preview.items.iter().map(|i| &i.text).collect::<Vec<_>>(),
-            report.items.iter().map(|i| &i.text).collect::<Vec<_>>(),
-            "a dry run says what is done"
-        );
-        assert!(report.items.len() <= 8, "{} in a day", report.items.len());
-        assert!(engine.evolve(false).unwrap().items.is_empty(), "what was made is not made again");
-        for item in &report.items {
-            match world.truths.iter().find(|t| fits(t, &item.text, week)) {
-                Some(truth) => {
-                    score.right += 1;
-                    score.found.insert(truth.name);
-                    score.changes_caught += usize::from(truth.kind == "change" && !item.replaces.is_empty());
-                    assert!(!item.evidence.is_empty());
-                }
-                None => score.wrong.push(format!("week {week}: {} {}", item.change, item.text)),
-            }
-        }
-        let inbox = engine.inbox().unwrap();
-        let of_evolve = inbox.waiting.iter().filter(|w| w.kind == "proposal" && !w.evidence.is_empty());
-        for w in of_evolve {
-            let right = world.truths.iter().any(|t| fits(t, &w.entries[0], week));
-            let answer = if right { Answer::Accept { both: false } } else { Answer::Reject { reason: None } };
-            let decided = engine.decide(&Decision::Answer { items: vec![(w.id.clone(), None)], answer }).unwrap();
-            assert!(decided.refused.is_empty(), "{:?}", decided.refused);
+        open(&home, start + 6 * DAY).import(&sources).unwrap();
+        // What is too much for one day is made on the next.
+        for day in [6, 7] {
+            pass(&open(&home, start + day * DAY), world, week, score);
         }
     }
     // The poisoned text is nowhere but in the conversations.
@@ -129,7 +140,20 @@ fn play(world: &World, score: &mut Score) {
     }
     let current: Vec<String> =
         engine.memories(&Default::default(), usize::MAX).unwrap().memories.into_iter().map(|m| m.file.title).collect();
-    for (old, new) in [("5433", "6100"), ("01:30", "03:15"), ("make verify", "verify-all.sh")] {
+    let changed = [
+        ("5433", "6100"),
+        ("01:30", "03:15"),
+        ("make verify", "verify-all.sh"),
+        ("on port 6401", "6455"),
+        ("TTL of 20", "50 minutes"),
+        ("Mondays", "Thursdays"),
+        ("Pulsar 3.2", "Redpanda"),
+        ("ist Anke", "Henk"),
+        ("go out through Faxio", "don't send manifests"),
+        ("version is 7.3", "no minimum terminal"),
+        ("every Tuesday", "bunker price table, it is no longer"),
+    ];
+    for (old, new) in changed {
         let has = |value: &str| current.iter().any(|text| text.contains(value));
         assert!(!(has(old) && has(new)), "both {old} and {new} count: {current:#?}");
     }
@@ -139,7 +163,7 @@ fn play(world: &World, score: &mut Score) {
 fn what_evolve_makes_of_planted_worlds() {
     let (mut total, mut worlds, mut truths, mut changes) = (Score::default(), 0, 0, 0);
     let mut missed: Vec<String> = Vec::new();
-    for seed in 1..=3 {
+    for seed in 1..=2 {
         let world = world(seed);
         let mut score = Score::default();
         play(&world, &mut score);
@@ -166,7 +190,7 @@ fn what_evolve_makes_of_planted_worlds() {
     );
     println!("wrong: {:#?}\nmissed: {missed:#?}", total.wrong);
     assert!(precision >= 0.9, "precision {precision:.2}");
-    assert!(recall >= 0.7, "recall {recall:.2}");
+    assert!(recall >= 0.9, "recall {recall:.2}");
     assert!(2 * total.wrong.len() <= weeks, "more than one piece of junk in two weeks: {:#?}", total.wrong);
     assert!(3 * total.changes_caught >= 2 * changes, "{} of {changes} changes", total.changes_caught);
 }
@@ -210,49 +234,58 @@ fn kept(world: &World, model: Option<&Arc<Claims>>) -> (usize, Vec<String>, BTre
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for week in 0..SESSIONS / A_WEEK {
         let start = NOON + week as i64 * 7 * DAY;
-        let chosen = model.cloned();
-        let engine = open_with(&folder.path().join("home"), start + 7 * DAY, move || Settings {
-            model: chosen.clone().map(|model| LanguageModel {
-                load: Box::new(move || {
-                    let model: Arc<dyn Model> = model.clone();
-                    Ok(model)
+        for day in [6, 7] {
+            let chosen = model.cloned();
+            let engine = open_with(&folder.path().join("home"), start + day * DAY, move || Settings {
+                model: chosen.clone().map(|model| LanguageModel {
+                    load: Box::new(move || {
+                        let model: Arc<dyn Model> = model.clone();
+                        Ok(model)
+                    }),
+                    budget: Budget::default(),
+                    digest: [5; 16],
                 }),
-                budget: Budget::default(),
-                digest: [5; 16],
-            }),
-            ..Settings::default()
-        });
-        let sessions = (week * A_WEEK..(week + 1) * A_WEEK).map(|no| {
-            let at = start + (no % A_WEEK) as i64 * DAY;
-            let path = write_session(folder.path(), &format!("s{no}"), &project, at, &world.sessions[no]);
-            Source { program: "little", path, form: Form::Lines }
-        });
-        engine.import(&sessions.collect::<Vec<_>>()).unwrap();
-        engine.work().unwrap();
-        let mut said: Vec<(String, Option<String>)> = Vec::new();
-        for w in engine.inbox().unwrap().waiting.into_iter().filter(|w| w.kind == "proposal" && !w.evidence.is_empty())
-        {
-            said.push((w.entries[0].clone(), Some(w.id)));
-        }
-        for m in engine.memories(&Default::default(), usize::MAX).unwrap().memories {
-            said.push((m.file.title, None));
-        }
-        for (text, id) in said {
-            let truth = world.truths.iter().find(|t| fits(t, &text, week));
-            if let Some(id) = id {
-                let yes = truth.is_some();
-                let answer = if yes { Answer::Accept { both: false } } else { Answer::Reject { reason: None } };
-                engine.decide(&Decision::Answer { items: vec![(id, None)], answer }).unwrap();
+                ..Settings::default()
+            });
+            if day == 6 {
+                let sessions = (week * A_WEEK..(week + 1) * A_WEEK).map(|no| {
+                    let at = start + (no % A_WEEK) as i64 * DAY;
+                    let path = write_session(folder.path(), &format!("s{no}"), &project, at, &world.sessions[no]);
+                    Source { program: "little", path, form: Form::Lines }
+                });
+                engine.import(&sessions.collect::<Vec<_>>()).unwrap();
             }
-            if !seen.insert(text.clone()) {
-                continue;
+            engine.work().unwrap();
+            let mut said: Vec<(String, Option<String>)> = Vec::new();
+            for w in
+                engine.inbox().unwrap().waiting.into_iter().filter(|w| w.kind == "proposal" && !w.evidence.is_empty())
+            {
+                said.push((w.entries[0].clone(), Some(w.id)));
             }
-            match truth {
-                Some(truth) => {
-                    right += 1;
-                    found.insert(truth.name);
+            for m in engine.memories(&Default::default(), usize::MAX).unwrap().memories {
+                said.push((m.file.title, None));
+            }
+            for (text, id) in said {
+                // A title that was cut says no more than its text.
+                if text.ends_with('…') {
+                    continue;
                 }
-                None => wrong.push(format!("week {week}: {text}")),
+                let truth = truth_of(world, &text, week);
+                if let Some(id) = id {
+                    let yes = truth.is_some();
+                    let answer = if yes { Answer::Accept { both: false } } else { Answer::Reject { reason: None } };
+                    engine.decide(&Decision::Answer { items: vec![(id, None)], answer }).unwrap();
+                }
+                if !seen.insert(text.clone()) {
+                    continue;
+                }
+                match truth {
+                    Some(truth) => {
+                        right += 1;
+                        found.insert(truth.name);
+                    }
+                    None => wrong.push(format!("week {week}: {text}")),
+                }
             }
         }
     }

@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::commands;
-use super::reader::{Finding, Kind};
+use super::reader::{Finding, Kind, TOLD};
+use super::sentences::{self, Told};
+use super::{commands, grammar, stated};
 use crate::clock::Millis;
 use crate::memory::Class;
 use crate::review::contradiction::Statement;
@@ -56,8 +57,11 @@ pub struct Candidate {
 /// Maximum number of pieces of evidence kept with a candidate.
 pub const EVIDENCE: usize = 5;
 
-/// Number of the newest sessions with a subject that decide which of its values holds.
+/// Number of sessions from which more do not make a command a better choice than a shorter one.
 const NEWEST: usize = 5;
+
+/// Number of sessions from which an obvious command counts, such as `cargo test`.
+const OBVIOUS: usize = 3;
 
 /// Confidence of an explicit sentence of a person, said in one session and in two.
 const SAID_ONCE: f64 = 0.80;
@@ -104,52 +108,71 @@ fn of_kind(findings: &[Stored], kind: Kind) -> BTreeMap<&str, Vec<&Stored>> {
 /// Returns candidates like "Tests run with `just ci`", each with the command that most of the newest sessions used.
 fn commands_of(findings: &[Stored]) -> Vec<Candidate> {
     let subjects = of_kind(findings, Kind::Command);
-    let several = |what: &str| subjects.keys().filter(|s| s.split(" of ").next() == Some(what)).count() > 1;
+    let whole = |s: &&&str| !s.contains(" in ");
+    let several = |what: &str| {
+        subjects.keys().filter(whole).filter(|s| s.contains(" of ") && s.split(" of ").next() == Some(what)).count() > 1
+    };
     let mut out = Vec::new();
     for (subject, mut of) in subjects.clone() {
         of.sort_by_key(|s| std::cmp::Reverse((s.finding.at, s.session_no)));
-        let mut newest: Vec<SessionNo> = Vec::new();
-        for stored in &of {
-            if !newest.contains(&stored.session_no) {
-                newest.push(stored.session_no);
+        let mut uses: BTreeMap<&str, Vec<SessionNo>> = BTreeMap::new();
+        for stored in of.iter().rev() {
+            let sessions = uses.entry(stored.finding.value.as_str()).or_default();
+            if !sessions.contains(&stored.session_no) {
+                sessions.push(stored.session_no);
             }
         }
-        newest.truncate(NEWEST);
-        let mut votes: BTreeMap<&str, BTreeSet<SessionNo>> = BTreeMap::new();
-        for stored in of.iter().filter(|s| newest.contains(&s.session_no)) {
-            votes.entry(stored.finding.value.as_str()).or_default().insert(stored.session_no);
-        }
-        let Some((command, sessions)) = votes.iter().max_by_key(|(value, s)| (s.len(), std::cmp::Reverse(value.len())))
-        else {
-            continue;
+        // Sessions in the order of time: one command took another's place if its first use came after the last of that.
+        let order: Vec<SessionNo> = of.iter().rev().map(|s| s.session_no).collect();
+        let place = |session: &SessionNo| order.iter().position(|s| s == session);
+        // An obvious command says something only if it is the one that is always run.
+        let least = |command: &str| if commands::is_plain(subject, command) { OBVIOUS } else { 2 };
+        let habits: Vec<(&str, &Vec<SessionNo>)> =
+            uses.iter().map(|(c, s)| (*c, s)).filter(|(_, sessions)| sessions.len() >= 2).collect();
+        let replaced = |sessions: &[SessionNo]| {
+            habits.iter().any(|(_, other)| other.first().and_then(place) > sessions.last().and_then(place))
         };
-        if sessions.len() < 2 || 2 * sessions.len() <= newest.len() || commands::is_plain(subject, command) {
-            continue;
+        let mut current: Vec<(&str, &Vec<SessionNo>)> =
+            habits.iter().copied().filter(|(c, sessions)| sessions.len() >= least(c) && !replaced(sessions)).collect();
+        current.sort_by_key(|(c, sessions)| (std::cmp::Reverse(sessions.len().min(NEWEST)), c.len()));
+        for (rank, (command, sessions)) in current.into_iter().enumerate() {
+            let least = least(command);
+            let all: Vec<&Stored> = of.iter().filter(|s| s.finding.value == *command).copied().collect();
+            debug_assert!(!sessions.is_empty());
+            let (evidence, sessions, at) = evidence(all);
+            let what = subject.split(" of ").next().unwrap_or(subject).split(" in ").next().unwrap_or(subject);
+            let part = subject.split_once(" in ").map(|(_, part)| part).unwrap_or_default();
+            let text = match (what, several(what) && subject.contains(" of ")) {
+                ("job", _) => format!("`{command}` works here."),
+                ("types", _) if !part.is_empty() => format!("Types ({part}) are checked with `{command}`."),
+                (what, _) if !part.is_empty() => format!("{} ({part}) run with `{command}`.", title(what)),
+                ("deployments" | "releases", _) => format!("{} go out with `{command}`.", title(what)),
+                ("types", _) => format!("Types are checked with `{command}`."),
+                ("all checks", _) => format!("All checks run with `{command}`."),
+                ("formatting", _) => format!("Code is formatted with `{command}`."),
+                (what, false) => format!("{} run with `{command}`.", title(what)),
+                (what, true) => {
+                    format!("{} ({}) run with `{command}`.", title(what), subject.split(" of ").nth(1).unwrap_or(""))
+                }
+            };
+            out.push(Candidate {
+                class: Class::Fact,
+                // A memory supersedes another one with its subject, and only one is the first choice.
+                subject: if rank == 0 {
+                    format!("command: {subject}")
+                } else {
+                    format!("command: {subject} {command}")
+                },
+                key: format!("command: {subject} = {command}"),
+                text,
+                confidence: if least == OBVIOUS { SAID_ONCE } else { of_sessions(sessions) },
+                sessions,
+                evidence,
+                at,
+                model: None,
+                contradicts: Vec::new(),
+            });
         }
-        let (evidence, sessions, at) = evidence(of.iter().filter(|s| s.finding.value == *command).copied().collect());
-        let what = subject.split(" of ").next().unwrap_or(subject);
-        let text = match (what, several(what)) {
-            ("deployments" | "releases", _) => format!("{} go out with `{command}`.", title(what)),
-            ("types", _) => format!("Types are checked with `{command}`."),
-            ("all checks", _) => format!("All checks run with `{command}`."),
-            ("formatting", _) => format!("Code is formatted with `{command}`."),
-            (what, false) => format!("{} run with `{command}`.", title(what)),
-            (what, true) => {
-                format!("{} ({}) run with `{command}`.", title(what), subject.split(" of ").nth(1).unwrap_or(""))
-            }
-        };
-        out.push(Candidate {
-            class: Class::Fact,
-            subject: format!("command: {subject}"),
-            key: format!("command: {subject} = {command}"),
-            text,
-            confidence: of_sessions(sessions),
-            sessions,
-            evidence,
-            at,
-            model: None,
-            contradicts: Vec::new(),
-        });
     }
     out
 }
@@ -175,7 +198,8 @@ fn facts_of(findings: &[Stored]) -> Vec<Candidate> {
     for ((subject, value), of) in &values {
         let last = newest(of);
         let is_later = |s: &&Stored| Some((s.finding.at, s.session_no, s.finding.turns.last().copied())) > last;
-        if gone.iter().filter(|s| is_later(s)).any(|s| takes_back(&s.finding, subject, value)) {
+        if gone.iter().filter(|s| is_later(s)).any(|s| takes_back(&s.finding, subject, value, &of[0].finding.sentence))
+        {
             continue;
         }
         if facts.iter().filter(|s| is_later(s)).any(|s| of.iter().any(|o| contradicts(&s.finding, &o.finding))) {
@@ -219,28 +243,107 @@ fn contradicted(of: &[&Stored]) -> Vec<String> {
     ids
 }
 
-/// Whether a retraction is about a statement: it has the same subject, and the same value if it names one.
-pub fn takes_back(gone: &Finding, subject: &str, value: &str) -> bool {
-    let words = |text: &str| text.split(' ').filter(|w| !w.is_empty()).map(str::to_owned).collect::<BTreeSet<String>>();
-    let (said, about) = (words(&gone.subject), words(subject));
-    if gone.value.is_empty() {
-        return !said.is_empty() && said.is_subset(&about)
-            || said.iter().any(|w| words(value).contains(w)) && said.len() <= 2;
+/// Whether a retraction is about a statement. It names the same value beside a word of the subject, or, if it names
+/// none, it is about nothing that the statement does not mention.
+pub fn takes_back(gone: &Finding, subject: &str, value: &str, sentence: &str) -> bool {
+    let (said, about, values) = (stems(&bag(&gone.subject)), stems(&bag(subject)), stems(&bag(value)));
+    let gone_values = stems(&bag(&gone.value));
+    let mut all: BTreeSet<String> = about.union(&values).cloned().collect();
+    all.extend(stems(&bag(sentence)));
+    let known = said.intersection(&all).count();
+    if !gone_values.is_empty() {
+        let same = gone_values == values || !values.is_empty() && gone_values.iter().all(|v| all.contains(v));
+        return same
+            && (said.is_subset(&about)
+                || about.is_subset(&said)
+                || 2 * known > said.len()
+                || gone_values.len() > 1
+                || known > 0 && gone_values.iter().all(|v| !v.starts_with(|c: char| c.is_ascii_digit())));
     }
-    gone.value == value && (said.is_subset(&about) || about.is_subset(&said))
+    // One of three words may be a verb that the other sentence lacks.
+    let enough = known == said.len() || known >= 2 && known + 1 >= said.len();
+    enough
+        && known > 0
+        && (known > 1
+            || said.intersection(&about).count() > 0 && about.len() <= 2
+            || said.intersection(&values).count() > 0)
+}
+
+/// Number of letters of a word that are compared, because endings differ.
+const STEM: usize = 6;
+
+/// Returns the words of a text that tell what it is about, in one form: no units, and no words that only say that
+/// something is in use.
+fn bag(text: &str) -> BTreeSet<String> {
+    let mark = |c: char| !c.is_alphanumeric();
+    let light = words!(
+        "minute minutes min mins second seconds sec hour hours day days week weeks month months year years mb gb kb ms percent \
+         euro euros minuten stunden tage sekunden used use needed required supported valid active exist exists there longer more \
+         any now gone dropped removed retired ditched abandoned scrapped decommissioned discontinued abolished got rid stopped using"
+    );
+    let of = text.split_whitespace().map(|w| lower(w.trim_matches(mark)));
+    of.filter(|w| !w.is_empty() && !light.has(w)).map(|w| grammar::singular(&w)).collect()
+}
+
+/// Returns the beginnings of words, for comparing them whatever their endings.
+fn stems(words: &BTreeSet<String>) -> BTreeSet<String> {
+    words.iter().map(|w| w.chars().take(STEM).collect()).collect()
 }
 
 /// Whether a newer statement cannot hold beside an older one: both have the same subject and another value of the same
-/// shape, or memories of these texts would contradict each other.
+/// shape; or the newer one says itself that the older value no longer holds; or memories of these texts would
+/// contradict each other.
 pub fn contradicts(newer: &Finding, older: &Finding) -> bool {
     if newer.value == older.value {
         return false;
     }
-    if newer.subject == older.subject && (newer.changed || same_shape(&newer.value, &older.value)) {
+    let (new, old) = (bag(&newer.subject), bag(&older.subject));
+    if new == old && (newer.changed || same_shape(&newer.value, &older.value)) {
+        return true;
+    }
+    // "The tablet gateway moved from port 7443 to 7543", "we replaced RabbitMQ with NATS".
+    let former = stated::former_values(&newer.sentence);
+    let (shared, values) = (new.intersection(&old).count(), bag(&older.value));
+    let names = |v: &String| !v.starts_with(|c: char| c.is_ascii_digit());
+    let said = bag(&older.sentence);
+    let leads = bag(older.sentence.split(' ').next().unwrap_or_default());
+    let drops = |v: &String| {
+        values.contains(v) && (shared > 0 || names(v)) || names(v) && said.contains(v) && !leads.contains(v)
+    };
+    if newer.changed && former.iter().any(drops) {
+        return true;
+    }
+    // "The routing cache TTL is 45 minutes now" after "the TTL of the routing cache for tours is 15 minutes".
+    let (new, old) = (stems(&new), stems(&old));
+    let (shared, least) = (new.intersection(&old).count(), new.len().min(old.len()));
+    let part = shared >= 2 && 3 * shared >= 2 * least || shared == 1 && least == 1 && new.len().max(old.len()) <= 2;
+    if newer.changed && part && alike(&newer.value, &older.value) {
         return true;
     }
     let said = Statement::of(&newer.sentence).zip(Statement::of(&older.sentence));
     said.is_some_and(|(newer, older)| newer.contradicts(&older))
+}
+
+/// Whether two values are both numbers, both paths, or both names.
+fn alike(a: &str, b: &str) -> bool {
+    let shape = |v: &str| match v {
+        v if v.contains('/') => 'p',
+        v if v.starts_with(|c: char| c.is_ascii_digit()) => 'n',
+        "" => '-',
+        _ => 'w',
+    };
+    shape(a) == shape(b)
+}
+
+/// Returns a statement as a finding, for comparisons with others. `None`: the text states no fact.
+pub fn fact_of(text: &str) -> Option<Finding> {
+    let told = sentences::told(text).into_iter().find_map(|told| match told {
+        Told::Fact { subject, value, text, changed } => Some((Kind::Fact, subject, value, text, changed)),
+        Told::Retraction { subject, value, text } => Some((Kind::Retraction, subject, value, text, true)),
+        _ => None,
+    });
+    let (kind, subject, value, sentence, changed) = told?;
+    Some(Finding { kind, subject, value, sentence, changed, times: 1, turns: Vec::new(), at: None, by: None })
 }
 
 /// Whether two values are both numbers. Two names may both hold.
@@ -279,6 +382,23 @@ const REFUSALS: u32 = 2;
 fn blockers_of(findings: &[Stored]) -> Vec<Candidate> {
     let mut out = Vec::new();
     for (subject, of) in of_kind(findings, Kind::Blocker) {
+        let told: Vec<&Stored> = of.iter().filter(|s| s.finding.value == TOLD).copied().collect();
+        if let Some(newest) = told.iter().max_by_key(|s| (s.finding.at, s.session_no)) {
+            let text = newest.finding.sentence.clone();
+            let (evidence, sessions, at) = evidence(told.clone());
+            out.push(Candidate {
+                class: Class::Blocker,
+                subject: format!("blocker: {subject}"),
+                key: format!("blocker: {subject} {TOLD}"),
+                text,
+                confidence: if sessions > 1 { SAID_TWICE } else { SAID_ONCE },
+                sessions,
+                evidence,
+                at,
+                model: None,
+                contradicts: Vec::new(),
+            });
+        }
         for how in ["refused", "denied"] {
             let of: Vec<&Stored> = of.iter().filter(|s| s.finding.value == how).copied().collect();
             let times: u32 = of.iter().map(|s| s.finding.times).sum();
@@ -287,7 +407,7 @@ fn blockers_of(findings: &[Stored]) -> Vec<Candidate> {
             }
             let text = match how {
                 "refused" => format!("`{subject}` was refused {times} times: ask before running it."),
-                _ => format!("`{subject}` is not permitted here: it failed {times} times for want of rights."),
+                _ => format!("`{subject}` is not permitted here: permission was denied {times} times."),
             };
             let (evidence, sessions, at) = evidence(of);
             out.push(Candidate {

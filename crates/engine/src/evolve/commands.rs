@@ -66,6 +66,15 @@ const PLAIN: [&str; 33] = [
 /// runner is never obvious, because the project chose its name.
 pub fn is_plain(subject: &str, command: &str) -> bool {
     let words: Vec<&str> = command.split(' ').collect();
+    if subject.starts_with("job of ") {
+        return matches!(
+            words[1..],
+            ["start" | "dev" | "serve" | "preview"] | ["run", "start" | "dev" | "serve" | "preview"]
+        );
+    }
+    if subject.contains(" in ") {
+        return false;
+    }
     let bare = words
         .iter()
         .skip(1)
@@ -83,10 +92,16 @@ pub fn habit(simple: &Simple) -> Option<Habit> {
         return None;
     }
     let check = kinds::check(simple)?;
-    let command = bare(&check.text);
-    if command.len() > LONGEST || !check.targets.is_empty() || is_risky(simple) || redact(&command) != command {
+    let command = bare(&with_wrapper(simple, &check.text));
+    if command.len() > LONGEST || is_risky_here(simple) || redact(&command) != command {
         return None;
     }
+    // A part of the project may have its own command; a single file or test is the work of a day.
+    let part = match &check.targets[..] {
+        [] => None,
+        [part] if is_part(part) => Some(part.as_str()),
+        _ => return None,
+    };
     if command.split(' ').any(|w| w.contains("/tmp/") || w.starts_with(['/', '~'])) {
         return None;
     }
@@ -102,12 +117,135 @@ pub fn habit(simple: &Simple) -> Option<Habit> {
         Kind::Build => "builds",
         Kind::Format => "formatting",
         Kind::All => "all checks",
-        Kind::Run => outing(&command)?,
-        Kind::Minor => return None,
+        Kind::Run => match outing(&command) {
+            Some(what) => what,
+            None => return job(simple, &command),
+        },
+        Kind::Minor => return job(simple, &command),
     };
     let of = matches!(check.kind, Kind::Test | Kind::Lint | Kind::Build | Kind::Format) && !check.family.is_empty();
     let subject = if of { format!("{what} of {}", check.family) } else { what.to_owned() };
+    let subject = match part {
+        Some(part) => format!("{subject} in {part}"),
+        None => subject,
+    };
     Some(Habit { subject, command })
+}
+
+/// Returns a command with the wrapper it needs, which a check leaves out: `poetry run`, `npx`, `python -m`.
+fn with_wrapper(simple: &Simple, text: &str) -> String {
+    let all: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
+    let whole = all.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let wrappers = words!("poetry uv pipenv pdm rye hatch bundle pnpm yarn npm npx bunx pnpx uvx python python3");
+    let wrapped = all.first().is_some_and(|first| wrappers.has(first.rsplit('/').next().unwrap_or(first)));
+    if wrapped && whole.ends_with(text) { whole } else { text.to_owned() }
+}
+
+/// Whether a target is a folder or a package of the project, and no single file or test.
+fn is_part(target: &str) -> bool {
+    let last = target.rsplit('/').next().unwrap_or(target);
+    !target.contains(['*', ':', '=', '<', '"', ' ', '[', ','])
+        && !is_file(last)
+        && !target.starts_with(['-', '/', '~'])
+        && !target.starts_with("test_")
+        && target.len() <= 48
+        && (target.contains('/') || !target.contains('_'))
+        && target.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'/' | b'@' | b'.'))
+}
+
+/// Whether a name is that of a file of code or data.
+fn is_file(name: &str) -> bool {
+    let ends = words!(
+        "py rs ts tsx js jsx mjs go rb java kt php cs ex exs c cpp h swift sql json yaml yml toml md txt html css feature"
+    );
+    name.rsplit_once('.').is_some_and(|(_, end)| ends.has(end))
+}
+
+/// Programs whose tasks a project names or configures itself.
+const RUNNERS: &str = "make just task rake invoke inv mage nox tox mix bazel ninja earthly moon composer artisan gradle gradlew mvnw sbt pre-commit lefthook pio platformio \
+     idf.py west fastlane mkdocs zola hugo jekyll ceedling meson \
+     npm pnpm yarn bun deno turbo nx docker-compose";
+
+/// Returns the habit of a command that checks nothing but does a job of this project: a task of its runner, a script in
+/// its folders, its services, its migrations. It is told from all others by its words.
+fn job(simple: &Simple, command: &str) -> Option<Habit> {
+    let words: Vec<&str> = command.split(' ').collect();
+    let at = if matches!(words[..], ["poetry" | "uv" | "pipenv" | "pdm" | "bundle" | "npx", ..]) {
+        words
+            .iter()
+            .position(|w| !matches!(*w, "poetry" | "uv" | "pipenv" | "pdm" | "bundle" | "npx" | "run" | "exec"))?
+    } else {
+        0
+    };
+    let words = &words[at..];
+    let program = words.first()?.trim_start_matches("./").rsplit('/').next()?;
+    let operands: Vec<&str> = words[1..].iter().filter(|w| !w.starts_with('-')).copied().collect();
+    let has = |names: &[&str]| operands.iter().any(|o| names.contains(o));
+    let changes = [
+        "install",
+        "i",
+        "ci",
+        "add",
+        "remove",
+        "uninstall",
+        "update",
+        "upgrade",
+        "init",
+        "create",
+        "link",
+        "publish",
+        "exec",
+        "x",
+        "dlx",
+    ];
+    let is_job = match program {
+        "docker" | "podman" if operands.first() == Some(&"compose") && has(&["up", "build", "run"]) => true,
+        "docker-compose" => has(&["up", "build", "run"]),
+        "npm" | "pnpm" | "yarn" | "bun" => !has(&changes) && !operands.is_empty(),
+        "alembic" | "flyway" | "dbmate" | "goose" | "migrate" => has(&["upgrade", "migrate", "up"]),
+        "prisma" | "diesel" | "sqlx" | "knex" | "drizzle-kit" | "sequelize" => {
+            operands.iter().any(|o| o.contains("migrat") || o.contains("generate") || o.contains("seed"))
+        }
+        "rails" | "manage.py" => operands.iter().any(|o| o.contains("migrate") || o.contains("seed")),
+        "docker" | "podman" if operands.first() == Some(&"compose") => has(&["exec"]) && operands.len() > 3,
+        "go" => operands.first() == Some(&"run") && has_path(&operands),
+        "cargo" => {
+            has(&["xtask"])
+                || operands.first() == Some(&"run") && words.iter().any(|w| matches!(*w, "-p" | "--bin" | "--package"))
+        }
+        "artisan" => !has(&["tinker", "serve"]),
+        "php" if operands.first() == Some(&"artisan") => operands.len() > 1 && !has(&["tinker", "serve"]),
+        "ansible-playbook" => words.iter().any(|w| w.ends_with("-check") || *w == "--check"),
+        // A module of the project: "python -m app.seed".
+        "python" | "python3" if words.get(1) == Some(&"-m") => words.get(2).is_some_and(|module| module.contains('.')),
+        "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "tsx" => {
+            let file = operands.first().copied().unwrap_or_default();
+            is_script(file) && file.contains('/') || file == "manage.py" && has(&["migrate", "seed"])
+        }
+        program if words!(RUNNERS).has(program) => {
+            (!operands.is_empty() || words.len() > 1) && !has(&["install", "clean"])
+        }
+        _ => words[0].contains('/') && !words[0].starts_with(['/', '~']) && !words[0].contains("node_modules"),
+    };
+    // Numbers and files differ from run to run.
+    let once = operands.iter().skip(1).any(|o| o.bytes().all(|b| b.is_ascii_digit()) || o.contains("tmp"));
+    (is_job && !once && simple.args.len() <= 8)
+        .then(|| Habit { subject: format!("job of {command}"), command: command.to_owned() })
+}
+
+fn has_path(operands: &[&str]) -> bool {
+    operands.iter().any(|o| o.contains('/'))
+}
+
+/// Whether a command is risky; the file of a composition (`-f`) is no force.
+fn is_risky_here(simple: &Simple) -> bool {
+    let composes = matches!(simple.program(), "docker" | "docker-compose" | "podman") && simple.has("-f");
+    if composes && !simple.has("--force") {
+        let mut quiet = simple.clone();
+        quiet.args.retain(|a| a.text != "-f");
+        return is_risky(&quiet);
+    }
+    is_risky(simple)
 }
 
 /// Returns the command without options that only change the output.
@@ -264,18 +402,29 @@ fn is_script(word: &str) -> bool {
         && name.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "sh" | "py" | "js" | "ts" | "rb" | "mjs" | "pl"))
 }
 
-/// Returns a refused command without its operands: `git push`.
+/// Returns a refused command without its operands: `git push`, `poetry run alembic upgrade`.
 pub fn named(simple: &Simple) -> Option<String> {
     let program = simple.program();
     if program.is_empty() || !simple.args[0].certain || words!(LOOKS).has(program) || calls_us(program) {
         return None;
     }
-    let operand = simple.operands().next().filter(|a| a.certain).map(|a| a.text.as_str());
     let plain = |w: &&str| w.len() <= 24 && w.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
-    let name = match operand.filter(plain) {
-        Some(operand) => format!("{program} {operand}"),
-        None => program.to_owned(),
-    };
+    let mut operands = simple.operands().take_while(|a| a.certain).map(|a| a.text.as_str()).take_while(plain);
+    // A wrapper says nothing about what was refused.
+    let wraps = matches!(
+        program,
+        "poetry" | "uv" | "pipenv" | "pdm" | "rye" | "hatch" | "bundle" | "pnpm" | "yarn" | "npm" | "npx"
+    );
+    let mut name = vec![program];
+    match operands.next() {
+        Some(first) if wraps => {
+            name.push(first);
+            name.extend(operands.take(2));
+        }
+        Some(first) => name.push(first),
+        None => {}
+    }
+    let name = name.join(" ");
     (name.len() <= 60 && redact(&name) == name).then_some(name)
 }
 
@@ -292,7 +441,24 @@ mod tests {
     fn a_habit_is_the_whole_projects_command_in_its_plain_form() {
         let cases = [
             ("cargo nextest run --no-fail-fast -j 4", Some(("tests of rust", "cargo nextest run"))),
-            ("cargo nextest run -p engine", None),
+            ("cargo nextest run -p engine", Some(("tests of rust in engine", "cargo nextest run -p engine"))),
+            ("cargo test orders_are_sorted", None),
+            ("pytest tests/test_orders.py", None),
+            (
+                "poetry run pytest services/api -q",
+                Some(("tests of python in services/api", "poetry run pytest services/api")),
+            ),
+            (
+                "docker compose -f infra/db.yml up -d",
+                Some(("job of docker compose -f infra/db.yml up -d", "docker compose -f infra/db.yml up -d")),
+            ),
+            ("just seed", Some(("job of just seed", "just seed"))),
+            ("npm install", None),
+            ("git push origin main", None),
+            (
+                "python scripts/load.py --all",
+                Some(("job of python scripts/load.py --all", "python scripts/load.py --all")),
+            ),
             ("just ci", Some(("all checks", "just ci"))),
             ("./scripts/deploy.sh staging", Some(("deployments", "./scripts/deploy.sh staging"))),
             ("npm run publish:beta", Some(("releases", "npm run publish:beta"))),

@@ -301,6 +301,10 @@ fn checked(
     if kind == Kind::Fact && !sentences::links_for_good(&sentence) {
         return Err("asks for something, or is so only now");
     }
+    let after = passages.iter().skip_while(|p| p.turn != turn).skip(1);
+    if after.filter(|p| p.turn != turn).take(2).any(|p| sentences::takes_back(&p.text)) {
+        return Err("was taken back");
+    }
     let text = item.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let longest = if kind == Kind::Procedure { LONGEST_WAY } else { LONGEST };
     if text.is_empty() || text.len() > longest || redact(&text) != text {

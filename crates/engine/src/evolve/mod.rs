@@ -11,13 +11,17 @@
 //! injected text is never evidence, because the memory would otherwise confirm itself.
 
 pub mod candidate;
+mod clauses;
 pub mod commands;
 pub mod extraction;
+mod grammar;
 pub mod model_pass;
 pub mod reader;
 pub mod sentences;
+mod stated;
 pub mod store;
 pub mod tidy;
+mod ways;
 pub mod writeback;
 
 use std::collections::BTreeMap;

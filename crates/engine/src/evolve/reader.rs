@@ -21,11 +21,14 @@ use crate::text::plain::ends;
 use crate::transcript::read::Turn;
 
 /// Version of the reader, increased when sessions must be read again because it finds something else.
-pub const READER: i64 = 1;
+pub const READER: i64 = 2;
 
 /// Maximum number of findings of a session, and of steps.
 const MOST: usize = 200;
 const MOST_STEPS: usize = 600;
+/// The value of a blocker that a person told.
+pub const TOLD: &str = "told";
+
 /// Maximum bytes of an output in which failures are looked for.
 const MOST_READ: usize = 64 * 1024;
 
@@ -40,7 +43,7 @@ named! {
         Retraction = "retraction",
         /// A procedure in a person's words.
         Procedure = "procedure",
-        /// A command that was not allowed to run.
+        /// A command that was not allowed to run, or a person's words about what must not be done.
         Blocker = "blocker",
     }
 }
@@ -156,6 +159,7 @@ impl Reader {
             let (kind, subject, value, sentence, changed) = match what {
                 Told::Fact { subject, value, text, changed } => (Kind::Fact, subject, value, text, changed),
                 Told::Retraction { subject, value, text } => (Kind::Retraction, subject, value, text, true),
+                Told::Rule { subject, text } => (Kind::Blocker, subject, TOLD.to_owned(), text, false),
                 Told::Procedure { subject, text } => (Kind::Procedure, subject, String::new(), text, false),
                 Told::TakenBack => {
                     if let Some((at, _)) = self.fresh.pop() {
@@ -308,6 +312,17 @@ fn is_denied(output: &str) -> bool {
         "requires approval",
         "not allowed by",
         "access denied",
+        "access is denied",
+        "accessdenied",
+        "not authorized",
+        "not authorised",
+        "unauthorized to",
+        "insufficient privilege",
+        "insufficientprivilege",
+        "not have permission",
+        "insufficient permission",
+        "must be owner of",
+        "protected branch",
         "read-only file system",
         // sudo and doas without a terminal to ask at.
         "a password is required",

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::candidate::{Candidate, Evidence, Gist};
-use super::reader::Kind as FindingKind;
+use super::candidate::{self, Candidate, Evidence, Gist};
+use super::reader::{Finding, Kind as FindingKind};
 use super::store::{self, Row, Run, State};
 use crate::continuity::proposal::{self, NewProposal};
 use crate::error::{Error, Result};
@@ -98,21 +98,28 @@ struct Known {
     said: Vec<Gist>,
     /// Texts that a person rejected or dismissed.
     refused: Vec<Gist>,
+    /// The facts that the memories state, with the ids of the memories.
+    facts: Vec<(String, Finding)>,
 }
 
 impl Known {
     fn read(lock: &TreeLock, scope: &Scope) -> Result<Known> {
         let at = lock.at;
-        let (mut said, mut refused) = (Vec::new(), Vec::new());
+        let (mut said, mut refused, mut facts) = (Vec::new(), Vec::new(), Vec::new());
         let (leaves, proposals, notices) = at.read(|tx| {
             let leaves = file_table::list(tx, at.agent_no, Kind::Leaf, file_table::State::Active)?;
             let mut proposals = file_table::list(tx, at.agent_no, Kind::Proposal, file_table::State::Active)?;
             proposals.extend(file_table::list(tx, at.agent_no, Kind::Proposal, file_table::State::Archived)?);
             Ok((leaves, proposals, pending::list(tx, at.agent_no, true)?))
         })?;
-        for entry in leaves.iter().filter(|e| leaf::scope_of(e) == *scope && leaf::superseded_by(e).is_none()) {
+        // A rule that holds everywhere need not be said for the project again.
+        let here = |e: &&Entry| matches!(leaf::scope_of(e), s if s == *scope || s == Scope::Agent);
+        for entry in leaves.iter().filter(here).filter(|e| leaf::superseded_by(e).is_none()) {
             if let Ok(doc) = leaf::read(at, &entry.path) {
-                said.push(Gist::of(&leaf::text_of(&doc)));
+                let text = leaf::text_of(&doc);
+                said.push(Gist::of(&text));
+                let facts_of_it = (leaf::scope_of(entry) == *scope).then(|| candidate::fact_of(&text)).flatten();
+                facts.extend(entry.item.clone().zip(facts_of_it).filter(|(_, f)| f.kind == FindingKind::Fact));
             }
         }
         for entry in proposals.iter().filter(|e| e.scope.as_deref() == Some(&scope.to_string())) {
@@ -128,7 +135,22 @@ impl Known {
             let into = if notice.state == pending::State::Dismissed { &mut refused } else { &mut said };
             into.push(Gist::of(&notice.text));
         }
-        Ok(Known { said, refused })
+        Ok(Known { said, refused, facts })
+    }
+}
+
+impl Known {
+    /// Returns the ids of the memories that no longer hold because of a candidate.
+    fn outdated_by(&self, c: &Candidate) -> Vec<String> {
+        if c.class != Class::Fact || c.subject.starts_with("command: ") {
+            return Vec::new();
+        }
+        let Some(new) = candidate::fact_of(&c.text) else { return Vec::new() };
+        let outdated = |old: &Finding| match new.kind {
+            FindingKind::Retraction => candidate::takes_back(&new, &old.subject, &old.value, &old.sentence),
+            _ => candidate::contradicts(&new, old),
+        };
+        self.facts.iter().filter(|(_, old)| outdated(old)).map(|(id, _)| id.clone()).collect()
     }
 }
 
@@ -194,8 +216,11 @@ fn choose(lock: &TreeLock, rows: &[Row]) -> Result<(Vec<(Row, Turn)>, u64)> {
             Ok(out)
         })?;
         let weight = |r: &Row| weight.get(r.candidate.key.as_str()).copied().unwrap_or(0);
-        let order =
-            |r: &Row| ((r.candidate.confidence * 100.0) as i64, r.candidate.sessions, weight(r), r.candidate.at);
+        // What was found without a model is surer than a model's word for it.
+        let order = |r: &Row| {
+            let c = &r.candidate;
+            ((c.confidence * 100.0) as i64, c.model.is_none(), c.sessions, weight(r), c.at)
+        };
         rows.sort_by(|a, b| order(b).cmp(&order(a)).then_with(|| a.candidate.key.cmp(&b.candidate.key)));
         let scope = Scope::Workspace(workspace.to_owned());
         let of_today =
@@ -250,6 +275,9 @@ fn turn_of(lock: &TreeLock, memories: &CurrentMemories, known: &Known, scope: &S
     for (entry, _) in memories.named(scope, &c.contradicts) {
         against.extend(entry.item.filter(|id| !against.contains(id)));
     }
+    against.extend(known.outdated_by(c).into_iter().filter(|id| !c.contradicts.contains(id)));
+    against.sort();
+    against.dedup();
     if let Some(subject) = subject_of(c) {
         for (entry, _) in memories.about(c.class, scope, &subject, &c.text) {
             against.extend(entry.item.filter(|id| !against.contains(id)));
@@ -350,8 +378,8 @@ pub fn write(lock: &TreeLock) -> Result<Chosen> {
         if let Some(model) = &c.model {
             more.insert(proposal::MODEL.to_owned(), json!(model));
         }
-        if !c.contradicts.is_empty() {
-            more.insert(proposal::REPLACES.to_owned(), json!(c.contradicts));
+        if !replaces.is_empty() {
+            more.insert(proposal::REPLACES.to_owned(), json!(replaces));
         }
         let mut planned = None;
         writing.also(|act| match proposal::plan_with(lock, &new, &more, act.clone()) {
@@ -472,7 +500,7 @@ pub fn retractions(findings: &[super::candidate::Stored], rows: &[Row], workspac
         let last = row.candidate.evidence.iter().map(|e| e.turn).max();
         let gone = findings.iter().filter(|s| s.finding.kind == FindingKind::Retraction && s.finding.times > 0);
         let gone = gone.filter(|s| s.finding.turns.last().copied() > last);
-        let mut gone = gone.filter(|s| super::candidate::takes_back(&s.finding, subject, value));
+        let mut gone = gone.filter(|s| super::candidate::takes_back(&s.finding, subject, value, &row.candidate.text));
         let Some(found) = gone.next_back() else {
             continue;
         };

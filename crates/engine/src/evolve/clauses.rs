@@ -1,0 +1,213 @@
+//! Reads one sentence clause by clause: which of them states something lasting, where it ends, and what is only a
+//! request or a remark beside it. Pure; the word lists are `sentences.txt`.
+//!
+//! A clause states a fact if it has a subject, a verb that tells how things are, and a value that can be looked up: a
+//! number, a name, a path, a day ([`super::stated`]). Doubt, report, irony and conditions in the clauses before it hold
+//! for it too; a request after it is cut off.
+
+use super::grammar::{after_leads, among, goes_on, is_finite, is_hard, is_request, listed, shown, unquoted};
+use super::sentences::Told;
+use super::stated::{self, Stated, core, forbidden};
+use crate::text::patterns::words;
+use crate::text::words::{Marks, Word, split};
+
+/// Maximum length of a statement, in bytes; a longer one says more than one thing.
+const LONGEST: usize = 220;
+
+/// How a clause is joined to the one before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Joint {
+    Beside,
+    /// "But": what was said before does not hold for it.
+    But,
+}
+
+/// A clause of a sentence: its words with their marks.
+struct Clause<'w> {
+    all: &'w [Word],
+    said: Vec<Word>,
+    joint: Joint,
+}
+
+/// Divides a sentence into clauses: at commas, dashes and semicolons, before "but", after a short lead-in with a colon,
+/// and before a request that is joined with "and" or "so".
+fn clauses<'w>(all: &'w [Word], text: &str) -> Vec<Clause<'w>> {
+    let mut out: Vec<Clause> = Vec::new();
+    let (mut from, mut joint, mut open, mut tick) = (0, Joint::Beside, 0_i32, false);
+    let mut put = |from: usize, to: usize, joint: Joint| {
+        let part = &all[from.min(to)..to];
+        let said: Vec<Word> = part.iter().filter(|w| w.word).copied().collect();
+        if !said.is_empty() {
+            out.push(Clause { all: part, said, joint });
+        }
+    };
+    for (at, w) in all.iter().enumerate() {
+        let raw = &text[w.start..w.end];
+        if raw == "`" {
+            tick = !tick;
+        }
+        if tick {
+            continue;
+        }
+        if !w.word {
+            open += i32::from(raw == "(") - i32::from(raw == ")");
+            let apart = text[..w.start].ends_with(' ') && text[w.end..].starts_with(' ');
+            let cuts = match raw {
+                "," | ";" | "–" | "—" => open <= 0,
+                "-" => apart,
+                ":" => from == 0 && (1..=3).contains(&all[..at].iter().filter(|w| w.word).count()),
+                _ => false,
+            };
+            if cuts {
+                put(from, at, joint);
+                (from, joint) = (at + 1, Joint::Beside);
+            }
+            continue;
+        }
+        if at == from || open > 0 {
+            continue;
+        }
+        if words!("but aber sondern").has_hash(w.hash) {
+            put(from, at, joint);
+            (from, joint) = (at + 1, Joint::But);
+        } else if words!("and so then und also dann please bitte").has_hash(w.hash)
+            && is_request(&all[at + 1..], text)
+            && !goes_on(w, &all[at + 1..])
+        {
+            put(from, at, joint);
+            (from, joint) = (at + 1, Joint::Beside);
+        }
+    }
+    put(from, all.len(), joint);
+    out
+}
+
+/// Whether a clause makes those after it doubtful: it doubts, reports, mocks, sets a condition, or tells what somebody
+/// did.
+fn governs(said: &[Word]) -> bool {
+    let speaks = words!("i i'm i've i'd i'll you you've he she they ich du er man");
+    [listed!("hedges"), listed!("reported"), listed!("irony"), listed!("conditions")].iter().any(|l| l.stand(said))
+        || said.first().is_some_and(|w| speaks.has_hash(w.hash))
+}
+
+/// Returns what a sentence states.
+pub(super) fn statements(text: &str) -> Vec<Told> {
+    let all = unquoted(&split(text, Marks::Kept));
+    let parts = clauses(&all, text);
+    let mut out = Vec::new();
+    let mut at = 0;
+    // Clauses before one that doubts or reports make it doubtful, until a "but".
+    let mut doubtful = false;
+    let mut changed = false;
+    while at < parts.len() {
+        let part = &parts[at];
+        if part.joint == Joint::But {
+            doubtful = false;
+        }
+        changed |= listed!("changed").stand(&part.said) && part.said.len() <= 5;
+        let asked: Vec<Word> = after_leads(&part.said)
+            .iter()
+            .copied()
+            .skip_while(|w| words!("please bitte pls").has_hash(w.hash))
+            .collect();
+        let ban = if doubtful || asked.len() < 3 { None } else { forbidden(&asked, text, asked[0].start) };
+        let takes_back = listed!("forget").begin(after_leads(&part.said)).next().is_some()
+            || asked.first().is_some_and(|w| words!("forget scrap ignore drop vergiss").has_hash(w.hash))
+                && asked.iter().skip(1).take(7).any(|w| among!("things").has_hash(w.hash));
+        if ban.is_none() && !takes_back && is_request(part.all, text) {
+            at += 1;
+            continue;
+        }
+        let mut core = match ban {
+            None if !doubtful => core(&part.said, text, parts.get(at + 1).map(|next| &next.said[..])),
+            ban => ban,
+        };
+        let mut with = at;
+        // The value may follow as a part of its own: "lives in its own repo, kestrel-ui".
+        if core.is_none()
+            && !doubtful
+            && let Some(next) = parts.get(at + 1)
+            && next.joint == Joint::Beside
+            && ((1..part.said.len()).any(|at| is_finite(&part.said, at, text))
+                || part.said.last().is_some_and(|w| words!("changed moved switched").has_hash(w.hash)))
+            && !is_request(next.all, text)
+            && !(1..next.said.len()).any(|at| is_finite(&next.said, at, text))
+            && listed!("contrast").begin(&next.said).next().is_none()
+        {
+            let both: Vec<Word> = part.said.iter().chain(&next.said).copied().collect();
+            core = stated::core(&both, text, None);
+            with = at + 1;
+        }
+        let Some(mut core) = core else {
+            doubtful |= governs(&part.said);
+            at += 1;
+            continue;
+        };
+        let Some(end) = tail(&parts, with, text, core.kind) else { return out };
+        core.changed |= changed || parts[at + 1..end].iter().any(|p| listed!("former").begin(&p.said).next().is_some());
+        let last = parts[end - 1].all.last().map_or(core.start, |w| w.end);
+        at = end;
+        if last - core.start > LONGEST {
+            continue;
+        }
+        let text = shown(&text[core.start..last]);
+        let (subject, value) = (core.subject.join(" "), core.value.join(" "));
+        out.push(match core.kind {
+            Stated::Fact => Told::Fact { subject, value, text, changed: core.changed },
+            Stated::Gone => Told::Retraction { subject, value, text },
+            Stated::Rule => Told::Rule { subject, text },
+        });
+    }
+    out
+}
+
+/// Returns the index after the last clause that goes on with the statement at `at`. `None`: a later clause takes it
+/// back or doubts it.
+fn tail(parts: &[Clause], at: usize, text: &str, kind: Stated) -> Option<usize> {
+    let mut end = at + 1;
+    let mut open = true;
+    for (no, part) in parts.iter().enumerate().skip(at + 1) {
+        if is_request(part.all, text) {
+            open = false;
+            continue;
+        }
+        let conditional = listed!("conditions").begin(&part.said).next().is_some() && open;
+        if listed!("doubts").stand(&part.said) || listed!("irony").stand(&part.said) || conditional {
+            return None;
+        }
+        if !open {
+            continue;
+        }
+        let said = &part.said;
+        let raw = |w: &Word| &text[w.start..w.end];
+        let contrast = listed!("contrast").begin(said).next().is_some();
+        let verb = (1..said.len()).any(|at| is_finite(said, at, text));
+        let about =
+            words!("which whose who where that its because since as die der das deren dessen weil da dort auch und");
+        let relates = about.has_hash(said[0].hash);
+        let clean = !listed!("passing").stand(said)
+            && !listed!("hedges").stand(said)
+            && !said.iter().any(|w| words!("i you we me my your ich du wir mir it").has_hash(w.hash));
+        let hard = said.iter().any(|w| is_hard(raw(w)));
+        let reason = kind == Stated::Rule && clean;
+        let denies = kind == Stated::Gone && listed!("retraction").stand(said) && no == at + 1;
+        // "The list has 30 entries but should have 20" complains.
+        let instead = kind == Stated::Gone && part.said.len() <= 4;
+        if instead && part.joint == Joint::But && no == end {
+            end = no + 1;
+            continue;
+        }
+        if part.joint == Joint::But && no == end && core(&part.said, text, None).is_none() {
+            return None;
+        }
+        let keeps = denies
+            || part.joint == Joint::Beside
+                && (contrast && said.len() <= 8 || clean && (!verb || relates && hard || reason));
+        if keeps {
+            end = no + 1;
+        } else {
+            open = false;
+        }
+    }
+    Some(end)
+}
