@@ -133,14 +133,19 @@ fn has(ranges: &[Range<usize>], at: usize) -> bool {
     ranges.get(next).is_some_and(|range| range.start <= at)
 }
 
-/// Whether a line was copied from a browser's console: Chromium ends each message with a link.
+/// Whether a line was copied from a browser's console, where Chromium ends each message with a link, or from a
+/// database: `ERROR:  …`, `HINT:  …`, `LINE 14: …`, `SQL state: 42883`.
 fn is_console(line: &str) -> bool {
-    ["Understand this error", "Understand this warning"].iter().any(|link| line.trim_end().ends_with(link))
+    let linked =
+        ["Understand this error", "Understand this warning"].iter().any(|link| line.trim_end().ends_with(link));
+    let label = line.split_once(':').map_or("", |(label, _)| label);
+    let numbered = label.strip_prefix("LINE ").is_some_and(|no| no.bytes().all(|b| b.is_ascii_digit()));
+    linked || numbered || matches!(label, "ERROR" | "FATAL" | "HINT" | "DETAIL" | "SQL state")
 }
 
 /// Finds the parts of a person's message that a terminal, a program or a page printed. Five forms show it: lines between two
 /// prompts of a terminal, lines after the last prompt up to a blank line, lines of which several begin alike (`Add - …`),
-/// messages of a browser's console, and lines that recur, as the rows of a page do (`Today`, `Normal`). A page has no prompt to mark its ends, so the rest of
+/// messages of a browser's console or a database, and lines that recur, as the rows of a page do (`Today`, `Normal`). A page has no prompt to mark its ends, so the rest of
 /// its paragraph belongs to it, except the first line of the message: people write a sentence and paste below it.
 pub fn recorded(text: &str) -> Recorded {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();

@@ -146,6 +146,7 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
     }
     for (at, event) in events.iter().enumerate() {
         for commit in &event.committed {
+            settled.committed = at;
             settled.add(at, Bag::of(&format!("{commit} commit")));
         }
         for task in &event.tasks_done {

@@ -247,7 +247,7 @@ impl Open {
                     if (s.sure
                         || s.label == Label::Commitment
                         || (s.bullet || quiet && age < 3) && Mark::Left.is_in(s)
-                        || Mark::Unproved.is_in(s)
+                        || Mark::Unproved.is_in(s) && !(is_of_commit(s) && settled.committed > answer.at)
                         // A step outside the project is left to the person: "you need to enable it in the console".
                         || exchange.wrote && Mark::Yours.is_in(s))
                         && !s.text.ends_with(':')
@@ -283,7 +283,7 @@ impl Open {
 
     /// Adds what else a message asked for that was interrupted by one that asks for nothing: "Only this repo, please."
     fn interrupted(&mut self, prompt: &Prompt, earlier: &[Exchange], settled: &Settled) {
-        let stopped = earlier.last().filter(|e| e.answer.is_none()).and_then(|e| e.prompt.as_ref());
+        let stopped = earlier.last().filter(|e| e.runs()).and_then(|e| e.prompt.as_ref());
         let Some(before) = stopped.filter(|_| matches!(prompt.purpose, Purpose::Note | Purpose::GoOn)) else { return };
         let asks = |s: &&Statement| s.label == Label::Request && weight_of(s) >= 2 && !s.text.ends_with([':', '：']);
         for s in before.beside().filter(asks).filter(|s| !settled.after(before.at, s.bag())) {
@@ -443,6 +443,11 @@ fn names_work(s: &Statement) -> bool {
         || phrases!("not|never / nicht / pas / no / non / não / не").stand_in(&s.text)
 }
 
+/// Whether a statement is about a commit: "I didn't commit anything."
+fn is_of_commit(s: &Statement) -> bool {
+    phrases!("commit|committed|commits|committet|committé|commiteado").stand_in(&s.text)
+}
+
 /// Whether a statement says that work remains: "We still have to migrate the table."
 fn is_left(s: &Statement) -> bool {
     Mark::Left.is_in(s) && !s.text.trim_end().ends_with(['?', '？'])
@@ -491,6 +496,8 @@ pub struct Settled {
     pub found: Vec<Completed>,
     /// Turns that say that something was merged.
     pub merged: Vec<TurnId>,
+    /// Position of the last commit.
+    pub committed: usize,
 }
 
 impl Settled {
