@@ -157,7 +157,11 @@ impl std::error::Error for Error {}
 impl From<rusqlite::Error> for Error {
     fn from(cause: rusqlite::Error) -> Error {
         use rusqlite::ErrorCode as Code;
-        let (kind, what, hint) = match cause.sqlite_error_code() {
+        // The memory that processes share beside a store is a file, too, and a full disk has no room for it.
+        let is_full = |error: &rusqlite::ffi::Error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
+        let code = cause.sqlite_error_code();
+        let code = if cause.sqlite_error().is_some_and(is_full) { Some(Code::DiskFull) } else { code };
+        let (kind, what, hint) = match code {
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => (
                 ErrorKind::Busy,
                 "the store is busy",
