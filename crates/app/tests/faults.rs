@@ -196,8 +196,9 @@ const KEPT: &str = "kept";
 /// A command that makes a backup or restores one.
 struct Copying {
     args: &'static [&'static str],
-    /// What is there before: a memory, and a backup of an earlier state of it.
+    /// Whether a memory is there before.
     has_home: bool,
+    /// Whether a backup of an earlier state of it is there before.
     has_backup: bool,
 }
 

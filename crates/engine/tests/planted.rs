@@ -118,7 +118,7 @@ fn play(world: &World, score: &mut Score) {
             })
             .collect();
         open(&home, start + 6 * DAY).import(&sources).unwrap();
-        // What is too much for one day is made on the next.
+        // Findings that are too many for one day are made on the next.
         for day in [6, 7] {
             pass(&open(&home, start + day * DAY), world, week, score);
         }

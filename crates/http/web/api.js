@@ -97,7 +97,7 @@ export function useData(path) {
     read(path, stop.signal).then(
       (answer) => stop.signal.aborted || set({ path, ...answer }),
       (problem) => stop.signal.aborted || set((old) => (
-        // What is gone is not shown any longer.
+        // A thing that is gone is not shown any longer.
         { path, problem, body: old.path === path && problem.status !== 404 ? old.body : null })),
     );
     return () => stop.abort();

@@ -225,7 +225,7 @@ const RETRACTIONS: [Turn; 3] = [
     ),
 ];
 
-/// What must not be done to a part of the project.
+/// Rules for parts of the project: nobody is to change them.
 const RULES: [(&str, &str, &[&str]); 2] = [
     ("legacy", "please leave services/dues/legacy alone, the auditors signed it off", &["services/dues/legacy"]),
     ("gen", "charts/generated darf nicht geändert werden, das kommt aus dem UKHO-Export", &["charts/generated"]),

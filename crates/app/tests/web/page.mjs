@@ -110,7 +110,7 @@ await check("keys lead everywhere", async () => {
   await page.getByRole("dialog", { name: "Keys" }).waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  // What is typed before the next frame is the palette's, too.
+  // Letters that are typed before the next frame go to the palette, too.
   const focused = await page.evaluate(async () => {
     dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true }));
     for (let turns = 0; turns < 9; turns += 1) await null;

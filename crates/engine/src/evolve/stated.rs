@@ -14,7 +14,7 @@ use crate::text::words::{Marks, Word, split};
 /// Maximum number of words before the verb.
 pub(super) const SUBJECT: usize = 9;
 
-/// What the words of a clause state.
+/// The statement that the words of a clause make.
 pub(super) struct Core {
     pub subject: Vec<String>,
     pub value: Vec<String>,
@@ -134,7 +134,7 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
     if listed!("conditions").begin(&said).next().is_some() {
         return None;
     }
-    // What is in a folder for passing files passes.
+    // Files in a folder for passing files do not last.
     if said.iter().any(|w| raw(w).contains("/tmp/")) {
         return None;
     }

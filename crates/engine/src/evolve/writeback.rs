@@ -216,7 +216,7 @@ fn choose(lock: &TreeLock, rows: &[Row]) -> Result<(Vec<(Row, Turn)>, u64)> {
             Ok(out)
         })?;
         let weight = |r: &Row| weight.get(r.candidate.key.as_str()).copied().unwrap_or(0);
-        // What was found without a model is surer than a model's word for it.
+        // A finding without a model is surer than a model's word for it.
         let order = |r: &Row| {
             let c = &r.candidate;
             ((c.confidence * 100.0) as i64, c.model.is_none(), c.sessions, weight(r), c.at)

@@ -26,7 +26,7 @@ pub enum Mark {
     ToDo,
     /// "We still have to migrate the table."
     Left,
-    /// What the model says it did not try, check or commit: later work leaves it as it is.
+    /// The model says that it did not try, check or commit something: later work leaves that as it is.
     Unproved,
     /// "You need to enable it in the console": a step for the person.
     Yours,

@@ -235,7 +235,7 @@ pub struct Applied<'t> {
     /// Files whose edits Aider could not apply.
     pub failed: Vec<&'t str>,
     pub commits: Vec<(&'t str, &'t str)>,
-    /// What it could not write, add, edit or commit, each with the error line.
+    /// Files it could not write, add or edit, and commits it could not make, each with the error line.
     pub refused: Vec<(&'t str, Cow<'t, str>)>,
     /// Whether Aider reports that all other edits of the message applied, without naming them.
     pub others: bool,
