@@ -5,7 +5,7 @@ use super::answer;
 use super::exchange::{Exchange, Message};
 use super::list::{JOIN, List};
 use super::marks::Mark;
-use super::prompt::{Prompt, Purpose, joined, names_a_file, weight_of};
+use super::prompt::{Prompt, Purpose, joined, names_a_file, weight, weight_of};
 use super::stated::taken_back;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
@@ -321,22 +321,14 @@ impl Open {
             && !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note)
             && (follows || earlier.iter().any(|e| e.prompt.is_some()))
         {
-            match earlier.last().and_then(|e| e.prompt.as_ref()).filter(|before| complains && before.is_substantive()) {
-                // "That's not the reason" says nothing without the matter it is about.
+            // "That's not the reason" says nothing without the matter it is about; "No, there are none" answers the last
+            // of several messages about it.
+            let back = if prompt.refers_back { 4 } else { 1 };
+            let matter = earlier.iter().rev().take(back).filter_map(|e| e.prompt.as_ref());
+            match matter.into_iter().find(|before| before.is_substantive()).filter(|_| complains) {
                 Some(before) => {
                     let text = format!("{}{JOIN}{}", cut(&before.core, PART), cut(&in_hand(prompt), PART));
                     self.in_progress.tell(&text, &[&before.turns[..], &prompt.turns].concat(), 5);
-                }
-                // "No, there are none" says nothing without what it answers.
-                None if complains && prompt.refers_back => {
-                    let matter = earlier.iter().rev().take(4).filter_map(|e| e.prompt.as_ref());
-                    match matter.into_iter().find(|before| before.is_substantive()) {
-                        Some(before) => {
-                            let text = format!("{}{JOIN}{}", cut(&before.core, PART), cut(&in_hand(prompt), PART));
-                            self.in_progress.tell(&text, &[&before.turns[..], &prompt.turns].concat(), 5);
-                        }
-                        None => self.in_progress.tell(&in_hand(prompt), &prompt.turns, 5),
-                    }
                 }
                 None => self.in_progress.tell(&in_hand(prompt), &prompt.turns, 5),
             }
@@ -360,7 +352,7 @@ impl Open {
         if prompt.refers_back
             && let Some(message) = earlier.iter().rev().find_map(|e| e.answer.as_ref())
         {
-            for s in pointed_at(message).into_iter().filter(|_| prompt.purpose == Purpose::Request) {
+            for s in pointed_at(message).into_iter().filter(|_| points_at_list(prompt)) {
                 self.loops.add(&s.text, message.turn, 3);
             }
         }
@@ -471,6 +463,15 @@ fn is_expected(s: &Statement) -> bool {
         "make|be sure / ensure / verify / you|it should|will|shall now? see|show / to check|test|verify / überprüfe|prüfe / solltest du? sehen / vérifiez|vérifie / assurez-vous / asegúrate|verifica|comprueba / assicurati|controlla / verifique|certifique-se / убедитесь|проверьте / zkontrolujte|ověřte"
     );
     s.heading.as_deref().is_some_and(|heading| checks.stand_in(heading))
+}
+
+/// Whether a request is about what was listed before, and names nothing else: "fix this", "do all of them". "Attach the
+/// original icon to this" is about something else.
+fn points_at_list(prompt: &Prompt) -> bool {
+    let several = phrases!(
+        "these|those|them|both / all of / diese|alle|beide / ces|ceux|tous / estos|esos|todos / questi|tutti / эти|все"
+    );
+    prompt.purpose == Purpose::Request && (weight(&prompt.ask) <= 2 || several.stand_in(&prompt.ask))
 }
 
 /// Returns the list of a message, which is what "fix this" or "implement the plan" refers to.

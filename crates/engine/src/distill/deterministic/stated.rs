@@ -328,7 +328,7 @@ impl Told {
                 Label::Done if !exchange.edited && s.bullet && !s.sure && !is_under_results(s) => {}
                 // "New: retry what failed, remove the debug logs" plans, where nothing was to be mended.
                 Label::Done if is_fault(s) && s.bullet && !repairs && s.text.matches(',').count() > 1 => {}
-                Label::Done if is_fault(s) && is_guess(&s.text) => {}
+                Label::Done if is_fault(s) && (is_guess(&s.text) || is_vague(s) && is_hoped(&s.text)) => {}
                 Label::Done if is_fault(s) => self.fixed.add(&s.text, answer.turn, 2),
                 Label::Done if !is_not(&s.text) && !is_setback(s) => self.done.add(&s.text, answer.turn, 2),
                 Label::Finding | Label::Remark
@@ -350,10 +350,8 @@ impl Told {
             let diagnosis = best.iter().rposition(|s| is_fault(s));
             for (k, s) in best.into_iter().enumerate() {
                 match s.label {
-                    // "There are still errors" does not say which.
                     Label::Finding | Label::Done | Label::Blocked
-                        if is_fault(s) && s.words() <= 7 && !answer::names(&s.text) => {}
-                    Label::Finding | Label::Done | Label::Blocked if is_fault(s) && is_guess(&s.text) => {}
+                        if is_fault(s) && (is_guess(&s.text) || is_vague(s)) => {}
                     Label::Finding | Label::Done | Label::Blocked if is_fault(s) && !is_owed(s) => {
                         let here = cure(&message.statements, s).map(|cure| (cure, message.turn));
                         let next = next.filter(|_| Some(k) == diagnosis);
@@ -588,6 +586,16 @@ fn weighs(text: &str) -> bool {
         "can|could|might|may|would / kann|könnte|würde / peut|pourrait / puede|podría / può|potrebbe / pode|poderia"
     );
     !is_own(text) && words.iter().take(12).any(|w| may.begin(&[*w]).next().is_some())
+}
+
+/// Whether a statement only hopes that something helps: "The issue should now be fixed."
+fn is_hoped(text: &str) -> bool {
+    phrases!("should / sollte / devrait / debería / dovrebbe / deveria / должно / měl|mělo by").stand_in(text)
+}
+
+/// Whether a short statement about a failure does not say which: "There are still errors".
+fn is_vague(s: &Statement) -> bool {
+    s.words() <= 7 && !answer::names(&s.text)
 }
 
 /// Whether a text begins with a label that declares a decision: "My decision: …", "Entscheidung: …".
