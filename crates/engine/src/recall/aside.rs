@@ -92,6 +92,8 @@ mod tests {
             "Checking the pricing of the container service.",
             "Ich schaue mir jetzt die Datei an.",
             "Voy a revisar la configuración ahora.",
+            "Busco dónde está definido ese ítem del menú.",
+            "Je regarde où il est défini.",
         ] {
             assert!(only_announces(said), "{said}");
         }
