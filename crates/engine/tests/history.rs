@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use heirloom_engine::distill::advance::Limits;
 use heirloom_engine::distill::chunk::Size;
 use heirloom_engine::home::Home;
+use heirloom_engine::ledger::Read;
+use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::lineage;
 use heirloom_engine::lineage::walk;
 use heirloom_engine::recall::expand::{Passage, Reach, Reference, Subject, expand};
 use heirloom_engine::scope::{AgentId, NodeId, ThreadNo, TurnId};
-use heirloom_engine::transcript::read;
+use heirloom_engine::transcript::{order, read};
 use heirloom_engine::tree::AssistantHome;
 use heirloom_engine::worker::distil;
 use heirloom_testkit::Rng;
@@ -389,6 +391,44 @@ fn whatever_happens_the_lineage_is_sound() {
         }
     }
     assert!(seen.iter().all(|n| *n > cases as i64), "histories in which little happens: {seen:?}");
+}
+
+#[test]
+fn the_pages_of_a_session_are_its_turns_in_their_order() {
+    for seed in 0..6 {
+        let mut history = History::new();
+        for event in events(seed, 40) {
+            history.apply(&event);
+        }
+        let (world, opener) = (&history.world, Opener::default());
+        let check = |tx: &Read| {
+            for session in read::sessions(tx, world.agent_no(), &read::SessionFilter::default())? {
+                let mut all = Vec::new();
+                read::session_turns(tx, &opener, &session, None, |turn| {
+                    all.push(turn.id);
+                    Ok(())
+                })?;
+                for size in [1, 3, 8] {
+                    let (mut paged, mut after) = (Vec::new(), None);
+                    loop {
+                        let (turns, next) = order::page_of_turns(tx, &opener, &session, None, after, size)?;
+                        paged.extend(turns.iter().map(|turn| turn.id));
+                        after = next;
+                        if next.is_none() {
+                            break;
+                        }
+                    }
+                    assert_eq!(paged, all, "seed {seed}, {}, pages of {size}", session.key);
+                    for section in order::sections_of_turns(tx, &session, size as u64, None)? {
+                        let of = order::page_of_turns(tx, &opener, &session, None, section.after, size)?.0;
+                        assert_eq!((of[0].id, of.len() as u64), (section.first, section.count), "seed {seed}");
+                    }
+                }
+            }
+            Ok(())
+        };
+        world.ledger.read(check).unwrap();
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // The page: its places, its keys, and the parts common to all places.
 import {
-  at, button, Dialog, drawnBy, el, go, hasToken, href, link, listen, live, openWith, quiet, render, said, small, state,
-  step, takeCode, undo, useEffect, useKeys, useState, wrong,
+  at, button, byId, Dialog, drawnBy, el, go, hasToken, href, link, listen, live, openWith, quiet, render, said, small,
+  state, step, takeCode, undo, useEffect, useKeys, useState, wrong,
 } from "./parts.js";
 import { Palette } from "./palette.js";
 import { Now } from "./places/now.js";
@@ -137,7 +137,7 @@ async function take() {
 }
 
 async function begin() {
-  const page = document.getElementById("page");
+  const page = byId("page");
   await take();
   wasOpen = hasToken();
   state.value = wasOpen ? "open" : "locked";

@@ -8,3 +8,5 @@ export function el(what, ...of) {
   const [tag, ...classes] = what.split(".");
   return h(tag, classes.length ? { class: classes.join(" "), ...attributes } : attributes, ...of);
 }
+
+export const byId = (id) => document.getElementById(id);

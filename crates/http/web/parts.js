@@ -1,5 +1,5 @@
 // Parts that all places share: headings, lists, times, links, errors, acts and their undo; and all other modules.
-import { el } from "./el.js";
+import { byId, el } from "./el.js";
 import { useEffect, useLayoutEffect, useRef, useState } from "./vendor.js";
 import { at, go, href, signal, whereIs } from "./address.js";
 import { act, changed, get, read, useData } from "./api.js";
@@ -48,6 +48,8 @@ export const near = (at) => time(at, (date) => {
   return ago.format(Math.round(seconds / of), unit);
 });
 
+/** A remark, as a paragraph. */
+export const note = (...words) => el("p.quiet", words);
 export const quiet = (...words) => el("span.quiet", words);
 export const link = (to, ...words) => el("a", { href: to }, words);
 
@@ -93,9 +95,9 @@ export const choice = (label, name, of) => el("label", label, " ",
 export const tick = (label, name) => el("label",
   el("input", { type: "checkbox", checked: at.value.query[name] === "true", onChange: limit(name) }), " ", label);
 
-/** Two or more views of a place: `[address, name, whether it is shown]`. */
+/** Two or more views of a place: `[address, name, whether it is shown]`, the last one true or false. */
 export const tabs = (...of) => el("div.tabs", of.map(([to, name, isShown]) =>
-  [el("a", { href: to, "aria-current": isShown ? "true" : null }, name), " "]));
+  [el("a", { href: to, "aria-current": isShown }, name), " "]));
 
 export const button = (words, onClick, key, more) =>
   el("button", { onClick, ...more }, key ? `${words} ` : words, key && el("kbd", key));
@@ -144,9 +146,9 @@ export function Heading({ children, more, up }) {
     el("div.row", el("h1", { tabindex: "-1", ref: heading }, children), more && el("div.more", more)));
 }
 
-export const wrong = (problem) => problem && el("div.wrong", { role: "alert" },
+export const wrong = (problem, ...more) => problem && el("div.wrong", { role: "alert" },
   el("strong", seen(problem.detail || problem.message || "That did not work.")),
-  problem.next && el("p", seen(problem.next)));
+  problem.next && el("p", seen(problem.next)), more);
 
 /** What a place shows of data that is on its way, wrong, or empty. `of`: the id of what a whole place shows, a heading
  * where there is no such thing. */
@@ -180,7 +182,7 @@ let gone = 0;
 export function say(text, undo) {
   if (undo) undos.push(undo);
   said.value = { text, undo };
-  document.getElementById("said").textContent = text;
+  byId("said").textContent = text;
   clearTimeout(gone);
   gone = setTimeout(() => { said.value = null; }, undo ? 12000 : 5000);
 }
@@ -246,7 +248,7 @@ export function Edit({ path, texts, save, onDone }) {
   };
   const write = (n) => (e) => setWords(words.with(n, { ...words[n], text: e.target.value }));
   return el("div.edit", { ref: box, onKeyDown },
-    newer && el("div.wrong", { role: "alert" }, el("strong", "It was changed meanwhile. It says now:"),
+    newer && wrong({ detail: "It was changed meanwhile. It says now:" },
       texts(newer.body).map(({ text }) => el(Words, { text })),
       el("p", button("Keep mine", choose(() => setRests(newer.tag))), " ",
         button("Take the newer", choose(() => take(newer))))),

@@ -21,7 +21,7 @@ use crate::report::scheduled::{JobReport, JobsReport, RunReport};
 use crate::report::threads::{ThreadDetails, ThreadsReport};
 use crate::report::turns::{QuarantineReport, SessionTurnsReport, SetAsideReport, ShownTurn, TurnsReport};
 use crate::scope::{QuarantineId, TurnId};
-use crate::transcript::read::{self, TurnPlace};
+use crate::transcript::order::{Section, TurnPlace};
 use crate::transcript::workspaces;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Kind, State};
@@ -192,7 +192,7 @@ impl Engine {
 
     /// Returns the turns of a session in sections of `size` turns, without their text; `wanted`: the turn whose section
     /// is marked.
-    pub fn sections_of_turns(&self, session: &str, size: u64, wanted: Option<TurnId>) -> Result<Vec<read::Section>> {
+    pub fn sections_of_turns(&self, session: &str, size: u64, wanted: Option<TurnId>) -> Result<Vec<Section>> {
         self.instance.sections_of_turns(&self.agent, session, size, wanted)
     }
 

@@ -15,7 +15,8 @@ use crate::report::sessions::{
 };
 use crate::report::turns::{QuarantineReport, SessionTurnsReport, SetAsideReport, ShownTurn, TurnsReport};
 use crate::scope::{AgentId, QuarantineId, SessionKey, TurnId};
-use crate::transcript::read::{self, SessionFilter, SessionRow, TurnPlace};
+use crate::transcript::order::{self, Section, TurnPlace};
+use crate::transcript::read::{self, SessionFilter, SessionRow};
 use crate::transcript::{class_name, end_session, export};
 
 /// How long ending a session waits for its summary; the next verb makes the rest.
@@ -142,7 +143,7 @@ impl Instance {
         let (turns, next) = self.ledger.read(|tx| {
             let row = read::session_named(tx, agent_no, name)?;
             has_lane(tx, &row, lane)?;
-            read::page_of_turns(tx, &opener, &row, lane, after, most)
+            order::page_of_turns(tx, &opener, &row, lane, after, most)
         })?;
         Ok((turns.into_iter().map(ShownTurn::from).collect(), next))
     }
@@ -154,11 +155,11 @@ impl Instance {
         name: &str,
         size: u64,
         wanted: Option<TurnId>,
-    ) -> Result<Vec<read::Section>> {
+    ) -> Result<Vec<Section>> {
         let agent_no = self.known_agent(agent)?;
         self.ledger.read(|tx| {
             let row = read::session_named(tx, agent_no, name)?;
-            read::sections_of_turns(tx, &row, size, wanted)
+            order::sections_of_turns(tx, &row, size, wanted)
         })
     }
 
@@ -190,8 +191,9 @@ impl Instance {
 
 /// Fails with `NotFound` if a session has no sub-agent `lane`.
 fn has_lane(tx: &Read, row: &SessionRow, lane: Option<&str>) -> Result<()> {
+    let Some(lane) = lane else { return Ok(()) };
     let lanes = read::lanes(tx, row.no)?;
-    if let Some(lane) = lane.filter(|lane| lanes.iter().all(|l| l.lane != *lane)) {
+    if lanes.iter().all(|l| l.lane != lane) {
         let known: Vec<&str> = lanes.iter().map(|l| l.lane.as_str()).filter(|l| !l.is_empty()).collect();
         let hint = if known.is_empty() { "it has none".into() } else { format!("it has: {}", known.join(", ")) };
         return Err(Error::not_found(format!("{} has no sub-agent {lane:?}", row.key)).hint(hint));

@@ -2,13 +2,15 @@
 //!
 //! A *source record* is a sequence of bytes, addressed by stream, generation and position; a *turn* is their meaning,
 //! addressed by agent, session and the program's own entry id. [`mod@append`] is the only way to store them, [`read`]
-//! reads them, [`export`] writes the original bytes again. [`workspaces`] are the projects they belong to.
+//! reads them, [`order`] pages through a session, [`export`] writes the original bytes again. [`workspaces`] are the
+//! projects they belong to.
 //!
 //! This room does not know programs, files or search.
 
 pub mod append;
 pub mod codes;
 pub mod export;
+pub mod order;
 pub mod prepare;
 pub mod read;
 pub mod recent;

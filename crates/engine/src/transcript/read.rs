@@ -1,6 +1,6 @@
 //! Reads sessions, runs and turns, always within one agent.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use rusqlite::{OptionalExtension, Row, params};
@@ -18,9 +18,7 @@ pub use crate::ledger::agents::{agent_no, ensure_agent};
 use crate::ledger::blocks::Opener;
 use crate::ledger::codes::{MESSAGE, USER};
 use crate::redact::as_redacted_or_null;
-use crate::scope::{
-    AgentNo, BlockNo, LaneNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo,
-};
+use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
 /// A session in a list.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
@@ -237,16 +235,17 @@ pub struct Turn {
     pub forgotten: Option<Millis>,
 }
 
-const TURN_COLUMNS: &str =
+pub(super) const TURN_COLUMNS: &str =
     "t.turn_no, session_key, t.session_no, l.lane, entry, revision, parent, role, kind, t.at, w.label,
     sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length,
     s.cwd, t.forgotten";
-const TURN_JOINS: &str = "JOIN sessions s ON s.session_no = t.session_no JOIN lanes l ON l.lane_no = t.lane_no
+pub(super) const TURN_JOINS: &str =
+    "JOIN sessions s ON s.session_no = t.session_no JOIN lanes l ON l.lane_no = t.lane_no
     LEFT JOIN workspaces w ON w.workspace_no = t.workspace_no LEFT JOIN names sp ON sp.name_no = t.speaker_no
     LEFT JOIN names mo ON mo.name_no = t.model_no LEFT JOIN names tl ON tl.name_no = t.tool_no
     LEFT JOIN names th ON th.name_no = t.thread_no";
 
-fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
+pub(super) fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
     let forgotten: Option<Millis> = r.get(24)?;
     let text = match forgotten {
         None => opener.slice(tx, r.get(20)?, r.get(21)?, r.get(22)?)?,
@@ -391,98 +390,6 @@ pub fn session_turns(
     Ok(())
 }
 
-/// Sort key of a turn in its session: whether its lane is a sub-agent's, the lane, the record, the turn.
-pub type TurnPlace = (bool, LaneNo, RecordNo, TurnId);
-
-/// Most bytes of text read for one page of turns; a single longer turn is read nevertheless.
-const PAGE_BYTES: usize = 4 << 20;
-
-/// Returns a page of the turns of a session, in the order of [`session_turns`]: at most `most` turns, after `after`.
-/// The returned place is the `after` of the next page; `None`: this is the last page.
-pub fn page_of_turns(
-    tx: &Read,
-    opener: &Opener,
-    session: &SessionRow,
-    lane: Option<&str>,
-    after: Option<TurnPlace>,
-    most: usize,
-) -> Result<(Vec<Turn>, Option<TurnPlace>)> {
-    let (sub, in_lane, place, turn) = after.unwrap_or((false, LaneNo(-1), RecordNo(-1), TurnId(-1)));
-    let mut statement = tx.prepare_cached(&format!(
-        "SELECT {TURN_COLUMNS}, sub, in_lane, place FROM (
-           SELECT no, pl.lane != '' AS sub, in_lane, place FROM (
-             SELECT turn_no AS no, record_no AS place, lane_no AS in_lane FROM turns WHERE session_no = ?1
-             UNION ALL
-             SELECT turn_no, record_no, lane_no FROM turn_references WHERE session_no = ?1) p
-           JOIN lanes pl ON pl.lane_no = p.in_lane
-           WHERE (?2 IS NULL OR pl.lane = ?2) AND (pl.lane != '', in_lane, place, no) > (?3, ?4, ?5, ?6)
-           ORDER BY sub, in_lane, place, no LIMIT ?7) p
-         JOIN turns t ON t.turn_no = p.no {TURN_JOINS} ORDER BY sub, in_lane, place, t.turn_no"
-    ))?;
-    let mut rows = statement.query(params![session.no, lane, sub, in_lane, place, turn, most as i64 + 1])?;
-    let (mut turns, mut last, mut bytes) = (Vec::new(), None, 0);
-    while let Some(r) = rows.next()? {
-        if turns.len() == most || bytes > PAGE_BYTES {
-            return Ok((turns, last));
-        }
-        let turn = turn_of(tx, opener, r)?;
-        bytes += turn.text.len();
-        last = Some((r.get(25)?, r.get(26)?, r.get(27)?, turn.id));
-        turns.push(turn);
-    }
-    Ok((turns, None))
-}
-
-/// Consecutive turns of a session, without their words.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Section {
-    /// Place before the section's first turn, as [`page_of_turns`] takes it; `None` for the first section.
-    pub after: Option<TurnPlace>,
-    pub first: TurnId,
-    pub count: u64,
-    /// Length of the turns' words, in bytes.
-    pub bytes: u64,
-    /// Whether the wanted turn is in this section.
-    pub has: bool,
-}
-
-/// Divides the turns of a session into sections of `size`, in the order of [`session_turns`], so that a reader of a
-/// long session knows its extent before reading any of it. `wanted`: the turn whose section is marked.
-pub fn sections_of_turns(tx: &Read, session: &SessionRow, size: u64, wanted: Option<TurnId>) -> Result<Vec<Section>> {
-    // Sorted here and not by SQLite, which takes three times as long for the 50,000 turns of a long session: their rows
-    // come nearly in order already.
-    let lane = |r: &Row| -> rusqlite::Result<(LaneNo, bool)> { Ok((r.get(0)?, r.get(1)?)) };
-    let mut lanes = tx.prepare_cached("SELECT lane_no, lane != '' FROM lanes WHERE session_no = ?1")?;
-    let sub: HashMap<LaneNo, bool> = lanes.query_map([session.no], lane)?.collect::<rusqlite::Result<_>>()?;
-    let mut turns: Vec<(TurnPlace, i64)> = Vec::new();
-    for from in [
-        "SELECT turn_no, record_no, lane_no, text_length FROM turns WHERE session_no = ?1",
-        "SELECT r.turn_no, r.record_no, r.lane_no, t.text_length FROM turn_references r JOIN turns t USING (turn_no)
-         WHERE r.session_no = ?1",
-    ] {
-        let mut statement = tx.prepare_cached(from)?;
-        let mut rows = statement.query(params![session.no])?;
-        while let Some(r) = rows.next()? {
-            let lane: LaneNo = r.get(2)?;
-            turns.push(((sub.get(&lane).copied().unwrap_or(true), lane, r.get(1)?, r.get(0)?), r.get(3)?));
-        }
-    }
-    turns.sort_by_key(|(place, _)| *place);
-    let mut after = None;
-    let sections = turns.chunks(size.max(1) as usize).map(|turns| {
-        let section = Section {
-            after,
-            first: turns[0].0.3,
-            count: turns.len() as u64,
-            bytes: turns.iter().map(|(_, bytes)| (*bytes).max(0) as u64).sum(),
-            has: turns.iter().any(|(place, _)| wanted == Some(place.3)),
-        };
-        after = turns.last().map(|(place, _)| *place);
-        section
-    });
-    Ok(sections.collect())
-}
-
 /// Returns a turn with its neighbours: at most `around` turns of its lane before it and as many after it.
 pub fn turns_around(tx: &Read, opener: &Opener, agent_no: AgentNo, turn: Turn, around: usize) -> Result<Vec<Turn>> {
     if around == 0 {
@@ -517,7 +424,7 @@ pub struct LaneRow {
 
 pub fn lanes(tx: &Read, session_no: SessionNo) -> Result<Vec<LaneRow>> {
     let mut statement = tx.prepare(
-        "SELECT lane, parent_call, (SELECT count(*) FROM turns t WHERE t.session_no = ?1 AND t.lane_no = l.lane_no)
+        "SELECT lane, parent_call, (SELECT count(*) FROM turns t WHERE t.lane_no = l.lane_no)
          FROM lanes l WHERE session_no = ?1 ORDER BY lane_no",
     )?;
     let rows = statement.query_map([session_no], |r| {

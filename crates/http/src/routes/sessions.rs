@@ -9,7 +9,8 @@ use heirloom_engine::report::sessions::{SessionDetails, SessionEnded, SessionRep
 use heirloom_engine::report::threads::SessionSwitched;
 use heirloom_engine::report::turns::ShownTurn;
 use heirloom_engine::scope::{LaneNo, RecordNo, SessionNo, TurnId};
-use heirloom_engine::transcript::read::{SessionFilter, TurnPlace};
+use heirloom_engine::transcript::order::TurnPlace;
+use heirloom_engine::transcript::read::SessionFilter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

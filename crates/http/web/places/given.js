@@ -1,7 +1,7 @@
 // Given: each context a program was given, word for word; what each line cost and why it was chosen; the omitted ones.
 import {
-  asking, at, chip, command, el, facts, Heading, href, joined, link, List, Load, many, near, number, part, program,
-  quiet, refs, row, section, seen, sessionRef, when,
+  asking, at, chip, command, el, facts, Heading, href, joined, link, List, Load, many, near, note, number, part,
+  program, quiet, refs, row, section, seen, sessionRef, when,
 } from "../parts.js";
 
 const EVENTS = {
@@ -29,7 +29,7 @@ export function Given() {
   ];
 }
 
-const why = ({ part: of, id, stage, score, why: reasons }) => el("p.quiet", chip(of), refs([id ?? []].flat()), " ",
+const why = ({ part: of, id, stage, score, why: reasons }) => note(chip(of), refs([id ?? []].flat()), " ",
   seen(joined([stage, score != null && `score ${Number(score).toFixed(2)}`, reasons].flat(), "; ")));
 
 const SOUND = { true: "yes, by its digest", false: "no: it was changed" };
@@ -60,14 +60,14 @@ function one({ content, ...g }) {
       Parts: content?.profile?.map((p) => `${p.part} ${number(p.tokens)}`).join(" · "),
     }),
     !content && el("p.notice", "Its words were forgotten."),
-    content && degraded.map((less) => el("p.notice", "Less than it could be: ",
+    degraded.map((less) => el("p.notice", "Less than it could be: ",
       seen(typeof less === "string" ? less : JSON.stringify(less)))),
     content && el("div.two",
       section("What was given, line by line", el("ol.block", block.replace(/\n$/, "").split("\n").map(given)),
-        el("p.quiet", "The number is what the line cost, in tokens. Byte for byte: ",
+        note("The number is what the line cost, in tokens. Byte for byte: ",
           command(`heirloom expand ${g.id}`))),
       el("aside", { "aria-label": "Left out" }, el("h2", "Left out"), reasons.map(left),
-        more > 0 && el("p.quiet", "and ", number(more), " more"),
+        more > 0 && note("and ", number(more), " more"),
         !dropped.length && el("p.empty", "Nothing was left out."))),
   ];
 }

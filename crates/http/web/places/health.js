@@ -1,8 +1,8 @@
 // Health: sizes, delays, problems with their remedies, connections, jobs, use of a model, the audit. Each button runs
 // the command beside it.
 import {
-  act, button, bytes, chip, command, doing, el, facts, Heading, live, Load, many, number, program, quiet, sayWrong,
-  section, seen, table, useData, useState, when,
+  act, button, bytes, chip, command, doing, el, facts, Heading, live, Load, many, note, number, program, quiet,
+  sayWrong, section, seen, table, useData, useState, when, wrong,
 } from "../parts.js";
 
 /** Something that takes a while, with its command. */
@@ -33,7 +33,7 @@ function verified({ ok, damaged, records, turns, files, audit_rows: rows, second
   return [
     el(ok ? "p.good" : "p.wrong", `${found}: ${all} of the audit, in ${seconds} s.`),
     findings.length > 0 && table("What differs", ["Where", "What", ""], findings.slice(0, MOST).map(line)),
-    findings.length > MOST && el("p.quiet", "and ", number(findings.length - MOST), " more"),
+    findings.length > MOST && note("and ", number(findings.length - MOST), " more"),
   ];
 }
 
@@ -42,7 +42,7 @@ const some = (n, words = number(n)) => n > 0 && words;
 
 /** What a language model may do and did today. */
 function model(m) {
-  if (!m) return el("p.quiet", "None is chosen; nothing is asked. ", command("heirloom model"));
+  if (!m) return note("None is chosen; nothing is asked. ", command("heirloom model"));
   const { budget, spent, pause } = m;
   const paused = () => [pause.until && ["until ", when(pause.until), ": "], seen(pause.why ?? "")];
   return facts({
@@ -73,7 +73,7 @@ function cards(s, health) {
       Projects: number(s.workspaces),
     })),
     section("Sources", facts(Object.fromEntries(s.programs.map(source))),
-      !s.programs.length && el("p.quiet", "None yet.")),
+      !s.programs.length && note("None yet.")),
     section("Lag", facts({
       "Not in the index": s.not_indexed === null ? "it does not fit the ledger: heirloom reindex" : indexed(),
       "Work due": number(jobs.due),
@@ -93,15 +93,15 @@ function cards(s, health) {
       Build: health?.build,
       Agent: health?.agent,
       Changes: live.value ? "told as they happen" : "not told now",
-    }), el("p.quiet", s.home)),
+    }), note(s.home)),
     section("Files", assistant ? [
       facts({ ...Object.fromEntries(files(assistant)), "wait for a yes": assistant.pending_memory }),
-      assistant.notes.map((note) => el("p.quiet", seen(note))),
-    ] : [facts({}), el("p.quiet", "None yet, or out of reach.")]));
+      assistant.notes.map((one) => note(seen(one))),
+    ] : [facts({}), note("None yet, or out of reach.")]));
 }
 
-const troubles = ({ wrong }) => el("div.wrong", { role: "alert" },
-  el("strong", many(wrong.length, "thing"), " to look at"), el("ul", wrong.map((line) => el("li", seen(line)))));
+const troubles = ({ wrong: all }) => wrong({ detail: `${many(all.length, "thing")} to look at` },
+  el("ul", all.map((line) => el("li", seen(line)))));
 
 /** Lists: title, command, path, the heads of its columns, a line of it, where its items are. */
 const LISTS = [

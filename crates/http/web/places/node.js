@@ -1,7 +1,7 @@
 // The page of a reference: a summary with its parents and children, down to the words; and anything else an id names.
 import {
-  asking, at, chip, el, facts, fieldsOf, firstLine, go, Heading, href, lines, link, many, near, number, quiet, ref,
-  refs, row, rows, sayings, section, seen, shown, useData, useKeys, when, Words,
+  asking, at, chip, el, facts, fieldsOf, firstLine, go, Heading, href, lines, link, many, near, note, number, quiet,
+  ref, refs, row, rows, sayings, section, seen, shown, useData, useKeys, when, Words,
 } from "../parts.js";
 import { turnCard } from "./reader.js";
 
@@ -17,7 +17,7 @@ export function strata(nodes, current) {
     .map((node) => ({ ...node, start: place(node.turns[0]), end: place(node.turns[1]) + 1 }));
   if (all.length < 2) {
     return all.map(({ id, summary }) =>
-      el("p.quiet", "Summary: ", link(href("node", id), firstLine(summary, 120) || id)));
+      note("Summary: ", link(href("node", id), firstLine(summary, 120) || id)));
   }
   const from = Math.min(...all.map((node) => node.start));
   const percent = 100 / (Math.max(...all.map((node) => node.end)) - from);
@@ -30,7 +30,7 @@ export function strata(nodes, current) {
   }
   const bar = ({ id, kind, count, summary, start, end }) => el("a", {
     href: href("node", id),
-    "aria-current": id === current ? "true" : null,
+    "aria-current": id === current,
     "aria-label": `${kind}, ${many(count, "turn")}`,
     title: `${kind} ${id}: ${many(count, "turn")}\n${summary.slice(0, 300)}`,
     style: { left: `${(start - from) * percent}%`, width: `${Math.max(0.4, (end - start) * percent)}%` },
@@ -82,12 +82,12 @@ function summary({ node, ancestors, parents, children, siblings, neighbours, lin
     node.forgotten ? el("p.notice", "Its words were forgotten; where it stood is kept.") : el("div.two",
       el("div", el(Words, { text: node.summary })),
       el("aside", { "aria-label": "What it says, with where it was said" }, distilled(node.distillate))),
-    children.length > 0 && section("Made of", nodeRows(children), more && el("p.quiet", "There are more.")),
+    children.length > 0 && section("Made of", nodeRows(children), more && note("There are more.")),
     node.session && el("p",
       el("a.step.button", { href: href("session", node.session, { at: node.turns[0] }) }, "Read the words")),
     files.length > 0 && section("What came of it", rows(files, (file) =>
       el("li", ref(file.id ?? file.path, firstLine(file.title)), " ", chip(file.class ?? file.status)))),
-    el("p.quiet", beside(neighbours.before.at(-1), "← before"), beside(neighbours.after[0], "after →")),
+    note(beside(neighbours.before.at(-1), "← before"), beside(neighbours.after[0], "after →")),
   ];
 }
 

@@ -1,6 +1,6 @@
 // Now: current work, open loops, waiting reviews, and the last projects.
 import {
-  el, Heading, href, inline, lines, Load, many, near, number, quiet, rows, section, useData, when, whereIs,
+  el, Heading, href, inline, lines, Load, many, near, note, number, quiet, rows, section, useData, when, whereIs,
 } from "../parts.js";
 import { LoopLine } from "./loops.js";
 import { sessionRow } from "./timeline.js";
@@ -11,7 +11,7 @@ const worked = ({ text, reference, open }) => [
 ];
 const open = ({ items, next }) => [
   rows(items, (item) => el(LoopLine, { key: item.id, item })),
-  next && el("p.quiet", el("a.step", { href: href("loops") }, "There are more.")),
+  next && note(el("a.step", { href: href("loops") }, "There are more.")),
 ];
 const titled = (title, place, list) => section([title, " ", el("a.quiet", { href: href(place) }, "all")], list);
 
@@ -22,7 +22,7 @@ export function Now() {
     el(Heading, "Now"),
     el(Load, { path: "/v1/now" }, ({ now, stored, threads }) => [
       now.length ? lines(now, worked) : el("p.empty", "Nothing is being worked on."),
-      el("p.quiet", many(stored.sessions, "session"), ", ", many(stored.turns, "turn"), ", ", many(threads, "thread"),
+      note(many(stored.sessions, "session"), ", ", many(stored.turns, "turn"), ", ", many(threads, "thread"),
         stored.first_at && [", since ", when(stored.first_at)]),
     ]),
     waits > 0 && el("p.notice", el("a.step", { href: href("review") },

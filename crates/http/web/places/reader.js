@@ -1,9 +1,9 @@
 // The reader of a session of any length: sections of fifty turns with an estimated height, loaded when they come near.
 // Each turn has an address; find in the session jumps to its hits.
 import {
-  asking, at, chip, command, el, facts, Field, firstLine, folder, get, go, Heading, hour, href, joined, link, Load,
-  many, nameOf, number, part, program, quiet, ref, seen, sessionRef, shown, small, useData, useEffect, useKeys,
-  useLayoutEffect, useRef, useState, when, Words, wrong,
+  asking, at, byId, chip, command, el, facts, Field, firstLine, folder, get, go, Heading, hour, href, joined, link,
+  Load, many, nameOf, note, number, part, program, quiet, ref, seen, sessionRef, shown, small, useData, useEffect,
+  useKeys, useLayoutEffect, useRef, useState, when, Words, wrong,
 } from "../parts.js";
 import { stretch } from "../code.js";
 import { place, strata } from "./node.js";
@@ -21,20 +21,20 @@ export function Turn() {
 export function turnCard(turn, { is, more, folds, below } = {}) {
   const { role, kind, text } = turn;
   const who = turn.speaker || turn.tool || role;
-  const words = turn.forgotten ? el("p.quiet", "Forgotten on ", turn.forgotten, ".")
+  const words = turn.forgotten ? note("Forgotten on ", turn.forgotten, ".")
     : el(Words, { text, plain: role === "tool" || /tool/.test(kind) });
   return el(`article.${joined(["turn", role, is, turn.failed && "failed"], ".")}`,
-    { id: turn.turn, tabindex: "-1", "aria-label": `${who}, ${turn.turn}` },
+    { id: turn.turn, tabindex: -1, "aria-label": `${who}, ${turn.turn}` },
     el("header", chip(seen(who), role), kind !== "message" && quiet(kind), turn.failed && chip("failed", "late"),
       turn.lane && chip("sub-agent"), el("span.right.quiet", more)),
     folds ? el("details", el("summary", firstLine(text, 110)), words) : words, below);
 }
 
 const record = (id) => el("div.raw", el(Load, { path: `/v1/turns/${part(id)}/record` }, ({ text, bytes, cut }) => [
-  el("p.quiet", `What the program wrote: ${many(bytes, "byte")}, credentials hidden. Byte for byte: `,
+  note(`What the program wrote: ${many(bytes, "byte")}, credentials hidden. Byte for byte: `,
     command(`heirloom show --raw ${id}`)),
   el(Words, { text, language: /^\s*[{[]/.test(text) ? "json" : "text" }),
-  cut && el("p.quiet", "There is more of it."),
+  cut && note("There is more of it."),
 ]));
 
 function Said({ turn }) {
@@ -55,46 +55,57 @@ function Said({ turn }) {
 }
 
 /** How high a section will probably be, in pixels. */
-const height = ({ count, bytes }) => Math.round(count * 62 + Math.min(bytes / 4, count * 600));
+const height = ({ count, bytes }) => count * 62 + Math.min(bytes / 4, count * 600);
 
-function Section({ name, section, number: no, wanted, onFilled }) {
+/** The heights that parts of sessions had when they were last seen. */
+const heights = new Map();
+
+/** Sections that are drawn where they are wanted or near what is seen. `children` gets them, and what keeps
+ * their place until they are filled. */
+function Near({ of, wanted, children }) {
   const box = useRef();
-  const [turns, setTurns] = useState(null);
   const [near, setNear] = useState(false);
-  const [problem, setProblem] = useState(null);
-  const was = useRef(height(section));
+  const id = of[0].first + of.length;
   useEffect(() => {
-    const watch = new IntersectionObserver(([entry]) => {
-      if (!entry.isIntersecting && box.current) was.current = box.current.offsetHeight;
-      setNear(entry.isIntersecting);
-    }, { rootMargin: "1200px 0px" });
+    const watch = new IntersectionObserver(([{ isIntersecting, boundingClientRect }]) => {
+      if (!isIntersecting) heights.set(id, boundingClientRect.height);
+      setNear(isIntersecting);
+    }, { rootMargin: `${of.length > 1 ? 6000 : 1200}px 0px` });
     watch.observe(box.current);
     return () => watch.disconnect();
   }, []);
-  const isShown = near || wanted;
+  const minHeight = heights.get(id) ?? of.reduce((sum, one) => sum + height(one), 0);
+  const space = el("div", { style: { minHeight } });
+  return el("div", { ref: box }, near || wanted ? children(of, space) : space);
+}
+
+const near = (of, wanted, children) => el(Near, { key: of[0].first, of, wanted: of.includes(wanted) }, children);
+
+function Turns({ name, section: { cursor, count }, space, wanted, onFilled }) {
+  const [{ turns, problem }, set] = useState({});
   const fill = async (stop) => {
     const all = [];
-    for (let cursor = section.cursor, page; all.length < section.count; cursor = page.next) {
-      page = await get(asking(`/v1/sessions/${part(name)}/turns`, { limit: section.count - all.length, cursor }), stop);
+    for (let from = cursor, page; all.length < count; from = page.next) {
+      page = await get(asking(`/v1/sessions/${part(name)}/turns`, { limit: count - all.length, cursor: from }), stop);
       all.push(...page.items);
       if (!page.next) break;
     }
-    setTurns(all);
-    setProblem(null);
+    set({ turns: all });
   };
   useLayoutEffect(() => {
-    if (!isShown || turns?.length >= section.count) return undefined;
     const stop = new AbortController();
-    fill(stop.signal).catch((e) => stop.signal.aborted || setProblem(e));
+    fill(stop.signal).catch((e) => stop.signal.aborted || set({ turns, problem: e }));
     return () => stop.abort();
-  }, [isShown, section.count, section.cursor]);
-  useLayoutEffect(() => { if (isShown && turns) onFilled(wanted); }, [isShown, turns, wanted]);
-  const filled = isShown && turns;
-  return el("section.section", {
-    ref: box, "aria-label": `Section ${no + 1}`, style: filled ? {} : { minHeight: `${was.current}px` },
-  }, wrong(problem),
-    filled && turns.map((turn) => el(Said, { key: turn.turn, turn })));
+  }, [count, cursor]);
+  useLayoutEffect(() => { if (turns) onFilled(wanted); }, [turns, wanted]);
+  return [wrong(problem), turns ? turns.map((turn) => el(Said, { key: turn.turn, turn })) : space];
 }
+
+/** So many sections are drawn, or left out, together: a thousand of them would take longer than the words. */
+const TOGETHER = 20;
+
+const together = (all, wanted, section) => all.map((_, n) => n % TOGETHER === 0 &&
+  near(all.slice(n, n + TOGETHER), wanted, (of) => of.map((one) => near([one], wanted, section))));
 
 let held = "";
 for (const kind of ["wheel", "touchstart", "keydown", "pointerdown"]) {
@@ -106,13 +117,13 @@ function hold(id) {
   const until = performance.now() + 1500;
   held = id;
   const step = () => {
-    const turn = document.getElementById(id);
+    const turn = byId(id);
     if (held !== id || !turn || performance.now() > until) return;
     const off = turn.getBoundingClientRect().top - innerHeight / 4;
     if (Math.abs(off) > 4) scrollBy(0, off);
     requestAnimationFrame(step);
   };
-  document.getElementById(id)?.focus({ preventScroll: true });
+  byId(id)?.focus({ preventScroll: true });
   step();
 }
 
@@ -181,7 +192,7 @@ export function Reader() {
   const wanted = isMissed ? asked?.at : guess;
   const onFilled = (isWanted) => {
     if (!query.at || shownLast.current === query.at) return;
-    if (document.getElementById(query.at)) {
+    if (byId(query.at)) {
       shownLast.current = query.at;
       hold(query.at);
       setThere(true);
@@ -218,8 +229,8 @@ export function Reader() {
     finds && el(Find, { name: id, onClose: () => setFinds(false) }),
     wrong(outline.problem),
     query.at && wanted === null && el("p.notice", query.at, " is not in this session."),
-    sections && el("div.session", sections.map((section, n) =>
-      el(Section, { key: section.first, name: id, section, number: n, wanted: n === wanted && query.at, onFilled })),
-    !sections.length && el("p.empty", "Nothing was said in it.")),
+    sections && el("div.session", together(sections, sections[wanted], ([section], space) => el(Turns, {
+      name: id, section, space, wanted: section === sections[wanted] && query.at, onFilled,
+    })), !sections.length && el("p.empty", "Nothing was said in it.")),
   ];
 }

@@ -2,7 +2,7 @@
 // of the card it was made on. A decision on several cards shows first what would change.
 import {
   act, Acts, asking, at, button, chip, command, doing, Edit, el, Field, firstLine, go, Heading, href, joined, lines,
-  Load, many, near, part, Problem, quiet, ref, rows, say, sayWrong, scopeName, section, seen, shown, small, undo,
+  Load, many, near, note, part, Problem, quiet, ref, rows, say, sayWrong, scopeName, section, seen, shown, small, undo,
   useData, useKeys, useState, Words,
 } from "../parts.js";
 import { turnCard } from "./reader.js";
@@ -47,7 +47,7 @@ const around = (id) => el(Load, { key: id, path: asking(`/v1/turns/${part(id)}`,
 /** What a yes adds and takes the place of. */
 const change = ({ entries, replaces }) => [
   entries.map((text) => el("div.entry.added", el(Words, { text }))),
-  replaces.map(({ id, text }) => el("div.entry.removed", el("p.quiet", "in place of ", ref(id)), el(Words, { text }))),
+  replaces.map(({ id, text }) => el("div.entry.removed", note("in place of ", ref(id)), el(Words, { text }))),
 ];
 
 /** Chooses what something takes the place of. */
@@ -61,7 +61,7 @@ function Older({ item, onDone }) {
     el("label", "In place of what? ", el(Field, { class: "wide", words: item.title, onWords: setWords, onKeyDown })),
     rows(hits, (m) => el("li",
       el("span", firstLine(m.title), " ", quiet(scopeName(m.scope))), small("This", () => onDone(m)))),
-    found && !hits.length && el("p.quiet", "Nothing remembered has these words."),
+    found && !hits.length && note("Nothing remembered has these words."),
     el("p", button("Leave it", () => onDone(), "Esc")));
 }
 
@@ -152,7 +152,7 @@ export function Review() {
       item.seen > 1 && `noticed ${many(item.seen, "time")}`,
     ], " · "))),
     el("h2", seen(item.title)),
-    item.about && el("p.quiet", seen(item.about)),
+    item.about && note(seen(item.about)),
     form === "edit" ? el(Edit, { path: pathOf(item), texts, save, onDone: close }) : change(item),
     item.problem && el("p.notice", seen(item.problem)),
     form === "older" && el(Older, { item, onDone: inPlaceOf }),
@@ -165,21 +165,21 @@ export function Review() {
         ["Undo", undo, "z"],
       ],
     }),
-    isSkill && el("p.quiet", "A yes writes it into the project's folder of the memory. Where a program reads it: ",
+    isSkill && note("A yes writes it into the project's folder of the memory. Where a program reads it: ",
       command(`heirloom skill accept ${item.id} --into claude`)),
-    el("p.quiet", item.path && `${item.path} · `, item.since && ["waits since ", near(item.since)]));
+    note(item.path && `${item.path} · `, item.since && ["waits since ", near(item.since)]));
   const line = (one) => el("li", { key: one.id }, el("span",
     el("input", {
       type: "checkbox", "aria-label": `Select ${one.title}`, disabled: one.kind === "skill",
       checked: chosen.includes(keyOf(one)), onChange: () => choose(one),
     }), " ",
-    el("a", { href: href("review", one.id), "aria-current": one === item ? "true" : null }, firstLine(one.title, 90)),
+    el("a", { href: href("review", one.id), "aria-current": one === item }, firstLine(one.title, 90)),
   ), quiet(kindOf(one)));
   const waits = () => [
     el("div.two.review", { key: item.id }, card(),
       el("aside", { "aria-label": "Where it was said" }, el("h2", "Where it was said"),
         item.evidence?.length > 0 && lines(item.evidence.slice(0, 8), seen),
-        item.turns.length ? item.turns.slice(0, 4).map(around) : el("p.quiet", "It was not said in a conversation."))),
+        item.turns.length ? item.turns.slice(0, 4).map(around) : note("It was not said in a conversation."))),
     section("All that waits", el("div.waiting-list", rows(items, line))),
   ];
   const place = item && quiet(`${index + 1} of `, waiting.body?.next && "more than ", items.length);

@@ -1,7 +1,7 @@
 // Timeline: sessions of all programs by day, the newest first; above them the activity of each day.
 import {
-  asking, at, chip, choice, dayOf, el, folder, Heading, hour, href, List, many, monthOf, nameOf, program, PROGRAMS, row,
-  rows, section, useData,
+  asking, at, byId, chip, choice, dayOf, el, folder, Heading, hour, href, List, many, monthOf, nameOf, program,
+  PROGRAMS, row, rows, section, useData,
 } from "../parts.js";
 
 const DAY = 864e5;
@@ -37,7 +37,7 @@ function heat(sessions) {
   const bar = (kind, more, ...of) => el(`rect.${kind}`, { height: HIGH, rx: "2", ...more }, of);
   const cell = ({ harness, day, turns, count }) => bar("day", {
     x: x(day), y: y(harness), width: CELL - 2, "fill-opacity": 0.3 + 0.7 * Math.sqrt(turns / most),
-    onClick: () => document.getElementById(dayId(day))?.scrollIntoView(),
+    onClick: () => byId(dayId(day))?.scrollIntoView(),
   }, el("title", `${dayOf.format(day)}: ${program(harness)}, ${many(count, "session")}, ${many(turns, "turn")}`));
   const label = `${many(days.length, "day")}, ${names.map(program).join(", ")}; the list below says the same`;
   return el("div.scroll.heat", { tabindex: "0", role: "group", "aria-label": "Turns by day and program" },
