@@ -26,6 +26,7 @@ use crate::scope::{SessionNo, TurnId};
 use crate::statement::about_person::signals;
 use crate::text::blocks::{Reach, blocks};
 use crate::text::plain::lower;
+use crate::text::relayed::relayed;
 use crate::tokens::{cut, tokens};
 use crate::transcript::read::Turn;
 
@@ -100,7 +101,9 @@ pub fn passage(turn: &Turn) -> Option<Passage> {
         if !own || taken.iter().any(|t| t.start < block.range.end && block.range.start < t.end) {
             continue;
         }
-        let line = said[block.range].split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = &said[block.range];
+        let said = &said[..relayed(said).unwrap_or(said.len())];
+        let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let _ = writeln!(text, "{line}");
     }
     let text = cut(text.trim_end(), MESSAGE);

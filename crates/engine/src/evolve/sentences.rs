@@ -16,6 +16,7 @@ use crate::statement::about_person::signals;
 use crate::text::blocks::{Reach, blocks};
 use crate::text::patterns::words;
 use crate::text::plain::lower;
+use crate::text::relayed::relayed;
 use crate::text::sentences;
 use crate::text::words::{Marks, Word, split};
 
@@ -71,10 +72,11 @@ pub fn told(message: &str) -> Vec<Told> {
                 list = Some((subject, head, Vec::new()));
                 continue;
             }
+            let theirs = relayed(said).unwrap_or(usize::MAX);
             let ranges = sentences::split(said, usize::MAX);
             let whole = usize::from(block.cut.0)..ranges.len().saturating_sub(usize::from(block.cut.1));
-            let ranges = ranges.get(whole).unwrap_or_default();
-            let ranges: Vec<Range<usize>> = ranges.iter().flat_map(|r| behind_numbers(said, r)).collect();
+            let ranges = ranges.get(whole).unwrap_or_default().iter().filter(|r| r.end <= theirs);
+            let ranges: Vec<Range<usize>> = ranges.flat_map(|r| behind_numbers(said, r)).collect();
             let mut no = 0;
             while let Some(range) = ranges.get(no) {
                 let from = block.range.start + line.start;

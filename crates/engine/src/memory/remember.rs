@@ -13,6 +13,7 @@ use super::leaf::derived_title;
 use crate::text::blocks::{Block, Reach, blocks};
 use crate::text::language::{REMEMBER, section};
 use crate::text::patterns::{Phrases, words};
+use crate::text::relayed::relayed;
 use crate::text::scripts::is_unspaced;
 use crate::text::sentences;
 use crate::text::words::{Marks, Word, split};
@@ -127,6 +128,9 @@ fn whole_sentences(prompt: &str, block: &Block) -> Vec<Range<usize>> {
     let ranges = sentences::split(&prompt[block.range.clone()], usize::MAX);
     let whole = usize::from(block.cut.0)..ranges.len().saturating_sub(usize::from(block.cut.1));
     let own = ranges.get(whole).unwrap_or_default().iter();
+    // The head of somebody else's words asks nothing itself.
+    let theirs = relayed(&prompt[block.range.clone()]).unwrap_or(usize::MAX);
+    let own = own.filter(|r| r.end <= theirs);
     own.filter(|r| r.len() <= LONGEST).map(|r| block.range.start + r.start..block.range.start + r.end).collect()
 }
 

@@ -23,6 +23,7 @@ mod tests;
 
 use std::ops::Range;
 
+pub use self::paste::is_pair;
 use self::placed::Sentence;
 pub use self::rules::Trust;
 pub use self::signs::says_all;
@@ -200,8 +201,12 @@ pub fn read_marked(text: &str, speaker: Speaker, last: bool, mark: impl Fn(&str,
     let sentences = placed::sentences(text, speaker, last);
     let mut found: Vec<Statement> = Vec::with_capacity(sentences.len());
     for sentence in sentences {
-        let (label, likely, sure) = label_of(&sentence);
-        let second = rules::second(&sentence, label).or(likely);
+        let (mut label, likely, sure) = label_of(&sentence);
+        let mut second = rules::second(&sentence, label).or(likely);
+        if sentence.relayed && binds(label) {
+            label = Label::Remark;
+        }
+        second = second.filter(|label| !(sentence.relayed && binds(*label)));
         let marks = mark(&sentence.low, &sentence.words);
         found.push(Statement { marks, ..statement(sentence, label, second, sure) });
     }
@@ -209,6 +214,11 @@ pub fn read_marked(text: &str, speaker: Speaker, last: bool, mark: impl Fn(&str,
         follow_lists(&mut found);
     }
     found
+}
+
+/// Whether what is labelled so binds the one who says it, or those who work for them.
+fn binds(label: Label) -> bool {
+    matches!(label, Label::Directive | Label::Decision | Label::Commitment | Label::Identity)
 }
 
 /// Returns the label of a sentence, the second one if it is nearly as likely, and whether the label is sure.

@@ -287,6 +287,15 @@ fn is_setting(line: &str) -> bool {
         || second.is_none() && (first.contains("://") || first.matches('/').count() > 1 || first.contains('\\'))
 }
 
+/// Whether a line only gives something its value: "Memory: 160 GB", "Name: `demo`".
+pub fn is_pair(line: &str) -> bool {
+    let Some((name, value)) = line.split_once(": ") else { return false };
+    let words = |text: &str| text.split_whitespace().count();
+    (1..=3).contains(&words(name))
+        && (1..=3).contains(&words(value))
+        && (words(value) == 1 || value.contains(|c: char| c == '`' || c.is_ascii_digit()))
+}
+
 /// Whether a line belongs to the head of a mail: `From: …`, `Betreff: …`.
 fn heads_mail(line: &str) -> bool {
     const HEADS: [&str; 14] = [

@@ -9,6 +9,7 @@ use super::paste::{self, Shape};
 use super::signs::{Signs, signs};
 use crate::text::blocks::{Reach, blocks};
 use crate::text::plain::{lower, plain};
+use crate::text::relayed::relayed;
 use crate::text::scripts::is_unspaced;
 use crate::text::sentences::split;
 use crate::text::words::{Marks, Word, split as split_words};
@@ -52,6 +53,8 @@ pub struct Sentence {
     /// Whether most of the sentence is in quotation marks.
     pub quoted: bool,
     pub shape: Shape,
+    /// Whether the words are somebody else's, who is named before them.
+    pub relayed: bool,
     /// The word lists that the sentence before has words of.
     pub before: Set,
 }
@@ -87,6 +90,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
         let shape = scan.shape(said, &line, block, &text[end..machine_after.max(end)]);
         let under = lead_in.clone().or_else(|| heading.clone());
         let mut begins_line = true;
+        let theirs = if speaker == Speaker::Person { relayed(said) } else { None };
         for (range, sentence) in parts(said, &line) {
             if !sentence.chars().any(char::is_alphanumeric) {
                 continue;
@@ -120,6 +124,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
                     ..shape.of(&sentence, &words, length)
                 },
                 length,
+                relayed: theirs.is_some_and(|from| range.end > from),
                 before: found.last().map_or(0, |s| s.signs.has),
                 text: sentence,
                 low,

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::lists::{LISTS, Set};
+use super::paste::is_pair;
 use super::placed::Sentence;
 use crate::text::similarity::Bag;
 
@@ -55,13 +56,14 @@ enum Fact {
     BeforeMachine,
     Mostly,
     Setting,
+    Pair,
     Stamp,
     Code,
     Headed,
     Dated,
 }
 
-const FACTS: [(&str, Fact); 27] = [
+const FACTS: [(&str, Fact); 28] = [
     ("last", Fact::Last),
     ("asks", Fact::Asks),
     ("bullet", Fact::Bullet),
@@ -85,6 +87,7 @@ const FACTS: [(&str, Fact); 27] = [
     ("before-machine", Fact::BeforeMachine),
     ("mostly-machine", Fact::Mostly),
     ("setting", Fact::Setting),
+    ("pair", Fact::Pair),
     ("stamp", Fact::Stamp),
     ("code", Fact::Code),
     ("headed", Fact::Headed),
@@ -219,6 +222,7 @@ impl Fact {
             Fact::BeforeMachine => s.shape.before_machine,
             Fact::Mostly => s.shape.machine >= 2,
             Fact::Setting => s.shape.setting,
+            Fact::Pair => is_pair(&s.text),
             Fact::Stamp => s.shape.stamp,
             Fact::Code => s.shape.code >= 4,
             Fact::Headed => s.heading.is_some(),

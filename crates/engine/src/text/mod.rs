@@ -3,7 +3,7 @@
 //!
 //! [`blocks`] reads the structure and [`headings`] the topic of a title, [`quotes`] finds quotation marks, code spans
 //! and tags, [`sentences`] splits a block, [`words`] splits a sentence, [`plain`] makes one line of a text.
-//! [`patterns`] looks up words and phrases, [`similarity`] compares texts, [`scripts`] identifies writing systems,
+//! [`relayed`] finds where somebody else's words begin. [`patterns`] looks up words and phrases, [`similarity`] compares texts, [`scripts`] identifies writing systems,
 //! [`indexed`] is the form of the full-text index, [`language`] has the word lists, which are data files beside it.
 //!
 //! This room does not interpret content: the rooms above find goals, wishes and open loops.
@@ -15,6 +15,7 @@ pub mod language;
 pub mod patterns;
 pub mod plain;
 pub mod quotes;
+pub mod relayed;
 pub mod scripts;
 pub mod sentences;
 pub mod similarity;

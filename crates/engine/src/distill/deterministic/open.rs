@@ -9,7 +9,7 @@ use super::prompt::{Prompt, Purpose, joined, names_a_file, weight, weight_of};
 use super::stated::taken_back;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
-use crate::statement::{Label, Statement};
+use crate::statement::{Label, Statement, is_pair};
 use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
@@ -480,7 +480,7 @@ fn pointed_at(message: &Message) -> Vec<&Statement> {
         .statements
         .iter()
         .filter(|s| s.bullet && s.level == 0 && !s.asks && !matches!(s.label, Label::Pasted | Label::Done))
-        .filter(|s| !names_a_file(&s.text) && !is_expected(s) && !s.text.ends_with([':', '：']))
+        .filter(|s| !names_a_file(&s.text) && !is_pair(&s.text) && !is_expected(s) && !s.text.ends_with([':', '：']))
         .collect();
     if bullets.len() > 1 { bullets.into_iter().take(6).collect() } else { Vec::new() }
 }

@@ -186,7 +186,8 @@ impl Parser<'_> {
                     if errors {
                         simple.args.pop();
                     }
-                    if c == '>' && !second && !target.text.is_empty() {
+                    // `() => value` is a function of a script, not an output.
+                    if c == '>' && !second && !target.text.is_empty() && !self.text[..at].ends_with('=') {
                         simple.outputs.push(target);
                     }
                 }

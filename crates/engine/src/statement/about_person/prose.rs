@@ -7,6 +7,7 @@ use std::ops::{Deref, Range};
 use crate::text::blocks::{Reach, blocks};
 use crate::text::patterns::words;
 use crate::text::plain::lower;
+use crate::text::relayed::relayed;
 use crate::text::sentences::split;
 use crate::text::words::{self, Marks, Word};
 
@@ -54,11 +55,12 @@ pub fn sentences(prompt: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     for block in blocks(prompt, REACH).into_iter().filter(|b| !b.behind_paste && !b.document) {
         let text = &prompt[block.range.clone()];
+        let own = relayed(text).unwrap_or(text.len());
         let ranges = split(text, usize::MAX);
         // A sentence that is cut off at either end of the block does not count.
         let whole = usize::from(block.cut.0)..ranges.len().saturating_sub(usize::from(block.cut.1));
         for range in ranges.get(whole).unwrap_or_default() {
-            if range.len() <= LONGEST_SENTENCE {
+            if range.len() <= LONGEST_SENTENCE && range.end <= own {
                 let range = block.range.start + range.start..block.range.start + range.end;
                 found.push(Sentence { tokens: tokens(prompt, &range), range, listed: block.listed_rule });
             }

@@ -34,6 +34,9 @@ pub const HEADINGS: &str = include_str!("headings.txt");
 /// Phrases of questions about what a person said or decided.
 pub const ASKED: &str = include_str!("asked.txt");
 
+/// Words of what begins somebody else's words.
+pub const RELAYED: &str = include_str!("relayed.txt");
+
 /// Phrases of questions about what failed, and words that report a failure.
 pub const FAILURES: &str = include_str!("failures.txt");
 
