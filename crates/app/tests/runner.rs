@@ -60,6 +60,7 @@ mod search;
 mod secrets;
 mod service;
 mod service_at_odds;
+mod skills;
 mod speed;
 mod strangers;
 mod threads;

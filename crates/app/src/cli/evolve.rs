@@ -29,7 +29,7 @@ enum Command {
         #[arg(long)]
         all: bool,
     },
-    /// Take back everything written and proposed on the last day; what you accepted or changed since stays
+    /// Take back everything written, proposed and drafted on the last day; what you accepted or changed since stays
     Undo,
 }
 
@@ -50,7 +50,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                     (&report.restored, "counts again"),
                     (&report.kept, "stays, because you changed or decided it since"),
                 ] {
-                    ids.iter().for_each(|id| print::line(&format!("  {what}: {id}")));
+                    for id in ids {
+                        let text = report.texts.get(id).map_or(String::new(), |text| format!("  {text}"));
+                        print::line(&print::safe_line(&format!("{what}: {id}{text}")));
+                    }
                 }
                 if report.removed.is_empty() && report.restored.is_empty() {
                     print::line("Nothing was left to take back.");

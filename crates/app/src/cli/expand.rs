@@ -189,6 +189,7 @@ impl Page<'_> {
             let summary = redact(&without.summary);
             let lines: Vec<String> = summary.lines().map(|line| print::cut(&print::safe_line(line), 160)).collect();
             self.section("Without the model", first(&lines, false));
+            self.only_without_model(&without.distillate, &node.distillate);
         }
         let linked = view.linked.open_loops.iter().chain(&view.linked.memory).chain(&view.linked.proposals);
         let linked: Vec<String> = linked
@@ -236,16 +237,17 @@ impl Page<'_> {
         facts
     }
 
-    fn distillate(&self, d: &Distillate) {
-        let item = |i: &Item| {
-            let refs = match &i.file {
-                Some(file) => file.clone(),
-                None => ends(&i.turns),
-            };
-            format!("{} {}", print::cut(&print::safe_line(&redact(&i.text)), 160), self.paint.dim(&format!("[{refs}]")))
+    fn item(&self, i: &Item) -> String {
+        let refs = match &i.file {
+            Some(file) => file.clone(),
+            None => ends(&i.turns),
         };
+        format!("{} {}", print::cut(&print::safe_line(&redact(&i.text)), 160), self.paint.dim(&format!("[{refs}]")))
+    }
+
+    fn distillate(&self, d: &Distillate) {
         for (name, items) in d.lists() {
-            let newest: Vec<String> = items.iter().rev().map(item).collect();
+            let newest: Vec<String> = items.iter().rev().map(|i| self.item(i)).collect();
             self.section(heading(name), first(&newest, false));
         }
         let files: Vec<String> = d
@@ -267,6 +269,16 @@ impl Page<'_> {
             })
             .collect();
         self.section("Files", first(&files, false));
+    }
+
+    /// Prints what was found without the model and is not in its answer.
+    fn only_without_model(&self, without: &Distillate, told: &Distillate) {
+        let known: Vec<&str> = told.lists().iter().flat_map(|(_, items)| *items).map(|i| i.text.as_str()).collect();
+        for (name, items) in without.lists() {
+            let only = items.iter().rev().filter(|i| !known.contains(&i.text.as_str()));
+            let lines: Vec<String> = only.map(|i| self.item(i)).collect();
+            self.section(&format!("{}, without the model", heading(name)), first(&lines, false));
+        }
     }
 
     /// Returns one line about a node.

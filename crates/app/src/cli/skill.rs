@@ -1,8 +1,10 @@
 //! `heirloom skill`
 
 use clap::ValueEnum;
+use heirloom_engine::engine::Engine;
 use heirloom_engine::error::Result;
-use heirloom_engine::report::evolve::SkillReport;
+use heirloom_engine::report::evolve::{RunReport, SkillReport};
+use heirloom_engine::scope::TurnId;
 use heirloom_engine::skill;
 
 use crate::context::{Context, Global, label_of};
@@ -91,14 +93,24 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         Command::Show { name } => {
             let report = engine.skill(&name)?;
+            let words = words_of(&engine, report.evidence.first())?;
             Ok(print::answer(global.json, &report, || {
                 one(&report);
                 print::line("");
                 report.draft.lines().for_each(|line| print::line(&print::safe_line(line)));
                 print::line("");
-                for run in &report.evidence {
-                    let seen = format!("seen in {}: {}", run.session, run.turns.join(" "));
-                    print::line(&Paint::stdout().dim(&print::safe_line(&seen)));
+                for (n, run) in report.evidence.iter().enumerate() {
+                    let paint = Paint::stdout();
+                    if n > 0 {
+                        let seen = format!("Seen in {}: {}", run.session, run.turns.join(" "));
+                        print::line(&paint.dim(&print::safe_line(&seen)));
+                        continue;
+                    }
+                    print::line(&paint.dim(&print::safe_line(&format!("Seen in {}:", run.session))));
+                    for (turn, words) in run.turns.iter().zip(&words) {
+                        let words = print::cut(&print::safe_line(words), WORDS);
+                        print::line(&format!("    {}  {words}", paint.dim(turn)));
+                    }
                 }
                 let turn = report.evidence.iter().flat_map(|run| &run.turns).next();
                 let read = turn.map_or(String::new(), |turn| format!("heirloom expand {turn} · "));
@@ -122,9 +134,24 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         Command::Reject { name } => {
             let report = engine.reject_skill(&name)?;
-            Ok(print::answer(global.json, &report, || print::line(&format!("Rejected: {}", report.name))))
+            Ok(print::answer(global.json, &report, || {
+                print::line(&format!("Rejected: {}", report.name));
+                for path in &report.placed {
+                    print::line(&format!("It is written, and stays until you delete it: {}", print::safe_line(path)));
+                }
+            }))
         }
     }
+}
+
+/// Most characters shown of a turn that is evidence.
+const WORDS: usize = 160;
+
+/// Returns what was said in the turns of a run: a draft is judged by what happened, and ids say nothing.
+fn words_of(engine: &Engine, run: Option<&RunReport>) -> Result<Vec<String>> {
+    let turns = run.into_iter().flat_map(|run| &run.turns).filter_map(|turn| TurnId::parse(turn));
+    let said = |id| Ok(engine.turns(id, 0)?.turns.into_iter().next().map_or(String::new(), |shown| shown.turn.text));
+    turns.map(said).collect()
 }
 
 fn one(s: &SkillReport) {

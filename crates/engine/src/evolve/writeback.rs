@@ -19,6 +19,7 @@ use crate::memory::{Class, NewLeaf, Outcome, Scope, Writing, leaf, pending};
 use crate::pages::Happened;
 use crate::review::supersession::CurrentMemories;
 use crate::scope::CandidateNo;
+use crate::skill;
 use crate::title::{flush_id, wordless};
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind};
@@ -424,14 +425,18 @@ pub struct Undone {
     pub restored: Vec<String>,
     /// Ids of items that a person changed or decided since, which stay.
     pub kept: Vec<String>,
+    /// Text of each removed item, by its id.
+    pub texts: BTreeMap<String, String>,
 }
 
-/// Undoes everything evolve wrote and proposed on the last day it did, as one act. Items that a person accepted,
-/// changed or edited since stay. `NotFound` if there is nothing to undo.
+/// Undoes everything evolve wrote, proposed and drafted on the last day it did, as one act. Items that a person
+/// accepted, changed or edited since stay. `NotFound` if there is nothing to undo.
 pub fn undo(lock: &TreeLock) -> Result<Undone> {
     let at = lock.at;
     let (all, rows) = at.read(|tx| Ok((store::runs(tx, at.agent_no)?, store::rows(tx, at.agent_no)?)))?;
-    let Some(last) = all.first().map(|run| at.day_of(run.at)) else {
+    let mut drafts = at.read(|tx| skill::drafts(tx, at.agent_no))?;
+    let times = all.first().map(|run| run.at).into_iter().chain(drafts.iter().map(|draft| draft.made_at));
+    let Some(last) = times.max().map(|newest| at.day_of(newest)) else {
         return Err(Error::not_found("evolve has written and proposed nothing that could be taken back"));
     };
     let runs: Vec<Run> = all.into_iter().take_while(|run| at.day_of(run.at) == last).collect();
@@ -450,6 +455,7 @@ pub fn undo(lock: &TreeLock) -> Result<Undone> {
             continue;
         }
         act = removing(act, &entry).tells(&Happened::ProposalChanged);
+        out.texts.insert(item.clone(), row.candidate.text.clone());
         out.removed.push(item.clone());
         gone.push(row);
     }
@@ -466,11 +472,17 @@ pub fn undo(lock: &TreeLock) -> Result<Undone> {
             out.restored.push(id);
         }
     }
+    drafts.retain(|draft| at.day_of(draft.made_at) == last);
+    for draft in &drafts {
+        out.texts.insert(draft.id(), draft.name.clone());
+        out.removed.push(draft.id());
+    }
     let act = act.note("items", out.removed.iter().map(|id| wordless(id)).collect::<Vec<_>>());
     lock.perform(act, |tx| {
         for row in &gone {
             store::decide(tx, row.no, State::Undone, None, None)?;
         }
+        skill::withdraw(tx, &drafts)?;
         store::undone(tx, &runs)
     })?;
     Ok(out)

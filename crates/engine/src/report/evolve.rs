@@ -1,6 +1,8 @@
 //! Lessons from sessions about their projects, as reports: the result of a pass, open candidates, and the result of an
 //! undo.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,6 +11,7 @@ use crate::evolve::store::{Row, State};
 use crate::evolve::tidy::Tidied;
 use crate::evolve::writeback::{Made, Undone};
 use crate::memory::Class;
+use crate::redact::redact;
 use crate::skill;
 
 /// Result of an evolve pass.
@@ -92,6 +95,8 @@ pub struct EvolveUndone {
     pub restored: Vec<String>,
     /// Items that stay because a person changed them or decided about them since.
     pub kept: Vec<String>,
+    /// Text of each removed item, by its id.
+    pub texts: BTreeMap<String, String>,
 }
 
 /// Candidates found in sessions, best first.
@@ -229,6 +234,7 @@ impl From<Tidied> for TidiedReport {
 
 impl From<Undone> for EvolveUndone {
     fn from(u: Undone) -> EvolveUndone {
-        EvolveUndone { passes: u.passes, removed: u.removed, restored: u.restored, kept: u.kept }
+        let texts = u.texts.into_iter().map(|(id, text)| (id, redact(&text).into_owned())).collect();
+        EvolveUndone { passes: u.passes, removed: u.removed, restored: u.restored, kept: u.kept, texts }
     }
 }

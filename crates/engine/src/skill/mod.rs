@@ -292,12 +292,50 @@ pub fn reject(lock: &TreeLock, name: &str) -> Result<Skill> {
     at.read(|tx| one(tx, at.agent_no, &skill.id()))
 }
 
-/// Undoes a no: the candidate waits again. A yes is not undone, because the written files belong to the person.
+/// A candidate that waits for a decision.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Waiting {
+    no: i64,
+    pub name: String,
+    pub made_at: Millis,
+}
+
+impl Waiting {
+    /// Returns the id, such as `k:7`.
+    pub fn id(&self) -> String {
+        draft::id(self.no)
+    }
+}
+
+/// Returns the candidates that wait for a decision, oldest first.
+pub fn drafts(tx: &Read, agent_no: AgentNo) -> Result<Vec<Waiting>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT candidate_no, name, created_at FROM skill_candidates WHERE agent_no = ?1 AND state = 'draft'
+         ORDER BY candidate_no",
+    )?;
+    let one = |r: &rusqlite::Row| Ok(Waiting { no: r.get(0)?, name: r.get(1)?, made_at: r.get(2)? });
+    Ok(statement.query_map([agent_no], one)?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Takes drafts back: they count as rejected, so that the next pass does not make them again, and can be reopened.
+pub fn withdraw(tx: &Write, drafts: &[Waiting]) -> Result<()> {
+    let mut statement =
+        tx.prepare_cached("UPDATE skill_candidates SET state = ?2, changed_at = ?3 WHERE candidate_no = ?1")?;
+    for draft in drafts {
+        statement.execute(params![draft.no, State::Rejected.name(), tx.now()])?;
+    }
+    Ok(())
+}
+
+/// Undoes a no: the candidate waits again, or is accepted as it was where its files are written. A yes is not undone, because the written files belong to the person.
 pub fn reopen(lock: &TreeLock, name: &str) -> Result<Skill> {
     let at = lock.at;
     let skill = at.read(|tx| one(tx, at.agent_no, name))?;
     match skill.state {
-        State::Rejected => record(lock, skill.no, State::Draft, &skill.placed, "skill.reopen")?,
+        State::Rejected => {
+            let before = if skill.placed.is_empty() { State::Draft } else { State::Accepted };
+            record(lock, skill.no, before, &skill.placed, "skill.reopen")?;
+        }
         State::Draft => return Err(Error::refused(format!("{} waits", skill.id())).hint("nothing was changed")),
         State::Accepted => {
             let files: Vec<&str> = skill.placed.iter().map(|p| p.path.as_str()).collect();
