@@ -36,7 +36,7 @@ use crate::error::{Problem, Result};
 use crate::forget::Wish;
 use crate::home::Home;
 use crate::inject::{self, ContextId};
-use crate::instance::{Appending, Instance};
+use crate::instance::{Appending, Instance, LostTree};
 use crate::ledger::{Audit, Ledger, Read, Write, audit};
 use crate::lifecycle::HookOutcome;
 use crate::memory::{self, NewLeaf};
@@ -148,6 +148,11 @@ impl Engine {
     /// files. `None` if there are no files yet.
     pub fn look(&self) -> Result<Option<(AssistantHome<'_>, Vec<Problem>)>> {
         self.instance.look_at(&self.agent, &self.actor)
+    }
+
+    /// Returns what the agent has lost if the folder of its files is gone.
+    pub fn lost_tree(&self) -> Result<Option<LostTree>> {
+        self.instance.lost_tree(&self.agent, &self.actor)
     }
 
     /// Changes visible files: runs `act` under the agent's tree lock and renders the pages that show the change.

@@ -28,6 +28,7 @@ mod ledger;
 mod lineage;
 mod lines;
 mod live;
+mod lost;
 mod memory;
 mod models;
 mod odd_sessions;

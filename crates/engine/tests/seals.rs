@@ -41,6 +41,7 @@ fn a_rewrite_and_another_schema_lose_no_row() {
     // Another process makes a table.
     world.sql().execute_batch("CREATE TABLE later (x INTEGER) STRICT").unwrap();
     world.set_up("UPDATE sessions SET title = 'after a migration'; DELETE FROM names WHERE name = 'nobody'");
+    world.sql().execute_batch("DROP TABLE later").unwrap();
     assert_eq!(world.findings(), Vec::<String>::new());
 }
 

@@ -58,7 +58,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 /// Runs every check; the checks of one program follow each other.
 pub fn look_at_all(global: &Global) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
-    let context = match Context::open(global) {
+    // A lost ledger must not be made anew by looking at it.
+    let opened = match Context::to_check(global) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Context::open(global),
+        other => other,
+    };
+    let context = match opened {
         Ok(context) => Some(context),
         // A program is connected, but no session has arrived yet: the home does not exist, and that is fine.
         Err(e) if e.kind() == ErrorKind::NotFound && is_any_connected(global) => {
@@ -159,6 +164,17 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
         next: problem.is_some().then(|| "see what is affected: heirloom verify".into()),
         what: problem.unwrap_or_else(|| format!("{}, structure sound", print::bytes(context.ledger().bytes_on_disk()))),
     });
+    if let Some(at) = context.ledger().made_anew()? {
+        checks.push(Check {
+            subject: "Ledger",
+            ok: false,
+            what: format!(
+                "the one before was gone {}; this one was made in its place",
+                print::when(Some(at), context.now())
+            ),
+            next: Some("what was said before is only in a backup: heirloom restore --from DIR".into()),
+        });
+    }
     match context.index() {
         Ok(index) => {
             let coverage = context.read(|tx| index.coverage(tx));
@@ -249,7 +265,16 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
 fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
     let visible = match super::visible::look(&context.acting_as("cli doctor")) {
         Ok(Some(visible)) => visible,
-        Ok(None) => return Ok(()),
+        Ok(None) => {
+            let lost = context.acting_as("cli doctor").lost_tree()?;
+            checks.extend(lost.map(|lost| Check {
+                subject: "Files",
+                ok: false,
+                what: format!("{} {}", lost.folder, lost.what),
+                next: Some("any command that changes something makes new pages there".into()),
+            }));
+            return Ok(());
+        }
         Err(e) if matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {
             let next = e.next_step().map(str::to_owned);
             checks.push(Check { subject: "Files", ok: false, what: e.to_string(), next });

@@ -51,6 +51,9 @@ fn people(report: &VerifyReport) {
     if report.forgotten > 0 {
         print::line(&format!("{} forgotten: nothing of them is left", print::counted(report.forgotten, "record")));
     }
+    for note in &report.notes {
+        print::line(&format!("  {}", print::safe_line(note)));
+    }
     for f in report.findings.iter().take(SHOWN) {
         print::line(&format!("  {}: {}", print::safe_line(&f.subject), print::safe_line(&f.what)));
     }

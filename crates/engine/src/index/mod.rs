@@ -15,6 +15,7 @@ mod lengths;
 mod nodes;
 mod postings;
 pub mod rows;
+mod unlike;
 mod vectors;
 mod word_parts;
 mod words;
@@ -40,6 +41,7 @@ pub(crate) use lengths::{AT_ONCE as LENGTHS_AT_ONCE, length_at, tokens_of};
 pub use nodes::NodeMatches;
 pub(crate) use postings::{Posting, Postings, ReadEnd};
 pub use rows::{RowId, scope_token};
+pub(crate) use unlike::Copies;
 pub use vectors::{Document, FilesWithin, Missing, Nearest, NodesWithin, TurnsWithin, Within};
 pub(crate) use words::unspoken;
 
@@ -163,7 +165,8 @@ impl Index {
     }
 
     fn try_open(path: &Path, ledger_id: &str, busy: Duration) -> Result<Option<Index>> {
-        if !path.exists() {
+        // Opening an empty file would write to it.
+        if !path.symlink_metadata().is_ok_and(|file| file.len() > 0) {
             return Ok(None);
         }
         let flags =

@@ -68,6 +68,7 @@ pub use importing::Source;
 pub use indexes::{Lent, unknown_agent};
 pub use listener::{Listener, Notice, Progress, Silent, Task};
 pub use opening::{How, Options};
+pub use pages::LostTree;
 pub use projects::label_of;
 pub use recalling::RecallRequest;
 pub use reviewing::{Decision, Verdict};

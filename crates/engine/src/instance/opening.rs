@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::forget;
 use crate::home::{Home, HomeOptions, Kind, NewFile, Place, RelPath, layout};
-use crate::ledger::{Ledger, Open};
+use crate::ledger::{Ledger, Open, schema};
 use crate::next_step::quoted;
 use crate::program::Program;
 use crate::report::upkeep::BackupsSeen;
@@ -83,7 +83,7 @@ impl Instance {
             How::Hook { busy } => {
                 let home = Home::open_with(root, &options.home)?;
                 let path = home.file_path(&layout::RUNTIME_DB)?;
-                if !path.exists() {
+                if !is_begun(&path) {
                     return Err(Error::new(ErrorKind::Busy, "there is no ledger yet"));
                 }
                 let backups = home.root().join(layout::BACKUPS.as_str());
@@ -110,11 +110,15 @@ impl Instance {
             _ => e,
         })?;
         let path = match home.file_path(&layout::RUNTIME_DB) {
-            Ok(path) if path.exists() => path,
+            Ok(path) if is_begun(&path) => path,
             // The second look is for another process that created the ledger meanwhile: the traces are that one's.
-            Ok(path) if check && had_a_ledger(&home)? && !path.exists() => return Err(gone(&home)),
-            Ok(path) if check && !path.exists() => return Err(no_memory(root)),
+            Ok(path) if check && had_a_ledger(&home)? && !is_begun(&path) => return Err(gone(&home, path.exists())),
+            Ok(path) if check && !is_begun(&path) => return Err(no_memory(root)),
             Ok(path) if check => path,
+            Err(e) if check && e.kind() == ErrorKind::NotFound && had_a_ledger(&home)? => {
+                return Err(gone(&home, false));
+            }
+            Err(e) if check && e.kind() == ErrorKind::NotFound => return Err(no_memory(root)),
             Ok(_) => return Instance::begin(home, root, options),
             Err(e) if e.kind() == ErrorKind::NotFound => return Instance::begin(home, root, options),
             Err(e) => return Err(e),
@@ -126,7 +130,7 @@ impl Instance {
         match Instance::whole(home, options.clone(), false).and_then(Instance::finished) {
             Err(e) if e.kind() == ErrorKind::Machine => {
                 let home = Home::open_with(root, &options.home)?;
-                Instance::whole(home, options, true).map_err(|_| e)
+                Instance::whole(home, options, true).map_err(|_| if check { of_its_schema(e, &path) } else { e })
             }
             other => other,
         }
@@ -166,9 +170,12 @@ impl Instance {
         // The file is created here and not by SQLite, so that it and SQLite's logs beside it are private from the start.
         // Of several processes that find no ledger, one creates it: only that one saw the home as it was before.
         let mut lost = false;
-        if !read_only && !path.exists() {
+        if !read_only && !is_begun(&path) {
             let traces = had_a_ledger(&home)?;
-            lost = home.write_new(&layout::RUNTIME_DB, b"")? == NewFile::Written && traces;
+            // Looked at after the traces: those of another process that made the ledger meanwhile count for nothing.
+            let was_emptied = path.exists() && !is_begun(&path);
+            let was_missing = home.write_new(&layout::RUNTIME_DB, b"")? == NewFile::Written;
+            lost = traces && (was_missing || was_emptied);
         }
         let backups = home.open_dir(&layout::BACKUPS)?.shown().to_owned();
         let ledger = Ledger::open(&path, &backups, options.clock, how).map_err(|e| match e.kind() {
@@ -177,7 +184,8 @@ impl Instance {
                 .hint("it is left as it is; put a copy of it back from your backup, or move it away and run ⟨up⟩"),
             _ => e,
         })?;
-        if lost {
+        // Of an emptied file, another process may have made the ledger meanwhile, and noted it.
+        if lost && ledger.made_anew()?.is_none() {
             ledger.note_made_anew("opening")?;
             options.listener.notice(&Notice::LedgerMadeAnew);
         }
@@ -254,6 +262,11 @@ impl Instance {
     }
 }
 
+/// Whether there is a ledger at this path. An empty file is none: one that is being made, or what is left of one.
+pub(super) fn is_begun(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|file| file.len() > 0)
+}
+
 /// Whether the home has files that exist only after a ledger did: an index, a log of the ledger, a backup, or a page
 /// with a managed block.
 pub(super) fn had_a_ledger(home: &Home) -> Result<bool> {
@@ -261,8 +274,13 @@ pub(super) fn had_a_ledger(home: &Home) -> Result<bool> {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         listed => listed,
     };
+    // An empty ledger and its logs may be those of another process that is just making the first one.
+    let ledger = home.root().join(layout::RUNTIME_DB.as_str());
+    let is_empty = ledger.exists() && !is_begun(&ledger);
     let made = |name: &str| {
-        name.starts_with("runtime") || name.starts_with("index") || ["connected.json", "audit.head"].contains(&name)
+        name.starts_with("runtime") && !(is_empty && name.starts_with(layout::RUNTIME_DB.name()))
+            || name.starts_with("index")
+            || ["connected.json", "audit.head"].contains(&name)
     };
     let state = list(&layout::STATE)?;
     if state.iter().any(|e| e.kind == Kind::File && e.name.to_str().is_some_and(made))
@@ -281,8 +299,23 @@ pub(super) fn had_a_ledger(home: &Home) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the error for a home that has lost its ledger, with what can bring it back.
-fn gone(home: &Home) -> Error {
+/// Returns the error for a ledger that cannot be opened because its schema was changed, with what was changed; `error` for
+/// any other.
+fn of_its_schema(error: Error, path: &Path) -> Error {
+    let broken = schema::broken_in(path);
+    let Some((part, what)) = broken.first() else { return error };
+    let more = match broken.len() {
+        1 => String::new(),
+        n => format!(", and {} more", n - 1),
+    };
+    Error::damaged(format!("{} is damaged: {part} {what}{more}", path.display()))
+        .because(error)
+        .hint("it is left as it is; put a copy of it back from your backup: ⟨restore --from⟩")
+}
+
+/// Returns the error for a home that has lost its ledger, with what can bring it back. `emptied`: the file is there and
+/// has nothing in it.
+fn gone(home: &Home, emptied: bool) -> Error {
     let mut ways = Vec::new();
     match BackupsSeen::read(home).to {
         Some(to) => ways.push(format!("⟨restore --from {}⟩ puts back the last backup", quoted(&to))),
@@ -305,8 +338,9 @@ fn gone(home: &Home) -> Error {
     }
     ways.push("without one, ⟨import⟩ makes a new ledger of what the programs still have".to_owned());
     Error::damaged(format!(
-        "{} is gone although {} has been in use; every conversation was in it. Nothing was changed",
+        "{} is {} although {} has been in use; every conversation was in it. Nothing was changed",
         layout::RUNTIME_DB,
+        if emptied { "empty" } else { "gone" },
         home.root().display()
     ))
     .hint(ways.join("; "))

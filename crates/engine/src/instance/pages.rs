@@ -7,10 +7,22 @@ use std::time::{Duration, Instant};
 use super::Instance;
 use super::listener::Notice;
 use crate::error::{Problem, Result};
+use crate::home::layout;
+use crate::next_step::worded;
 use crate::render::{self, Occasion};
+use crate::report::counted;
 use crate::report::home::Adopted;
 use crate::scope::AgentId;
-use crate::tree::{AssistantHome, adopt, journal, scan};
+use crate::tree::{AssistantHome, adopt, file_table, journal, restore, scan};
+
+/// A folder of an agent's files that is gone although the ledger knows files in it.
+#[derive(Debug)]
+pub struct LostTree {
+    pub folder: String,
+    pub files: u64,
+    /// Description of the loss, and what to do.
+    pub what: String,
+}
 
 impl Instance {
     /// Returns the assistant home of an agent for verbs that change it; a missing one is made.
@@ -28,6 +40,29 @@ impl Instance {
         let Some(agent_no) = self.agent_no(agent)? else { return Ok(None) };
         let at = AssistantHome::open(&self.home, &self.ledger, agent, agent_no, actor, self.settings.zone.clone())?;
         Ok(at.map(|at| self.knowing_its_model(at)))
+    }
+
+    /// Returns what an agent has lost if the folder of its files is gone: the folder, the number of files in it, and what
+    /// to do. `None` if the folder is there, or nothing was ever in it.
+    pub fn lost_tree(&self, agent: &AgentId, actor: &str) -> Result<Option<LostTree>> {
+        let Some(agent_no) = self.agent_no(agent)? else { return Ok(None) };
+        if self.assistant_as_it_is(agent, actor)?.is_some() {
+            return Ok(None);
+        }
+        let (files, kept) =
+            self.ledger.read(|tx| Ok((file_table::count(tx, agent_no)?, restore::kept_of_present(tx, agent_no)?)))?;
+        if files == 0 {
+            return Ok(None);
+        }
+        let folder = self.home.root().join(layout::assistant_home(agent).as_str()).display().to_string();
+        let kept = match kept {
+            0 => "no copies of them are kept".to_owned(),
+            n => format!(
+                "copies of {n} of them are kept for 30 days: ⟨restore⟩ brings back each by its path, ⟨show --revisions⟩ lists them"
+            ),
+        };
+        let what = worded(&format!("is gone, with {}; {kept}", counted(files, "file")));
+        Ok(Some(LostTree { folder, files, what }))
     }
 
     fn knowing_its_model<'i>(&self, mut at: AssistantHome<'i>) -> AssistantHome<'i> {

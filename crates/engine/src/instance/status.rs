@@ -50,6 +50,13 @@ impl Instance {
             }
             other => other?,
         };
+        // Where the pages cannot be reached, that was said.
+        if looked.is_none()
+            && wrong.is_empty()
+            && let Some(lost) = self.lost_tree(agent, actor)?
+        {
+            wrong.push(format!("{} {}", lost.folder, lost.what));
+        }
         let (not_indexed, files_not_indexed, index_bytes) = match self.index() {
             Ok(mut index) => {
                 let of_files = match &looked {

@@ -5,12 +5,14 @@ use std::time::Instant;
 use super::Instance;
 use super::indexes::BUSY;
 use super::listener::{Progress, Task};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
+use crate::home::layout;
 use crate::index::Index;
 use crate::next_step::worded;
 use crate::report::verify::VerifyReport;
 use crate::scope::AgentId;
 use crate::transcript::read;
+use crate::verify::anchor::Anchored;
 use crate::verify::{self, Finding, Severity, anchor};
 
 impl Instance {
@@ -39,7 +41,9 @@ impl Instance {
     /// aside is that of `agent`. `full`: the vectors of all turns are made again and compared, not only a sample.
     pub fn verify(&self, agent: &AgentId, actor: &str, full: bool) -> Result<VerifyReport> {
         let started = Instant::now();
-        self.listener.progress(Progress::Begin(Task::Verifying, verify::bytes_to_check(&self.ledger)?));
+        // Damage that keeps them from being counted is reported below.
+        let bytes = verify::bytes_to_check(&self.ledger).unwrap_or_default();
+        self.listener.progress(Progress::Begin(Task::Verifying, bytes));
         let (index, lost) = self.index_to_verify()?;
         let report = verify::verify(&self.ledger, index.as_ref(), &mut |bytes| {
             self.listener.progress(Progress::Done(bytes));
@@ -47,20 +51,29 @@ impl Instance {
         let mut report = report?;
         report.findings.extend(lost.map(|what| Finding { severity: Severity::Stale, subject: "index".into(), what }));
         if let Some(index) = &index {
-            let unlike = match index.vectors_unlike_texts(&self.ledger, full) {
-                Ok(unlike) => unlike,
-                Err(e) => vec![e.to_string()],
-            };
-            report.findings.extend(unlike.into_iter().map(|what| Finding {
+            let unlike = [index.words_unlike_texts(&self.ledger, full), index.vectors_unlike_texts(&self.ledger, full)];
+            let unlike = unlike.into_iter().flat_map(|found| found.unwrap_or_else(|e| vec![e.to_string()]));
+            report.findings.extend(unlike.map(|what| Finding {
                 severity: Severity::Stale,
                 subject: "index".into(),
                 what: worded(&format!("{what}; ⟨reindex⟩ makes it anew")),
             }));
         }
-        verify::said(&self.ledger, &self.programs, &mut report)?;
+        let said = verify::said(&self.ledger, &self.programs, &mut report);
         self.listener.progress(Progress::End);
-        if let Some(what) = self.ledger.read(|tx| anchor::broken(&self.home, tx))? {
-            report.findings.push(Finding { severity: Severity::Damaged, subject: "audit".into(), what });
+        unless_damaged(said, &mut report)?;
+        let anchored = self.ledger.read(|tx| anchor::look(&self.home, tx));
+        let mut notes = Vec::new();
+        match unless_damaged(anchored, &mut report)? {
+            None | Some(Anchored::Found) => {}
+            Some(Anchored::Broken(what)) => {
+                report.findings.push(Finding { severity: Severity::Damaged, subject: "audit".into(), what });
+            }
+            Some(Anchored::Unreadable(what)) => {
+                let subject = layout::AUDIT_HEAD.to_string();
+                report.findings.push(Finding { severity: Severity::Stale, subject, what });
+            }
+            Some(Anchored::Missing(what)) => notes.push(format!("{} {what}", layout::AUDIT_HEAD)),
         }
         // The files are not scanned first, because a scan would drop a deleted file from the table and so hide that it
         // is gone. If damage to the ledger prevents this check, the ledger's findings are what matters.
@@ -68,6 +81,13 @@ impl Instance {
             for agent in self.agents()? {
                 if let Some(at) = self.assistant_as_it_is(&agent, actor)? {
                     verify::files::files(&at, index.as_ref(), self.read_only, &mut report)?;
+                    if let Some(index) = &index {
+                        verify::files::words(&at, index, full, &mut report)?;
+                    }
+                } else if let Some(lost) = self.lost_tree(&agent, actor)? {
+                    report.files += lost.files;
+                    let (subject, what) = (lost.folder, lost.what);
+                    report.findings.push(Finding { severity: Severity::Stale, subject, what });
                 }
             }
             Ok(())
@@ -78,7 +98,21 @@ impl Instance {
         let set_aside = self.ledger.read(|tx| match read::agent_no(tx, agent)? {
             Some(no) => Ok(read::totals(tx, no)?.quarantined),
             None => Ok(0),
-        })?;
-        Ok(VerifyReport::of(report, set_aside, started.elapsed().as_secs_f64()))
+        });
+        let set_aside = unless_damaged(set_aside, &mut report)?.unwrap_or_default();
+        Ok(VerifyReport::of(report, notes, set_aside, started.elapsed().as_secs_f64()))
+    }
+}
+
+/// Returns what a check found. If stored data is damaged, an error of the check is one more finding and not the end:
+/// what was found before must be told.
+fn unless_damaged<T>(checked: Result<T>, report: &mut verify::Report) -> Result<Option<T>> {
+    match checked {
+        Err(e) if report.is_damaged() && e.kind() != ErrorKind::Busy => {
+            let what = format!("not everything could be checked: {e}");
+            report.findings.push(Finding { severity: Severity::Damaged, subject: "database".into(), what });
+            Ok(None)
+        }
+        other => other.map(Some),
     }
 }

@@ -78,6 +78,20 @@ fn run(conn: &mut Connection, path: &Path, backups: &Path, clock: Clock, migrati
     }
 }
 
+/// Returns an empty ledger in memory with the newest schema.
+pub(super) fn in_memory() -> Result<Connection> {
+    let conn = Connection::open_in_memory()?;
+    MIGRATIONS.iter().try_for_each(|migration| conn.execute_batch(migration))?;
+    Ok(conn)
+}
+
+/// Makes a ledger of an earlier schema, with the first migrations only.
+#[cfg(test)]
+pub(super) fn begin_with(path: &Path, backups: &Path, first: usize) {
+    let mut conn = Connection::open(path).unwrap();
+    run(&mut conn, path, backups, Clock::Fixed(0), &MIGRATIONS[..first]).unwrap();
+}
+
 /// Copies the whole ledger into the folder of backups, readable by its owner only.
 fn back_up(conn: &Connection, schema: i64, backups: &Path, clock: Clock) -> Result<()> {
     use std::os::unix::fs::OpenOptionsExt;

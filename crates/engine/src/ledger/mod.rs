@@ -23,6 +23,7 @@ mod migrate;
 pub mod model_calls;
 mod page_size;
 mod readers;
+pub mod schema;
 pub mod seal;
 #[cfg(test)]
 mod tests;

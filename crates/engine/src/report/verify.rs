@@ -17,14 +17,17 @@ pub struct VerifyReport {
     /// Number of records of the agent that could not be decoded; their bytes are kept.
     pub set_aside: u64,
     pub findings: Vec<Finding>,
+    /// What could not be checked although nothing is wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     pub seconds: f64,
 }
 
 impl VerifyReport {
-    pub fn of(mut checked: Report, set_aside: u64, seconds: f64) -> VerifyReport {
+    pub fn of(mut checked: Report, notes: Vec<String>, set_aside: u64, seconds: f64) -> VerifyReport {
         let findings = std::mem::take(&mut checked.findings);
         let (ok, forgotten) = (findings.is_empty(), checked.forgotten);
-        VerifyReport { ok, checked, forgotten, set_aside, findings, seconds: round(seconds) }
+        VerifyReport { ok, checked, forgotten, set_aside, findings, notes, seconds: round(seconds) }
     }
 
     /// Whether stored data is damaged; otherwise only derived data is wrong.

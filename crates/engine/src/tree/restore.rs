@@ -228,6 +228,17 @@ pub fn has_copy(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<bool> {
     Ok(statement.exists(params![agent_no, path.as_str(), LET_GO])?)
 }
 
+/// Returns the number of files of the file table of which a state is stored.
+pub fn kept_of_present(tx: &Read, agent_no: AgentNo) -> Result<u64> {
+    let kept: i64 = tx.query_row(
+        "SELECT count(*) FROM catalogue c WHERE agent_no = ?1 AND state != 'gone' AND EXISTS (
+           SELECT 1 FROM file_revisions r WHERE r.agent_no = c.agent_no AND r.path = c.path AND r.why != ?2)",
+        params![agent_no, LET_GO],
+        |r| r.get(0),
+    )?;
+    Ok(kept as u64)
+}
+
 /// Restores a file that was deleted by hand, by its path or the id of the item it had, with its last bytes. A page that was
 /// rendered again meanwhile is replaced, and kept as a revision. Returns its path. `NotFound`: no state is stored.
 /// `Refused`: a file exists at that path.

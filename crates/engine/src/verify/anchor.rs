@@ -35,13 +35,35 @@ pub fn put(home: &Home, ledger: &Ledger) -> Result<()> {
     home.write_new(&layout::AUDIT_HEAD, format!("{} {}\n", last.no, last.hash).as_bytes()).map(drop)
 }
 
-/// Returns a description of the damage if the noted row is not in the chain.
-pub fn broken(home: &Home, tx: &Read) -> Result<Option<String>> {
-    let Some(bytes) = home.read(&layout::AUDIT_HEAD, 256)? else { return Ok(None) };
+/// What the noted row says of the chain.
+pub enum Anchored {
+    /// The row is in the chain, or nothing was written yet.
+    Found,
+    /// The row is not in the chain: a description of the damage.
+    Broken(String),
+    /// The file notes no row.
+    Unreadable(String),
+    /// There is no file. A command that was killed may have left none, so this is no damage.
+    Missing(String),
+}
+
+/// Meaning of a missing or unreadable note.
+const UNKNOWN: &str = "whether the newest rows of the audit are still there cannot be told; the next command that writes notes them again";
+
+/// Looks for the noted row in the chain.
+pub fn look(home: &Home, tx: &Read) -> Result<Anchored> {
+    let is_written = newest(tx)?.is_some();
+    let bytes = match home.read(&layout::AUDIT_HEAD, 256) {
+        Ok(None) if is_written => return Ok(Anchored::Missing(format!("is not there: {UNKNOWN}"))),
+        Ok(None) => return Ok(Anchored::Found),
+        Ok(Some(bytes)) => bytes,
+        Err(e) => return Ok(Anchored::Unreadable(format!("cannot be read: {e}; {UNKNOWN}"))),
+    };
     let text = String::from_utf8_lossy(&bytes);
     let noted = text.trim().split_once(' ').and_then(|(no, hash)| Some((no.parse::<i64>().ok()?, hash.to_owned())));
-    // A crash may have cut the file short; it then proves nothing.
-    let Some((no, hash)) = noted.filter(|(_, hash)| hash.len() == 64) else { return Ok(None) };
+    let Some((no, hash)) = noted.filter(|(_, hash)| hash.len() == 64) else {
+        return Ok(Anchored::Unreadable(format!("has no number and hash of a row: {UNKNOWN}")));
+    };
     let found: Option<String> = tx
         .prepare_cached("SELECT lower(hex(hash)) FROM audit WHERE audit_no = ?1")?
         .query_row([no], |r| r.get(0))
@@ -53,11 +75,11 @@ pub fn broken(home: &Home, tx: &Read) -> Result<Option<String>> {
         )?
         .exists([no])?;
     Ok(match found {
-        Some(found) if found == hash || rechained => None,
-        Some(_) => Some(format!("row {no} is not the one noted in {}", layout::AUDIT_HEAD)),
+        Some(found) if found == hash || rechained => Anchored::Found,
+        Some(_) => Anchored::Broken(format!("row {no} is not the one noted in {}", layout::AUDIT_HEAD)),
         None => {
             let last: i64 = tx.query_row("SELECT coalesce(max(audit_no), 0) FROM audit", [], |r| r.get(0))?;
-            Some(format!(
+            Anchored::Broken(format!(
                 "the rows behind {last} are gone: {} has row {no}; was an older copy of the ledger put back?",
                 layout::AUDIT_HEAD
             ))

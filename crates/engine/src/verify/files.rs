@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::Report;
 use crate::error::{ErrorKind, Result};
 use crate::home;
-use crate::index::Index;
+use crate::index::{Copies, Index};
 use crate::scope::FileNo;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::{AssistantHome, LARGEST_FILE, journal, restore, scan};
@@ -41,6 +41,33 @@ pub fn files(at: &AssistantHome, index: Option<&Index>, read_only: bool, report:
         Some(index) => index_rows(at, index, report),
         None => Ok(()),
     }
+}
+
+/// Checks that the index has the words of the files it has read as they are now: of a sample, or of `all`.
+pub fn words(at: &AssistantHome, index: &Index, all: bool, report: &mut Report) -> Result<()> {
+    const SAMPLE: usize = 256;
+    let copies = Copies::new(all)?;
+    let rows = at.read(|tx| file_table::all(tx, at.agent_no))?;
+    let made: HashMap<FileNo, _> = index.files_made(at.agent_no)?.into_iter().map(|m| (m.file_no, m)).collect();
+    let is_read = |entry: &&Entry| {
+        let made = made.get(&entry.file_no);
+        made.is_some_and(|m| m.change_no == entry.change_no && m.digest == Some(entry.digest) && !m.broken)
+    };
+    let read: Vec<&Entry> = rows.iter().filter(is_read).collect();
+    let step = if all { 1 } else { read.len().div_ceil(SAMPLE).max(1) };
+    for entry in read.into_iter().step_by(step) {
+        let what = match index.has_words_of(at, entry, &copies) {
+            Ok(true) => continue,
+            Ok(false) => "has other words in the search index".to_owned(),
+            Err(e) => format!("cannot be compared with the search index: {e}"),
+        };
+        // A file that was changed just now has a newer row by now.
+        let now = at.read(|tx| file_table::at(tx, at.agent_no, &entry.path))?;
+        if now.is_some_and(|now| now.change_no == entry.change_no) {
+            report.stale(at.shown(&entry.path), format!("{what}; ⟨reindex⟩ makes it anew"));
+        }
+    }
+    Ok(())
 }
 
 /// Compares a file with its row; returns a description of the difference.

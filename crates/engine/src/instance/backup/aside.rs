@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use super::super::opening::had_a_ledger;
+use super::super::opening::{had_a_ledger, is_begun};
 use crate::clock::{Clock, rfc3339};
 use crate::error::{Error, Result};
 use crate::home::{Home, RelPath, layout};
@@ -22,10 +22,10 @@ pub struct Aside {
 
 /// Whether the home has lost its ledger: it is gone, or one was made in its place.
 pub fn has_lost_its_ledger(home: &Home) -> Result<bool> {
-    if home.stat(&layout::RUNTIME_DB)?.is_none() {
+    let (path, backups) = (home.root().join(layout::RUNTIME_DB.as_str()), home.root().join(layout::BACKUPS.as_str()));
+    if home.stat(&layout::RUNTIME_DB)?.is_none() || !is_begun(&path) {
         return had_a_ledger(home);
     }
-    let (path, backups) = (home.root().join(layout::RUNTIME_DB.as_str()), home.root().join(layout::BACKUPS.as_str()));
     // A ledger that cannot be read is a memory, whatever it is.
     let made_anew = Ledger::open(&path, &backups, Clock::System, Open::ReadOnly).and_then(|ledger| ledger.made_anew());
     Ok(made_anew.is_ok_and(|at| at.is_some()))
