@@ -52,7 +52,7 @@ fn it_is_said_first_and_done_when_asked() {
     names(
         &preview,
         "forgotten turns records bytes unterminated strays sessions titles items pages kept nodes rows backups by_hand masked set_aside
-         saved_meanwhile names other_turns not_ours",
+         saved_meanwhile names other_turns other_agents agent_names not_ours",
     );
     assert_eq!((&preview["turns"], &preview["records"]), (&json!(8), &json!(8)));
     assert_eq!(preview["not_ours"].as_array().unwrap().len(), 2);
@@ -110,6 +110,66 @@ fn it_is_said_first_and_done_when_asked() {
         let is = turns.iter().filter(|t| t["forgotten"].is_null());
         assert!(was.eq(is), "{session}");
     }
+}
+
+/// A forget is of one agent: it says which others have the words, and that the names of agents stay.
+#[test]
+fn other_agents_with_the_words_and_names_of_agents_are_said() {
+    let (world, _) = told(10);
+    world.json(&["agent", "add", "bob"]);
+    world.json(&["agent", "add", "zqvexillum"]);
+    world.json(&["remember", "Boats are painted by Zorkmannoh in May", "--class", "preference", "--agent", "bob"]);
+    let nothing = world.json(&["forget", "--match", "Zorkmannoh", "--yes"]);
+    assert_eq!((&nothing["forgotten"], &nothing["other_agents"]), (&json!(false), &json!(["bob"])), "{nothing}");
+    let said = world.says(0, &["forget", "--match", "Zorkmannoh", "--yes"]);
+    assert!(said.contains("of this agent") && said.contains("agent bob has it: --agent bob"), "{said}");
+    assert!(!said.contains("zqvexillum"), "{said}");
+    // The words of this agent are no other's, and nobody's are nobody's.
+    for (word, agent) in [(WORD, "main"), ("Zorkmannoh", "bob"), ("nobodysaidthis", "bob")] {
+        let preview = world.json(&["forget", "--match", word, "--dry-run", "--agent", agent]);
+        assert_eq!(preview["other_agents"], json!([]), "{word} {agent}");
+    }
+    let preview = world.json(&["forget", "--match", WORD, "--dry-run", "--agent", "bob"]);
+    assert_eq!(preview["other_agents"], json!(["main"]));
+    // The name of an agent stays, and that is said whatever else is erased.
+    let said = world.says(0, &["forget", "--match", "zqvexillum", "--yes"]);
+    assert!(said.contains("Names of agents with it, which stay") && said.contains("workspaces/zqvexillum"), "{said}");
+    assert_eq!(world.json(&["forget", "--match", "zqvexillum", "--yes"])["agent_names"], json!(["zqvexillum"]));
+    world.json(&["forget", "--match", "Zorkmannoh", "--yes", "--agent", "bob"]);
+    assert_eq!(world.json(&["forget", "--match", "Zorkmannoh", "--yes"])["other_agents"], json!([]));
+    world.verified();
+}
+
+/// Temporary files that killed commands left are Heirloom's own, and so is the note of the last backup.
+#[test]
+fn it_reaches_temporary_files_and_the_note_of_the_last_backup() {
+    let world = World::new();
+    world.json(&["loop", "add", "Paint the boat"]);
+    let home = world.test.home();
+    let mut planted = Vec::new();
+    for folder in ["workspaces/main", "workspaces/main/memory", "state", "run", "logs", "runtime"] {
+        std::fs::create_dir_all(home.join(folder)).unwrap();
+        let path = home.join(folder).join(".hl-0123456789abcdef.tmp");
+        std::fs::write(&path, format!("a page with {WORD} in it")).unwrap();
+        planted.push(path);
+    }
+    let note = home.join("state/backup.json");
+    std::fs::write(&note, format!("{{\"at\":1,\"to\":\"/backups/{WORD}/b\"}}")).unwrap();
+    let done = world.json(&["forget", "--match", WORD, "--yes"]);
+    assert_eq!(done["masked"].as_array().unwrap().len(), planted.len() + 1, "{done}");
+    assert_eq!((&done["by_hand"], traces(&home)), (&json!([]), BTreeSet::new()));
+    let kept = std::fs::read_to_string(&note).unwrap();
+    assert_eq!(kept, format!("{{\"at\":1,\"to\":\"/backups/{}/b\"}}", "*".repeat(WORD.len())));
+    // The worker removes them everywhere once they are an hour old.
+    world.json(&["work", "--drain"]);
+    assert!(planted.iter().all(|path| path.exists()), "they may be somebody's");
+    for path in &planted {
+        let old = std::time::SystemTime::now() - Duration::from_secs(7300);
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(old).unwrap();
+    }
+    world.json(&["work", "--drain"]);
+    let left: Vec<_> = planted.iter().filter(|path| path.exists()).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]

@@ -19,7 +19,8 @@ use crate::print::{self, Paint};
 ///
 /// Prints first what would be removed. It is removed from records and their bytes, turns, summaries, items made from
 /// it, pages, the search index, names and ids, logs and our own backups; its place in the ledger stays, so that no
-/// import brings it back. Files of the programs, and files with words that people wrote, are named and left alone.
+/// import brings it back. Files of the programs, and files with words that people wrote, are named and left alone. A
+/// forget is of one agent: other agents that have it are named.
 #[derive(clap::Args, Debug)]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["session", "turn", "person", "project", "thread", "text"])))]
 pub struct Args {
@@ -77,6 +78,10 @@ const BY_HAND: &str =
 const SET_ASIDE: &str =
     "Folders with an older state of the memory, which a restore set aside and forget does not reach; remove them";
 
+const OTHER_AGENTS: &str = "Other agents have it, too; a forget is of one agent";
+
+const AGENT_NAMES: &str = "Names of agents with it, which stay: an agent is not renamed";
+
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as("cli forget");
     let wish = wish(&engine, &args)?;
@@ -97,12 +102,14 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     } else if report.forgotten {
         print::line(&format!("Forgotten: {}.", erased(&report.preview).join(", ")));
         list("Saved meanwhile, and left alone", &report.saved_meanwhile);
-        list(BY_HAND, &report.preview.by_hand);
-        list(SET_ASIDE, removals(&report.preview));
+        print_left(&report.preview);
     } else if report.is_nothing {
-        print::line("Nothing that is stored has it, or it was forgotten before.");
-        list(BY_HAND, &report.preview.by_hand);
-        list(SET_ASIDE, removals(&report.preview));
+        let nothing = match report.preview.other_agents.is_empty() {
+            true => "Nothing that is stored has it, or it was forgotten before.",
+            false => "Nothing that is stored of this agent has it, or it was forgotten before.",
+        };
+        print::line(nothing);
+        print_left(&report.preview);
     } else if refused {
         print::note("heirloom: refused: nothing was forgotten");
         print::note("          add --yes");
@@ -207,12 +214,20 @@ fn print_preview(preview: &Preview) {
     );
     list("Logs and unreadable calls of hooks, in which stars replace it", &preview.masked);
     list("Backups of ours, which are removed", preview.backups.iter().map(|path| path.display()));
-    list(BY_HAND, &preview.by_hand);
-    list(SET_ASIDE, removals(preview));
+    print_left(preview);
     list("Other turns with the same words, which stay (--match TEXT takes them, too)", &preview.others);
     list("Other files with the name, which stay (--match TEXT takes them, too)", &preview.kept);
     let theirs = preview.not_ours.iter().map(|path| path.display());
     list("Files of the programs, which still have it; they are not ours to change", theirs);
+}
+
+/// Prints what has the words and stays.
+fn print_left(preview: &Preview) {
+    list(BY_HAND, &preview.by_hand);
+    let named = preview.agent_names.iter();
+    list(AGENT_NAMES, named.map(|id| format!("{id}  (its row, workspaces/{id}, run/files-{id}.lock)")));
+    list(OTHER_AGENTS, preview.other_agents.iter().map(|id| format!("agent {id} has it: --agent {id}")));
+    list(SET_ASIDE, removals(preview));
 }
 
 /// Returns the command that removes each folder a restore set aside.

@@ -1,11 +1,12 @@
-//! Files of the home that are no memory: logs and calls of hooks that could not be stored are Heirloom's own, and stars
-//! replace the words in them; all others are somebody's, and are listed and not changed.
+//! Files of the home that are no memory: logs, calls of hooks that could not be stored, the note of the last backup and
+//! temporary files are Heirloom's own, and stars replace the words in them; all others are somebody's, and are listed and
+//! not changed.
 
 use std::path::{Path, PathBuf};
 
 use super::words::Words;
 use crate::error::Result;
-use crate::home::{Home, Kind, RelPath, layout};
+use crate::home::{Home, Kind, RelPath, Rooted, layout};
 use crate::spool;
 use crate::tree::{AssistantHome, LARGEST_FILE};
 
@@ -24,15 +25,34 @@ pub(super) fn own(home: &Home, words: &Words, named: bool) -> Vec<RelPath> {
             }
         });
     }
+    if named {
+        all.push(layout::BACKUP_STATE);
+    }
     all.extend(spool::leftovers(home, named));
+    // Trees have their own; the rest is searched elsewhere or removed as a whole.
+    let elsewhere = [layout::SPOOL, layout::SCRATCH, layout::BACKUPS, layout::WORKSPACES];
+    let is_in = |path: &RelPath, folder: &RelPath| path.as_str().starts_with(&format!("{}/", folder.as_str()));
+    let left = home.temporaries();
+    all.extend(left.into_iter().filter(|path| !elsewhere.iter().any(|folder| is_in(path, folder))));
     all.retain(|path| has(home, path, words));
     all
 }
 
-/// Replaces the words by stars in Heirloom's own files. Can be repeated.
-pub(super) fn blank(home: &Home, words: &Words, named: bool) -> Result<()> {
-    for path in own(home, words, named) {
-        home.blank(&path, spool::LARGEST, &|bytes| words.quoted_stretches(bytes))?;
+/// Returns the temporary files of the agent's tree that have the words: killed commands left them.
+pub(super) fn left_in_tree(at: &AssistantHome, words: &Words) -> Vec<RelPath> {
+    let mut all = at.files.temporaries();
+    all.retain(|path| has(&at.files, path, words));
+    all
+}
+
+/// Replaces the words by stars in Heirloom's own files. Can be repeated. The caller holds the lock of the tree.
+pub(super) fn blank(at: &AssistantHome, words: &Words, named: bool) -> Result<()> {
+    let stretches = |bytes: &[u8]| words.quoted_stretches(bytes);
+    for path in own(at.home(), words, named) {
+        at.home().blank(&path, spool::LARGEST, &stretches)?;
+    }
+    for path in left_in_tree(at, words) {
+        at.files.blank(&path, spool::LARGEST, &stretches)?;
     }
     Ok(())
 }
@@ -43,9 +63,12 @@ pub(super) fn others(at: &AssistantHome, words: &Words, known: &dyn Fn(&RelPath)
     let home = at.home();
     // They are searched elsewhere, hold no words, or belong to other agents.
     let skipped = [layout::LOGS, layout::SPOOL, layout::RUN, layout::BACKUPS, layout::SCRATCH, layout::WORKSPACES];
-    let is_database = |path: &RelPath| {
+    let is_own = |path: &RelPath| {
         let name = path.as_str().strip_prefix("state/").unwrap_or_default();
-        name.starts_with("runtime.db") || name.starts_with("index.db") || name.starts_with("index-next.db")
+        *path == layout::BACKUP_STATE
+            || name.starts_with("runtime.db")
+            || name.starts_with("index.db")
+            || name.starts_with("index-next.db")
     };
     let mut all: Vec<RelPath> = Vec::new();
     for entry in home.entries().unwrap_or_default() {
@@ -55,7 +78,7 @@ pub(super) fn others(at: &AssistantHome, words: &Words, known: &dyn Fn(&RelPath)
             Kind::Directory => {
                 let _ = home.walk(&path, DEEPEST, &mut |path, entry| {
                     let below = |folder: &RelPath| path.as_str().starts_with(&format!("{}/", folder.as_str()));
-                    if entry.kind == Kind::File && !skipped.iter().any(below) && !is_database(&path) {
+                    if entry.kind == Kind::File && !skipped.iter().any(below) && !is_own(&path) {
                         all.push(path);
                     }
                 });
@@ -106,6 +129,8 @@ pub(super) fn set_aside(home: &Home) -> Vec<PathBuf> {
     all
 }
 
-fn has(home: &Home, path: &RelPath, words: &Words) -> bool {
-    home.read(path, spool::LARGEST).is_ok_and(|bytes| bytes.is_some_and(|bytes| words.are_quoted_in(&bytes)))
+fn has(folder: &Rooted, path: &RelPath, words: &Words) -> bool {
+    // Stars would damage a database that another command is making; it is gone within an hour.
+    let fits = |bytes: &[u8]| words.are_quoted_in(bytes) && !bytes.starts_with(b"SQLite format 3");
+    folder.read(path, spool::LARGEST).is_ok_and(|bytes| bytes.is_some_and(|bytes| fits(&bytes)))
 }

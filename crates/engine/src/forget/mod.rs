@@ -21,7 +21,7 @@ mod visible;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{OptionalExtension, params};
 use serde::{Serialize, Serializer};
@@ -119,6 +119,10 @@ pub struct Preview {
     pub by_hand: Vec<String>,
     /// Logs and unreadable calls of hooks, in which stars replace the words.
     pub masked: Vec<String>,
+    /// Ids of agents that contain the words, and stay: they name the folder of the agent's tree and its lock.
+    pub agent_names: Vec<String>,
+    /// Ids of the other agents that have the words. A forget is of one agent, so they keep them.
+    pub other_agents: Vec<String>,
     /// Folders beside the home in which a restore set an older state of it aside. They may have the words, and stay.
     #[serde(serialize_with = "as_shown")]
     pub set_aside: Vec<PathBuf>,
@@ -195,6 +199,22 @@ impl Plan {
             && self.titles.is_empty()
             && self.preview.strays == 0
             && self.preview.masked.is_empty()
+    }
+
+    /// Whether this agent itself has something to forget, or a person wrote the words into its tree. What all agents
+    /// share does not count: names of the audit, logs, left-over texts, the settings.
+    pub fn is_of(&self, at: &AssistantHome) -> bool {
+        let names = self.preview.names.iter().any(|(table, _)| !["audit", "names"].contains(&table.as_str()));
+        let tree = at.files.shown();
+        names
+            || !self.found.is_empty()
+            || !self.files.items.is_empty()
+            || !self.files.pages.is_empty()
+            || !self.files.gone.is_empty()
+            || !self.nodes.is_empty()
+            || !self.preview.rows.is_empty()
+            || !self.titles.is_empty()
+            || self.files.by_hand.iter().any(|path| Path::new(path).starts_with(tree))
     }
 }
 
@@ -281,7 +301,12 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
         pages: files.pages.iter().map(|e| e.path.as_str().to_owned()).collect(),
         by_hand: files.by_hand.iter().map(|path| redact(path).into_owned()).collect(),
         kept: files.kept.iter().map(|path| redact(path).into_owned()).collect(),
-        masked: beside::own(at.home(), marks.words, named).iter().map(shown).collect(),
+        masked: {
+            let left = beside::left_in_tree(at, marks.words);
+            let left = left.iter().map(|path| redact(&at.shown(path)).into_owned());
+            beside::own(at.home(), marks.words, named).iter().map(shown).chain(left).collect()
+        },
+        agent_names: if named { agents_named(at, marks.words)? } else { Vec::new() },
         set_aside: beside::set_aside(at.home()),
         backups: backups(at)?,
         ..preview
@@ -297,7 +322,7 @@ pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
         act = act.step(Step::Forget { path: entry.path.as_str().into(), digest: hex(&entry.digest) });
     }
     // The ledger keeps no words by which a later command could finish this, so it comes first.
-    beside::blank(lock.at.home(), &plan.words, plan.named)?;
+    beside::blank(lock.at, &plan.words, plan.named)?;
     let marks = Marks { words: &plan.words, ids: plan.ids.clone() };
     let gone_files: Vec<String> = plan.files.gone.clone();
     lock.perform(act, |tx| {
@@ -478,6 +503,15 @@ fn reached(tx: &Read) -> Result<Reached> {
         [],
         |r| Ok(Reached { record: r.get(0)?, turn: r.get(1)?, node: r.get(2)?, forgets: r.get(3)? }),
     )?)
+}
+
+/// Returns the ids of all agents that contain the words.
+fn agents_named(at: &AssistantHome, words: &Words) -> Result<Vec<String>> {
+    at.read(|tx| {
+        let mut statement = tx.prepare_cached("SELECT agent_id FROM agents ORDER BY agent_no")?;
+        let all = statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
+        Ok(all.into_iter().filter(|id| words.are_in(id.as_bytes())).collect())
+    })
 }
 
 fn keys_of(tx: &Read, sessions: &BTreeSet<SessionNo>) -> Result<Vec<String>> {

@@ -111,12 +111,12 @@ impl Home {
     }
 
     /// Removes our own temporary files older than an hour from `state/` and the other folders only Heirloom writes, and
-    /// returns how many. A younger one may belong to a process that is still writing. Assistant homes are cleaned by
-    /// [`Rooted::remove_temporaries_below`]. Files of any name in `state/scratch` are removed after a day: they are
+    /// returns how many. A younger one may belong to a process that is still writing. Assistant homes are cleaned
+    /// under their locks, by [`Rooted::remove_abandoned`]. Files of any name in `state/scratch` are removed after a day: they are
     /// copies of other programs' stores, left by a process that was killed.
     pub fn remove_temporaries(&self, now: Millis) -> Result<usize> {
         let mut scanned = 0;
-        for path in [layout::STATE, layout::SPOOL, layout::RUN, layout::LOGS] {
+        for path in [layout::STATE, layout::SPOOL, layout::RUN, layout::LOGS, layout::RUNTIME] {
             scanned += self.files.remove_temporaries_below(&path, now)?;
         }
         let left = match self.files.list(&layout::SCRATCH) {

@@ -252,17 +252,44 @@ impl Rooted {
         }
     }
 
-    /// Removes our own temporary files of any age from this directory and everything below it. The caller must hold the
-    /// lock under which they are created, so that those found belong to dead processes. Each is passed to `keep` first,
-    /// with its directory: it may hold what a person saved during an exchange.
-    pub fn remove_abandoned(&self, keep: &mut dyn FnMut(&Path, &[u8]) -> Result<()>) -> Result<usize> {
-        self.remove_temporaries_here(Millis::MAX, DEEPEST_CLEANUP, &mut |dir, name| {
+    /// Removes our own temporary files that are older than an hour at `now` from this directory and everything below it.
+    /// The caller must hold the lock under which they are created, so that those found belong to dead processes whatever
+    /// their age. Each is passed to `keep` first, with its directory: it may hold what a person saved during an exchange.
+    pub fn remove_abandoned(&self, now: Millis, keep: &mut dyn FnMut(&Path, &[u8]) -> Result<()>) -> Result<usize> {
+        self.remove_temporaries_here(now, DEEPEST_CLEANUP, &mut |dir, name| {
             let Some(Ok(path)) = name.to_str().map(RelPath::parse) else { return Ok(()) };
             match dir.read(&path, super::publish::LARGEST)? {
                 Some(bytes) if !bytes.is_empty() => keep(&dir.shown, &bytes),
                 _ => Ok(()),
             }
         })
+    }
+
+    /// Returns our own temporary files of any age in this directory and everything below it. Folders that cannot be read
+    /// are left out.
+    pub fn temporaries(&self) -> Vec<RelPath> {
+        let mut all = Vec::new();
+        self.temporaries_below(None, DEEPEST_CLEANUP, &mut all);
+        all
+    }
+
+    fn temporaries_below(&self, here: Option<&RelPath>, depth: usize, all: &mut Vec<RelPath>) {
+        for entry in self.entries_and_temporaries().unwrap_or_default() {
+            let Some(Ok(name)) = entry.name.to_str().map(RelPath::parse) else { continue };
+            let path = match here {
+                Some(here) => here.join(name.as_str()),
+                None => Ok(name.clone()),
+            };
+            let Ok(path) = path else { continue };
+            if entry.kind == Kind::File && is_temporary(&entry.name) {
+                all.push(path);
+            } else if entry.kind == Kind::Directory
+                && depth > 0
+                && let Ok(below) = self.open_dir(&name)
+            {
+                below.temporaries_below(Some(&path), depth - 1, all);
+            }
+        }
     }
 
     pub(super) fn new(dir: OwnedFd, shown: PathBuf) -> Rooted {

@@ -23,6 +23,12 @@ impl Instance {
     /// Does everything that is due now.
     pub fn work(&self, agent: &AgentId, actor: &str) -> Result<Worked> {
         self.home.remove_temporaries(Clock::System.now())?;
+        for agent in self.agents()? {
+            // A tree that cannot be reached or cleaned is no reason not to work.
+            if let Ok(Some(at)) = self.assistant_as_it_is(&agent, actor) {
+                let _ = at.remove_leftovers(Clock::System.now());
+            }
+        }
         let mut index = self.index()?;
         // Judging comes first, because importance decides what is embedded and read first.
         self.judge_all(actor)?;

@@ -1,5 +1,5 @@
 //! Passwords given to a command in its own way: `sshpass -p …`, `mysql -p…`, `docker login -p …`,
-//! `ngrok config add-authtoken …`, and the entries of a `.netrc`.
+//! `ngrok config add-authtoken …`, SQL's `IDENTIFIED BY '…'`, and the entries of a `.netrc`.
 //!
 //! `-p` means something else in most commands, so a rule that begins there looks back for the command on the same line.
 
@@ -9,7 +9,10 @@ use super::value;
 use super::{Kind, MARK, Scan, is_blank, is_word};
 
 /// Beginnings at which [`read`] runs.
-pub(super) const HEADS: &[&str] = &[" -p", "authtoken ", "password ", "password\t"];
+pub(super) const HEADS: &[&str] = &[" -p", "authtoken ", "password ", "password\t", "identified by "];
+
+/// Words before a user's password in SQL.
+const IDENTIFIED: &[u8] = b"identified by ";
 
 /// Most bytes before a password in which its command is looked for.
 const LINE: usize = 256;
@@ -31,6 +34,8 @@ pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
         let before = &scan.bytes[at.saturating_sub(16)..at];
         let ngrok = before.ends_with(b"ngrok ") || before.ends_with(b"config add-");
         ngrok.then(|| word(scan, at + "authtoken ".len()))?
+    } else if scan.bytes[at..].get(..IDENTIFIED.len()).is_some_and(|s| s.eq_ignore_ascii_case(IDENTIFIED)) {
+        word(scan, at + IDENTIFIED.len()).filter(|range| is_quote(scan.before(range.start)))
     } else {
         netrc(scan, at).then(|| word(scan, at + "password ".len()))?
     }?;

@@ -25,6 +25,7 @@ kinds! {
     AdafruitKey "adafruit-key"
     AgeKey "age-key"
     AirtableToken "airtable-token"
+    AlibabaKey "alibaba-key"
     AnthropicKey "anthropic-key"
     ApiKey "api-key"
     ArtifactoryToken "artifactory-token"
@@ -53,6 +54,7 @@ kinds! {
     EasyPostKey "easypost-key"
     FacebookToken "facebook-token"
     FigmaToken "figma-token"
+    FirecrawlKey "firecrawl-key"
     FlutterwaveKey "flutterwave-key"
     FlyToken "fly-token"
     FrameIoToken "frameio-token"
@@ -63,7 +65,9 @@ kinds! {
     GrafanaToken "grafana-token"
     GroqKey "groq-key"
     HerokuKey "heroku-key"
+    HubSpotToken "hubspot-token"
     HuggingFaceToken "huggingface-token"
+    JinaKey "jina-key"
     Jwt "jwt"
     LangSmithKey "langsmith-key"
     LinearKey "linear-key"
@@ -75,6 +79,7 @@ kinds! {
     NotionToken "notion-token"
     NpmToken "npm-token"
     NvidiaKey "nvidia-key"
+    OnePasswordKey "1password-key"
     OnePasswordToken "1password-token"
     OpenAiKey "openai-key"
     OpenShiftToken "openshift-token"
@@ -84,6 +89,7 @@ kinds! {
     PaypalToken "paypal-token"
     PineconeKey "pinecone-key"
     PlanetScaleToken "planetscale-token"
+    PostHogKey "posthog-key"
     PostmanKey "postman-key"
     PrefectKey "prefect-key"
     PrivateKey "private-key"
@@ -93,12 +99,14 @@ kinds! {
     ReadmeKey "readme-key"
     RenderKey "render-key"
     ReplicateToken "replicate-token"
+    ResendKey "resend-key"
     RubygemsToken "rubygems-token"
     Secret "secret"
     SendgridKey "sendgrid-key"
     SentryToken "sentry-token"
     ShippoToken "shippo-token"
     ShopifyToken "shopify-token"
+    SignedUrl "signed-url"
     SlackToken "slack-token"
     SonarToken "sonar-token"
     SourcegraphToken "sourcegraph-token"
@@ -108,12 +116,14 @@ kinds! {
     TailscaleKey "tailscale-key"
     TavilyKey "tavily-key"
     TelegramToken "telegram-token"
+    TencentKey "tencent-key"
     TerraformToken "terraform-token"
     Token "token"
     TwilioKey "twilio-key"
     TypeformToken "typeform-token"
     UrlPassword "url-password"
     VaultToken "vault-token"
+    VercelToken "vercel-token"
     Webhook "webhook"
     XaiKey "xai-key"
 }
@@ -173,7 +183,7 @@ const fn around(heads: &'static [&'static str], read: fn(&mut Scan, usize) -> Op
 }
 
 /// Rules that match at the same position run in this order: an earlier replacement first, then [`TOKENS`], then these.
-const OTHERS: [Family; 22] = [
+const OTHERS: [Family; 26] = [
     around(&[MARK], already),
     shape(&["SG."], sendgrid),
     shape(&["eyJ"], jwt),
@@ -189,8 +199,11 @@ const OTHERS: [Family; 22] = [
     shape(&["-----BEGIN "], private_key),
     around(&[":AA"], telegram_before),
     around(&["://"], url_password),
-    around(&["hooks.slack.com/", "webhooks/", "webhook.office.com/", "hooks.zapier.com/"], webhook),
+    around(&WEBHOOKS, webhook),
+    around(&["webhooks/"], webhook),
     shape(&["pat"], airtable),
+    shape(&["A3-"], one_password),
+    shape(&["re_"], resend),
     shape(&["sk.eyJ"], mapbox),
     around(&[".atlasv1."], terraform_before),
     around(&["-us"], mailchimp_before),
@@ -201,6 +214,7 @@ const OTHERS: [Family; 22] = [
     around(&["token", "key"], assigned::read),
     around(&["auth"], assigned::read),
     around(&["cookie"], assigned::read),
+    around(&["x-amz-signature=", "x-goog-signature="], signed_url),
     around(&["bearer "], assigned::bearer),
     around(spoken::NAMES, spoken::read),
     around(commands::HEADS, commands::read),
@@ -345,6 +359,11 @@ pub(super) fn alnum(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
 
+/// Of the hexadecimal digits of a UUID and its dashes.
+pub(super) fn dashed(byte: u8) -> bool {
+    hex(byte) || byte == b'-'
+}
+
 pub(super) fn upper(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit()
 }
@@ -406,6 +425,55 @@ fn airtable(scan: &mut Scan, at: usize) -> Option<Span> {
     let end = segments(scan, key, &[(64, 64)])?;
     (key - at == 17 && scan.bytes[key + 1..end].iter().all(|b| hex(*b)))
         .then_some(Span { range: at..end, kind: Kind::AirtableToken })
+}
+
+/// Reads the groups of a secret key, of which the first two may be one: gitleaks' rule `1password-secret-key`.
+fn one_password(scan: &mut Scan, at: usize) -> Option<Span> {
+    const FORMS: [&[usize]; 2] = [&[6, 6, 5, 5, 5, 5], &[6, 11, 5, 5, 5]];
+    if !scan.may_begin(at) || !scan.starts(at, "A3-") {
+        return None;
+    }
+    let ends = |form: &[usize]| {
+        let mut end = at + 2;
+        for length in form {
+            let group = scan.bytes.get(end + 1..end + 1 + length)?;
+            if scan.at(end) != b'-' || !group.iter().all(|b| upper(*b)) {
+                return None;
+            }
+            end += 1 + length;
+        }
+        (!scan.at(end).is_ascii_alphanumeric()).then_some(end)
+    };
+    let end = FORMS.iter().find_map(|form| ends(form))?;
+    let key = &scan.bytes[at + 3..end];
+    let random = key.iter().any(u8::is_ascii_digit) && value::variety(key) >= 8;
+    random.then_some(Span { range: at..end, kind: Kind::OnePasswordKey })
+}
+
+/// Reads 8 characters, `_` and 24 more, as resend.com/docs/api-reference/introduction shows them; `re_` alone also
+/// begins ordinary names.
+fn resend(scan: &mut Scan, at: usize) -> Option<Span> {
+    if !scan.may_begin(at) || !scan.starts(at, "re_") || scan.at(at + 11) != b'_' {
+        return None;
+    }
+    let end = scan.run(at + 12, alnum);
+    let first = &scan.bytes[at + 3..at + 11];
+    let second = &scan.bytes[at + 12..end];
+    let has = |what: fn(&u8) -> bool| second.iter().any(what);
+    let mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    (first.iter().all(|b| alnum(*b)) && (22..=28).contains(&second.len()) && mixed && scan.at(end) != b'_')
+        .then_some(Span { range: at..end, kind: Kind::ResendKey })
+}
+
+/// Reads the signature of a URL that opens a stored object for everybody who has it:
+/// docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html.
+fn signed_url(scan: &mut Scan, at: usize) -> Option<usize> {
+    let start = scan.run(at, |b| b != b'=') + 1;
+    let end = start + scan.bytes[start..].iter().take(1024).take_while(|b| b.is_ascii_hexdigit()).count();
+    if end - start < 64 || value::variety(&scan.bytes[start..end]) < 5 {
+        return None;
+    }
+    scan.add(start..end, Kind::SignedUrl)
 }
 
 /// Reads two parts, of which the first is JSON.
@@ -613,10 +681,13 @@ fn url_password(scan: &mut Scan, at: usize) -> Option<usize> {
     scan.add(password, kind)
 }
 
+/// Beginnings of the addresses of webhooks. The second one of Office was used until 2021.
+const WEBHOOKS: [&str; 4] =
+    ["hooks.slack.com/", "webhook.office.com/", "outlook.office.com/webhook/", "hooks.zapier.com/"];
+
 /// Reads the path of a webhook URL: anyone who knows it can post there.
 fn webhook(scan: &mut Scan, at: usize) -> Option<usize> {
-    let hosts = ["hooks.slack.com/", "webhook.office.com/", "hooks.zapier.com/"];
-    let start = if let Some(host) = hosts.iter().find(|host| scan.starts(at, host)) {
+    let start = if let Some(host) = WEBHOOKS.iter().find(|host| scan.starts(at, host)) {
         // `services/`, `workflows/`, `triggers/`, `webhookb2/`: the first word of the path names the kind of hook.
         let path = at + host.len();
         path + scan.bytes[path..].iter().take(16).position(|b| *b == b'/').map_or(0, |slash| slash + 1)
@@ -628,7 +699,7 @@ fn webhook(scan: &mut Scan, at: usize) -> Option<usize> {
         }
         number + token + 1
     };
-    let end = start + scan.bytes[start..].iter().take(128).take_while(|b| is_word(**b) || b"/@".contains(b)).count();
+    let end = start + scan.bytes[start..].iter().take(256).take_while(|b| is_word(**b) || b"/@".contains(b)).count();
     let path = &scan.bytes[start..end];
     let random = |part: &[u8]| part.len() >= 16 && part.iter().any(u8::is_ascii_digit) && value::variety(part) >= 5;
     if end - start < 24 || !path.split(|b| *b == b'/').any(random) {

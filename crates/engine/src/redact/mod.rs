@@ -12,8 +12,8 @@
 //! `password=${PW}` are common in conversations about programs.
 //!
 //! These are not found: a secret under an innocent name and without a shape of its own; passphrases of words with
-//! spaces; plain words given to a token (`"token": "production"`); anything encoded once more (base64, hex, gzip); a
-//! credential broken by a line end, except after a backslash.
+//! spaces, except in `my password is …`; plain words given to a token (`"token": "production"`); anything encoded once
+//! more (base64, hex, gzip); a credential broken by a line end, except after a backslash.
 
 mod assigned;
 mod commands;

@@ -4,11 +4,11 @@
 //!
 //! A new kind is a line here and an example in the tests, which fail without one.
 
-use super::families::{ANY, Family, Kind, Look, alnum, base64, dollars, dotted, hex, percent, token, upper};
+use super::families::{ANY, Family, Kind, Look, alnum, base64, dashed, dollars, dotted, hex, percent, token, upper};
 use super::is_word;
 
 /// Rules that match at the same position run in this order.
-pub(super) const TOKENS: [Family; 81] = [
+pub(super) const TOKENS: [Family; 89] = [
     token(
         Kind::AwsKey,
         &["AKIA", "ASIA", "ABIA", "ACCA"],
@@ -305,5 +305,37 @@ pub(super) const TOKENS: [Family; 81] = [
         ANY,
         Look::Mixed,
         "docs.gitlab.com/security/tokens",
+    ),
+    token(
+        Kind::HubSpotToken,
+        &["pat-na1-", "pat-na2-", "pat-na3-", "pat-eu1-", "pat-ap1-"],
+        dashed,
+        36,
+        36,
+        Look::Mixed,
+        "developers.hubspot.com/docs/guides/apps/private-apps/overview",
+    ),
+    token(
+        Kind::VercelToken,
+        &["vercel_blob_rw_"],
+        is_word,
+        32,
+        ANY,
+        Look::Mixed,
+        "vercel.com/docs/vercel-blob/using-blob-sdk",
+    ),
+    token(Kind::JinaKey, &["jina_"], alnum, 48, 64, Look::Mixed, "jina.ai/embeddings"),
+    token(Kind::FirecrawlKey, &["fc-"], hex, 32, 32, Look::Mixed, "docs.firecrawl.dev"),
+    token(Kind::AlibabaKey, &["LTAI"], alnum, 20, 20, Look::Mixed, "gitleaks alibaba-access-key-id"),
+    token(Kind::TencentKey, &["AKID"], alnum, 32, 32, Look::Mixed, "tencentcloud.com/document/product/214/1526"),
+    token(Kind::PostHogKey, &["phx_"], alnum, 40, 60, Look::Mixed, "posthog.com/docs/api"),
+    token(
+        Kind::CloudflareToken,
+        &["cfut_", "cfat_", "cfk_"],
+        is_word,
+        40,
+        ANY,
+        Look::Mixed,
+        "developers.cloudflare.com/fundamentals/api/get-started/token-formats",
     ),
 ];

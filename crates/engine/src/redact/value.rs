@@ -209,7 +209,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 }
 
 /// Whether the value is a path or a URL. A secret in base64 may contain slashes too, but not between words.
-fn is_path_or_url(value: &str) -> bool {
+pub(super) fn is_path_or_url(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let address =
         ["http:", "https:", "file:", "sha256:", "sha256-", "sha384-", "sha512-", "sha1-", "md5:", "data:", "ssh-"];
@@ -273,7 +273,7 @@ fn looks_made_words(value: &[u8]) -> bool {
 
 /// Whether the text is like a password made by hand, such as `s3cr3t-v4lue`, `Tr0ub4dor`: at least two digits stand
 /// between letters.
-fn made_by_hand(value: &[u8]) -> bool {
+pub(super) fn made_by_hand(value: &[u8]) -> bool {
     let inside = value
         .windows(3)
         .filter(|t| t[1].is_ascii_digit() && t[0].is_ascii_alphabetic() && t[2].is_ascii_alphabetic())

@@ -6,7 +6,7 @@
 //! between the tags, stored data shows only the length.
 //!
 //! Anything that may be meant as a span counts as one: tags are recognised in either case, with attributes, escaped for
-//! JSON any number of times (`\u003cprivate\u003e`) or for HTML, in every text of a record. Spans nest. An opening tag
+//! JSON any number of times (`\u003cprivate\u003e`, `<\u0070rivate>`) or for HTML, in every text of a record. Spans nest. An opening tag
 //! without its closing tag reaches to the end of the message, over all records with parts of that message; a closing
 //! tag without its opening tag reaches back to the beginning of its text, which may have been cut. The one exception: a
 //! tag that stands alone between two backticks is only mentioned and neither opens nor closes a span.
@@ -318,10 +318,11 @@ fn may_have_tags(bytes: &[u8]) -> bool {
     let begins = |at: usize| {
         let rest = bytes[at..].iter().skip_while(|b| b.is_ascii_whitespace() || **b == b'/');
         let same = rest.clone().zip(b"private").take_while(|(b, p)| b.to_ascii_lowercase() == **p).count();
-        same == 7 || rest.clone().nth(same).is_none_or(|b| *b == b'"')
+        // A backslash may begin an escaped letter of the tag.
+        same == 7 || rest.clone().nth(same).is_none_or(|b| matches!(*b, b'"' | b'\\'))
     };
     memchr::memchr_iter(b'<', bytes).any(|at| begins(at + 1))
-        || ["u003c", "u003C", "&lt;"]
+        || ["u003c", "u003C", "&lt;", "&#60;", "&#x3c;", "&#x3C;"]
             .iter()
             .any(|sign| memchr::memmem::find_iter(bytes, sign).any(|at| begins(at + sign.len())))
 }
@@ -383,14 +384,16 @@ fn tag_at(bytes: &[u8], start: usize) -> Found {
         Ok(None) => return Found::Nothing,
         Err(Ended) => return Found::Cut,
     };
-    let closes = bytes.get(at) == Some(&b'/');
-    if closes {
-        at = blank(at + 1);
-    }
-    let same = bytes[at..].iter().zip(b"private").take_while(|(b, p)| b.to_ascii_lowercase() == **p).count();
-    at += same;
-    if same < 7 {
-        return if at == bytes.len() { Found::Cut } else { Found::Nothing };
+    let closes = match letter(bytes, at, b'/') {
+        Ok(end) => end.map(|end| at = blank(end)).is_some(),
+        Err(Ended) => return Found::Cut,
+    };
+    for one in b"private" {
+        match letter(bytes, at, *one) {
+            Ok(Some(end)) => at = end,
+            Ok(None) => return Found::Nothing,
+            Err(Ended) => return Found::Cut,
+        }
     }
     let name_ends = at;
     while at < bytes.len() && at - name_ends <= MOST_ATTRIBUTES {
@@ -415,11 +418,32 @@ fn tag_at(bytes: &[u8], start: usize) -> Found {
 /// The text ended before it was clear what the bytes are.
 struct Ended;
 
+/// Returns the end of this letter of a tag at this position, in either case, plain or escaped for JSON.
+fn letter(bytes: &[u8], at: usize, wanted: u8) -> Result<Option<usize>, Ended> {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let run = rest.iter().take_while(|b| **b == b'\\').count();
+    let Some(next) = rest.get(run) else { return Err(Ended) };
+    if run == 0 || (wanted == b'/' && next == &b'/') {
+        return Ok(next.eq_ignore_ascii_case(&wanted).then_some(at + run + 1));
+    }
+    let code = &rest[run..rest.len().min(run + 5)];
+    let fits = |digits: &[u8]| std::str::from_utf8(digits).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok());
+    match code.strip_prefix(b"u00") {
+        Some(digits) if digits.len() == 2 => {
+            let same = fits(digits).is_some_and(|found| found.eq_ignore_ascii_case(&wanted));
+            Ok(same.then_some(at + run + 5))
+        }
+        _ if code.len() < 5 && (b"u00".starts_with(code) || code.starts_with(b"u00")) => Err(Ended),
+        _ => Ok(None),
+    }
+}
+
 /// Returns the end of the `<` or `>` at this position, plain or escaped.
 fn sign(bytes: &[u8], at: usize, sign: u8) -> Result<Option<usize>, Ended> {
     let rest = &bytes[at..];
-    let escaped = |rest: &[u8], forms: [&[u8]; 2]| {
+    let escaped = |rest: &[u8], forms: &[&[u8]]| {
         for form in forms {
+            let form = *form;
             if rest.len() >= form.len() && rest[..form.len()].eq_ignore_ascii_case(form) {
                 return Ok(Some(form.len()));
             }
@@ -434,11 +458,12 @@ fn sign(bytes: &[u8], at: usize, sign: u8) -> Result<Option<usize>, Ended> {
         Some(b'\\') => {
             let run = rest.iter().take_while(|b| **b == b'\\').count();
             let form: &[u8] = if sign == b'<' { b"u003c" } else { b"u003e" };
-            Ok(escaped(&rest[run..], [form, form])?.map(|length| at + run + length))
+            Ok(escaped(&rest[run..], &[form])?.map(|length| at + run + length))
         }
         Some(b'&') => {
-            let form: &[u8] = if sign == b'<' { b"&lt;" } else { b"&gt;" };
-            Ok(escaped(rest, [form, form])?.map(|length| at + length))
+            let forms: [&[u8]; 3] =
+                if sign == b'<' { [b"&lt;", b"&#60;", b"&#x3c;"] } else { [b"&gt;", b"&#62;", b"&#x3e;"] };
+            Ok(escaped(rest, &forms)?.map(|length| at + length))
         }
         _ => Ok(None),
     }

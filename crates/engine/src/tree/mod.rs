@@ -143,7 +143,7 @@ impl<'a> AssistantHome<'a> {
         if lock.was_abandoned() {
             // A process that wrote here was killed and left temporary files. Failing to remove them does not prevent
             // work.
-            let _ = self.files.remove_abandoned(&mut |dir, bytes| self.rescue(dir, bytes));
+            let _ = self.files.remove_abandoned(Millis::MAX, &mut |dir, bytes| self.rescue(dir, bytes));
         }
         let problems = if look { scan::scan(self)?.problems } else { Vec::new() };
         let lock = TreeLock { at: self, lock, problems };
@@ -160,6 +160,19 @@ impl<'a> AssistantHome<'a> {
                 None if Instant::now() < until => std::thread::sleep(Duration::from_millis(20)),
                 found => return Ok(found),
             }
+        }
+    }
+
+    /// Removes temporary files older than an hour, as far as the lock is free: commands that were killed left them, and
+    /// the next command did not find the lock abandoned. Returns how many.
+    pub fn remove_leftovers(&'a self, now: Millis) -> Result<usize> {
+        // Almost always there are none, and the lock would be taken in vain.
+        if self.files.temporaries().is_empty() {
+            return Ok(0);
+        }
+        match self.try_lock()? {
+            Some(_lock) => self.files.remove_abandoned(now, &mut |dir, bytes| self.rescue(dir, bytes)),
+            None => Ok(0),
         }
     }
 

@@ -135,6 +135,25 @@ fn shaped(rng: &mut Rng) -> Vec<(Kind, String)> {
     add(Kind::AirtableToken, &["pat", &alnum(rng, 14), ".", &hex(rng, 64)]);
     add(Kind::TerraformToken, &[&alnum(rng, 14), ".atlasv1", ".", &alnum(rng, 67)]);
     add(Kind::MailchimpKey, &[&hex(rng, 32), "-us", "12"]);
+    let uuid = |rng: &mut Rng| [8, 4, 4, 4, 12].map(|n| hex(rng, n)).join("-");
+    add(Kind::HubSpotToken, &["pat-", "na1-", &uuid(rng)]);
+    add(Kind::HubSpotToken, &["pat-", "eu1-", &uuid(rng)]);
+    add(Kind::VercelToken, &["vercel_blob", "_rw_", &alnum(rng, 16), "_", &alnum(rng, 30)]);
+    add(Kind::JinaKey, &["jina", "_", &hex(rng, 32), &alnum(rng, 28)]);
+    add(Kind::FirecrawlKey, &["fc", "-", &hex(rng, 32)]);
+    add(Kind::AlibabaKey, &["LT", "AI", &alnum(rng, 20)]);
+    add(Kind::TencentKey, &["AK", "ID", &alnum(rng, 32)]);
+    add(Kind::PostHogKey, &["phx", "_", &alnum(rng, 43)]);
+    add(Kind::CloudflareToken, &["cfut", "_", &alnum(rng, 48)]);
+    add(Kind::CloudflareToken, &["cfk", "_", &alnum(rng, 48)]);
+    add(Kind::ResendKey, &["re", "_", &alnum(rng, 8), "_", &alnum(rng, 24)]);
+    let group = |rng: &mut Rng, n: usize| upper(rng, n);
+    let of_five = |rng: &mut Rng| [(); 4].map(|()| group(rng, 5)).join("-");
+    add(Kind::OnePasswordKey, &["A3", "-7Q", &upper(rng, 4), "-", &upper(rng, 6), "-", &of_five(rng)]);
+    add(
+        Kind::OnePasswordKey,
+        &["A3", "-7Q", &upper(rng, 4), "-", &upper(rng, 11), "-", &[(); 3].map(|()| group(rng, 5)).join("-")],
+    );
     all
 }
 
@@ -233,6 +252,42 @@ const TOLD: &[&str] = &[
     "我的密码是«hunter22»",
     "パスワードは«hunter22»。",
     "{\"text\":\"my password is «hunter2»\\nthanks\"}",
+    // The sentence goes on.
+    "The password is «Q7xfNHLnCeBnS3» today",
+    "the password is «hunter2» until Friday",
+    "please use: the wifi password is «Q7xfNHLnCeBnS6» for guests",
+    "Mein Passwort ist «Q7xfNHLnCeBnS7» heute",
+    "Das Passwort lautet «sommer2024» heute abend",
+    "La contraseña es «Q7xfNHLnCeBnS4» hoy",
+    "Het wachtwoord is «Q7xfNHLnCeBnS5» vandaag",
+    "le mot de passe est «soleil24» pour ce soir",
+    "пароль это «leto2024» сегодня",
+    "パスワードは«Q7xGdgjw2anVZv» walrus",
+    "the PIN code is «7391582» walrus",
+    "PIN is «739158»",
+    // A colon, or nothing, between the name and the password.
+    "Passwort: «Q7xfNHLnCeBnS9»",
+    "Passwort: «sommer24»",
+    "Password: «Q7xfNHLnCeBnSa»",
+    "**Kennwort:** «blau3-Kessel»",
+    "contraseña: «Q7xfNHLnCeBnSe»",
+    "mot de passe : «Q7xfNHLnCeBnSd»",
+    "Пароль: «Q7xfNHLnCeBnSc»",
+    "мой пароль «Q7xfNHLnCeBnSc»",
+    "wachtwoord: «zomer!24»",
+    "pw: «Q7xfNHLnCeBnSf»",
+    "api key: «q8Zk2mV0xL7rT4bN9c»",
+    "PIN: «4831»",
+    "Password «Q7xfNHLnCeBnSb»",
+    "Password «hunter2»",
+    "log in with user bob and password «Q7xfNHLnCeBnSb», then reload",
+    "set password to «Q7xfNHLnCeBnSc».",
+    "I changed the password to «hunter2».",
+    "setze das Passwort auf «Q7xfNHLnCeBnSd»",
+    "CREATE USER bob IDENTIFIED BY '«Q7xfNHLnCeBnSe»';",
+    "alter user bob identified by \"«hunter2»\"",
+    "my password is «correct horse battery staple»",
+    "My password is «blue kettle seven boats north».",
 ];
 
 #[test]
@@ -260,6 +315,10 @@ fn webhooks_of_every_form_are_found() {
         (
             "https://acme.webhook.office.com/webhookb2/",
             "3f2a9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b@9c1d2e3f-0b7d-4e55-9a41-aabbccddeeff/IncomingWebhook/0f1e2d3c4b5a69788796a5b4c3d2e1f0/x",
+        ),
+        (
+            "https://outlook.office.com/webhook/",
+            "3f2a9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b@9c1d2e3f-0b7d-4e55-9a41-aabbccddeeff/IncomingWebhook/0f1e2d3c4b5a69788796a5b4c3d2e1f0/3f2a9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b",
         ),
         ("https://hooks.zapier.com/hooks/catch/", "123456/q8Zk2mV0xL7rT4bN9c"),
     ] {
@@ -391,6 +450,8 @@ fn contextual() -> Vec<(Kind, String)> {
     add(AzureKey, "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=«AZURE»;EndpointSuffix=core.windows.net");
     add(AzureKey, "Endpoint=sb://x.example/;SharedAccessKeyName=Root;SharedAccessKey=«AZURE»");
     add(AzureKey, "https://x.blob.example/c?sv=2022&sig=«AZURE»&se=2024");
+    let signature = ["4a7d0b352ad6074d", "ce11"].concat() + &"0f1e2d3c4b5a".repeat(3) + "01234567";
+    add(SignedUrl, &format!("https://s3.example/b/k?X-Amz-Expires=900&X-Amz-Signature=«{signature}»&x=1"));
     add(TwilioKey, &format!("account A{}HEX:«HEX» there", "C"));
     for text in [
         "Authorization: Basic «BASIC64»",

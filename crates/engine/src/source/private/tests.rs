@@ -26,6 +26,26 @@ fn spans_are_masked_and_nothing_else_is() {
         ),
         (r#"{"text":"&lt;private&gt;b&lt;/private&gt;"}"#, r#"{"text":"&lt;private&gt;*&lt;/private&gt;"}"#),
         (
+            r#"{"text":"&#60;private&#62;b&#x3C;/private&#x3e; c"}"#,
+            r#"{"text":"&#60;private&#62;*&#x3C;/private&#x3e; c"}"#,
+        ),
+        // Letters of the tag may be escaped, too: after decoding it is the same tag.
+        (r#"{"text":"<\u0070rivate>b</priv\u0061te> d"}"#, r#"{"text":"<\u0070rivate>*</priv\u0061te> d"}"#),
+        (
+            r#"{"text":"\u003c\u0050\u0052ivate\u003eb\u003c\u002fprivate\u003e d"}"#,
+            r#"{"text":"\u003c\u0050\u0052ivate\u003e*\u003c\u002fprivate\u003e d"}"#,
+        ),
+        (r#"{"text":"<private>b<\/private> d"}"#, r#"{"text":"<private>*<\/private> d"}"#),
+        (
+            r#"{"arguments":"{\"cmd\":\"<\\u0070rivate>b</private>\"}"}"#,
+            r#"{"arguments":"{\"cmd\":\"<\\u0070rivate>*</private>\"}"}"#,
+        ),
+        (
+            r#"{"content":[{"text":"a <\u00"},{"text":"70rivate>b</private>c"}]}"#,
+            r#"{"content":[{"text":"a <\u00"},{"text":"70rivate>*</private>c"}]}"#,
+        ),
+        (r#"{"text":"a <\npre>b"}"#, r#"{"text":"a <\npre>b"}"#),
+        (
             r#"{"text":"<private>a<private>b</private>c</private>d"}"#,
             r#"{"text":"<private>**********************</private>d"}"#,
         ),
