@@ -206,15 +206,41 @@ pub fn remove(home: &Home, name: &RelPath) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::os::unix::fs::symlink;
+    use std::time::SystemTime;
+
     use super::*;
     use crate::home::HomeOptions;
 
-    #[test]
-    fn a_full_spool_takes_no_more_and_keeps_what_it_has() {
+    fn new_home() -> (tempfile::TempDir, Home) {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::create_with(&folder.path().join("home"), &HomeOptions { allow_network_fs: true }).unwrap();
-        let call =
-            Spooled { harness: "little".into(), event: "prompt".into(), at: 1, id: None, payload: b"{}".to_vec() };
+        (folder, home)
+    }
+
+    fn call(at: Millis, payload: &[u8]) -> Spooled {
+        let id = Some(HookId::new());
+        Spooled { harness: "little".into(), event: "prompt".into(), at, id, payload: payload.to_vec() }
+    }
+
+    /// Returns the bytes of a call's file.
+    fn bytes_of(home: &Home, call: &Spooled) -> Vec<u8> {
+        put(home, call).unwrap();
+        let [name] = &names(home).unwrap()[..] else { panic!("one call") };
+        let bytes = home.read(name, LARGEST).unwrap().unwrap();
+        remove(home, name).unwrap();
+        bytes
+    }
+
+    fn leaves(paths: &[RelPath]) -> Vec<&str> {
+        paths.iter().map(RelPath::name).collect()
+    }
+
+    #[test]
+    fn a_full_spool_takes_no_more_and_keeps_what_it_has() {
+        let (_folder, home) = new_home();
+        let call = Spooled { id: None, ..call(1, b"{}") };
         put_beside(&home, &call, 2).unwrap();
         put_beside(&home, &call, 2).unwrap();
         let full = put_beside(&home, &call, 2).unwrap_err();
@@ -223,5 +249,107 @@ mod tests {
         assert_eq!(there.len(), 2);
         home.remove(&there[0]).unwrap();
         put_beside(&home, &call, 2).unwrap();
+    }
+
+    #[test]
+    fn calls_come_back_as_they_were_put_the_oldest_first() {
+        let (_folder, home) = new_home();
+        let (older, newer) = (call(3, b"{\"a\":\n 1}\n"), Spooled { id: None, ..call(20, b"") });
+        put(&home, &newer).unwrap();
+        put(&home, &older).unwrap();
+        let there = names(&home).unwrap();
+        let back: Vec<Spooled> = there.iter().map(|name| read(&home, name).unwrap().unwrap()).collect();
+        assert_eq!(back, [older, newer]);
+        remove(&home, &there[0]).unwrap();
+        assert_eq!(read(&home, &there[0]).unwrap(), None);
+        assert_eq!(names(&home).unwrap(), there[1..]);
+        assert_eq!(unreadable(&home).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_private_span_is_not_written() {
+        let (_folder, home) = new_home();
+        let bytes = bytes_of(&home, &call(1, br#"{"prompt":"the code is <private>4711</private>, keep it"}"#));
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains("keep it") && !text.contains("4711"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_call_is_set_aside_with_its_bytes() {
+        let (_folder, home) = new_home();
+        let whole = bytes_of(&home, &call(1, b"{}"));
+        let text = String::from_utf8(whole.clone()).unwrap();
+        let broken: Vec<Vec<u8>> = vec![
+            whole[..whole.len() - 1].to_vec(),
+            [&whole[..], b"x"].concat(),
+            text.replace("\"v\":1", "\"v\":0").into_bytes(),
+            text.replace("\"event\"", "\"evnt\"").into_bytes(),
+            b"{\"v\":1}\n{}".to_vec(),
+            b"hello".to_vec(),
+            b"\n{}".to_vec(),
+            Vec::new(),
+        ];
+        for (n, bytes) in broken.iter().enumerate() {
+            let name = layout::SPOOL.join(&format!("{n}.hook")).unwrap();
+            assert_eq!(home.write_new(&name, bytes).unwrap(), crate::home::NewFile::Written);
+            assert_eq!(read(&home, &name).unwrap(), None, "{:?}", String::from_utf8_lossy(bytes));
+            assert_eq!(unreadable(&home).unwrap(), n as u64 + 1, "{:?}", String::from_utf8_lossy(bytes));
+            let aside = layout::SPOOL.join(&format!("{n}.hook{ASIDE}")).unwrap();
+            assert_eq!(home.read(&aside, LARGEST).unwrap().as_ref(), Some(bytes));
+        }
+        assert_eq!(names(&home).unwrap(), []);
+        assert_eq!(leftovers(&home, false).len(), broken.len());
+    }
+
+    #[test]
+    fn a_call_of_a_newer_build_stays_for_it() {
+        let (_folder, home) = new_home();
+        let name = layout::SPOOL.join("1.hook").unwrap();
+        let newer = b"{\"v\":2,\"program\":[]}\n...";
+        assert_eq!(home.write_new(&name, newer).unwrap(), crate::home::NewFile::Written);
+        assert_eq!(read(&home, &name).unwrap(), None);
+        assert_eq!(home.read(&name, LARGEST).unwrap().unwrap(), newer);
+        assert_eq!((unreadable(&home).unwrap(), names(&home).unwrap().len()), (0, 1));
+        assert_eq!(leftovers(&home, false), []);
+        assert_eq!(leftovers(&home, true), [name]);
+    }
+
+    #[test]
+    fn what_no_hook_makes_keeps_nobody_from_reading_on() {
+        let (folder, home) = new_home();
+        let elsewhere = folder.path().join("elsewhere");
+        std::fs::write(&elsewhere, bytes_of(&home, &call(1, b"{}"))).unwrap();
+        symlink(&elsewhere, home.root().join("spool/0.hook")).unwrap();
+        std::fs::create_dir(home.root().join("spool/1.hook")).unwrap();
+        for name in names(&home).unwrap() {
+            assert_eq!(read(&home, &name).unwrap(), None, "{name}");
+        }
+        assert_eq!(leaves(&names(&home).unwrap()), ["0.hook", "1.hook"], "they are left alone");
+    }
+
+    /// A hook that has to end while its disk is syncing leaves its file under a temporary name.
+    #[test]
+    fn a_call_left_under_a_temporary_name_is_taken_in_once_its_hook_is_gone() {
+        let (_folder, home) = new_home();
+        let lost = call(1, b"{\"prompt\":\"do not lose me\"}");
+        let whole = bytes_of(&home, &lost);
+        let leave = |name: &str, bytes: &[u8], seconds: u64| {
+            let path = home.root().join("spool").join(name);
+            std::fs::write(&path, bytes).unwrap();
+            let at = SystemTime::now() - Duration::from_secs(seconds);
+            File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
+        };
+        leave(".hl-0000000000000001.tmp", &whole, 10);
+        leave(".hl-0000000000000002.tmp", &bytes_of(&home, &call(2, b"{}")), 0);
+        leave(".hl-0000000000000003.tmp", &whole[..whole.len() - 1], 10);
+        // Without an id it could be stored twice.
+        leave(".hl-0000000000000004.tmp", &bytes_of(&home, &Spooled { id: None, ..call(4, b"{}") }), 10);
+        adopt(&home).unwrap();
+        let [name] = &names(&home).unwrap()[..] else { panic!("one call: {:?}", names(&home)) };
+        assert_eq!(read(&home, name).unwrap(), Some(lost));
+        let left = leftovers(&home, false);
+        assert_eq!(leaves(&left), [".hl-0000000000000002.tmp", ".hl-0000000000000003.tmp", ".hl-0000000000000004.tmp"]);
+        adopt(&home).unwrap();
+        assert_eq!(names(&home).unwrap().len(), 1);
     }
 }

@@ -80,6 +80,44 @@ fn a_job_that_takes_its_workers_with_it_is_set_aside_too() {
 }
 
 #[test]
+fn the_last_try_of_a_job_is_left_to_its_worker() {
+    let world = World::at(Clock::Fixed(NOON));
+    enqueue(&world.ledger, JobKind::Index);
+    for attempt in 1..=4 {
+        let ledger = at(&world, NOON + attempt * MINUTE);
+        let job = claim(&ledger, "a").unwrap();
+        ledger.write(Audit::new("a", "job.fail"), |tx| job_queue::fail(tx, &job, "a", "no")).unwrap();
+    }
+    let ledger = at(&world, NOON + 5 * MINUTE);
+    let last = claim(&ledger, "a").unwrap();
+    assert_eq!(last.attempts, 5);
+    assert!(claim(&ledger, "b").is_none(), "a is at it");
+    let counts = ledger.read(|tx| job_queue::counts(tx, ledger.now())).unwrap();
+    assert_eq!((counts.running, counts.dead), (1, 0));
+    ledger.write(Audit::new("a", "job.done"), |tx| job_queue::complete(tx, &last, "a")).unwrap();
+    assert_eq!(ledger.read(|tx| job_queue::counts(tx, ledger.now())).unwrap(), job_queue::Counts::default());
+}
+
+#[test]
+fn a_worker_that_ends_gives_back_its_jobs_and_no_others() {
+    let world = World::at(Clock::Fixed(NOON));
+    enqueue(&world.ledger, JobKind::Index);
+    enqueue(&world.ledger, JobKind::CloseIdle);
+    let (mine, theirs) = (claim(&world.ledger, "a").unwrap(), claim(&world.ledger, "b").unwrap());
+    let holds = |owner: &str| world.ledger.read(|tx| job_queue::holds(tx, owner)).unwrap();
+    let release =
+        |owner: &str| world.ledger.write(Audit::new(owner, "job.release"), |tx| job_queue::release(tx, owner)).unwrap();
+    assert_eq!((holds("a"), holds("b"), holds("c")), (true, true, false));
+    assert_eq!(release("c"), 0);
+    assert_eq!(release("a"), 1);
+    assert_eq!((holds("a"), holds("b"), release("a")), (false, true, 0));
+    let again = claim(&world.ledger, "c").unwrap();
+    assert_eq!((again.no, again.attempts), (mine.no, 1), "giving it back was no try");
+    assert_ne!(again.no, theirs.no);
+    assert!(claim(&world.ledger, "c").is_none());
+}
+
+#[test]
 fn draining_indexes_and_closes_what_went_quiet() {
     let world = World::at(Clock::Fixed(NOON));
     world.line(&format!("{{\"session\":\"x\",\"id\":\"a\",\"role\":\"user\",\"text\":\"zebra\",\"at\":{NOON}}}"));

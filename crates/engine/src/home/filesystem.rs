@@ -93,7 +93,25 @@ mod tests {
 
     #[test]
     fn network_file_systems_are_known_by_number() {
-        for magic in [0x6969, 0x517B, 0xFE53_4D42, 0xFF53_4D42, 0x6573_5546, 0x0102_1997] {
+        for magic in [
+            0x6969,
+            0x517B,
+            0xFE53_4D42,
+            0xFF53_4D42,
+            0x564C,
+            0x5346_414F,
+            0x6B41_4653,
+            0x7375_7245,
+            0x00C3_6400,
+            0x0BD0_0BD0,
+            0x4750_4653,
+            0x1983_0326,
+            0x0116_1970,
+            0x7461_636F,
+            0x0102_1997,
+            0x6573_5546,
+            0x786F_4256,
+        ] {
             assert!(by_magic(magic).is_some(), "{magic:x}");
         }
         // ext4, btrfs, xfs, tmpfs, overlay, zfs: local.

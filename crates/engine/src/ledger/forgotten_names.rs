@@ -158,3 +158,76 @@ fn new_key(tx: &Write) -> Result<[u8; 32]> {
     tx.execute("INSERT INTO meta (key, value) VALUES (?1, lower(hex(?2)))", params![KEY, key])?;
     Ok(key)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::ledger::{Audit, Ledger, Open};
+
+    /// Forgets the words of `text` that the stretch from `from` up to `to` touches.
+    fn forget(ledger: &Ledger, text: &str, from: &str, to: &str) -> ForgottenNames {
+        let stretch = text.find(from).unwrap()..text.find(to).unwrap();
+        let taken = ledger.write(Audit::new("test", "test.forget"), |tx| {
+            let mut names = ForgottenNames::load(tx)?;
+            names.take(tx, text, std::slice::from_ref(&stretch))?;
+            Ok(names)
+        });
+        taken.unwrap()
+    }
+
+    #[test]
+    fn a_forgotten_name_is_marked_wherever_it_stands_and_nothing_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runtime.db");
+        let ledger = Ledger::open(&path, folder.path(), Clock::Fixed(0), Open::Full).unwrap();
+        assert_eq!(ledger.read(ForgottenNames::load).unwrap().marked("Zoë"), "Zoë");
+        // The stretch begins and ends beside other words.
+        let taken = forget(&ledger, "ask Zoë Marten, then Ruiz", " Zoë", "then");
+        let mark = taken.marked("Zoë Marten").into_owned();
+        assert!(mark.starts_with("forgotten-") && mark.len() == "forgotten-".len() + 8, "{mark}");
+        drop(ledger);
+        let ledger = Ledger::open(&path, folder.path(), Clock::Fixed(0), Open::Full).unwrap();
+        let later = forget(&ledger, "of Ruiz.", "Ruiz", ".");
+        let loaded = ledger.read(ForgottenNames::load).unwrap();
+        let other = loaded.marked("ruiz").into_owned();
+        assert!(other.starts_with("forgotten-") && other != mark, "{other}");
+        for (text, shown) in [
+            ("Zoë Marten", mark.clone()),
+            ("/home/zoë-marten/é.md", format!("/home/{mark}/é.md")),
+            ("<ZOË.MARTEN> and Zoë Marten Ruiz", format!("<{mark}> and {mark} {other}")),
+            ("ask Zoë, then Marten", "ask Zoë, then Marten".into()),
+            ("Zoëa Marten, Zoë Martens, Marten Zoë", "Zoëa Marten, Zoë Martens, Marten Zoë".into()),
+            ("", String::new()),
+        ] {
+            assert_eq!(loaded.marked(text), shown, "{text}");
+            assert_eq!(later.marked(text), shown, "{text}");
+        }
+    }
+
+    /// Nobody who has one ledger, or this source, can tell a name from its mark in another ledger by trying names.
+    #[test]
+    fn every_ledger_has_marks_of_its_own() {
+        let mut marks = Vec::new();
+        for _ in 0..2 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("runtime.db");
+            let ledger = Ledger::open(&path, folder.path(), Clock::Fixed(0), Open::Full).unwrap();
+            marks.push(forget(&ledger, "Zoë.", "Zoë", ".").marked("Zoë").into_owned());
+        }
+        assert_ne!(marks[0], marks[1]);
+    }
+
+    #[test]
+    fn a_long_name_is_marked_in_pieces() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger =
+            Ledger::open(&folder.path().join("runtime.db"), folder.path(), Clock::Fixed(0), Open::Full).unwrap();
+        let long = "a b c d e f g h i j k l m.";
+        forget(&ledger, long, "a", ".");
+        let marked = ledger.read(ForgottenNames::load).unwrap().marked(long).into_owned();
+        let pieces: Vec<&str> = marked.trim_end_matches('.').split(' ').collect();
+        assert_eq!(pieces.len(), 2, "{marked}");
+        assert!(pieces.iter().all(|piece| piece.starts_with("forgotten-")), "{marked}");
+    }
+}

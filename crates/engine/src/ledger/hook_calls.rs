@@ -30,3 +30,33 @@ pub fn prune(tx: &Write) -> Result<()> {
     tx.execute("DELETE FROM hook_calls WHERE at < ?1", [tx.now() - KNOWN_MS])?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::ledger::{Audit, Ledger, Open};
+
+    #[test]
+    fn a_call_is_stored_once_and_its_id_is_known_for_a_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |now| {
+            Ledger::open(&folder.path().join("runtime.db"), folder.path(), Clock::Fixed(now), Open::Full).unwrap()
+        };
+        let write = |ledger: &Ledger, id| ledger.write(Audit::new("test", "test.hook"), |tx| store(tx, id)).unwrap();
+        let known = |ledger: &Ledger, id| ledger.read(|tx| is_known(tx, id)).unwrap();
+        let (first, second) = (HookId::new(), HookId::new());
+        let ledger = at(5);
+        assert!(!known(&ledger, first));
+        assert!(write(&ledger, first));
+        assert!(known(&ledger, first) && !known(&ledger, second));
+        assert!(!write(&ledger, first), "it is stored");
+        drop(ledger);
+        for (now, stays) in [(5 + KNOWN_MS, true), (6 + KNOWN_MS, false)] {
+            let ledger = at(now);
+            write(&ledger, second);
+            ledger.write(Audit::new("test", "test.prune"), |tx| prune(tx)).unwrap();
+            assert_eq!((known(&ledger, first), known(&ledger, second)), (stays, true), "{now}");
+        }
+    }
+}

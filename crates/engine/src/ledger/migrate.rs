@@ -248,6 +248,17 @@ mod tests {
         assert!(kept.last().unwrap().starts_with("runtime-schema6-"), "{kept:?}");
     }
 
+    /// Another process may bring the ledger to a newer schema between the look at its version and the write.
+    #[test]
+    fn a_ledger_that_became_newer_meanwhile_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut conn = first(folder.path());
+        conn.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
+        let newer = migrate(&mut conn, &folder.path().join("runtime.db"), folder.path(), Clock::Fixed(6)).unwrap_err();
+        assert!(newer.to_string().contains("newer Heirloom"), "{newer}");
+        assert_eq!(version(&conn).unwrap(), SCHEMA_VERSION + 1);
+    }
+
     #[test]
     fn a_migration_that_fails_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();

@@ -140,6 +140,74 @@ fn who_fails_in_a_shared_commit_leaves_the_others_whole() {
     assert_eq!(audited, ["d", "e", "f", "first"]);
 }
 
+/// A forget takes words out of the audit log, and leaves a log that nobody else can change.
+#[test]
+fn what_is_reworded_is_gone_from_the_log_and_the_chain_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = ledger(folder.path());
+    for actor in ["ann", "bob", "cy", "bob"] {
+        let written = ledger.write(Audit::new(actor, "test.write"), |tx| {
+            tx.note("by", actor);
+            Ok(())
+        });
+        written.unwrap();
+    }
+    let count = |word: &str| ledger.read(|tx| audit::count(tx, |text| text.contains(word))).unwrap();
+    assert_eq!((count("ann"), count("bob"), count("nobody")), (1, 2, 0));
+    let behind = Connection::open(folder.path().join("runtime.db")).unwrap();
+    let first_bob: i64 =
+        behind.query_row("SELECT min(audit_no) FROM audit WHERE actor = 'bob'", [], |r| r.get(0)).unwrap();
+    let reword = || {
+        let new = |text: &str| text.contains("bob").then(|| text.replace("bob", "-"));
+        ledger.write(Audit::new("test", "test.reword"), |tx| audit::reword(tx, new)).unwrap()
+    };
+    assert_eq!(reword(), Some(first_bob));
+    assert_eq!((count("ann"), count("bob")), (1, 0));
+    assert_eq!(standing(&ledger).1, ["-", "-", "ann", "cy", "first", "test"]);
+    assert_eq!(reword(), None);
+    assert!(behind.execute("UPDATE audit SET actor = 'x'", []).is_err(), "the log is append-only again");
+}
+
+/// Rows with whole and broken numbers in a column of fractions are sound, and of them the changed one alone is named.
+#[test]
+fn of_rows_with_fractions_only_the_changed_one_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = ledger(folder.path());
+    ledger.main.lock().unwrap().conn.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+    for confidence in ["0.0", "1.0", "-3.0", "0.5", "9.5e14", "1e300"] {
+        let filled = ledger.write(Audit::new("test", "test.fill"), |tx| {
+            let sql = format!(
+                "INSERT INTO pending_memory (agent_no, kind, key, title, text, confidence, state, created_at)
+                 VALUES (1, 'k', '{confidence}', 't', 't', {confidence}, 'waits', 1)"
+            );
+            Ok(tx.execute(&sql, []).map(drop)?)
+        });
+        filled.unwrap();
+        assert_eq!(ledger.read(seal::broken).unwrap(), [], "{confidence}");
+    }
+    let behind = Connection::open(folder.path().join("runtime.db")).unwrap();
+    behind.execute("UPDATE pending_memory SET confidence = 2.0 WHERE confidence = 1.0", []).unwrap();
+    assert_eq!(ledger.read(seal::broken).unwrap().len(), 1);
+}
+
+/// Another process may migrate the ledger while this one has it open: later writes are sealed with the new columns.
+#[test]
+fn a_column_another_process_added_is_sealed() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = ledger(folder.path());
+    let behind = Connection::open(folder.path().join("runtime.db")).unwrap();
+    behind
+        .execute_batch("BEGIN; ALTER TABLE names ADD COLUMN extra TEXT DEFAULT 'x'; DELETE FROM seals; COMMIT")
+        .unwrap();
+    for name_of_row in ["second", "third"] {
+        name(&ledger, name_of_row).unwrap();
+    }
+    standing(&ledger);
+    behind.execute("UPDATE names SET extra = 'y' WHERE name = 'third'", []).unwrap();
+    let broken = ledger.read(seal::broken).unwrap();
+    assert!(broken.iter().any(|(place, _)| place.starts_with("names")), "{broken:?}");
+}
+
 /// Returns the size of a ledger's pages and of its main file.
 fn pages(path: &Path) -> (i64, u64) {
     let conn = open_for_reading(path).unwrap();
