@@ -17,7 +17,7 @@ pub struct VerifyReport {
     /// Number of records of the agent that could not be decoded; their bytes are kept.
     pub set_aside: u64,
     pub findings: Vec<Finding>,
-    /// What could not be checked although nothing is wrong.
+    /// Checks that could not be made; no findings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     pub seconds: f64,

@@ -35,7 +35,7 @@ pub fn put(home: &Home, ledger: &Ledger) -> Result<()> {
     home.write_new(&layout::AUDIT_HEAD, format!("{} {}\n", last.no, last.hash).as_bytes()).map(drop)
 }
 
-/// What the noted row says of the chain.
+/// Verdict of the noted row about the chain.
 pub enum Anchored {
     /// The row is in the chain, or nothing was written yet.
     Found,
