@@ -52,10 +52,19 @@ pub struct Folders {
     pub scratch: PathBuf,
 }
 
+/// Variables set for a program, with their values.
+pub(crate) type Variables = &'static [(&'static str, &'static str)];
+
 /// A kind of program: how it is called, and how its output is read.
 pub(crate) trait Preset: Send + Sync {
     /// Returns the program's name in the list of known versions; `None`: any version is accepted.
     fn known_as(&self) -> Option<&'static str>;
+
+    /// Returns the variables by which the program is told to send no statistics and no reports of errors, and to look
+    /// for no newer version: it would write files for that, and a question of ours is no use of the person's.
+    fn quieted_by(&self) -> Variables {
+        &[]
+    }
 
     /// Makes the call for a question.
     fn call(&self, question: &Question, folders: &Folders) -> Result<Call, Failure>;
@@ -105,11 +114,16 @@ pub(crate) struct Program {
 impl Transport for Program {
     fn send(&self, question: &Question) -> Result<Answer, Failure> {
         self.check_folder()?;
-        if let Some(name) = self.preset.known_as() {
-            look(self.path.clone(), name, &self.folders, self.timeout)?;
-        }
+        look(&self.path, &*self.preset, &self.folders, self.timeout)?;
         let call = self.preset.call(question, &self.folders)?;
-        let output = run(&self.path, &call.arguments, &call.input, &self.folders.empty, self.timeout);
+        let output = run(&Start {
+            program: &self.path,
+            arguments: &call.arguments,
+            variables: self.preset.quieted_by(),
+            input: &call.input,
+            folder: &self.folders.empty,
+            timeout: self.timeout,
+        });
         // A program that could not be started asked nothing.
         if !matches!(output, Err(Failure::Refused(_) | Failure::Unsent { .. })) {
             question.count(false);
@@ -146,8 +160,10 @@ impl Program {
 }
 
 /// Asks a program for its version, and refuses a version its options were not tried with.
-pub(crate) fn look(path: PathBuf, name: &str, folders: &Folders, timeout: Duration) -> Result<(), Failure> {
-    let said = run(&path, &["--version".into()], "", &folders.empty, timeout)?.text;
+pub(crate) fn look(program: &Path, preset: &dyn Preset, folders: &Folders, timeout: Duration) -> Result<(), Failure> {
+    let Some(name) = preset.known_as() else { return Ok(()) };
+    let (arguments, variables) = (&["--version".into()], preset.quieted_by());
+    let said = run(&Start { program, arguments, variables, input: "", folder: &folders.empty, timeout })?.text;
     version::check(name, &said).map_err(Failure::Refused)
 }
 
@@ -167,14 +183,21 @@ fn complaint(output: &Output) -> Option<Failure> {
     None
 }
 
-/// Runs a program with `input` on its standard input and waits for it. At the deadline its whole process group is killed.
-pub(crate) fn run(
-    program: &Path,
-    arguments: &[OsString],
-    input: &str,
-    folder: &Path,
-    timeout: Duration,
-) -> Result<Output, Failure> {
+/// How a program is started.
+pub(crate) struct Start<'s> {
+    pub program: &'s Path,
+    pub arguments: &'s [OsString],
+    pub variables: Variables,
+    /// Text on its standard input.
+    pub input: &'s str,
+    /// Its working folder.
+    pub folder: &'s Path,
+    pub timeout: Duration,
+}
+
+/// Runs a program and waits for it. At the deadline its whole process group is killed.
+pub(crate) fn run(start: &Start) -> Result<Output, Failure> {
+    let Start { program, arguments, variables, input, folder, timeout } = *start;
     let later = |why: String| Failure::Later { why, after: None };
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut command = Command::new(program);
@@ -186,6 +209,7 @@ pub(crate) fn run(
     }
     let mut child = command
         .args(arguments)
+        .envs(variables.iter().copied())
         .current_dir(folder)
         .env(INSIDE, "1")
         .env("PWD", folder)
