@@ -2,11 +2,12 @@
 //!
 //! A call must leave no trace: no session, no hook, no file of the program. Each preset has the options that were tried
 //! for that; a version they were not tried with is refused ([`version`]). Every call runs in an empty folder of the
-//! home and in a new process group that is killed at the deadline. `HEIRLOOM_INSIDE` is set for it, which makes our
+//! home and in a new process group that is killed at the deadline, and as soon as this process has ended ([`guard`]). `HEIRLOOM_INSIDE` is set for it, which makes our
 //! hooks exit.
 
 mod claude;
 mod codex;
+mod guard;
 mod openclaw;
 mod other;
 pub(crate) mod version;
@@ -19,8 +20,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use heirloom_engine::model::{Answer, Failure};
-use rustix::process::{Pid, Signal, kill_process_group};
 
+use self::guard::Guard;
 use crate::asking::{LARGEST_ANSWER, Question, Transport};
 
 pub(crate) use claude::Claude;
@@ -207,6 +208,9 @@ pub(crate) fn run(start: &Start) -> Result<Output, Failure> {
     if !std::io::stdin().is_terminal() {
         command.env_remove(TERMINAL);
     }
+    let not_started =
+        |kind| Failure::Unsent { why: format!("the program {name} cannot be started ({kind})"), after: None };
+    let guard = Guard::start().map_err(|e| not_started(e.kind()))?;
     let mut child = command
         .args(arguments)
         .envs(variables.iter().copied())
@@ -216,13 +220,13 @@ pub(crate) fn run(start: &Start) -> Result<Output, Failure> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
+        .process_group(guard.group())
         .spawn()
         .map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied => {
                 Failure::Refused(format!("the program {name} cannot be started ({})", e.kind()))
             }
-            kind => Failure::Unsent { why: format!("the program {name} cannot be started ({kind})"), after: None },
+            kind => not_started(kind),
         })?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let until = Instant::now() + timeout;
@@ -235,7 +239,7 @@ pub(crate) fn run(start: &Start) -> Result<Output, Failure> {
         let err = scope.spawn(move || bounded(stderr));
         let ended = wait(&mut child, until, || out.is_finished() && err.is_finished());
         // Also kills processes the program started and left behind: they would hold the pipes open.
-        kill(&child);
+        drop(guard);
         let status = child.wait();
         let (out, err) = (out.join().unwrap_or_default(), err.join().unwrap_or_default());
         if !ended {
@@ -261,11 +265,6 @@ fn wait(child: &mut Child, until: Instant, closed: impl Fn() -> bool) -> bool {
             _ => return true,
         }
     }
-}
-
-fn kill(child: &Child) {
-    // The process group has the child's number. An error means that the group has ended, which is fine.
-    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
 /// Reads to the end, and keeps at most one byte more than [`LARGEST_ANSWER`].
