@@ -541,3 +541,32 @@ fn a_worker_killed_while_the_model_answers_is_counted_and_has_one_effect() {
     assert_eq!(count.lines().count(), 1, "it answered once");
     world.verified();
 }
+
+#[test]
+fn a_program_ends_with_the_command_that_asked_it() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let world = world();
+    let script = r#"cat >/dev/null; sleep 600 & echo "$$ $!" >"$0.new"; mv "$0.new" "$0.running"; wait"#;
+    let command = program(&world, "mine", script);
+    let running = PathBuf::from(format!("{}.running", command.display()));
+    world.says(0, &["model", "use", "--yes", "--", command.to_str().unwrap()]);
+    let looks = |done: &mut dyn FnMut() -> bool| {
+        (0..400).any(|_| done() || (std::thread::sleep(std::time::Duration::from_millis(25)), false).1)
+    };
+    let is_alive = |pid: &str| {
+        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        state.rsplit(')').next().is_some_and(|s| !s.trim().is_empty() && !s.trim().starts_with('Z'))
+    };
+    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let _ = fs::remove_file(&running);
+        let mut asking = world.test.command(HEIRLOOM);
+        asking.args(["model", "test"]).stdout(std::process::Stdio::null());
+        let mut asking = asking.spawn().unwrap();
+        assert!(looks(&mut || running.exists()), "it was not started");
+        kill_process(Pid::from_child(&asking), signal).unwrap();
+        asking.wait().unwrap();
+        let pids = fs::read_to_string(&running).unwrap();
+        let (program, child) = pids.trim().split_once(' ').unwrap();
+        assert!(looks(&mut || !is_alive(program) && !is_alive(child)), "it still runs after {signal:?}");
+    }
+}

@@ -77,7 +77,8 @@ fn ask(command: &[String], folder: &Path, timeout: Duration) -> Result<Key, Fail
     let path = Path::new(path);
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let arguments: Vec<OsString> = arguments.iter().map(Into::into).collect();
-    let output = program::run(path, &arguments, "", folder, timeout).map_err(|failure| match failure {
+    let start = program::Start { program: path, arguments: &arguments, variables: &[], input: "", folder, timeout };
+    let output = program::run(&start).map_err(|failure| match failure {
         Failure::Later { why, .. } | Failure::Unsent { why, .. } => {
             later(format!("{why}; if it waits for a passphrase, unlock the keyring and ask again"))
         }

@@ -150,13 +150,7 @@ impl Choice {
                 address: self.address("/api/chat", ("authorization", "Bearer "), &folders)?,
                 model: self.named_model()?,
             }),
-            Kind::Claude => self.program(Box::new(Claude { model: self.named_model()? }), folders)?,
-            Kind::Codex => self.program(Box::new(Codex { model: self.model.clone() }), folders)?,
-            Kind::OpenClaw => self.program(Box::new(OpenClaw { model: self.model.clone() }), folders)?,
-            Kind::Command => {
-                let arguments = self.command.iter().skip(1).cloned().collect();
-                self.program(Box::new(Other { arguments }), folders)?
-            }
+            Kind::Claude | Kind::Codex | Kind::OpenClaw | Kind::Command => self.program(folders)?,
         };
         Ok(Asking::new(self.name(), transport))
     }
@@ -164,10 +158,11 @@ impl Choice {
     /// Checks that the program of a preset is installed in a version that was tried. Providers and commands are not
     /// checked.
     pub fn look(&self, folders: &Folders) -> Result<(), Failure> {
-        match self.kind.is_preset() {
-            true => crate::program::look(self.program_path(), self.kind.name(), folders, self.timeout),
-            false => Ok(()),
+        if !self.kind.is_preset() {
+            return Ok(());
         }
+        let preset = self.preset().map_err(|e| Failure::Refused(e.to_string()))?;
+        crate::program::look(&self.program_path(), &*preset, folders, self.timeout)
     }
 
     /// Gets the key from the program that prints it, so that a person sees now whether that works. Fails as a question
@@ -204,11 +199,20 @@ impl Choice {
         })
     }
 
-    fn program(&self, preset: Box<dyn Preset>, folders: Folders) -> Result<Box<dyn Transport>> {
+    fn preset(&self) -> Result<Box<dyn Preset>> {
+        Ok(match self.kind {
+            Kind::Claude => Box::new(Claude { model: self.named_model()? }),
+            Kind::Codex => Box::new(Codex { model: self.model.clone() }),
+            Kind::OpenClaw => Box::new(OpenClaw { model: self.model.clone() }),
+            _ => Box::new(Other { arguments: self.command.iter().skip(1).cloned().collect() }),
+        })
+    }
+
+    fn program(&self, folders: Folders) -> Result<Box<dyn Transport>> {
         if self.kind == Kind::Command && self.command.first().is_none_or(String::is_empty) {
             return Err(Error::usage("the settings name no command for the language model"));
         }
-        let path = self.program_path();
+        let (path, preset) = (self.program_path(), self.preset()?);
         Ok(Box::new(Program { path, preset, folders, timeout: self.timeout }))
     }
 }

@@ -81,6 +81,14 @@ fn claude_is_called_without_hooks_tools_or_session() {
     );
     assert!(after.starts_with("{\"additionalProperties\":false,") && after.ends_with("\n--output-format\njson\n"));
     assert_eq!(fake.noted("input"), "my diary");
+    for quiet in [
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        "DISABLE_TELEMETRY",
+        "DISABLE_ERROR_REPORTING",
+        "DISABLE_AUTOUPDATER",
+    ] {
+        assert!(fake.noted("env").lines().any(|l| l == format!("{quiet}=1")), "{quiet}");
+    }
     fake.left_no_trace();
 }
 
@@ -102,7 +110,8 @@ fn codex_is_called_without_hooks_settings_or_session() {
     let expected = format!(
         "exec --ephemeral --ignore-user-config --ignore-rules --disable hooks --disable shell_tool --disable plugins \
          --disable apps --disable multi_agent --disable goals -c web_search=\"disabled\" -c \
-         skills.include_instructions=false -c (a_file) -s read-only --skip-git-repo-check -C {} --output-schema (a_file) \
+         skills.include_instructions=false -c (a_file) -c analytics.enabled=false -c otel.metrics_exporter=\"none\" \
+         -c check_for_update_on_startup=false -s read-only --skip-git-repo-check -C {} --output-schema (a_file) \
          -o (a_file) -m gpt-mini -",
         folders.empty.display()
     );
@@ -124,6 +133,9 @@ fn openclaw_is_called_for_one_completion() {
         arguments.strip_prefix("infer\nmodel\nrun\n--local\n--json\n--model\nopenai/small\n--prompt\n").unwrap();
     assert!(prompt.starts_with("Say it.\n\nmy diary\n\nAnswer with one JSON object"), "{prompt}");
     assert_eq!(fake.noted("input"), "");
+    for quiet in ["OPENCLAW_NO_AUTO_UPDATE=1", "DO_NOT_TRACK=1"] {
+        assert!(fake.noted("env").lines().any(|l| l == quiet), "{quiet}");
+    }
     fake.left_no_trace();
 }
 

@@ -61,20 +61,20 @@ fn rows(path: &Path) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Returns a command of Heirloom on this machine, with the variables that lead to the fake model.
+/// Returns a command of Heirloom on this machine, with the variables that lead to the fake model and none that silences a
+/// program: Heirloom itself sets those.
 fn heirloom(machine: &Machine, args: &[&str]) -> Command {
     let mut command = machine.command("claude");
     let envs: Vec<_> = command.get_envs().map(|(k, v)| (k.to_owned(), v.map(ToOwned::to_owned))).collect();
     command = Command::new(HEIRLOOM);
     command.env_clear().args(args).current_dir(machine.home());
     for (name, value) in envs {
-        if let Some(value) = value {
+        if let Some(value) = value.filter(|_| name != "DO_NOT_TRACK") {
             command.env(name, value);
         }
     }
     command.env("ANTHROPIC_BASE_URL", machine.model.url()).env("ANTHROPIC_API_KEY", "none");
     command.env("OPENAI_API_KEY", "none");
-    command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
     command
 }
 

@@ -3,7 +3,7 @@
 use heirloom_engine::model::{Answer, Failure};
 use serde_json::Value;
 
-use super::{Call, Folders, Output, Preset};
+use super::{Call, Folders, Output, Preset, Variables};
 use crate::asking::Question;
 use crate::openai::millionths;
 use crate::schema::dialect;
@@ -27,6 +27,16 @@ const WITHOUT_TRACE: &[&str] = &[
 impl Preset for Claude {
     fn known_as(&self) -> Option<&'static str> {
         Some("claude")
+    }
+
+    /// Without the first, each call leaves a file in `~/.claude/telemetry` if its statistics cannot be sent.
+    fn quieted_by(&self) -> Variables {
+        &[
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("DISABLE_TELEMETRY", "1"),
+            ("DISABLE_ERROR_REPORTING", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+        ]
     }
 
     fn call(&self, question: &Question, _: &Folders) -> Result<Call, Failure> {

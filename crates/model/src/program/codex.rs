@@ -19,6 +19,11 @@ pub(crate) struct Codex {
 /// only reads.
 const DISABLED: [&str; 6] = ["hooks", "shell_tool", "plugins", "apps", "multi_agent", "goals"];
 
+/// Settings without which Codex sends statistics and looks for a newer version. The person may have switched that off, in
+/// the settings that are not read; Codex knows no variables for it.
+const QUIETED_BY: [&str; 3] =
+    ["analytics.enabled=false", "otel.metrics_exporter=\"none\"", "check_for_update_on_startup=false"];
+
 impl Preset for Codex {
     fn known_as(&self) -> Option<&'static str> {
         Some("codex")
@@ -42,7 +47,7 @@ impl Preset for Codex {
         }
         let instructions_at = format!("model_instructions_file={}", quoted(&instructions.path().display().to_string()));
         let settings = ["web_search=\"disabled\"", "skills.include_instructions=false", &instructions_at];
-        for setting in settings {
+        for setting in settings.into_iter().chain(QUIETED_BY) {
             arguments.extend(["-c", setting].map(Into::into));
         }
         arguments.extend(["-s", "read-only", "--skip-git-repo-check", "-C"].map(Into::into));

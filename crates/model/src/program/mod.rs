@@ -2,11 +2,12 @@
 //!
 //! A call must leave no trace: no session, no hook, no file of the program. Each preset has the options that were tried
 //! for that; a version they were not tried with is refused ([`version`]). Every call runs in an empty folder of the
-//! home and in a new process group that is killed at the deadline. `HEIRLOOM_INSIDE` is set for it, which makes our
+//! home and in a new process group that is killed at the deadline, and as soon as this process has ended ([`guard`]). `HEIRLOOM_INSIDE` is set for it, which makes our
 //! hooks exit.
 
 mod claude;
 mod codex;
+mod guard;
 mod openclaw;
 mod other;
 pub(crate) mod version;
@@ -19,8 +20,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use heirloom_engine::model::{Answer, Failure};
-use rustix::process::{Pid, Signal, kill_process_group};
 
+use self::guard::Guard;
 use crate::asking::{LARGEST_ANSWER, Question, Transport};
 
 pub(crate) use claude::Claude;
@@ -52,10 +53,19 @@ pub struct Folders {
     pub scratch: PathBuf,
 }
 
+/// Variables set for a program, with their values.
+pub(crate) type Variables = &'static [(&'static str, &'static str)];
+
 /// A kind of program: how it is called, and how its output is read.
 pub(crate) trait Preset: Send + Sync {
     /// Returns the program's name in the list of known versions; `None`: any version is accepted.
     fn known_as(&self) -> Option<&'static str>;
+
+    /// Returns the variables by which the program is told to send no statistics and no reports of errors, and to look
+    /// for no newer version: it would write files for that, and a question of ours is no use of the person's.
+    fn quieted_by(&self) -> Variables {
+        &[]
+    }
 
     /// Makes the call for a question.
     fn call(&self, question: &Question, folders: &Folders) -> Result<Call, Failure>;
@@ -105,11 +115,16 @@ pub(crate) struct Program {
 impl Transport for Program {
     fn send(&self, question: &Question) -> Result<Answer, Failure> {
         self.check_folder()?;
-        if let Some(name) = self.preset.known_as() {
-            look(self.path.clone(), name, &self.folders, self.timeout)?;
-        }
+        look(&self.path, &*self.preset, &self.folders, self.timeout)?;
         let call = self.preset.call(question, &self.folders)?;
-        let output = run(&self.path, &call.arguments, &call.input, &self.folders.empty, self.timeout);
+        let output = run(&Start {
+            program: &self.path,
+            arguments: &call.arguments,
+            variables: self.preset.quieted_by(),
+            input: &call.input,
+            folder: &self.folders.empty,
+            timeout: self.timeout,
+        });
         // A program that could not be started asked nothing.
         if !matches!(output, Err(Failure::Refused(_) | Failure::Unsent { .. })) {
             question.count(false);
@@ -146,8 +161,10 @@ impl Program {
 }
 
 /// Asks a program for its version, and refuses a version its options were not tried with.
-pub(crate) fn look(path: PathBuf, name: &str, folders: &Folders, timeout: Duration) -> Result<(), Failure> {
-    let said = run(&path, &["--version".into()], "", &folders.empty, timeout)?.text;
+pub(crate) fn look(program: &Path, preset: &dyn Preset, folders: &Folders, timeout: Duration) -> Result<(), Failure> {
+    let Some(name) = preset.known_as() else { return Ok(()) };
+    let (arguments, variables) = (&["--version".into()], preset.quieted_by());
+    let said = run(&Start { program, arguments, variables, input: "", folder: &folders.empty, timeout })?.text;
     version::check(name, &said).map_err(Failure::Refused)
 }
 
@@ -167,14 +184,21 @@ fn complaint(output: &Output) -> Option<Failure> {
     None
 }
 
-/// Runs a program with `input` on its standard input and waits for it. At the deadline its whole process group is killed.
-pub(crate) fn run(
-    program: &Path,
-    arguments: &[OsString],
-    input: &str,
-    folder: &Path,
-    timeout: Duration,
-) -> Result<Output, Failure> {
+/// How a program is started.
+pub(crate) struct Start<'s> {
+    pub program: &'s Path,
+    pub arguments: &'s [OsString],
+    pub variables: Variables,
+    /// Text on its standard input.
+    pub input: &'s str,
+    /// Its working folder.
+    pub folder: &'s Path,
+    pub timeout: Duration,
+}
+
+/// Runs a program and waits for it. At the deadline its whole process group is killed.
+pub(crate) fn run(start: &Start) -> Result<Output, Failure> {
+    let Start { program, arguments, variables, input, folder, timeout } = *start;
     let later = |why: String| Failure::Later { why, after: None };
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut command = Command::new(program);
@@ -184,21 +208,25 @@ pub(crate) fn run(
     if !std::io::stdin().is_terminal() {
         command.env_remove(TERMINAL);
     }
+    let not_started =
+        |kind| Failure::Unsent { why: format!("the program {name} cannot be started ({kind})"), after: None };
+    let guard = Guard::start().map_err(|e| not_started(e.kind()))?;
     let mut child = command
         .args(arguments)
+        .envs(variables.iter().copied())
         .current_dir(folder)
         .env(INSIDE, "1")
         .env("PWD", folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
+        .process_group(guard.group())
         .spawn()
         .map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied => {
                 Failure::Refused(format!("the program {name} cannot be started ({})", e.kind()))
             }
-            kind => Failure::Unsent { why: format!("the program {name} cannot be started ({kind})"), after: None },
+            kind => not_started(kind),
         })?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let until = Instant::now() + timeout;
@@ -211,7 +239,7 @@ pub(crate) fn run(
         let err = scope.spawn(move || bounded(stderr));
         let ended = wait(&mut child, until, || out.is_finished() && err.is_finished());
         // Also kills processes the program started and left behind: they would hold the pipes open.
-        kill(&child);
+        drop(guard);
         let status = child.wait();
         let (out, err) = (out.join().unwrap_or_default(), err.join().unwrap_or_default());
         if !ended {
@@ -237,11 +265,6 @@ fn wait(child: &mut Child, until: Instant, closed: impl Fn() -> bool) -> bool {
             _ => return true,
         }
     }
-}
-
-fn kill(child: &Child) {
-    // The process group has the child's number. An error means that the group has ended, which is fine.
-    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
 /// Reads to the end, and keeps at most one byte more than [`LARGEST_ANSWER`].

@@ -3,7 +3,7 @@
 use heirloom_engine::model::{Answer, Failure};
 use serde_json::Value;
 
-use super::{Call, Folders, Output, Preset};
+use super::{Call, Folders, Output, Preset, Variables};
 use crate::asking::Question;
 
 pub(crate) struct OpenClaw {
@@ -17,6 +17,10 @@ const LONGEST_PROMPT: usize = 120 << 10;
 impl Preset for OpenClaw {
     fn known_as(&self) -> Option<&'static str> {
         Some("openclaw")
+    }
+
+    fn quieted_by(&self) -> Variables {
+        &[("OPENCLAW_NO_AUTO_UPDATE", "1"), ("DO_NOT_TRACK", "1")]
     }
 
     fn call(&self, question: &Question, _: &Folders) -> Result<Call, Failure> {
