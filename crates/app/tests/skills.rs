@@ -23,7 +23,7 @@ fn with_a_procedure() -> World {
             lines += &format!("{line}\n");
         };
         line("user", json!("Please release the lamp service."));
-        for (k, command) in ["make lint", "make package-lamp", "./scripts/ship lamp --stage"].iter().enumerate() {
+        for (k, command) in ["make lint", "make package-lamp", "./scripts/deploy lamp --stage"].iter().enumerate() {
             let call = format!("toolu_{session}_{k}");
             line("assistant", json!([{"type": "tool_use", "id": call, "name": "Bash", "input": {"command": command}}]));
             line("user", json!([{"type": "tool_result", "tool_use_id": call, "content": "ok"}]));
@@ -44,7 +44,7 @@ fn a_draft_is_shown_with_the_words_it_is_made_of() {
     let world = with_a_procedure();
     let shown = world.says(0, &["skill", "show", "k:1"]);
     let evidence = shown.split("Seen in").nth(1).unwrap();
-    for step in ["make lint", "make package-lamp", "./scripts/ship lamp --stage"] {
+    for step in ["make lint", "make package-lamp", "./scripts/deploy lamp --stage"] {
         assert!(evidence.contains(step), "{step} is not in: {evidence}");
     }
 }

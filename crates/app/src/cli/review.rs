@@ -313,6 +313,7 @@ fn decided(item: &DecidedReport) {
         "rejected" if item.id.starts_with("s:") => "Both hold",
         "rejected" => "Rejected",
         "changed" => "Changed",
+        _ if !item.placed.is_empty() => "Accepted, as it was",
         _ => "Waits again",
     };
     print::line(&format!("{said}: {title} · {}", item.id));

@@ -107,8 +107,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                         continue;
                     }
                     print::line(&paint.dim(&print::safe_line(&format!("Seen in {}:", run.session))));
-                    for (turn, words) in run.turns.iter().zip(&words) {
-                        let words = print::cut(&print::safe_line(words), WORDS);
+                    for ((turn, words), step) in run.turns.iter().zip(&words).zip(&report.steps) {
+                        let words = print::cut(&print::safe_line(&format!("{step}: {words}")), WORDS);
                         print::line(&format!("    {}  {words}", paint.dim(turn)));
                     }
                 }
@@ -147,7 +147,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 /// Most characters shown of a turn that is evidence.
 const WORDS: usize = 160;
 
-/// Returns what was said in the turns of a run: a draft is judged by what happened, and ids say nothing.
+/// Returns the words of a run's turns, which are the results of its steps: a draft is judged by what happened.
 fn words_of(engine: &Engine, run: Option<&RunReport>) -> Result<Vec<String>> {
     let turns = run.into_iter().flat_map(|run| &run.turns).filter_map(|turn| TurnId::parse(turn));
     let said = |id| Ok(engine.turns(id, 0)?.turns.into_iter().next().map_or(String::new(), |shown| shown.turn.text));

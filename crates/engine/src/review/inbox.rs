@@ -523,7 +523,11 @@ pub fn undo(lock: &TreeLock, id: &str) -> Result<Outcome> {
             out.title = undone.new.title;
             out.restored.extend(undone.old.item.filter(|_| undone.superseded));
         }
-        Kind::Skill => out.title = skill::reopen(lock, id)?.name,
+        Kind::Skill => {
+            let skill = skill::reopen(lock, id)?;
+            out.title = skill.name;
+            out.placed = skill.placed.into_iter().map(|placed| placed.path).collect();
+        }
         Kind::Matter => {
             let matter = lock.at.read(|tx| matter::one(tx, lock.at.agent_no, id))?;
             matter::undo(lock, &matter)?;
