@@ -1,6 +1,6 @@
 //! A program that is asked as a language model leaves no trace: no hook fires, no session is written, no file is new.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -140,6 +140,11 @@ fn traces(
     let kept: Vec<&String> = kept.map(|(name, _)| name).collect();
     assert!(kept.is_empty(), "the question is kept in {kept:?}");
     let is_new = |(name, bytes): &(&String, &Vec<u8>)| before.get(*name) != Some(bytes);
+    for (name, bytes) in after.iter().filter(|file| file.0.ends_with(".sqlite") && is_new(file)) {
+        let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect::<BTreeSet<_>>();
+        let (old, new) = (lines(before.get(name).map_or(&[][..], Vec::as_slice)), lines(bytes));
+        println!("{name}: rows that changed: {:#?}", old.symmetric_difference(&new).collect::<Vec<_>>());
+    }
     let changed = after.iter().filter(is_new).map(|(name, _)| name.clone());
     let left: Vec<String> = changed.filter(|name| !at_every_start.iter().any(|part| name.contains(part))).collect();
     machine.world.says(0, &["import"]);
