@@ -570,3 +570,21 @@ fn a_program_ends_with_the_command_that_asked_it() {
         assert!(looks(&mut || !is_alive(program) && !is_alive(child)), "it still runs after {signal:?}");
     }
 }
+
+#[test]
+fn a_busy_server_is_asked_nothing_else_and_again_after_a_minute() {
+    let world = world();
+    project(&world);
+    world.says(0, &["work", "--drain"]);
+    let server = FakeModel::start(Box::new(|_| Some(Reply::raw(429, "{}"))));
+    world.says(0, &["model", "use", &server.url(), "--model", "small", "--yes"]);
+    world.says(0, &["work", "--drain"]);
+    assert_eq!(server.requests().len(), 1, "no other purpose asks meanwhile");
+    let pause = world.json(&["model", "status"])["language_model"]["pause"].clone();
+    assert_eq!(pause["state"], "rests", "{pause}");
+    let ledger = rusqlite::Connection::open(world.ledger()).unwrap();
+    let waits = "SELECT max(not_before) - (SELECT max(at) FROM model_calls) FROM jobs
+                 WHERE kind = 'summaries' AND state = 'queued' AND idempotency_key = 'all'";
+    let waits: Option<i64> = ledger.query_row(waits, [], |r| r.get(0)).unwrap();
+    assert!(waits.is_some_and(|ms| (60_000..120_000).contains(&ms)), "not tomorrow: {waits:?}");
+}

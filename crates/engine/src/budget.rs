@@ -45,6 +45,12 @@ const FAILURES: usize = 3;
 /// Time for which the model rests, in milliseconds (R11.2).
 const REST_MS: Millis = 30 * 60_000;
 
+/// Pause after a model could not answer and named no time, in milliseconds. It doubles each further time, up to the rest.
+const PAUSE_MS: Millis = 60_000;
+
+/// Number of earlier calls that are looked at for it: with so many failures, the pause is as long as the rest.
+const DOUBLED: usize = 5;
+
 const DAY_MS: Millis = 86_400_000;
 
 /// Age from which material is backlog, in milliseconds.
@@ -67,7 +73,7 @@ const LOST_MS: Millis = 15 * 60_000;
 pub enum Pause {
     /// The model refused, and asking again is useless until the settings change or a person tries it.
     Refused { why: String },
-    /// The model failed, or said when to ask again.
+    /// The model failed a moment ago or several times, or said when to ask again.
     Rests {
         #[schemars(with = "String")]
         #[serde(serialize_with = "as_rfc3339")]
@@ -193,7 +199,13 @@ impl Budgeted<'_> {
         self.ledger.write(Audit::new(&self.actor, "model.answer"), |tx| {
             tx.note("call", call_no);
             tx.note("outcome", settled.outcome.name());
-            model_calls::settle(tx, call_no, settled)
+            let mut settled = settled.clone();
+            if settled.outcome == Outcome::Later && settled.again_at.is_none() {
+                let before = model_calls::newest(tx, &self.settings, DOUBLED)?;
+                let failed = before.iter().take_while(|call| call.outcome == Outcome::Later).count();
+                settled.again_at = Some(tx.now().saturating_add((PAUSE_MS << failed).min(REST_MS)));
+            }
+            model_calls::settle(tx, call_no, &settled)
         })
     }
 }
@@ -229,7 +241,10 @@ fn settled(answer: &std::result::Result<Answer, Failure>, used: Option<Used>, ms
             let (outcome, again_at) = match failure {
                 Failure::Unusable(_) => (Outcome::Unusable, None),
                 Failure::Later { after, .. } | Failure::Unsent { after, .. } => {
-                    let pause = after.map(|after| i64::try_from(after.as_millis()).unwrap_or(REST_MS));
+                    // To ask again at once would be no pause.
+                    let pause = after
+                        .filter(|after| !after.is_zero())
+                        .map(|after| i64::try_from(after.as_millis()).unwrap_or(REST_MS));
                     (Outcome::Later, pause.map(|ms| now.saturating_add(ms)))
                 }
                 Failure::Refused(_) | Failure::Withheld(_) => (Outcome::Refused, None),

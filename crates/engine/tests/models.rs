@@ -174,7 +174,8 @@ fn each_request_that_was_sent_counts_whatever_came_back() {
     let of = budgeted(&world, &scripted);
     let asks = |requests: u64, tokens: u64, answer: Result<Answer, Failure>| {
         let model = Counts(Used { requests, tokens_in: tokens, tokens_out: 0, cost: None }, answer);
-        let _ = ask(&Budgeted { model: &model, ..of.clone() }, Purpose::Summary);
+        // A trial is made during a pause, too.
+        let _ = ask(&Budgeted { model: &model, ..of.clone() }, Purpose::Trial);
         let spent = of.spent().unwrap();
         (spent.calls, spent.tokens)
     };
@@ -192,7 +193,8 @@ fn three_failures_and_it_rests_for_half_an_hour() {
     let world = World::at(Clock::Fixed(NOON));
     let model = later();
     for _ in 0..3 {
-        assert!(matches!(ask(&budgeted(&world, &model), Purpose::Summary), Err(Failure::Later { .. })));
+        // A person's trials are made during a pause, too.
+        assert!(matches!(ask(&budgeted(&world, &model), Purpose::Trial), Err(Failure::Later { .. })));
     }
     assert_eq!(withheld(ask(&budgeted(&world, &model), Purpose::Summary)), "it rests: it cannot answer now: busy");
     // A question that never reached a model is not counted.
@@ -220,6 +222,27 @@ fn what_says_when_to_ask_again_is_asked_then() {
     assert!(withheld(ask(&budgeted(&world, &model), Purpose::Summary)).starts_with("it rests"));
     let world = world.reopened(Clock::Fixed(NOON + 7_000));
     assert_eq!(budgeted(&world, &model).pause().unwrap(), None);
+}
+
+#[test]
+fn what_does_not_say_when_to_ask_again_is_asked_after_a_pause_that_doubles() {
+    let mut world = World::at(Clock::Fixed(NOON));
+    let model = later();
+    let mut now = NOON;
+    for minutes in [1, 2, 30, 30] {
+        assert!(matches!(ask(&budgeted(&world, &model), Purpose::Summary), Err(Failure::Later { .. })));
+        // No question for any other purpose is asked meanwhile either.
+        assert!(withheld(ask(&budgeted(&world, &model), Purpose::Judge)).starts_with("it rests"));
+        let pause = budgeted(&world, &model).pause().unwrap();
+        assert!(matches!(&pause, Some(Pause::Rests { until, .. }) if *until == now + minutes * MINUTE), "{pause:?}");
+        now += minutes * MINUTE;
+        world = world.reopened(Clock::Fixed(now));
+    }
+    assert_eq!(model.asked(), 4);
+    let at_once = Scripted::new(|_| Err(Failure::Later { why: "busy".into(), after: Some(Duration::ZERO) }));
+    let world = World::at(Clock::Fixed(NOON));
+    ask(&budgeted(&world, &at_once), Purpose::Summary).unwrap_err();
+    assert!(budgeted(&world, &at_once).pause().unwrap().is_some(), "a pause of nothing is none");
 }
 
 #[test]
