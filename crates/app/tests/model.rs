@@ -588,3 +588,41 @@ fn a_busy_server_is_asked_nothing_else_and_again_after_a_minute() {
     let waits: Option<i64> = ledger.query_row(waits, [], |r| r.get(0)).unwrap();
     assert!(waits.is_some_and(|ms| (60_000..120_000).contains(&ms)), "not tomorrow: {waits:?}");
 }
+
+#[test]
+fn a_worker_killed_between_the_answer_and_its_commit_asks_again_and_has_one_effect() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let world = world();
+    let command = program(&world, "mine", ANSWERS);
+    world.says(0, &["work", "--drain"]);
+    world.says(0, &["model", "use", "--yes", "--", command.to_str().unwrap()]);
+    let ledger = || rusqlite::Connection::open(world.ledger()).unwrap();
+    // The transaction that stores the answer does not come to its end: a trigger counts to a number without end.
+    let many = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|name| format!("sqlite_schema {name}")).join(", ");
+    let endless = format!(
+        "CREATE TRIGGER endless BEFORE INSERT ON model_summaries WHEN (SELECT count(*) FROM {many}) > 0
+         BEGIN SELECT 1; END"
+    );
+    ledger().execute_batch(&endless).unwrap();
+    let mut working = world.test.command(HEIRLOOM);
+    let mut working = working.args(["work", "--drain"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let answered = || {
+        let sql = "SELECT count(*) FROM model_calls WHERE outcome = 'answered'";
+        ledger().query_row(sql, [], |r| r.get::<_, i64>(0)).unwrap() == 1
+    };
+    let is_settled =
+        (0..800).any(|_| answered() || (std::thread::sleep(std::time::Duration::from_millis(25)), false).1);
+    assert!(is_settled, "it did not answer");
+    assert!(working.try_wait().unwrap().is_none(), "it came to its end");
+    kill_process(Pid::from_child(&working), Signal::KILL).unwrap();
+    working.wait().unwrap();
+    ledger().execute_batch("DROP TRIGGER endless").unwrap();
+    let state = || world.json(&["model", "status"])["language_model"].clone();
+    assert_eq!((&state()["spent"]["calls"], &state()["summaries"]), (&json!(1), &json!(0)));
+    world.says(0, &["work", "--drain"]);
+    world.says(0, &["work", "--drain"]);
+    assert_eq!((&state()["spent"]["calls"], &state()["summaries"]), (&json!(2), &json!(1)));
+    let count = fs::read_to_string(command.with_file_name("count")).unwrap();
+    assert_eq!(count.lines().count(), 2, "it is asked again, once");
+    world.verified();
+}

@@ -373,7 +373,7 @@ fn the_budget_ends_in_the_middle_and_the_rest_waits_for_tomorrow() {
 }
 
 #[test]
-fn killed_between_the_answer_and_its_commit_it_is_asked_again_and_has_one_effect() {
+fn killed_before_the_answer_it_is_asked_again_and_has_one_effect() {
     let mut home = Home::new(|_, _| panic!("killed"));
     let engine = home.open(NOON);
     home.says(&engine, PELICAN);

@@ -629,7 +629,7 @@ fn two_that_ask_at_once_have_one_effect() {
 }
 
 #[test]
-fn killed_between_the_answer_and_its_commit_nothing_is_there_twice() {
+fn killed_before_the_answer_nothing_is_there_twice() {
     let story = Story::new();
     story.told("s1", 2);
     let killed = Scripted::new(|_| panic!("killed"));
