@@ -626,3 +626,29 @@ fn a_worker_killed_between_the_answer_and_its_commit_asks_again_and_has_one_effe
     assert_eq!(count.lines().count(), 2, "it is asked again, once");
     world.verified();
 }
+
+#[test]
+fn a_misspelt_key_is_refused_with_the_nearest() {
+    let world = world();
+    world.says(0, &["work", "--drain"]);
+    for (section, args, parts) in [
+        ("[model]\nkind = \"claude\"\ntokns = 4", &["model", "status"][..], ["has no tokns", "did you mean tokens?"]),
+        ("[model]\nknid = \"claude\"", &["model", "status"], ["has no knid", "did you mean kind?"]),
+        ("[decay]\nonn = true", &["judge", "explain"], ["section decay of config.toml has no onn", "did you mean on?"]),
+        ("[judge]\ndecison = 3", &["judge", "explain"], ["has no decison", "did you mean decision?"]),
+        ("[lineage]\nchunk_turn = 4", &["doctor"], ["has no chunk_turn", "did you mean chunk_turns?"]),
+        ("[embeddings]\nendpont = \"x\"", &["doctor"], ["has no endpont", "did you mean endpoint?"]),
+        ("[backup]\nkep = 3", &["doctor"], ["has no kep", "did you mean keep?"]),
+        ("[daemon]\nprot = 3", &["doctor"], ["section daemon of config.toml has no prot", "did you mean port?"]),
+        ("[modle]\nkind = \"claude\"", &["doctor"], ["means nothing: modle", "did you mean [model]?"]),
+        ("[daemon]\nzzzz = 3", &["doctor"], ["has no zzzz", "its keys are workspace and port"]),
+    ] {
+        fs::write(world.test.home().join("config.toml"), format!("{section}\n")).unwrap();
+        let out = world.run(args);
+        let said = format!("{}{}", out.stdout, out.stderr);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(parts.iter().all(|part| said.contains(part)), "{section}: {said}");
+        // What is said is stored and found all the same.
+        world.says(0, &["search", "import"]);
+    }
+}

@@ -415,6 +415,7 @@ fn settings(context: &Context, wanted: &Use) -> Result<Model> {
         tokens: wanted.tokens.or(before.tokens),
         calls: wanted.calls.or(before.calls),
         seconds: before.seconds,
+        unknown: config::Unknown::new(),
     })
 }
 
