@@ -221,7 +221,7 @@ impl Model {
     pub fn at(&self) -> String {
         let usual = self.kind.as_deref().and_then(Kind::parse).and_then(Kind::usual_url);
         match (&self.command, self.url.as_deref().or(usual)) {
-            (Some(command), _) => command.join(" "),
+            (Some(command), _) => heirloom_engine::redact::redact(&command.join(" ")).into_owned(),
             (None, Some(url)) => heirloom_engine::redact::redact(url).into_owned(),
             (None, None) => "nowhere".into(),
         }

@@ -321,6 +321,7 @@ fn what_cannot_work_is_refused_and_nothing_is_written() {
     let (code, said) = with_path(&["model", "use", "claude", "--yes"]);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("claude is 9.9.9") && said.contains("2.1.330"), "{said}");
+    let open = format!("MY_TOKEN={KEY}");
     for (code, args, part) in [
         (2, &["model", "use", "ollama", "--yes"][..], "which one?"),
         (2, &["model", "use", "claude", "--key-from", "X", "--yes"], "is about a provider"),
@@ -332,6 +333,9 @@ fn what_cannot_work_is_refused_and_nothing_is_written() {
         (3, &["model", "use", "http://192.0.2.1", "--model", "m", "--key-stdin", "--yes"], "in the clear"),
         (4, &["model", "use", "no-such-program-at-all", "--yes"], "there is no program"),
         (2, &["model", "use", "claude", "more", "--yes"], "takes no arguments"),
+        (2, &["model", "use", "--yes", "--", "/bin/cat", "--api-key", KEY], "--api-key looks like a key in the open"),
+        (2, &["model", "use", "--yes", "--", "/usr/bin/env", &open, "cat"], "MY_TOKEN looks like a key in the open"),
+        (2, &["model", "use", "anthropic", "--yes"], "asks for a key, and none is named"),
     ] {
         let out = world.feed(args, KEY.as_bytes());
         let said = format!("{}{}", out.stdout, out.stderr);

@@ -16,6 +16,7 @@ use super::connect::{can_ask, confirm};
 use crate::config::{self, Model};
 use crate::context::{Context, Global, clock};
 use crate::error::Exit;
+use crate::open_key;
 use crate::print;
 use crate::section;
 
@@ -387,6 +388,15 @@ fn settings(context: &Context, wanted: &Use) -> Result<Model> {
     if let Some((option, _)) = of_provider.iter().find(|(_, given)| *given && !kind.is_provider()) {
         return Err(Error::usage(format!("{option} is about a provider")).hint("leave it out"));
     }
+    no_open_key(wanted, kind)?;
+    let has_key =
+        wanted.key_from.is_some() || wanted.key_stdin || wanted.keyring.is_some() || wanted.key_command.is_some();
+    // At an address of their own, people have servers that ask for none.
+    if matches!(kind, Kind::Anthropic | Kind::OpenAi) && !is_url && wanted.url.is_none() && !has_key {
+        return Err(Error::usage(format!("{} asks for a key, and none is named", kind.name())).hint(
+            "name where it is: --key-from VARIABLE, --keyring NAME or --key-command COMMAND; or store it: --key-stdin",
+        ));
+    }
     if kind == Kind::Command && wanted.model.is_some() {
         return Err(Error::usage("a command names its model itself").hint("leave --model out"));
     }
@@ -417,6 +427,25 @@ fn settings(context: &Context, wanted: &Use) -> Result<Model> {
         seconds: before.seconds,
         unknown: config::Unknown::new(),
     })
+}
+
+/// Refuses a key that stands open in the arguments. It is named without its value.
+fn no_open_key(wanted: &Use, kind: Kind) -> Result<()> {
+    let command: Vec<String> =
+        wanted.key_command.iter().flat_map(|c| c.split_whitespace().map(str::to_owned)).collect();
+    let words: &[String] = if kind == Kind::Command { &wanted.what } else { &[] };
+    let found = open_key::in_words(words).or_else(|| open_key::in_words(&command));
+    if let Some(name) = found {
+        return Err(Error::usage(format!("{} looks like a key in the open", print::safe_line(&name))).hint(
+            "config.toml and the machine's list of processes would show it: let the command read it from a variable or a file",
+        ));
+    }
+    let urls = wanted.url.iter().chain(wanted.what.first());
+    match urls.map(String::as_str).filter(|url| url.contains("://")).find_map(open_key::in_address) {
+        Some(name) => Err(Error::usage(format!("the address has a key in the open: {}", print::safe_line(&name)))
+            .hint("put the key where keys go: --key-from or --key-stdin")),
+        None => Ok(()),
+    }
 }
 
 /// Returns the command that prints the key, if the arguments name one: its program with the whole path, and its arguments.
