@@ -9,6 +9,7 @@ use std::time::Duration;
 use heirloom_embed::{Endpoint, HttpEmbedder, StaticTable};
 use heirloom_engine::budget::Budget;
 use heirloom_engine::distill::advance::Limits;
+use heirloom_engine::distill::model_summarizer;
 use heirloom_engine::engine::{LanguageModel, Settings, Wrong};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::layout;
@@ -165,6 +166,7 @@ impl Model {
             Error::usage(format!("there is no kind of language model {}", print::safe_line(named)))
                 .hint(format!("the kinds are {}", all.join(", ")))
         })?;
+        self.budget().checked(model_summarizer::smallest())?;
         let seconds = self.seconds.unwrap_or(120);
         if !(5..=LONGEST_REQUEST).contains(&seconds) {
             return Err(Error::usage("the section model of config.toml has seconds that cannot be")

@@ -336,6 +336,13 @@ fn what_cannot_work_is_refused_and_nothing_is_written() {
         (2, &["model", "use", "--yes", "--", "/bin/cat", "--api-key", KEY], "--api-key looks like a key in the open"),
         (2, &["model", "use", "--yes", "--", "/usr/bin/env", &open, "cat"], "MY_TOKEN looks like a key in the open"),
         (2, &["model", "use", "anthropic", "--yes"], "asks for a key, and none is named"),
+        (2, &["model", "use", "--yes", "--tokens", "100", "--", "/bin/cat"], "tokens is at least"),
+        (2, &["model", "use", "--yes", "--calls", "0", "--", "/bin/cat"], "calls is at least 1"),
+        (
+            2,
+            &["model", "use", "--yes", "--calls", "18446744073709551615", "--", "/bin/cat"],
+            "are at most 1000000000000",
+        ),
     ] {
         let out = world.feed(args, KEY.as_bytes());
         let said = format!("{}{}", out.stdout, out.stderr);
@@ -347,6 +354,12 @@ fn what_cannot_work_is_refused_and_nothing_is_written() {
     // Settings that make no sense are reported, and everything else goes on.
     fs::write(world.test.home().join("config.toml"), "[model]\nkind = \"oracle\"\n").unwrap();
     assert!(world.says(1, &["status"]).contains("no kind of language model oracle"));
+    let said = world.says(0, &["model", "status"]);
+    assert!(said.contains("no kind of language model oracle; the kinds are claude, codex"), "{said}");
+    fs::write(world.test.home().join("config.toml"), "[model]\nkind = \"claude\"\nseconds = 900\n").unwrap();
+    assert!(world.says(0, &["model", "status"]).contains("seconds is 5 to 240"));
+    fs::write(world.test.home().join("config.toml"), "[model]\nkind = \"claude\"\ntokens = 3\n").unwrap();
+    assert!(world.says(0, &["model", "status"]).contains("too small for one question; tokens is at least"));
     world.says(0, &["search", "import"]);
 }
 
@@ -655,4 +668,16 @@ fn a_misspelt_key_is_refused_with_the_nearest() {
         // What is said is stored and found all the same.
         world.says(0, &["search", "import"]);
     }
+}
+
+#[test]
+fn it_is_said_that_a_part_of_the_budget_is_too_small() {
+    let world = world();
+    world.says(0, &["work", "--drain"]);
+    let command = program(&world, "mine", ANSWERS);
+    world.says(0, &["model", "use", "--yes", "--calls", "3", "--", command.to_str().unwrap()]);
+    let said = world.says(0, &["model", "status"]);
+    assert!(said.contains("never asked about older material") && said.contains("4 questions a day"), "{said}");
+    world.says(0, &["work", "--drain"]);
+    assert!(!command.with_file_name("count").exists(), "it was asked");
 }

@@ -141,6 +141,49 @@ fn older_material_has_a_part_of_it() {
 }
 
 #[test]
+fn it_is_said_which_questions_wait() {
+    use heirloom_engine::budget::HeldBack;
+    let world = World::at(Clock::Fixed(NOON));
+    let model = good();
+    let of = budgeted(&world, &model);
+    assert_eq!(of.held_back(600).unwrap(), None);
+    let small = Budgeted { budget: Budget { tokens: 2_000, calls: 10 }, ..of.clone() };
+    assert_eq!(small.held_back(600).unwrap(), Some(HeldBack::OlderNever { tokens: 2_400, calls: 4 }));
+    let old = of.about(Some(NOON - DAY - 1));
+    for _ in 0..2 {
+        ask(&old, Purpose::Summary).unwrap();
+    }
+    assert_eq!(of.held_back(600).unwrap(), Some(HeldBack::Older));
+    for _ in 0..6 {
+        ask(&of, Purpose::Summary).unwrap();
+    }
+    assert_eq!(of.held_back(600).unwrap(), Some(HeldBack::ForSummaries));
+    ask(&of, Purpose::Summary).unwrap();
+    assert_eq!(of.held_back(1_001).unwrap(), Some(HeldBack::LittleLeft));
+}
+
+#[test]
+fn a_budget_that_can_never_work_is_refused_with_what_it_takes() {
+    let checked = |tokens, calls| {
+        Budget { tokens, calls }.checked(9_000).map_err(|e| {
+            let next = e.next_step().unwrap_or_default().to_owned();
+            format!("{e}; {next}")
+        })
+    };
+    assert_eq!(checked(9_000, 1), Ok(()));
+    for (tokens, calls, part) in [
+        (8_999, 60, "too small for one question; tokens is at least 9000, usually 300000"),
+        (0, 60, "too small for one question"),
+        (300_000, 0, "calls is at least 1, usually 60"),
+        (300_000, u64::MAX, "at most 1000000000000"),
+        (u64::MAX, 60, "at most 1000000000000"),
+    ] {
+        let wrong = checked(tokens, calls).unwrap_err();
+        assert!(wrong.contains(part), "{tokens} {calls}: {wrong}");
+    }
+}
+
+#[test]
 fn a_question_too_large_for_what_is_left_is_not_asked() {
     let world = World::at(Clock::Fixed(NOON));
     let model = good();

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::budget::{Budget, Pause};
+use heirloom_engine::budget::{Budget, HeldBack, Pause};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::home::{Publication, digest, layout};
@@ -175,7 +175,7 @@ pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
     let name = report.model.as_deref().map_or("cannot be had".into(), print::safe_line);
     let state = match (&report.problem, &report.pause) {
         (Some(problem), _) => print::safe_line(problem),
-        (None, None) => "is asked when there is something to summarise, to read or to judge".into(),
+        (None, None) => held_back(report.held_back),
         (None, Some(Pause::Refused { why })) => {
             format!("off: {}; once that is mended: heirloom model test", print::safe_line(why))
         }
@@ -206,6 +206,28 @@ pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
             ),
         ),
     ]
+}
+
+/// Describes what the model is asked today.
+fn held_back(what: Option<HeldBack>) -> String {
+    match what {
+        None => "is asked when there is something to summarise, to read or to judge".into(),
+        Some(HeldBack::LittleLeft) => {
+            "what is left of the day's budget is too little for a question; again tomorrow".into()
+        }
+        Some(HeldBack::ForSummaries) => {
+            "is asked for summaries only: four fifths of the day's budget are spent; the rest tomorrow".into()
+        }
+        Some(HeldBack::Older) => {
+            "is asked about today's work only: the quarter of the budget for older material is used up; again tomorrow"
+                .into()
+        }
+        Some(HeldBack::OlderNever { tokens, calls }) => format!(
+            "is never asked about older material: a quarter of the budget is too little for a question; it takes {} and {} a day",
+            print::counted(tokens, "token"),
+            print::counted(calls, "question")
+        ),
+    }
 }
 
 /// Describes how much of today's budget is used: `4 of 60 questions, 31,000 of 300,000 tokens`.

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::Instance;
+use super::status::with_next_step;
 use crate::budget::Pause;
 use crate::clock::Millis;
 use crate::distill::advance::Pass;
@@ -122,6 +123,10 @@ impl Instance {
                 budget,
                 spent: model.spent()?,
                 pause: model.pause()?,
+                held_back: match due + read.due + judged.due {
+                    0 => None,
+                    _ => model.held_back(model_summarizer::smallest())?,
+                },
                 summaries,
                 due,
                 read,
@@ -129,10 +134,11 @@ impl Instance {
             },
             Err(e) => LanguageModelReport {
                 model: None,
-                problem: Some(e.to_string()),
+                problem: Some(with_next_step(&e, "; ")),
                 budget,
                 spent: Spent::default(),
                 pause: None,
+                held_back: None,
                 summaries,
                 due,
                 read,

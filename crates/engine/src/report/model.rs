@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::budget::{Budget, Pause};
+use crate::budget::{Budget, HeldBack, Pause};
 use crate::ledger::model_calls::Spent;
 
 /// The language model of the settings.
@@ -19,6 +19,8 @@ pub struct LanguageModelReport {
     pub spent: Spent,
     /// Why the model is not asked now.
     pub pause: Option<Pause>,
+    /// Why some questions that wait are not asked today.
+    pub held_back: Option<HeldBack>,
     /// Number of summaries written by a model.
     pub summaries: u64,
     /// Number of summaries the model may still be asked for.
