@@ -681,3 +681,29 @@ fn it_is_said_that_a_part_of_the_budget_is_too_small() {
     world.says(0, &["work", "--drain"]);
     assert!(!command.with_file_name("count").exists(), "it was asked");
 }
+
+#[test]
+fn a_failed_test_says_what_to_do() {
+    let world = world();
+    let server = FakeModel::start(Box::new(|_| Some(Reply::raw(401, "{}"))));
+    world.says(0, &["model", "use", &server.url(), "--model", "small", "--yes"]);
+    for (status, part) in [
+        (401, "give it a valid key"),
+        (404, "--model NAME"),
+        (429, "it is asked again after the pause"),
+        (402, "top up the account"),
+        (302, "give it the new address"),
+        (503, "test again in a few minutes"),
+    ] {
+        server.answers(Box::new(move |_| Some(Reply::raw(status, "{}"))));
+        let said = world.says(1, &["model", "test"]);
+        assert!(said.contains("next: ") && said.contains(part), "{status}: {said}");
+    }
+    server.answers(Box::new(|_| Some(Reply::text("{\"word\":\"heirloom\"}"))));
+    assert_eq!(world.json(&["model", "test"])["next"], Value::Null);
+    let slow = program(&world, "slow", "sleep 60");
+    world.says(0, &["model", "use", "--yes", "--", slow.to_str().unwrap()]);
+    fs::write(world.test.home().join("config.toml"), format!("{}seconds = 5\n", config(&world))).unwrap();
+    let said = world.says(1, &["model", "test"]);
+    assert!(said.contains("did not answer within 5s") && said.contains("seconds = 240"), "{said}");
+}

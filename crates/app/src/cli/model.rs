@@ -342,14 +342,65 @@ fn people(chosen: &Chosen, at: String) {
     }
 }
 
+/// The report of `model test`.
+#[derive(Serialize)]
+struct Tried {
+    #[serde(flatten)]
+    trial: ModelTrial,
+    /// What to do about the failure; null if there was an answer.
+    next: Option<&'static str>,
+}
+
+/// Words of failures, and what to do about them. The first that fits counts.
+const NEXT: [(&str, &str); 13] = [
+    ("not logged in", "log in with the program itself, then test again"),
+    ("its key cannot be read", "look at the program that prints it, then test again"),
+    ("key is not accepted", "give it a valid key: heirloom model use … with --key-from, --keyring or --key-stdin"),
+    ("nothing left to spend", "top up the account, or choose another model: heirloom model use"),
+    (
+        "no such model or address",
+        "look at the model's name and the address: heirloom model use … --model NAME --url URL",
+    ),
+    ("does not know the model", "look at the model's name: heirloom model use … --model NAME"),
+    ("moved to another address", "give it the new address: heirloom model use … --url URL"),
+    ("did not answer within", "test again; if it is slow, a smaller model, or seconds = 240 in [model] of config.toml"),
+    (
+        "status 429",
+        "nothing: it is asked again after the pause; where that is often so, fewer --calls or another model",
+    ),
+    (
+        "asked too often",
+        "nothing: it is asked again after the pause; where that is often so, fewer --calls or another model",
+    ),
+    ("usage limit", "nothing: it is asked again after the pause; to ask another one: heirloom model use"),
+    ("cannot be reached", "look whether its server runs, and at its address: heirloom model use … --url URL"),
+    ("no address is known", "look at its address and at the network: heirloom model use … --url URL"),
+];
+
+/// Returns what to do about the failure of a trial.
+fn next_of(trial: &ModelTrial) -> Option<&'static str> {
+    let why = trial.failure.as_deref()?;
+    let known = NEXT.iter().find(|(words, _)| why.contains(words)).map(|(_, next)| *next);
+    Some(known.unwrap_or(match trial.kind {
+        Some("later") => "test again in a few minutes",
+        Some("unusable") => "test again; a model that cannot keep to a form is of no use here: heirloom model use",
+        _ => "once that is mended: heirloom model test",
+    }))
+}
+
 fn test(global: &Global) -> Result<Exit> {
-    let trial: ModelTrial = Context::existing(global)?.acting_as("cli model").try_model()?;
+    let trial = Context::existing(global)?.acting_as("cli model").try_model()?;
+    let tried = Tried { next: next_of(&trial), trial };
+    let trial = &tried.trial;
     let exit = match trial.failure {
         Some(_) => Exit::Problems,
         None => Exit::Ok,
     };
-    print::answer(global.json, &trial, || match &trial.failure {
-        Some(why) => print::line(&format!("{}: {}", print::safe_line(&trial.model), print::safe_line(why))),
+    print::answer(global.json, &tried, || match &trial.failure {
+        Some(why) => {
+            print::line(&format!("{}: {}", print::safe_line(&trial.model), print::safe_line(why)));
+            tried.next.iter().for_each(|next| print::line(&format!("  next: {next}")));
+        }
         None => {
             let tokens = match (trial.tokens_in, trial.tokens_out) {
                 (Some(a), Some(b)) => format!(" · {} in, {} out", print::counted(a, "token"), print::count(b)),
