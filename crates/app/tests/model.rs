@@ -707,3 +707,45 @@ fn a_failed_test_says_what_to_do() {
     let said = world.says(1, &["model", "test"]);
     assert!(said.contains("did not answer within 5s") && said.contains("seconds = 240"), "{said}");
 }
+
+#[test]
+fn the_judge_explains_each_part_of_a_rating() {
+    let world = World::new();
+    let mut lines = String::new();
+    for (n, (role, text)) in [
+        ("user", "We decided to drop Redis, and we agreed to keep the queue in Postgres."),
+        ("assistant", "The walnut cupboard stands behind the old shed, where nobody has looked for years."),
+        ("user", "ok thanks"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let line = json!({"session": "s", "id": n.to_string(), "role": role, "text": text,
+            "time": format!("2026-11-20T10:0{n}:00Z")});
+        lines.push_str(&format!("{line}\n"));
+    }
+    assert_eq!(world.feed(&["append"], lines.as_bytes()).status, Some(0));
+    world.says(0, &["work", "--drain"]);
+    let turns: Vec<String> = world.turns("s").iter().map(|turn| turn["turn"].as_str().unwrap().to_owned()).collect();
+    let said = world.says(0, &["judge", "explain", &turns[2]]);
+    let first = said.lines().next().unwrap_or_default();
+    assert!(first.starts_with(&format!("{}: ", turns[2])), "{said}");
+    assert!(
+        said.contains("for acknowledgment, as it is set") || said.contains("for sentiment, as it is set"),
+        "{said}"
+    );
+    for part in [
+        &format!("by words, {} of it decides:", turns[0])[..],
+        "    8 for decision, as it is set",
+        "    +1 for a second word of decision",
+        "    words of decision: decided, agreed",
+        "Its chunk: 9 of 10, decision",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let said = world.says(0, &["judge", "explain", &turns[1]]);
+    assert!(said.contains("3 for a message without such words"), "{said}");
+    let said = world.says(0, &["judge", "explain"]);
+    let head = said.lines().next().unwrap_or_default();
+    assert!(head.contains("category") && head.contains("your decisions") && head.contains("kept in front"), "{said}");
+}
