@@ -589,24 +589,6 @@ fn a_program_ends_with_the_command_that_asked_it() {
 }
 
 #[test]
-fn a_busy_server_is_asked_nothing_else_and_again_after_a_minute() {
-    let world = world();
-    project(&world);
-    world.says(0, &["work", "--drain"]);
-    let server = FakeModel::start(Box::new(|_| Some(Reply::raw(429, "{}"))));
-    world.says(0, &["model", "use", &server.url(), "--model", "small", "--yes"]);
-    world.says(0, &["work", "--drain"]);
-    assert_eq!(server.requests().len(), 1, "no other purpose asks meanwhile");
-    let pause = world.json(&["model", "status"])["language_model"]["pause"].clone();
-    assert_eq!(pause["state"], "rests", "{pause}");
-    let ledger = rusqlite::Connection::open(world.ledger()).unwrap();
-    let waits = "SELECT max(not_before) - (SELECT max(at) FROM model_calls) FROM jobs
-                 WHERE kind = 'summaries' AND state = 'queued' AND idempotency_key = 'all'";
-    let waits: Option<i64> = ledger.query_row(waits, [], |r| r.get(0)).unwrap();
-    assert!(waits.is_some_and(|ms| (60_000..120_000).contains(&ms)), "not tomorrow: {waits:?}");
-}
-
-#[test]
 fn a_worker_killed_between_the_answer_and_its_commit_asks_again_and_has_one_effect() {
     use rustix::process::{Pid, Signal, kill_process};
     let world = world();
@@ -671,18 +653,6 @@ fn a_misspelt_key_is_refused_with_the_nearest() {
 }
 
 #[test]
-fn it_is_said_that_a_part_of_the_budget_is_too_small() {
-    let world = world();
-    world.says(0, &["work", "--drain"]);
-    let command = program(&world, "mine", ANSWERS);
-    world.says(0, &["model", "use", "--yes", "--calls", "3", "--", command.to_str().unwrap()]);
-    let said = world.says(0, &["model", "status"]);
-    assert!(said.contains("never asked about older material") && said.contains("4 questions a day"), "{said}");
-    world.says(0, &["work", "--drain"]);
-    assert!(!command.with_file_name("count").exists(), "it was asked");
-}
-
-#[test]
 fn a_failed_test_says_what_to_do() {
     let world = world();
     let server = FakeModel::start(Box::new(|_| Some(Reply::raw(401, "{}"))));
@@ -706,6 +676,18 @@ fn a_failed_test_says_what_to_do() {
     fs::write(world.test.home().join("config.toml"), format!("{}seconds = 5\n", config(&world))).unwrap();
     let said = world.says(1, &["model", "test"]);
     assert!(said.contains("did not answer within 5s") && said.contains("seconds = 240"), "{said}");
+}
+
+#[test]
+fn it_is_said_that_a_part_of_the_budget_is_too_small() {
+    let world = world();
+    world.says(0, &["work", "--drain"]);
+    let command = program(&world, "mine", ANSWERS);
+    world.says(0, &["model", "use", "--yes", "--calls", "3", "--", command.to_str().unwrap()]);
+    let said = world.says(0, &["model", "status"]);
+    assert!(said.contains("never asked about older material") && said.contains("4 questions a day"), "{said}");
+    world.says(0, &["work", "--drain"]);
+    assert!(!command.with_file_name("count").exists(), "it was asked");
 }
 
 #[test]
@@ -748,4 +730,22 @@ fn the_judge_explains_each_part_of_a_rating() {
     let said = world.says(0, &["judge", "explain"]);
     let head = said.lines().next().unwrap_or_default();
     assert!(head.contains("category") && head.contains("your decisions") && head.contains("kept in front"), "{said}");
+}
+
+#[test]
+fn a_busy_server_is_asked_nothing_else_and_again_after_a_minute() {
+    let world = world();
+    project(&world);
+    world.says(0, &["work", "--drain"]);
+    let server = FakeModel::start(Box::new(|_| Some(Reply::raw(429, "{}"))));
+    world.says(0, &["model", "use", &server.url(), "--model", "small", "--yes"]);
+    world.says(0, &["work", "--drain"]);
+    assert_eq!(server.requests().len(), 1, "no other purpose asks meanwhile");
+    let pause = world.json(&["model", "status"])["language_model"]["pause"].clone();
+    assert_eq!(pause["state"], "rests", "{pause}");
+    let ledger = rusqlite::Connection::open(world.ledger()).unwrap();
+    let waits = "SELECT max(not_before) - (SELECT max(at) FROM model_calls) FROM jobs
+                 WHERE kind = 'summaries' AND state = 'queued' AND idempotency_key = 'all'";
+    let waits: Option<i64> = ledger.query_row(waits, [], |r| r.get(0)).unwrap();
+    assert!(waits.is_some_and(|ms| (60_000..120_000).contains(&ms)), "not tomorrow: {waits:?}");
 }

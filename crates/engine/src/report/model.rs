@@ -46,8 +46,8 @@ pub struct ModelPreview {
     pub prompt: Option<String>,
     /// Tokens of the question, including instructions and the form of the answer.
     pub prompt_tokens: u64,
-    /// Estimated questions and tokens in a day, from the last 14 days: summaries, sessions read, chunks judged. In
-    /// addition, open loops are asked about at most twice a day for each project.
+    /// Estimated questions and tokens in a day, from the last 14 days: summaries, sessions read, chunks judged, and open
+    /// loops.
     pub calls_a_day: f64,
     pub tokens_a_day: u64,
     /// Number of older summaries; a part of each day's budget is reserved for them.
