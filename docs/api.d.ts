@@ -807,6 +807,19 @@ export type Health = {
   ok: boolean;
 };
 
+/** The reason why some questions are not asked today, although the model is asked others. */
+export type HeldBack = {
+  state: "little-left";
+} | {
+  state: "for-summaries";
+} | {
+  state: "older";
+} | {
+  calls: number;
+  state: "older-never";
+  tokens: number;
+};
+
 /** Result of an import. */
 export type Imported = {
   bytes: number;
@@ -919,6 +932,8 @@ export type LanguageModelReport = {
   budget: Budget;
   /** Number of summaries the model may still be asked for. */
   due: number;
+  /** Why some questions that wait are not asked today. */
+  held_back: HeldBack | null;
   /** Numbers of chunks of messages the model has judged, and of those still due. */
   judged: Asked;
   /** Kind and name of the model, such as `claude/haiku`; null if it cannot be loaded. */

@@ -12,6 +12,7 @@ use heirloom_engine::error::{Error, Result};
 use heirloom_engine::report::upkeep::BackedUp;
 use serde::Deserialize;
 
+use crate::config::{Unknown, known_only};
 use crate::print;
 
 /// File name ending of a backup that is packed into one file.
@@ -42,7 +43,12 @@ pub struct Settings {
     pub recipients: Vec<String>,
     /// File with the passphrase each backup is encrypted with. Excludes `recipients`.
     pub passphrase_file: Option<PathBuf>,
+    /// Keys that mean nothing ([`known_only`]).
+    #[serde(flatten)]
+    pub unknown: Unknown,
 }
+
+const KEYS: [&str; 5] = ["to", "every", "keep", "recipients", "passphrase_file"];
 
 /// A schedule of backups with its encryption, checked.
 pub struct Plan {
@@ -61,6 +67,7 @@ impl Settings {
     /// Checks the settings and returns the schedule; `None` where they ask for no backups. `Usage` for a setting that
     /// makes no sense.
     pub fn plan(&self) -> Result<Option<Plan>> {
+        known_only("the section backup of config.toml", &self.unknown, &KEYS)?;
         let Some(to) = &self.to else { return Ok(None) };
         for path in [Some(to), self.passphrase_file.as_ref()].into_iter().flatten() {
             if !path.is_absolute() {

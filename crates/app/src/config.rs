@@ -9,6 +9,7 @@ use std::time::Duration;
 use heirloom_embed::{Endpoint, HttpEmbedder, StaticTable};
 use heirloom_engine::budget::Budget;
 use heirloom_engine::distill::advance::Limits;
+use heirloom_engine::distill::model_summarizer;
 use heirloom_engine::engine::{LanguageModel, Settings, Wrong};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::layout;
@@ -19,6 +20,7 @@ use heirloom_engine::scope::AgentId;
 use heirloom_harness::HostPaths;
 use heirloom_model::{Choice, Folders, Key, Kind};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::print;
 
@@ -49,7 +51,43 @@ pub struct Set<T> {
     pub from: From,
 }
 
-/// `config.toml`. Unknown keys are ignored: other versions may use them.
+/// Keys of a section that mean nothing.
+pub type Unknown = BTreeMap<String, IgnoredAny>;
+
+/// Refuses keys that mean nothing, since a misspelt one would silently do nothing. Only what reads the section fails:
+/// conversations are stored whatever the settings say. `at`: the section as an error names it.
+pub fn known_only(at: &str, unknown: &Unknown, known: &[&str]) -> Result<()> {
+    let Some(name) = unknown.keys().next() else { return Ok(()) };
+    let nearest = known.iter().map(|key| (distance(name, key), key)).min();
+    let nearest =
+        nearest.filter(|(far, key)| far * 2 < key.len().max(3)).map(|(_, key)| format!("did you mean {key}? "));
+    let (last, others) = known.split_last().unwrap_or((&"none", &[]));
+    let all = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
+    Err(Error::usage(format!("{at} has no {}", print::safe_line(name)))
+        .hint(format!("{}its keys are {all}", nearest.unwrap_or_default())))
+}
+
+/// Returns the number of letters to add, drop, change or swap to make one word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.to_lowercase().chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = match (i, j) {
+                (0, n) | (n, 0) => n,
+                _ => {
+                    let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                    let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                    let swapped = if swapped { rows[i - 2][j - 2] + 1 } else { usize::MAX };
+                    changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(swapped)
+                }
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+/// `config.toml`.
 #[derive(Deserialize, Default, Debug)]
 #[serde(default)]
 pub struct File {
@@ -60,10 +98,15 @@ pub struct File {
     pub judge: Judge,
     pub decay: Decay,
     pub backup: crate::backup::Settings,
+    /// Sections that mean nothing ([`File::known_only`]).
+    #[serde(flatten)]
+    pub unknown: Unknown,
 }
 
+const SECTIONS: [&str; 7] = ["daemon", "lineage", "embeddings", "model", "judge", "decay", "backup"];
+
 /// Settings of the language model (D5). Without a kind, no model is asked.
-#[derive(Deserialize, Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Deserialize, Clone, PartialEq, Default, Debug)]
 #[serde(default)]
 pub struct Model {
     /// `claude`, `codex`, `openclaw`, `ollama`, `anthropic`, `openai` or `command`.
@@ -82,7 +125,12 @@ pub struct Model {
     pub calls: Option<u64>,
     /// Time limit of one request: 5 to 240 seconds.
     pub seconds: Option<u64>,
+    /// Keys that mean nothing ([`known_only`]).
+    #[serde(flatten)]
+    pub unknown: Unknown,
 }
+
+const MODEL: [&str; 9] = ["kind", "model", "url", "command", "key_from", "key_command", "tokens", "calls", "seconds"];
 
 /// Upper bound for the time limit of a request, in seconds: two such requests still end before a call counts as lost.
 const LONGEST_REQUEST: u64 = 240;
@@ -91,6 +139,7 @@ impl Model {
     /// Returns the model of the settings, with its key. `Usage` for settings that make no sense, `Refused` for a key
     /// that other users can read.
     pub fn choice(&self, home: &heirloom_engine::home::Home) -> Result<Choice> {
+        known_only("the section model of config.toml", &self.unknown, &MODEL)?;
         let key = match &self.key_from {
             None => None,
             Some(from) if from == layout::MODEL_KEY.as_str() => Some(key_file(home)?),
@@ -110,12 +159,14 @@ impl Model {
         if key.is_none() && self.key_from.is_some() {
             return self.choice(home);
         }
+        known_only("the section model of config.toml", &self.unknown, &MODEL)?;
         let named = self.kind.as_deref().unwrap_or_default();
         let kind = Kind::parse(named).ok_or_else(|| {
             let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
             Error::usage(format!("there is no kind of language model {}", print::safe_line(named)))
                 .hint(format!("the kinds are {}", all.join(", ")))
         })?;
+        self.budget().checked(model_summarizer::smallest())?;
         let seconds = self.seconds.unwrap_or(120);
         if !(5..=LONGEST_REQUEST).contains(&seconds) {
             return Err(Error::usage("the section model of config.toml has seconds that cannot be")
@@ -172,7 +223,7 @@ impl Model {
     pub fn at(&self) -> String {
         let usual = self.kind.as_deref().and_then(Kind::parse).and_then(Kind::usual_url);
         match (&self.command, self.url.as_deref().or(usual)) {
-            (Some(command), _) => command.join(" "),
+            (Some(command), _) => heirloom_engine::redact::redact(&command.join(" ")).into_owned(),
             (None, Some(url)) => heirloom_engine::redact::redact(url).into_owned(),
             (None, None) => "nowhere".into(),
         }
@@ -193,7 +244,10 @@ impl Model {
 
     /// Returns the model as the engine takes it. `None` if no model is asked.
     fn language_model(self, home: &heirloom_engine::home::Home) -> Option<LanguageModel> {
-        self.kind.as_ref()?;
+        // A misspelt `kind` is reported, too.
+        if self.kind.is_none() && self.unknown.is_empty() {
+            return None;
+        }
         let budget = self.budget();
         // The digest leaves the budget out: a model that refused is asked again when the digest changes, and a new budget
         // does not change why it refused.
@@ -249,9 +303,9 @@ pub struct Judge {
     /// Importance from which a message is kept in front; `keep_from` sets it for single categories.
     pub keep: Option<u8>,
     pub keep_from: BTreeMap<String, u8>,
-    /// Keys that mean nothing; they are refused, since a misspelt one would silently do nothing.
+    /// Keys that mean nothing ([`known_only`]).
     #[serde(flatten)]
-    pub unknown: BTreeMap<String, toml::Value>,
+    pub unknown: Unknown,
 }
 
 /// Rule for dropping vectors of old, unimportant chunks; a missing value is that of [`Policy`].
@@ -261,18 +315,35 @@ pub struct Decay {
     pub on: bool,
     pub after_days: Option<u32>,
     pub below: Option<u8>,
+    /// Keys that mean nothing ([`known_only`]).
+    #[serde(flatten)]
+    pub unknown: Unknown,
 }
 
+const DECAY: [&str; 3] = ["on", "after_days", "below"];
+
 impl File {
+    /// Refuses sections that mean nothing, and keys of the section `daemon` that do.
+    pub fn known_only(&self) -> Result<()> {
+        if let Some(name) = self.unknown.keys().next() {
+            let known = SECTIONS.iter().map(|section| (distance(name, section), section)).min();
+            let nearest = known.filter(|(far, _)| *far <= 2).map(|(_, section)| format!("did you mean [{section}]? "));
+            return Err(Error::usage(format!(
+                "config.toml has something that means nothing: {}",
+                print::safe_line(name)
+            ))
+            .hint(format!("{}its sections are {}", nearest.unwrap_or_default(), SECTIONS.join(", "))));
+        }
+        known_only("the section daemon of config.toml", &self.daemon.unknown, &DAEMON)
+    }
+
     /// Returns the judge's weights and the decay policy of the settings. `Usage` if a value is out of range.
     pub fn judged_by(&self) -> Result<(Weights, Policy)> {
         let mut weights = Weights::default();
         let j = &self.judge;
-        if let Some(name) = j.unknown.keys().next() {
-            let all: Vec<&str> = Category::ALL.iter().map(|c| c.name()).collect();
-            return Err(Error::usage(format!("the section judge of config.toml has no {}", print::safe_line(name)))
-                .hint(format!("its keys are {}, keep and keep_from", all.join(", "))));
-        }
+        let known: Vec<&str> = Category::ALL.iter().map(|c| c.name()).chain(["keep", "keep_from"]).collect();
+        known_only("the section judge of config.toml", &j.unknown, &known)?;
+        known_only("the section decay of config.toml", &self.decay.unknown, &DECAY)?;
         let set = [
             j.decision,
             j.discovery,
@@ -326,7 +397,12 @@ pub struct Embeddings {
     pub key_from: Option<String>,
     /// Folder with a sentence model of the MiniLM kind; only for builds that can run one.
     pub model_folder: Option<PathBuf>,
+    /// Keys that mean nothing ([`known_only`]).
+    #[serde(flatten)]
+    pub unknown: Unknown,
 }
+
+const EMBEDDINGS: [&str; 5] = ["endpoint", "model", "dimensions", "key_from", "model_folder"];
 
 /// The location of the model.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -350,6 +426,7 @@ impl ModelAt<'_> {
 impl Embeddings {
     /// Returns the location of the model. `Usage` if the settings contradict each other.
     pub fn model_at(&self) -> Result<ModelAt<'_>> {
+        known_only("the section embeddings of config.toml", &self.unknown, &EMBEDDINGS)?;
         match (&self.endpoint, &self.model_folder) {
             (Some(_), Some(_)) => {
                 Err(Error::usage("the section embeddings of config.toml names both an endpoint and a model_folder")
@@ -420,11 +497,18 @@ pub struct Lineage {
     pub tail_tokens: Option<u64>,
     /// Maximum length of a handoff, in tokens.
     pub handoff_tokens: Option<usize>,
+    /// Keys that mean nothing ([`known_only`]).
+    #[serde(flatten)]
+    pub unknown: Unknown,
 }
+
+const LINEAGE: [&str; 6] =
+    ["chunk_turns", "chunk_tokens", "compact_turns", "compact_tokens", "tail_tokens", "handoff_tokens"];
 
 impl Lineage {
     /// Returns the limits after checking them.
     pub fn limits(&self) -> Result<Limits> {
+        known_only("the section lineage of config.toml", &self.unknown, &LINEAGE)?;
         let mut limits = Limits::default();
         limits.chunk.turns = self.chunk_turns.unwrap_or(limits.chunk.turns);
         limits.chunk.tokens = self.chunk_tokens.unwrap_or(limits.chunk.tokens);
@@ -447,7 +531,12 @@ pub struct Daemon {
     pub workspace: Option<String>,
     /// Port the service listens on; 0 means any free port.
     pub port: Option<u16>,
+    /// Keys that mean nothing ([`known_only`]).
+    #[serde(flatten)]
+    pub unknown: Unknown,
 }
+
+pub const DAEMON: [&str; 2] = ["workspace", "port"];
 
 /// Returns the settings of a home for the engine. `agent` is the command-line option, if given.
 pub fn settings(home: &heirloom_engine::home::Home, agent: Option<&str>) -> Result<Settings> {
@@ -461,6 +550,14 @@ pub fn settings(home: &heirloom_engine::home::Home, agent: Option<&str>) -> Resu
         zone: print::machine_zone(),
         user_home: user_home(),
         embeddings: match file.embeddings.model_at() {
+            // A misspelt key does not take the search away: words find as before, and `doctor` names the key.
+            Err(e) if !file.embeddings.unknown.is_empty() => {
+                let wrong = Wrong::from(&e);
+                let none = heirloom_engine::engine::Embeddings::load("as config.toml has it", false, move || {
+                    Err(Error::from(&wrong))
+                });
+                none.or_older(|| Ok(Arc::new(StaticTable::built_in())))
+            }
             Err(e) => heirloom_engine::engine::Embeddings::wrong(Wrong::from(&e)),
             Ok(at) => {
                 let (shown, is_built_in) = (at.shown(), at == ModelAt::BuiltIn);

@@ -10,6 +10,7 @@ mod demo;
 mod error;
 mod heap;
 mod hook;
+mod open_key;
 mod print;
 mod programs;
 mod retention;

@@ -321,6 +321,7 @@ fn what_cannot_work_is_refused_and_nothing_is_written() {
     let (code, said) = with_path(&["model", "use", "claude", "--yes"]);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("claude is 9.9.9") && said.contains("2.1.330"), "{said}");
+    let open = format!("MY_TOKEN={KEY}");
     for (code, args, part) in [
         (2, &["model", "use", "ollama", "--yes"][..], "which one?"),
         (2, &["model", "use", "claude", "--key-from", "X", "--yes"], "is about a provider"),
@@ -332,6 +333,16 @@ fn what_cannot_work_is_refused_and_nothing_is_written() {
         (3, &["model", "use", "http://192.0.2.1", "--model", "m", "--key-stdin", "--yes"], "in the clear"),
         (4, &["model", "use", "no-such-program-at-all", "--yes"], "there is no program"),
         (2, &["model", "use", "claude", "more", "--yes"], "takes no arguments"),
+        (2, &["model", "use", "--yes", "--", "/bin/cat", "--api-key", KEY], "--api-key looks like a key in the open"),
+        (2, &["model", "use", "--yes", "--", "/usr/bin/env", &open, "cat"], "MY_TOKEN looks like a key in the open"),
+        (2, &["model", "use", "anthropic", "--yes"], "asks for a key, and none is named"),
+        (2, &["model", "use", "--yes", "--tokens", "100", "--", "/bin/cat"], "tokens is at least"),
+        (2, &["model", "use", "--yes", "--calls", "0", "--", "/bin/cat"], "calls is at least 1"),
+        (
+            2,
+            &["model", "use", "--yes", "--calls", "18446744073709551615", "--", "/bin/cat"],
+            "are at most 1000000000000",
+        ),
     ] {
         let out = world.feed(args, KEY.as_bytes());
         let said = format!("{}{}", out.stdout, out.stderr);
@@ -343,6 +354,12 @@ fn what_cannot_work_is_refused_and_nothing_is_written() {
     // Settings that make no sense are reported, and everything else goes on.
     fs::write(world.test.home().join("config.toml"), "[model]\nkind = \"oracle\"\n").unwrap();
     assert!(world.says(1, &["status"]).contains("no kind of language model oracle"));
+    let said = world.says(0, &["model", "status"]);
+    assert!(said.contains("no kind of language model oracle; the kinds are claude, codex"), "{said}");
+    fs::write(world.test.home().join("config.toml"), "[model]\nkind = \"claude\"\nseconds = 900\n").unwrap();
+    assert!(world.says(0, &["model", "status"]).contains("seconds is 5 to 240"));
+    fs::write(world.test.home().join("config.toml"), "[model]\nkind = \"claude\"\ntokens = 3\n").unwrap();
+    assert!(world.says(0, &["model", "status"]).contains("too small for one question; tokens is at least"));
     world.says(0, &["search", "import"]);
 }
 
@@ -569,4 +586,166 @@ fn a_program_ends_with_the_command_that_asked_it() {
         let (program, child) = pids.trim().split_once(' ').unwrap();
         assert!(looks(&mut || !is_alive(program) && !is_alive(child)), "it still runs after {signal:?}");
     }
+}
+
+#[test]
+fn a_worker_killed_between_the_answer_and_its_commit_asks_again_and_has_one_effect() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let world = world();
+    let command = program(&world, "mine", ANSWERS);
+    world.says(0, &["work", "--drain"]);
+    world.says(0, &["model", "use", "--yes", "--", command.to_str().unwrap()]);
+    let ledger = || rusqlite::Connection::open(world.ledger()).unwrap();
+    // The transaction that stores the answer does not come to its end: a trigger counts to a number without end.
+    let many = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|name| format!("sqlite_schema {name}")).join(", ");
+    let endless = format!(
+        "CREATE TRIGGER endless BEFORE INSERT ON model_summaries WHEN (SELECT count(*) FROM {many}) > 0
+         BEGIN SELECT 1; END"
+    );
+    ledger().execute_batch(&endless).unwrap();
+    let mut working = world.test.command(HEIRLOOM);
+    let mut working = working.args(["work", "--drain"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let answered = || {
+        let sql = "SELECT count(*) FROM model_calls WHERE outcome = 'answered'";
+        ledger().query_row(sql, [], |r| r.get::<_, i64>(0)).unwrap() == 1
+    };
+    let is_settled =
+        (0..800).any(|_| answered() || (std::thread::sleep(std::time::Duration::from_millis(25)), false).1);
+    assert!(is_settled, "it did not answer");
+    assert!(working.try_wait().unwrap().is_none(), "it came to its end");
+    kill_process(Pid::from_child(&working), Signal::KILL).unwrap();
+    working.wait().unwrap();
+    ledger().execute_batch("DROP TRIGGER endless").unwrap();
+    let state = || world.json(&["model", "status"])["language_model"].clone();
+    assert_eq!((&state()["spent"]["calls"], &state()["summaries"]), (&json!(1), &json!(0)));
+    world.says(0, &["work", "--drain"]);
+    world.says(0, &["work", "--drain"]);
+    assert_eq!((&state()["spent"]["calls"], &state()["summaries"]), (&json!(2), &json!(1)));
+    let count = fs::read_to_string(command.with_file_name("count")).unwrap();
+    assert_eq!(count.lines().count(), 2, "it is asked again, once");
+    world.verified();
+}
+
+#[test]
+fn a_misspelt_key_is_refused_with_the_nearest() {
+    let world = world();
+    world.says(0, &["work", "--drain"]);
+    for (section, args, parts) in [
+        ("[model]\nkind = \"claude\"\ntokns = 4", &["model", "status"][..], ["has no tokns", "did you mean tokens?"]),
+        ("[model]\nknid = \"claude\"", &["model", "status"], ["has no knid", "did you mean kind?"]),
+        ("[decay]\nonn = true", &["judge", "explain"], ["section decay of config.toml has no onn", "did you mean on?"]),
+        ("[judge]\ndecison = 3", &["judge", "explain"], ["has no decison", "did you mean decision?"]),
+        ("[lineage]\nchunk_turn = 4", &["doctor"], ["has no chunk_turn", "did you mean chunk_turns?"]),
+        ("[embeddings]\nendpont = \"x\"", &["doctor"], ["has no endpont", "did you mean endpoint?"]),
+        ("[backup]\nkep = 3", &["doctor"], ["has no kep", "did you mean keep?"]),
+        ("[daemon]\nprot = 3", &["doctor"], ["section daemon of config.toml has no prot", "did you mean port?"]),
+        ("[modle]\nkind = \"claude\"", &["doctor"], ["means nothing: modle", "did you mean [model]?"]),
+        ("[daemon]\nzzzz = 3", &["doctor"], ["has no zzzz", "its keys are workspace and port"]),
+    ] {
+        fs::write(world.test.home().join("config.toml"), format!("{section}\n")).unwrap();
+        let out = world.run(args);
+        let said = format!("{}{}", out.stdout, out.stderr);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(parts.iter().all(|part| said.contains(part)), "{section}: {said}");
+        // What is said is stored and found all the same.
+        world.says(0, &["search", "import"]);
+    }
+}
+
+#[test]
+fn a_failed_test_says_what_to_do() {
+    let world = world();
+    let server = FakeModel::start(Box::new(|_| Some(Reply::raw(401, "{}"))));
+    world.says(0, &["model", "use", &server.url(), "--model", "small", "--yes"]);
+    for (status, part) in [
+        (401, "give it a valid key"),
+        (404, "--model NAME"),
+        (429, "it is asked again after the pause"),
+        (402, "top up the account"),
+        (302, "give it the new address"),
+        (503, "test again in a few minutes"),
+    ] {
+        server.answers(Box::new(move |_| Some(Reply::raw(status, "{}"))));
+        let said = world.says(1, &["model", "test"]);
+        assert!(said.contains("next: ") && said.contains(part), "{status}: {said}");
+    }
+    server.answers(Box::new(|_| Some(Reply::text("{\"word\":\"heirloom\"}"))));
+    assert_eq!(world.json(&["model", "test"])["next"], Value::Null);
+    let slow = program(&world, "slow", "sleep 60");
+    world.says(0, &["model", "use", "--yes", "--", slow.to_str().unwrap()]);
+    fs::write(world.test.home().join("config.toml"), format!("{}seconds = 5\n", config(&world))).unwrap();
+    let said = world.says(1, &["model", "test"]);
+    assert!(said.contains("did not answer within 5s") && said.contains("seconds = 240"), "{said}");
+}
+
+#[test]
+fn it_is_said_that_a_part_of_the_budget_is_too_small() {
+    let world = world();
+    world.says(0, &["work", "--drain"]);
+    let command = program(&world, "mine", ANSWERS);
+    world.says(0, &["model", "use", "--yes", "--calls", "3", "--", command.to_str().unwrap()]);
+    let said = world.says(0, &["model", "status"]);
+    assert!(said.contains("never asked about older material") && said.contains("4 questions a day"), "{said}");
+    world.says(0, &["work", "--drain"]);
+    assert!(!command.with_file_name("count").exists(), "it was asked");
+}
+
+#[test]
+fn the_judge_explains_each_part_of_a_rating() {
+    let world = World::new();
+    let mut lines = String::new();
+    for (n, (role, text)) in [
+        ("user", "We decided to drop Redis, and we agreed to keep the queue in Postgres."),
+        ("assistant", "The walnut cupboard stands behind the old shed, where nobody has looked for years."),
+        ("user", "ok thanks"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let line = json!({"session": "s", "id": n.to_string(), "role": role, "text": text,
+            "time": format!("2026-11-20T10:0{n}:00Z")});
+        lines.push_str(&format!("{line}\n"));
+    }
+    assert_eq!(world.feed(&["append"], lines.as_bytes()).status, Some(0));
+    world.says(0, &["work", "--drain"]);
+    let turns: Vec<String> = world.turns("s").iter().map(|turn| turn["turn"].as_str().unwrap().to_owned()).collect();
+    let said = world.says(0, &["judge", "explain", &turns[2]]);
+    let first = said.lines().next().unwrap_or_default();
+    assert!(first.starts_with(&format!("{}: ", turns[2])), "{said}");
+    assert!(
+        said.contains("for acknowledgment, as it is set") || said.contains("for sentiment, as it is set"),
+        "{said}"
+    );
+    for part in [
+        &format!("by words, {} of it decides:", turns[0])[..],
+        "    8 for decision, as it is set",
+        "    +1 for a second word of decision",
+        "    words of decision: decided, agreed",
+        "Its chunk: 9 of 10, decision",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let said = world.says(0, &["judge", "explain", &turns[1]]);
+    assert!(said.contains("3 for a message without such words"), "{said}");
+    let said = world.says(0, &["judge", "explain"]);
+    let head = said.lines().next().unwrap_or_default();
+    assert!(head.contains("category") && head.contains("your decisions") && head.contains("kept in front"), "{said}");
+}
+
+#[test]
+fn a_busy_server_is_asked_nothing_else_and_again_after_a_minute() {
+    let world = world();
+    project(&world);
+    world.says(0, &["work", "--drain"]);
+    let server = FakeModel::start(Box::new(|_| Some(Reply::raw(429, "{}"))));
+    world.says(0, &["model", "use", &server.url(), "--model", "small", "--yes"]);
+    world.says(0, &["work", "--drain"]);
+    assert_eq!(server.requests().len(), 1, "no other purpose asks meanwhile");
+    let pause = world.json(&["model", "status"])["language_model"]["pause"].clone();
+    assert_eq!(pause["state"], "rests", "{pause}");
+    let ledger = rusqlite::Connection::open(world.ledger()).unwrap();
+    let waits = "SELECT max(not_before) - (SELECT max(at) FROM model_calls) FROM jobs
+                 WHERE kind = 'summaries' AND state = 'queued' AND idempotency_key = 'all'";
+    let waits: Option<i64> = ledger.query_row(waits, [], |r| r.get(0)).unwrap();
+    assert!(waits.is_some_and(|ms| (60_000..120_000).contains(&ms)), "not tomorrow: {waits:?}");
 }

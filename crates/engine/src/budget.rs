@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::{Millis, as_rfc3339};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ledger::model_calls::{self, NewCall, Outcome, Settled, Spent};
 use crate::ledger::{Audit, Ledger, Read};
 use crate::model::{Answer, Ask, Failure, Model, Purpose, Used};
@@ -33,6 +33,39 @@ impl Default for Budget {
     }
 }
 
+/// Most tokens or calls of a budget: more than any day uses, and few enough to calculate with.
+const MOST: u64 = 1_000_000_000_000;
+
+impl Budget {
+    /// Refuses a budget with which no question can ever be asked, or that is beyond all measure. `needs`: tokens that the
+    /// smallest question reserves.
+    pub fn checked(&self, needs: u64) -> Result<()> {
+        let usual = Budget::default();
+        if self.calls == 0 {
+            return Err(Error::usage("with a budget of no questions a day, the language model is never asked")
+                .hint(format!("calls is at least 1, usually {}; to ask no model: ⟨model off⟩", usual.calls)));
+        }
+        if self.tokens < needs {
+            return Err(Error::usage(format!(
+                "a budget of {} tokens a day is too small for one question",
+                self.tokens
+            ))
+            .hint(format!("tokens is at least {needs}, usually {}; to ask no model: ⟨model off⟩", usual.tokens)));
+        }
+        if self.tokens.max(self.calls) > MOST {
+            return Err(Error::usage("the budget of the language model is larger than can be written down")
+                .hint(format!("tokens and calls are at most {MOST}")));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the tokens that are reserved for a question of so many tokens: first its input, then its answer. An answer with
+/// faults is asked for once more, and the model then gets it again.
+pub fn reserved(tokens_in: u64, max_output: u64) -> (u64, u64) {
+    (2 * tokens_in + max_output.min(REPEATED), 2 * max_output)
+}
+
 /// Share of the budget, in hundredths, after which only summaries of sessions and compactions are made.
 const NEARLY_SPENT: u64 = 80;
 
@@ -44,6 +77,12 @@ const FAILURES: usize = 3;
 
 /// Time for which the model rests, in milliseconds (R11.2).
 const REST_MS: Millis = 30 * 60_000;
+
+/// Pause after a model could not answer and named no time, in milliseconds. It doubles each further time, up to the rest.
+const PAUSE_MS: Millis = 60_000;
+
+/// Number of earlier calls that are looked at for it: with so many failures, the pause is as long as the rest.
+const DOUBLED: usize = 5;
 
 const DAY_MS: Millis = 86_400_000;
 
@@ -67,7 +106,7 @@ const LOST_MS: Millis = 15 * 60_000;
 pub enum Pause {
     /// The model refused, and asking again is useless until the settings change or a person tries it.
     Refused { why: String },
-    /// The model failed, or said when to ask again.
+    /// The model failed a moment ago or several times, or said when to ask again.
     Rests {
         #[schemars(with = "String")]
         #[serde(serialize_with = "as_rfc3339")]
@@ -76,6 +115,21 @@ pub enum Pause {
     },
     /// The budget of the day is spent.
     Spent,
+}
+
+/// The reason why some questions are not asked today, although the model is asked others.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum HeldBack {
+    /// What is left of the day's budget is less than the smallest question needs.
+    LittleLeft,
+    /// What is left of the day's budget is for summaries.
+    ForSummaries,
+    /// The part of the day's budget for older material is used up.
+    Older,
+    /// The part of each day's budget for older material is less than the smallest question needs. `tokens` and `calls`: the
+    /// smallest budget of a day that leaves enough for it.
+    OlderNever { tokens: u64, calls: u64 },
 }
 
 /// A model with a budget.
@@ -126,6 +180,24 @@ impl Budgeted<'_> {
         })
     }
 
+    /// Returns why some questions are not asked today. `needs`: tokens that the smallest question reserves.
+    pub fn held_back(&self, needs: u64) -> Result<Option<HeldBack>> {
+        let spent = self.spent()?;
+        let Budget { tokens, calls } = self.budget;
+        let older = (tokens / BACKLOG_SHARE, calls / BACKLOG_SHARE);
+        Ok(if spent.tokens.saturating_add(needs) > tokens {
+            Some(HeldBack::LittleLeft)
+        } else if is_nearly_spent(&spent, &self.budget) {
+            Some(HeldBack::ForSummaries)
+        } else if older.0 < needs || older.1 == 0 {
+            Some(HeldBack::OlderNever { tokens: needs * BACKLOG_SHARE, calls: BACKLOG_SHARE })
+        } else if spent.backlog_tokens.saturating_add(needs) > older.0 || spent.backlog_calls >= older.1 {
+            Some(HeldBack::Older)
+        } else {
+            None
+        })
+    }
+
     /// Returns why a question is not asked, or `None` if it may be. `needs`: the most tokens it may use.
     fn withheld(&self, tx: &Read, purpose: Purpose, needs: u64) -> Result<Option<String>> {
         // A person waits for a trial, which shows whether the model works again, so no limit applies.
@@ -143,8 +215,7 @@ impl Budgeted<'_> {
         if spent.calls >= calls || spent.tokens + needs > tokens {
             return Ok(Some("the budget of the day is spent".into()));
         }
-        let nearly = spent.calls * 100 >= calls * NEARLY_SPENT || spent.tokens * 100 >= tokens * NEARLY_SPENT;
-        if nearly && !matches!(purpose, Purpose::Summary | Purpose::Compaction) {
+        if is_nearly_spent(&spent, &self.budget) && !matches!(purpose, Purpose::Summary | Purpose::Compaction) {
             return Ok(Some("what is left of the day's budget is for summaries".into()));
         }
         let most = (tokens / BACKLOG_SHARE, calls / BACKLOG_SHARE);
@@ -157,9 +228,7 @@ impl Budgeted<'_> {
     /// Reserves a call. The inner error says why the call is not made.
     fn reserve(&self, ask: &Ask) -> Result<std::result::Result<i64, String>> {
         let tokens_in = tokens(ask.system) + tokens(ask.input) + tokens(&ask.schema.to_string());
-        // An answer with faults is asked for once more.
-        let out = ask.max_output as u64;
-        let (tokens_in, tokens_out) = (2 * tokens_in as u64 + out.min(REPEATED), 2 * out);
+        let (tokens_in, tokens_out) = reserved(tokens_in as u64, ask.max_output as u64);
         let needs = tokens_in + tokens_out;
         // The limits are checked without a write first, so that a withheld call causes no audit entry.
         if let Some(why) = self.ledger.read(|tx| self.withheld(tx, ask.purpose, needs))? {
@@ -193,7 +262,13 @@ impl Budgeted<'_> {
         self.ledger.write(Audit::new(&self.actor, "model.answer"), |tx| {
             tx.note("call", call_no);
             tx.note("outcome", settled.outcome.name());
-            model_calls::settle(tx, call_no, settled)
+            let mut settled = settled.clone();
+            if settled.outcome == Outcome::Later && settled.again_at.is_none() {
+                let before = model_calls::newest(tx, &self.settings, DOUBLED)?;
+                let failed = before.iter().take_while(|call| call.outcome == Outcome::Later).count();
+                settled.again_at = Some(tx.now().saturating_add((PAUSE_MS << failed).min(REST_MS)));
+            }
+            model_calls::settle(tx, call_no, &settled)
         })
     }
 }
@@ -229,7 +304,10 @@ fn settled(answer: &std::result::Result<Answer, Failure>, used: Option<Used>, ms
             let (outcome, again_at) = match failure {
                 Failure::Unusable(_) => (Outcome::Unusable, None),
                 Failure::Later { after, .. } | Failure::Unsent { after, .. } => {
-                    let pause = after.map(|after| i64::try_from(after.as_millis()).unwrap_or(REST_MS));
+                    // To ask again at once would be no pause.
+                    let pause = after
+                        .filter(|after| !after.is_zero())
+                        .map(|after| i64::try_from(after.as_millis()).unwrap_or(REST_MS));
                     (Outcome::Later, pause.map(|ms| now.saturating_add(ms)))
                 }
                 Failure::Refused(_) | Failure::Withheld(_) => (Outcome::Refused, None),
@@ -256,6 +334,12 @@ fn settled(answer: &std::result::Result<Answer, Failure>, used: Option<Used>, ms
         again_at,
         why,
     }
+}
+
+/// Whether what is left of a day's budget is for summaries.
+fn is_nearly_spent(spent: &Spent, budget: &Budget) -> bool {
+    let nearly = |spent: u64, most: u64| spent.saturating_mul(100) >= most.saturating_mul(NEARLY_SPENT);
+    nearly(spent.calls, budget.calls) || nearly(spent.tokens, budget.tokens)
 }
 
 /// Returns why a model with these settings refuses, so that it is not asked until somebody acts.

@@ -381,7 +381,7 @@ fn the_budget_ends_in_the_middle_and_the_rest_waits_for_tomorrow() {
 }
 
 #[test]
-fn killed_between_the_answer_and_its_commit_it_is_asked_again_and_has_one_effect() {
+fn killed_before_the_answer_it_is_asked_again_and_has_one_effect() {
     let mut home = Home::new(|_, _| panic!("killed"));
     let engine = home.open(NOON);
     home.says(&engine, PELICAN);
@@ -647,4 +647,42 @@ fn what_is_older_than_a_day_is_judged_with_a_part_of_the_budget() {
     assert_eq!(home.asked(Purpose::Judge).len(), 2, "a quarter of eight");
     let due = engine.next_due().unwrap().unwrap();
     assert!(due > NOON + 3 * DAY && due <= NOON + 4 * DAY, "the rest waits for tomorrow: {due}");
+}
+
+#[test]
+fn a_days_estimate_counts_the_questions_that_are_asked() {
+    let mut home = Home::new(|purpose, input| match purpose {
+        Purpose::Judge => Ok(all_as(input, "discovery", 6)),
+        other => nothing(other),
+    });
+    let engine = home.open(NOON);
+    let talk =
+        "The walnut cupboard stands behind the shed, and whoever needs its key asks the neighbour for it. ".repeat(20);
+    home.says(&engine, &talk);
+    home.says(&engine, &format!("{PELICAN} {talk}"));
+    home.session(
+        &engine,
+        &[
+            (
+                "user",
+                "message",
+                "Where do we stand with the invoice list, and who of us has seen it last, do you know?",
+            ),
+            ("assistant", "message", "I'll send the invoice list to Miriam tomorrow."),
+        ],
+    );
+    home.says(&engine, "By the way, the invoice list reached Miriam this morning, as she wrote to all of us at once.");
+    engine.work().unwrap();
+    let engine = home.open(NOON + 61 * MINUTE);
+    engine.work().unwrap();
+    engine.work().unwrap();
+    let asked = |purpose| home.asked(purpose).len() as f64;
+    assert_eq!((asked(Purpose::Summary), asked(Purpose::Extraction)), (2.0, 4.0));
+    assert_eq!((asked(Purpose::Matters), asked(Purpose::Judge)), (1.0, 1.0));
+    let estimate = engine.model_preview().unwrap().calls_a_day;
+    // The judge is estimated from a week, and everything else from a fortnight. Chunks of several hours, which are judged
+    // together here, come one after the other on a real day.
+    let of_all = [Purpose::Summary, Purpose::Extraction, Purpose::Matters].map(asked).iter().sum::<f64>();
+    let (least, most) = (of_all / 14.0 + 1.0 / 7.0, (of_all + 1.0) / 14.0 + 4.0 / 7.0);
+    assert!((least - 0.06..=most + 0.06).contains(&estimate), "{least} to {most}: {estimate}");
 }

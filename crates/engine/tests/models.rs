@@ -141,6 +141,49 @@ fn older_material_has_a_part_of_it() {
 }
 
 #[test]
+fn it_is_said_which_questions_wait() {
+    use heirloom_engine::budget::HeldBack;
+    let world = World::at(Clock::Fixed(NOON));
+    let model = good();
+    let of = budgeted(&world, &model);
+    assert_eq!(of.held_back(600).unwrap(), None);
+    let small = Budgeted { budget: Budget { tokens: 2_000, calls: 10 }, ..of.clone() };
+    assert_eq!(small.held_back(600).unwrap(), Some(HeldBack::OlderNever { tokens: 2_400, calls: 4 }));
+    let old = of.about(Some(NOON - DAY - 1));
+    for _ in 0..2 {
+        ask(&old, Purpose::Summary).unwrap();
+    }
+    assert_eq!(of.held_back(600).unwrap(), Some(HeldBack::Older));
+    for _ in 0..6 {
+        ask(&of, Purpose::Summary).unwrap();
+    }
+    assert_eq!(of.held_back(600).unwrap(), Some(HeldBack::ForSummaries));
+    ask(&of, Purpose::Summary).unwrap();
+    assert_eq!(of.held_back(1_001).unwrap(), Some(HeldBack::LittleLeft));
+}
+
+#[test]
+fn a_budget_that_can_never_work_is_refused_with_what_it_takes() {
+    let checked = |tokens, calls| {
+        Budget { tokens, calls }.checked(9_000).map_err(|e| {
+            let next = e.next_step().unwrap_or_default().to_owned();
+            format!("{e}; {next}")
+        })
+    };
+    assert_eq!(checked(9_000, 1), Ok(()));
+    for (tokens, calls, part) in [
+        (8_999, 60, "too small for one question; tokens is at least 9000, usually 300000"),
+        (0, 60, "too small for one question"),
+        (300_000, 0, "calls is at least 1, usually 60"),
+        (300_000, u64::MAX, "at most 1000000000000"),
+        (u64::MAX, 60, "at most 1000000000000"),
+    ] {
+        let wrong = checked(tokens, calls).unwrap_err();
+        assert!(wrong.contains(part), "{tokens} {calls}: {wrong}");
+    }
+}
+
+#[test]
 fn a_question_too_large_for_what_is_left_is_not_asked() {
     let world = World::at(Clock::Fixed(NOON));
     let model = good();
@@ -174,7 +217,8 @@ fn each_request_that_was_sent_counts_whatever_came_back() {
     let of = budgeted(&world, &scripted);
     let asks = |requests: u64, tokens: u64, answer: Result<Answer, Failure>| {
         let model = Counts(Used { requests, tokens_in: tokens, tokens_out: 0, cost: None }, answer);
-        let _ = ask(&Budgeted { model: &model, ..of.clone() }, Purpose::Summary);
+        // A trial is made during a pause, too.
+        let _ = ask(&Budgeted { model: &model, ..of.clone() }, Purpose::Trial);
         let spent = of.spent().unwrap();
         (spent.calls, spent.tokens)
     };
@@ -192,7 +236,8 @@ fn three_failures_and_it_rests_for_half_an_hour() {
     let world = World::at(Clock::Fixed(NOON));
     let model = later();
     for _ in 0..3 {
-        assert!(matches!(ask(&budgeted(&world, &model), Purpose::Summary), Err(Failure::Later { .. })));
+        // A person's trials are made during a pause, too.
+        assert!(matches!(ask(&budgeted(&world, &model), Purpose::Trial), Err(Failure::Later { .. })));
     }
     assert_eq!(withheld(ask(&budgeted(&world, &model), Purpose::Summary)), "it rests: it cannot answer now: busy");
     // A question that never reached a model is not counted.
@@ -220,6 +265,27 @@ fn what_says_when_to_ask_again_is_asked_then() {
     assert!(withheld(ask(&budgeted(&world, &model), Purpose::Summary)).starts_with("it rests"));
     let world = world.reopened(Clock::Fixed(NOON + 7_000));
     assert_eq!(budgeted(&world, &model).pause().unwrap(), None);
+}
+
+#[test]
+fn what_does_not_say_when_to_ask_again_is_asked_after_a_pause_that_doubles() {
+    let mut world = World::at(Clock::Fixed(NOON));
+    let model = later();
+    let mut now = NOON;
+    for minutes in [1, 2, 30, 30] {
+        assert!(matches!(ask(&budgeted(&world, &model), Purpose::Summary), Err(Failure::Later { .. })));
+        // No question for any other purpose is asked meanwhile either.
+        assert!(withheld(ask(&budgeted(&world, &model), Purpose::Judge)).starts_with("it rests"));
+        let pause = budgeted(&world, &model).pause().unwrap();
+        assert!(matches!(&pause, Some(Pause::Rests { until, .. }) if *until == now + minutes * MINUTE), "{pause:?}");
+        now += minutes * MINUTE;
+        world = world.reopened(Clock::Fixed(now));
+    }
+    assert_eq!(model.asked(), 4);
+    let at_once = Scripted::new(|_| Err(Failure::Later { why: "busy".into(), after: Some(Duration::ZERO) }));
+    let world = World::at(Clock::Fixed(NOON));
+    ask(&budgeted(&world, &at_once), Purpose::Summary).unwrap_err();
+    assert!(budgeted(&world, &at_once).pause().unwrap().is_some(), "a pause of nothing is none");
 }
 
 #[test]
@@ -606,7 +672,7 @@ fn two_that_ask_at_once_have_one_effect() {
 }
 
 #[test]
-fn killed_between_the_answer_and_its_commit_nothing_is_there_twice() {
+fn killed_before_the_answer_nothing_is_there_twice() {
     let story = Story::new();
     story.told("s1", 2);
     let killed = Scripted::new(|_| panic!("killed"));

@@ -87,6 +87,7 @@ pub fn look_at_all(global: &Global) -> Result<Vec<Check>> {
     };
     if let Some(context) = &context {
         home(context, &mut checks);
+        settings(context, &mut checks);
         store(context, &mut checks)?;
         backup(context, &mut checks);
         files(context, &mut checks)?;
@@ -123,6 +124,19 @@ fn home(context: &Context, checks: &mut Vec<Check>) {
             what: format!("{}: {}", f.path.display(), f.what),
             next: Some(f.fix),
         });
+    }
+}
+
+/// Checks parts of the settings that no other check reads. Without a finding, nothing is added.
+fn settings(context: &Context, checks: &mut Vec<Check>) {
+    let read = config::file(context.home()).and_then(|file| {
+        file.known_only()?;
+        file.lineage.limits()?;
+        file.judged_by().map(drop)
+    });
+    if let Err(e) = read {
+        let next = e.next_step().map(str::to_owned);
+        checks.push(Check { subject: "Settings", ok: false, what: e.to_string(), next });
     }
 }
 

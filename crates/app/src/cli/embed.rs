@@ -251,7 +251,7 @@ fn settings(wanted: &Use) -> Result<Embeddings> {
         model: Some(model),
         dimensions: wanted.dimensions.or(Some(1)),
         key_from: wanted.key_from.clone(),
-        model_folder: None,
+        ..Embeddings::default()
     };
     let is_set = |name: &String| std::env::var(name).is_ok_and(|key| !key.is_empty());
     if let Some(name) = wanted.key_from.as_ref().filter(|name| !is_set(name)) {

@@ -1,7 +1,9 @@
 //! `heirloom judge`
 
 use heirloom_engine::error::{Error, Result};
+use heirloom_engine::judge::Category;
 use heirloom_engine::judge::model::Standing;
+use heirloom_engine::report::judge::MessageReport;
 use heirloom_engine::scope::TurnId;
 
 use crate::context::{Context, Global};
@@ -21,7 +23,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Print the importance of each category, including what your decisions taught; for a turn, the rating of its chunk
+    /// Print the importance of each category, including what your decisions taught; for a turn, its rating and its chunk's
     Explain {
         /// A turn (t…)
         #[arg(value_name = "TURN")]
@@ -40,10 +42,18 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         let paint = Paint::stdout();
         if let Some(chunk) = &report.chunk {
             let category = chunk.category.map_or("nothing in particular", |c| c.name());
+            match &chunk.asked {
+                Some(asked) => message(asked, &paint),
+                None => print::line("It is no message of the main conversation, and so not rated itself."),
+            }
             print::line(&format!(
-                "{} of 10: {category}, {} to {} of {}",
+                "Its chunk: {} of 10, {category}, {} to {} of {}",
                 chunk.importance, chunk.first_turn, chunk.last_turn, chunk.session
             ));
+            if let Some(decides) = chunk.decided_by.as_ref().filter(|decides| chunk.asked.as_ref() != Some(decides)) {
+                print::line(&paint.dim(&format!("  by words, {} of it decides:", decides.turn)));
+                parts(decides, "    ", &paint);
+            }
             let by = match chunk.source.as_str() {
                 "words" => format!("by words, which say {} before what your decisions taught", chunk.plain),
                 model => format!("by {}; words alone say {}", print::safe_line(model), chunk.plain),
@@ -51,7 +61,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             print::line(&paint.dim(&format!("  {by}")));
             if let (Some(category), Some(set), Some(offset)) = (chunk.category, chunk.category_importance, chunk.offset)
             {
-                let taught = format!("  {} is set to {set}; your decisions shift it by {offset:+.2}", category.name());
+                let taught = format!(
+                    "  {} is set to {set}; your decisions shift its chunks by {offset:+.2} in log odds{}",
+                    category.name(),
+                    if offset == 0.0 { ", which is not at all" } else { "" }
+                );
                 print::line(&paint.dim(&taught));
             }
             let front = if chunk.kept { "kept in front" } else { "not kept in front" };
@@ -63,13 +77,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 Some(Standing::Judged) | None => None,
             };
             model.iter().for_each(|said| print::line(&paint.dim(&format!("  {said}"))));
-            if !chunk.words.is_empty() {
-                let words = print::safe_line(&chunk.words.join(", "));
-                print::line(&paint.dim(&format!("  in this turn: {words}")));
-            }
             return;
         }
-        let mut rows = Vec::new();
+        let heads = ["category", "importance", "shift", "your decisions", "rated", "kept in front"];
+        let mut rows = vec![heads.map(str::to_owned).to_vec()];
         for c in &report.categories {
             let decided = format!("+{} −{} forgotten {}", c.accepted, c.rejected, c.forgotten);
             let now = match c.learned_importance == c.importance {
@@ -82,7 +93,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 format!("{:+.2}", c.offset),
                 decided,
                 print::counted(c.chunks, "chunk"),
-                format!("{} in front, from {} on", c.kept, c.keep),
+                format!("{}, from {} on", c.kept, c.keep),
             ]);
         }
         print::out(&print::table(&rows));
@@ -99,4 +110,34 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             print::line(&paint.dim(&said));
         }
     }))
+}
+
+/// Prints the rating of a message.
+fn message(of: &MessageReport, paint: &Paint) {
+    let category = of.category.map_or("nothing in particular", |c| c.name());
+    print::line(&format!("{}: {} of 10, {category}", of.turn, of.importance));
+    parts(of, "  ", paint);
+}
+
+/// Prints the parts of a message's rating, one on a line.
+fn parts(of: &MessageReport, before: &str, paint: &Paint) {
+    let line = |text: String| print::line(&paint.dim(&format!("{before}{text}")));
+    line(match (of.category, of.short) {
+        (Some(category), _) => format!("{} for {}, as it is set", of.base, category.name()),
+        (None, true) => format!("{} for a short message without such words", of.base),
+        (None, false) => format!("{} for a message without such words", of.base),
+    });
+    if let (Some(category), 1..) = (of.category, of.more) {
+        let words = if of.more == 1 { "a second word" } else { "a second and a third word" };
+        line(format!("+{} for {words} of {}", of.more, category.name()));
+    }
+    for found in &of.words {
+        let counts = of.category == Some(found.category);
+        let less = match of.short && !matches!(found.category, Category::Sentiment | Category::Acknowledgment) {
+            true => " (does not count in a short message)",
+            false if !counts => " (does not decide)",
+            false => "",
+        };
+        line(format!("words of {}: {}{less}", found.category.name(), print::safe_line(&found.words.join(", "))));
+    }
 }

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::budget::{Budget, Pause};
+use heirloom_engine::budget::{Budget, HeldBack, Pause};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::home::{Publication, digest, layout};
@@ -16,6 +16,7 @@ use super::connect::{can_ask, confirm};
 use crate::config::{self, Model};
 use crate::context::{Context, Global, clock};
 use crate::error::Exit;
+use crate::open_key;
 use crate::print;
 use crate::section;
 
@@ -174,7 +175,7 @@ pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
     let name = report.model.as_deref().map_or("cannot be had".into(), print::safe_line);
     let state = match (&report.problem, &report.pause) {
         (Some(problem), _) => print::safe_line(problem),
-        (None, None) => "is asked when there is something to summarise, to read or to judge".into(),
+        (None, None) => held_back(report.held_back),
         (None, Some(Pause::Refused { why })) => {
             format!("off: {}; once that is mended: heirloom model test", print::safe_line(why))
         }
@@ -205,6 +206,28 @@ pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
             ),
         ),
     ]
+}
+
+/// Describes what the model is asked today.
+fn held_back(what: Option<HeldBack>) -> String {
+    match what {
+        None => "is asked when there is something to summarise, to read or to judge".into(),
+        Some(HeldBack::LittleLeft) => {
+            "what is left of the day's budget is too little for a question; again tomorrow".into()
+        }
+        Some(HeldBack::ForSummaries) => {
+            "is asked for summaries only: four fifths of the day's budget are spent; the rest tomorrow".into()
+        }
+        Some(HeldBack::Older) => {
+            "is asked about today's work only: the quarter of the budget for older material is used up; again tomorrow"
+                .into()
+        }
+        Some(HeldBack::OlderNever { tokens, calls }) => format!(
+            "is never asked about older material: a quarter of the budget is too little for a question; it takes {} and {} a day",
+            print::counted(tokens, "token"),
+            print::counted(calls, "question")
+        ),
+    }
 }
 
 /// Describes how much of today's budget is used: `4 of 60 questions, 31,000 of 300,000 tokens`.
@@ -319,14 +342,65 @@ fn people(chosen: &Chosen, at: String) {
     }
 }
 
+/// The report of `model test`.
+#[derive(Serialize)]
+struct Tried {
+    #[serde(flatten)]
+    trial: ModelTrial,
+    /// What to do about the failure; null if there was an answer.
+    next: Option<&'static str>,
+}
+
+/// Words of failures, and what to do about them. The first that fits counts.
+const NEXT: [(&str, &str); 13] = [
+    ("not logged in", "log in with the program itself, then test again"),
+    ("its key cannot be read", "look at the program that prints it, then test again"),
+    ("key is not accepted", "give it a valid key: heirloom model use … with --key-from, --keyring or --key-stdin"),
+    ("nothing left to spend", "top up the account, or choose another model: heirloom model use"),
+    (
+        "no such model or address",
+        "look at the model's name and the address: heirloom model use … --model NAME --url URL",
+    ),
+    ("does not know the model", "look at the model's name: heirloom model use … --model NAME"),
+    ("moved to another address", "give it the new address: heirloom model use … --url URL"),
+    ("did not answer within", "test again; if it is slow, a smaller model, or seconds = 240 in [model] of config.toml"),
+    (
+        "status 429",
+        "nothing: it is asked again after the pause; where that is often so, fewer --calls or another model",
+    ),
+    (
+        "asked too often",
+        "nothing: it is asked again after the pause; where that is often so, fewer --calls or another model",
+    ),
+    ("usage limit", "nothing: it is asked again after the pause; to ask another one: heirloom model use"),
+    ("cannot be reached", "look whether its server runs, and at its address: heirloom model use … --url URL"),
+    ("no address is known", "look at its address and at the network: heirloom model use … --url URL"),
+];
+
+/// Returns what to do about the failure of a trial.
+fn next_of(trial: &ModelTrial) -> Option<&'static str> {
+    let why = trial.failure.as_deref()?;
+    let known = NEXT.iter().find(|(words, _)| why.contains(words)).map(|(_, next)| *next);
+    Some(known.unwrap_or(match trial.kind {
+        Some("later") => "test again in a few minutes",
+        Some("unusable") => "test again; a model that cannot keep to a form is of no use here: heirloom model use",
+        _ => "once that is mended: heirloom model test",
+    }))
+}
+
 fn test(global: &Global) -> Result<Exit> {
-    let trial: ModelTrial = Context::existing(global)?.acting_as("cli model").try_model()?;
+    let trial = Context::existing(global)?.acting_as("cli model").try_model()?;
+    let tried = Tried { next: next_of(&trial), trial };
+    let trial = &tried.trial;
     let exit = match trial.failure {
         Some(_) => Exit::Problems,
         None => Exit::Ok,
     };
-    print::answer(global.json, &trial, || match &trial.failure {
-        Some(why) => print::line(&format!("{}: {}", print::safe_line(&trial.model), print::safe_line(why))),
+    print::answer(global.json, &tried, || match &trial.failure {
+        Some(why) => {
+            print::line(&format!("{}: {}", print::safe_line(&trial.model), print::safe_line(why)));
+            tried.next.iter().for_each(|next| print::line(&format!("  next: {next}")));
+        }
         None => {
             let tokens = match (trial.tokens_in, trial.tokens_out) {
                 (Some(a), Some(b)) => format!(" · {} in, {} out", print::counted(a, "token"), print::count(b)),
@@ -387,6 +461,15 @@ fn settings(context: &Context, wanted: &Use) -> Result<Model> {
     if let Some((option, _)) = of_provider.iter().find(|(_, given)| *given && !kind.is_provider()) {
         return Err(Error::usage(format!("{option} is about a provider")).hint("leave it out"));
     }
+    no_open_key(wanted, kind)?;
+    let has_key =
+        wanted.key_from.is_some() || wanted.key_stdin || wanted.keyring.is_some() || wanted.key_command.is_some();
+    // At an address of their own, people have servers that ask for none.
+    if matches!(kind, Kind::Anthropic | Kind::OpenAi) && !is_url && wanted.url.is_none() && !has_key {
+        return Err(Error::usage(format!("{} asks for a key, and none is named", kind.name())).hint(
+            "name where it is: --key-from VARIABLE, --keyring NAME or --key-command COMMAND; or store it: --key-stdin",
+        ));
+    }
     if kind == Kind::Command && wanted.model.is_some() {
         return Err(Error::usage("a command names its model itself").hint("leave --model out"));
     }
@@ -415,7 +498,27 @@ fn settings(context: &Context, wanted: &Use) -> Result<Model> {
         tokens: wanted.tokens.or(before.tokens),
         calls: wanted.calls.or(before.calls),
         seconds: before.seconds,
+        unknown: config::Unknown::new(),
     })
+}
+
+/// Refuses a key that stands open in the arguments. It is named without its value.
+fn no_open_key(wanted: &Use, kind: Kind) -> Result<()> {
+    let command: Vec<String> =
+        wanted.key_command.iter().flat_map(|c| c.split_whitespace().map(str::to_owned)).collect();
+    let words: &[String] = if kind == Kind::Command { &wanted.what } else { &[] };
+    let found = open_key::in_words(words).or_else(|| open_key::in_words(&command));
+    if let Some(name) = found {
+        return Err(Error::usage(format!("{} looks like a key in the open", print::safe_line(&name))).hint(
+            "config.toml and the machine's list of processes would show it: let the command read it from a variable or a file",
+        ));
+    }
+    let urls = wanted.url.iter().chain(wanted.what.first());
+    match urls.map(String::as_str).filter(|url| url.contains("://")).find_map(open_key::in_address) {
+        Some(name) => Err(Error::usage(format!("the address has a key in the open: {}", print::safe_line(&name)))
+            .hint("put the key where keys go: --key-from or --key-stdin")),
+        None => Ok(()),
+    }
 }
 
 /// Returns the command that prints the key, if the arguments name one: its program with the whole path, and its arguments.

@@ -62,7 +62,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         _ => e,
     })?;
     let lock = running::claim(&home)?;
-    let tcp = tcp(&args, config::file(&home)?.daemon.port);
+    let settings = config::file(&home)?;
+    config::known_only("the section daemon of config.toml", &settings.daemon.unknown, &config::DAEMON)?;
+    let tcp = tcp(&args, settings.daemon.port);
     drop(home);
     let engine = Engine::open(&at.value, How::Existing, options(global))?.acting_as("service");
     let root = engine.home().root().to_owned();

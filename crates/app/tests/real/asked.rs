@@ -1,6 +1,6 @@
 //! A program that is asked as a language model leaves no trace: no hook fires, no session is written, no file is new.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -55,7 +55,10 @@ fn rows(path: &Path) -> Vec<u8> {
         let mut rows = rows.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
             let values: Vec<_> = (0..width).map(|n| row.get::<_, rusqlite::types::Value>(n).unwrap()).collect();
-            out += &format!("{name} {values:?}\n");
+            // OpenClaw's gateway, which runs meanwhile, renews its lease every minute.
+            if name != "state_leases" || values.first() != Some(&String::from("gateway-owner").into()) {
+                out += &format!("{name} {values:?}\n");
+            }
         }
     }
     out.into_bytes()
@@ -140,6 +143,11 @@ fn traces(
     let kept: Vec<&String> = kept.map(|(name, _)| name).collect();
     assert!(kept.is_empty(), "the question is kept in {kept:?}");
     let is_new = |(name, bytes): &(&String, &Vec<u8>)| before.get(*name) != Some(bytes);
+    for (name, bytes) in after.iter().filter(|file| file.0.ends_with(".sqlite") && is_new(file)) {
+        let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect::<BTreeSet<_>>();
+        let (old, new) = (lines(before.get(name).map_or(&[][..], Vec::as_slice)), lines(bytes));
+        println!("{name}: rows that changed: {:#?}", old.symmetric_difference(&new).collect::<Vec<_>>());
+    }
     let changed = after.iter().filter(is_new).map(|(name, _)| name.clone());
     let left: Vec<String> = changed.filter(|name| !at_every_start.iter().any(|part| name.contains(part))).collect();
     machine.world.says(0, &["import"]);

@@ -20,9 +20,11 @@ use serde_json::Value;
 use super::deterministic::{is_replaced, retracts};
 use super::summarizer::{Material, Summarizer, SummarizerError, Summary, SummaryRequest};
 use super::{Said, schema};
+use crate::budget::reserved;
 use crate::event::{Role, TurnKind};
 use crate::lineage::Kind;
 use crate::lineage::distillate::{Distillate, Item};
+use crate::lineage::model_summary::WORTH_A_CALL;
 use crate::model::{Ask, Model, Purpose};
 use crate::quoting::{Passage, Quoted, Tongue};
 use crate::redact::redact;
@@ -69,6 +71,12 @@ impl<'m> ModelSummarizer<'m> {
 /// Returns the tokens that every question has besides its subject: the instructions and the form of the answer.
 pub fn constant_tokens() -> u64 {
     (tokens(PROMPT) + tokens(schema::SCHEMA)) as u64
+}
+
+/// Returns the tokens that the smallest question about a conversation reserves.
+pub fn smallest() -> u64 {
+    let (tokens_in, tokens_out) = reserved(constant_tokens() + WORTH_A_CALL, MOST_ANSWERED as u64);
+    tokens_in + tokens_out
 }
 
 /// Estimates the tokens a call uses for a source of this many: the input is shortened, and answers are short.

@@ -190,15 +190,12 @@ pub fn constant_tokens() -> u64 {
     (tokens(PROMPT) + tokens(&schema().to_string())) as u64
 }
 
-/// Estimates the number of questions, and their tokens, about this many tokens of a person's words in one session.
-pub fn estimated(said: u64) -> (u64, u64) {
+/// Estimates the number of questions about one session, and their tokens.
+pub fn estimated(passages: &[Passage]) -> (u64, u64) {
     const ANSWER: u64 = 300;
-    if said < WORTH_A_CALL as u64 {
-        return (0, 0);
-    }
-    let said = said.min((MOST_GIVEN * PARTS) as u64);
-    let calls = said.div_ceil(MOST_GIVEN as u64);
-    (calls, calls * (constant_tokens() + ANSWER) + said)
+    let parts = parts(passages);
+    let calls = parts.len() as u64;
+    (calls, calls * (constant_tokens() + ANSWER) + parts.iter().flatten().map(needs).sum::<usize>() as u64)
 }
 
 /// Returns the schema of the answer.

@@ -19,7 +19,7 @@ use crate::budget::{Budgeted, Pause};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::blocks::Opener;
-use crate::ledger::codes::{MESSAGE, USER};
+use crate::ledger::codes::SESSION;
 use crate::ledger::job_queue::{self, JobKind};
 use crate::ledger::{Read, Write};
 use crate::memory::{Scope, leaf};
@@ -129,31 +129,72 @@ pub fn readings(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     Ok(tx.prepare_cached(sql)?.query_row([agent_no], |r| r.get::<_, i64>(0))? as u64)
 }
 
-/// The size of a session, for estimates.
+/// A session since a time, as an estimate needs it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
     /// Tokens of all its turns.
     pub said: u64,
-    /// Tokens of the person's messages; `None`: no model reads the session, because it belongs to no project.
-    pub to_read: Option<u64>,
+    /// Whether a summary of it is stored.
+    pub is_summed: bool,
+    /// Number of questions for reading it, and their tokens.
+    pub reading: (u64, u64),
 }
 
-/// Returns the sizes of the sessions since a time.
-pub fn lately(tx: &Read, agent_no: AgentNo, since: Millis) -> Result<Vec<Size>> {
+/// Returns the sizes of the sessions since a time. Sessions of a project are read for it, as a model would get them.
+pub fn lately(at: &AssistantHome, since: Millis) -> Result<Vec<Size>> {
     // A token has about four bytes.
     let sql = format!(
-        "SELECT coalesce(sum(t.text_length), 0) / 4,
-                coalesce(sum(t.text_length) FILTER (WHERE t.role = {USER} AND t.kind = {MESSAGE}), 0) / 4,
-                s.workspace_no IS NOT NULL
+        "SELECT s.session_key, coalesce(sum(t.text_length), 0) / 4, s.workspace_no IS NOT NULL,
+                EXISTS (SELECT 1 FROM nodes n WHERE n.session_no = s.session_no AND n.kind = {SESSION})
          FROM sessions s JOIN turns t USING (session_no)
          WHERE s.agent_no = ?1 AND s.forgotten IS NULL AND s.last_at >= ?2 GROUP BY session_no"
     );
-    let mut statement = tx.prepare_cached(&sql)?;
-    let rows = statement.query_map(params![agent_no, since], |r| {
-        let number = |n: usize| r.get::<_, i64>(n).map(|n| n.max(0) as u64);
-        Ok(Size { said: number(0)?, to_read: r.get::<_, bool>(2)?.then_some(number(1)?).filter(|n| *n > 0) })
+    at.read(|tx| {
+        let mut statement = tx.prepare_cached(&sql)?;
+        let rows = statement.query_map(params![at.agent_no, since], |r| {
+            Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)?.max(0) as u64, r.get::<_, bool>(2)?, r.get::<_, bool>(3)?))
+        })?;
+        let user = user(tx, at)?;
+        let mut sizes = Vec::new();
+        for row in rows {
+            let (key, said, in_project, is_summed) = row?;
+            let reading = match in_project {
+                true => extraction::estimated(&passages(tx, at, &key, user.as_deref(), None)?),
+                false => (0, 0),
+            };
+            sizes.push(Size { said, is_summed, reading });
+        }
+        Ok(sizes)
+    })
+}
+
+/// Returns the name of the user, in lower case, if it is known.
+fn user(tx: &Read, at: &AssistantHome) -> Result<Option<String>> {
+    let user: Option<String> = tx
+        .prepare_cached("SELECT value FROM profile WHERE agent_no = ?1 AND key = 'name'")?
+        .query_row([at.agent_no], |r| r.get(0))
+        .optional()?;
+    Ok(user.map(|name| name.trim().to_lowercase()))
+}
+
+/// Returns what the user said in a session, up to a turn.
+fn passages(
+    tx: &Read,
+    at: &AssistantHome,
+    key: &str,
+    user: Option<&str>,
+    through: Option<TurnId>,
+) -> Result<Vec<Passage>> {
+    let mut passages = Vec::new();
+    let session = read::session_named(tx, at.agent_no, key)?;
+    read::session_turns(tx, &Opener::default(), &session, None, |turn| {
+        let others = turn.speaker.as_ref().zip(user).is_some_and(|(s, u)| s.trim().to_lowercase() != u);
+        if turn.session_no == session.no && through.is_none_or(|through| turn.id <= through) && !others {
+            passages.extend(extraction::passage(&turn));
+        }
+        Ok(())
     })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    Ok(passages)
 }
 
 /// Returns the question about the newest session as the model would get it.
@@ -232,25 +273,11 @@ impl Material {
     }
 
     fn of(at: &AssistantHome, due: &Due) -> Result<Material> {
-        let mut passages: Vec<Passage> = Vec::new();
-        let (workspace, others) = at.read(|tx| {
-            let session = read::session_named(tx, at.agent_no, &due.key)?;
-            let user: Option<String> = tx
-                .prepare_cached("SELECT value FROM profile WHERE agent_no = ?1 AND key = 'name'")?
-                .query_row([at.agent_no], |r| r.get(0))
-                .optional()?;
-            let user = user.map(|name| name.trim().to_lowercase());
-            read::session_turns(tx, &Opener::default(), &session, None, |turn| {
-                let others =
-                    turn.speaker.as_ref().zip(user.as_ref()).is_some_and(|(s, u)| s.trim().to_lowercase() != *u);
-                if turn.session_no == session.no && turn.id <= due.through && !others {
-                    passages.extend(extraction::passage(&turn));
-                }
-                Ok(())
-            })?;
+        let (passages, workspace, others) = at.read(|tx| {
+            let passages = passages(tx, at, &due.key, user(tx, at)?.as_deref(), Some(due.through))?;
             let workspace = store::workspace_of(tx, due.session_no)?.unwrap_or_default();
             let others = store::all_findings(tx, at.agent_no)?.remove(&workspace).unwrap_or_default();
-            Ok((workspace, others))
+            Ok((passages, workspace, others))
         })?;
         let scope = Scope::Workspace(workspace);
         let mut memories = Vec::new();

@@ -5,9 +5,11 @@ use crate::clock::rfc3339;
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::judge::decay::{self, Faded, Policy};
-use crate::judge::{self, Category, Judged, Weights, learned};
+use crate::judge::{self, Category, Judged, Weights, learned, score};
 use crate::ledger::blocks::Opener;
-use crate::report::judge::{CategoryReport, ChunkReport, DecayReport, FadedReport, JudgeReport};
+use crate::report::judge::{
+    CategoryReport, CategoryWords, ChunkReport, DecayReport, FadedReport, JudgeReport, MessageReport,
+};
 use crate::scope::{AgentId, TurnId};
 use crate::transcript::read;
 use crate::tree::AssistantHome;
@@ -110,11 +112,15 @@ impl Instance {
     fn explain_chunk(&self, at: &AssistantHome, weights: &Weights, turn: TurnId) -> Result<ChunkReport> {
         let learned = learned::learned(at)?;
         at.read(|tx| {
-            let said = read::turn(tx, &Opener::default(), at.agent_no, turn)?;
+            let opener = Opener::default();
+            let said = read::turn(tx, &opener, at.agent_no, turn)?;
             let chunk = judge::of_turn(tx, at.agent_no, turn)?.ok_or_else(|| {
                 Error::not_found(format!("{turn} is not judged yet"))
                     .hint("its session goes on; a chunk is judged after ten messages or when it is quiet")
             })?;
+            let messages = judge::explained(tx, &opener, &chunk, weights)?;
+            let asked = messages.iter().find(|(id, _)| *id == turn);
+            let decides = messages.iter().max_by_key(|(_, explained)| score::rank(&explained.verdict));
             Ok(ChunkReport {
                 session: said.session.as_str().to_owned(),
                 first_turn: chunk.turns.0.to_string(),
@@ -131,7 +137,9 @@ impl Instance {
                 keep: weights.keep_of(chunk.category),
                 kept: chunk.importance >= weights.keep_of(chunk.category),
                 source: chunk.source,
-                words: judge::score::message(&said.text, weights).words,
+                words: asked.map(|(_, explained)| explained.verdict.words.clone()).unwrap_or_default(),
+                asked: asked.map(|(id, explained)| rated(*id, explained)),
+                decided_by: decides.map(|(id, explained)| rated(*id, explained)),
             })
         })
     }
@@ -148,6 +156,20 @@ impl Instance {
         let Policy { on, after_days, below } = *policy;
         let chunks = faded.iter().map(|f| shown(f, policy)).collect();
         Ok(DecayReport { on, after_days, below, vectors, dropped, chunks })
+    }
+}
+
+fn rated(turn: TurnId, explained: &score::Explained) -> MessageReport {
+    let words =
+        explained.found.iter().map(|(category, words)| CategoryWords { category: *category, words: words.clone() });
+    MessageReport {
+        turn: turn.to_string(),
+        category: explained.verdict.category,
+        importance: explained.verdict.importance,
+        base: explained.base,
+        more: explained.more,
+        short: explained.short,
+        words: words.collect(),
     }
 }
 

@@ -250,6 +250,6 @@ fn off(model: &LanguageModelReport) -> Option<String> {
     Some(budget::not_asked(why))
 }
 
-fn with_next_step(error: &Error, between: &str) -> String {
+pub(super) fn with_next_step(error: &Error, between: &str) -> String {
     error.next_step().map_or_else(|| error.to_string(), |next| format!("{error}{between}{next}"))
 }

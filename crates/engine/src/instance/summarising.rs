@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::Instance;
+use super::status::with_next_step;
 use crate::budget::Pause;
 use crate::clock::Millis;
 use crate::distill::advance::Pass;
@@ -19,6 +20,7 @@ use crate::model::{Ask, Failure, Model as _, Purpose};
 use crate::pages::{self, Happened, PageKey};
 use crate::render::Occasion;
 use crate::report::model::{Asked, LanguageModelReport, ModelPreview, ModelTrial};
+use crate::review::model_matters;
 use crate::scope::AgentId;
 use crate::tokens::tokens;
 
@@ -122,6 +124,10 @@ impl Instance {
                 budget,
                 spent: model.spent()?,
                 pause: model.pause()?,
+                held_back: match due + read.due + judged.due {
+                    0 => None,
+                    _ => model.held_back(model_summarizer::smallest())?,
+                },
                 summaries,
                 due,
                 read,
@@ -129,10 +135,11 @@ impl Instance {
             },
             Err(e) => LanguageModelReport {
                 model: None,
-                problem: Some(e.to_string()),
+                problem: Some(with_next_step(&e, "; ")),
                 budget,
                 spent: Spent::default(),
                 pause: None,
+                held_back: None,
                 summaries,
                 due,
                 read,
@@ -155,19 +162,20 @@ impl Instance {
             None => None,
         };
         let now = self.ledger.now();
-        let (sessions, judgements) = self
+        let (summed, judgements) = self
             .ledger
-            .read(|tx| Ok((reading::lately(tx, agent_no, since)?, judging::estimated(tx, agent_no, now)?)))?;
+            .read(|tx| Ok((model_summary::lately(tx, agent_no, since)?, judging::estimated(tx, agent_no, now)?)))?;
         // Each session is summarised and read for facts, whether a model did so already or not: the next ones are like
         // them.
-        let summed = sessions.iter().filter(|s| s.said >= model_summary::WORTH_A_CALL);
-        let (summaries, used) =
-            summed.fold((0, 0), |(calls, used), s| (calls + 1, used + model_summarizer::estimated(s.said)));
-        let readings = sessions.iter().filter_map(|s| s.to_read).map(extraction::estimated);
-        let readings = readings.fold((0, 0), |(calls, used), (more, tokens)| (calls + more, used + tokens));
-        let days = FORTNIGHT as f64;
-        let calls = (summaries + readings.0) as f64 / days + judgements.0 as f64 / judgements.2 as f64;
-        let used = (used + readings.1) as f64 / days + judgements.1 as f64 / judgements.2 as f64;
+        let sessions = reading::lately(&at, since)?;
+        let to_sum = sessions.iter().filter(|s| !s.is_summed && s.said >= model_summary::WORTH_A_CALL).map(|s| s.said);
+        let summaries = summed.into_iter().chain(to_sum).map(|said| (1, model_summarizer::estimated(said)));
+        let readings = sessions.iter().map(|s| s.reading);
+        let all = summaries.chain(readings).chain([model_matters::estimated(&at, since)?]);
+        let (calls, used) = all.fold((0, 0), |(calls, used), (more, tokens)| (calls + more, used + tokens));
+        let a_day =
+            |of_all: u64, of_judge: u64| of_all as f64 / FORTNIGHT as f64 + of_judge as f64 / judgements.2 as f64;
+        let (calls, used) = (a_day(calls, judgements.0), a_day(used, judgements.1));
         let (prompt, constant) = match prompt {
             Some(prompt) => (Some(prompt), model_summarizer::constant_tokens()),
             None => (reading::newest_question(&at)?, extraction::constant_tokens()),

@@ -178,6 +178,19 @@ pub fn of_turn(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Option<Judg
     Ok(found.optional()?)
 }
 
+/// Returns the messages of a chunk, oldest first, with the parts of their verdicts by words.
+pub fn explained(
+    tx: &Read,
+    opener: &Opener,
+    chunk: &Judged,
+    weights: &Weights,
+) -> Result<Vec<(TurnId, score::Explained)>> {
+    let (first, last) = chunk.turns;
+    let said = messages(tx, opener, chunk.session_no, TurnId(first.0 - 1), MESSAGES)?;
+    let inside = said.into_iter().take_while(|m| m.turn <= last);
+    Ok(inside.map(|m| (m.turn, score::explained(&m.text, weights))).collect())
+}
+
 /// Returns for each category the number of judged chunks, and how many of them are kept in front.
 pub fn counts(tx: &Read, agent_no: AgentNo, weights: &Weights) -> Result<BTreeMap<Option<Category>, (u64, u64)>> {
     let mut statement = tx.prepare_cached(

@@ -115,21 +115,30 @@ pub fn waiting(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<u64> {
     Ok(count as u64)
 }
 
-/// Estimates the number of questions and tokens for judging the waiting chunks, and returns the number of days these
-/// chunks span.
+/// Estimates the number of questions for judging the chunks of the last days, and their tokens, and returns the number of
+/// these days. A question has twelve chunks, or those of an hour.
 pub fn estimated(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<(u64, u64, u64)> {
     const ANSWER: u64 = 250;
     // A token has about four bytes.
     let sql = "SELECT coalesce((SELECT sum(t.text_length) FROM turns t WHERE t.session_no = j.session_no
-                                AND t.turn_no BETWEEN j.first_turn AND j.last_turn), 0) / 4
-               FROM judged_chunks j WHERE agent_no = ?1 AND at >= ?2";
+                                AND t.turn_no BETWEEN j.first_turn AND j.last_turn), 0) / 4, at
+               FROM judged_chunks j WHERE agent_no = ?1 AND at >= ?2 ORDER BY at";
     let mut statement = tx.prepare_cached(sql)?;
-    let rows = statement.query_map(params![agent_no, now - RECENT_MS], |r| r.get::<_, i64>(0))?;
-    let (mut chunks, mut given) = (0, 0);
-    for said in rows {
-        (chunks, given) = (chunks + 1, given + said?.min(CHUNK as i64) as u64);
+    let rows = statement.query_map(params![agent_no, now - RECENT_MS], |r| Ok((r.get::<_, i64>(0)?, r.get(1)?)))?;
+    let (mut calls, mut given) = (0, 0);
+    // Time of the first chunk of a question, and the number of its chunks.
+    let mut open: Option<(Millis, usize)> = None;
+    for row in rows {
+        let (said, at): (i64, Millis) = row?;
+        given += said.min(CHUNK as i64) as u64;
+        open = match open {
+            Some((first, chunks)) if chunks < AT_ONCE && at - first <= GATHERED_MS => Some((first, chunks + 1)),
+            _ => {
+                calls += 1;
+                Some((at, 1))
+            }
+        };
     }
-    let calls = u64::div_ceil(chunks, AT_ONCE as u64);
     let constant = (tokens(PROMPT) + tokens(&schema().to_string())) as u64 + ANSWER;
     Ok((calls, given + calls * constant, (RECENT_MS / (24 * 60 * 60_000)) as u64))
 }

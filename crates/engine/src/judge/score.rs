@@ -106,8 +106,27 @@ static LISTED: LazyLock<Vec<Phrases>> =
     LazyLock::new(|| Category::ALL.iter().map(|c| Phrases::of(section(LISTS, c.name()))).collect());
 static NEGATIONS: LazyLock<Phrases> = LazyLock::new(|| Phrases::of(section(LISTS, "negations")));
 
+/// The verdict on a message with its parts: the importance is `base` and `more`, from 1 to 10.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Explained {
+    pub verdict: Verdict,
+    /// Importance of its category by the settings, or of a message without one.
+    pub base: u8,
+    /// What further words of the category add.
+    pub more: u8,
+    /// Whether the message is short, so that only sentiment and acknowledgment count.
+    pub short: bool,
+    /// All words that are in a list, by category.
+    pub found: Vec<(Category, Vec<String>)>,
+}
+
 /// Judges one message.
 pub fn message(text: &str, weights: &Weights) -> Verdict {
+    explained(text, weights).verdict
+}
+
+/// Judges one message and returns the parts of its importance.
+pub fn explained(text: &str, weights: &Weights) -> Explained {
     let short = text.trim().chars().count() < SHORT;
     let mut hits: Vec<Vec<String>> = vec![Vec::new(); Category::ALL.len()];
     for block in blocks(text, REACH) {
@@ -140,12 +159,19 @@ pub fn message(text: &str, weights: &Weights) -> Verdict {
     let best = Category::ALL.into_iter().filter(|c| counts(*c) && !hits[*c as usize].is_empty());
     let rank = |c: Category| TIED.iter().position(|t| *t == c);
     let best = best.max_by_key(|c| (strength(*c), std::cmp::Reverse(rank(*c))));
-    let Some(category) = best else {
-        return Verdict { importance: if short { TRIVIAL } else { PLAIN }, ..Verdict::default() };
+    let found = |hits: &[Vec<String>]| {
+        let words = Category::ALL.into_iter().map(|c| (c, hits[c as usize].clone()));
+        words.filter(|(_, words)| !words.is_empty()).collect()
     };
-    let words = hits.swap_remove(category as usize);
-    let more = (words.len() - 1).min(2) as u8;
-    Verdict { category: Some(category), importance: (weights.of(category) + more).clamp(1, 10), words }
+    let Some(category) = best else {
+        let base = if short { TRIVIAL } else { PLAIN };
+        let verdict = Verdict { importance: base, ..Verdict::default() };
+        return Explained { verdict, base, more: 0, short, found: found(&hits) };
+    };
+    let (found, words) = (found(&hits), hits.swap_remove(category as usize));
+    let (base, more) = (weights.of(category), (words.len() - 1).min(2) as u8);
+    let verdict = Verdict { category: Some(category), importance: (base + more).clamp(1, 10), words };
+    Explained { verdict, base, more, short, found }
 }
 
 /// Whether one of the three words before a word negates it, in the same clause.
@@ -162,12 +188,15 @@ fn denies_itself(phrase: &[Word]) -> bool {
     phrase.iter().any(|w| NEGATIONS.begin(&[*w]).next().is_some())
 }
 
+/// Returns the rank of a message in its chunk: the last of those with the highest decides.
+pub fn rank(verdict: &Verdict) -> (u8, bool) {
+    (verdict.importance, verdict.category.is_some())
+}
+
 /// Judges a chunk of messages: its most important message decides.
 pub fn chunk<'m>(messages: impl IntoIterator<Item = &'m str>, weights: &Weights) -> Verdict {
     let verdicts = messages.into_iter().map(|text| message(text, weights));
-    verdicts
-        .max_by_key(|v| (v.importance, v.category.is_some()))
-        .unwrap_or(Verdict { importance: TRIVIAL, ..Verdict::default() })
+    verdicts.max_by_key(rank).unwrap_or(Verdict { importance: TRIVIAL, ..Verdict::default() })
 }
 
 #[cfg(test)]

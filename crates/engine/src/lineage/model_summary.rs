@@ -47,6 +47,18 @@ pub fn due(tx: &Read, agent_no: AgentNo, most: usize) -> Result<Vec<Due>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Returns the tokens of the conversation below each node since a time that a model is asked about, whether it was or not.
+pub fn lately(tx: &Read, agent_no: AgentNo, since: Millis) -> Result<Vec<u64>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT n.source_tokens FROM nodes n
+         WHERE n.agent_no = ?1 AND n.kind IN ({SESSION}, {COMPACTION}, {CONDENSED}) AND n.source = ?2 AND n.abandoned = 0
+           AND n.source_tokens >= ?3 AND length(n.key) > 0 AND {STANDS} AND n.last_at >= ?4"
+    ))?;
+    let wanted = params![agent_no, Source::Deterministic.code(), WORTH_A_CALL as i64, since];
+    let rows = statement.query_map(wanted, |r| r.get::<_, i64>(0).map(|n| n.max(0) as u64))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Whether a model's summary of the node is stored.
 pub fn is_there(tx: &Read, node: NodeId) -> Result<bool> {
     Ok(tx

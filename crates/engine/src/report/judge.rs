@@ -44,6 +44,30 @@ pub struct CategoryReport {
     pub kept: u64,
 }
 
+/// A message as its words rate it, with the parts of the rating.
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
+pub struct MessageReport {
+    pub turn: String,
+    pub category: Option<Category>,
+    /// `base` and `more` together, at most 10.
+    pub importance: u8,
+    /// Importance of its category by the settings; without a category, 3, or 1 for a short message.
+    pub base: u8,
+    /// One for the second and one for the third word of the category.
+    pub more: u8,
+    /// Whether it is so short that only sentiment and acknowledgment count.
+    pub short: bool,
+    /// All its words that say something, by category.
+    pub words: Vec<CategoryWords>,
+}
+
+/// Words of a category.
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Debug)]
+pub struct CategoryWords {
+    pub category: Category,
+    pub words: Vec<String>,
+}
+
 /// A chunk of messages as it was judged.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct ChunkReport {
@@ -64,8 +88,12 @@ pub struct ChunkReport {
     /// Lowest importance at which the chunk is kept in front, and whether it is kept.
     pub keep: u8,
     pub kept: bool,
-    /// Words that decided the judgement, as they are in the turn.
+    /// Words that decide the rating of the turn that was asked about.
     pub words: Vec<String>,
+    /// The turn that was asked about; null if it is no message of the main conversation.
+    pub asked: Option<MessageReport>,
+    /// The message of the chunk that decides by words.
+    pub decided_by: Option<MessageReport>,
 }
 
 /// Chunks whose vectors the policy drops, and why.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::budget::{Budget, Pause};
+use crate::budget::{Budget, HeldBack, Pause};
 use crate::ledger::model_calls::Spent;
 
 /// The language model of the settings.
@@ -19,6 +19,8 @@ pub struct LanguageModelReport {
     pub spent: Spent,
     /// Why the model is not asked now.
     pub pause: Option<Pause>,
+    /// Why some questions that wait are not asked today.
+    pub held_back: Option<HeldBack>,
     /// Number of summaries written by a model.
     pub summaries: u64,
     /// Number of summaries the model may still be asked for.
@@ -44,8 +46,8 @@ pub struct ModelPreview {
     pub prompt: Option<String>,
     /// Tokens of the question, including instructions and the form of the answer.
     pub prompt_tokens: u64,
-    /// Estimated questions and tokens in a day, from the last 14 days: summaries, sessions read, chunks judged. In
-    /// addition, open loops are asked about at most twice a day for each project.
+    /// Estimated questions and tokens in a day, from the last 14 days: summaries, sessions read, chunks judged, and open
+    /// loops.
     pub calls_a_day: f64,
     pub tokens_a_day: u64,
     /// Number of older summaries; a part of each day's budget is reserved for them.

@@ -192,6 +192,37 @@ pub fn run(at: &AssistantHome, model: &Budgeted, until: Option<Instant>) -> Resu
     Ok(told)
 }
 
+/// Estimates the number of questions about the projects with open loops since a time, and their tokens: one for each half
+/// day in which somebody spoke there.
+pub fn estimated(at: &AssistantHome, since: Millis) -> Result<(u64, u64)> {
+    const ANSWER: u64 = 200;
+    let mut by_scope: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    for entry in at.read(|tx| file_table::list(tx, at.agent_no, Kind::OpenLoop, State::Active))? {
+        by_scope.entry(entry.scope.clone().unwrap_or_default()).or_default().push(entry);
+    }
+    let constant = (tokens(PROMPT) + tokens(&schema().to_string())) as u64 + ANSWER;
+    let sql = "SELECT count(DISTINCT t.at / ?4) FROM turns t JOIN sessions s USING (session_no)
+         JOIN workspaces v ON v.workspace_no = s.workspace_no
+         JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
+         WHERE s.agent_no = ?1 AND w.workspace_id = ?2 AND s.forgotten IS NULL AND t.at >= ?3";
+    let (mut calls, mut used) = (0, 0);
+    for (scope, entries) in by_scope {
+        let Some(workspace) = scope.strip_prefix("workspace/") else { continue };
+        let loops: Vec<Open> = entries.iter().take(LOOPS).filter_map(open).collect();
+        if loops.is_empty() {
+            continue;
+        }
+        let (halves, talk) = at.read(|tx| {
+            let wanted = params![at.agent_no, workspace, since, EVERY_MS];
+            let halves = tx.prepare_cached(sql)?.query_row(wanted, |r| r.get::<_, i64>(0))?.max(0) as u64;
+            Ok((halves, talk(tx, at, workspace, at.ledger.now())?))
+        })?;
+        calls += halves;
+        used += halves * (constant + tokens(&question(&loops, &talk).question) as u64);
+    }
+    Ok((calls, used))
+}
+
 fn open(entry: &Entry) -> Option<Open> {
     let turn = Provenance::from_value(entry.fields.get("source")).turns.into_iter().max();
     Some(Open { id: entry.item.clone()?, title: entry.title.clone(), turn })

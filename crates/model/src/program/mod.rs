@@ -135,7 +135,8 @@ impl Transport for Program {
             return answer;
         }
         let ended = || Failure::Unusable(format!("the program ended with {}", output.status));
-        let known = complaint(&output);
+        // The words of a command of the person's own may mean anything.
+        let known = self.preset.known_as().and_then(|_| complaint(&output));
         // A program that complains of its login, or of a limit, had no answer.
         question.is_free.set(known.is_some());
         Err(known.or(answer.err()).unwrap_or_else(ended))

@@ -24,7 +24,9 @@ impl Preset for Other {
 
     fn read(&self, output: &Output, _: &Call) -> Result<Answer, Failure> {
         if !output.status.success() {
-            return Err(Failure::Unusable(format!("the command ended with {}", output.status)));
+            // It says nothing about the question, so it costs the question no try.
+            let why = format!("the command ended with {}", output.status);
+            return Err(Failure::Later { why, after: None });
         }
         Ok(Answer { text: output.text.clone(), tokens_in: None, tokens_out: None, cost: None })
     }
