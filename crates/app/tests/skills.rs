@@ -44,7 +44,7 @@ fn a_draft_is_shown_with_the_words_it_is_made_of() {
     let world = with_a_procedure();
     let shown = world.says(0, &["skill", "show", "k:1"]);
     let evidence = shown.split("Seen in").nth(1).unwrap();
-    for step in ["make lint", "make package-lamp", "./scripts/deploy lamp --stage"] {
+    for step in ["make lint", "make package-lamp", "scripts/deploy lamp --stage"] {
         assert!(evidence.contains(step), "{step} is not in: {evidence}");
     }
 }
@@ -53,7 +53,7 @@ fn a_draft_is_shown_with_the_words_it_is_made_of() {
 fn a_draft_of_the_day_is_taken_back_with_it_and_can_return() {
     let world = with_a_procedure();
     let undone = world.says(0, &["evolve", "undo"]);
-    assert!(undone.lines().any(|line| line.starts_with("taken back: k:1  ")), "{undone}");
+    assert!(undone.lines().any(|line| line.starts_with("taken back: k:1 ")), "{undone}");
     assert_eq!(world.json(&["skill", "list"])["skills"], json!([]));
     world.says(0, &["evolve"]);
     assert_eq!(world.json(&["skill", "list"])["skills"], json!([]), "it does not come again by itself");
