@@ -280,7 +280,7 @@ pub(super) fn had_a_ledger(home: &Home) -> Result<bool> {
     let made = |name: &str| {
         name.starts_with("runtime") && !(is_empty && name.starts_with(layout::RUNTIME_DB.name()))
             || name.starts_with("index")
-            || ["connected.json", "audit.head"].contains(&name)
+            || name == "audit.head"
     };
     let state = list(&layout::STATE)?;
     if state.iter().any(|e| e.kind == Kind::File && e.name.to_str().is_some_and(made))
