@@ -171,9 +171,13 @@ impl Instance {
         // Of several processes that find no ledger, one creates it: only that one saw the home as it was before.
         let mut lost = false;
         if !read_only && !is_begun(&path) {
+            // Before the traces: a ledger that comes in between is being made by another process.
+            let was_there = path.exists();
             let traces = had_a_ledger(&home)?;
-            // Looked at after the traces: those of another process that made the ledger meanwhile count for nothing.
-            let was_emptied = path.exists() && !is_begun(&path);
+            // Looked at after the traces, which may be those of another process that makes the ledger just now. All of
+            // such a ledger is in SQLite's log at first, and in the file itself by the time the log is gone.
+            let is_in_log = path.with_extension("db-wal").exists();
+            let was_emptied = was_there && !is_in_log && !is_begun(&path);
             let was_missing = home.write_new(&layout::RUNTIME_DB, b"")? == NewFile::Written;
             lost = traces && (was_missing || was_emptied);
         }
