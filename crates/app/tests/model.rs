@@ -647,7 +647,7 @@ fn a_misspelt_key_is_refused_with_the_nearest() {
         let said = format!("{}{}", out.stdout, out.stderr);
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(parts.iter().all(|part| said.contains(part)), "{section}: {said}");
-        // What is said is stored and found all the same.
+        // A wrong setting must not stop the other commands: the memory can still be searched.
         world.says(0, &["search", "import"]);
     }
 }

@@ -121,9 +121,9 @@ pub enum Pause {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Debug)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum HeldBack {
-    /// What is left of the day's budget is less than the smallest question needs.
+    /// The rest of the day's budget is smaller than the smallest question.
     LittleLeft,
-    /// What is left of the day's budget is for summaries.
+    /// The rest of the day's budget is reserved for summaries.
     ForSummaries,
     /// The part of the day's budget for older material is used up.
     Older,

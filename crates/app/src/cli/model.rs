@@ -347,7 +347,7 @@ fn people(chosen: &Chosen, at: String) {
 struct Tried {
     #[serde(flatten)]
     trial: ModelTrial,
-    /// What to do about the failure; null if there was an answer.
+    /// Advice against the failure: the next step of the person. Null if the model answered.
     next: Option<&'static str>,
 }
 

@@ -50,7 +50,7 @@ impl Instance {
             }
             other => other?,
         };
-        // Where the pages cannot be reached, that was said.
+        // `wrong` has an entry already where the pages cannot be reached.
         if looked.is_none()
             && wrong.is_empty()
             && let Some(lost) = self.lost_tree(agent, actor)?

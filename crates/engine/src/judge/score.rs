@@ -112,7 +112,7 @@ pub struct Explained {
     pub verdict: Verdict,
     /// Importance of its category by the settings, or of a message without one.
     pub base: u8,
-    /// What further words of the category add.
+    /// Points that further words of the category add to the base.
     pub more: u8,
     /// Whether the message is short, so that only sentiment and acknowledgment count.
     pub short: bool,

@@ -205,7 +205,8 @@ mod tests {
         }
     }
 
-    /// Nobody who has one ledger, or this source, can tell a name from its mark in another ledger by trying names.
+    /// A mark is made with a random key of its ledger. With a fixed key, somebody could mark likely names and compare them
+    /// with the marks of another person's ledger.
     #[test]
     fn every_ledger_has_marks_of_its_own() {
         let mut marks = Vec::new();

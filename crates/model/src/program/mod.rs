@@ -185,7 +185,7 @@ fn complaint(output: &Output) -> Option<Failure> {
     None
 }
 
-/// How a program is started.
+/// A program with its arguments and variables, ready to be started.
 pub(crate) struct Start<'s> {
     pub program: &'s Path,
     pub arguments: &'s [OsString],

@@ -24,7 +24,7 @@ impl Preset for Other {
 
     fn read(&self, output: &Output, _: &Call) -> Result<Answer, Failure> {
         if !output.status.success() {
-            // It says nothing about the question, so it costs the question no try.
+            // The command's failure says nothing about the question, which therefore loses no try.
             let why = format!("the command ended with {}", output.status);
             return Err(Failure::Later { why, after: None });
         }
