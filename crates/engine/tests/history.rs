@@ -413,6 +413,7 @@ fn the_pages_of_a_session_are_its_turns_in_their_order() {
                     loop {
                         let (turns, next) = order::page_of_turns(tx, &opener, &session, None, after, size)?;
                         paged.extend(turns.iter().map(|turn| turn.id));
+                        assert!(paged.len() <= all.len(), "seed {seed}, {}: the pages never end", session.key);
                         after = next;
                         if next.is_none() {
                             break;

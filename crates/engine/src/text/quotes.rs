@@ -118,8 +118,8 @@ pub struct Closings<'t> {
 struct Closing<'t> {
     name: &'t str,
     tag: Finder<'static>,
-    /// The beginning of the last closing tag found, if there is one.
-    next: Option<usize>,
+    /// The last closing tag found, if there is one.
+    next: Option<Range<usize>>,
 }
 
 impl<'t> Closings<'t> {
@@ -130,7 +130,8 @@ impl<'t> Closings<'t> {
         Closings { text, names: Vec::new() }
     }
 
-    /// Returns the end of the first `</name>` that begins at `from` or later.
+    /// Returns the end of the first `</name>` that begins at `from` or later. Some programs repeat attributes in it:
+    /// `</pasted_content id="1f15">`.
     pub fn after(&mut self, name: &'t str, from: usize) -> Option<usize> {
         let text = self.text.as_bytes();
         let known = self.names.iter().position(|c| c.name == name);
@@ -138,15 +139,34 @@ impl<'t> Closings<'t> {
             if self.names.len() == Self::MOST {
                 return None;
             }
-            let tag = Finder::new(&format!("</{name}>")).into_owned();
-            let next = tag.find(&text[from..]).map(|i| from + i);
-            self.names.push(Closing { name, tag, next });
+            let tag = Finder::new(&format!("</{name}")).into_owned();
+            let mut closing = Closing { name, tag, next: None };
+            closing.look(text, from);
+            self.names.push(closing);
             Some(self.names.len() - 1)
         })?;
         let closing = &mut self.names[i];
-        if closing.next.is_some_and(|next| next < from) {
-            closing.next = closing.tag.find(&text[from..]).map(|i| from + i);
+        if closing.next.as_ref().is_some_and(|next| next.start < from) {
+            closing.look(text, from);
         }
-        closing.next.map(|next| next + closing.tag.needle().len())
+        closing.next.as_ref().map(|next| next.end)
+    }
+}
+
+impl Closing<'_> {
+    /// Most bytes of the attributes of a closing tag.
+    const ATTRIBUTES: usize = 100;
+
+    fn look(&mut self, text: &[u8], mut from: usize) {
+        self.next = None;
+        while let Some(start) = self.tag.find(&text[from..]).map(|i| from + i) {
+            from = start + self.tag.needle().len();
+            let rest = &text[from..text.len().min(from + Closing::ATTRIBUTES)];
+            let close = memchr::memchr2(b'>', b'\n', rest).filter(|at| rest[*at] == b'>');
+            if let Some(close) = close.filter(|at| *at == 0 || rest[0] == b' ') {
+                self.next = Some(start..from + close + 1);
+                return;
+            }
+        }
     }
 }
