@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use heirloom_engine::capture::LineAck;
 use heirloom_engine::clock::Clock;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::engine::{ContextRequest, Engine, How, Options, RecallRequest, SearchRequest};
@@ -61,6 +62,8 @@ fn two_threads_and_four_processes_work_on_one_home() {
                 .args(["--exact", "door::one_process_of_the_stress_test", "--ignored", "--nocapture"])
                 .env(HOME, &home)
                 .env("HEIRLOOM_TEST_DOOR_NAME", format!("process{n}"))
+                // The message of a failure is then its only line.
+                .env("RUST_BACKTRACE", "0")
                 .stdout(Stdio::null())
                 .stderr(Stdio::piped())
                 .spawn()
@@ -94,6 +97,24 @@ fn two_threads_and_four_processes_work_on_one_home() {
 fn one_process_of_the_stress_test() {
     let home = PathBuf::from(std::env::var_os(HOME).expect(HOME));
     work(&open(&home), &std::env::var("HEIRLOOM_TEST_DOOR_NAME").unwrap());
+}
+
+/// A program that holds the whole index, as one does that is closing it, keeps no line from being stored.
+#[test]
+fn a_line_is_stored_while_nobody_can_open_the_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(&folder.path().join("home"));
+    let line = |n: u32| format!("{{\"session\":\"s\",\"id\":\"{n}\",\"role\":\"user\",\"text\":\"Sparrow {n}.\"}}");
+    let append = |n: u32| engine.append("little", true, |appending| appending.line(line(n).as_bytes()));
+    append(1).unwrap();
+    let path = folder.path().join("home").join(heirloom_engine::home::layout::INDEX_DB.as_str());
+    engine.rest();
+    let holder = rusqlite::Connection::open(&path).unwrap();
+    holder.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM meta WHERE key = ''").unwrap();
+    assert!(matches!(append(2), Ok(LineAck::Stored { .. })));
+    drop(holder);
+    let request = SearchRequest { query: "sparrow".into(), ..SearchRequest::default() };
+    assert_eq!(engine.search(&request).unwrap().hits.len(), 2);
 }
 
 #[test]

@@ -108,9 +108,11 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
     };
     capture.count(&appended);
     capture.totals.private += private;
-    if let Some(index) = capture.index.as_deref_mut() {
-        index.add(&appended.fresh)?;
-        index.flush()?;
+    // What is stored is acknowledged, whatever becomes of the index, which catches up later.
+    if let Some(index) = capture.index.as_deref_mut()
+        && index.add(&appended.fresh).and_then(|()| index.flush()).is_err()
+    {
+        capture.index = None;
     }
     Ok(LineAck::Stored { session, turn: appended.turns.first().copied() })
 }

@@ -66,6 +66,11 @@ const WRITING: &str = "PRAGMA cache_size = -16384";
 /// mapped.
 const MAPPED: &str = "PRAGMA mmap_size = 8388608";
 
+/// How long opening waits for a process that is just closing the index or reading its log after a crash. Both take
+/// milliseconds; on a machine with more work than processors they took more than the 200 ms that a verb waits for a
+/// writer.
+const OPENING: Duration = Duration::from_secs(2);
+
 /// Turns read from the ledger at once when catching up.
 const CATCH_UP_STEP: i64 = 400;
 
@@ -105,10 +110,11 @@ impl Index {
     /// Opens the index of this ledger. Makes an empty one if there is none, if it is of another version or ledger, or
     /// if it cannot be read; `Rebuilt` says whether and why.
     pub fn open(path: &Path, ledger_id: &str, busy: Duration) -> Result<(Index, Rebuilt)> {
+        // Before the look at it: an index that comes in between is another process's new one, and is not replaced.
+        let existed = path.exists();
         match Index::try_open(path, ledger_id, busy) {
             Ok(Some(index)) => Ok((index, Rebuilt::No)),
             Ok(None) => {
-                let existed = path.exists();
                 let index = Index::create(path, ledger_id, busy, existed)?;
                 Ok((index, if existed { Rebuilt::OtherVersion } else { Rebuilt::WasMissing }))
             }
@@ -172,8 +178,12 @@ impl Index {
         let flags =
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let conn = Connection::open_with_flags(path, flags)?;
-        configure(&conn, busy)?;
-        Index::check(conn, path, ledger_id)
+        configure(&conn)?;
+        let index = Index::check(conn, path, ledger_id)?;
+        if let Some(index) = &index {
+            index.conn.busy_timeout(busy)?;
+        }
+        Ok(index)
     }
 
     fn check(conn: Connection, path: &Path, ledger_id: &str) -> Result<Option<Index>> {
@@ -712,8 +722,8 @@ fn file_id(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()))
 }
 
-fn configure(conn: &Connection, busy: Duration) -> Result<()> {
-    conn.busy_timeout(busy)?;
+fn configure(conn: &Connection) -> Result<()> {
+    conn.busy_timeout(OPENING)?;
     conn.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;
          PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;",

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::Instance;
 use super::listener::Notice;
 use crate::capture::{Capture, LineAck};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::program::Program;
 use crate::render::continuity::write_turn_continuity;
 use crate::scope::{AgentId, SessionNo, TurnId};
@@ -51,10 +51,14 @@ impl Instance {
     ) -> Result<T> {
         let program =
             self.program(program).ok_or_else(|| Error::usage(format!("this build does not know {program}")))?;
-        let mut index = self.index()?;
+        // Without the index a line is stored and acknowledged all the same; a worker indexes it.
+        let mut index = match self.index() {
+            Err(e) if e.kind() == ErrorKind::Busy => None,
+            index => Some(index?),
+        };
         let user_home = self.settings.user_home.as_deref();
         let (out, at, touched) = {
-            let capture = Capture::new(&self.ledger, Some(&mut index), actor, &self.scratch()?, user_home)?;
+            let capture = Capture::new(&self.ledger, index.as_deref_mut(), actor, &self.scratch()?, user_home)?;
             let mut appending = Appending {
                 instance: self,
                 agent,
@@ -72,8 +76,9 @@ impl Instance {
             (out, at, touched)
         };
         // Every line queued its follow-up jobs. Because the index is in step, most of these are done at once.
-        self.drain(&mut index, actor)?;
-        drop(index);
+        if let Some(mut index) = index {
+            self.drain(&mut index, actor)?;
+        }
         // Summaries of other sessions must not hold up the caller.
         self.distil(actor, Some(PATIENCE))?;
         if pages {
