@@ -133,7 +133,9 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
             });
             begins_line = false;
         }
-        if line.ends_with([':', '：']) && line.len() <= 200 {
+        // A list below a question is what may be chosen.
+        let asked = !block.item && asks(&line);
+        if (line.ends_with([':', '：']) || asked) && line.len() <= 200 {
             lead_in = Some(Rc::from(line.trim_end_matches([':', '：'])));
         }
     }

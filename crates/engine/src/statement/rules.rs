@@ -60,10 +60,11 @@ enum Fact {
     Stamp,
     Code,
     Headed,
+    Choice,
     Dated,
 }
 
-const FACTS: [(&str, Fact); 28] = [
+const FACTS: [(&str, Fact); 29] = [
     ("last", Fact::Last),
     ("asks", Fact::Asks),
     ("bullet", Fact::Bullet),
@@ -91,6 +92,7 @@ const FACTS: [(&str, Fact); 28] = [
     ("stamp", Fact::Stamp),
     ("code", Fact::Code),
     ("headed", Fact::Headed),
+    ("choice", Fact::Choice),
     ("dated", Fact::Dated),
 ];
 
@@ -226,6 +228,8 @@ impl Fact {
             Fact::Stamp => s.shape.stamp,
             Fact::Code => s.shape.code >= 4,
             Fact::Headed => s.heading.is_some(),
+            // What stands below a question may be chosen.
+            Fact::Choice => s.heading.as_deref().is_some_and(|heading| heading.ends_with(['?', '？'])),
             Fact::Dated => promise::due(&s.text).is_some(),
         }
     }

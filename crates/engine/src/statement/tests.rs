@@ -256,3 +256,28 @@ fn a_model_gives_no_directives() {
         assert!(labels(text, Speaker::Model).iter().all(|(label, _)| *label != Label::Directive), "{text}");
     }
 }
+
+#[test]
+fn what_may_be_chosen_below_a_question_is_no_work() {
+    let text = "## Next step: one answer from you\n\n**Does your aunt read mails or letters?**\n- **Mails** (`lettre`): free, and \
+                you need an account once.\n- **Letters**: nothing to set up, but she has to open them.\n\n## Next\n\n- Write the sender.\n";
+    let read = read(text, Speaker::Model, true);
+    let open: Vec<&str> = read.iter().filter(|s| s.label == Label::Remaining).map(|s| s.text.as_str()).collect();
+    assert_eq!(open, ["Write the sender."]);
+}
+
+#[test]
+fn a_question_without_its_mark_is_no_request() {
+    let labels = |text: &str| read(text, Speaker::Person, false).iter().map(|s| s.label).collect::<Vec<_>>();
+    assert_eq!(labels("do i need real letters from my aunt, for the script and in general."), [Label::Question]);
+    assert_eq!(labels("do the letters first, for the script and in general."), [Label::Request]);
+}
+
+#[test]
+fn what_is_still_undone_is_open_also_with_names_behind_a_colon() {
+    let text =
+        "Committed.\n\n- Current state:\n  - Still untracked: `notes/`, `core/README.md`\n  - Still running: `vite`";
+    let read = read(text, Speaker::Model, true);
+    let open: Vec<&str> = read.iter().filter(|s| s.label == Label::Remaining).map(|s| s.text.as_str()).collect();
+    assert_eq!(open, ["Still untracked: `notes/`, `core/README.md`"]);
+}

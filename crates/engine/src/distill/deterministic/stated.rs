@@ -175,6 +175,8 @@ impl Told {
             for s in prompt.beside().filter(says).filter(|s| !declares(&s.text)) {
                 match s.label {
                     Label::Request if runs => {}
+                    // "We have to use that one, right?" asks whether it is so.
+                    _ if s.asks && !s.sure => {}
                     Label::Request if s.sure || in_hand && !explains(s) && !is_copied(s) => {
                         self.constraints.add(&s.text, prompt.turn, 2)
                     }
