@@ -517,6 +517,23 @@ fn a_provider_reads_judges_and_looks_after_loops_and_everything_waits_with_its_n
     let active = fs::read_to_string(world.test.home().join("workspaces/main/continuity/ACTIVE.md")).unwrap();
     let marked = format!(" · by {name} · [{}]", fact["id"].as_str().unwrap());
     assert!(active.contains(&marked), "{active}");
+    // What a model says of a loop leads to the loop, to its reason, and to the words it cites.
+    let settles = matter["id"].as_str().unwrap();
+    let shown = world.says(0, &["expand", settles]);
+    for part in [&name, matter["title"].as_str().unwrap(), matter["turns"][0].as_str().unwrap()] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let quote = "the invoice list reached Miriam this morning";
+    assert_eq!(shown.matches(quote).count(), 2, "as its reason, and in the turn: {shown}");
+    let report = world.json(&["expand", settles]);
+    let said = &report["matter"];
+    assert_eq!(
+        (&said["model"], &said["loop"]["id"], &said["text"]),
+        (&json!(name), &matter["replaces"][0]["id"], &json!(quote))
+    );
+    assert_eq!(report["transcript"]["turns"][0]["id"], said["turn"], "{report}");
+    assert!(world.says(2, &["expand", "o:x"]).contains("leads nowhere"));
+    assert!(world.says(4, &["expand", "o:99"]).contains("heirloom review"));
     let judged = world.json(&["judge", "explain"]);
     assert_eq!((judged["by_model"].as_u64() >= Some(12), &judged["plain_chunks"]), (true, &json!(1)), "{judged}");
 
@@ -529,7 +546,15 @@ fn a_provider_reads_judges_and_looks_after_loops_and_everything_waits_with_its_n
     assert_eq!(memory["source"]["model"], name.as_str(), "{memory}");
     let listed = world.says(0, &["memory", "list"]);
     assert!(listed.contains(&format!("by {name}")), "{listed}");
-    world.says(0, &["review", "accept", matter["id"].as_str().unwrap()]);
+    // Taking a decision back names what the decision named.
+    let decided = |verb: &str| {
+        let said = world.says(0, &["review", verb, settles]);
+        said.lines().next().and_then(|l| Some(l.split_once(": ")?.1.to_owned())).unwrap_or_default()
+    };
+    let title = decided("accept");
+    assert!(title.starts_with(matter["title"].as_str().unwrap()), "{title}");
+    assert_eq!(decided("undo"), title);
+    decided("accept");
     let open = world.json(&["loop", "list"]);
     assert!(!open.to_string().contains("invoice list to Miriam"), "{open}");
 
