@@ -505,6 +505,8 @@ export type ExpandReport = {
   items: ContextItemOfAgent[];
 } | {
   quarantine: SetAsideOfAgent;
+} | {
+  matter: MatterReportOfAgent;
 });
 
 /** A value, with the agent it belongs to. */
@@ -1067,6 +1069,27 @@ export type ListedThreadPage = {
   next: string | null;
 };
 
+/** A value, with the agent it belongs to. */
+export type MatterReportOfAgent = {
+  agent_id: string;
+  at: string;
+  id: string;
+  /** Kind of the remark: `settled`, `same` or `title`. */
+  kind: string;
+  /** The loop it is about; null if it is gone. */
+  loop: EntryReport | null;
+  /** The language model that made the remark. */
+  model: string;
+  /** The loop that is the same. */
+  other: EntryReport | null;
+  /** State of the remark: `waiting`, `accepted` or `rejected`. */
+  state: string;
+  /** The model's reason: words that settle the loop, or the title it would give; may be empty. */
+  text: string;
+  /** The turn it cites; its words are in `transcript`. */
+  turn: string | null;
+};
+
 /** A memory that was found. */
 export type MemoryHit = {
   /** Whether a person, not Heirloom, changed the file last. */
@@ -1468,7 +1491,7 @@ export type RecalledItemOfAgent = {
   id: string;
   /** `preference`, `fact`, `open loop`, `compaction`, `user`, … */
   kind: string;
-  /** Cautions for its user: `stale`, `check before use`, `reconfirm before use`, `unsure`. */
+  /** Cautions for its user: `stale`, `check before use`, `reconfirm before use`, `unsure`; `by MODEL` for a summary that a language model wrote. */
   marks: string[];
   /** Why it was recalled, in words. */
   reasons: string[];

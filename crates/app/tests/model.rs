@@ -122,7 +122,8 @@ fn a_command_is_chosen_asked_by_the_worker_and_off_again() {
     let both = world.json(&["expand", &node]);
     assert_eq!((&both["node"]["source"], &both["node"]["model"]), (&json!("model"), &json!("command/mine")));
     assert_eq!(both["node"]["without_model"]["source"], "deterministic");
-    assert!(world.says(0, &["recall", "zebrafinch"]).contains("zebrafinch"));
+    let recalled = world.says(0, &["recall", "zebrafinch"]);
+    assert!(recalled.contains("zebrafinch") && recalled.contains("by command/mine"), "{recalled}");
     world.verified();
     // The pages say who told them.
     let pages = crate::world::files(&world.test.home().join("workspaces/main"), ".md");
@@ -134,6 +135,7 @@ fn a_command_is_chosen_asked_by_the_worker_and_off_again() {
     };
     assert!(marked("MEMORY.md", " · by command/mine"), "{pages:?}");
     assert!(marked("threads", " · told in part by command/mine"), "{pages:?}");
+    assert!(marked("threads", " · by command/mine · ["), "{pages:?}");
 
     assert!(world.says(0, &["model", "off"]).contains("What it wrote stays"));
     assert_eq!(config(&world).trim_end(), mine.trim_end());
@@ -509,6 +511,29 @@ fn a_provider_reads_judges_and_looks_after_loops_and_everything_waits_with_its_n
     assert_eq!(found.len(), 2, "what the page says is nowhere: {found:?}");
     assert!(fact["evidence"][0].as_str().unwrap().contains("pelican"), "{fact}");
     assert!(matter["evidence"][0].as_str().unwrap().contains("reached Miriam"), "{matter}");
+    // The list and the page say who found what.
+    let listed = world.says(0, &["review", "list"]);
+    assert_eq!(listed.matches(&format!(", by {name}")).count(), 2, "{listed}");
+    let active = fs::read_to_string(world.test.home().join("workspaces/main/continuity/ACTIVE.md")).unwrap();
+    let marked = format!(" · by {name} · [{}]", fact["id"].as_str().unwrap());
+    assert!(active.contains(&marked), "{active}");
+    // What a model says of a loop leads to the loop, to its reason, and to the words it cites.
+    let settles = matter["id"].as_str().unwrap();
+    let shown = world.says(0, &["expand", settles]);
+    for part in [&name, matter["title"].as_str().unwrap(), matter["turns"][0].as_str().unwrap()] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let quote = "the invoice list reached Miriam this morning";
+    assert_eq!(shown.matches(quote).count(), 2, "as its reason, and in the turn: {shown}");
+    let report = world.json(&["expand", settles]);
+    let said = &report["matter"];
+    assert_eq!(
+        (&said["model"], &said["loop"]["id"], &said["text"]),
+        (&json!(name), &matter["replaces"][0]["id"], &json!(quote))
+    );
+    assert_eq!(report["transcript"]["turns"][0]["id"], said["turn"], "{report}");
+    assert!(world.says(2, &["expand", "o:x"]).contains("leads nowhere"));
+    assert!(world.says(4, &["expand", "o:99"]).contains("heirloom review"));
     let judged = world.json(&["judge", "explain"]);
     assert_eq!((judged["by_model"].as_u64() >= Some(12), &judged["plain_chunks"]), (true, &json!(1)), "{judged}");
 
@@ -519,7 +544,17 @@ fn a_provider_reads_judges_and_looks_after_loops_and_everything_waits_with_its_n
     let memory = world.json(&["memory", "list"])["memories"][0].clone();
     let memory = world.json(&["expand", memory["id"].as_str().unwrap()]);
     assert_eq!(memory["source"]["model"], name.as_str(), "{memory}");
-    world.says(0, &["review", "accept", matter["id"].as_str().unwrap()]);
+    let listed = world.says(0, &["memory", "list"]);
+    assert!(listed.contains(&format!("by {name}")), "{listed}");
+    // Taking a decision back names what the decision named.
+    let decided = |verb: &str| {
+        let said = world.says(0, &["review", verb, settles]);
+        said.lines().next().and_then(|l| Some(l.split_once(": ")?.1.to_owned())).unwrap_or_default()
+    };
+    let title = decided("accept");
+    assert!(title.starts_with(matter["title"].as_str().unwrap()), "{title}");
+    assert_eq!(decided("undo"), title);
+    decided("accept");
     let open = world.json(&["loop", "list"]);
     assert!(!open.to_string().contains("invoice list to Miriam"), "{open}");
 

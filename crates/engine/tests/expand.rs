@@ -302,6 +302,7 @@ fn onward(expansion: &Expansion) -> Vec<Reference> {
         Subject::Session(view) => view.nodes.iter().map(node).collect(),
         Subject::Thread(view) => view.nodes.iter().map(node).collect(),
         Subject::Pending(pending) => pending.turn.map(Reference::Turn).into_iter().collect(),
+        Subject::Matter(matter) => matter.turn.map(Reference::Turn).into_iter().collect(),
         Subject::Job(runs) => runs.iter().filter_map(|r| r.artifact.clone()).map(Reference::File).collect(),
         Subject::Context(given) => given.items().iter().filter_map(|(_, id)| Reference::parse(id).ok()).collect(),
         Subject::Turn(_) | Subject::Channel(_) | Subject::Quarantine(_) => Vec::new(),

@@ -295,7 +295,12 @@ fn subject(engine: &Engine, report: &ExpandReport, answer: &mut Answer) {
             view.nodes.iter().for_each(|n| _ = answer.line(&node_line(n)));
         }
         // These subjects have no wording of their own here: their report is shown as JSON.
-        Subject::Pending(_) | Subject::Channel(_) | Subject::Job(_) | Subject::Context(_) | Subject::Quarantine(_) => {
+        Subject::Pending(_)
+        | Subject::Matter(_)
+        | Subject::Channel(_)
+        | Subject::Job(_)
+        | Subject::Context(_)
+        | Subject::Quarantine(_) => {
             let value = serde_json::to_string_pretty(&report.subject).unwrap_or_default();
             answer.lines(&value);
         }

@@ -13,6 +13,8 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub struct TestHome {
     dir: tempfile::TempDir,
+    /// The time that commands take for now, in milliseconds since 1970; `None`: the system's clock.
+    now: Option<i64>,
 }
 
 /// The result of a finished command.
@@ -32,7 +34,14 @@ impl TestHome {
     pub fn new() -> TestHome {
         let dir = tempfile::Builder::new().prefix("heirloom-test-").tempdir().expect("a temporary folder");
         std::fs::create_dir(dir.path().join("user")).expect("a home directory for the user");
-        TestHome { dir }
+        TestHome { dir, now: None }
+    }
+
+    /// Makes every command take this time for now, in milliseconds since 1970: what a home says of sessions depends on how
+    /// long ago they were.
+    pub fn at(mut self, now: i64) -> TestHome {
+        self.now = Some(now);
+        self
     }
 
     /// Returns the user's home directory (`HOME`).
@@ -72,6 +81,9 @@ impl TestHome {
             .env("TZ", "UTC")
             .env("LANG", "C.UTF-8")
             .current_dir(self.user());
+        if let Some(now) = self.now {
+            command.env("HEIRLOOM_NOW", now.to_string());
+        }
         command
     }
 

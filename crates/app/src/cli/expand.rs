@@ -7,8 +7,8 @@ use heirloom_engine::lineage::Node;
 use heirloom_engine::lineage::distillate::{Distillate, Item, Touch};
 use heirloom_engine::next_step::See;
 use heirloom_engine::recall::expand::{
-    Branch, FileView, MOST_TURNS, NodeView, Reach, Reference, SessionView, Subject, TURNS, ThreadView, Transcript,
-    TurnView,
+    Branch, FileView, MOST_TURNS, MatterView, NodeView, Reach, Reference, SessionView, Subject, TURNS, ThreadView,
+    Transcript, TurnView,
 };
 use heirloom_engine::redact::redact;
 use heirloom_engine::report::expanded::{ExpandReport, SubjectReport};
@@ -28,8 +28,8 @@ use crate::programs;
 #[allow(rustdoc::broken_intra_doc_links)]
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The reference as it stands in brackets: a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17,
-    /// j:NAME, q:17; a context a program was given (x:17), a file of the assistant home with or without a line
+    /// The reference as it stands in brackets: a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, o:17,
+    /// c:17, j:NAME, q:17; a context a program was given (x:17), a file of the assistant home with or without a line
     /// (MEMORY.md:12), a session, a thread
     #[arg(value_name = "ID", required = true, num_args = 1..)]
     id: Vec<String>,
@@ -101,6 +101,7 @@ impl Page<'_> {
                     let turn = p.turn.map(|t| self.way("the words it was noticed in", &t.to_string()));
                     self.section("Below", turn.into_iter().collect());
                 }
+                Subject::Matter(view) => self.matter(view),
                 Subject::Channel(e) => {
                     let who = e.name.clone().unwrap_or_else(|| e.peer.clone());
                     self.title(
@@ -137,7 +138,7 @@ impl Page<'_> {
             }
         }
         if let Some(transcript) = &found.transcript {
-            let alone = matches!(found.subject, Subject::Turn(_));
+            let alone = matches!(found.subject, Subject::Turn(_) | Subject::Matter(_));
             self.words(transcript, reach, alone);
         }
     }
@@ -353,6 +354,35 @@ impl Page<'_> {
         }
         let ways: Vec<String> = view.references.iter().map(|r| See::of("expand", &r.to_string()).to_string()).collect();
         self.section("Below", first(&ways, false));
+    }
+
+    fn matter(&self, view: &MatterView) {
+        let about = view.about.as_ref();
+        let says = match view.kind {
+            "settled" => "is settled",
+            "same" => "is the same as another loop",
+            _ => "has a better title",
+        };
+        let by = format!("by {}", view.model);
+        self.title(
+            about.map_or("an open loop that is gone", |e| &e.title),
+            &[view.id.clone(), says.into(), view.state.into(), by, print::when(Some(view.at), self.now)],
+        );
+        let reason = if view.kind == "settled" { "Because of the words" } else { "As" };
+        let reason = Some(redact(&view.text)).filter(|text| !text.is_empty()).map(|text| (reason, text));
+        reason.into_iter().for_each(|(title, text)| self.section(title, vec![print::safe_line(&text)]));
+        let loops = about.into_iter().chain(&view.other);
+        let loops = loops.map(|e| self.way(&redact(&e.title), e.item.as_deref().unwrap_or(e.path.as_str())));
+        self.section("About", loops.collect());
+        let cited = view.turn.map(|turn| self.way("the turn it cites", &turn.to_string()));
+        self.section("Below", cited.into_iter().collect());
+        if view.state == "waiting" {
+            let id = &view.id;
+            print::line(&format!(
+                "\n{}",
+                self.paint.dim(&format!("heirloom review accept {id} · heirloom review reject {id}"))
+            ));
+        }
     }
 
     fn context(&self, given: &Replayed) {

@@ -6,6 +6,7 @@ use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::{Class, NewLeaf, Scope, change, find, leaf};
 use heirloom_engine::report::memories::{ChangedMemories, MemoryReport};
 use heirloom_engine::tree::file_table::Entry;
+use heirloom_engine::tree::provenance::Provenance;
 
 use super::{files, noticed, remember};
 use crate::context::{Context, Global, label_of};
@@ -267,6 +268,7 @@ fn marks(memory: &MemoryReport) -> String {
     if entry.problem.is_some() {
         marks.push("see the file".to_owned());
     }
+    marks.extend(Provenance::from_value(entry.fields.get("source")).model.map(|model| format!("by {model}")));
     print::safe_line(&marks.join(", "))
 }
 

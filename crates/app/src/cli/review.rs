@@ -218,7 +218,10 @@ fn list(global: &Global, engine: &Engine, limit: usize) -> Result<Exit> {
                 let more = w.entries.len().saturating_sub(1);
                 let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
                 let line = format!("{}{more}", print::cut(&print::safe_line(text), width));
-                let about = [kind_of(w), print::when(w.since_ms, now)].join(", ");
+                let by = w.model.as_ref().map(|model| format!("by {model}"));
+                let about: Vec<String> =
+                    [Some(kind_of(w)), by, Some(print::when(w.since_ms, now))].into_iter().flatten().collect();
+                let about = about.join(", ");
                 print::line(&format!("  {}  {line}  {}", w.id, Paint::stdout().dim(&print::safe_line(&about))));
                 for older in &w.replaces {
                     let text = print::cut(&print::safe_line(&older.text), width);

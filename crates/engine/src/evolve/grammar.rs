@@ -110,8 +110,15 @@ pub(super) fn is_request(words: &[Word], text: &str) -> bool {
     }
     // "Build artifacts go to …" begins with a noun.
     let rest = &said[skip + 1..];
+    if among!("only verbs").has_hash(first.hash) {
+        return true;
+    }
+    // A verb of another language is a slip of the pen: "Push t hat to main".
+    let english = rest.iter().any(|w| words!("the a to of as with from into this that").has_hash(w.hash));
+    let is_finite =
+        |at: usize| is_finite(rest, at, text) && !(english && among!("german verbs").has_hash(rest[at].hash));
     let determined = rest.iter().take(4).position(|w| among!("after request").has_hash(w.hash)).unwrap_or(4);
-    let noun = (1..rest.len().min(5)).find(|at| *at <= determined && is_finite(rest, *at, text));
+    let noun = (1..rest.len().min(5)).find(|at| *at <= determined && is_finite(*at));
     noun.is_none()
 }
 

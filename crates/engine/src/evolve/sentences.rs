@@ -82,13 +82,12 @@ pub fn told(message: &str) -> Vec<Told> {
                 let from = block.range.start + line.start;
                 let at = from + range.start..from + range.end;
                 no += 1;
-                let among = |ranges: &[Range<usize>]| ranges.iter().any(|t| t.start < at.end && at.start < t.end);
-                if among(&kept) {
+                let meets = |range: &Range<usize>| range.start < at.end && at.start < range.end;
+                if kept.iter().any(meets) {
                     continue;
                 }
-                if among(&signals) {
-                    // A notice of it holds everywhere; what must not be done to a part of this project holds here.
-                    out.extend(sentence(&message[at]).into_iter().filter(|t| matches!(t, Told::Rule { .. })));
+                // What becomes a notice is asked by the notice.
+                if signals.iter().any(meets) {
                     continue;
                 }
                 // A procedure may consist of several sentences.
@@ -268,6 +267,32 @@ mod tests {
         }
         assert_eq!(wrong, Vec::<String>::new(), "{}", wrong.join("\n"));
         assert!(counts.0 >= 25 && counts.1 >= 40, "{counts:?}");
+    }
+
+    /// Returns the words of a statement: what it is compared by with another reading of the same sentence.
+    fn words_of(text: &str) -> String {
+        let said = split(text, Marks::Dropped);
+        said.iter().map(|w| lower(&text[w.start..w.end])).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What becomes a notice is asked by the notice; a rule beside it would ask the same a second time.
+    #[test]
+    fn a_sentence_is_asked_about_once() {
+        let mut asked = 0;
+        let cases = sections(include_str!("sentences_cases.txt")).into_iter().flat_map(|(_, cases)| cases.lines());
+        let more = ["Never force-push to main.", "Answer in German from now on. Don't ever push to release/4."];
+        for message in cases.filter_map(|line| line.split_once(" =>").map(|(m, _)| m)).chain(more) {
+            let message = message.replace("\\n", "\n");
+            let noticed: Vec<String> = signals(&message).iter().map(|s| words_of(&s.text)).collect();
+            for text in told(&message).iter().filter_map(|t| match t {
+                Told::Rule { text, .. } => Some(words_of(text)),
+                _ => None,
+            }) {
+                assert!(!noticed.contains(&text), "{message}");
+            }
+            asked += noticed.len();
+        }
+        assert!(asked >= 5, "{asked} are noticed");
     }
 
     #[test]

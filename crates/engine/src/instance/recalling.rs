@@ -8,6 +8,7 @@ use crate::recall::{self, Audience, Hint, Question, Reach, Reference};
 use crate::report::expanded::ExpandReport;
 use crate::report::recalled::RecallReport;
 use crate::report::understood::Understood;
+use crate::review::matter;
 use crate::scope::{AgentId, AgentNo, SessionKey};
 use crate::thread;
 use crate::transcript::read;
@@ -96,7 +97,10 @@ impl Instance {
             looked => looked?,
         };
         let at = looked.as_ref().map(|(at, _)| at);
-        let found = recall::expand(&self.ledger, agent_no, at, reference, reach)?;
+        let found = match reference {
+            Reference::Matter(no) => matter::expand(&self.ledger, agent_no, *no, reach)?,
+            _ => recall::expand(&self.ledger, agent_no, at, reference, reach)?,
+        };
         let resume = |view: &recall::expand::SessionView| self.resume(&view.session.key, view.session.cwd.as_deref());
         Ok(ExpandReport::of(agent.as_str(), at, found, resume))
     }

@@ -13,6 +13,7 @@ use serde::Serialize;
 pub use reference::Reference;
 pub use words::{MOST_TURNS, Passage, TURNS, Transcript};
 
+use crate::clock::Millis;
 use crate::continuity::{channel, scheduled};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::blocks::Opener;
@@ -90,6 +91,7 @@ pub enum Subject {
     Session(Box<SessionView>),
     Thread(Box<ThreadView>),
     Pending(Box<Pending>),
+    Matter(Box<MatterView>),
     Channel(Box<channel::Event>),
     /// The runs of a job, newest first.
     Job(Vec<scheduled::Run>),
@@ -181,6 +183,26 @@ pub struct ThreadView {
     pub nodes: Vec<Node>,
 }
 
+/// A language model's remark on an open loop. The words it cites are in the transcript.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MatterView {
+    /// Its id, such as `o:7`.
+    pub id: String,
+    /// `settled`, `same` or `title`.
+    pub kind: &'static str,
+    /// `waiting`, `accepted` or `rejected`.
+    pub state: &'static str,
+    /// The loop it is about, open or closed; `None` if it is gone.
+    pub about: Option<Entry>,
+    /// The loop that is the same.
+    pub other: Option<Entry>,
+    /// The model's reason: the words that settle the loop, or the title it would give; may be empty.
+    pub text: String,
+    pub turn: Option<TurnId>,
+    pub model: String,
+    pub at: Millis,
+}
+
 /// Quarantined bytes: they could not be decoded.
 #[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
 pub struct SetAside {
@@ -236,6 +258,10 @@ pub fn expand(
                     Error::not_found(format!("nothing was noticed as u:{no}")).hint("⟨memory pending⟩")
                 })?;
                 Ok(without_words(Subject::Pending(Box::new(found))))
+            }
+            // The room `review` has these, and stands above this one.
+            Reference::Matter(_) => {
+                Err(Error::not_found(format!("{reference} is decided in the review")).hint("⟨review⟩"))
             }
             Reference::Channel(no) => {
                 let event = channel::named(tx, agent_no, &format!("c:{no}"))?;

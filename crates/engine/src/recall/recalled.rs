@@ -40,7 +40,8 @@ pub struct Item {
     pub score: f64,
     /// Why it was recalled, in words.
     pub reasons: Vec<String>,
-    /// Cautions for its user: `stale`, `check before use`, `reconfirm before use`, `unsure`.
+    /// Cautions for its user: `stale`, `check before use`, `reconfirm before use`, `unsure`; `by MODEL` for
+    /// a summary that a language model wrote.
     pub marks: Vec<String>,
 }
 

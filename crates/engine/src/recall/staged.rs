@@ -557,7 +557,7 @@ fn of_nodes(
                 at: node.times.1,
                 score: score / best,
                 reasons,
-                marks: Vec::new(),
+                marks: node.model.iter().map(|model| format!("by {model}")).collect(),
             };
             items.push((item, over));
         }

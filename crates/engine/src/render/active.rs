@@ -5,7 +5,7 @@
 
 use rusqlite::params;
 
-use super::page::{date_of, due_said, end_of_day, line, minute, section};
+use super::page::{date_of, due_said, end_of_day, found_by, line, minute, section};
 use super::threads;
 use super::unfiled::{due_by, said_now};
 use crate::budget;
@@ -120,7 +120,8 @@ fn waiting(tx: &Read, agent: AgentNo) -> Result<String> {
     out.push_str(&section("Waiting for your approval", &lines, all, LINES, "channel pending"));
 
     let (proposals, all) = file_table::newest(tx, agent, Kind::Proposal, "proposed", LINES)?;
-    let lines: Vec<String> = proposals.iter().map(|e| format!("{} · [{}]", line(&e.title), id(e))).collect();
+    let lines: Vec<String> =
+        proposals.iter().map(|e| format!("{}{} · [{}]", line(&e.title), found_by(e), id(e))).collect();
     out.push_str(&section("Proposed memory", &lines, all, LINES, "proposal list"));
 
     let pending = count(tx, "SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'", agent)?;

@@ -4,9 +4,12 @@ use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
 use crate::clock::{Millis, parse_rfc3339};
+use crate::continuity::proposal;
 use crate::distill::deterministic::JOIN;
 use crate::next_step::See;
 use crate::tree::AssistantHome;
+use crate::tree::file_table::Entry;
+use crate::tree::provenance::Provenance;
 
 /// Largest length of an item's line, in characters.
 const LONGEST: usize = 160;
@@ -20,6 +23,13 @@ pub(crate) fn line(text: &str) -> String {
     let mut cut: String = flat.chars().take(LONGEST - 1).collect();
     cut.push('…');
     cut
+}
+
+/// Returns the mark of a file that only a language model's word stands for: ` · by MODEL`; empty for all others.
+pub(super) fn found_by(entry: &Entry) -> String {
+    let source = Provenance::from_value(entry.fields.get("source")).model;
+    let model = entry.field(proposal::MODEL).map(str::to_owned).or(source);
+    model.map_or_else(String::new, |model| format!(" · by {}", line(&model)))
 }
 
 /// Does the same as [`line`] without the length limit, for callers that limit it by tokens.

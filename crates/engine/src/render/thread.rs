@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::page::{day_at, due_said, due_words, end_of_day, line, moment, short};
+use super::page::{day_at, due_said, due_words, end_of_day, found_by, line, moment, short};
 use super::running::running_in;
 use super::scoping::{Owed, Standing, owed_in};
 use super::score::{Score, shares};
@@ -233,7 +233,8 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     for waiting in &proposals {
         let mut score = Score::default();
         score.recent(moment(waiting.entry.field("proposed")), now);
-        lists.push(Line::new(WAITING, line(&waiting.entry.title), Some(waiting.id().to_owned()), score));
+        let text = format!("{}{}", line(&waiting.entry.title), found_by(&waiting.entry));
+        lists.push(Line::new(WAITING, text, Some(waiting.id().to_owned()), score));
     }
     let last_at = live.iter().filter_map(|r| r.last_at).max();
     let mut page = Page {

@@ -51,9 +51,9 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         if parts.is_empty() {
             parts.push("nothing yet".into());
         }
-        parts.push(format!("[{}]", stand.reference(row)));
-        let parts = parts.join(" · ");
-        out.push_str(&format!("- [{}]({}.md): {parts}\n", line(&row.label), row.file));
+        let (parts, by) = (parts.join(" · "), stand.by());
+        let (label, reference) = (line(&row.label), stand.reference(row));
+        out.push_str(&format!("- [{label}]({}.md): {parts}{by} · [{reference}]\n", row.file));
     }
     if open > LINES {
         out.push_str(&format!("- … and {} more: `{}`\n", open - LINES, See::new("thread list")));

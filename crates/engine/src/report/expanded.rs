@@ -15,7 +15,7 @@ use crate::lineage::{Compaction, Node};
 use crate::memory::pending::Pending;
 use crate::next_step::See;
 use crate::recall::expand::{
-    Branch, Expansion, FileView, NodeView, Passage, SessionView, SetAside, Subject, Transcript, TurnView,
+    Branch, Expansion, FileView, MatterView, NodeView, Passage, SessionView, SetAside, Subject, Transcript, TurnView,
 };
 use crate::redact::redact;
 use crate::scope::{JobRunNo, NodeId, RunNo, TurnId};
@@ -50,6 +50,7 @@ pub enum SubjectReport {
     Job { job: Of<JobReport> },
     Context { context: Box<ReplayReport>, items: Vec<Of<ContextItem>> },
     Quarantine { quarantine: Box<Of<SetAside>> },
+    Matter { matter: Box<Of<MatterReport>> },
 }
 
 impl ExpandReport {
@@ -69,6 +70,7 @@ impl ExpandReport {
                 SubjectReport::Thread { thread: of(agent, view.thread.clone()), nodes: nodes(&view.nodes) }
             }
             Subject::Pending(p) => SubjectReport::Pending { pending: of(agent, pending(p)) },
+            Subject::Matter(view) => SubjectReport::Matter { matter: Box::new(of(agent, matter(view))) },
             Subject::Channel(event) => SubjectReport::Channel { channel: of(agent, channel(event)) },
             Subject::Job(runs) => {
                 let runs = runs.iter().map(|run| of(agent, job_run(run))).collect();
@@ -355,6 +357,42 @@ fn pending(p: &Pending) -> PendingReport {
         turn: p.turn,
         session: p.session.clone(),
         result: p.result.clone(),
+    }
+}
+
+/// A language model's remark on an open loop, which waits for a person's yes or was decided.
+#[derive(Clone, PartialEq, Serialize, JsonSchema, Debug)]
+pub struct MatterReport {
+    pub id: String,
+    /// Kind of the remark: `settled`, `same` or `title`.
+    pub kind: &'static str,
+    /// State of the remark: `waiting`, `accepted` or `rejected`.
+    pub state: &'static str,
+    /// The loop it is about; null if it is gone.
+    #[serde(rename = "loop")]
+    pub about: Option<EntryReport>,
+    /// The loop that is the same.
+    pub other: Option<EntryReport>,
+    /// The model's reason: words that settle the loop, or the title it would give; may be empty.
+    pub text: String,
+    /// The turn it cites; its words are in `transcript`.
+    pub turn: Option<TurnId>,
+    /// The language model that made the remark.
+    pub model: String,
+    pub at: String,
+}
+
+fn matter(view: &MatterView) -> MatterReport {
+    MatterReport {
+        id: view.id.clone(),
+        kind: view.kind,
+        state: view.state,
+        about: view.about.as_ref().map(EntryReport::from),
+        other: view.other.as_ref().map(EntryReport::from),
+        text: redact(&view.text).into_owned(),
+        turn: view.turn,
+        model: view.model.clone(),
+        at: rfc3339(view.at),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::memory::{Added, Class, Scope};
 use crate::scope::PendingNo;
 use crate::skill::{self, Skill};
 use crate::title::wordless;
-use crate::tree::file_table::Entry;
+use crate::tree::file_table::{self, Entry};
 use crate::tree::{AssistantHome, TreeLock};
 
 /// The kind of a waiting item, in the order in which items are listed.
@@ -531,7 +531,8 @@ pub fn undo(lock: &TreeLock, id: &str) -> Result<Outcome> {
         Kind::Matter => {
             let matter = lock.at.read(|tx| matter::one(tx, lock.at.agent_no, id))?;
             matter::undo(lock, &matter)?;
-            out.title = if matter.text.is_empty() { matter.loop_id } else { matter.text };
+            let about = lock.at.read(|tx| file_table::item(tx, lock.at.agent_no, &matter.loop_id))?;
+            out.title = about.map_or(matter.loop_id, |entry| entry.title);
         }
         Kind::KeptAside => {
             let undone = kept_aside::undo(lock, id)?;

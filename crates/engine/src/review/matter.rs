@@ -6,9 +6,11 @@ use rusqlite::{Row, params};
 use crate::clock::Millis;
 use crate::continuity;
 use crate::continuity::open_loop::{self, NewLoop};
-use crate::error::{Error, Result};
-use crate::ledger::{Read, Write};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::{Ledger, Read, Write};
 use crate::pages::Happened;
+use crate::recall::expand::{MatterView, Reach, Reference};
+use crate::recall::{self, Expansion, Subject};
 use crate::scope::{AgentNo, TurnId, named};
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind as FileKind, State as FileState};
@@ -126,6 +128,35 @@ pub fn one(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Matter> {
         let shown: String = id.chars().take(40).collect();
         Error::not_found(format!("{shown} does not wait")).hint("see ⟨review⟩")
     })
+}
+
+/// Expands a matter to the loops it is about, its reason, and a page of the turn it cites. `NotFound` if there is none
+/// with this number.
+pub fn expand(ledger: &Ledger, agent_no: AgentNo, no: i64, reach: &Reach) -> Result<Expansion> {
+    let (matter, about, other) = ledger.read(|tx| {
+        let matter = one(tx, agent_no, &format!("o:{no}"))?;
+        let about = file_table::item(tx, agent_no, &matter.loop_id)?;
+        let other = file_table::item(tx, agent_no, &matter.other)?;
+        Ok((matter, about, other))
+    })?;
+    let cited = matter.turn.map(|turn| recall::expand(ledger, agent_no, None, &Reference::Turn(turn), reach));
+    let transcript = match cited {
+        // Words that were forgotten take nothing from what is known of the loop.
+        Some(Err(e)) if e.kind() == ErrorKind::NotFound => None,
+        cited => cited.transpose()?.and_then(|found| found.transcript),
+    };
+    let view = MatterView {
+        id: matter.id(),
+        kind: matter.what.name(),
+        state: matter.state.name(),
+        about,
+        other,
+        text: matter.text,
+        turn: matter.turn,
+        model: matter.model,
+        at: matter.created_at,
+    };
+    Ok(Expansion { subject: Subject::Matter(Box::new(view)), transcript })
 }
 
 /// Returns a loop by its id, if it is open.

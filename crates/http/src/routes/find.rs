@@ -374,7 +374,7 @@ fn injection(asked: &Asked, _: Nothing) -> Answer<Injection> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ExpandQuery {
-    /// A reference as it stands in brackets: a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17,
+    /// A reference as it stands in brackets: a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, o:17, c:17,
     /// j:NAME, q:17, x:17, a file of the assistant home with or without a line, a session, a thread.
     id: String,
     /// Levels below a node: 0 to 16, default 1.

@@ -22,6 +22,8 @@ pub enum Reference {
     Channel(RequestNo),
     /// `j:nightly`: a scheduled job.
     Job(String),
+    /// `o:17`: a language model's remark on an open loop.
+    Matter(i64),
     /// `q:17`: quarantined bytes.
     Quarantine(QuarantineId),
     /// `x:17`: a context a program was given.
@@ -34,8 +36,8 @@ pub enum Reference {
 const LONGEST: usize = 4_096;
 
 /// The forms of a reference, for error messages.
-pub(super) const FORMS: &str = "a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17, j:NAME, q:17, x:17, a file of \
-the assistant home, a session or a thread: as they stand in brackets in MEMORY.md, ACTIVE.md and thread heads";
+pub(super) const FORMS: &str = "a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, o:17, c:17, j:NAME, q:17, x:17, a file \
+of the assistant home, a session or a thread: as they stand in brackets in MEMORY.md, ACTIVE.md and thread heads";
 
 impl Reference {
     /// Parses a reference, with or without its brackets. `Usage` if it cannot be one; whether the item exists is not
@@ -54,7 +56,7 @@ impl Reference {
             return Ok(reference);
         }
         let number = |rest: &str| rest.parse::<i64>().ok().filter(|n| *n > 0);
-        let numbered = ["u:", "c:", "q:", "x:"].iter().find_map(|p| text.strip_prefix(p));
+        let numbered = ["u:", "o:", "c:", "q:", "x:"].iter().find_map(|p| text.strip_prefix(p));
         if numbered.is_some_and(|rest| number(rest).is_none()) {
             return Err(no_reference());
         }
@@ -82,6 +84,9 @@ impl Reference {
         }
         if let Some(no) = number("u:") {
             return Some(Reference::Pending(PendingNo(no)));
+        }
+        if let Some(no) = number("o:") {
+            return Some(Reference::Matter(no));
         }
         if let Some(no) = number("c:") {
             return Some(Reference::Channel(RequestNo(no)));
@@ -135,6 +140,7 @@ impl fmt::Display for Reference {
             Reference::Quarantine(id) => id.fmt(f),
             Reference::Context(id) => id.fmt(f),
             Reference::Pending(no) => write!(f, "u:{no}"),
+            Reference::Matter(no) => write!(f, "o:{no}"),
             Reference::Channel(no) => write!(f, "c:{no}"),
             Reference::Job(name) => write!(f, "j:{name}"),
             Reference::File(text) | Reference::Name(text) => f.write_str(text),
@@ -154,6 +160,7 @@ mod tests {
             ("l:call-the-bank", Reference::File("l:call-the-bank".into())),
             ("m:push-rule", Reference::File("m:push-rule".into())),
             ("u:17", Reference::Pending(PendingNo(17))),
+            ("o:7", Reference::Matter(7)),
             ("c:3", Reference::Channel(RequestNo(3))),
             ("j:nightly backup", Reference::Job("nightly backup".into())),
             ("q:2", Reference::Quarantine(QuarantineId(2))),
@@ -171,7 +178,7 @@ mod tests {
             assert_eq!(Reference::parse(&format!(" [{text}] ")).unwrap(), reference, "{text}");
             assert_eq!(reference.to_string(), text);
         }
-        for bad in ["", " ", "[]", "u:x", "c:0", "q:-1", "x:-1", &"x".repeat(5_000)] {
+        for bad in ["", " ", "[]", "u:x", "o:x", "c:0", "q:-1", "x:-1", &"x".repeat(5_000)] {
             assert!(Reference::parse(bad).is_err(), "{bad:?}");
         }
     }
