@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn a_sentence_is_asked_about_once() {
         let mut asked = 0;
-        let cases = sections(include_str!("sentences_cases.txt")).into_iter().flat_map(|(_, cases)| cases.lines());
+        let cases = sections(include_str!("sentences_cases.txt")).flat_map(|(_, cases)| cases.lines());
         let more = ["Never force-push to main.", "Answer in German from now on. Don't ever push to release/4."];
         for message in cases.filter_map(|line| line.split_once(" =>").map(|(m, _)| m)).chain(more) {
             let message = message.replace("\\n", "\n");
