@@ -517,7 +517,7 @@ fn a_provider_reads_judges_and_looks_after_loops_and_everything_waits_with_its_n
     let active = fs::read_to_string(world.test.home().join("workspaces/main/continuity/ACTIVE.md")).unwrap();
     let marked = format!(" · by {name} · [{}]", fact["id"].as_str().unwrap());
     assert!(active.contains(&marked), "{active}");
-    // What a model says of a loop leads to the loop, to its reason, and to the words it cites.
+    // `expand o:N` shows the model's remark on a loop: the loop, the reason, and the cited turn.
     let settles = matter["id"].as_str().unwrap();
     let shown = world.says(0, &["expand", settles]);
     for part in [&name, matter["title"].as_str().unwrap(), matter["turns"][0].as_str().unwrap()] {

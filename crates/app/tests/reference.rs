@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::world::World;
 
-/// The time of the outputs: 21 November 2026, noon, two days after the demo's last session. Later, its open loops would
+/// The time of the outputs: 21 November 2026, noon, the day after the demo's last session. Later, its open loops would
 /// get no files any more.
 const NOW: i64 = 1_795_262_400_000;
 

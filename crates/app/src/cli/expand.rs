@@ -364,8 +364,9 @@ impl Page<'_> {
             _ => "has a better title",
         };
         let by = format!("by {}", view.model);
+        let title = about.map_or("an open loop that is gone".into(), |e| redact(&e.title));
         self.title(
-            about.map_or("an open loop that is gone", |e| &e.title),
+            &title,
             &[view.id.clone(), says.into(), view.state.into(), by, print::when(Some(view.at), self.now)],
         );
         let reason = if view.kind == "settled" { "Because of the words" } else { "As" };

@@ -108,7 +108,7 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
     };
     capture.count(&appended);
     capture.totals.private += private;
-    // What is stored is acknowledged, whatever becomes of the index, which catches up later.
+    // The line is committed, so it is acknowledged even if the index fails; the index catches up later.
     if let Some(index) = capture.index.as_deref_mut()
         && index.add(&appended.fresh).and_then(|()| index.flush()).is_err()
     {

@@ -86,7 +86,7 @@ pub fn told(message: &str) -> Vec<Told> {
                 if kept.iter().any(meets) {
                     continue;
                 }
-                // What becomes a notice is asked by the notice.
+                // A notice asks the person about this sentence already.
                 if signals.iter().any(meets) {
                     continue;
                 }
@@ -275,7 +275,7 @@ mod tests {
         said.iter().map(|w| lower(&text[w.start..w.end])).collect::<Vec<_>>().join(" ")
     }
 
-    /// What becomes a notice is asked by the notice; a rule beside it would ask the same a second time.
+    /// A notice asks the person about its sentence; a rule made of the same sentence would ask a second time.
     #[test]
     fn a_sentence_is_asked_about_once() {
         let mut asked = 0;

@@ -133,7 +133,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
             });
             begins_line = false;
         }
-        // A list below a question is what may be chosen.
+        // A question leads its list of options, like a line that ends in a colon leads its list.
         let asked = !block.item && asks(&line);
         if (line.ends_with([':', '：']) || asked) && line.len() <= 200 {
             lead_in = Some(Rc::from(line.trim_end_matches([':', '：'])));

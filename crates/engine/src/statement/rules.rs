@@ -228,7 +228,7 @@ impl Fact {
             Fact::Stamp => s.shape.stamp,
             Fact::Code => s.shape.code >= 4,
             Fact::Headed => s.heading.is_some(),
-            // What stands below a question may be chosen.
+            // Bullets below a question are the options of an answer, so they are no work.
             Fact::Choice => s.heading.as_deref().is_some_and(|heading| heading.ends_with(['?', '？'])),
             Fact::Dated => promise::due(&s.text).is_some(),
         }
