@@ -16,6 +16,10 @@ use crate::tokens::{cut, tokens};
 pub const MATCH_START: char = '\u{2}';
 pub const MATCH_END: char = '\u{3}';
 
+/// Stands for a [`BREAK`] of the text itself while a passage is cut, because [`unfold`] removes those that [`fold`] put
+/// in: a terminal must show that a word hides a character.
+const BREAK_OF_TEXT: char = '\u{4}';
+
 /// Bytes of a long text that are given to the full-text engine: enough for one passage.
 const WINDOW_BYTES: usize = 3000;
 
@@ -98,8 +102,14 @@ impl<'c> Scratch<'c> {
     /// Returns the best passage for a full-text expression, with matches between [`MATCH_START`] and [`MATCH_END`];
     /// without a match or an expression, the beginning. White space is folded into single spaces.
     pub fn passage(&self, text: &str, expression: &str, needles: &[String]) -> Result<String> {
-        let clean =
-            |part: &str| -> String { fold(part).chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
+        let clean = |part: &str| -> String {
+            let plain = |c: char| match c {
+                BREAK => BREAK_OF_TEXT,
+                c if c.is_control() => ' ',
+                c => c,
+            };
+            fold(&part.chars().map(plain).collect::<String>())
+        };
         let parts = window(text, needles).map_or_else(|| pieces(text), |found| vec![found]);
         if expression.is_empty() {
             return Ok(tidy(&beginning(&clean(parts.first().copied().unwrap_or_default()))));
@@ -378,7 +388,7 @@ fn beginning(text: &str) -> String {
 }
 
 fn tidy(text: &str) -> String {
-    let text = unfold(text);
+    let text = unfold(text).replace(BREAK_OF_TEXT, BREAK.encode_utf8(&mut [0; 4]));
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -394,6 +404,16 @@ mod tests {
         for table in ["12\tBerlin\n7\tRom\n9\tParis", "1\tone\nand\nmuch\nmore\n2\ttwo"] {
             assert_eq!(unnumbered(table), table);
         }
+    }
+
+    #[test]
+    fn a_passage_keeps_the_invisible_characters_of_the_text() {
+        let conn = Connection::open_in_memory().unwrap();
+        let scratch = Scratch::new(&conn).unwrap();
+        let text = "The pass\u{200b}word of the 鍵\u{200b}🔑 is\u{4} kept";
+        let found = scratch.passage(text, "kept", &["kept".to_owned()]).unwrap();
+        assert_eq!(found, "The pass\u{200b}word of the 鍵\u{200b}🔑 is \u{2}kept\u{3}");
+        assert_eq!(scratch.passage(text, "", &[]).unwrap(), "The pass\u{200b}word of the 鍵\u{200b}🔑 is kept");
     }
 
     fn of(text: &str, needles: &[&str]) -> String {
