@@ -11,6 +11,7 @@ use crate::ledger::{Read, Write};
 use crate::memory::Class;
 use crate::memory::pending::{self, Notice, NoticeKind};
 use crate::memory::remember::{Remembered, remembered};
+use crate::redact::without_private_keys;
 use crate::statement::about_person::{SignalKind, signals};
 use crate::transcript::Fresh;
 use crate::transcript::prepare::Batch;
@@ -37,7 +38,7 @@ pub(super) fn in_batch(batch: &Batch) -> Noticed {
         if noticed.contains_key(&turn.text) {
             continue;
         }
-        let prompt = unwrapped(&turn.text);
+        let prompt = &*without_private_keys(unwrapped(&turn.text));
         let mut remembered = remembered(prompt);
         let (mut about_the_user, mut taken) = (Vec::new(), Vec::new());
         for s in signals(prompt) {

@@ -1,5 +1,7 @@
 //! Reads turns from the ledger for distillation.
 
+use std::borrow::Cow;
+
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::Said;
@@ -8,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::event::{Role, TurnKind, unwrapped};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
+use crate::redact::without_private_keys;
 use crate::scope::{AgentNo, BoundaryNo, LaneNo, RecordNo, SessionNo, TurnId, WorkspaceNo};
 use crate::transcript::{kind_from_code, role_from_code};
 
@@ -41,6 +44,10 @@ fn loaded(tx: &Read, opener: &Opener, r: &Row) -> Result<Loaded> {
     let text = match (role, kind) {
         (Role::User, TurnKind::Message) => unwrapped(&text).to_owned(),
         _ => text,
+    };
+    let text = match without_private_keys(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(redacted) => redacted,
     };
     Ok(Loaded {
         said: Said {

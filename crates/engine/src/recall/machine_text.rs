@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::event::{Role, TurnKind};
+use crate::redact::without_private_keys;
 use crate::text::quotes::Closings;
 
 /// Beginnings of messages that a program wrote in a person's name.
@@ -24,8 +25,17 @@ const BEGINNINGS: [&str; 9] = [
 /// The fence of a context that Heirloom gives programs, and the line its commands print below hits.
 const OURS: [&str; 2] = ["<heirloom-memory", "heirloom expand "];
 
-/// Returns the part of a turn that a person or model said or a tool answered; `None` if nothing is left.
+/// Returns the part of a turn that a person or model said or a tool answered, without private keys; `None` if nothing is
+/// left.
 pub(crate) fn spoken(role: Role, kind: TurnKind, text: &str) -> Option<Cow<'_, str>> {
+    let said = said(role, kind, text)?;
+    Some(match without_private_keys(&said) {
+        Cow::Borrowed(_) => said,
+        Cow::Owned(redacted) => Cow::Owned(redacted),
+    })
+}
+
+fn said(role: Role, kind: TurnKind, text: &str) -> Option<Cow<'_, str>> {
     match (role, kind) {
         (Role::System, _) | (_, TurnKind::CompactSummary | TurnKind::MachinePrompt) => None,
         (_, TurnKind::ToolCall) => (!calls_us(text)).then_some(Cow::Borrowed(text)),

@@ -52,6 +52,15 @@ pub fn redact_lines(text: &str) -> Cow<'_, str> {
     replaced(text, |out, secret| out.extend(secret.chars().filter(|c| *c == '\n')))
 }
 
+/// Redacts a text like [`redact_lines`] if it may contain a private key. Readers that take single lines or sentences out of
+/// a text call this first, because a line from the middle of a key does not show what it is.
+pub fn without_private_keys(text: &str) -> Cow<'_, str> {
+    match memchr::memmem::find(text.as_bytes(), b"-----BEGIN ") {
+        Some(_) => redact_lines(text),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// Serialises a text without its credentials.
 pub fn as_redacted<S: serde::Serializer>(text: &str, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&redact(text))
