@@ -104,9 +104,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         list("Saved meanwhile, and left alone", &report.saved_meanwhile);
         print_left(&report.preview);
     } else if report.is_nothing {
-        let nothing = match report.preview.other_agents.is_empty() {
-            true => "Nothing that is stored has it, or it was forgotten before.",
-            false => "Nothing that is stored of this agent has it, or it was forgotten before.",
+        let nothing = match (report.preview.by_hand.is_empty(), report.preview.other_agents.is_empty()) {
+            (false, _) => "Only files that Heirloom does not change have it, or it was forgotten before.",
+            (true, true) => "Nothing that is stored has it, or it was forgotten before.",
+            (true, false) => "Nothing that is stored of this agent has it, or it was forgotten before.",
         };
         print::line(nothing);
         print_left(&report.preview);

@@ -376,7 +376,7 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
     for session in sessions {
         let mut looked_for: Vec<String> = found.texts.clone();
         looked_for.extend(title_of_prompt(tx, session, found)?);
-        let words = Words::new(looked_for.iter().map(String::as_str), false);
+        let words = Words::stored(looked_for.iter().map(String::as_str));
         if words.is_empty() {
             continue;
         }
@@ -395,7 +395,7 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
                 found.pending.insert(r.get(0)?);
             }
         }
-        let words = Words::new(found.texts.iter().map(String::as_str), false);
+        let words = Words::stored(found.texts.iter().map(String::as_str));
         let mut statement = tx.prepare_cached(
             "SELECT turn_no, block_no, text_offset, text_length FROM turns
              WHERE session_no = ?1 AND forgotten IS NULL ORDER BY block_no, turn_no",
@@ -437,7 +437,7 @@ fn echoed_in_copies(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()>
                 texts.insert(text);
             }
         }
-        let words = Words::new(texts.iter().map(String::as_str), false);
+        let words = Words::stored(texts.iter().map(String::as_str));
         let mut rows = loose.query([session])?;
         while let Some(r) = rows.next()? {
             if words.are_quoted_in(&opener.slice(tx, r.get(1)?, r.get(2)?, r.get(3)?)?) {

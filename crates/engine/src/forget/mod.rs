@@ -235,7 +235,7 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
             let (all, page) = at.read(|tx| find::names_of_thread(tx, agent, name))?;
             let names = Names::of_thread(&all, page.as_deref())?;
             title = Some(Title { words: Words::names(all.iter().map(String::as_str), false), page });
-            (Words::new([], false), names, false)
+            (Words::default(), names, false)
         }
         Wish::Match { text, .. } if text.trim().is_empty() => {
             return Err(Error::usage("there is nothing to look for in an empty text"));
@@ -245,9 +245,9 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
                 (None, None) => Names::new([text.as_str()], *ignore_case),
                 _ => Names::default(),
             };
-            (Words::new([text.as_str()], *ignore_case), names, true)
+            (Words::given([text.as_str()], *ignore_case), names, true)
         }
-        _ => (Words::new([], false), Names::default(), false),
+        _ => (Words::default(), Names::default(), false),
     };
     let (found, seen) = at.read(|tx| {
         let mut found = find::find(tx, agent, request, &words, progress)?;
@@ -257,7 +257,7 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
         Ok((found, reached(tx)?))
     })?;
     // If no words were named, derived data is searched for the texts of the turns.
-    let words = if named { words } else { Words::new(found.texts.iter().map(String::as_str), false) };
+    let words = if named { words } else { Words::stored(found.texts.iter().map(String::as_str)) };
     let mut ids: HashSet<String> = find::names(&found.turns).into_iter().collect();
     let sessions: Vec<String> = at.read(|tx| keys_of(tx, &found.whole))?;
     let nodes = at.read(|tx| nodes::affected(tx, agent, &found.turns, &words))?;

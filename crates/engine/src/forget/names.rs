@@ -10,7 +10,7 @@ use std::ops::Range;
 use rusqlite::params_from_iter;
 use rusqlite::types::Value as Cell;
 
-use super::words::is_whole;
+use super::words::Words;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::forgotten_names::ForgottenNames;
 use crate::ledger::{Read, Write, audit};
@@ -25,9 +25,7 @@ const NOT_SEARCHED: &[&str] =
 #[derive(Clone, Default, Debug)]
 pub(super) struct Names {
     words: Vec<String>,
-    ignore_case: bool,
-    /// Whether a word counts only where no letter or digit adjoins it.
-    whole: bool,
+    search: Words,
     title: Option<Title>,
 }
 
@@ -51,13 +49,15 @@ struct Table {
 
 impl Names {
     pub fn new<'w>(words: impl IntoIterator<Item = &'w str>, ignore_case: bool) -> Names {
-        let words = words.into_iter().map(|w| w.trim().to_owned()).filter(|w| !w.is_empty());
-        Names { words: words.collect(), ignore_case, whole: false, title: None }
+        let words: Vec<String> = words.into_iter().map(|w| w.trim().to_owned()).filter(|w| !w.is_empty()).collect();
+        let search = Words::given(words.iter().map(String::as_str), ignore_case);
+        Names { words, search, title: None }
     }
 
     /// Names of a person or a project: they count as whole words.
     pub fn whole<'w>(words: impl IntoIterator<Item = &'w str>, ignore_case: bool) -> Names {
-        Names { whole: true, ..Names::new(words, ignore_case) }
+        let names = Names::new(words, ignore_case);
+        Names { search: Words::names(names.words.iter().map(String::as_str), ignore_case), ..names }
     }
 
     /// Names of a thread: they count where they are all of a text, and as a key (`topic/roof`).
@@ -123,19 +123,7 @@ impl Names {
         if let Some(title) = &self.title {
             return self.titles(title, text).into_iter().map(|(range, _)| range).collect();
         }
-        let lower = if self.ignore_case { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) };
-        let mut all = Vec::new();
-        for word in &self.words {
-            let word = if self.ignore_case { word.to_lowercase() } else { word.clone() };
-            let found = lower.match_indices(&word).map(|(at, word)| at..at + word.len());
-            let found = found.filter(|r| !self.whole || is_whole(lower.as_bytes(), r.start, r.end));
-            // If lower case has another length, offsets do not match and the whole text is marked.
-            match lower.len() == text.len() {
-                true => all.extend(found),
-                false => all.extend(found.map(|_| 0..text.len()).take(1)),
-            }
-        }
-        all
+        self.search.stretches(text.as_bytes())
     }
 
     /// Counts the rows with such a name, by table.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memmem::Finder;
+use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
 use crate::text::scripts::is_unspaced;
 
@@ -11,29 +12,52 @@ use crate::text::scripts::is_unspaced;
 const LEVELS: usize = 3;
 
 /// The texts to search for.
+#[derive(Clone, Default, Debug)]
 pub struct Words {
     exact: Vec<Finder<'static>>,
-    /// Texts in lower case; the searched text is then folded to lower case, too.
+    /// Texts in the form of [`Fold`]; the searched text is then brought into this form, too.
     folded: Vec<String>,
+    fold: Fold,
     /// Whether a text counts only where no letter or digit adjoins it.
     whole: bool,
 }
 
+/// Differences that do not count in a comparison.
+#[derive(Clone, Copy, Default, Debug)]
+struct Fold {
+    /// Letters of either case are the same.
+    case: bool,
+    /// All white space of any length is the same, and so are the composed and the decomposed form of a letter ("ë" is one
+    /// character or two). A person types a name one way, and programs wrote it another way.
+    form: bool,
+}
+
 impl Words {
-    /// Makes the search; without texts nothing matches. `ignore_case`: matches letters of either case.
-    pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>, ignore_case: bool) -> Words {
+    /// Makes the search for texts as they were stored, byte by byte; without texts nothing matches.
+    pub fn stored<'t>(texts: impl IntoIterator<Item = &'t str>) -> Words {
         let texts = texts.into_iter().filter(|t| !t.is_empty());
-        let mut words = Words { exact: Vec::new(), folded: Vec::new(), whole: false };
-        match ignore_case {
-            true => words.folded = texts.map(str::to_lowercase).collect(),
-            false => words.exact = texts.map(|t| Finder::new(t.as_bytes()).into_owned()).collect(),
+        Words { exact: texts.map(|t| Finder::new(t.as_bytes()).into_owned()).collect(), ..Words::default() }
+    }
+
+    /// Makes the search for words that a person gave; without texts nothing matches. `ignore_case`: matches letters of
+    /// either case.
+    pub fn given<'t>(texts: impl IntoIterator<Item = &'t str>, ignore_case: bool) -> Words {
+        let fold = Fold { case: ignore_case, form: true };
+        let mut words = Words { fold, ..Words::default() };
+        for text in texts.into_iter().filter(|t| !t.trim().is_empty()) {
+            // Text of which every form is the same is found much faster.
+            if !ignore_case && text.bytes().all(|b| b.is_ascii_graphic()) {
+                words.exact.push(Finder::new(text.as_bytes()).into_owned());
+            } else {
+                words.folded.push(folded(text.as_bytes(), fold, None));
+            }
         }
         words
     }
 
-    /// Makes the search for names: `Bob` is not found in `Bobby`.
+    /// Makes the search for names that a person gave: `Bob` is not found in `Bobby`.
     pub fn names<'t>(names: impl IntoIterator<Item = &'t str>, ignore_case: bool) -> Words {
-        Words { whole: true, ..Words::new(names, ignore_case) }
+        Words { whole: true, ..Words::given(names, ignore_case) }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -49,10 +73,18 @@ impl Words {
         if self.folded.is_empty() {
             return false;
         }
-        let folded = String::from_utf8_lossy(bytes).to_lowercase();
-        self.folded
-            .iter()
-            .any(|t| folded.match_indices(t.as_str()).any(|(at, t)| counts(at, t.len(), folded.as_bytes())))
+        let text = folded(bytes, self.fold, None);
+        self.folded.iter().any(|word| self.found(word, &text).next().is_some())
+    }
+
+    /// Returns the ranges of a folded text that are this folded word.
+    fn found(&self, word: &str, text: &str) -> impl Iterator<Item = Range<usize>> {
+        let ranges = text.match_indices(word).map(|(at, word)| at..at + word.len());
+        ranges.filter(|r| {
+            // "Bronte" is not "Brontë", whose decomposed form begins with it.
+            let goes_on = text[r.end..].chars().next().is_some_and(is_combining_mark);
+            !goes_on && (!self.whole || is_whole(text.as_bytes(), r.start, r.end))
+        })
     }
 
     /// Whether bytes contain one of the texts, literally or as a JSON string (`\n`, `\"`, `\u00e9`), also nested.
@@ -94,7 +126,7 @@ impl Words {
         }
         let mut masked = bytes.to_vec();
         all.iter().for_each(|r| masked[r.clone()].fill(b'*'));
-        // Lower case can depend on what stands around a letter: then everything goes.
+        // If the words are still found, because stars made new ones, everything goes.
         match self.are_quoted_in(&masked) {
             true => std::iter::once(0..bytes.len()).collect(),
             false => all,
@@ -102,7 +134,7 @@ impl Words {
     }
 
     /// Returns the ranges of bytes that contain the texts literally.
-    fn stretches(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+    pub(super) fn stretches(&self, bytes: &[u8]) -> Vec<Range<usize>> {
         let counts = |r: &Range<usize>, bytes: &[u8]| !self.whole || is_whole(bytes, r.start, r.end);
         let mut all: Vec<Range<usize>> = Vec::new();
         for finder in &self.exact {
@@ -110,38 +142,62 @@ impl Words {
             all.extend(found.filter(|r| counts(r, bytes)));
         }
         if !self.folded.is_empty() {
-            let (folded, places) = folded(bytes);
-            for text in &self.folded {
-                let found = folded.match_indices(text.as_str()).map(|(at, text)| at..at + text.len());
-                all.extend(found.filter(|r| counts(r, folded.as_bytes())).map(|r| places[r.start]..places[r.end]));
+            let mut places = Vec::with_capacity(bytes.len());
+            let text = folded(bytes, self.fold, Some(&mut places));
+            for word in &self.folded {
+                all.extend(self.found(word, &text).map(|r| places[r.start]..places[r.end]));
             }
         }
         all
     }
 }
 
-/// Returns the bytes as a text in lower case, and where each of its bytes comes from.
-fn folded(bytes: &[u8]) -> (String, Vec<usize>) {
-    let (mut text, mut places, mut at) = (String::with_capacity(bytes.len()), Vec::with_capacity(bytes.len()), 0);
+/// Returns the bytes as a text without the differences that do not count. `places` gets the position each of its bytes
+/// comes from.
+fn folded(bytes: &[u8], fold: Fold, mut places: Option<&mut Vec<usize>>) -> String {
+    let (mut text, mut at) = (String::with_capacity(bytes.len()), 0);
+    let mut place = |length: usize, at: usize| {
+        if let Some(places) = places.as_deref_mut() {
+            places.resize(length, at);
+        }
+    };
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
-            text.extend(c.to_lowercase());
-            places.resize(text.len(), at);
+            if c.is_ascii() && !c.is_ascii_whitespace() {
+                text.push(if fold.case { c.to_ascii_lowercase() } else { c });
+            } else if fold.form && c.is_whitespace() {
+                text.push_str(if text.ends_with(' ') { "" } else { " " });
+            } else if fold.form {
+                decompose_canonical(c, |part| lowered(&mut text, part, fold.case));
+            } else {
+                lowered(&mut text, c, fold.case);
+            }
+            place(text.len(), at);
             at += c.len_utf8();
         }
         if !chunk.invalid().is_empty() {
             text.push(char::REPLACEMENT_CHARACTER);
-            places.resize(text.len(), at);
+            place(text.len(), at);
             at += chunk.invalid().len();
         }
     }
-    places.push(bytes.len());
-    (text, places)
+    place(text.len() + 1, bytes.len());
+    text
+}
+
+/// Appends a character, in lower case if case does not count.
+fn lowered(text: &mut String, c: char, ignore_case: bool) {
+    match c {
+        // The small sigma at the end of a word has another form.
+        'ς' if ignore_case => text.push('σ'),
+        c if ignore_case => text.extend(c.to_lowercase()),
+        c => text.push(c),
+    }
 }
 
 /// Whether a stretch is a whole word: no letter or digit adjoins it, unless its script writes words without spaces.
-pub(super) fn is_whole(bytes: &[u8], start: usize, end: usize) -> bool {
-    let letter = |c: char| c.is_alphanumeric() && !is_unspaced(c);
+fn is_whole(bytes: &[u8], start: usize, end: usize) -> bool {
+    let letter = |c: char| (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c);
     let ends_with_letter = |bytes: &[u8]| last_char(bytes).is_some_and(letter);
     let begins_with_letter = |bytes: &[u8]| first_char(bytes).is_some_and(letter);
     let (inside, before, behind) = (&bytes[start..end], &bytes[..start], &bytes[end..]);
@@ -233,9 +289,37 @@ mod tests {
     }
 
     #[test]
+    fn words_are_found_in_every_form_of_their_letters_and_blanks() {
+        let (composed, decomposed) = ("Zo\u{eb} Bront\u{eb}", "Zoe\u{308} Bronte\u{308}");
+        for name in [composed, decomposed] {
+            let words = [Words::given([name], false), Words::given([name], true), Words::names([name], false)];
+            for (words, said) in words.iter().flat_map(|words| {
+                [
+                    composed,
+                    decomposed,
+                    "Zo\u{eb}\nBronte\u{308}",
+                    "ask Zo\u{eb} \u{a0} Bront\u{eb}.",
+                    "Zoe\u{308}\\n\\tBront\\u00eb",
+                ]
+                .map(|said| (words, said))
+            }) {
+                assert!(words.are_quoted_in(said.as_bytes()), "{name:?} in {said:?}");
+                let mut masked = said.as_bytes().to_vec();
+                words.quoted_stretches(said.as_bytes()).into_iter().for_each(|r| masked[r].fill(b'*'));
+                let left = String::from_utf8(masked).unwrap();
+                assert!(!left.contains(['Z', 'B']) && left.starts_with("ask ") == said.starts_with("ask "), "{left}");
+            }
+            for other in ["Zo\u{eb}Bront\u{eb}", "Zoe Bronte", "zo\u{e9} bront\u{eb}"] {
+                assert!(!words[1].are_quoted_in(other.as_bytes()), "{name:?} in {other:?}");
+            }
+        }
+        assert!(!Words::given(["bronte"], true).are_in(decomposed.as_bytes()));
+    }
+
+    #[test]
     fn words_are_found_however_they_are_quoted() {
         let text = "the \"pass\" is\nhünter/2 🐎";
-        let words = Words::new([text], false);
+        let words = Words::stored([text]);
         let once = serde_json::to_string(text).unwrap();
         let twice = serde_json::to_string(&once).unwrap();
         let thrice = serde_json::to_string(&twice).unwrap();
@@ -246,8 +330,10 @@ mod tests {
         assert!(!words.are_quoted_in(ascii.as_bytes()), "another character");
         assert!(words.are_quoted_in(ascii.replace("\\ude0e", "\\uDC0E").as_bytes()));
         assert!(!words.are_quoted_in(text.to_uppercase().as_bytes()));
-        assert!(Words::new([text], true).are_quoted_in(text.to_uppercase().as_bytes()));
-        assert!(!Words::new([""], false).are_quoted_in(b"anything"));
+        assert!(Words::given([text], true).are_quoted_in(text.to_uppercase().as_bytes()));
+        assert!(
+            !Words::stored([""]).are_quoted_in(b"anything") && !Words::given([" "], true).are_quoted_in(b"any thing")
+        );
         for broken in ["\\", "\\u", "\\u12", "\\uD83Dx", "\\x", "\\uD83D\\u0041"] {
             assert_eq!(
                 unquoted(broken.as_bytes(), &mut |_, _, _| {}),
@@ -267,7 +353,7 @@ mod tests {
         for quoted in [text, &once, &twice, &thrice, &escaped] {
             let inner = quoted.trim_matches(['"', '\\']);
             for (text, ignore_case) in [(text.to_owned(), false), (text.to_uppercase(), true)] {
-                let words = Words::new([text.as_str()], ignore_case);
+                let words = Words::given([text.as_str()], ignore_case);
                 let (before, behind) = (b"{\"\xffx\\n\":".as_slice(), b", \"y\": \"z\"}".as_slice());
                 let bytes = [before, quoted.as_bytes(), behind].concat();
                 let mut masked = bytes.clone();
@@ -282,9 +368,8 @@ mod tests {
         let found = Words::names(["roof"], true).quoted_stretches(b"a roofer's\\nRoof");
         assert_eq!(found.first(), Some(&(12..16)));
         // A capital sigma becomes another letter at the end of a word.
-        let sigma = Words::new(["ΟΔΟΣ"], true);
-        let bytes = "η ΟΔΟΣ".as_bytes();
-        assert!(sigma.are_quoted_in(bytes));
-        assert_eq!(sigma.quoted_stretches(bytes).first(), Some(&(0..bytes.len())));
+        let sigma = Words::given(["ΟΔΟΣ"], true);
+        let bytes = "η ΟΔΟΣ, η οδος".as_bytes();
+        assert_eq!(sigma.quoted_stretches(bytes).len(), 2);
     }
 }

@@ -11,6 +11,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rusqlite::params;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
@@ -97,7 +99,7 @@ impl ForgottenNames {
     fn digest(&self, text: &str, words: &[Range<usize>]) -> [u8; 16] {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         for word in words {
-            hasher.update(text[word.clone()].to_lowercase().as_bytes());
+            hasher.update(text[word.clone()].nfc().collect::<String>().to_lowercase().as_bytes());
             hasher.update(b" ");
         }
         let mut digest = [0; 16];
@@ -131,10 +133,10 @@ impl ForgottenNames {
     }
 }
 
-/// Returns the runs of letters and digits of a text.
+/// Returns the runs of letters and digits of a text; a letter's accent may be a character of its own.
 fn words(text: &str) -> Vec<Range<usize>> {
     let mut all: Vec<Range<usize>> = Vec::new();
-    for (at, c) in text.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
+    for (at, c) in text.char_indices().filter(|(_, c)| c.is_alphanumeric() || is_combining_mark(*c)) {
         let end = at + c.len_utf8();
         match all.last_mut() {
             Some(word) if word.end == at => word.end = end,
@@ -195,6 +197,7 @@ mod tests {
         for (text, shown) in [
             ("Zoë Marten", mark.clone()),
             ("/home/zoë-marten/é.md", format!("/home/{mark}/é.md")),
+            ("Zoe\u{308} Marten", mark.clone()),
             ("<ZOË.MARTEN> and Zoë Marten Ruiz", format!("<{mark}> and {mark} {other}")),
             ("ask Zoë, then Marten", "ask Zoë, then Marten".into()),
             ("Zoëa Marten, Zoë Martens, Marten Zoë", "Zoëa Marten, Zoë Martens, Marten Zoë".into()),
