@@ -8,14 +8,12 @@ use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
 use crate::statement::only_announces;
 use crate::text::sentences;
+use crate::text::thoughts::without_thoughts;
 use crate::transcript::kind_from_code;
 use crate::transcript::read::Turn;
 
 /// Largest number of bytes of a message that can only announce something: a longer one has results in it.
 const LONGEST: usize = 600;
-
-/// The tags between which some models put their reasoning at the beginning of a message.
-const THOUGHTS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
 /// Returns the part of a turn that is meant for the person, or that a tool answered; `None` if there is none. `said`:
 /// the text of the turn.
@@ -68,14 +66,6 @@ fn goes_on(tx: &Read, turn: &Turn) -> Result<bool> {
     Ok(next.is_some_and(|kind| kind_from_code(kind) != TurnKind::Message))
 }
 
-fn without_thoughts(said: &str) -> &str {
-    let begun = said.trim_start();
-    match THOUGHTS.iter().find(|(opens, _)| begun.starts_with(opens)) {
-        Some((_, closes)) => begun.find(closes).map_or("", |at| &begun[at + closes.len()..]),
-        None => said,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,12 +108,5 @@ mod tests {
         }
         assert!(is_heading("**Commit 3: Python module definition**") && is_heading("## Plan"));
         assert!(!is_heading("**Postgres** is **fast**") && !is_heading("# Plan\nUse Postgres."));
-    }
-
-    #[test]
-    fn reasoning_in_tags_is_no_message() {
-        assert_eq!(without_thoughts("<think>Perhaps redis.</think>\nWe use Postgres."), "\nWe use Postgres.");
-        assert_eq!(without_thoughts(" <thinking>Perhaps redis."), "");
-        assert_eq!(without_thoughts("Use <think> for it."), "Use <think> for it.");
     }
 }

@@ -23,7 +23,7 @@ mod tests;
 
 use std::ops::Range;
 
-pub use self::paste::is_pair;
+pub use self::paste::{here_documents, is_pair};
 use self::placed::Sentence;
 pub use self::rules::Trust;
 pub use self::signs::says_all;

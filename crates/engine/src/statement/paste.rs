@@ -22,6 +22,8 @@ pub struct Shape {
     pub recorded: bool,
     /// It stands in a pasted page: see [`recorded`].
     pub page: bool,
+    /// It stands in a shell's here-document: see [`here_documents`].
+    pub here_document: bool,
     /// In a mail, after the first of two lines of its head.
     pub mail: bool,
     /// Whether the sentence follows a line that announces pasted text: "The error is:".
@@ -73,6 +75,7 @@ impl Scan {
             behind_terminal: self.terminal,
             recorded: false,
             page: false,
+            here_document: false,
             announced: block.pasted,
             may_be_announced: block.behind_paste,
             document: block.document,
@@ -114,12 +117,18 @@ const APART: usize = 8;
 pub struct Recorded {
     printed: Vec<Range<usize>>,
     page: Vec<Range<usize>>,
+    here_documents: Vec<Range<usize>>,
 }
 
 impl Recorded {
     /// Whether a terminal or a program printed the text at this byte.
     pub fn is_printed(&self, at: usize) -> bool {
         has(&self.printed, at)
+    }
+
+    /// Whether the text at this byte stands in a shell's here-document.
+    pub fn is_here_document(&self, at: usize) -> bool {
+        has(&self.here_documents, at)
     }
 
     /// Whether the text at this byte stands in a pasted page.
@@ -150,6 +159,7 @@ fn is_console(line: &str) -> bool {
 pub fn recorded(text: &str) -> Recorded {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let printed = terminal_lines(&lines);
+    let here_documents = here_documents(&lines);
     let page = paragraphs_of(&lines, &page_lines(&lines));
     let mut heads: HashMap<(&str, &str), usize> = HashMap::new();
     for head in lines.iter().filter_map(|line| head(line)) {
@@ -161,7 +171,9 @@ pub fn recorded(text: &str) -> Recorded {
         let range = at..at + line.len();
         at = range.end;
         let alike = || head(line).and_then(|head| heads.get(&head)).is_some_and(|n| *n >= ALIKE);
-        if page[i] {
+        if here_documents[i] {
+            found.here_documents.push(range);
+        } else if page[i] {
             found.page.push(range);
         } else if printed[i] || alike() || is_console(line) {
             found.printed.push(range);
@@ -182,6 +194,30 @@ fn paragraphs_of(lines: &[&str], rows: &[bool]) -> Vec<bool> {
         from = to;
     }
     page
+}
+
+/// For each line, whether it belongs to a shell's here-document: `cat > run.py << 'EOF'`, the lines below it, and `EOF`.
+pub fn here_documents(lines: &[&str]) -> Vec<bool> {
+    let mut found = vec![false; lines.len()];
+    let mut from = 0;
+    while from < lines.len() {
+        let end = delimiter(lines[from])
+            .and_then(|word| lines[from + 1..].iter().position(|line| line.trim() == word).map(|n| from + 1 + n));
+        if let Some(end) = end {
+            found[from..=end].fill(true);
+            from = end;
+        }
+        from += 1;
+    }
+    found
+}
+
+/// Returns the word that ends the here-document which a line begins: `EOF` for `cat > run.py <<-'EOF'`.
+fn delimiter(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("<<")?;
+    let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start().trim_start_matches(['\'', '"', '\\']);
+    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    Some(&rest[..end]).filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
 /// For each line, whether it stands between two prompts of a terminal, or after the last one with no blank line between.

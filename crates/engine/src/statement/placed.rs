@@ -121,6 +121,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
                 shape: Shape {
                     recorded: recorded.is_printed(block.range.start + range.start),
                     page: recorded.is_page(block.range.start + range.start),
+                    here_document: recorded.is_here_document(block.range.start + range.start),
                     ..shape.of(&sentence, &words, length)
                 },
                 length,

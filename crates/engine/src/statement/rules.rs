@@ -48,6 +48,7 @@ enum Fact {
     BehindTerminal,
     Recorded,
     Page,
+    HereDocument,
     Mail,
     Announced,
     MayBeAnnounced,
@@ -64,7 +65,7 @@ enum Fact {
     Dated,
 }
 
-const FACTS: [(&str, Fact); 29] = [
+const FACTS: [(&str, Fact); 30] = [
     ("last", Fact::Last),
     ("asks", Fact::Asks),
     ("bullet", Fact::Bullet),
@@ -80,6 +81,7 @@ const FACTS: [(&str, Fact); 29] = [
     ("behind-terminal", Fact::BehindTerminal),
     ("recorded", Fact::Recorded),
     ("page", Fact::Page),
+    ("here-document", Fact::HereDocument),
     ("mail", Fact::Mail),
     ("announced", Fact::Announced),
     ("may-be-announced", Fact::MayBeAnnounced),
@@ -216,6 +218,7 @@ impl Fact {
             Fact::BehindTerminal => s.shape.behind_terminal,
             Fact::Recorded => s.shape.recorded,
             Fact::Page => s.shape.page,
+            Fact::HereDocument => s.shape.here_document,
             Fact::Mail => s.shape.mail,
             Fact::Announced => s.shape.announced,
             Fact::MayBeAnnounced => s.shape.may_be_announced,

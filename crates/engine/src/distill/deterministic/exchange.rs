@@ -10,6 +10,7 @@ use crate::event::{Role, TurnKind};
 use crate::scope::TurnId;
 use crate::statement::{Label, Speaker, Statement};
 use crate::text::plain::plain;
+use crate::text::thoughts::without_thoughts;
 
 /// A message of the model.
 #[derive(Debug)]
@@ -114,9 +115,13 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
                 if before.is_some_and(|b| b.text == said.text) {
                     continue;
                 }
-                let statements = statements(&said.text, Speaker::Model, finals.contains_key(&at));
-                let numbers = numbers(&said.text, &statements);
-                open.remarks.push(Message { turn: said.id, at, statements, numbers, title: title(&said.text) });
+                let text = without_thoughts(&said.text);
+                if text.trim().is_empty() {
+                    continue;
+                }
+                let statements = statements(text, Speaker::Model, finals.contains_key(&at));
+                let numbers = numbers(text, &statements);
+                open.remarks.push(Message { turn: said.id, at, statements, numbers, title: title(text) });
                 called = false;
                 before = Some(said);
             }
@@ -183,7 +188,7 @@ fn finals(turns: &[Said]) -> HashMap<usize, ()> {
     for (at, said) in turns.iter().enumerate().rev().filter(|(_, s)| s.main) {
         match (said.role, said.kind) {
             (Role::User, TurnKind::Message) => free = true,
-            (Role::Assistant, TurnKind::Message) if free => {
+            (Role::Assistant, TurnKind::Message) if free && !without_thoughts(&said.text).trim().is_empty() => {
                 out.insert(at, ());
                 free = false;
             }

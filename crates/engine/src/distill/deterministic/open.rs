@@ -77,7 +77,7 @@ impl Open {
             {
                 open.loops.tell(&prompt.core, &prompt.turns, 3);
             } else if let (Some(prompt), Some(next)) = (&exchange.prompt, next)
-                && i + ANSWERS > last
+                && i + LISTS > last
                 && exchange.answer.is_none()
                 && !(exchange.is_quiet() && next.goes_on(prompt))
                 && prompt.is_substantive()
@@ -225,7 +225,7 @@ impl Open {
         {
             match s.label {
                 // The person's next message answers the question or ignores it, so only the last one is kept.
-                Label::Offer | Label::Question if last && (s.sure || s.asks) => {
+                Label::Offer | Label::Question if last && (s.sure || s.asks) && !s.text.ends_with([':', '：']) => {
                     self.next.add(&format!("{WAITS}{}", s.text), answer.turn, 3);
                 }
                 // "One thing was never verified: whether it holds under load."

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use super::goal::vocabulary;
 use super::list::JOIN;
 use super::marks::{Mark, reword, statements};
+use super::story::narrates;
 use crate::distill::Said;
 use crate::memory::remember::remembered;
 use crate::scope::TurnId;
-use crate::statement::{Label, Speaker, Statement};
+use crate::statement::{Label, Speaker, Statement, here_documents};
 use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower, plain};
 use crate::text::similarity::Bag;
@@ -426,7 +427,7 @@ fn without_command(s: &mut Statement) -> bool {
     if !is_command {
         return true;
     }
-    let is_prose = rest.split_whitespace().filter(|w| !w.contains(['/', '\\'])).count() > 2;
+    let is_prose = rest.split_whitespace().filter(|w| !w.contains(['/', '\\']) && !names_a_file(w)).count() > 2;
     let rest = rest.trim().to_owned();
     reword(s, &rest);
     is_prose
@@ -520,10 +521,12 @@ fn asked(own: &[Statement]) -> (usize, usize) {
 }
 
 /// Whether a statement is only guessed to ask, and a later one surely does: "It's serving a few sites. I'm looking for a
-/// fault in its settings."
+/// fault in its settings.", "I installed it and it gave me an error: … So can you change the folder?"
 fn gives_way(own: &[Statement], at: usize) -> bool {
     let states = |s: &Statement| !s.sure && (Mark::Praise.is_in(s) || is_statement(&s.text));
-    states(&own[at]) && own[at + 1..].iter().any(|s| s.label == Label::Request && !states(s))
+    let tells = !own[at].sure && narrates(&own[at].text);
+    let asks = |s: &Statement| s.label == Label::Request && !states(s) || tells && s.asks;
+    (states(&own[at]) || tells) && own[at + 1..].iter().any(asks)
 }
 
 /// Whether a sentence begins like one that says how something is.
@@ -619,9 +622,10 @@ pub fn repeats(text: &str, message: &str) -> bool {
 /// Returns the line of pasted text that names a failure.
 fn failure_in(text: &str) -> Option<String> {
     let mut best: Option<(u8, String)> = None;
-    for line in text.lines().take(4_000) {
+    let lines: Vec<&str> = text.lines().take(4_000).collect();
+    for (line, is_script) in lines.iter().zip(here_documents(&lines)) {
         let line = line.trim();
-        if line.len() < 8 || line.len() > 2_000 {
+        if is_script || line.len() < 8 || line.len() > 2_000 {
             continue;
         }
         let low = line.to_ascii_lowercase();

@@ -32,6 +32,9 @@ const MOST_REMARKS: usize = 8;
 /// room for them.
 const MOST_RULES: usize = 16;
 
+/// Maximum length of a question about a choice, and of its answer, in bytes: together a line of a handoff.
+const PUT: usize = 140;
+
 /// Prefix of a decision that was taken back, before the words that did so.
 pub const TAKEN_BACK: &str = "Taken back: ";
 
@@ -69,6 +72,7 @@ impl Told {
             let runs = i + 1 == exchanges.len() && exchange.runs() && follows;
             told.person(exchange, exchanges[..i].last(), (runs, i + 2 >= exchanges.len()));
             told.choice(exchange, exchanges[..i].last());
+            told.confirmed(exchange);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             told.model(exchange, i + 1 == exchanges.len(), next.is_some_and(Prompt::complains));
         }
@@ -230,6 +234,22 @@ impl Told {
         }
     }
 
+    /// Adds a choice that the person put to the model and the model confirmed: "should I go for 15 → Absolutely, take 15".
+    fn confirmed(&mut self, exchange: &Exchange) {
+        let (Some(prompt), Some(answer)) = (&exchange.prompt, &exchange.answer) else { return };
+        let Some(question) = prompt.own.iter().rfind(|s| asks_counsel(&s.text)).filter(|_| !exchange.acted) else {
+            return;
+        };
+        let mut said = answer.statements.iter();
+        let Some(yes) = said.next().filter(|s| confirms(&s.text)) else { return };
+        // "Yes!" alone does not say which.
+        let told = if prompt::weight_of(yes) >= 2 { Some(yes) } else { said.next() };
+        if let Some(told) = told.filter(|s| !s.text.ends_with([':', '：'])) {
+            let text = format!("{}{JOIN}{}", cut_front(&question.text, PUT), cut(&told.text, PUT));
+            self.decisions.tell(&text, &[prompt.turn, answer.turn], 3);
+        }
+    }
+
     /// Adds decisions, completed work, fixed failures and facts from the model's messages. `failed`: the next prompt
     /// says that the work did not help.
     fn model(&mut self, exchange: &Exchange, last: bool, failed: bool) {
@@ -271,6 +291,12 @@ impl Told {
         if best.iter().any(|s| !is_verdict(s)) {
             best.retain(|s| !is_verdict(s));
         }
+        // The result of a request is the work that was done; the answer may begin with what was to be done.
+        let is_request = exchange.acted && exchange.prompt.as_ref().is_some_and(|p| p.purpose == Purpose::Request);
+        if let Some(done) = best.iter().position(|s| s.label == Label::Done).filter(|_| is_request && report.is_none())
+        {
+            best[..=done].rotate_right(1);
+        }
         // An attempt that did not help counts neither as done nor as a fix; its findings may still be true.
         if failed {
             for s in best.iter().filter(|s| s.label == Label::Finding) {
@@ -300,7 +326,13 @@ impl Told {
             if k == 0
                 && let Some(prompt) = ask
             {
-                let text = answered(&cut(&prompt.core, 130), &cut(&s.text, 230));
+                // "You will need to reload the settings" is no result of the request that was carried out.
+                let tells =
+                    !exchange.acted || matches!(s.label, Label::Done | Label::Finding) || is_setback(s) || faulty;
+                let text = match tells || prompt.purpose == Purpose::Question {
+                    true => answered(&cut(&prompt.core, 130), &cut(&s.text, 230)),
+                    false => prompt.core.clone(),
+                };
                 let Some(mut noted) = Noted::new(&text, answer.turn, 3) else { continue };
                 noted.also(&prompt.turns);
                 // If no work was done, the answer is not added as done: it may be worth knowing, a mere acknowledgement
@@ -525,6 +557,30 @@ fn forgets(text: &str) -> bool {
 fn offers_choice(question: &str) -> bool {
     phrases!("or / which / vs / either / oder / welche|welcher|welches / ou / quel|quelle / cuál|cuáles / entre")
         .stand_in(question)
+}
+
+/// Whether a sentence asks the model whether something is to be done: "should I just go for 15".
+fn asks_counsel(text: &str) -> bool {
+    phrases!("should|shall i|we / is it okay|ok|fine|alright|better|safe to|if / soll|sollen|sollte|sollten ich|wir / devrais-je / devrions-nous / dois-je / debería|debo|deberíamos / dovrei|devo|dovremmo / devo|deveria|deveríamos / стоит ли / следует ли / měl|mám bych? to").stand_in(text)
+}
+
+/// Whether a text begins with a clear yes.
+fn confirms(text: &str) -> bool {
+    phrases!("yes|yep|yeah|absolutely|definitely|certainly|exactly|sure / ja|genau|unbedingt / auf jeden fall / oui|absolument|exactement / sí|claro|exacto|absolutamente / sì|certo|esatto / sim|exatamente / да|конечно|именно / ano|určitě")
+        .begin(&split(&lower(text), Marks::Dropped))
+        .next()
+        .is_some()
+}
+
+/// Returns the end of a text, at a clause if one begins there: a person who thinks aloud asks at the end.
+fn cut_front(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
+    let tail = &text[text.ceil_char_boundary(text.len() - most)..];
+    let clause = tail.rsplit_once([',', ';', '.', '，']).map(|(_, rest)| rest.trim_start());
+    let rest = clause.filter(|rest| rest.len() >= most / 5).or_else(|| Some(tail.split_once(' ')?.1)).unwrap_or(tail);
+    Cow::Owned(format!("… {rest}"))
 }
 
 /// Whether an answer postpones the choice: "Not sure yet, let me think."
