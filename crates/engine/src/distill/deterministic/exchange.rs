@@ -135,7 +135,9 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
     }
     if open.prompt.is_some() || open.messages().next().is_some() || open.worked {
         // A message that ends by announcing the next step does not end the work.
-        let goes_on = |m: &Message| m.statements.iter().rev().take(2).any(|s| Mark::Announcement.is_in(s));
+        // "Let me know if it works" announces none.
+        let announces = |s: &Statement| Mark::Announcement.is_in(s) && !Mark::Courtesy.is_in(s);
+        let goes_on = |m: &Message| m.statements.iter().rev().take(2).any(announces);
         called |= open.worked && open.remarks.last().is_some_and(goes_on);
         open.close(called, true);
         out.push(open);

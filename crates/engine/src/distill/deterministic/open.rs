@@ -4,12 +4,12 @@
 use super::answer;
 use super::exchange::{Exchange, Message};
 use super::list::{JOIN, List};
-use super::marks::Mark;
+use super::marks::{Mark, statements};
 use super::prompt::{Prompt, Purpose, joined, names_a_file, weight, weight_of};
 use super::stated::taken_back;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
-use crate::statement::{Label, Statement, is_pair};
+use crate::statement::{Label, Speaker, Statement, is_pair};
 use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
@@ -228,6 +228,12 @@ impl Open {
                 Label::Offer | Label::Question if last && (s.sure || s.asks) && !s.text.ends_with([':', '：']) => {
                     self.next.add(&format!("{WAITS}{}", s.text), answer.turn, 3);
                 }
+                // "Then restart the server and try again": after the last change, this is left to the person.
+                Label::Finding | Label::Remark | Label::Remaining | Label::Commitment
+                    if last && exchange.wrote && s.begins_line && !s.bullet && directs(s) =>
+                {
+                    self.next.add(&s.text, answer.turn, 3);
+                }
                 // "One thing was never verified: whether it holds under load."
                 Label::Finding | Label::Remark | Label::Remaining
                     if last && !s.bullet && is_left(s) && weight_of(s) >= 4 && !s.text.ends_with(':') =>
@@ -308,7 +314,8 @@ impl Open {
         // "We still have to migrate the table" is no complaint.
         let owes = prompt.promises() || prompt.own.iter().any(|s| Mark::Left.is_in(s));
         let complains = !owes && (prompt.complains() || prompt.purpose == Purpose::Reject);
-        let is_open = exchange.runs() || complains && !exchange.worked && !exchange.wrote;
+        let unmet = complains && !exchange.worked && !exchange.wrote || is_stalled(exchange, prompt);
+        let is_open = exchange.runs() || unmet;
         if !is_open {
             self.unconfirmed(exchange, prompt, owes);
             return;
@@ -360,12 +367,34 @@ impl Open {
         for message in exchange.messages().rev().take(2) {
             for s in answer::best(&message.statements, 2, 6)
                 .into_iter()
-                .filter(|s| !s.bullet && !s.text.ends_with([':', '：']))
+                .filter(|s| !s.bullet && !s.text.ends_with([':', '：']) && !is_blocker(s))
             {
                 self.in_progress.add(&s.text, message.turn, 3);
             }
         }
     }
+}
+
+/// Whether a statement of the model is an order to the person: "Then restart the server and try again."
+fn directs(s: &Statement) -> bool {
+    let is_order = |said: &[Statement]| matches!(said, [only] if only.label == Label::Request && only.sure);
+    // "You need the rights of root" explains.
+    let explains = phrases!("you|we|i|it|this|that|there|the / du|sie|wir|das / vous|tu|il|le|la / usted|tú|el / você|o|a");
+    !s.asks
+        && explains.begin(&split(&lower(&s.text), Marks::Dropped)).next().is_none()
+        && !s.text.ends_with([':', '：'])
+        && !Mark::Announcement.is_in(s)
+        && weight_of(s) >= 2
+        && is_order(&statements(&s.text, Speaker::Person, false))
+}
+
+/// Whether the model could not begin what was asked, because it needs something of the person first.
+fn is_stalled(exchange: &Exchange, prompt: &Prompt) -> bool {
+    let waits = |answer: &Message| answer.statements.iter().rev().take(3).any(is_blocker);
+    !exchange.acted
+        && prompt.purpose == Purpose::Request
+        && prompt.is_substantive()
+        && exchange.answer.as_ref().is_some_and(waits)
 }
 
 /// Whether a statement of the model says that it cannot go on: "`.git` is mounted read-only, so I cannot commit".
@@ -382,7 +411,7 @@ fn is_stopped(exchange: &Exchange) -> bool {
 
 /// Whether a promise waits for something the person is to do.
 fn awaits_person(text: &str) -> bool {
-    phrases!("once|when|whenever|after|if you|you've / as soon as you / sobald|wenn du|sie|ihr / une fois que tu|vous / quand tu|vous / dès que tu|vous / cuando|si me|quieras")
+    phrases!("once|when|whenever|after|if you|you've|you're|you'd / as soon as you / sobald|wenn du|sie|ihr / une fois que tu|vous / quand tu|vous / dès que tu|vous / cuando|si me|quieras")
         .begin(&split(&lower(text), Marks::Dropped))
         .next()
         .is_some()
