@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::world::{HEIRLOOM, World};
+use crate::world::{HEIRLOOM, World, listing};
 
 /// A client with its server process.
 struct Client {
@@ -195,6 +195,22 @@ fn a_model_proposes_and_a_person_says_yes() {
     assert!(client.says("open_loops", json!({"action": "list"})).contains("Ask Maier"));
     assert!(client.says("open_loops", json!({"action": "resolve", "id": id})).starts_with("resolved:"));
     assert_eq!(client.says("open_loops", json!({"action": "list"})).matches("Ask Maier").count(), 0);
+    world.verified();
+}
+
+#[test]
+fn what_is_marked_private_is_not_proposed() {
+    let world = told();
+    let mut client = Client::new(&world, &world.test.user());
+    let text = "The code of the gate is <private>Quuxfrobnitz</private>, ask Maier for it";
+    client.says("remember", json!({"text": text, "class": "preference"}));
+    client.says("open_loops", json!({"action": "add", "title": "Change <private>Quuxfrobnitz</private> at the gate"}));
+    let known = [world.says(0, &["review", "list"]), world.says(0, &["loop", "list"])].concat();
+    assert!(known.contains("code of the gate") && known.contains("at the gate"), "{known}");
+    for (path, bytes) in listing(&world.test.home()) {
+        let text = format!("{}{}", path.display(), String::from_utf8_lossy(&bytes.unwrap_or_default()));
+        assert!(!text.to_lowercase().contains("quuxfrobnitz"), "{}", path.display());
+    }
     world.verified();
 }
 

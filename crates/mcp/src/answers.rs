@@ -16,6 +16,7 @@ use heirloom_engine::report::expanded::ExpandReport;
 use heirloom_engine::report::heads::HeadShown;
 use heirloom_engine::review;
 use heirloom_engine::scope::TurnId;
+use heirloom_engine::source::private::mask_text;
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read::SessionFilter;
 use heirloom_engine::transcript::role_parse;
@@ -407,7 +408,8 @@ fn loops(memory: &Memory, asked: ask::Loops) -> Result<String> {
             let title = title.ok_or_else(|| Error::usage("open_loops: add needs a `title`"))?;
             let scope = memory.workspace(&engine).map(|id| format!("workspace/{id}"));
             let source = Provenance { origin: Origin::Program, ..Provenance::default() };
-            let new = NewLoop { title, text: asked.note, scope, source, ..NewLoop::default() };
+            let (title, text) = (mask_text(&title).into_owned(), asked.note.map(|note| mask_text(&note).into_owned()));
+            let new = NewLoop { title, text, scope, source, ..NewLoop::default() };
             let item = engine.act(|lock| open_loop::add(lock, &new))?;
             Ok(changed(&[item], "open"))
         }

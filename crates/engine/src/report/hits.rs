@@ -67,7 +67,7 @@ impl TurnHit {
             harness: turn.session.harness().to_owned(),
             role: role_name(turn.role),
             kind: kind_name(turn.kind),
-            speaker: turn.speaker.clone(),
+            speaker: turn.speaker.as_deref().map(|name| redact(name).into_owned()),
             tool: turn.tool.clone(),
             snippet: plain(&hit.passage),
             matches: matches(&hit.passage),

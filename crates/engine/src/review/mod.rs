@@ -26,6 +26,8 @@ use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
 use crate::memory::{Added, Class, NewLeaf, Outcome, Scope, Writing, leaf};
 use crate::pages::Happened;
+use crate::redact::redact;
+use crate::source::private::mask_text;
 use crate::title::{active_name, archived_name, wordless};
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
@@ -51,12 +53,25 @@ pub struct Undone {
 }
 
 /// Proposes memory, or adds to the waiting proposal with this title. Refuses texts that a merge would refuse. Also
-/// returns the proposal's row: a proposal that waited before keeps its class and scope.
+/// returns the proposal's row: a proposal that waited before keeps its class and scope. Text between `<private>` tags is
+/// not stored, because programs propose what they were told.
 pub fn propose(lock: &TreeLock, new: &NewProposal) -> Result<(Item, Option<Entry>)> {
+    let new = &without_private(new);
     new.entries.iter().try_for_each(|text| leaf::check_text(text))?;
     let item = proposal::add(lock, new)?;
     let waits = lock.at.read(|tx| file_table::at(tx, lock.at.agent_no, &item.path))?;
     Ok((item, waits))
+}
+
+fn without_private(new: &NewProposal) -> NewProposal {
+    let entries: Vec<String> = new.entries.iter().map(|text| mask_text(text).into_owned()).collect();
+    // A title made of the text may end inside the tags.
+    let derived = |entries: &[String]| entries.first().map(|text| leaf::derived_title(&redact(text)));
+    let title = match derived(&new.entries) {
+        Some(title) if title == new.title => derived(&entries).unwrap_or_default(),
+        _ => mask_text(&new.title).into_owned(),
+    };
+    NewProposal { title, entries, ..new.clone() }
 }
 
 /// Changes a waiting proposal. Returns whether anything was written. Refuses a class and scope that do not fit

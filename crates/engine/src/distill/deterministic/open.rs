@@ -379,7 +379,8 @@ impl Open {
 fn directs(s: &Statement) -> bool {
     let is_order = |said: &[Statement]| matches!(said, [only] if only.label == Label::Request && only.sure);
     // "You need the rights of root" explains.
-    let explains = phrases!("you|we|i|it|this|that|there|the / du|sie|wir|das / vous|tu|il|le|la / usted|tú|el / você|o|a");
+    let explains =
+        phrases!("you|we|i|it|this|that|there|the / du|sie|wir|das / vous|tu|il|le|la / usted|tú|el / você|o|a");
     !s.asks
         && explains.begin(&split(&lower(&s.text), Marks::Dropped)).next().is_none()
         && !s.text.ends_with([':', '：'])
