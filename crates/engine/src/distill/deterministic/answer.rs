@@ -26,7 +26,7 @@ pub fn worth(s: &Statement) -> u32 {
     if Mark::Idle.is_in(s) && s.words() <= 14 {
         return 0;
     }
-    if s.words() <= 3 && is_greeting(&s.text) {
+    if s.words() <= 3 && is_greeting(&s.text) || aims(&s.text) {
         return 0;
     }
     // The name of a file above its code says nothing.
@@ -127,6 +127,14 @@ pub fn names(text: &str) -> bool {
         || text
             .split_whitespace()
             .any(|w| is_id(w.trim_matches(|c: char| !c.is_alphanumeric())) || w.bytes().any(|b| b.is_ascii_digit()))
+}
+
+/// Whether a text says what is to be reached, not what was: "The goal is to remove the check."
+fn aims(text: &str) -> bool {
+    phrases!("the|our goal|aim|idea|plan|intention here? is|was to / das ziel ist / l'objectif est / el objetivo es / l'obiettivo è / o objetivo é / цель")
+        .begin(&split(&lower(text), Marks::Dropped))
+        .next()
+        .is_some()
 }
 
 fn is_greeting(text: &str) -> bool {

@@ -263,6 +263,8 @@ impl Open {
                     self.loops.add(&s.text, answer.turn, 2);
                 }
                 // The person has read earlier blockers and spoken since; they are over once an answer goes on.
+                // A file that was asked for is given or refused with the next message.
+                _ if !last && is_plea(s) => {}
                 _ if stands && is_blocker(s) && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
                 _ => {}
             }
@@ -396,6 +398,11 @@ fn is_stalled(exchange: &Exchange, prompt: &Prompt) -> bool {
         && prompt.purpose == Purpose::Request
         && prompt.is_substantive()
         && exchange.answer.as_ref().is_some_and(waits)
+}
+
+/// Whether a statement asks the person for something: "Please add the file to the chat."
+fn is_plea(s: &Statement) -> bool {
+    phrases!("please / bitte / veuillez / por favor / per favore / пожалуйста / prosím / lütfen").stand_in(&s.text)
 }
 
 /// Whether a statement of the model says that it cannot go on: "`.git` is mounted read-only, so I cannot commit".
