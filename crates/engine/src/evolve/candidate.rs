@@ -20,6 +20,8 @@ use crate::text::similarity::Bag;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stored {
     pub session_no: SessionNo,
+    /// The session whose words these are: an earlier one, if the message is a copy of a message there.
+    pub source: SessionNo,
     pub session: String,
     pub finding: Finding,
 }
@@ -43,7 +45,7 @@ pub struct Candidate {
     pub text: String,
     /// Between 0 and 1.
     pub confidence: f64,
-    /// Number of sessions that show it.
+    /// Number of sessions that show it, without copies of the same message.
     pub sessions: usize,
     /// Evidence, newest first, at most [`EVIDENCE`] pieces.
     pub evidence: Vec<Evidence>,
@@ -87,7 +89,7 @@ pub fn candidates(findings: &[Stored]) -> Vec<Candidate> {
 /// Returns the evidence, the number of sessions and the newest time of the findings that show a candidate.
 fn evidence(mut of: Vec<&Stored>) -> (Vec<Evidence>, usize, Option<Millis>) {
     of.sort_by_key(|s| std::cmp::Reverse((s.finding.at, s.session_no)));
-    let sessions: BTreeSet<SessionNo> = of.iter().map(|s| s.session_no).collect();
+    let sessions: BTreeSet<SessionNo> = of.iter().map(|s| s.source).collect();
     let at = of.first().and_then(|s| s.finding.at);
     let each = |s: &&Stored| Evidence {
         session: s.session.clone(),
@@ -490,6 +492,7 @@ mod tests {
     fn said(session: i64, kind: Kind, subject: &str, value: &str, sentence: &str) -> Stored {
         Stored {
             session_no: SessionNo(session),
+            source: SessionNo(session),
             session: format!("little:{session}"),
             finding: Finding {
                 kind,
