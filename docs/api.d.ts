@@ -934,6 +934,8 @@ export type LanguageModelReport = {
   budget: Budget;
   /** Number of summaries the model may still be asked for. */
   due: number;
+  /** Number of summaries, sessions and chunks the model is not asked about any more, because its answers could not be used. Another model, other settings or a successful trial bring them back. */
+  given_up: number;
   /** Why some questions that wait are not asked today. */
   held_back: HeldBack | null;
   /** Numbers of chunks of messages the model has judged, and of those still due. */
@@ -1869,6 +1871,8 @@ export type SkillReport = {
   runs: number;
   /** Number of sessions that show the procedure, of times it was begun, and of times all its steps succeeded. */
   sessions: number;
+  /** Steps as the draft shows them: with the names of those that are left out, because they could do harm. */
+  shown: string[];
   state: "draft" | "accepted" | "rejected";
   steps: string[];
   succeeded: number;

@@ -227,6 +227,11 @@ impl Engine {
         self.instance.model_preview(&self.agent, &self.actor)
     }
 
+    /// Records that a person chose a language model: see [`Instance::model_chosen`].
+    pub fn model_chosen(&self) -> Result<()> {
+        self.instance.model_chosen(&self.agent, &self.actor)
+    }
+
     /// Marks what shows the state of the language model: its settings changed.
     pub fn model_changed(&self) -> Result<()> {
         self.instance.model_changed(&self.agent)

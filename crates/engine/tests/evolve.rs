@@ -136,6 +136,23 @@ fn a_day_of_evolve_is_taken_back_as_one() {
 }
 
 #[test]
+fn a_text_pasted_twice_is_one_source() {
+    let mut home = Home::new();
+    let engine = home.engine(0);
+    let paste = "I got this from the wiki and wonder about it. The vault listens on port 8888. Look at the rest, too.";
+    home.says(&engine, &[paste]);
+    home.says(&engine, &[&paste.replace("wonder", "wondered")]);
+    let change = |engine: &Engine| {
+        let items = engine.evolve(false).unwrap().items;
+        items.iter().map(|i| (i.change, i.text.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(change(&engine), [("proposed", "The vault listens on port 8888.".to_owned())]);
+    home.says(&engine, &["The mail server listens on port 2525. Please write a test that sends one mail."]);
+    home.says(&engine, &["Why is nothing sent? The mail server listens on port 2525, and mine does, too."]);
+    assert!(matches!(&change(&engine)[..], [("written", text)] if text.contains("2525")), "two sessions say it");
+}
+
+#[test]
 fn eight_a_day_and_the_rest_waits() {
     let mut home = Home::new();
     let engine = home.engine(0);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use heirloom_engine::budget::Budget;
@@ -48,6 +49,8 @@ struct Home {
     model: Arc<Scripted>,
     budget: Budget,
     weights: Weights,
+    /// Digest of the model's settings.
+    digest: [u8; 16],
 }
 
 impl Home {
@@ -56,7 +59,7 @@ impl Home {
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         std::fs::create_dir_all(folder.path().join("work/api/.git")).unwrap();
         let model = Arc::new(Scripted { says: Box::new(says), asked: Mutex::default() });
-        Home { folder, sessions: 0, model, budget: Budget::default(), weights: Weights::default() }
+        Home { folder, sessions: 0, model, budget: Budget::default(), weights: Weights::default(), digest: [3; 16] }
     }
 
     fn root(&self) -> PathBuf {
@@ -64,12 +67,12 @@ impl Home {
     }
 
     fn open(&self, now: i64) -> Engine {
-        let (model, budget, weights) = (self.model.clone(), self.budget, self.weights.clone());
+        let (model, budget, weights, digest) = (self.model.clone(), self.budget, self.weights.clone(), self.digest);
         open_with(&self.root(), now, move || {
             let model: Arc<dyn Model> = model.clone();
             let load = move || Ok(model.clone());
             Settings {
-                model: Some(LanguageModel { load: Box::new(load), budget, digest: [3; 16] }),
+                model: Some(LanguageModel { load: Box::new(load), budget, digest }),
                 judge: Ok((weights.clone(), Default::default())),
                 ..Settings::default()
             }
@@ -409,7 +412,7 @@ fn two_workers_on_one_session_have_one_effect() {
     let other = inner.clone();
     let mut home = Home::new(move |purpose, input| match purpose {
         Purpose::Extraction => {
-            // While the model answers, another worker finishes the same session.
+            // While the model answers, another worker leaves the same session to this one.
             let engine = other.lock().unwrap().take();
             engine.iter().for_each(|engine| drop(engine.work().unwrap()));
             Ok(pelican(input))
@@ -421,7 +424,7 @@ fn two_workers_on_one_session_have_one_effect() {
     *inner.lock().unwrap() = Some(home.open(NOON));
     engine.work().unwrap();
     engine.work().unwrap();
-    assert_eq!(home.asked(Purpose::Extraction).len(), 2, "both asked");
+    assert_eq!(home.asked(Purpose::Extraction).len(), 1, "an answer is paid for once");
     assert_eq!(engine.inbox().unwrap().waiting.len(), 1, "{:?}", engine.inbox().unwrap().waiting);
     assert_eq!(engine.candidates(true).unwrap().candidates.len(), 1);
 }
@@ -685,4 +688,69 @@ fn a_days_estimate_counts_the_questions_that_are_asked() {
     let of_all = [Purpose::Summary, Purpose::Extraction, Purpose::Matters].map(asked).iter().sum::<f64>();
     let (least, most) = (of_all / 14.0 + 1.0 / 7.0, (of_all + 1.0) / 14.0 + 4.0 / 7.0);
     assert!((least - 0.06..=most + 0.06).contains(&estimate), "{least} to {most}: {estimate}");
+}
+
+#[test]
+fn one_process_at_a_time_asks_and_the_other_says_so() {
+    let mut home = Home::new(|purpose, input| match purpose {
+        Purpose::Extraction => Ok(pelican(input)),
+        other => nothing(other),
+    });
+    let engine = home.open(NOON);
+    home.says(&engine, PELICAN);
+    let another = engine.home().try_lock("model").unwrap().unwrap();
+    let worked = engine.work().unwrap();
+    assert!(home.model.asked.lock().unwrap().is_empty(), "the other process asks");
+    let said: Vec<String> = worked.problems.iter().map(ToString::to_string).collect();
+    assert!(said.len() == 1 && said[0].contains("another process is asking the language model"), "{said:?}");
+    assert!(worked.done > 0 && worked.later > 0, "the rest is done, and the questions wait: {worked:?}");
+    drop(another);
+    assert!(engine.work().unwrap().problems.is_empty());
+    assert_eq!(home.asked(Purpose::Extraction).len(), 1);
+}
+
+#[test]
+fn what_was_given_up_in_a_bad_hour_is_asked_again() {
+    let bad = Arc::new(AtomicBool::new(false));
+    for way in ["trial", "choice", "settings"] {
+        bad.store(true, Ordering::SeqCst);
+        let fails = bad.clone();
+        let mut home = Home::new(move |purpose, input| match purpose {
+            _ if fails.load(Ordering::SeqCst) => Err(Failure::Unusable("status 400".into())),
+            Purpose::Extraction => Ok(pelican(input)),
+            Purpose::Trial => Ok(json!({"word": "heirloom"}).to_string()),
+            Purpose::Summary => Ok("{}".into()),
+            other => nothing(other),
+        });
+        let engine = home.open(NOON);
+        home.says(&engine, &format!("{PELICAN} {}", "Please look at each row of the big table. ".repeat(60)));
+        engine.work().unwrap();
+        drop(engine);
+        let mut hours = 1;
+        let mut later = |home: &Home| {
+            hours += 1;
+            home.open(NOON + hours * 60 * MINUTE)
+        };
+        later(&home).work().unwrap();
+        let count = |home: &Home| (home.asked(Purpose::Summary).len(), home.asked(Purpose::Extraction).len());
+        let before = count(&home);
+        later(&home).work().unwrap();
+        assert_eq!(count(&home), before, "{way}: it is given up");
+        let given_up = |engine: &Engine| engine.language_model().unwrap().unwrap().given_up;
+        assert_eq!(given_up(&later(&home)), 3, "{way}: a summary, a session and a chunk");
+        bad.store(false, Ordering::SeqCst);
+        match way {
+            "trial" => assert_eq!(later(&home).try_model().unwrap().failure, None),
+            "choice" => later(&home).model_chosen().unwrap(),
+            _ => home.digest = [4; 16],
+        }
+        let engine = later(&home);
+        engine.work().unwrap();
+        let after = count(&home);
+        assert!(after.0 > before.0 && after.1 == before.1 + 1, "{way}: {before:?} {after:?}");
+        engine.work().unwrap();
+        drop(engine);
+        later(&home).work().unwrap();
+        assert_eq!(count(&home), after, "{way}: nothing brings it back by itself");
+    }
 }

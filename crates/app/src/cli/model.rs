@@ -185,7 +185,7 @@ pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
         }
         (None, Some(Pause::Spent)) => "the budget of the day is spent; again tomorrow".into(),
     };
-    vec![
+    let mut rows = vec![
         row("Model", name),
         row("  now", state),
         row("  today", spent(report)),
@@ -205,7 +205,15 @@ pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
                 print::count(report.judged.due)
             ),
         ),
-    ]
+    ];
+    if report.given_up > 0 {
+        let what = match report.given_up {
+            1 => "1 thing, because its answers could not be used".to_owned(),
+            many => format!("{} things, because their answers could not be used", print::count(many)),
+        };
+        rows.push(row("  given up", format!("{what}; to ask again: heirloom model test")));
+    }
+    rows
 }
 
 /// Describes what the model is asked today.
@@ -291,7 +299,7 @@ fn take(global: &Global, wanted: &Use) -> Result<Exit> {
     }
     write(&context, &settings.values())?;
     chosen.written = true;
-    context.acting_as("cli model").model_changed()?;
+    context.acting_as("cli model").model_chosen()?;
     if global.json {
         print::report(&chosen);
     } else {

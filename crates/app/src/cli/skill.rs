@@ -165,6 +165,6 @@ fn one(s: &SkillReport) {
         label_of(&s.workspace)
     );
     print::line(&format!("{}  {}  {}", s.id, paint.bold(&s.name), paint.dim(&print::safe_line(&about))));
-    print::line(&print::safe_line(&format!("    {}", s.steps.join(" → "))));
+    print::line(&print::safe_line(&format!("    {}", s.shown.join(" → "))));
     s.placed.iter().for_each(|path| print::line(&paint.dim(&print::safe_line(&format!("    {path}")))));
 }

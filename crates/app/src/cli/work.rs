@@ -59,11 +59,15 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let mut total = Worked::default();
     // Last message about waiting, so that it is not repeated.
     let mut told = None;
+    // Problems of the last pass, for the same reason.
+    let mut noted: Vec<String> = Vec::new();
     loop {
         let worked = engine.work()?;
-        for problem in &worked.problems {
-            print::note(&problem.to_string());
+        let problems: Vec<String> = worked.problems.iter().map(ToString::to_string).collect();
+        for problem in problems.iter().filter(|problem| !noted.contains(problem)) {
+            print::note(problem);
         }
+        noted = problems;
         let (done, later, worked_on) = (worked.done, worked.later, worked.renewing);
         total = Worked { done: total.done + done, failed: total.failed + worked.failed, ..worked };
         if worked_on {

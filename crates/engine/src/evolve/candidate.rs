@@ -20,6 +20,8 @@ use crate::text::similarity::Bag;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stored {
     pub session_no: SessionNo,
+    /// The session whose words these are: an earlier one, if the message is a copy of a message there.
+    pub source: SessionNo,
     pub session: String,
     pub finding: Finding,
 }
@@ -43,7 +45,7 @@ pub struct Candidate {
     pub text: String,
     /// Between 0 and 1.
     pub confidence: f64,
-    /// Number of sessions that show it.
+    /// Number of sessions that show it, without copies of the same message.
     pub sessions: usize,
     /// Evidence, newest first, at most [`EVIDENCE`] pieces.
     pub evidence: Vec<Evidence>,
@@ -87,7 +89,7 @@ pub fn candidates(findings: &[Stored]) -> Vec<Candidate> {
 /// Returns the evidence, the number of sessions and the newest time of the findings that show a candidate.
 fn evidence(mut of: Vec<&Stored>) -> (Vec<Evidence>, usize, Option<Millis>) {
     of.sort_by_key(|s| std::cmp::Reverse((s.finding.at, s.session_no)));
-    let sessions: BTreeSet<SessionNo> = of.iter().map(|s| s.session_no).collect();
+    let sessions: BTreeSet<SessionNo> = of.iter().map(|s| s.source).collect();
     let at = of.first().and_then(|s| s.finding.at);
     let each = |s: &&Stored| Evidence {
         session: s.session.clone(),
@@ -243,15 +245,16 @@ fn contradicted(of: &[&Stored]) -> Vec<String> {
     ids
 }
 
-/// Whether a retraction is about a statement. It names the same value beside a word of the subject, or, if it names
-/// none, it is about nothing that the statement does not mention.
+/// Whether a retraction is about a statement. It names the same value beside a word of the subject. If it names none, it
+/// is about nothing that the statement does not mention, and denies no other predicate: "the admin UI doesn't support
+/// dark mode any more" says nothing about its protocol.
 pub fn takes_back(gone: &Finding, subject: &str, value: &str, sentence: &str) -> bool {
-    let (said, about, values) = (stems(&bag(&gone.subject)), stems(&bag(subject)), stems(&bag(value)));
+    let (mut said, about, values) = (stems(&bag(&gone.subject)), stems(&bag(subject)), stems(&bag(value)));
     let gone_values = stems(&bag(&gone.value));
     let mut all: BTreeSet<String> = about.union(&values).cloned().collect();
     all.extend(stems(&bag(sentence)));
-    let known = said.intersection(&all).count();
     if !gone_values.is_empty() {
+        let known = said.intersection(&all).count();
         let same = gone_values == values || !values.is_empty() && gone_values.iter().all(|v| all.contains(v));
         return same
             && (said.is_subset(&about)
@@ -260,13 +263,38 @@ pub fn takes_back(gone: &Finding, subject: &str, value: &str, sentence: &str) ->
                 || gone_values.len() > 1
                 || known > 0 && gone_values.iter().all(|v| !v.starts_with(|c: char| c.is_ascii_digit())));
     }
-    // One of three words may be a verb that the other sentence lacks.
-    let enough = known == said.len() || known >= 2 && known + 1 >= said.len();
-    enough
-        && known > 0
-        && (known > 1
-            || said.intersection(&about).count() > 0 && about.len() <= 2
-            || said.intersection(&values).count() > 0)
+    // A pronoun names nothing by itself: its sentence has to name the value elsewhere.
+    let words = said.len();
+    said.retain(|w| !words!("it es they them him her sie ihn").has(w));
+    if said.len() < words && stems(&bag(&gone.sentence)).is_disjoint(&values) {
+        return false;
+    }
+    if denied(&gone.sentence, &said).is_some_and(|verb| !said.contains(&verb) && !all.contains(&verb)) {
+        return false;
+    }
+    let known = said.intersection(&all).count();
+    let names_value = said.intersection(&values).count() > 0;
+    // Beside the value, one of three words may be a verb that the other sentence lacks.
+    let enough = known == said.len() || names_value && known >= 2 && known + 1 >= said.len();
+    enough && known > 0 && (known > 1 || said.intersection(&about).count() > 0 && about.len() <= 2 || names_value)
+}
+
+/// Returns the stem of the verb that a retraction denies: "support" of "the admin UI doesn't support it any more". Only
+/// the clause that says most about its subject is read. `None`: it denies that its subject exists or counts at all.
+fn denied(sentence: &str, subject: &BTreeSet<String>) -> Option<String> {
+    let about = |clause: &&str| stems(&bag(clause)).intersection(subject).count();
+    let clause = sentence.split([',', ';']).rev().max_by_key(about)?;
+    let mark = |c: char| !c.is_alphanumeric();
+    let words: Vec<String> = clause.split_whitespace().map(|w| lower(w.trim_matches(mark)).replace('’', "'")).collect();
+    let no =
+        words!("not don't doesn't didn't isn't aren't won't can't cannot no longer any more anymore be been being to");
+    let first = words!("not don't doesn't didn't isn't aren't won't can't cannot longer");
+    let behind = words.iter().skip_while(|w| !first.has(w)).find(|w| !no.has(w))?;
+    let counts = words!("apply applies applied count counts hold holds matter matters exist exists");
+    if counts.has(behind) {
+        return None;
+    }
+    stems(&bag(behind)).into_iter().next()
 }
 
 /// Number of letters of a word that are compared, because endings differ.
@@ -464,6 +492,7 @@ mod tests {
     fn said(session: i64, kind: Kind, subject: &str, value: &str, sentence: &str) -> Stored {
         Stored {
             session_no: SessionNo(session),
+            source: SessionNo(session),
             session: format!("little:{session}"),
             finding: Finding {
                 kind,
@@ -508,6 +537,40 @@ mod tests {
         let gone = said(3, Kind::Retraction, "staging database port", "5433", "It is no longer on port 5433.");
         assert_eq!(texts(&[port(1, "5433"), gone.clone()]), Vec::<String>::new());
         assert_eq!(texts(&[gone, port(4, "5433")]), ["0.80 The staging database is on port 5433."]);
+    }
+
+    #[test]
+    fn what_was_taken_back_is_named() {
+        let fact = |session, subject: &str, value: &str, text: &str| said(session, Kind::Fact, subject, value, text);
+        let of = |text: &str| {
+            let mut gone = fact_of(text).unwrap_or_else(|| panic!("{text}: no statement"));
+            assert_eq!(gone.kind, Kind::Retraction, "{text}");
+            (gone.turns, gone.at) = (vec![TurnId(90)], Some(9));
+            let facts = [
+                fact(1, "admin ui", "rest", "The admin UI talks REST."),
+                fact(2, "admin ui", "hetzner", "The admin UI is served from Hetzner."),
+                fact(3, "admin ui", "ie11", "The admin UI supports IE11."),
+            ];
+            let gone = Stored { finding: gone, ..said(9, Kind::Retraction, "", "", "") };
+            let left = candidates(&[&facts[..], &[gone]].concat());
+            let mut left: Vec<String> = left.into_iter().map(|c| c.text.replace("The admin UI ", "")).collect();
+            left.sort();
+            left.join(" ")
+        };
+        let all = "is served from Hetzner. supports IE11. talks REST.";
+        let without_ie11 = "is served from Hetzner. talks REST.";
+        for (text, left) in [
+            ("Forget IE11, the admin UI doesn't support it any more", without_ie11),
+            ("IE11 support was dropped", without_ie11),
+            ("The admin UI doesn't support it any more", all),
+            ("The admin UI doesn't cache pages any more.", all),
+            ("The admin UI export is gone", all),
+            ("The admin UI is no longer served from Hetzner.", "supports IE11. talks REST."),
+            ("The admin UI was decommissioned", ""),
+            ("The admin UI doesn't exist any more", ""),
+        ] {
+            assert_eq!(of(text), left, "{text}");
+        }
     }
 
     #[test]

@@ -5,10 +5,13 @@
 //! number, a name, a path, a day ([`super::stated`]). Doubt, report, irony and conditions in the clauses before it hold
 //! for it too; a request after it is cut off.
 
-use super::grammar::{after_leads, among, goes_on, is_finite, is_hard, is_request, listed, shown, unquoted};
+use super::grammar::{
+    after_leads, among, goes_on, is_finite, is_hard, is_request, listed, names_something, shown, unquoted,
+};
 use super::sentences::Told;
-use super::stated::{self, Stated, core, forbidden};
+use super::stated::{self, Core, Stated, core, forbidden};
 use crate::text::patterns::words;
+use crate::text::plain::lower;
 use crate::text::words::{Marks, Word, split};
 
 /// Maximum length of a statement, in bytes; a longer one says more than one thing.
@@ -144,6 +147,7 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
             continue;
         };
         let Some(end) = tail(&parts, with, text, core.kind) else { return out };
+        name_pronoun(&mut core, &parts[..at], text);
         core.changed |= changed || parts[at + 1..end].iter().any(|p| listed!("former").begin(&p.said).next().is_some());
         let last = parts[end - 1].all.last().map_or(core.start, |w| w.end);
         at = end;
@@ -159,6 +163,23 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
         });
     }
     out
+}
+
+/// Puts the name that a clause before gives in the place of a retraction's pronoun, because alone it names nothing:
+/// "forget IE11, the admin UI doesn't support it any more".
+fn name_pronoun(core: &mut Core, before: &[Clause], text: &str) {
+    let is_pronoun = |w: &String| words!("it them es").has(w);
+    if core.kind != Stated::Gone || !core.value.is_empty() || !core.subject.iter().any(is_pronoun) {
+        return;
+    }
+    let raw = |w: &Word| &text[w.start..w.end];
+    let names = |w: &&Word| names_something(raw(w), w.start == 0) || among!("products").has_hash(w.hash);
+    let named = before.iter().rev().find_map(|part| part.said.iter().find(names).map(|name| (part, name)));
+    if let Some((part, name)) = named {
+        core.subject.retain(|w| !is_pronoun(w));
+        core.value = vec![lower(raw(name))];
+        core.start = part.said[0].start;
+    }
 }
 
 /// Returns the index after the last clause that goes on with the statement at `at`. `None`: a later clause takes it

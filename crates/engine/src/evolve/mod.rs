@@ -10,9 +10,11 @@
 //! Evidence is required before any score: two independent sessions, or one explicit sentence of a person. Recalled or
 //! injected text is never evidence, because the memory would otherwise confirm itself.
 
+mod borrowed;
 pub mod candidate;
 mod clauses;
 pub mod commands;
+mod copies;
 pub mod extraction;
 mod grammar;
 pub mod model_pass;
@@ -154,7 +156,8 @@ pub fn evolve(lock: &TreeLock, until: Option<Instant>) -> Result<Evolved> {
         })
     })?;
     writeback::follow(lock)?;
-    let (findings, rows) = at.read(|tx| Ok((store::findings(tx, at.agent_no)?, store::rows(tx, at.agent_no)?)))?;
+    let (mut findings, rows) = at.read(|tx| Ok((store::findings(tx, at.agent_no)?, store::rows(tx, at.agent_no)?)))?;
+    copies::mark(at, &mut findings)?;
     let now = candidates(&findings, &rows);
     let waits = |row: &Row| row.state == State::Waiting;
     if !now.values().all(Vec::is_empty) || rows.iter().any(waits) {
@@ -185,9 +188,11 @@ pub fn preview(lock: &TreeLock) -> Result<Evolved> {
         out.sessions += 1;
         for finding in shown.findings.into_iter().filter(|f| f.times > 0) {
             out.findings += 1;
-            all.push(Stored { session_no: due.session_no, session: due.key.clone(), finding });
+            let (session_no, session) = (due.session_no, due.key.clone());
+            all.push(Stored { session_no, source: session_no, session, finding });
         }
     }
+    copies::mark(at, &mut findings)?;
     let mut after: Vec<Row> = rows.iter().filter(|r| r.state != State::Waiting).cloned().collect();
     for (workspace, candidates) in candidates(&findings, &rows) {
         for candidate in candidates {

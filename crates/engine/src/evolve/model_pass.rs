@@ -123,6 +123,24 @@ pub fn waiting(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<u64> {
     Ok(count as u64)
 }
 
+const GIVEN_UP: &str = "SELECT session_no FROM model_readings m JOIN sessions s USING (session_no)
+    WHERE m.agent_no = ?1 AND m.problem IS NOT NULL AND m.tries >= ?2 AND s.forgotten IS NULL AND s.last_at >= ?3";
+
+/// Returns the number of sessions a model is not asked about any more, because its answers could not be used.
+pub fn given_up(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<u64> {
+    let sql = format!("SELECT count(*) FROM ({GIVEN_UP})");
+    let count: i64 = tx.prepare_cached(&sql)?.query_row(params![agent_no, TRIES, now - RECENT_MS], |r| r.get(0))?;
+    Ok(count as u64)
+}
+
+/// Lets a model be asked once more about each session that was given up.
+pub fn ask_again(tx: &Write, agent_no: AgentNo) -> Result<()> {
+    // A row without tries counts as read up to its part, and that part would be left out.
+    tx.prepare_cached(&format!("UPDATE model_readings SET tries = ?2 - 1 WHERE session_no IN ({GIVEN_UP})"))?
+        .execute(params![agent_no, TRIES, tx.now() - RECENT_MS])?;
+    Ok(())
+}
+
 /// Returns the number of sessions a model has read.
 pub fn readings(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     let sql = "SELECT count(*) FROM model_readings WHERE agent_no = ?1 AND problem IS NULL";

@@ -21,7 +21,7 @@ use crate::text::plain::ends;
 use crate::transcript::read::Turn;
 
 /// Version of the reader, increased when sessions must be read again because it finds something else.
-pub const READER: i64 = 2;
+pub const READER: i64 = 3;
 
 /// Maximum number of findings of a session, and of steps.
 const MOST: usize = 200;
@@ -216,16 +216,19 @@ impl Reader {
         }
         let passed = !failed && !checks::says_failed(&ends(output, MOST_READ));
         // A script that runs with other rights is never remembered.
-        if script.split_whitespace().any(|w| matches!(w, "sudo" | "su" | "doas")) {
-            return;
-        }
+        let is_higher = script.split_whitespace().any(|w| matches!(w, "sudo" | "su" | "doas"));
         let sure = certain(script, &simples);
         for (at, simple) in simples.iter().enumerate() {
+            // A draft says where a step is missing, so that nobody takes the rest for the whole.
+            let step = if is_higher { None } else { commands::step(simple) };
             if result.lane.is_empty()
                 && self.shown.steps.len() < MOST_STEPS
-                && let Some(text) = commands::step(simple)
+                && let Some(text) = step.or_else(|| commands::left_out(simple))
             {
                 self.shown.steps.push(Step { turn: result.id, text, succeeded: passed && sure[at] });
+            }
+            if is_higher {
+                continue;
             }
             if passed
                 && sure[at]

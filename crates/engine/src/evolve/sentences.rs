@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use super::borrowed::borrowed;
 use super::clauses::statements;
 use super::grammar::{after_leads, is_request, listed, unquoted};
 use super::ways;
@@ -49,12 +50,17 @@ pub fn told(message: &str) -> Vec<Told> {
     if is_document {
         return Vec::new();
     }
+    let carried = borrowed(message);
+    let is_carried = |at: usize| carried.iter().any(|range| range.contains(&at));
     let kept: Vec<Range<usize>> = remembered(message).into_iter().map(|r| r.range).collect();
     let signals: Vec<Range<usize>> = signals(message).into_iter().map(|s| s.range).collect();
     let mut out: Vec<Told> = Vec::new();
     let mut list: Option<(String, String, Vec<String>)> = None;
     for block in blocks(message, REACH) {
         if block.document || block.pasted || block.behind_paste || block.ticked.is_some() {
+            continue;
+        }
+        if block.item && is_carried(block.range.start) {
             continue;
         }
         let text = &message[block.range.clone()];
@@ -68,6 +74,9 @@ pub fn told(message: &str) -> Vec<Told> {
         }
         for line in lines(text) {
             let said = &text[line.clone()];
+            if is_carried(block.range.start + line.start) {
+                continue;
+            }
             if let Some((subject, head)) = ways::announced(said) {
                 list = Some((subject, head, Vec::new()));
                 continue;
@@ -83,7 +92,7 @@ pub fn told(message: &str) -> Vec<Told> {
                 let at = from + range.start..from + range.end;
                 no += 1;
                 let meets = |range: &Range<usize>| range.start < at.end && at.start < range.end;
-                if kept.iter().any(meets) {
+                if kept.iter().chain(&carried).any(meets) {
                     continue;
                 }
                 // A notice asks the person about this sentence already.

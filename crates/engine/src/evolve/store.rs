@@ -195,7 +195,7 @@ fn found(tx: &Read, agent_no: AgentNo, which: &str) -> Result<BTreeMap<String, V
                 }
             },
         };
-        let stored = Stored { session_no: r.get(1)?, session: r.get(2)?, finding };
+        let stored = Stored { session_no: r.get(1)?, source: r.get(1)?, session: r.get(2)?, finding };
         out.entry(r.get(0)?).or_default().push(stored);
     }
     Ok(out)

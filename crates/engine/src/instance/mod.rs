@@ -13,6 +13,7 @@
 //! is [`Engine`](crate::engine::Engine).
 
 mod appending;
+mod asking;
 mod backup;
 mod compacting;
 mod contexts;

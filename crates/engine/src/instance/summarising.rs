@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::Instance;
+use super::asking::given_up;
 use super::status::with_next_step;
 use crate::budget::Pause;
 use crate::clock::Millis;
@@ -93,6 +94,12 @@ impl Instance {
         Ok(all)
     }
 
+    /// Records that a person chose a language model: it is asked about what another one gave no usable answer to.
+    pub fn model_chosen(&self, agent: &AgentId, actor: &str) -> Result<()> {
+        self.ask_again(actor)?;
+        self.model_changed(agent)
+    }
+
     /// Marks the page that says whether the language model is off: its settings changed, or it was asked.
     pub fn model_changed(&self, agent: &AgentId) -> Result<()> {
         let Some(agent_no) = self.agent_no(agent)? else { return Ok(()) };
@@ -106,15 +113,15 @@ impl Instance {
     pub fn language_model_report(&self, agent: &AgentId, actor: &str) -> Result<Option<LanguageModelReport>> {
         let Some(model) = self.language_model(agent, actor) else { return Ok(None) };
         let now = self.ledger.now();
-        let (summaries, due, read, judged) = match self.agent_no(agent)? {
+        let (summaries, due, read, judged, given_up) = match self.agent_no(agent)? {
             Some(no) => self.ledger.read(|tx| {
                 let due = model_summary::due(tx, no, usize::MAX >> 1)?.len() as u64;
                 let summaries = model_summary::all(tx, Some(no))?.len() as u64;
                 let read = Asked { done: reading::readings(tx, no)?, due: reading::waiting(tx, no, now)? };
                 let judged = Asked { done: judge::by_model(tx, no)?, due: judging::waiting(tx, no, now)? };
-                Ok((summaries, due, read, judged))
+                Ok((summaries, due, read, judged, given_up(tx, no, now)?))
             })?,
-            None => (0, 0, Asked::default(), Asked::default()),
+            None => (0, 0, Asked::default(), Asked::default(), 0),
         };
         let budget = self.settings.model.as_ref().map(|m| m.budget).unwrap_or_default();
         Ok(Some(match model {
@@ -132,6 +139,7 @@ impl Instance {
                 due,
                 read,
                 judged,
+                given_up,
             },
             Err(e) => LanguageModelReport {
                 model: None,
@@ -144,6 +152,7 @@ impl Instance {
                 due,
                 read,
                 judged,
+                given_up,
             },
         }))
     }
@@ -220,6 +229,9 @@ impl Instance {
             Failure::Refused(_) => "refused",
             Failure::Withheld(_) => "withheld",
         });
+        if answer.is_ok() {
+            self.ask_again(actor)?;
+        }
         let failure = answer.as_ref().err().map(ToString::to_string);
         let answer = answer.ok();
         Ok(ModelTrial {

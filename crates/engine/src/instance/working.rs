@@ -4,6 +4,8 @@
 use std::time::{Duration, Instant};
 
 use super::Instance;
+use super::asking::Asks;
+use super::learning::Learned;
 use crate::clock::{Clock, Millis};
 use crate::error::Result;
 use crate::ledger::Audit;
@@ -34,7 +36,12 @@ impl Instance {
         self.judge_all(actor)?;
         let mut drained = self.drain(&mut index, actor)?;
         let distilled = self.distil(actor, None)?;
-        let summarised = self.summarise(actor)?;
+        // The lock is held until everything was asked.
+        let asks = self.asks(actor)?;
+        let summarised = match &asks {
+            Asks::Another => self.leave_to_another(actor)?,
+            Asks::We { .. } | Asks::Nobody => self.summarise(actor)?,
+        };
         while self.queue_evolve(actor)? {
             let more = self.drain(&mut index, actor)?;
             drained = worker::Drained { done: drained.done + more.done, failed: drained.failed + more.failed, ..more };
@@ -42,7 +49,11 @@ impl Instance {
                 break;
             }
         }
-        let learned = self.learn(actor)?;
+        let learned = match &asks {
+            Asks::Another => Learned::default(),
+            Asks::We { .. } | Asks::Nobody => self.learn(actor)?,
+        };
+        drop(asks);
         if learned.found > 0 {
             // Findings of the model in sessions wait as an evolve job.
             let more = self.drain(&mut index, actor)?;

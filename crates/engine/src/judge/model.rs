@@ -115,6 +115,25 @@ pub fn waiting(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<u64> {
     Ok(count as u64)
 }
 
+const GIVEN_UP: &str = "agent_no = ?1 AND source = 'words' AND tries >= ?2 AND at >= ?3";
+
+/// Returns the number of chunks a model is not asked about any more, because it gave no verdict on them.
+pub fn given_up(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<u64> {
+    let sql = format!("SELECT count(*) FROM judged_chunks WHERE {GIVEN_UP}");
+    let count: i64 = tx.prepare_cached(&sql)?.query_row(params![agent_no, TRIES, now - RECENT_MS], |r| r.get(0))?;
+    Ok(count as u64)
+}
+
+/// Lets a model be asked again about the chunks that were given up.
+pub fn ask_again(tx: &Write, agent_no: AgentNo) -> Result<()> {
+    tx.prepare_cached(&format!("UPDATE judged_chunks SET tries = 0 WHERE {GIVEN_UP}"))?.execute(params![
+        agent_no,
+        TRIES,
+        tx.now() - RECENT_MS
+    ])?;
+    Ok(())
+}
+
 /// Estimates the number of questions for judging the chunks of the last days, and their tokens, and returns the number of
 /// these days. A question has twelve chunks, or those of an hour.
 pub fn estimated(tx: &Read, agent_no: AgentNo, now: Millis) -> Result<(u64, u64, u64)> {

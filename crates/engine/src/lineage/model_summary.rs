@@ -16,6 +16,9 @@ use crate::tokens::tokens;
 /// Maximum number of times a model is asked about one node: after two useless answers, a third is unlikely to help.
 pub const TRIES: i64 = 2;
 
+/// Maximum number of nodes that are asked about again at once, because the budget of a day is small.
+const MOST_AGAIN: usize = 100;
+
 /// Minimum tokens below a node for which a model is asked: a shorter range needs no better summary.
 pub const WORTH_A_CALL: u64 = 300;
 
@@ -57,6 +60,27 @@ pub fn lately(tx: &Read, agent_no: AgentNo, since: Millis) -> Result<Vec<u64>> {
     let wanted = params![agent_no, Source::Deterministic.code(), WORTH_A_CALL as i64, since];
     let rows = statement.query_map(wanted, |r| r.get::<_, i64>(0).map(|n| n.max(0) as u64))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What nodes are given up: no answer about them could be used.
+const GIVEN_UP: &str = "FROM nodes n JOIN model_summaries m USING (node_no)
+    WHERE n.agent_no = ?1 AND n.abandoned = 0 AND length(n.key) > 0 AND m.summary IS NULL AND m.problem IS NOT NULL
+      AND m.tries >= ?2";
+
+/// Returns the number of nodes a model is not asked about any more, because its answers could not be used.
+pub fn given_up(tx: &Read, agent_no: AgentNo) -> Result<u64> {
+    let sql = format!("SELECT count(*) {GIVEN_UP} AND {STANDS}");
+    Ok(tx.prepare_cached(&sql)?.query_row(params![agent_no, TRIES], |r| r.get::<_, i64>(0))? as u64)
+}
+
+/// Lets a model be asked again about the newest nodes that were given up.
+pub fn ask_again(tx: &Write, agent_no: AgentNo) -> Result<()> {
+    tx.prepare_cached(&format!(
+        "UPDATE model_summaries SET tries = 0
+         WHERE node_no IN (SELECT n.node_no {GIVEN_UP} AND {STANDS} ORDER BY n.last_at DESC, n.node_no DESC LIMIT ?3)"
+    ))?
+    .execute(params![agent_no, TRIES, MOST_AGAIN as i64])?;
+    Ok(())
 }
 
 /// Whether a model's summary of the node is stored.

@@ -139,6 +139,8 @@ pub struct SkillReport {
     /// Workspace id of the project.
     pub workspace: String,
     pub steps: Vec<String>,
+    /// Steps as the draft shows them: with the names of those that are left out, because they could do harm.
+    pub shown: Vec<String>,
     /// Number of sessions that show the procedure, of times it was begun, and of times all its steps succeeded.
     pub sessions: u64,
     pub runs: u64,
@@ -171,6 +173,7 @@ impl SkillReport {
             name: s.name.clone(),
             workspace: s.workspace.clone(),
             steps: s.steps.clone(),
+            shown: s.shown.clone(),
             sessions: s.sessions as u64,
             runs: s.runs as u64,
             succeeded: s.succeeded as u64,

@@ -29,6 +29,9 @@ pub struct LanguageModelReport {
     pub read: Asked,
     /// Numbers of chunks of messages the model has judged, and of those still due.
     pub judged: Asked,
+    /// Number of summaries, sessions and chunks the model is not asked about any more, because its answers could not be
+    /// used. Another model, other settings or a successful trial bring them back.
+    pub given_up: u64,
 }
 
 /// Number of things a model was asked about, and of things it may still be asked about.

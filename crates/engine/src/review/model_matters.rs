@@ -15,13 +15,13 @@ use crate::budget::{Budgeted, Pause};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::event::{Role, TurnKind, unwrapped};
-use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
+use crate::ledger::{Read, Write};
 use crate::model::{Ask, Failure, Model as _, Purpose};
 use crate::quoting::{Quoted, even, has_exact};
 use crate::recall::spoken;
 use crate::redact::redact;
-use crate::scope::{SessionKey, TurnId};
+use crate::scope::{AgentNo, SessionKey, TurnId};
 use crate::text::plain::lower;
 use crate::tokens::{cut, tokens};
 use crate::transcript::read;
@@ -190,6 +190,13 @@ pub fn run(at: &AssistantHome, model: &Budgeted, until: Option<Instant>) -> Resu
         }
     }
     Ok(told)
+}
+
+/// Lets a model be asked once more about the projects whose answers could not be used.
+pub fn ask_again(tx: &Write, agent_no: AgentNo) -> Result<()> {
+    let sql = "UPDATE matters_asked SET tries = 1 WHERE agent_no = ?1 AND tries > 1";
+    tx.prepare_cached(sql)?.execute([agent_no])?;
+    Ok(())
 }
 
 /// Estimates the number of questions about the projects with open loops since a time, and their tokens: one for each half

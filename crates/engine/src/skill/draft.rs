@@ -3,7 +3,7 @@
 //! The draft names the steps, when to use them, and where they were seen. It allows no tools: that is for a person to
 //! say.
 
-use super::mine::deed;
+use super::mine::{LEFT_OUT, deed};
 use crate::document::Document;
 use crate::error::Result;
 use serde_json::{Map, Value};
@@ -20,6 +20,7 @@ pub struct Draft {
     pub candidate: i64,
     /// Name of the project, as people use it.
     pub project: String,
+    /// Steps, with those that are left out.
     pub steps: Vec<String>,
     pub sessions: usize,
     pub runs: usize,
@@ -58,7 +59,7 @@ pub fn slug(text: &str) -> String {
 impl Draft {
     /// Returns the description: what the procedure does and when to use it.
     pub fn description(&self) -> String {
-        let steps: Vec<String> = self.steps.iter().map(|s| format!("`{s}`")).collect();
+        let steps: Vec<String> = self.steps.iter().map(|s| marked(s)).collect();
         let what = self.name.split('-').next().unwrap_or("procedure");
         let text = format!(
             "The {what} procedure of {}: {}, in this order. Use when asked to {what} {} or to do one of these steps.",
@@ -87,13 +88,17 @@ impl Draft {
     }
 
     fn body(&self) -> String {
-        let steps: String = self.steps.iter().enumerate().map(|(n, s)| format!("{}. `{s}`\n", n + 1)).collect();
+        let steps: String = self.steps.iter().enumerate().map(|(n, s)| format!("{}. {}\n", n + 1, marked(s))).collect();
+        let missing = match self.steps.iter().any(|s| s.starts_with(LEFT_OUT)) {
+            true => "A step that is left out could do harm when nobody looks: stop there and ask how it is done.\n\n",
+            false => "",
+        };
         let slots = match self.steps.iter().any(|s| s.contains('<')) {
             true => "What stands in `<angle brackets>` differs each time: take it from the task, or ask.\n\n",
             false => "",
         };
         format!(
-            "# {}\n\nThese steps succeeded together {} of {} times, in {} sessions of {}.\n\n{steps}\n{slots}\
+            "# {}\n\nThese steps succeeded together {} of {} times, in {} sessions of {}.\n\n{steps}\n{slots}{missing}\
              Stop where a step fails and say so; do not go on with the next one. Ask before a step that cannot be taken back.\n",
             self.name.replace('-', " "),
             self.succeeded,
@@ -102,6 +107,11 @@ impl Draft {
             self.project,
         )
     }
+}
+
+/// Returns a step as code, and the name of one that is left out as it is.
+fn marked(step: &str) -> String {
+    if step.starts_with(LEFT_OUT) { step.to_owned() } else { format!("`{step}`") }
 }
 
 /// Returns the id of a candidate as people see it: `k:7`.
@@ -136,6 +146,16 @@ mod tests {
         assert_eq!(fields["metadata"]["heirloom-candidate"], "7");
         assert!(!text.contains("allowed-tools") && text.lines().count() < 500, "{text}");
         assert!(text.contains("2. `git tag <version>`"), "{text}");
+    }
+
+    #[test]
+    fn a_draft_says_where_a_step_is_missing() {
+        let mut draft = draft();
+        assert!(!draft.text().unwrap().contains("left out"));
+        draft.steps.insert(1, "(left out: `aws s3 sync … --delete`, which deletes)".into());
+        let text = draft.text().unwrap();
+        assert!(text.contains("\n2. (left out: `aws s3 sync … --delete`, which deletes)\n3. `git tag"), "{text}");
+        assert!(text.contains("stop there and ask"), "{text}");
     }
 
     #[test]

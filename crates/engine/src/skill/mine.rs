@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::scope::{SessionNo, TurnId};
 
+/// The beginning of a step that is no part of a procedure, but is named where it is missing.
+pub const LEFT_OUT: &str = "(left out: ";
+
 /// Minimum and maximum number of steps of a procedure.
 const STEPS: std::ops::RangeInclusive<usize> = 3..=12;
 /// Minimum number of sessions in which a procedure succeeded.
@@ -27,10 +30,32 @@ pub struct Step {
     pub succeeded: bool,
 }
 
+impl Step {
+    /// Whether the step only names a command that a procedure leaves out.
+    fn is_left_out(&self) -> bool {
+        self.text.starts_with(LEFT_OUT)
+    }
+}
+
+impl Mined {
+    /// Returns the steps as a draft shows them, with the names of those that are left out.
+    pub fn shown(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for (at, step) in self.steps.iter().enumerate() {
+            out.extend(self.left_out.iter().filter(|(gap, _)| *gap == at).map(|(_, name)| name.clone()));
+            out.push(step.clone());
+        }
+        out
+    }
+}
+
 /// A procedure that recurs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mined {
     pub steps: Vec<String>,
+    /// What most runs did between two steps and is left out, because it must not be repeated unseen: the number of steps
+    /// before it, and its name.
+    pub left_out: Vec<(usize, String)>,
     /// Number of runs, and number of runs in which all steps succeeded.
     pub runs: usize,
     pub succeeded: usize,
@@ -71,23 +96,23 @@ pub fn deed(step: &str) -> Option<&'static str> {
 pub fn mine(sessions: &[(SessionNo, Vec<Step>)]) -> Vec<Mined> {
     let mut frequent: BTreeMap<&str, BTreeSet<SessionNo>> = BTreeMap::new();
     for (no, steps) in sessions {
-        for step in steps {
+        for step in steps.iter().filter(|s| !s.is_left_out()) {
             frequent.entry(step.text.as_str()).or_default().insert(*no);
         }
     }
     frequent.retain(|_, of| of.len() >= SESSIONS);
-    let mut found: BTreeMap<Vec<&str>, Mined> = BTreeMap::new();
+    let mut found: BTreeMap<Vec<&str>, Noted> = BTreeMap::new();
     for (no, steps) in sessions {
         for run in chains(steps, &|text| frequent.contains_key(text)) {
             for length in STEPS {
                 for window in run.windows(length) {
-                    note(&mut found, *no, window);
+                    note(&mut found, *no, steps, window);
                 }
             }
         }
     }
     let enough = |m: &Mined| m.evidence.len() >= SESSIONS && m.succeeded as f64 >= SUCCESS * m.runs as f64;
-    let mut found: Vec<Mined> = found.into_values().filter(enough).collect();
+    let mut found: Vec<Mined> = found.into_values().map(Noted::mined).filter(enough).collect();
     found.sort_by(|a, b| {
         (b.steps.len(), b.evidence.len()).cmp(&(a.steps.len(), a.evidence.len())).then_with(|| a.steps.cmp(&b.steps))
     });
@@ -103,12 +128,12 @@ pub fn mine(sessions: &[(SessionNo, Vec<Step>)]) -> Vec<Mined> {
     out
 }
 
-/// Returns the recurring steps, in chains with few other steps in between. A step repeated directly counts once, with
-/// its last result.
-fn chains<'s>(steps: &'s [Step], recurs: &dyn Fn(&str) -> bool) -> Vec<Vec<&'s Step>> {
-    let mut out: Vec<Vec<&Step>> = vec![Vec::new()];
+/// Returns the places of the recurring steps, in chains with few other steps in between. A step repeated directly counts
+/// once, with its last result.
+fn chains(steps: &[Step], recurs: &dyn Fn(&str) -> bool) -> Vec<Vec<usize>> {
+    let mut out: Vec<Vec<usize>> = vec![Vec::new()];
     let mut between = 0;
-    for step in steps {
+    for (at, step) in steps.iter().enumerate().filter(|(_, s)| !s.is_left_out()) {
         if !recurs(&step.text) {
             between += 1;
             continue;
@@ -116,35 +141,60 @@ fn chains<'s>(steps: &'s [Step], recurs: &dyn Fn(&str) -> bool) -> Vec<Vec<&'s S
         let run = out.last_mut().filter(|_| between <= BETWEEN);
         between = 0;
         match run {
-            Some(run) => match run.last_mut().filter(|last| last.text == step.text) {
-                Some(last) => *last = step,
-                None => run.push(step),
+            Some(run) => match run.last_mut().filter(|last| steps[**last].text == step.text) {
+                Some(last) => *last = at,
+                None => run.push(at),
             },
-            None => out.push(vec![step]),
+            None => out.push(vec![at]),
         }
     }
     out
 }
 
-fn note<'s>(found: &mut BTreeMap<Vec<&'s str>, Mined>, no: SessionNo, window: &[&'s Step]) {
-    let texts: Vec<&str> = window.iter().map(|s| s.text.as_str()).collect();
+/// A procedure while its runs are counted.
+struct Noted {
+    mined: Mined,
+    /// Number of runs that succeeded and did this between two steps.
+    gaps: BTreeMap<(usize, String), usize>,
+}
+
+impl Noted {
+    fn mined(self) -> Mined {
+        let most = |count: &usize| 2 * count > self.mined.succeeded;
+        let left_out = self.gaps.iter().filter(|(_, count)| most(count)).map(|(gap, _)| gap.clone()).collect();
+        Mined { left_out, ..self.mined }
+    }
+}
+
+fn note<'s>(found: &mut BTreeMap<Vec<&'s str>, Noted>, no: SessionNo, steps: &'s [Step], window: &[usize]) {
+    let texts: Vec<&str> = window.iter().map(|at| steps[*at].text.as_str()).collect();
     let distinct: BTreeSet<&str> = texts.iter().copied().collect();
     // Repeating the same few steps is ordinary work, not a procedure.
     if distinct.len() < texts.len() || !texts.iter().any(|t| deed(t).is_some()) {
         return;
     }
-    let steps = || texts.iter().map(|t| (*t).to_owned()).collect();
-    let mined = found.entry(texts.clone()).or_insert_with(|| Mined {
-        steps: steps(),
-        runs: 0,
-        succeeded: 0,
-        evidence: Vec::new(),
+    let noted = found.entry(texts.clone()).or_insert_with(|| Noted {
+        mined: Mined {
+            steps: texts.iter().map(|t| (*t).to_owned()).collect(),
+            left_out: Vec::new(),
+            runs: 0,
+            succeeded: 0,
+            evidence: Vec::new(),
+        },
+        gaps: BTreeMap::new(),
     });
+    let mined = &mut noted.mined;
     mined.runs += 1;
-    if window.iter().all(|s| s.succeeded) {
+    if window.iter().all(|at| steps[*at].succeeded) {
         mined.succeeded += 1;
         mined.evidence.retain(|(session, _)| *session != no);
-        mined.evidence.push((no, window.iter().map(|s| s.turn).collect()));
+        mined.evidence.push((no, window.iter().map(|at| steps[*at].turn).collect()));
+        for (gap, pair) in window.windows(2).enumerate() {
+            let between = steps[pair[0]..pair[1]].iter().filter(|s| s.is_left_out()).map(|s| s.text.clone());
+            for text in between.collect::<BTreeSet<_>>() {
+                *noted.gaps.entry((gap + 1, text)).or_default() += 1;
+            }
+        }
     }
 }
 
@@ -173,6 +223,19 @@ mod tests {
         let found = shown(&[session(1, &release), session(2, &noisy), session(3, &release)]);
         assert_eq!(found, ["just ci > python bump.py <version> > git tag <version> > git push --tags (3/3)"]);
         assert!(shown(&[session(1, &release), session(2, &release)]).is_empty(), "two sessions are not enough");
+    }
+
+    #[test]
+    fn what_is_left_out_is_named_in_its_place_if_most_runs_did_it() {
+        let deletes = "(left out: `aws s3 sync … --delete`, which deletes)";
+        let whole = ["git tag <version>", "make docs", deletes, "./deploy.sh prod <number>"];
+        let other =
+            ["git tag <version>", "(left out: `rm …`, which deletes)", "make docs", "./deploy.sh prod <number>"];
+        let found = mine(&[session(1, &whole), session(2, &whole), session(3, &other)]);
+        assert_eq!(found.len(), 1, "a step that is left out makes no other procedure");
+        assert_eq!(found[0].steps, ["git tag <version>", "make docs", "./deploy.sh prod <number>"]);
+        assert_eq!(found[0].shown(), whole);
+        assert_eq!((found[0].runs, found[0].succeeded), (3, 3));
     }
 
     #[test]

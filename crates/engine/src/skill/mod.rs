@@ -56,6 +56,8 @@ pub struct Skill {
     pub workspace: String,
     pub name: String,
     pub steps: Vec<String>,
+    /// Steps as a draft shows them: with the names of those that are left out.
+    pub shown: Vec<String>,
     pub sessions: usize,
     pub runs: usize,
     pub succeeded: usize,
@@ -80,7 +82,7 @@ impl Skill {
             name: self.name.clone(),
             candidate: self.no,
             project,
-            steps: self.steps.clone(),
+            steps: self.shown.clone(),
             sessions: self.sessions,
             runs: self.runs,
             succeeded: self.succeeded,
@@ -137,13 +139,17 @@ pub fn find(lock: &TreeLock) -> Result<u64> {
         for mined in mine::mine(sessions) {
             let key = mined.steps.join("\n");
             let old = known.iter().find(|s| s.workspace == *workspace && s.steps == mined.steps);
-            if old
-                .is_some_and(|s| s.state != State::Draft || s.sessions == mined.evidence.len() && s.runs == mined.runs)
-            {
+            let same =
+                |s: &Skill| s.sessions == mined.evidence.len() && s.runs == mined.runs && s.shown == mined.shown();
+            if old.is_some_and(|s| s.state != State::Draft || same(s)) {
                 continue;
             }
             // A procedure that a person has decided about does not return with a step more or less.
-            let within = |a: &[String], b: &[String]| b.windows(a.len().max(1)).any(|w| w == a);
+            // Older candidates have their scripts without "./".
+            let name = |step: &String| step.replace("./", "");
+            let within = |a: &[String], b: &[String]| {
+                b.windows(a.len().max(1)).any(|w| w.iter().map(name).eq(a.iter().map(name)))
+            };
             let refused = |s: &&Skill| s.workspace == *workspace && s.state != State::Draft;
             if old.is_none()
                 && known
@@ -199,14 +205,14 @@ fn put(tx: &Write, agent_no: AgentNo, workspace: &str, key: &str, mined: &Mined,
                                        created_at, changed_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'draft', ?10, ?10)
          ON CONFLICT (agent_no, workspace_id, key) DO UPDATE SET sessions = excluded.sessions, runs = excluded.runs,
-           succeeded = excluded.succeeded, evidence = excluded.evidence, changed_at = excluded.changed_at",
+           succeeded = excluded.succeeded, steps = excluded.steps, evidence = excluded.evidence, changed_at = excluded.changed_at",
     )?
     .execute(params![
         agent_no,
         workspace,
         key,
         name.unwrap_or_default(),
-        json(&serde_json::json!(mined.steps)),
+        json(&serde_json::json!(mined.shown())),
         mined.evidence.len() as i64,
         mined.runs as i64,
         mined.succeeded as i64,
@@ -228,12 +234,14 @@ pub fn list(tx: &Read, agent_no: AgentNo) -> Result<Vec<Skill>> {
         let text = |column: usize| r.get::<_, String>(column);
         let evidence: Vec<(String, Vec<String>)> = serde_json::from_str(&text(7)?).unwrap_or_default();
         let turns = |ids: Vec<String>| ids.iter().filter_map(|id| TurnId::parse(id)).collect();
+        let shown: Vec<String> = serde_json::from_str(&text(3)?).unwrap_or_default();
         let placed: Vec<(String, String)> = serde_json::from_str(&text(9)?).unwrap_or_default();
         out.push(Skill {
             no: r.get(0)?,
             workspace: r.get(1)?,
             name: r.get(2)?,
-            steps: serde_json::from_str(&text(3)?).unwrap_or_default(),
+            steps: shown.iter().filter(|s| !s.starts_with(mine::LEFT_OUT)).cloned().collect(),
+            shown,
             sessions: r.get::<_, i64>(4)? as usize,
             runs: r.get::<_, i64>(5)? as usize,
             succeeded: r.get::<_, i64>(6)? as usize,

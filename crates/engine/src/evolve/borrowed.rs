@@ -1,0 +1,155 @@
+//! Finds the parts of a message that are nobody's statement about the project although their sentences read like one: a
+//! text to translate or to review, a commit message, a mail with its greeting and signature, lines of a chat or of a diff
+//! (R14.3). Pure; what is announced as somebody's words is found by [`crate::text::relayed`].
+
+use std::ops::Range;
+
+use crate::text::patterns::words;
+use crate::text::plain::lower;
+
+/// Maximum number of words of an introduction.
+const HEAD: usize = 9;
+
+/// Verbs that ask for something to be done with the text behind them.
+const HANDLES: &str = "translate summarise summarize review proofread explain rephrase reword rewrite shorten paraphrase polish imagine \
+     suppose pretend übersetze übersetz fasse korrigiere formuliere erkläre";
+
+/// Returns the parts of a message whose sentences are not the person's statements.
+pub(super) fn borrowed(message: &str) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let mut from = 0;
+    let lines: Vec<(usize, &str)> = message
+        .split_inclusive('\n')
+        .map(|line| {
+            let start = from;
+            from += line.len();
+            (start, line.trim_end())
+        })
+        .collect();
+    let paragraph_end = |at: usize| {
+        let blank = lines[at..].iter().find(|(_, line)| line.is_empty());
+        blank.map_or(message.len(), |(start, _)| *start)
+    };
+    let diff = lines.iter().any(|(_, line)| is_of_diff(line, '+'));
+    for (at, (start, line)) in lines.iter().enumerate() {
+        if let Some(head) = introduction(line) {
+            // What follows a head on a line of its own is a paste, which goes on to the end.
+            let end = if head == line.len() { message.len() } else { paragraph_end(at) };
+            out.push(start + head..end);
+        }
+        if is_of_chat(line) {
+            out.push(*start..paragraph_end(at));
+        }
+        if diff && (is_of_diff(line, '+') || is_of_diff(line, '-')) {
+            out.push(*start..start + line.len());
+        }
+    }
+    out.extend(mail(&lines));
+    out
+}
+
+fn words_of(text: &str) -> Vec<String> {
+    let mark = |c: char| !c.is_alphanumeric();
+    text.split_whitespace().map(|w| lower(w.trim_matches(mark))).filter(|w| !w.is_empty()).collect()
+}
+
+/// Returns where the words behind an introduction begin: "translate to German: …", "commit message: …".
+fn introduction(line: &str) -> Option<usize> {
+    let colon = line.find(": ").or_else(|| line.ends_with(':').then(|| line.len() - 1));
+    // A question about a text ends its line: "Can you summarise this issue?"
+    let end = colon.or_else(|| line.ends_with('?').then(|| line.len() - 1))?;
+    let head = words_of(&line[..end]);
+    if head.is_empty() || head.len() > HEAD {
+        return None;
+    }
+    let handled = head.iter().take(4).any(|w| words!(HANDLES).has(w));
+    let this = head.iter().position(|w| words!("this these following their diesen diese dieses folgenden").has(w));
+    let text = words!(
+        "text sentence paragraph snippet page issue ticket log output mail email message readme article post docs content text satz absatz"
+    );
+    let shows = this.is_some_and(|at| head[at + 1..].iter().any(|w| text.has(w)));
+    let named = head.len() <= 4
+        && matches!(
+            head.iter().map(String::as_str).collect::<Vec<_>>()[..],
+            [.., "commit" | "release", "message" | "notes"]
+                | [.., "pr", "title" | "description"]
+                | [.., "commit-nachricht"]
+        );
+    match colon {
+        Some(at) => (handled || shows || named).then_some((at + 2).min(line.len())),
+        None => (handled && this.is_some()).then_some(line.len()),
+    }
+}
+
+/// Whether a line names a speaker and a time, as chats are copied: "Mallory [10:42 AM]".
+fn is_of_chat(line: &str) -> bool {
+    let Some((name, rest)) = line.split_once('[') else { return false };
+    let Some(time) = rest.strip_suffix(']') else { return false };
+    let time = time.trim_end_matches(['A', 'P', 'M', 'a', 'p', 'm', '.', ' ']);
+    let clock = time.split_once(':').is_some_and(|(hour, rest)| {
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b':');
+        hour.len() <= 2 && digits(hour) && rest.len() >= 2 && digits(rest)
+    });
+    clock && (1..=4).contains(&words_of(name).len())
+}
+
+/// Whether a line was added (`+`) or removed (`-`) by a diff; an item of a list has a blank behind its mark.
+fn is_of_diff(line: &str, mark: char) -> bool {
+    let mut chars = line.chars();
+    chars.next() == Some(mark) && chars.next().is_some_and(char::is_alphabetic)
+}
+
+/// Returns a mail: from its greeting to the name below its last words.
+fn mail(lines: &[(usize, &str)]) -> Option<Range<usize>> {
+    let greets = words!("hi hello dear hey hallo liebe lieber guten sehr moin");
+    let parts = words!(
+        "best regards kind warm cheers thanks sincerely yours grüße grüßen gruß viele liebe freundlichen mit beste lg vg"
+    );
+    let greeting = lines.iter().position(|(_, line)| {
+        let said = words_of(line);
+        line.ends_with([',', '!']) && (1..=5).contains(&said.len()) && greets.has(&said[0])
+    })?;
+    let ends = |line: &str| {
+        let said = words_of(line);
+        (1..=4).contains(&said.len()) && said.iter().all(|w| parts.has(w))
+    };
+    let last = greeting + 1 + lines[greeting + 1..].iter().position(|(_, line)| ends(line))?;
+    let name = lines[last + 1..].iter().find(|(_, line)| !line.is_empty())?;
+    let is_name = (1..=4).contains(&words_of(name.1).len()) && !name.1.ends_with(['.', '?', '!', ':']);
+    is_name.then(|| lines[greeting].0..name.0 + name.1.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_message_only_carries_is_found() {
+        let left = |message: &str| {
+            let ranges = borrowed(message);
+            let kept = message.char_indices().filter(|(at, _)| !ranges.iter().any(|r| r.contains(at)));
+            kept.map(|(_, c)| c).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        for (message, wanted) in [
+            ("translate to german: The server is db.example.", "translate to german:"),
+            ("Please review this: we use Kafka 9.\n\nOurs is Kafka 7.", "Please review this: Ours is Kafka 7."),
+            ("Summarise this page for me:\n\nStart\nThe API is on port 9.\n\nEnd", "Summarise this page for me:"),
+            ("can you summarise this issue?\n\nThe host is ingest.example.", "can you summarise this issue?"),
+            ("commit message: The scheduler is on port 5151.", "commit message:"),
+            ("write a fixture with this text: The gateway is on port 1.", "write a fixture with this text:"),
+            ("Mallory [10:42 AM]\nThe db is on port 6666.\n\nis he right?", "is he right?"),
+            ("what?\n\nHi team,\n\nthe host is x.example.\n\nBest,\nMallory", "what?"),
+            ("+The registry is at r.example.\n-The old one\n\nreview this diff", "review this diff"),
+            ("- The registry is at r.example.\n+ more", "- The registry is at r.example. + more"),
+            ("Hi, the staging database is on port 5433.", "Hi, the staging database is on port 5433."),
+            ("Note the following: the database is on port 5433.", "Note the following: the database is on port 5433."),
+            ("Can you review the port? It is 5433.", "Can you review the port? It is 5433."),
+            ("The mirror array [0:12] is on port 5.", "The mirror array [0:12] is on port 5."),
+        ] {
+            assert_eq!(left(message), wanted, "{message}");
+        }
+        for odd in ["", ":", "?", "[", "[]:", "+", "é:", "hi,", "hi,\nbest", "review this:", "translate:\n"] {
+            borrowed(odd);
+        }
+    }
+}
