@@ -312,13 +312,24 @@ fn a_forget_killed_anywhere_is_not_done_or_finished_by_the_next_command() {
     let took = began.elapsed();
     let mut rng = Rng::new(11);
     let (mut undone, mut finished) = (0, 0);
-    for trial in 0..20 {
+    // On a machine that is busy with other things, a command takes longer or shorter than the first one did: as long as
+    // only one outcome was seen, it is killed later or earlier.
+    let mut shift = 1.0;
+    for trial in 0..80 {
+        if trial >= 20 && undone > 0 && finished > 0 {
+            break;
+        }
+        shift *= match (undone, finished) {
+            (0, 1..) => 0.8,
+            (1.., 0) => 1.25,
+            _ => 1.0,
+        };
         again();
         let mut command = world.test.command(HEIRLOOM);
         command.args(["forget", "--match", WORD, "--yes"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        let delay = took.mul_f64(rng.below(1000) as f64 / 1000.0);
+        let delay = took.mul_f64(shift * rng.below(1000) as f64 / 1000.0);
         std::thread::sleep(delay.max(Duration::from_millis(1)));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -336,7 +347,7 @@ fn a_forget_killed_anywhere_is_not_done_or_finished_by_the_next_command() {
         }
     }
     println!("{undone} were not done, {finished} finished; undisturbed took {took:?}");
-    assert!(undone > 0 && finished > 0, "{undone} and {finished} of 20 ({took:?})");
+    assert!(undone > 0 && finished > 0, "{undone} undone and {finished} finished ({took:?})");
 }
 
 fn make_private(home: &Path) {

@@ -33,7 +33,7 @@ pub(super) fn borrowed(message: &str) -> Vec<Range<usize>> {
     let diff = lines.iter().any(|(_, line)| is_of_diff(line, '+'));
     for (at, (start, line)) in lines.iter().enumerate() {
         if let Some(head) = introduction(line) {
-            // What follows a head on a line of its own is a paste, which goes on to the end.
+            // After a head on a line of its own, the rest of the message is a paste.
             let end = if head == line.len() { message.len() } else { paragraph_end(at) };
             out.push(start + head..end);
         }

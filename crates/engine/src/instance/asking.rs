@@ -1,4 +1,4 @@
-//! Who asks the language model, and what it is asked about again.
+//! Lets one process at a time ask the language model, and brings back questions that were given up.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use crate::lineage::model_summary;
 use crate::review::model_matters;
 use crate::scope::AgentNo;
 
-/// Name of the lock that the process holds which asks the language model. Its answers are stored one by one, so a second
-/// process that asked meanwhile would pay for the same answers again.
+/// Name of the lock of the process that asks the language model. Its answers are stored one by one, so a second process
+/// that asked at the same time would pay for the same answers again.
 pub const LOCK: &str = "model";
 
 /// Delay before a process looks again that found another one asking, in milliseconds.
@@ -59,7 +59,7 @@ impl Instance {
         if !waits {
             return Ok(Summarised::default());
         }
-        // What is new since the other process looked is asked about then.
+        // The other process may have looked before the newest work came: this job asks about it a minute later.
         self.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
             job_queue::enqueue(tx, JobKind::Summaries, "all", "{}", now + RETRY_MS).map(drop)
         })?;

@@ -62,7 +62,7 @@ pub fn lately(tx: &Read, agent_no: AgentNo, since: Millis) -> Result<Vec<u64>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What nodes are given up: no answer about them could be used.
+/// Selects the nodes that are given up, because no answer about them could be used.
 const GIVEN_UP: &str = "FROM nodes n JOIN model_summaries m USING (node_no)
     WHERE n.agent_no = ?1 AND n.abandoned = 0 AND length(n.key) > 0 AND m.summary IS NULL AND m.problem IS NOT NULL
       AND m.tries >= ?2";

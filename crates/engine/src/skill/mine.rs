@@ -53,8 +53,8 @@ impl Mined {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mined {
     pub steps: Vec<String>,
-    /// What most runs did between two steps and is left out, because it must not be repeated unseen: the number of steps
-    /// before it, and its name.
+    /// Commands that most runs had between two steps and that are left out, because they must not be repeated unseen: the
+    /// number of steps before each, and its name.
     pub left_out: Vec<(usize, String)>,
     /// Number of runs, and number of runs in which all steps succeeded.
     pub runs: usize,
