@@ -33,11 +33,13 @@ real filter="":
     cargo test --workspace --locked -- --ignored recorded::{{filter}}
     HEIRLOOM_PROGRAMS="${HEIRLOOM_PROGRAMS:-${CARGO_TARGET_DIR:-target}/programs}" cargo test --locked --package heirloom --test runner -- --ignored real::{{filter}} --skip what_a_turn_costs --nocapture
 
-# A fault of the disk, or a kill, at every system call with which a command changes a file, and a power cut between any
-# two (hours; needs strace). HEIRLOOM_FAULTS=10 tries every tenth of them, HEIRLOOM_FAULTS_OF=append one command;
-# TMPDIR=/dev/shm is faster and finds the same.
+# Faults (hours; needs strace): first kills, disks that fail and power cuts at every system call with which a command or a
+# migration changes a file. HEIRLOOM_FAULTS=10 tries every tenth of them, HEIRLOOM_FAULTS_OF=append one command;
+# TMPDIR=/dev/shm is faster and finds the same. Then, in their long forms: kills at any time, folders that are swapped,
+# clocks that jump, two versions at once, hostile paths and stores, 100,000 damaged lines.
 faults:
     cargo test --locked --package heirloom --test runner -- --ignored faults:: --nocapture
+    HEIRLOOM_TEST_FULL=1 cargo test --workspace --locked -- killed swap clock_that boot_clock schema older_build newer_build hostile damage broken_lines no_schedule lost:: foreign::
 
 # What it costs in made-up homes, or another measurement of the laboratory: just bench recall --locomo FILE
 bench *args="speed":

@@ -7,6 +7,7 @@
 //! `HEIRLOOM_FAULTS_OF=append` only the commands with that word. `TMPDIR=/dev/shm` is faster and finds the same.
 
 mod disk;
+mod migration;
 mod power;
 mod recording;
 

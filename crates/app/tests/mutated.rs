@@ -1,4 +1,5 @@
-//! A thousand damaged lines between intact ones: the import goes on, and no intact line is lost.
+//! A thousand damaged lines between intact ones: the import goes on, and no intact line is lost. With
+//! `HEIRLOOM_TEST_FULL=1` a hundred such files are tried.
 
 use std::fs;
 
@@ -14,10 +15,16 @@ const ENORMOUS: usize = 6;
 
 #[test]
 fn a_thousand_broken_lines_take_no_whole_one_with_them() {
+    let files = if std::env::var_os("HEIRLOOM_TEST_FULL").is_some() { 100 } else { 1 };
+    (0..files).for_each(|file| import_broken(11 + file));
+}
+
+/// Imports a file with [`BROKEN`] damaged lines, chosen by `seed`.
+fn import_broken(seed: u64) {
     let world = World::new();
     let session = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
     let path = world.test.folder("project").join(format!("{session}.jsonl"));
-    let mut rng = Rng::new(11);
+    let mut rng = Rng::new(seed);
     let mut file = Vec::new();
     let mut broken = Vec::new();
     let mut enormous = 0;

@@ -228,9 +228,10 @@ impl Open {
                 Label::Offer | Label::Question if last && (s.sure || s.asks) && !s.text.ends_with([':', '：']) => {
                     self.next.add(&format!("{WAITS}{}", s.text), answer.turn, 3);
                 }
-                // "Then restart the server and try again": after the last change, this is left to the person.
-                Label::Finding | Label::Remark | Label::Remaining | Label::Commitment
-                    if last && exchange.wrote && s.begins_line && !s.bullet && directs(s) =>
+                // "Then restart the server and try again": after the last change, this is left to the person. So is what the
+                // last words of an answer order: "Now write the function."
+                Label::Finding | Label::Remark | Label::Remaining | Label::Commitment | Label::Decision
+                    if last && !s.bullet && (exchange.wrote && s.begins_line || s.last_paragraph) && directs(s) =>
                 {
                     self.next.add(&s.text, answer.turn, 3);
                 }
