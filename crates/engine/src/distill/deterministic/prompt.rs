@@ -299,6 +299,9 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
     all.retain(|s| !(is_data(&s.text) || s.label == Label::Pasted && (s.sure || is_code(s))));
     all.iter_mut().filter(|s| s.label == Label::Pasted).for_each(|s| s.label = Label::Remark);
     all.retain_mut(without_command);
+    if !all.iter().all(is_persona) {
+        all.retain(|s| !is_persona(s));
+    }
     without_quotes(&mut all, before.unwrap_or_default());
     // Sentences that ask to remember something become proposals when the prompt is stored. Here they are facts, not
     // requests.
@@ -431,6 +434,15 @@ fn without_command(s: &mut Statement) -> bool {
     let rest = rest.trim().to_owned();
     reword(s, &rest);
     is_prose
+}
+
+/// Whether a sentence only tells the model whom to play: "Act as a backend architect", "Role: backend engineer".
+fn is_persona(s: &Statement) -> bool {
+    s.words() <= 10
+        && phrases!("act as|like a|an|the|my / you are a|an|the|my / your? role is? / rolle / agiere als / du bist ein|eine / agis comme|en / tu es un|une / actúa como / eres un|una / agisci come / aja como / você é um|uma")
+            .begin(&split(&lower(&s.text), Marks::Dropped))
+            .next()
+            .is_some()
 }
 
 /// Whether a line is measurements rather than words: more than a quarter of it are digits.
