@@ -134,7 +134,12 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
             let own = vocabulary(&ask.0.words());
             let shared = all.iter().filter(|other| shares(&own, other)).count();
             let last = all.iter().rposition(|other| shares(&own, other));
-            let score = if ask.0.commands() { 2 * shared } else { shared };
+            let mut score = if ask.0.commands() { 2 * shared } else { shared };
+            // Requests that were carried out are the matter rather than the questions around them.
+            let done = |e: &Exchange| e.acted && e.prompt.as_ref().is_some_and(|p| p.turn == ask.0.turn);
+            if ask.0.commands() && exchanges.iter().any(done) {
+                score *= 2;
+            }
             // The first request usually opens the matter.
             let first = std::ptr::eq(ask.0, asks[0].0) && ask.0.commands() && weight(&ask.1) >= 5;
             Scored { score: if first { 2 * score } else { score }, shared, last, ask }
