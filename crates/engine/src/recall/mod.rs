@@ -18,6 +18,7 @@ pub mod live;
 mod machine_text;
 pub mod named;
 mod neighbours;
+mod outdone;
 pub mod people;
 pub mod program;
 pub mod query;

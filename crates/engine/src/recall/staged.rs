@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::files::{Choice, FileFilter, FileHit, choose_files};
 use super::live::Live;
 use super::named::{Named, named};
+use super::outdone::drop_outdone;
 use super::query::{Query, Term, understand_naming};
 use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::said_once::say_once;
@@ -173,17 +174,15 @@ pub fn recall(
     let vector = vector.as_deref();
     let turns = match question.deep || !answered {
         true => {
-            let how = (question.most, !question.deep);
+            let how = (question.most, question.prompt && !question.deep);
             Some(rank_turns(at, index, (audience, &live), &named, &query, vector, how)?)
         }
         false => None,
     };
     let weak = Weak::of(index, at.agent_no, &query, vector.is_some(), turns.as_ref().map(|(found, _)| found))?;
     let counted = turns.as_ref().map(|(found, _)| found);
-    let worth = match question.prompt && !question.deep {
-        true => Some(Worth::of(index, at.agent_no, &query, question.text, counted)?),
-        false => None,
-    };
+    let measure = Worth::of(index, at.agent_no, &query, question.text, counted)?;
+    let worth = (question.prompt && !question.deep).then_some(&measure);
     let quick = index.embedder().filter(|embedder| embedder.is_quick()).cloned();
     let near = quick.zip(vector).map(|(embedder, vector)| {
         move |sentence: &str| {
@@ -193,15 +192,20 @@ pub fn recall(
         }
     });
     let near = near.as_ref().map(|near| near as &dyn Fn(&str) -> f64);
-    let lookup = Lookup { audience, named: &named, query: &query, vector, weak: &weak, worth: worth.as_ref(), near };
+    let lookup = Lookup { audience, named: &named, query: &query, vector, weak: &weak, worth, near };
     for (summary, ranges) in of_nodes(at, index, &lookup, (&live, &withheld), &mut out)? {
         withheld.given(&summary.id, &summary.text, Sources::Ranges(ranges));
         out.items.push(summary);
     }
     unlike(&mut out);
     if let Some((found, ranking)) = &turns {
-        let turns = of_turns(at, &lookup, (found, ranking), question.most, &mut withheld, &mut out)?;
+        // Room for the turns that take the place of summaries.
+        let summaries = out.items.iter().filter(|item| item.stage == Stage::Lineage).count();
+        let turns = of_turns(at, &lookup, (found, ranking), (question.most, summaries), &mut withheld, &mut out)?;
         out.items.extend(turns);
+        if !query.only_times {
+            drop_outdone(&mut out.items, &measure, &named, &mut out.dropped);
+        }
     }
     for extra in out.items.split_off(out.items.len().min(question.most)) {
         out.dropped.push(Dropped { id: extra.id, why: too_many(question.most) });

@@ -52,12 +52,12 @@ const FREQUENT_LEAST: i64 = 5;
 /// Number of the newest sessions of a thread whose turns are recalled. `search` covers all of them.
 const SESSIONS: usize = 300;
 
-/// Returns turns the audience may read, best first, as many as there is room for.
+/// Returns turns the audience may read, best first, as many as there is room for among `most` items, and `more` of them.
 pub(super) fn of_turns(
     at: &AssistantHome,
     lookup: &Lookup,
     (found, ranking): (&Searched, &Ranking),
-    most: usize,
+    (most, more): (usize, usize),
     withheld: &mut Withheld,
     out: &mut Recalled,
 ) -> Result<Vec<Item>> {
@@ -71,7 +71,7 @@ pub(super) fn of_turns(
     out.degraded.extend(found.less.iter().cloned());
     let mut told: Vec<similarity::ItemWords> = out.items.iter().map(|item| similarity::words(&item.text)).collect();
     let above = told.len();
-    let room = most.saturating_sub(above);
+    let room = (most + more).saturating_sub(above);
     // One snapshot for all of them: a transaction for each look costs more than the look.
     at.read(|tx| {
         let (mut scopes, mut weak_ones) = (HashMap::new(), HashMap::new());

@@ -182,7 +182,8 @@ impl Worth {
         words + NEAR * cosine.unwrap_or(0.0).max(0.0) * self.said.min(1.0) >= self.least + more
     }
 
-    fn words_in(&self, passage: &str) -> f64 {
+    /// Returns the sum of the weights of the words that a passage has.
+    pub fn words_in(&self, passage: &str) -> f64 {
         let text = format!(" {} ", letters(passage).trim());
         self.words.iter().filter(|word| word.is_in(&text)).map(|word| word.weight).sum()
     }
