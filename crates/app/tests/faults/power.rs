@@ -198,6 +198,32 @@ fn an_append_without_syncs_is_found_out() {
     assert!(fault.contains("acknowledged and is not there"), "{fault}");
 }
 
+/// Kills `remember` before each of its syncs, runs it again undisturbed, and takes everything that was not synced: the
+/// second run may find the text and write nothing, so it has to sync what the first one committed.
+#[test]
+fn what_a_killed_command_committed_is_synced_before_it_is_acknowledged() {
+    if !can_trace() {
+        return;
+    }
+    let (base, verb) = (base(), &OTHERS[0]);
+    for n in 1.. {
+        let world = copied(Some(&base));
+        let mut recording = Recording::begin(&world);
+        let killed = recording.run(verb.args, verb.stdin, Some(&format!("inject=fsync:signal=SIGKILL:when={n}")));
+        if killed.status.is_some() {
+            assert!(n > 5, "it syncs several times");
+            break;
+        }
+        let again = recording.run(verb.args, verb.stdin, None);
+        assert_eq!(again.status, Some(0), "killed before sync {n}\n{}{}", again.stdout, again.stderr);
+        let recorded = Recorded { verb, base: Some(&base), history: recording.end(), repeats: false };
+        let mut nothing = None;
+        recorded.history.each_left(recorded.history.changes().len(), 0, |_, disk| drop(nothing.get_or_insert(disk)));
+        let fault = recorded.look(&nothing.unwrap(), true);
+        assert_eq!(fault, Ok(()), "killed before sync {n}");
+    }
+}
+
 /// Kills a command before every `step`-th call that changes names or syncs, runs it again undisturbed, and cuts the
 /// power after that: the second run must not build on what only the first one did, which never synced it.
 fn cut_after_a_kill(base: Option<&World>, verb: &Verb, step: usize) -> Tried {

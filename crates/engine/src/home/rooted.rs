@@ -197,6 +197,16 @@ impl Rooted {
         Ok(written)
     }
 
+    /// Makes the names in the folder of a file durable, if there is that folder. A process that was killed may have
+    /// renamed or removed a file and not have come to sync it.
+    pub fn sync_names_beside(&self, path: &RelPath) -> Result<()> {
+        match self.parent_of(path) {
+            Ok((parent, _)) => sync_directory(&parent).map_err(|e| self.fault("sync", path, e)),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
+            Err(e) => Err(self.fault("sync", path, e)),
+        }
+    }
+
     /// Removes a file, or a symlink itself; returns whether there was one. Directories are refused.
     pub fn remove(&self, path: &RelPath) -> Result<bool> {
         let (parent, leaf) = match self.parent_of(path) {

@@ -70,6 +70,22 @@ pub enum Step {
     Forget { path: String, digest: String },
 }
 
+impl Step {
+    /// Returns the paths of the files the step is about.
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        let (path, to) = match self {
+            Step::Create { path, .. }
+            | Step::Edit { path, .. }
+            | Step::Append { path, .. }
+            | Step::Entitle { path, .. }
+            | Step::Remove { path, .. }
+            | Step::Forget { path, .. } => (path, None),
+            Step::Move { from, to, .. } => (from, Some(to)),
+        };
+        std::iter::once(path).chain(to).map(String::as_str)
+    }
+}
+
 /// The steps of an act, and its action for the audit.
 #[derive(Clone, Debug)]
 pub struct Act {
@@ -484,7 +500,14 @@ pub(super) fn recover(lock: &TreeLock) -> Result<()> {
     for (id, stored) in open {
         let plan: Result<Plan> = serde_json::from_str(stored.as_deref().unwrap_or_default())
             .map_err(|e| Error::damaged(format!("the plan {id} cannot be read")).because(e));
-        let done = plan.and_then(|plan| lock.finish(&id, &plan));
+        // A step that is found done must not rest on a name that only the killed process made and never synced.
+        let synced = plan.and_then(|plan| {
+            for path in plan.steps.iter().flat_map(Step::paths) {
+                lock.at.files.sync_names_beside(&RelPath::parse(path)?)?;
+            }
+            Ok(plan)
+        });
+        let done = synced.and_then(|plan| lock.finish(&id, &plan));
         if let Err(e) = done {
             // A ledger that cannot be written is the error to report.
             if matches!(e.kind(), ErrorKind::Busy | ErrorKind::Damaged) {

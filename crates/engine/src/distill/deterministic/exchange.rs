@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::commands;
 use super::marks::{Mark, statements};
 use super::prompt::{self, Prompt, Purpose};
 use crate::distill::Said;
@@ -23,6 +24,8 @@ pub struct Message {
     pub numbers: Vec<(u32, usize)>,
     /// The title of the document that the message contains, if it contains one: a plan, a report.
     pub title: Option<String>,
+    /// The commands that the message leaves to the person, with the sentence above them.
+    pub commands: Option<String>,
 }
 
 /// A prompt and everything up to the next one, in the main lane.
@@ -121,7 +124,8 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
                 }
                 let statements = statements(text, Speaker::Model, finals.contains_key(&at));
                 let numbers = numbers(text, &statements);
-                open.remarks.push(Message { turn: said.id, at, statements, numbers, title: title(text) });
+                let (title, commands) = (title(text), commands::left_to_person(text, &statements));
+                open.remarks.push(Message { turn: said.id, at, statements, numbers, title, commands });
                 called = false;
                 before = Some(said);
             }

@@ -133,7 +133,11 @@ impl Open {
             let (from, count) = prompt.asked;
             let matter = prompt.surely_commands() || before.is_none() && prompt.purpose == Purpose::Request;
             let promised = s.due.is_some() || s.to.is_some();
-            let asked = matter && !promised && count > 1 && (from..from + count).contains(&i);
+            // "I will remove the folder. You clean up the references": each side has its part.
+            let shared =
+                prompt.own.get(i + 1).is_some_and(|next| s.label != Label::Request && is_your_part(&next.text));
+            let lasting = lasting || shared && is_my_part(s);
+            let asked = matter && !promised && !shared && count > 1 && (from..from + count).contains(&i);
             if lasting && !asked && !settled.after(prompt.at, s.bag()) {
                 let led = prompt.own[..i].last().filter(|led| led.label != Label::Assent && weight_of(led) >= 3);
                 let answer = before.and_then(|e| e.answer.as_ref());
@@ -215,6 +219,9 @@ impl Open {
         let quiet = later.iter().all(|e| !e.edited);
         let stands = quiet && later.iter().all(is_stopped);
         let open = |s: &Statement| !settled.after(answer.at, s.bag());
+        if let Some(commands) = answer.commands.as_ref().filter(|_| last) {
+            self.next.add(commands, answer.turn, 3);
+        }
         for s in answer
             .statements
             .iter()
@@ -399,6 +406,19 @@ fn is_stalled(exchange: &Exchange, prompt: &Prompt) -> bool {
         && prompt.purpose == Purpose::Request
         && prompt.is_substantive()
         && exchange.answer.as_ref().is_some_and(waits)
+}
+
+/// Whether a statement of the person says what they do themselves: "I will remove the folder."
+fn is_my_part(s: &Statement) -> bool {
+    Mark::Promise.is_in(s) && !s.asks
+}
+
+/// Whether a sentence of the person says what the model is to do beside them: "You clean up the references."
+fn is_your_part(text: &str) -> bool {
+    phrases!("and|but? you / und|aber? du|sie / et|mais? tu|vous / y|pero? tú|tu|usted / e|ma? tu / e? você / а? ты|вы")
+        .begin(&split(&lower(text), Marks::Dropped))
+        .next()
+        .is_some()
 }
 
 /// Whether a statement asks the person for something: "Please add the file to the chat."

@@ -172,8 +172,14 @@ impl Prompt {
             phrases!("if|when|unless|wenn|falls|sobald|si|quand|cuando|se|quando|если|когда|když").begin(&split(&lower(&s.text), Marks::Dropped)).next().is_some()
                 || phrases!("not sure|certain / nicht sicher / pas sûr|sûre / no estoy seguro|segura / non sono sicuro|sicura / не уверен|уверена").stand_in(&s.text)
         };
-        let wrong =
-            |s: &Statement| !s.asks && !supposes(s) && (Mark::Fault.is_in(s) || Mark::StillWrong.is_in(s) || denies(s));
+        // "Let's change the plan to error detection" orders work, and "that makes more sense" praises.
+        let orders = |s: &Statement| {
+            phrases!("let's|lets / let us / lass|lasst|lassen uns / vamos a / andiamo / давай|давайте / pojďme")
+                .stand_in(&s.text)
+        };
+        let is_fault = |s: &Statement| Mark::Fault.is_in(s) && !Mark::NoFault.is_in(s) && !Mark::Praise.is_in(s);
+        let is_wrong = |s: &Statement| is_fault(s) || Mark::StillWrong.is_in(s) || denies(s);
+        let wrong = |s: &Statement| !s.asks && !supposes(s) && !orders(s) && is_wrong(s);
         self.own.iter().any(mends) || !self.surely_commands() && self.own.iter().take(2).any(wrong)
     }
 

@@ -164,12 +164,15 @@ impl Told {
             let mut remarks = 0;
             // The order of the sentences tells explanations from specifications: before its request, a person explains
             // the situation; after it, how the result has to be.
-            let wants = |s: &&Statement| s.label == Label::Request && s.sure || demands(&s.text);
+            let wants =
+                |s: &&Statement| s.label == Label::Request && s.sure || demands(&s.text) && !story::defines(&s.text);
             let request = prompt.own.iter().find(wants).map(|s| s.range.start);
             let is_story = story::is_story(&prompt.own);
             let explains = |s: &Statement| {
                 request.is_none_or(|at| s.range.start < at) && explains(s)
-                    || !s.bullet && (story::narrates(&s.text) || story::observes(s)) && !surely_demands(&s.text)
+                    || !s.bullet
+                        && (story::narrates(&s.text) || story::observes(s) || story::introduces(&s.text))
+                        && !surely_demands(&s.text)
                     || is_story && !s.bullet && !surely_demands(&s.text)
             };
             // A sentence that only announces a list says nothing without that list.
@@ -722,7 +725,7 @@ fn explains(s: &Statement) -> bool {
     let tells = phrases!(
         "the|a|an|this|that|these|those|it|they|there|he|she|we|we're|i|i'm|im|my|our|your|its|then|with|in|on|at|as|since|because|currently|right|also|so|and|but / der|die|das|den|dem|ein|eine|dieser|diese|dieses|es|er|sie|ich|wir|mein|meine|unser|unsere|mit|dann|da|weil|aktuell / le|la|les|l|un|une|ce|cette|ces|il|elle|ils|je|j'ai|nous|mon|ma|notre|avec|puis|car / el|los|las|una|este|esta|estos|yo|mi|nuestro|nuestra|con|luego|porque / lo|gli|questo|questa|io|mio|mia|nostro|poi|perché / o|os|as|um|uma|eu|meu|minha|nosso / это|этот|эта|он|она|оно|они|я|мы|мой|моя|наш|у|в|на|с / to|ten|ta|tento|já|my|můj|moje|náš|v|na|s"
     );
-    let begins = tells.begin(&split(&lower(&s.text), Marks::Dropped)).next().is_some();
+    let begins = tells.begin(&split(&lower(&s.text), Marks::Dropped)).next().is_some() || story::defines(&s.text);
     !s.bullet && s.words() >= 5 && begins && !demands(&s.text)
 }
 

@@ -5,7 +5,7 @@ use super::marks::Mark;
 use crate::statement::Statement;
 use crate::text::patterns::phrases;
 use crate::text::plain::lower;
-use crate::text::words::{Marks, split};
+use crate::text::words::{Marks, Word, split};
 
 /// Number of sentences about what happened from which a message is a story, and their least share of its sentences.
 const STORY: usize = 4;
@@ -42,6 +42,28 @@ pub fn observes(s: &Statement) -> bool {
             "i can see / i see|saw / i'm seeing / im seeing / is|are|it's|its still / ich sehe / ist|sind immer noch / je vois / est|sont toujours / veo / sigue|siguen / vedo / è|sono ancora / я вижу / всё|все ещё|еще"
         )
         .stand_in(&s.text)
+}
+
+/// Whether a sentence introduces its reader or the parties of a matter: "You've just joined the team", "Your colleague at
+/// the venue is Marcus", "It explains the situation". A brief that a person hands on begins with such sentences.
+pub fn introduces(text: &str) -> bool {
+    let low = lower(text);
+    let words = split(&low, Marks::Dropped);
+    let reader = phrases!("you're|you've / you are|were / it|this explains|describes / du bist|warst / sie sind / es beschreibt / tu es / vous êtes / eres / usted es / sei|siete / você é / ты / вы являетесь").begin(&words).next().is_some();
+    let party = phrases!("your|our / dein|deine|euer|eure|unser|unsere / ton|ta|votre|notre / tu|su|nuestro|nuestra / tuo|tua|nostro|nostra / seu|sua|nosso|nossa").begin(&words).next().is_some();
+    reader || party && is_copula(&low, &words[..words.len().min(6)])
+}
+
+/// Whether a sentence defines what its first words name: "Greenroom is software for venues".
+pub fn defines(text: &str) -> bool {
+    let low = lower(text);
+    let words = split(&low, Marks::Dropped);
+    is_copula(&low, words.get(1..words.len().min(3)).unwrap_or_default())
+}
+
+fn is_copula(low: &str, words: &[Word]) -> bool {
+    const COPULAS: [&str; 12] = ["is", "are", "ist", "sind", "est", "sont", "es", "son", "è", "sono", "é", "são"];
+    words.iter().any(|w| COPULAS.contains(&&low[w.start..w.end]))
 }
 
 const SUBJECTS: [&str; 6] = ["i", "we", "he", "she", "they", "it"];
@@ -91,6 +113,25 @@ mod tests {
         ] {
             assert!(!narrates(wanted), "{wanted}");
         }
+    }
+
+    #[test]
+    fn parties_and_things_are_introduced() {
+        for text in [
+            "You've just joined Greenroom as a product manager.",
+            "Your colleague at the venue is Marcus Holland.",
+            "Our customers are small rooms.",
+            "It explains the situation you're walking into.",
+        ] {
+            assert!(introduces(text), "{text}");
+        }
+        for text in
+            ["You have to read it first.", "Your answer has three parts.", "Use our colours.", "It lists each panel."]
+        {
+            assert!(!introduces(text), "{text}");
+        }
+        assert!(defines("Greenroom is software for venues."));
+        assert!(!defines("Make sure the button is blue."));
     }
 
     #[test]
