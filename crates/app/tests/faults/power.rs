@@ -218,7 +218,9 @@ fn what_a_killed_command_committed_is_synced_before_it_is_acknowledged() {
         assert_eq!(again.status, Some(0), "killed before sync {n}\n{}{}", again.stdout, again.stderr);
         let recorded = Recorded { verb, base: Some(&base), history: recording.end(), repeats: false };
         let mut nothing = None;
-        recorded.history.each_left(recorded.history.changes().len(), 0, |_, disk| drop(nothing.get_or_insert(disk)));
+        recorded.history.each_left(recorded.history.changes().len(), 0, |_, disk| {
+            nothing.get_or_insert(disk);
+        });
         let fault = recorded.look(&nothing.unwrap(), true);
         assert_eq!(fault, Ok(()), "killed before sync {n}");
     }
