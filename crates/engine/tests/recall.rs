@@ -268,6 +268,35 @@ fn a_question_is_embedded_once_and_a_model_that_does_not_answer_is_asked_once() 
 }
 
 #[test]
+fn a_summary_that_says_less_than_a_turn_is_left_out() {
+    let story = Story::new();
+    let said = "The raw stream has no container headers, so the player quits after the first picture.";
+    story.said("talk", &[user("What is wrong with it?", NOON - 9 * MINUTE), answer(said, NOON - 8 * MINUTE)]);
+    story.said("other", &[user("about the player", NOON - 7 * MINUTE), answer("yes", NOON - 6 * MINUTE)]);
+    let nodes = story.summed_up("other", &[Kind::Session], "The player was shown to Ana.", &Distillate::default());
+    let mut told = Told::new(story, Some(Kin::new()));
+    let found = told.ask(None, "why does the player quit after the first picture");
+    assert_eq!(found.items[0].stage, Stage::Transcript, "{found:?}");
+    assert!(why(&found, &nodes[1].to_string()).starts_with("says less of the question than t"), "{found:?}");
+    // Without a better turn it is what there is, and a question may name it.
+    let found = told.ask(None, "who saw the player, Ana?");
+    assert_eq!(found.items[0].stage, Stage::Lineage, "{found:?}");
+    let found = told.ask(None, &format!("why does the player quit after the first picture, see {}", nodes[0]));
+    assert!(found.items.iter().any(|item| item.id == nodes[0].to_string()), "{found:?}");
+}
+
+#[test]
+fn front_matter_answers_no_question() {
+    let story = Story::new();
+    leaf(&story, Class::Fact, of(HERE), "We picked SQLite for storage");
+    let mut told = Told::new(story, None);
+    assert_eq!(texts(&told.ask(Some(HERE), "which storage did we pick")), ["We picked SQLite for storage"]);
+    for question in ["how high is the confidence", "which class was observed"] {
+        assert_eq!(texts(&told.ask(Some(HERE), question)), [""; 0], "{question}");
+    }
+}
+
+#[test]
 fn of_summaries_over_the_same_turns_the_best_is_told() {
     let story = Story::new();
     let mut nodes = Vec::new();

@@ -15,7 +15,7 @@ use super::fold::fold;
 use super::load::{self, Mark, SessionFacts};
 use super::session::{add_files, hull, segment_start, turns_of};
 use super::still_open::still_stands;
-use super::{Request, Said, closing, handoff, summary_input};
+use super::{Request, Said, closing, handoff, summary_input, work_state};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::codes::{CHUNK, COMPACT_SUMMARY, COMPACTION, MACHINE_PROMPT, TOOL_CALL};
@@ -163,7 +163,7 @@ pub(super) fn ours(
     make(pass, &Cut { session_no, lane_no, cause, mark: None, summary: None, until: Some(until) })
 }
 
-/// Returns the program's own summary after its mark, without the thinking some programs put first. Several marks with
+/// Returns the program's own summary after its mark, without the thinking and the instructions around it. Several marks with
 /// no turns between them count as one.
 fn program_summary(tx: &Read, pass: &Pass, lane_no: LaneNo, mark: &Mark) -> Result<Option<(TurnId, String)>> {
     let found: Option<(TurnId, BlockNo, i64, i64)> = tx
@@ -181,8 +181,7 @@ fn program_summary(tx: &Read, pass: &Pass, lane_no: LaneNo, mark: &Mark) -> Resu
         .optional()?;
     let Some((turn, block, offset, length)) = found else { return Ok(None) };
     let text = String::from_utf8_lossy(&pass.opener.slice(tx, block, offset, length)?).into_owned();
-    let told = text.split_once("\nSummary:").map_or(text.as_str(), |(_, told)| told).trim();
-    Ok(Some((turn, redact::redact(told).into_owned())))
+    Ok(Some((turn, redact::redact(work_state::told(&text)).into_owned())))
 }
 
 fn make(pass: &Pass, what: &Cut) -> Result<u64> {

@@ -57,18 +57,21 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
         let passes = command(&item.text).is_some_and(|c| mended.contains(&c));
         !passes && (done.is_empty() || !covered_by_any(&done, &words(&item.text)))
     };
+    // A session that only asked what is left does not become what the thread is about.
+    let goes_on = newer.only_asks() && older.goal.is_some() && !older.only_asks();
+    let asked = if goes_on { &[] } else { &newer.in_progress[..] };
     let mut out = Distillate {
-        goal: newer.goal.clone().or_else(|| older.goal.clone()),
+        goal: newer.goal.clone().filter(|_| !goes_on).or_else(|| older.goal.clone()),
         constraints: joined(words, older.constraints.iter(), &newer.constraints),
         requirements: requirements(older, newer),
         done: joined(words, older.done.iter(), &newer.done),
-        in_progress: joined(words, older.in_progress.iter().filter(open), &newer.in_progress),
+        in_progress: joined(words, older.in_progress.iter().filter(open), asked),
         blocked: joined(words, older.blocked.iter().filter(open), &newer.blocked),
         fixed: joined(words, older.fixed.iter(), &newer.fixed),
         decisions: decided(words, older, newer),
         open_loops: joined(words, older.open_loops.iter().filter(open), &newer.open_loops),
         // Earlier next steps have been done or replaced.
-        next_steps: if newer.is_empty() || (newer.next_steps.is_empty() && newer.goal.is_none()) {
+        next_steps: if newer.is_empty() || goes_on || (newer.next_steps.is_empty() && newer.goal.is_none()) {
             older.next_steps.clone()
         } else {
             newer.next_steps.clone()
@@ -223,6 +226,29 @@ mod tests {
         let state = fold(&older, &newer);
         assert_eq!(state.open_loops, vec![item("write the changelog", 3)]);
         assert_eq!(state.goal, older.goal);
+    }
+
+    #[test]
+    fn a_session_that_only_asks_changes_no_goal() {
+        let older = Distillate {
+            goal: Some(item("number the invoices per year", 1)),
+            next_steps: vec![item("Next: the VAT report", 2)],
+            decisions: vec![item("Only integer cents", 2)],
+            ..Distillate::default()
+        };
+        let asks = Distillate {
+            goal: Some(item("What do you know about this project, and what is left?", 9)),
+            in_progress: vec![item("What do you know about this project, and what is left?", 9)],
+            context: vec![item("It keeps invoices.", 10)],
+            ..Distillate::default()
+        };
+        let state = fold(&older, &asks);
+        assert_eq!((&state.goal, &state.next_steps), (&older.goal, &older.next_steps));
+        assert_eq!(state.in_progress, []);
+        // A question is the matter of a thread that has no other, and work on it makes it one.
+        assert_eq!(fold(&asks, &asks).goal, asks.goal);
+        let works = Distillate { done: vec![item("Added the report", 11)], ..asks.clone() };
+        assert_eq!(fold(&older, &works).goal, works.goal);
     }
 
     #[test]

@@ -56,6 +56,9 @@ const RECALLED_TOKENS: usize = 170;
 /// Largest number of remarks in a handoff, which were said during the work but are not part of it.
 const REMARKS: usize = 3;
 
+/// Number of the newest sessions that are looked at for one that did more than ask.
+const ONLY_ASKED: usize = 6;
+
 /// Sections of a thread's page that are for people only: every line of the page leads to the same nodes.
 const FOR_PEOPLE: [&str; 1] = ["Lineage"];
 
@@ -199,10 +202,24 @@ fn handoff_of_own(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<
 
 /// Returns where the last session of this thread stopped, in any program.
 fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
-    let others = others(tx, audience)?;
-    let Some(last) = others.first() else { return Ok(Vec::new()) };
-    let standing = render::SessionStanding::within(tx, last.session_no, Some(&members_of(tx, audience)?))?;
-    let mut d = now_standing(at, tx, audience, last.session_no, &standing.distillate)?;
+    let mut others = others(tx, audience)?;
+    let members = members_of(tx, audience)?;
+    let mut found = None;
+    // A session that only asked what is left stopped nowhere: the work stopped in an earlier one.
+    for n in 0..others.len().min(ONLY_ASKED) {
+        let standing = render::SessionStanding::within(tx, others[n].session_no, Some(&members))?;
+        let d = now_standing(at, tx, audience, others[n].session_no, &standing.distillate)?;
+        let stopped = !d.only_asks();
+        if stopped || found.is_none() {
+            found = Some((n, standing, d));
+        }
+        if stopped {
+            break;
+        }
+    }
+    let Some((n, standing, mut d)) = found else { return Ok(Vec::new()) };
+    others.drain(..n);
+    let last = &others[0];
     // The thread's page covers distilled sessions; for the others their own turns are read.
     for earlier in others.iter().skip(1).filter(|s| s.unthreaded) {
         let before = render::SessionStanding::within(tx, earlier.session_no, Some(&members_of(tx, audience)?))?;

@@ -110,6 +110,19 @@ impl Distillate {
         *self == Distillate::default()
     }
 
+    /// Whether the range only asked something: nothing was decided, demanded, done or left open, and no file was changed.
+    /// "What is left to do here?" in a new session is no new matter.
+    pub fn only_asks(&self) -> bool {
+        let Some(goal) = self.goal.as_ref().filter(|goal| goal.text.contains(['?', '？', '؟'])) else { return false };
+        let is_goal = |item: &Item| item.turns.iter().all(|turn| goal.turns.contains(turn));
+        self.in_progress.iter().all(is_goal)
+            && self.files.iter().all(|file| file.touch == Touch::Read)
+            && self.proposals.is_empty()
+            && self.lists().iter().all(|(name, items)| {
+                matches!(*name, "goal" | "in_progress" | "next_steps" | "context") || items.is_empty()
+            })
+    }
+
     /// Returns every list of items with its name in the schema, in the order of a handoff, beginning with the goal.
     pub fn lists(&self) -> [(&'static str, &[Item]); 11] {
         [

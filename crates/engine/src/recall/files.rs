@@ -85,17 +85,21 @@ pub struct FileHit {
     pub line: usize,
     /// Text around the line, redacted, with matches marked ([`super::snippet::MATCH_START`]).
     pub passage: String,
-    /// Number of words of the query that the file contains, and of words in the query.
+    /// Whether the line is one of the front matter, which says something about the file and not what it says.
+    pub is_front: bool,
+    /// Number of words of the query that the file contains, of those in its title and text alone, and of words in the
+    /// query.
     pub matched: usize,
+    pub said: usize,
     pub of: usize,
     /// The components of the score.
     pub trace: Trace,
 }
 
 impl FileHit {
-    /// The share of the query's words that the file contains.
+    /// The share of the query's words that the file's title and text contain.
     pub(super) fn covered(&self) -> f64 {
-        if self.of == 0 { 0.0 } else { self.matched as f64 / self.of as f64 }
+        if self.of == 0 { 0.0 } else { self.said as f64 / self.of as f64 }
     }
 }
 
@@ -387,12 +391,16 @@ fn hits(
         let matched_line = finder.find(&entry, &doc)?;
         // The engine folds more forms than plain text does: a file it found contains at least one word.
         let least = usize::from(row.words > 0.0);
+        // A word that stands in the front matter is the one that the engine found.
+        let least_said = if matched_line.matched > matched_line.said { 0 } else { least };
         hits.push(FileHit {
             score: trace.sum / best,
             trace,
             line: matched_line.line,
             passage: matched_line.passage,
+            is_front: matched_line.line < doc.body_line(),
             matched: matched_line.matched.max(least).min(finder.asked.len()),
+            said: matched_line.said.max(least_said).min(finder.asked.len()),
             of: finder.asked.len(),
             entry,
         });
@@ -453,6 +461,8 @@ struct MatchedLine {
     line: usize,
     passage: String,
     matched: usize,
+    /// The same in the title and the text, without the front matter.
+    said: usize,
 }
 
 impl<'c> LineFinder<'c> {
@@ -475,7 +485,8 @@ impl<'c> LineFinder<'c> {
         let hidden = unspoken(entry.kind, doc);
         let lines: Vec<&str> = text.lines().collect();
         let seen = |number: usize| !hidden.iter().any(|h| h.contains(&number));
-        let (mut best, mut best_score, mut everything) = (None, (0, 0, 0), letters(&entry.title));
+        let (mut best, mut best_score) = (None, (0, 0, 0));
+        let (mut said, mut front) = (letters(&entry.title), String::new());
         for (number, line) in (1..).zip(&lines).filter(|(n, line)| seen(*n) && !line.trim().is_empty()) {
             let plain = letters(line);
             let pieces = self.flat.iter().filter(|w| plain.contains(w.as_str())).count();
@@ -484,10 +495,12 @@ impl<'c> LineFinder<'c> {
             if pieces > 0 && (whole, pieces, prose) > best_score {
                 (best, best_score) = (Some(number), (whole, pieces, prose));
             }
-            everything.push(' ');
-            everything.push_str(&plain);
+            let part = if number < doc.body_line() { &mut front } else { &mut said };
+            part.push(' ');
+            part.push_str(&plain);
         }
-        let matched = standing(&everything, &self.asked);
+        let of_text = standing(&said, &self.asked);
+        let matched = if front.is_empty() { of_text } else { standing(&[said, front].concat(), &self.asked) };
         let first = (doc.body_line()..=lines.len()).find(|n| seen(*n) && !lines[n - 1].trim().is_empty());
         let line = match best {
             Some(line) => line,
@@ -502,7 +515,7 @@ impl<'c> LineFinder<'c> {
             _ => around(&lines, line, &hidden),
         };
         let passage = self.scratch.passage(&words, &self.any, &self.flat)?;
-        Ok(MatchedLine { line, passage, matched })
+        Ok(MatchedLine { line, passage, matched, said: of_text })
     }
 }
 

@@ -322,14 +322,14 @@ fn of_file(
     let cosine = hit.trace.cosine.unwrap_or(0.0);
     let is_near = cosine >= NEAR && cosine >= NEAR_SHARE * nearest;
     if !has_words && !is_near && !admission.asked_for {
-        let why = match hit.matched {
+        let why = match hit.said {
             0 => format!("is near {cosine:.2} only"),
             n => format!("has {n} of {} words of the question", hit.of),
         };
         dropped.push(Dropped { id, why });
         return None;
     }
-    let mut reasons = vec![format!("{} of {} words", hit.matched, hit.of)];
+    let mut reasons = vec![format!("{} of {} words", hit.said, hit.of)];
     reasons.extend(hit.trace.cosine.map(|c| format!("near {c:.2}")));
     reasons.extend(admission.reasons);
     let class = class_of(entry).filter(|_| entry.kind == Kind::Leaf);
@@ -349,7 +349,8 @@ fn of_file(
         _ => "note".to_owned(),
     };
     let passage: String = hit.passage.chars().filter(|c| !matches!(*c, MATCH_START | MATCH_END)).collect();
-    let text = match passage.trim().is_empty() || similarity::same_words(&passage, &entry.title) {
+    // A line such as "status: open" answers nothing.
+    let text = match hit.is_front || passage.trim().is_empty() || similarity::same_words(&passage, &entry.title) {
         true => entry.title.clone(),
         false if passage.contains(entry.title.trim_end_matches('…')) => passage,
         false => format!("{}: {}", entry.title, passage),
@@ -357,7 +358,7 @@ fn of_file(
     let time = ["observed", "opened", "proposed", "created"].iter().find_map(|k| entry.field(k));
     let at = time.and_then(crate::clock::parse_rfc3339).or(Some(entry.stamp.modified_ns / 1_000_000));
     let item = Item { id, stage: Stage::Structured, kind, text, thread: admission.thread, at, score, reasons, marks };
-    let is_complete = hit.of > 1 && hit.matched >= hit.of;
+    let is_complete = hit.of > 1 && hit.said >= hit.of;
     Some(Found { item, sources: sources(entry), is_complete, by_meaning: !has_words && !admission.asked_for })
 }
 

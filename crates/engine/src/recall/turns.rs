@@ -18,6 +18,7 @@ use super::withheld::{Sources, Withheld};
 use super::worth::{TOO_LITTLE, Via};
 use crate::audience::Audience;
 use crate::error::Result;
+use crate::event::Role;
 use crate::index::Index;
 use crate::ledger::Read;
 use crate::redact::redact;
@@ -25,6 +26,7 @@ use crate::render::memory::Scope;
 use crate::scope::{AgentNo, SessionNo, ThreadNo, TurnId};
 use crate::text::language::stop_words::Language;
 use crate::text::similarity;
+use crate::text::thoughts::told_or_thought;
 use crate::thread;
 use crate::tokens::tokens;
 use crate::transcript::role_name;
@@ -136,6 +138,7 @@ pub(super) fn of_turns(
                     drop("the model says to itself what it does next".into());
                     continue;
                 }
+                None if hit.turn.role == Role::Assistant => Cow::Borrowed(told_or_thought(&said)),
                 None => Cow::Borrowed(said.as_ref()),
             };
             if worth.is_some() && (aside::is_heading(&said) || !query.by_person && aside::only_asks(&hit.turn, &said)) {

@@ -27,7 +27,7 @@ mod tickets;
 mod tracker;
 
 pub use self::lists::Checkbox;
-pub use self::summary::Summary;
+pub use self::summary::{Summary, told};
 pub use self::tasks::{Status, Task};
 pub use self::tickets::Ticket;
 pub use self::tracker::{Tracker, has_calls};

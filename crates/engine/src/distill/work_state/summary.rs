@@ -89,17 +89,29 @@ const HEADINGS: &[(&str, Section)] = &[
     ("analysis", Section::Other),
 ];
 
-/// Parses a summary; `None` if it has no known section.
-pub fn parse(text: &str, turn: TurnId) -> Option<Summary> {
-    let text = &text[..text.floor_char_boundary(LARGEST)];
+/// The end of the paragraph that Codex puts in front of its summaries for the next model.
+const CODEX_PREAMBLE: &str = "use the information in this summary to assist with your own analysis:";
+
+/// Beginnings of what programs add behind a summary for the next model.
+const BEHIND: [&str; 2] =
+    ["If you need specific details from before compaction", "Please continue the conversation from where"];
+
+/// Returns what a program's summary says, without the thinking before it and the instructions around it.
+pub fn told(text: &str) -> &str {
+    let text = text.split_once(CODEX_PREAMBLE).map_or(text, |(_, rest)| rest);
     let text = text.rsplit_once("<summary>").map_or(text, |(_, rest)| rest);
     let text = text.split("</summary>").next().unwrap_or(text);
-    let text = text.split_once("\nSummary:\n").map_or(text, |(_, rest)| rest);
+    let text = text.split_once("\nSummary:").map_or(text, |(_, rest)| rest);
+    let end = BEHIND.iter().filter_map(|behind| text.find(&format!("\n{behind}"))).min();
+    text[..end.unwrap_or(text.len())].trim()
+}
+
+/// Parses a summary; `None` if it has no known section.
+pub fn parse(text: &str, turn: TurnId) -> Option<Summary> {
+    let text = told(&text[..text.floor_char_boundary(LARGEST)]);
     let mut sections: Vec<(Section, Vec<&str>)> = Vec::new();
     let mut fenced = false;
-    // After the summary, the program adds instructions to the model, which are not read.
-    let ends = ["If you need specific details from before compaction", "Please continue the conversation from where"];
-    for row in text.lines().take_while(|r| !ends.iter().any(|e| r.starts_with(e))) {
+    for row in text.lines() {
         fenced ^= row.trim_start().starts_with("```");
         match heading(row).filter(|_| !fenced) {
             Some((section, rest)) => {
@@ -261,4 +273,22 @@ fn path(row: &str) -> Option<String> {
     let fits = told.contains(['/', '.']) && !told.contains(char::is_whitespace) && told.len() < 200 && told.len() > 2;
     let ending = told.rsplit('/').next().and_then(|n| n.rsplit_once('.')).map_or("", |(_, end)| end);
     (fits && ending.starts_with(|c: char| c.is_ascii_alphabetic())).then(|| line(told))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+
+    #[test]
+    fn a_summary_is_read_without_what_programs_put_around_it() {
+        let codex = "Another language model started to solve this problem and produced a summary of its thinking process. \
+                     Here is the summary produced by the other language model, use the information in this summary to \
+                     assist with your own analysis:\n<analysis>Think.</analysis>\n<summary>\nNext: the report.\n</summary>";
+        assert_eq!(told(codex), "Next: the report.");
+        let claude = "This session is being continued from a previous conversation.\n\nAnalysis:\nThink.\n\nSummary:\n\
+                      1. Primary Request: the report.\n\nIf you need specific details from before compaction, read the \
+                      full transcript at: /x.jsonl";
+        assert_eq!(told(claude), "1. Primary Request: the report.");
+        assert_eq!(told("Goal: the report.\n"), "Goal: the report.");
+    }
 }
