@@ -281,8 +281,8 @@ fn a_summary_that_says_less_than_a_turn_is_left_out() {
     // Without a better turn it is what there is, and a question may name it.
     let found = told.ask(None, "who saw the player, Ana?");
     assert_eq!(found.items[0].stage, Stage::Lineage, "{found:?}");
-    let found = told.ask(None, &format!("why does the player quit after the first picture, see {}", nodes[0]));
-    assert!(found.items.iter().any(|item| item.id == nodes[0].to_string()), "{found:?}");
+    let found = told.ask(None, &format!("why does the player quit after the first picture, see [{}]", nodes[1]));
+    assert!(found.items.iter().any(|item| item.id == nodes[1].to_string()), "{found:?}");
 }
 
 #[test]

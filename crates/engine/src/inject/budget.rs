@@ -296,10 +296,25 @@ pub(super) fn core(line: &str) -> &str {
         .and_then(|l| l.split_once("**"))
         .map_or(line, |(_, l)| l.trim_start_matches([':', ' ']));
     let line = line.split_once(" · ").map_or(line, |(l, _)| l);
-    let line = line.rsplit_once(" [").map_or(line, |(l, _)| l);
+    let line = without_references(line);
     // Details of a recalled line: `(user, 2026-11-20 10:01)`.
     let about = |inner: &str| inner.ends_with(')') && inner.split([' ', ')']).any(is_day);
     line.rsplit_once(" (").filter(|(_, inner)| about(inner)).map_or(line, |(l, _)| l)
+}
+
+/// Returns a line without the references at its end: `[n8] [p:the-roof-5173]`.
+fn without_references(line: &str) -> &str {
+    let Some((mut rest, _)) = line.rsplit_once(" [") else { return line };
+    // What stands before the last one is a reference only if it looks like one: "see step [1] [n8]".
+    let is_reference = |inner: &str| {
+        inner
+            .strip_suffix(']')
+            .is_some_and(|ids| ids.split(' ').all(|id| id.contains(':') || id.starts_with(['n', 't'])))
+    };
+    while let Some((before, _)) = rest.rsplit_once(" [").filter(|(_, inner)| is_reference(inner)) {
+        rest = before;
+    }
+    rest
 }
 
 /// Whether a word is a day: `2026-11-20`.

@@ -4,6 +4,7 @@ use super::already_given::references;
 use super::budget::{Chosen, Draft, Part, Piece, core};
 use super::{Ask, Event, RUNNING_MS};
 use crate::clock::Millis;
+use crate::distill::deterministic::JOIN;
 use crate::distill::still_open::{give_ids, still_stands};
 use crate::distill::tail;
 use crate::distill::{fold, handoff};
@@ -103,22 +104,32 @@ pub(super) fn drafts(
 /// Begins the line of a thread's page that says its goal in short.
 const DOING: &str = "**Doing.** ";
 
-/// Leaves out of the thread's goal in short what the goal of the handoff says in full.
+/// Leaves out of the thread's goal in short, in its page and in Tier 1, what the goal of the handoff says in full.
 pub(super) fn say_goal_once(drafts: &mut [Draft], dropped: &mut Vec<Dropped>) {
     let handoff = drafts.iter().find(|draft| draft.part == Part::Handoff).map_or(&[][..], |draft| &draft.pieces);
     let goal = handoff.iter().skip_while(|piece| piece.level == 0 || !piece.text.contains("Goal")).nth(1);
     let Some(goal) = goal.filter(|piece| piece.level == 0).map(|piece| core(&piece.text).to_owned()) else { return };
+    let is_said = |step: &&str| goal.contains(step.trim_end_matches(['…', '.']));
+    for memory in drafts.iter_mut().filter(|draft| draft.part == Part::Memory) {
+        memory.pieces.retain(|piece| {
+            let short = core(&piece.text);
+            let is_goal = piece.level == 0 && !short.is_empty() && short.split(JOIN).all(|step| is_said(&step));
+            if is_goal {
+                dropped.push(Dropped { id: piece.item.clone().unwrap_or_default(), why: "stands in handoff".into() });
+            }
+            !is_goal
+        });
+    }
     let Some(thread) = drafts.iter_mut().find(|draft| draft.part == Part::Thread) else { return };
     let Some(at) = thread.pieces.iter().position(|piece| piece.text.starts_with(DOING)) else { return };
     let doing = &mut thread.pieces[at];
     let short = core(&doing.text).to_owned();
-    let is_said = |step: &&str| goal.contains(step.trim_end_matches(['…', '.']));
-    let left: Vec<&str> = short.split(" → ").filter(|step| !is_said(step)).collect();
+    let left: Vec<&str> = short.split(JOIN).filter(|step| !is_said(step)).collect();
     if left.is_empty() {
         dropped.push(Dropped { id: doing.item.clone().unwrap_or_default(), why: "stands in handoff".into() });
         thread.pieces.remove(at);
     } else {
-        doing.text = doing.text.replacen(&short, &left.join(" → "), 1);
+        doing.text = doing.text.replacen(&short, &left.join(JOIN), 1);
     }
 }
 
@@ -533,12 +544,27 @@ mod tests {
     }
 
     #[test]
+    fn the_goal_does_not_stand_in_tier_1_again() {
+        let handoff =
+            vec![Piece::heading("### Goal\n"), Piece::line("- Mend the roof of the barn → Buy slates [t1]\n", None)];
+        let lines = ["- **roof**: Mend the roof of… → Buy slates · [n8]\n", "- **garden**: Plant a pear tree · [n9]\n"];
+        let memory = lines.map(|line| Piece::line(line, None)).to_vec();
+        let draft = |part, pieces| Draft { part, pieces, newest_last: false };
+        let mut drafts = [draft(Part::Handoff, handoff), draft(Part::Memory, memory)];
+        let mut dropped = Vec::new();
+        say_goal_once(&mut drafts, &mut dropped);
+        assert_eq!(drafts[1].pieces.iter().map(|piece| piece.text.as_str()).collect::<Vec<_>>(), [lines[1]]);
+        assert_eq!(dropped.len(), 1);
+    }
+
+    #[test]
     fn the_goal_is_said_once_and_in_full() {
         let goal = "Mend the roof of the barn before winter comes → Buy slates";
         assert_eq!(doing_beside(goal, "Mend the roof of the barn… → Buy slates."), None);
         assert_eq!(doing_beside(goal, "Mend the roof…").as_deref(), None);
         let left = doing_beside(goal, "Mend the roof… → Ask Maier for a ladder");
         assert_eq!(left.as_deref(), Some("**Doing.** Ask Maier for a ladder [n1]"));
+        assert_eq!(doing_beside(goal, "Buy slates. [n8] [p:slates-5173]"), None);
         let other = doing_beside(goal, "Sweep the chimney");
         assert_eq!(other.as_deref(), Some("**Doing.** Sweep the chimney [n1]"));
     }

@@ -391,8 +391,7 @@ fn hits(
         let matched_line = finder.find(&entry, &doc)?;
         // The engine folds more forms than plain text does: a file it found contains at least one word.
         let least = usize::from(row.words > 0.0);
-        // A word that stands in the front matter is the one that the engine found.
-        let least_said = if matched_line.matched > matched_line.said { 0 } else { least };
+        let least_said = if matched_line.only_front { 0 } else { least };
         hits.push(FileHit {
             score: trace.sum / best,
             trace,
@@ -463,6 +462,8 @@ struct MatchedLine {
     matched: usize,
     /// The same in the title and the text, without the front matter.
     said: usize,
+    /// Whether words or parts of words were found in the front matter and nowhere else.
+    only_front: bool,
 }
 
 impl<'c> LineFinder<'c> {
@@ -487,6 +488,8 @@ impl<'c> LineFinder<'c> {
         let seen = |number: usize| !hidden.iter().any(|h| h.contains(&number));
         let (mut best, mut best_score) = (None, (0, 0, 0));
         let (mut said, mut front) = (letters(&entry.title), String::new());
+        let has_piece = |plain: &str| self.flat.iter().any(|w| plain.contains(w.as_str()));
+        let (mut in_text, mut in_front) = (has_piece(&said), false);
         for (number, line) in (1..).zip(&lines).filter(|(n, line)| seen(*n) && !line.trim().is_empty()) {
             let plain = letters(line);
             let pieces = self.flat.iter().filter(|w| plain.contains(w.as_str())).count();
@@ -495,7 +498,11 @@ impl<'c> LineFinder<'c> {
             if pieces > 0 && (whole, pieces, prose) > best_score {
                 (best, best_score) = (Some(number), (whole, pieces, prose));
             }
-            let part = if number < doc.body_line() { &mut front } else { &mut said };
+            let (part, found) = match number < doc.body_line() {
+                true => (&mut front, &mut in_front),
+                false => (&mut said, &mut in_text),
+            };
+            *found |= pieces > 0;
             part.push(' ');
             part.push_str(&plain);
         }
@@ -515,7 +522,7 @@ impl<'c> LineFinder<'c> {
             _ => around(&lines, line, &hidden),
         };
         let passage = self.scratch.passage(&words, &self.any, &self.flat)?;
-        Ok(MatchedLine { line, passage, matched, said: of_text })
+        Ok(MatchedLine { line, passage, matched, said: of_text, only_front: in_front && !in_text })
     }
 }
 
