@@ -217,9 +217,9 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
     let members = members_of(tx, audience)?;
     let mut found = None;
     // A session that only asked what is left stopped nowhere: the work stopped in an earlier one.
-    for n in 0..others.len().min(ONLY_ASKED) {
-        let standing = render::SessionStanding::within(tx, others[n].session_no, Some(&members))?;
-        let d = now_standing(at, tx, audience, others[n].session_no, &standing.distillate)?;
+    for (n, session) in others.iter().enumerate().take(ONLY_ASKED) {
+        let standing = render::SessionStanding::within(tx, session.session_no, Some(&members))?;
+        let d = now_standing(at, tx, audience, session.session_no, &standing.distillate)?;
         let stopped = !d.only_asks();
         if stopped || found.is_none() {
             found = Some((n, standing, d));
