@@ -286,6 +286,21 @@ fn a_summary_that_says_less_than_a_turn_is_left_out() {
 }
 
 #[test]
+fn a_question_about_a_day_is_answered_by_that_day() {
+    let story = Story::new();
+    let yesterday = NOON - 24 * 60 * MINUTE;
+    story.said("old", &[user("The roof needs forty slates", yesterday), answer("Noted.", yesterday + 1)]);
+    story.said("new", &[user("about the roof", NOON - 9 * MINUTE), answer("yes", NOON - 8 * MINUTE)]);
+    let nodes = story.summed_up("new", &[Kind::Session], "The roof was mended by Maier.", &Distillate::default());
+    let mut told = Told::new(story, None);
+    let found = told.ask(None, "what did I say about the roof yesterday");
+    assert_eq!(texts(&found)[0], "The roof needs forty slates", "{found:?}");
+    assert_eq!(why(&found, &nodes[1].to_string()), "of another time than the question asks about");
+    let found = told.ask(None, "what did I say about the roof");
+    assert!(found.items.iter().any(|item| item.id == nodes[1].to_string()), "{found:?}");
+}
+
+#[test]
 fn front_matter_answers_no_question() {
     let story = Story::new();
     leaf(&story, Class::Fact, of(HERE), "We picked SQLite for storage");

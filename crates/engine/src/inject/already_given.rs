@@ -10,6 +10,7 @@ use crate::audience::Audience;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
+use crate::memory::remember::remembered;
 use crate::recall::live::Live;
 use crate::recall::replay::{ContextId, open};
 use crate::scope::{NodeId, TurnId};
@@ -68,6 +69,9 @@ pub(super) struct Line {
 impl Line {
     pub fn of(text: &str) -> Line {
         let core = core(text);
+        // "Remember that we prune in February" says what "We prune in February" says.
+        let asked = remembered(core);
+        let core = if let [only] = &asked[..] { only.text.as_str() } else { core };
         let each =
             sentences::split(core, SENTENCE).into_iter().map(|range| Line::plain(sentences::unlabelled(&core[range])));
         let sentences = each.filter(|sentence| sentence.len() > 1).collect();

@@ -5,6 +5,7 @@
 //! answer, and with two of them in front the first item had these words for 8 questions.
 
 use super::named::Named;
+use super::query::Query;
 use super::recalled::{Dropped, Item, Stage};
 use super::worth::Worth;
 
@@ -18,6 +19,23 @@ pub(super) fn drop_outdone(items: &mut Vec<Item>, worth: &Worth, named: &Named, 
         let stays = item.stage != Stage::Lineage || named.ids.contains(&item.id) || worth.words_in(&item.text) >= best;
         if !stays {
             dropped.push(Dropped { id: item.id.clone(), why: format!("says less of the question than {by}") });
+        }
+        stays
+    });
+}
+
+/// Drops memory and summaries of other times than the question asks about, where turns of that time are given: "What did
+/// I do on 22 May?" is answered by that day alone. A question with nothing but a time is answered by nothing else.
+pub(super) fn drop_of_other_times(items: &mut Vec<Item>, query: &Query, named: &Named, dropped: &mut Vec<Dropped>) {
+    let is_then = |item: &Item| query.favours(item.at) == Some(true);
+    if !query.only_times && !items.iter().any(|item| item.stage == Stage::Transcript && is_then(item)) {
+        return;
+    }
+    items.retain(|item| {
+        let stays =
+            item.stage == Stage::Transcript || named.ids.contains(&item.id) || query.favours(item.at) != Some(false);
+        if !stays {
+            dropped.push(Dropped { id: item.id.clone(), why: "of another time than the question asks about".into() });
         }
         stays
     });

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::files::{Choice, FileFilter, FileHit, choose_files};
 use super::live::Live;
 use super::named::{Named, named};
-use super::outdone::drop_outdone;
+use super::outdone::{drop_of_other_times, drop_outdone};
 use super::query::{Query, Term, understand_naming};
 use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::said_once::say_once;
@@ -205,6 +205,9 @@ pub fn recall(
         out.items.extend(turns);
         if !query.only_times {
             drop_outdone(&mut out.items, &measure, &named, &mut out.dropped);
+        }
+        if !found.other_times {
+            drop_of_other_times(&mut out.items, &query, &named, &mut out.dropped);
         }
     }
     for extra in out.items.split_off(out.items.len().min(question.most)) {

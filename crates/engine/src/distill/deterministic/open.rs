@@ -5,7 +5,7 @@ use super::answer;
 use super::exchange::{Exchange, Message};
 use super::list::{JOIN, List};
 use super::marks::{Mark, statements};
-use super::prompt::{Prompt, Purpose, joined, names_a_file, weight, weight_of};
+use super::prompt::{Prompt, Purpose, joined, lists_itself, names_a_file, weight, weight_of};
 use super::stated::taken_back;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
@@ -111,6 +111,7 @@ impl Open {
                 || is_left(s)
                 || s.second == Some(Label::Commitment)
                 || s.label == Label::Remaining
+                || lists_itself(s)
                 // "Thanks, I'll take a look" was kept by then, unless it is the last word.
                 || last && s.label == Label::Assent && Mark::Means.is_in(s);
             // "I'd take the direct one." is an opinion, no promise.
@@ -330,11 +331,14 @@ impl Open {
             self.unconfirmed(exchange, prompt, owes);
             return;
         }
+        // "Where were we?" asks for the work and is none.
+        let asks_back = prompt.purpose == Purpose::Question && prompt.refers_back;
         if prompt.accepted.len() > 1 {
             for (text, turn) in &prompt.accepted {
                 self.in_progress.add(text, *turn, 5);
             }
         } else if !prompt.core.is_empty()
+            && !asks_back
             && !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note)
             && (follows || earlier.iter().any(|e| e.prompt.is_some()))
         {

@@ -148,7 +148,7 @@ impl Prompt {
 
     /// Whether the message keeps something for later: "I promised Ana the table. Put that on the list."
     pub fn is_listed(&self) -> bool {
-        self.promises() && self.own.iter().any(|s| Mark::Listed.is_in(s))
+        self.own.iter().any(|s| Mark::Listed.is_in(s) && (self.promises() || lists_itself(s)))
     }
 
     /// Whether the message says that the earlier attempt did not help.
@@ -223,6 +223,11 @@ impl Prompt {
         }
         words.iter().find_map(|w| w.parse().ok().or_else(|| ordinal(w)))
     }
+}
+
+/// Whether a sentence names a task and keeps it for later: "Order the rootstocks by Monday, put that on the list."
+pub fn lists_itself(s: &Statement) -> bool {
+    s.label == Label::Request && Mark::Listed.is_in(s) && weight_of(s) >= 4
 }
 
 /// Returns the task that an offer is about: for "Want me to copy it into the repo?", "Copy it into the repo". `None` if

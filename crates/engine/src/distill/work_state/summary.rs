@@ -89,8 +89,8 @@ const HEADINGS: &[(&str, Section)] = &[
     ("analysis", Section::Other),
 ];
 
-/// The end of the paragraph that Codex puts in front of its summaries for the next model.
-const CODEX_PREAMBLE: &str = "use the information in this summary to assist with your own analysis:";
+/// The end of the paragraph that a program puts in front of its summaries for the next model.
+const PREAMBLE: &str = "use the information in this summary to assist with your own analysis:";
 
 /// Beginnings of what programs add behind a summary for the next model.
 const BEHIND: [&str; 2] =
@@ -98,7 +98,7 @@ const BEHIND: [&str; 2] =
 
 /// Returns what a program's summary says, without the thinking before it and the instructions around it.
 pub fn told(text: &str) -> &str {
-    let text = text.split_once(CODEX_PREAMBLE).map_or(text, |(_, rest)| rest);
+    let text = text.split_once(PREAMBLE).map_or(text, |(_, rest)| rest);
     let text = text.rsplit_once("<summary>").map_or(text, |(_, rest)| rest);
     let text = text.split("</summary>").next().unwrap_or(text);
     let text = text.split_once("\nSummary:").map_or(text, |(_, rest)| rest);
@@ -281,14 +281,14 @@ mod tests {
 
     #[test]
     fn a_summary_is_read_without_what_programs_put_around_it() {
-        let codex = "Another language model started to solve this problem and produced a summary of its thinking process. \
+        let introduced = "Another language model started to solve this problem and produced a summary of its thinking process. \
                      Here is the summary produced by the other language model, use the information in this summary to \
                      assist with your own analysis:\n<analysis>Think.</analysis>\n<summary>\nNext: the report.\n</summary>";
-        assert_eq!(told(codex), "Next: the report.");
-        let claude = "This session is being continued from a previous conversation.\n\nAnalysis:\nThink.\n\nSummary:\n\
+        assert_eq!(told(introduced), "Next: the report.");
+        let continued = "This session is being continued from a previous conversation.\n\nAnalysis:\nThink.\n\nSummary:\n\
                       1. Primary Request: the report.\n\nIf you need specific details from before compaction, read the \
                       full transcript at: /x.jsonl";
-        assert_eq!(told(claude), "1. Primary Request: the report.");
+        assert_eq!(told(continued), "1. Primary Request: the report.");
         assert_eq!(told("Goal: the report.\n"), "Goal: the report.");
     }
 }
