@@ -9,14 +9,25 @@ use super::query::Query;
 use super::recalled::{Dropped, Item, Stage};
 use super::worth::Worth;
 
-/// Drops each summary whose sentences carry less of the question than the best turn or summary that is given. A summary
-/// that the question names stays.
+/// Drops each summary whose sentences carry less of the question than the best turn or summary that is given, and no word
+/// of it that the turns given lack. A summary that the question names stays.
 pub(super) fn drop_outdone(items: &mut Vec<Item>, worth: &Worth, named: &Named, dropped: &mut Vec<Dropped>) {
-    let said = items.iter().filter(|item| item.stage != Stage::Structured);
-    let best = said.map(|item| (worth.words_in(&item.text), item.id.clone())).max_by(|a, b| a.0.total_cmp(&b.0));
-    let Some((best, by)) = best else { return };
+    let said: Vec<(Stage, String, Vec<bool>)> = items
+        .iter()
+        .filter(|item| item.stage != Stage::Structured)
+        .map(|item| (item.stage, item.id.clone(), worth.standing(&item.text)))
+        .collect();
+    let best = said.iter().map(|(_, id, standing)| (worth.weight_of(standing), id));
+    let Some((best, by)) = best.max_by(|a, b| a.0.total_cmp(&b.0)) else { return };
+    let in_turns = |word: usize| said.iter().any(|(stage, _, standing)| *stage == Stage::Transcript && standing[word]);
     items.retain(|item| {
-        let stays = item.stage != Stage::Lineage || named.ids.contains(&item.id) || worth.words_in(&item.text) >= best;
+        if item.stage != Stage::Lineage || named.ids.contains(&item.id) {
+            return true;
+        }
+        let standing = worth.standing(&item.text);
+        // A turn may have been left out because this summary says what it says.
+        let tells_more = standing.iter().enumerate().any(|(word, stands)| *stands && !in_turns(word));
+        let stays = tells_more || worth.weight_of(&standing) >= best;
         if !stays {
             dropped.push(Dropped { id: item.id.clone(), why: format!("says less of the question than {by}") });
         }

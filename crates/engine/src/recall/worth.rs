@@ -183,9 +183,19 @@ impl Worth {
     }
 
     /// Returns the sum of the weights of the words that a passage has.
-    pub fn words_in(&self, passage: &str) -> f64 {
+    fn words_in(&self, passage: &str) -> f64 {
+        self.weight_of(&self.standing(passage))
+    }
+
+    /// Returns for each word of the prompt whether a passage has it.
+    pub fn standing(&self, passage: &str) -> Vec<bool> {
         let text = format!(" {} ", letters(passage).trim());
-        self.words.iter().filter(|word| word.is_in(&text)).map(|word| word.weight).sum()
+        self.words.iter().map(|word| word.is_in(&text)).collect()
+    }
+
+    /// Returns the sum of the weights of these words.
+    pub fn weight_of(&self, standing: &[bool]) -> f64 {
+        self.words.iter().zip(standing).filter(|(_, stands)| **stands).map(|(word, _)| word.weight).sum()
     }
 }
 

@@ -331,8 +331,8 @@ impl Open {
             self.unconfirmed(exchange, prompt, owes);
             return;
         }
-        // "Where were we?" asks for the work and is none.
-        let asks_back = prompt.purpose == Purpose::Question && prompt.refers_back;
+        // "Where were we?" asks for the work and is none; "And the invoices?" names some.
+        let asks_back = prompt.purpose == Purpose::Question && weight(&prompt.ask) == 0;
         if prompt.accepted.len() > 1 {
             for (text, turn) in &prompt.accepted {
                 self.in_progress.add(text, *turn, 5);
