@@ -274,6 +274,46 @@ fn holds(n: usize, shape: Shape) {
 }
 
 #[test]
+fn a_session_that_only_asks_leaves_the_work_where_it_stopped() {
+    let story = Story::new();
+    let project = story.project("harbour");
+    let said = |text, hours: i64| user(text, NOON - hours * HOUR);
+    let replied = |text, hours: i64| answer(text, NOON - hours * HOUR + MINUTE);
+    story.said(
+        "last",
+        &[
+            within(&project),
+            said("Number the invoices per calendar year, INV-2026-0001 and up.", 5),
+            replied("Understood, they are numbered per year.", 5),
+            said("Next we must add the VAT report for Austria.", 4),
+            replied("Understood.", 4),
+        ],
+    );
+    story.said(
+        "asks",
+        &[
+            within(&project),
+            said("What do you know about this project, and what is left to do?", 2),
+            replied("I know little about it.", 2),
+        ],
+    );
+    let made = worker::distil(&story.at(), Limits::default(), None, &mut |_| {}).unwrap();
+    assert!(made.problems.is_empty(), "{:?}", made.problems);
+    let workspace: String = story
+        .sql()
+        .query_row(
+            "SELECT workspace_id FROM sessions JOIN workspaces USING (workspace_no) WHERE session_key = 'little:last'",
+            [],
+            |r| r.get(0),
+        )
+        .unwrap();
+    story.refresh();
+    let block = told(&story, &workspace, None, CHARACTERS).block;
+    assert_eq!(block.matches("VAT report for Austria").count(), 1, "{block}");
+    assert!(!block.contains("What do you know"), "{block}");
+}
+
+#[test]
 fn of_any_session_the_next_one_is_told_where_it_stopped() {
     let full = std::env::var_os("HEIRLOOM_TEST_FULL").is_some();
     let goals = [Goal::Short, Goal::Long, Goal::Endless, Goal::Wide, Goal::WithCode];

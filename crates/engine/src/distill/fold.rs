@@ -59,13 +59,12 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
     };
     // A session that only asked what is left does not become what the thread is about.
     let goes_on = newer.only_asks() && older.goal.is_some() && !older.only_asks();
-    let asked = if goes_on { &[] } else { &newer.in_progress[..] };
     let mut out = Distillate {
         goal: newer.goal.clone().filter(|_| !goes_on).or_else(|| older.goal.clone()),
         constraints: joined(words, older.constraints.iter(), &newer.constraints),
         requirements: requirements(older, newer),
         done: joined(words, older.done.iter(), &newer.done),
-        in_progress: joined(words, older.in_progress.iter().filter(open), asked),
+        in_progress: joined(words, older.in_progress.iter().filter(open), &newer.in_progress),
         blocked: joined(words, older.blocked.iter().filter(open), &newer.blocked),
         fixed: joined(words, older.fixed.iter(), &newer.fixed),
         decisions: decided(words, older, newer),
@@ -238,13 +237,13 @@ mod tests {
         };
         let asks = Distillate {
             goal: Some(item("What do you know about this project, and what is left?", 9)),
-            in_progress: vec![item("What do you know about this project, and what is left?", 9)],
             context: vec![item("It keeps invoices.", 10)],
             ..Distillate::default()
         };
         let state = fold(&older, &asks);
         assert_eq!((&state.goal, &state.next_steps), (&older.goal, &older.next_steps));
-        assert_eq!(state.in_progress, []);
+        let unanswered = Distillate { in_progress: vec![item("Can you add the report?", 9)], ..asks.clone() };
+        assert_eq!(fold(&older, &unanswered).goal, unanswered.goal);
         // A question is the matter of a thread that has no other, and work on it makes it one.
         assert_eq!(fold(&asks, &asks).goal, asks.goal);
         let works = Distillate { done: vec![item("Added the report", 11)], ..asks.clone() };

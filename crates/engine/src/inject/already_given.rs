@@ -10,7 +10,7 @@ use crate::audience::Audience;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
-use crate::memory::remember::remembered;
+use crate::memory::remember::{begins_by_asking, remembered};
 use crate::recall::live::Live;
 use crate::recall::replay::{ContextId, open};
 use crate::scope::{NodeId, TurnId};
@@ -70,7 +70,7 @@ impl Line {
     pub fn of(text: &str) -> Line {
         let core = core(text);
         // "Remember that we prune in February" says what "We prune in February" says.
-        let asked = remembered(core);
+        let asked = if begins_by_asking(core) { remembered(core) } else { Vec::new() };
         let core = if let [only] = &asked[..] { only.text.as_str() } else { core };
         let each =
             sentences::split(core, SENTENCE).into_iter().map(|range| Line::plain(sentences::unlabelled(&core[range])));
@@ -263,6 +263,14 @@ mod tests {
         ] {
             assert!(!Line::of(other).repeats(&long), "{other}");
         }
+    }
+
+    #[test]
+    fn a_sentence_and_the_request_to_keep_it_say_the_same() {
+        let (kept, asked) =
+            ("- We only prune in February · [u:1]\n", "- Remember that we only prune in February [t3]\n");
+        assert!(Line::of(kept).repeats(&Line::of(asked)) && Line::of(asked).repeats(&Line::of(kept)));
+        assert!(!Line::of("- Remember that we only prune in March [t3]\n").repeats(&Line::of(kept)));
     }
 
     #[test]

@@ -305,7 +305,8 @@ pub(super) fn core(line: &str) -> &str {
 /// Returns a line without the references at its end: `[n8] [p:the-roof-5173]`.
 fn without_references(line: &str) -> &str {
     let Some((mut rest, _)) = line.rsplit_once(" [") else { return line };
-    // What stands before the last one is a reference only if it looks like one: "see step [1] [n8]".
+    // The last bracket of a line is always a reference. A bracket before it may be a part of the sentence, as in "see
+    // step [1] [n8]", so it is removed only if it holds ids of turns, nodes or files.
     let is_reference = |inner: &str| {
         inner
             .strip_suffix(']')

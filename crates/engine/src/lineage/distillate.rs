@@ -111,16 +111,16 @@ impl Distillate {
     }
 
     /// Whether the range only asked something: nothing was decided, demanded, done or left open, and no file was changed.
-    /// "What is left to do here?" in a new session is no new matter.
+    /// "What is left to do here?" in a new session is no new matter. A question without an answer is in progress, because
+    /// "Can you add the report?" asks for work.
     pub fn only_asks(&self) -> bool {
-        let Some(goal) = self.goal.as_ref().filter(|goal| goal.text.contains(['?', '？', '؟'])) else { return false };
-        let is_goal = |item: &Item| item.turns.iter().all(|turn| goal.turns.contains(turn));
-        self.in_progress.iter().all(is_goal)
+        self.goal.as_ref().is_some_and(|goal| goal.text.contains(['?', '？', '؟']))
             && self.files.iter().all(|file| file.touch == Touch::Read)
             && self.proposals.is_empty()
-            && self.lists().iter().all(|(name, items)| {
-                matches!(*name, "goal" | "in_progress" | "next_steps" | "context") || items.is_empty()
-            })
+            && self
+                .lists()
+                .iter()
+                .all(|(name, items)| matches!(*name, "goal" | "next_steps" | "context") || items.is_empty())
     }
 
     /// Returns every list of items with its name in the schema, in the order of a handoff, beginning with the goal.

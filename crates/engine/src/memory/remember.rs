@@ -13,6 +13,7 @@ use super::leaf::derived_title;
 use crate::text::blocks::{Block, Reach, blocks};
 use crate::text::language::{REMEMBER, section};
 use crate::text::patterns::{Phrases, words};
+use crate::text::plain::lower;
 use crate::text::relayed::relayed;
 use crate::text::scripts::is_unspaced;
 use crate::text::sentences;
@@ -76,10 +77,20 @@ macro_rules! listed {
     }};
 }
 
+/// Number of bytes at the beginning of a text within which the words that ask to keep it stand.
+const ASKED_WITHIN: usize = 60;
+
 static OPENERS: LazyLock<Phrases<Opener>> = LazyLock::new(|| {
     let asks = (Opener::Asks, section(REMEMBER, "asks"));
     Phrases::labelled([asks, (Opener::Tells, section(REMEMBER, "tells"))])
 });
+
+/// Whether a text begins by asking to keep what follows: "Remember that we prune in February". Much cheaper than
+/// [`remembered`], for the many lines of given contexts that ask nothing.
+pub fn begins_by_asking(text: &str) -> bool {
+    let low = lower(&text[..text.floor_char_boundary(ASKED_WITHIN)]);
+    OPENERS.begin(&split(&low, Marks::Kept)).next().is_some()
+}
 
 /// Returns the statements a prompt asks to keep, in the order of the text.
 pub fn remembered(prompt: &str) -> Vec<Remembered> {

@@ -181,8 +181,12 @@ pub fn recall(
     };
     let weak = Weak::of(index, at.agent_no, &query, vector.is_some(), turns.as_ref().map(|(found, _)| found))?;
     let counted = turns.as_ref().map(|(found, _)| found);
-    let measure = Worth::of(index, at.agent_no, &query, question.text, counted)?;
-    let worth = (question.prompt && !question.deep).then_some(&measure);
+    let is_prompt = question.prompt && !question.deep;
+    let measure = match is_prompt || turns.is_some() {
+        true => Some(Worth::of(index, at.agent_no, &query, question.text, counted)?),
+        false => None,
+    };
+    let worth = measure.as_ref().filter(|_| is_prompt);
     let quick = index.embedder().filter(|embedder| embedder.is_quick()).cloned();
     let near = quick.zip(vector).map(|(embedder, vector)| {
         move |sentence: &str| {
@@ -203,8 +207,8 @@ pub fn recall(
         let summaries = out.items.iter().filter(|item| item.stage == Stage::Lineage).count();
         let turns = of_turns(at, &lookup, (found, ranking), (question.most, summaries), &mut withheld, &mut out)?;
         out.items.extend(turns);
-        if !query.only_times {
-            drop_outdone(&mut out.items, &measure, &named, &mut out.dropped);
+        if let Some(measure) = measure.as_ref().filter(|_| !query.only_times) {
+            drop_outdone(&mut out.items, measure, &named, &mut out.dropped);
         }
         if !found.other_times {
             drop_of_other_times(&mut out.items, &query, &named, &mut out.dropped);

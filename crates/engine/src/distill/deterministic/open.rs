@@ -112,6 +112,7 @@ impl Open {
                 || s.second == Some(Label::Commitment)
                 || s.label == Label::Remaining
                 || lists_itself(s)
+                || !exchange.acted && names_next(s)
                 // "Thanks, I'll take a look" was kept by then, unless it is the last word.
                 || last && s.label == Label::Assent && Mark::Means.is_in(s);
             // "I'd take the direct one." is an opinion, no promise.
@@ -410,6 +411,15 @@ fn is_stalled(exchange: &Exchange, prompt: &Prompt) -> bool {
         && prompt.purpose == Purpose::Request
         && prompt.is_substantive()
         && exchange.answer.as_ref().is_some_and(waits)
+}
+
+/// Whether a statement of the person says what comes next: "Next we must add the report". An answer without any work
+/// leaves it open.
+fn names_next(s: &Statement) -> bool {
+    let next = phrases!(
+        "next we|i must / next we|i need|have to / after that we|i must / after that we|i need|have to / als nächstes müssen|muss|sollten|brauchen wir|ich / ensuite il faut / ensuite nous|on devons|doit / luego|después tenemos|hay que / poi dobbiamo|bisogna / depois temos|precisamos / потом нужно|надо"
+    );
+    !s.asks && weight_of(s) >= 2 && next.begin(&split(&lower(&s.text), Marks::Dropped)).next().is_some()
 }
 
 /// Whether a statement of the person says what they do themselves: "I will remove the folder."
