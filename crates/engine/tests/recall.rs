@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::index::{Embedder, Index};
 use heirloom_engine::lineage::Kind;
@@ -303,11 +304,13 @@ fn a_question_about_a_day_is_answered_by_that_day() {
 #[test]
 fn front_matter_answers_no_question() {
     let story = Story::new();
-    leaf(&story, Class::Fact, of(HERE), "We picked SQLite for storage");
+    let new = NewLoop { title: "Deploy the board to the new host".into(), ..NewLoop::default() };
+    open_loop::add(&story.at().lock().unwrap(), &new).unwrap();
     let mut told = Told::new(story, None);
-    assert_eq!(texts(&told.ask(Some(HERE), "which storage did we pick")), ["We picked SQLite for storage"]);
-    for question in ["how high is the confidence", "which class was observed"] {
-        assert_eq!(texts(&told.ask(Some(HERE), question)), [""; 0], "{question}");
+    assert_eq!(texts(&told.ask(None, "where do we deploy the board")), ["Deploy the board to the new host"]);
+    // `status: open` and `opened: …` are lines of its front matter.
+    for question in ["which status has it", "status opened"] {
+        assert_eq!(texts(&told.ask(None, question)), [""; 0], "{question}");
     }
 }
 
