@@ -101,6 +101,9 @@ pub(super) fn drafts(
     Ok(out)
 }
 
+/// Least number of bytes that are left of a step of a goal, so that they identify it.
+const CUT_GOAL: usize = 20;
+
 /// Begins the line of a thread's page that says its goal in short.
 const DOING: &str = "**Doing.** ";
 
@@ -109,7 +112,14 @@ pub(super) fn say_goal_once(drafts: &mut [Draft], dropped: &mut Vec<Dropped>) {
     let handoff = drafts.iter().find(|draft| draft.part == Part::Handoff).map_or(&[][..], |draft| &draft.pieces);
     let goal = handoff.iter().skip_while(|piece| piece.level == 0 || !piece.text.contains("Goal")).nth(1);
     let Some(goal) = goal.filter(|piece| piece.level == 0).map(|piece| core(&piece.text).to_owned()) else { return };
-    let is_said = |step: &&str| goal.contains(step.trim_end_matches(['…', '.']));
+    // Both may be cut at other places: one says the other if it begins with what is left of it.
+    let is_said = |step: &&str| {
+        let step = step.trim_end_matches(['…', '.', ' ']);
+        goal.split(JOIN).any(|whole| {
+            let left = whole.strip_suffix('…').map(str::trim_end).filter(|left| left.len() >= CUT_GOAL);
+            whole.contains(step) || left.is_some_and(|left| step.starts_with(left))
+        })
+    };
     for memory in drafts.iter_mut().filter(|draft| draft.part == Part::Memory) {
         memory.pieces.retain(|piece| {
             let short = core(&piece.text);
@@ -565,6 +575,10 @@ mod tests {
         let left = doing_beside(goal, "Mend the roof… → Ask Maier for a ladder");
         assert_eq!(left.as_deref(), Some("**Doing.** Ask Maier for a ladder [n1]"));
         assert_eq!(doing_beside(goal, "Buy slates. [n8] [p:slates-5173]"), None);
+        assert_eq!(
+            doing_beside("Mend the roof → Fix the two scroll bars…", "Fix the two scroll bars of the page -…"),
+            None
+        );
         let other = doing_beside(goal, "Sweep the chimney");
         assert_eq!(other.as_deref(), Some("**Doing.** Sweep the chimney [n1]"));
     }

@@ -310,12 +310,19 @@ impl Open {
     }
 
     /// Adds the failure that the last message reports, if the model changed something for it: whether that helped was
-    /// never said. `owes`: the message is about work that is left.
-    fn unconfirmed(&mut self, exchange: &Exchange, prompt: &Prompt, owes: bool) {
+    /// never said. "That did not fix it" is told with the request before it. `owes`: the message is about work that is
+    /// left.
+    fn unconfirmed(&mut self, exchange: &Exchange, prompt: &Prompt, earlier: &[Exchange], owes: bool) {
         let reported = prompt.report.as_deref().filter(|_| matches!(prompt.purpose, Purpose::Report | Purpose::Empty));
         let told = reported.or_else(|| Some(&*prompt.core).filter(|_| prompt.complains() || prompt.reports_fault()));
-        if let Some(told) = told.filter(|_| exchange.edited && !owes) {
-            self.loops.tell(&format!("{UNCONFIRMED}{}", cut(told, PART)), &prompt.turns, 3);
+        let Some(told) = told.filter(|_| exchange.edited && !owes) else { return };
+        let matter = earlier.iter().rev().filter_map(|e| e.prompt.as_ref()).find(|before| before.is_substantive());
+        match matter.filter(|_| prompt.refers_back && reported.is_none()) {
+            Some(before) => {
+                let text = format!("{UNCONFIRMED}{}{JOIN}{}", cut(&before.core, PART), cut(told, PART));
+                self.loops.tell(&text, &[&before.turns[..], &prompt.turns].concat(), 3);
+            }
+            None => self.loops.tell(&format!("{UNCONFIRMED}{}", cut(told, PART)), &prompt.turns, 3),
         }
     }
 
@@ -329,7 +336,7 @@ impl Open {
         let unmet = complains && !exchange.worked && !exchange.wrote || is_stalled(exchange, prompt);
         let is_open = exchange.runs() || unmet;
         if !is_open {
-            self.unconfirmed(exchange, prompt, owes);
+            self.unconfirmed(exchange, prompt, earlier, owes);
             return;
         }
         // "Where were we?" asks for the work and is none; "And the invoices?" names some.
