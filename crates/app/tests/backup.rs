@@ -492,7 +492,9 @@ fn of_those_made_by_themselves_so_many_are_kept_and_nothing_else_is_touched() {
         fs::create_dir(&disk).unwrap();
         let first = PathBuf::from(world.json(&["backup"])["backup"].as_str().unwrap());
         let name = first.file_name().unwrap().to_str().unwrap().to_owned();
-        let mark = &name[..name.find("-20").unwrap() + 1];
+        // A mark is eight random hex digits and may begin with "20" as the year does.
+        let (mark, moment) = name.split_at("heirloom-01234567-".len());
+        assert!(moment.starts_with("20"), "{name}");
         // Rotation leaves other files alone: foreign names, other memories' backups, and names a person gave.
         let others = [
             format!("{mark}of-grandmother.tar.zst.age"),
@@ -504,7 +506,7 @@ fn of_those_made_by_themselves_so_many_are_kept_and_nothing_else_is_touched() {
             fs::write(disk.join(other), "mine").unwrap();
         }
         // The clock was set back, so one backup is from the future: it and the newest one are the two that stay.
-        let future = disk.join(name.replace("-20", "-29"));
+        let future = disk.join(format!("{mark}29{}", &moment[2..]));
         fs::rename(&first, &future).unwrap();
         let mut newest = PathBuf::new();
         for _ in 0..4 {
