@@ -335,6 +335,38 @@ fn a_cut_lets_in_again_what_fell_out_and_counts_once() {
     assert_eq!(epochs(&m), (3, 3));
 }
 
+/// Claude Code writes the file of a fork only with its first prompt and names no original. The fork has the original's
+/// turns in its context all the same.
+#[test]
+fn a_fork_is_not_given_its_originals_words_before_its_file_is_there() {
+    let m = Machine::new();
+    let (prompt, answer) = ("The barn door opens to the north, that is decided.", "Noted: to the north.");
+    m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": prompt}));
+    m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": answer}));
+    m.at_rest();
+    let beginning = |session: &str, source: &str, seconds: u32| {
+        let path = m.transcript.with_file_name(format!("{session}.jsonl"));
+        let of = json!({"session_id": session, "transcript_path": path});
+        let mut start = of.clone();
+        start["source"] = json!(source);
+        start["seconds_since_last_response"] = json!(seconds);
+        let at_start = m.hook("SessionStart", start);
+        let mut asked = of;
+        asked["prompt_id"] = json!(session);
+        asked["prompt"] = json!("To which side does the barn door open?");
+        (at_start, m.hook("UserPromptSubmit", asked))
+    };
+    let (at_start, with_prompt) = beginning("unrelated", "startup", 0);
+    assert!((at_start + &with_prompt).contains("to the north"), "a new session is told");
+    let (at_start, with_prompt) = beginning("of-another-time", "fork", 900);
+    assert!((at_start + &with_prompt).contains("to the north"), "no session answered at that time");
+    let (at_start, with_prompt) = beginning("a-fork", "fork", 0);
+    assert!(!at_start.contains("the north") && with_prompt.is_empty(), "{at_start} {with_prompt}");
+    let shown = m.world.json(&["session", "show", "claude-code:a-fork"]);
+    assert_eq!(shown["session"]["fork_of"], format!("claude-code:{SESSION}"));
+    m.verified();
+}
+
 #[test]
 fn after_a_clear_there_is_no_handoff() {
     let m = Machine::new();

@@ -304,6 +304,8 @@ pub struct HookEvent {
     pub without_store: bool,
     /// The program's id of the run, as in its store.
     pub run: Option<String>,
+    /// Time since the last answer in the session's context, where the payload of a beginning has it.
+    pub silent_for: Option<Millis>,
     pub moment: Moment,
 }
 

@@ -54,6 +54,10 @@ pub struct HookOutcome {
 /// Most tokens of a handoff given to a summariser, which also has the conversation.
 const FOR_SUMMARISERS: usize = 600;
 
+/// Largest difference between the time at which the original of a copy answered last, told in whole seconds, and the
+/// time of its last stored turn: an answer is stored with the time it began, and a hook tells it when it has ended.
+const ANSWERED_WITHIN: Millis = 3_000;
+
 /// Handles one call. `index`: for recall; without an index nothing is recalled. `user_home`: the user's home directory,
 /// which is never a project.
 pub fn handle(
@@ -188,10 +192,14 @@ impl Step<'_> {
         match &event.moment {
             Moment::Start(Beginning::Startup) => self.begin(Event::Start),
             // The context may have been cut when no context could be given.
-            Moment::Start(Beginning::Resume | Beginning::Fork) => {
-                // A copied session has turns of its original in its context, and only its store says so.
-                if self.audience.known.is_none() && self.store.is_some() {
+            // A copied session has turns of its original in its context. Its store says so, but may be written only
+            // with its first prompt.
+            Moment::Start(Beginning::Resume | Beginning::Fork) if self.audience.known.is_some() => self.go_on(),
+            Moment::Start(beginning @ (Beginning::Resume | Beginning::Fork)) => {
+                if self.store.is_some() {
                     self.write(capture, "hook.resumed", Plan::StoreThen(None), |tx| self.read_later(tx))?;
+                } else if let (Beginning::Fork, Some(original)) = (beginning, self.original()?) {
+                    self.write(capture, "hook.forked", Plan::CopyOf(original), |_| Ok(()))?;
                 }
                 self.go_on()
             }
@@ -232,6 +240,23 @@ impl Step<'_> {
         let cut =
             self.at.read(|tx| Ok(epoch::was_cut(tx, &self.audience)? && !epoch::was_given(tx, &self.audience)?))?;
         self.begin(if cut { Event::Compact } else { Event::Resume })
+    }
+
+    /// Returns the session that a new one is a copy of, if the program tells only when the original answered last: the
+    /// one session of the program and the folder that answered then.
+    fn original(&self) -> Result<Option<SessionKey>> {
+        let (Some(silent_for), Some(cwd)) = (self.call.event.silent_for, &self.call.event.cwd) else { return Ok(None) };
+        let answered = self.call.at - silent_for;
+        let all = self.at.read(|tx| {
+            transcript::recent::answered_at(
+                tx,
+                self.at.agent_no,
+                cwd,
+                (answered - ANSWERED_WITHIN, answered + ANSWERED_WITHIN),
+            )
+        })?;
+        let mut all = all.into_iter().filter(|key| key.harness() == self.program.name() && *key != self.key);
+        Ok(all.next().filter(|_| all.next().is_none()))
     }
 
     /// Gives the context for the beginning of a session.
@@ -383,6 +408,15 @@ impl Step<'_> {
         capture.hook_payload(self.program, &self.at.agent, &self.call.event.session, &self.call.payload, decoded)
     }
 
+    /// Plans the record of the payload, with the fact that the session is a copy of another one.
+    fn plan_copy(&self, capture: &mut Capture, original: &SessionKey) -> Result<()> {
+        let event = &self.call.event;
+        let cwd = event.cwd.iter().map(|cwd| Fact::Cwd(cwd.clone()));
+        let facts = cwd.chain([Fact::ForkOf { native: original.native().to_owned() }]).collect();
+        let decoded = Decoded { facts, ..Decoded::of(RecordClass::Meta) };
+        capture.hook_payload(self.program, &self.at.agent, &event.session, &self.call.payload, decoded)
+    }
+
     /// Plans the new part of the program's file, if it is small.
     fn little(&self, capture: &mut Capture) -> Result<bool> {
         match self.store {
@@ -432,6 +466,7 @@ impl Step<'_> {
             match &plan {
                 Plan::Nothing => {}
                 Plan::Turn(turn) => self.plan_payload(capture, turn)?,
+                Plan::CopyOf(original) => self.plan_copy(capture, original)?,
                 Plan::StoreThen(turn) => {
                     let read = may_read && self.little(capture)?;
                     match turn {
@@ -482,6 +517,8 @@ enum Plan {
     Nothing,
     /// The turn of the payload.
     Turn(NewTurn),
+    /// The payload, which begins a copy of this session.
+    CopyOf(SessionKey),
     /// The new part of the program's store, then the turn of the payload.
     StoreThen(Option<NewTurn>),
 }

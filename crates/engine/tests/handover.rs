@@ -142,10 +142,15 @@ fn lines(story: &Story, name: &str, shape: &Shape) -> Vec<Value> {
 }
 
 fn told(story: &Story, project: &str, budget: Option<usize>, characters: usize) -> Given {
-    let ask = Ask {
+    inject::assemble(&story.at(), &ask(Some(project), budget, characters), Recalled::default()).unwrap()
+}
+
+/// Returns what a new session asks at its start.
+fn ask(project: Option<&str>, budget: Option<usize>, characters: usize) -> Ask<'static> {
+    Ask {
         session: SessionKey::from("codex:a-new-one".to_owned()),
         event: Event::Start,
-        hint: Hint { workspace: Some(project.to_owned()), thread: None },
+        hint: Hint { workspace: project.map(str::to_owned), thread: None },
         prompt: None,
         budget,
         can: Capabilities {
@@ -156,8 +161,7 @@ fn told(story: &Story, project: &str, budget: Option<usize>, characters: usize) 
             keeps_words: false,
             characters,
         },
-    };
-    inject::assemble(&story.at(), &ask, Recalled::default()).unwrap()
+    }
 }
 
 /// Returns everything in brackets that has the form of a reference.
@@ -311,6 +315,33 @@ fn a_session_that_only_asks_leaves_the_work_where_it_stopped() {
     let block = told(&story, &workspace, None, CHARACTERS).block;
     assert_eq!(block.matches("VAT report for Austria").count(), 1, "{block}");
     assert!(!block.contains("What do you know"), "{block}");
+}
+
+/// Some programs write the summary in the record that marks the cut, and quote the last turns in it.
+#[test]
+fn what_a_programs_summary_says_is_not_given_again() {
+    let story = Story::new();
+    let project = story.project("orchard");
+    let decided = "We decided to use whip grafting for the old pear trees because the wax is there already.";
+    let asked = "Which grafting method should we use? Remember that we only prune in February.";
+    let summary = format!("## Recent turns\n- User: {asked}\n- Assistant: {decided}\nStep 1: graft tree 1.");
+    let lines = |told: &str| {
+        vec![
+            within(&project),
+            user(asked, NOON - 30 * MINUTE),
+            answer(decided, NOON - 29 * MINUTE),
+            json!({"fact": "compaction", "role": "system", "kind": "compact-summary", "text": told, "at": NOON - 20 * MINUTE}),
+        ]
+    };
+    for (session, told, given) in [("quoted", summary.as_str(), 0), ("short", "There are pear trees.", 1)] {
+        story.said(session, &lines(told));
+        story.refresh();
+        let session_key = SessionKey::new("little", session);
+        let ask = Ask { session: session_key, event: Event::Compact, ..ask(None, None, CHARACTERS) };
+        let block = inject::assemble(&story.at(), &ask, Recalled::default()).unwrap().block;
+        assert_eq!(block.matches("whip grafting").count(), given, "{session}: {block}");
+        assert_eq!(block.matches("only prune in February").count(), given, "{session}: {block}");
+    }
 }
 
 #[test]

@@ -26,6 +26,8 @@ loosely! {
         pub trigger: Option<Words>,
         pub prompt: Option<Words>,
         pub last_assistant_message: Option<Words>,
+        /// Claude Code's whole seconds since the last answer, at the beginning of a copied or resumed session.
+        pub seconds_since_last_response: Option<u32>,
     }
 }
 
@@ -80,6 +82,7 @@ pub(crate) fn decode(event: &str, payload: &[u8], machine: fn(&str) -> bool) -> 
         store: filled(path).map(PathBuf::from),
         without_store: filled(path).is_none(),
         run: filled(&payload.prompt_id).or_else(|| filled(&payload.turn_id)).filter(|_| !is_command),
+        silent_for: payload.seconds_since_last_response.map(|seconds| i64::from(seconds) * 1000),
         moment,
     }))
 }

@@ -62,6 +62,7 @@ pub(crate) fn event(payload: &Payload, moment: Moment) -> Result<HookEvent, Hook
         // A plugin's program keeps a store that no payload names.
         without_store: false,
         run: text(&payload.run),
+        silent_for: None,
         moment,
     })
 }

@@ -69,13 +69,17 @@ pub(super) struct Line {
 impl Line {
     pub fn of(text: &str) -> Line {
         let core = core(text);
-        // "Remember that we prune in February" says what "We prune in February" says.
-        let asked = if begins_by_asking(core) { remembered(core) } else { Vec::new() };
-        let core = if let [only] = &asked[..] { only.text.as_str() } else { core };
-        let each =
-            sentences::split(core, SENTENCE).into_iter().map(|range| Line::plain(sentences::unlabelled(&core[range])));
+        let each = sentences::split(core, SENTENCE).into_iter().map(|range| Line::sentence(&core[range]));
         let sentences = each.filter(|sentence| sentence.len() > 1).collect();
-        Line { refs: references(text), sentences, ..Line::plain(core) }
+        Line { refs: references(text), sentences, ..Line::sentence(core) }
+    }
+
+    /// Makes the line of a sentence without the name of its speaker or of its kind before it. "Remember that we prune in
+    /// February" says what "We prune in February" says.
+    fn sentence(text: &str) -> Line {
+        let text = sentences::unlabelled(text.trim_start_matches("- "));
+        let asked = if begins_by_asking(text) { remembered(text) } else { Vec::new() };
+        Line::plain(if let [only] = &asked[..] { only.text.as_str() } else { text })
     }
 
     fn plain(text: &str) -> Line {
@@ -153,8 +157,7 @@ impl Told {
             left -= text.len();
             for line in text.lines() {
                 for range in sentences::split(line, SENTENCE) {
-                    let sentence = Line { refs: vec![turn.to_string()], ..Line::plain(&line[range]) };
-                    told.add(sentence, Source::Program);
+                    told.add(Line { refs: vec![turn.to_string()], ..Line::sentence(&line[range]) }, Source::Program);
                 }
             }
         }

@@ -66,8 +66,9 @@ impl Cut {
     /// Whether the cut is before a turn. `record`: the record in which the session has the turn.
     fn is_before(&self, turn: TurnId, record: i64, at: Option<Millis>) -> bool {
         // A turn reported by a hook has an earlier record than a mark that is read from the store later; then the times
-        // decide.
-        let after_mark = self.mark.is_none_or(|(mark, when)| record > mark || when.is_some_and(|when| at > Some(when)));
+        // decide. The turn of the mark's own record is the summary with which the context begins.
+        let after_mark =
+            self.mark.is_none_or(|(mark, when)| record >= mark || when.is_some_and(|when| at > Some(when)));
         let after_told = self.told_at.is_none_or(|told| at.is_some_and(|at| at > told));
         after_mark && after_told && self.until.is_none_or(|until| turn > until)
     }

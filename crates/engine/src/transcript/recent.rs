@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::event::TurnKind;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
-use crate::ledger::codes::{MESSAGE, TOOL_CALL, TOOL_RESULT};
+use crate::ledger::codes::{ASSISTANT, MESSAGE, TOOL_CALL, TOOL_RESULT};
 use crate::scope::{AgentNo, BlockNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
 /// A recently active session, in a list.
@@ -44,6 +44,18 @@ pub fn sessions(tx: &Read, agent_no: AgentNo, workspaces: &[WorkspaceNo], most: 
     out.sort_by_key(|s| std::cmp::Reverse((s.last_at, s.no)));
     out.truncate(most);
     Ok(out)
+}
+
+/// Returns the sessions of an agent that began in a folder and of which the last turn is an answer of a time in this
+/// range, both ends included.
+pub fn answered_at(tx: &Read, agent_no: AgentNo, cwd: &str, range: (Millis, Millis)) -> Result<Vec<SessionKey>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT session_key FROM sessions s INDEXED BY sessions_last
+         WHERE agent_no = ?1 AND last_at BETWEEN ?2 AND ?3 AND cwd = ?4 AND forgotten IS NULL
+           AND {ASSISTANT} = (SELECT role FROM turns t WHERE t.session_no = s.session_no ORDER BY turn_no DESC LIMIT 1)"
+    ))?;
+    let rows = statement.query_map(params![agent_no, range.0, range.1, cwd], |r| r.get::<_, String>(0))?;
+    Ok(rows.map(|key| key.map(SessionKey::from)).collect::<rusqlite::Result<_>>()?)
 }
 
 /// Returns the last runs of a session's main line, newest first; abandoned branches are left out (R6.2).
