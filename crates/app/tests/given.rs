@@ -184,7 +184,7 @@ fn each_event_gets_what_it_needs() {
     let resumed = look(&["--session", "turns:house", "--event", "resume"]);
     assert_eq!(parts(&resumed), ["handoff"]);
     assert!(
-        block(&resumed).contains("Meanwhile") && block(&resumed).contains("- turns, 2026-11-20 18:00, ended: "),
+        block(&resumed).contains("Meanwhile") && block(&resumed).contains("- **turns, 2026-11-20 18:00, ended**: "),
         "{}",
         block(&resumed)
     );

@@ -164,6 +164,12 @@ fn ask(project: Option<&str>, budget: Option<usize>, characters: usize) -> Ask<'
     }
 }
 
+/// Returns the id of a session's project.
+fn workspace_of(story: &Story, session: &str) -> String {
+    let sql = "SELECT workspace_id FROM sessions JOIN workspaces USING (workspace_no) WHERE session_key = ?1";
+    story.sql().query_row(sql, [session], |r| r.get(0)).unwrap()
+}
+
 /// Returns everything in brackets that has the form of a reference.
 fn references(block: &str) -> BTreeSet<String> {
     let inside =
@@ -303,18 +309,39 @@ fn a_session_that_only_asks_leaves_the_work_where_it_stopped() {
     );
     let made = worker::distil(&story.at(), Limits::default(), None, &mut |_| {}).unwrap();
     assert!(made.problems.is_empty(), "{:?}", made.problems);
-    let workspace: String = story
-        .sql()
-        .query_row(
-            "SELECT workspace_id FROM sessions JOIN workspaces USING (workspace_no) WHERE session_key = 'little:last'",
-            [],
-            |r| r.get(0),
-        )
-        .unwrap();
     story.refresh();
-    let block = told(&story, &workspace, None, CHARACTERS).block;
+    let block = told(&story, &workspace_of(&story, "little:last"), None, CHARACTERS).block;
     assert_eq!(block.matches("VAT report for Austria").count(), 1, "{block}");
     assert!(!block.contains("What do you know"), "{block}");
+}
+
+#[test]
+fn sessions_at_work_side_by_side_are_told_apart() {
+    let story = Story::new();
+    let project = story.project("lantern");
+    let at = |minutes: i64| NOON - minutes * MINUTE;
+    let sessions = [
+        ("first", "Port the importer to the new queue.", "The importer is ported.", "Good, move the retry table.", 6),
+        (
+            "second",
+            "Write the release notes in German.",
+            "The notes are written.",
+            "Then write the part about fonts.",
+            4,
+        ),
+    ];
+    for (name, asked, answered, goes_on, ago) in sessions {
+        let lines = [user(asked, at(ago)), answer(answered, at(ago - 1)), user(goes_on, at(ago - 2))];
+        story.said(name, &[&[within(&project)], &lines[..]].concat());
+    }
+    story.refresh();
+    let block = told(&story, &workspace_of(&story, "little:first"), None, CHARACTERS).block;
+    let (last, beside) = block.split_once("## At the same time").unwrap_or_else(|| panic!("{block}"));
+    assert!(last.contains("[little:second]") && last.contains("part about fonts"), "{block}");
+    assert!(!last.contains("retry table") && beside.contains("[little:first]"), "{block}");
+    for once in ["Port the importer", "move the retry table", "part about fonts", "release notes"] {
+        assert_eq!(block.matches(once).count(), 1, "{once}: {block}");
+    }
 }
 
 /// Some programs write the summary in the record that marks the cut, and quote the last turns in it.

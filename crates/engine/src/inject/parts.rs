@@ -47,6 +47,9 @@ const ASKED_TO_REMEMBER: usize = 6;
 /// Largest number of the project's memories that are given word for word.
 const KNOWN_OF_PROJECT: usize = 8;
 
+/// Largest number of tokens of the goal in a line about another session.
+const GOAL_TOKENS: usize = 30;
+
 /// Number of turns in the tail, and the largest number of tokens of each.
 const TAIL: usize = 12;
 const TAIL_TOKENS: usize = 250;
@@ -107,15 +110,25 @@ const CUT_GOAL: usize = 20;
 /// Begins the line of a thread's page that says its goal in short.
 const DOING: &str = "**Doing.** ";
 
-/// Leaves out of the thread's goal in short, in its page and in Tier 1, what the goal of the handoff says in full.
+/// Leaves out of the thread's goal in short, in its page and in Tier 1, what the goal of the handoff says in full, or a
+/// line about another session.
 pub(super) fn say_goal_once(drafts: &mut [Draft], dropped: &mut Vec<Dropped>) {
     let handoff = drafts.iter().find(|draft| draft.part == Part::Handoff).map_or(&[][..], |draft| &draft.pieces);
     let goal = handoff.iter().skip_while(|piece| piece.level == 0 || !piece.text.contains("Goal")).nth(1);
-    let Some(goal) = goal.filter(|piece| piece.level == 0).map(|piece| core(&piece.text).to_owned()) else { return };
+    let work = handoff.iter().filter(|piece| piece.text.starts_with("- **"));
+    let said: Vec<String> = goal
+        .filter(|piece| piece.level == 0)
+        .into_iter()
+        .chain(work)
+        .map(|piece| core(&piece.text).to_owned())
+        .collect();
+    if said.is_empty() {
+        return;
+    }
     // Both may be cut at other places: one says the other if it begins with what is left of it.
     let is_said = |step: &&str| {
         let step = step.trim_end_matches(['…', '.', ' ']);
-        goal.split(JOIN).any(|whole| {
+        said.iter().flat_map(|said| said.split(JOIN)).any(|whole| {
             let left = whole.strip_suffix('…').map(str::trim_end).filter(|left| left.len() >= CUT_GOAL);
             whole.contains(step) || left.is_some_and(|left| step.starts_with(left))
         })
@@ -241,9 +254,16 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
     let Some((n, standing, mut d)) = found else { return Ok(Vec::new()) };
     others.drain(..n);
     let last = &others[0];
-    // The thread's page covers distilled sessions; for the others their own turns are read.
-    for earlier in others.iter().skip(1).filter(|s| s.unthreaded) {
-        let before = render::SessionStanding::within(tx, earlier.session_no, Some(&members_of(tx, audience)?))?;
+    // The thread's page covers distilled sessions; for the others their own turns are read. Sessions that are at work
+    // side by side do not go on where the other stopped.
+    let is_at_work = |s: &Lately| !s.ended && is_recent(s, now);
+    let mut beside = Vec::new();
+    for earlier in others.iter().skip(1).filter(|s| s.unthreaded || is_at_work(s)) {
+        if is_at_work(earlier) && is_at_work(last) {
+            beside.push(work_of(at, tx, audience, earlier, now)?);
+            continue;
+        }
+        let before = render::SessionStanding::within(tx, earlier.session_no, Some(&members))?;
         d = fold::fold(&now_standing(at, tx, audience, earlier.session_no, &before.distillate)?, &d);
     }
     // The reference for details is a node, or the session itself.
@@ -266,6 +286,10 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
         }
     } else {
         out.extend(of_handoff(&d));
+    }
+    if !beside.is_empty() {
+        out.push(Piece::heading("## At the same time, in other sessions of this thread\n"));
+        out.extend(beside);
     }
     Ok(out)
 }
@@ -291,18 +315,28 @@ fn meanwhile(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) ->
     let since = audience.known.as_ref().and_then(|k| k.last_at).unwrap_or(Millis::MAX);
     let mut out = Vec::new();
     for other in others(tx, audience)?.into_iter().filter(|s| s.last_at.is_some_and(|at| at > since)) {
-        let standing = render::SessionStanding::within(tx, other.session_no, Some(&members_of(tx, audience)?))?;
-        let d = now_standing(at, tx, audience, other.session_no, &standing.distillate)?;
-        let said = d.in_progress.last().or(d.done.last()).or(d.goal.as_ref()).map(|i| format!(": {}", i.text));
-        let node = standing.nodes.first().map(NodeId::to_string);
-        let down = node.clone().unwrap_or_else(|| render::line(other.session.as_str()));
-        let text = format!("- {}{} · [{down}]\n", named(at, &other, now), said.unwrap_or_default());
-        out.push(Piece::line(text, node));
+        out.push(work_of(at, tx, audience, &other, now)?);
     }
     if !out.is_empty() {
         out.insert(0, Piece::heading("## Meanwhile, in other sessions of this thread\n"));
     }
     Ok(out)
+}
+
+/// Returns a line about another session of the thread: the program, the time, its goal, and what was begun or done last.
+fn work_of(at: &AssistantHome, tx: &Read, audience: &Audience, other: &Lately, now: Millis) -> Result<Piece> {
+    let standing = render::SessionStanding::within(tx, other.session_no, Some(&members_of(tx, audience)?))?;
+    let d = now_standing(at, tx, audience, other.session_no, &standing.distillate)?;
+    let last = d.in_progress.last().or(d.done.last()).map(|item| item.text.as_str());
+    let goal =
+        d.goal.as_ref().map(|item| item.text.as_str()).filter(|goal| last.is_none_or(|last| !goal.contains(last)));
+    let goal = goal.map(|goal| cut(goal, GOAL_TOKENS));
+    let said: Vec<&str> = goal.as_deref().into_iter().chain(last).collect();
+    let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(JOIN)) };
+    let node = standing.nodes.first().map(NodeId::to_string);
+    let down = node.clone().unwrap_or_else(|| render::line(other.session.as_str()));
+    let text = format!("- **{}**{} · [{down}]\n", named(at, other, now), said);
+    Ok(Piece::line(text, node))
 }
 
 /// Returns the thread and all threads merged into it.
@@ -336,13 +370,17 @@ fn others(tx: &Read, audience: &Audience) -> Result<Vec<Lately>> {
 /// Returns a session's program, time and state: `codex, 2026-11-18 09:31, ended`.
 fn named(at: &AssistantHome, session: &Lately, now: Millis) -> String {
     let when = session.last_at.map(|then| format!(", {}", render::minute(at, then))).unwrap_or_default();
-    let recent = session.last_at.is_some_and(|then| (0..RUNNING_MS).contains(&(now - then)));
     let running = match session.ended {
         true => ", ended",
-        false if recent => ", active in the last ten minutes: it may still be running",
+        false if is_recent(session, now) => ", active in the last ten minutes: it may still be running",
         false => "",
     };
     format!("{}{when}{running}", session.session.harness())
+}
+
+/// Whether a session was active a moment ago.
+fn is_recent(session: &Lately, now: Millis) -> bool {
+    session.last_at.is_some_and(|then| (0..RUNNING_MS).contains(&(now - then)))
 }
 
 /// Returns the newest turns word for word, for a program that does not keep them.
