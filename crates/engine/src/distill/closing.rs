@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::OptionalExtension;
 
 use super::fold::passes_now;
+use super::over::{is_about, says_over};
 use super::state;
 use crate::clock::Millis;
 use crate::continuity::open_loop;
@@ -65,7 +66,10 @@ pub(super) fn settled<'e>(
         let spoken = Provenance::from_value(entry.fields.get("source")).turns.into_iter().max().unwrap_or_default();
         let title = similarity::words(&entry.title);
         let mut whole = None;
-        let settles = |d: &&Item| covers(&similarity::words(&d.text), &title) || passes_now(&d.text, &entry.title);
+        let says_so = |told: &str| says_over(told) && is_about(told, &entry.title);
+        let settles = |d: &&Item| {
+            covers(&similarity::words(&d.text), &title) || passes_now(&d.text, &entry.title) || says_so(&d.text)
+        };
         for item in done.iter().rev().filter(settles) {
             if moments.is_later(item, spoken)? {
                 whole = Some(item);

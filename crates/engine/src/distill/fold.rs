@@ -5,7 +5,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::deterministic::{REPLACES, is_replaced, replacing, retracts};
+use super::deterministic::{CHECKED, REPLACES, is_replaced, replacing, retracts};
+use super::over::{is_about, says_over};
+use super::work_state;
 use crate::lineage::distillate::{Distillate, Item, TouchedFile};
 use crate::text::patterns::phrases;
 use crate::text::similarity::{ItemWords, covers, same, words};
@@ -48,14 +50,19 @@ type WordsOf<'w> = &'w dyn Fn(&str) -> Rc<ItemWords>;
 fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate {
     let done: Vec<Rc<ItemWords>> = newer.done.iter().map(|done| words(&done.text)).collect();
     let mended: Vec<&str> = newer.fixed.iter().filter_map(|item| command(&item.text)).collect();
+    let over: Vec<&str> = newer.done.iter().map(|done| done.text.as_str()).filter(|text| says_over(text)).collect();
+    let passed: Vec<&str> = newer.context.iter().filter_map(|item| passed(&item.text)).collect();
     let told: Vec<&str> =
         newer.done.iter().chain(&newer.fixed).chain(&newer.context).map(|i| i.text.as_str()).collect();
     let open = |item: &&Item| {
         if told.iter().any(|told| passes_now(told, &item.text)) {
             return false;
         }
-        let passes = command(&item.text).is_some_and(|c| mended.contains(&c));
-        !passes && (done.is_empty() || !covered_by_any(&done, &words(&item.text)))
+        let passes = command(&item.text)
+            .is_some_and(|c| mended.contains(&c) || passed.iter().any(|passed| work_state::shows_passing(passed, c)));
+        !passes
+            && (done.is_empty() || !covered_by_any(&done, &words(&item.text)))
+            && !over.iter().any(|told| is_about(told, &item.text))
     };
     // A session that only asked what is left does not become what the thread is about.
     let goes_on = newer.only_asks() && older.goal.is_some() && !older.only_asks();
@@ -166,6 +173,11 @@ fn merged<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
 /// Returns the command an item begins with: "`cargo test` fails: …", "`cargo test`: … → passes".
 fn command(text: &str) -> Option<&str> {
     text.strip_prefix('`')?.split_once('`').map(|(command, _)| command)
+}
+
+/// Returns the command that a line of the context says was run with success.
+fn passed(text: &str) -> Option<&str> {
+    text.strip_prefix(CHECKED)?.split('`').nth(1)
 }
 
 /// Whether a statement says that something an open item calls failing passes now: "`refund_twice` is green" settles

@@ -20,6 +20,7 @@ mod labelled;
 mod load;
 pub mod model_pass;
 pub mod model_summarizer;
+mod over;
 pub mod schema;
 mod session;
 pub mod state;

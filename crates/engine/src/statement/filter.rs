@@ -6,6 +6,7 @@
 
 use std::sync::LazyLock;
 
+use super::lists::Set;
 use super::placed::Sentence;
 use super::{Label, Speaker};
 use crate::text::patterns::hash;
@@ -20,6 +21,10 @@ static BYTES: &[u8] = include_bytes!("filter.bin");
 
 /// Maximum number of words read in a sentence; more of them say no more about its label.
 const WORDS: usize = 60;
+
+/// The word lists that were there when the weights were learned. A later list speaks only through the rules: its feature
+/// would share the bucket, and so the weight, of some other feature.
+const LEARNED: Set = (1 << 81) - 1;
 
 struct Weights {
     step: [f32; LABELS],
@@ -149,7 +154,7 @@ fn parts(s: &Sentence, found: &mut Vec<(u32, f32)>) {
 /// Adds the lists that the sentence, the one before it and its heading have words of.
 fn lists(s: &Sentence, who: u64, found: &mut Vec<(u32, f32)>) {
     let mut each = |kind: &str, set: u128, weight: f32| {
-        let mut left = set;
+        let mut left = set & LEARNED;
         while left != 0 {
             found.push((bucket(named(kind, u64::from(left.trailing_zeros()), who)), weight));
             left &= left - 1;

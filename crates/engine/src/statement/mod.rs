@@ -25,6 +25,7 @@ use std::ops::Range;
 
 pub use self::paste::{here_documents, is_pair};
 use self::placed::Sentence;
+pub use self::promise::due;
 pub use self::rules::Trust;
 pub use self::signs::says_all;
 use crate::text::similarity::Bag;

@@ -7,7 +7,7 @@ use super::Speaker;
 use super::lists::Set;
 use super::paste::{self, Shape};
 use super::signs::{Signs, signs};
-use crate::text::blocks::{Reach, blocks};
+use crate::text::blocks::{Block, Reach, blocks};
 use crate::text::plain::{lower, plain};
 use crate::text::relayed::relayed;
 use crate::text::scripts::is_unspaced;
@@ -19,6 +19,9 @@ const REACH: Reach = Reach { whole: 24 * 1024, ends: 12 * 1024 };
 
 /// Maximum bytes of a sentence; a longer one is cut into several.
 const LONGEST: usize = 1000;
+
+/// Maximum bytes of the paragraphs before and behind a long paste that are the person's own words about it.
+const ABOUT_IT: usize = 600;
 
 /// A sentence with its place.
 #[derive(Debug)]
@@ -59,6 +62,14 @@ pub struct Sentence {
     pub before: Set,
 }
 
+/// Returns the paragraphs around a long paste that can be the person's own: the first and the last, if they are short.
+fn around(blocks: &[Block]) -> Vec<usize> {
+    let ends = [blocks.first(), blocks.last()].into_iter().flatten().map(|block| block.paragraph);
+    let length =
+        |n: &usize| blocks.iter().filter(|block| block.paragraph == *n).map(|block| block.range.len()).sum::<usize>();
+    ends.filter(|n| length(n) <= ABOUT_IT).collect()
+}
+
 /// Returns the sentences of a message, in order.
 pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
     let text = paste::unwrapped(text);
@@ -68,6 +79,8 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
     let (mut heading, mut lead_in): (Option<Rc<str>>, Option<Rc<str>>) = (None, None);
     let mut scan = paste::Scan::default();
     let recorded = if speaker == Speaker::Person { paste::recorded(text) } else { paste::Recorded::default() };
+    let is_long = speaker == Speaker::Person && text.len() > REACH.whole;
+    let around = if is_long { around(&blocks) } else { Vec::new() };
     let mut end = 0;
     for (number, block) in blocks.iter().enumerate() {
         let gap = &text[end.min(block.range.start)..block.range.start];
@@ -87,7 +100,9 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
             lead_in = None;
         }
         let machine_after = blocks.get(number + 1).map_or(text.len(), |next| next.range.start);
-        let shape = scan.shape(said, &line, block, &text[end..machine_after.max(end)]);
+        let mut shape = scan.shape(said, &line, block, &text[end..machine_after.max(end)]);
+        // Nobody types that much: all but a few words around it is a document.
+        shape.document |= is_long && !around.contains(&block.paragraph);
         let under = lead_in.clone().or_else(|| heading.clone());
         let mut begins_line = true;
         let theirs = if speaker == Speaker::Person { relayed(said) } else { None };

@@ -60,6 +60,21 @@ fn what_a_terminal_printed_is_not_the_person() {
 }
 
 #[test]
+fn a_paste_that_nobody_types_is_not_the_person() {
+    let said = "The customer must always sign twice. Never store the number of a card. We will migrate in spring.\n\n";
+    let paste = said.repeat(400);
+    let own = |text: &str| {
+        let all = read(text, Speaker::Person, false);
+        let own = all.iter().filter(|s| s.label != Label::Pasted).map(|s| s.text.clone());
+        own.collect::<Vec<String>>()
+    };
+    assert_eq!(own(&format!("{}\n", "The customer must never wait. ".repeat(1500))), [""; 0]);
+    let asked = own(&format!("Summarise this specification in three lines:\n\n{paste}Thanks."));
+    assert_eq!(asked.first().map(String::as_str), Some("Summarise this specification in three lines:"));
+    assert!(asked.len() <= 2, "{asked:?}");
+}
+
+#[test]
 fn a_pasted_page_is_not_the_person() {
     let own = |text: &str| -> Vec<String> {
         let all = read(text, Speaker::Person, true);

@@ -47,6 +47,8 @@ pub struct Exchange {
     pub wrote: bool,
     /// Whether something was edited or committed.
     pub edited: bool,
+    /// Whether a check passed after the last edit, or the work was pushed.
+    pub confirmed: bool,
 }
 
 impl Exchange {
@@ -60,6 +62,7 @@ impl Exchange {
             acted: false,
             wrote: false,
             edited: false,
+            confirmed: false,
         }
     }
 

@@ -31,6 +31,7 @@ use self::open::{Open, Settled};
 use self::prompt::{Prompt, Purpose};
 use self::sections::Reported;
 use self::stated::Told;
+use super::over::says_over;
 use super::work_state::{self, Event, Status, Task, Tracker, Work};
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
@@ -40,6 +41,9 @@ use crate::statement::about_person::{SignalKind, signals};
 use crate::statement::{Label, Speaker};
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
+
+/// Begins the line about a command that checked the work and passed.
+pub(super) const CHECKED: &str = "Checked with ";
 
 /// Maximum number of proposals from one distillation.
 const MOST_PROPOSALS: usize = 6;
@@ -86,8 +90,10 @@ fn before(before: Option<&Distillate>, work: &Work, exchanges: &[Exchange]) -> D
         // The tasks of the summary are in the task list too, with their newer status, so they are dropped here.
         let known = |id: &str| work.tasks.iter().any(|task| work_state::task_id(&task.item.text) == Some(id));
         told.retain(|item| !task_named(&item.text).is_some_and(known));
-        // The plans of the program's summary are outdated once the person's next request was carried out.
-        let later = |e: &&Exchange| e.prompt.as_ref().is_some_and(|p| p.turn > summary.turn) && e.finished && e.worked;
+        // The plans of the program's summary are outdated once the person's next request was carried out. "Go on" asks
+        // for these plans.
+        let asks_anew = |p: &Prompt| p.turn > summary.turn && p.purpose != Purpose::GoOn;
+        let later = |e: &&Exchange| e.prompt.as_ref().is_some_and(asks_anew) && e.finished && e.worked;
         if exchanges.iter().find(later).is_some() {
             (told.open_loops, told.next_steps, told.in_progress, told.blocked) = Default::default();
         }
@@ -110,6 +116,9 @@ fn mark_work(exchanges: &mut [Exchange], events: &[Event]) {
         let events = events.get(exchange.at()..end).unwrap_or_default();
         exchange.edited = events.iter().any(|e| !e.edited.is_empty() || !e.committed.is_empty());
         exchange.wrote = exchange.edited || events.iter().any(|e| e.checked.is_some());
+        let last_edit = events.iter().rposition(|e| !e.edited.is_empty()).unwrap_or_default();
+        let passed = |e: &Event| matches!(e.checked, Some((_, true))) || e.pushed;
+        exchange.confirmed = events.get(last_edit..).unwrap_or_default().iter().any(passed);
         exchange.worked |= exchange.wrote;
         exchange.acted = exchange.wrote || events.iter().any(|e| e.acted || e.pushed);
     }
@@ -143,6 +152,11 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
             if message.statements.iter().any(|s| Mark::Merged.is_in(s)) {
                 settled.merged.push(message.turn);
             }
+        }
+        // "I sent Marta the table", "the key arrived", "we don't need it any more".
+        if let Some(prompt) = &exchange.prompt {
+            let over = prompt.own.iter().filter(|s| !s.asks && says_over(&s.text));
+            over.for_each(|s| settled.add(prompt.at, s.bag().clone()));
         }
     }
     for (at, event) in events.iter().enumerate() {
@@ -213,7 +227,7 @@ fn written(
         put(&mut told.fixed, &item, 1);
     }
     for item in work.commands.iter().rev().take(2).rev() {
-        let text = format!("Checked with `{}`", item.text.trim_matches('`'));
+        let text = format!("{CHECKED}`{}`", item.text.trim_matches('`'));
         put(&mut told.context, &Item { text, ..item.clone() }, 1);
     }
     Distillate {

@@ -7,6 +7,7 @@ use super::list::{JOIN, List};
 use super::marks::{Mark, statements};
 use super::prompt::{Prompt, Purpose, joined, lists_itself, names_a_file, weight, weight_of};
 use super::stated::taken_back;
+use crate::distill::over::says_over;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
 use crate::statement::{Label, Speaker, Statement, is_pair};
@@ -116,7 +117,7 @@ impl Open {
                 // "Thanks, I'll take a look" was kept by then, unless it is the last word.
                 || last && s.label == Label::Assent && Mark::Means.is_in(s);
             // "I'd take the direct one." is an opinion, no promise.
-            let lasting = lasting && !Mark::Hypothetical.is_in(s);
+            let lasting = lasting && !Mark::Hypothetical.is_in(s) && !says_over(&s.text);
             // "Zugesagt, 18 Uhr." ("Promised, 6 pm.") does not say what was promised, so a reader cannot use it.
             let lasting = lasting && (s.words() > 3 || Mark::Promise.is_in(s) || s.label != Label::Commitment);
             if s.label == Label::Blocked && s.standalone && !settled.after(prompt.at, s.bag()) {
@@ -315,7 +316,7 @@ impl Open {
     fn unconfirmed(&mut self, exchange: &Exchange, prompt: &Prompt, earlier: &[Exchange], owes: bool) {
         let reported = prompt.report.as_deref().filter(|_| matches!(prompt.purpose, Purpose::Report | Purpose::Empty));
         let told = reported.or_else(|| Some(&*prompt.core).filter(|_| prompt.complains() || prompt.reports_fault()));
-        let Some(told) = told.filter(|_| exchange.edited && !owes) else { return };
+        let Some(told) = told.filter(|_| exchange.edited && !exchange.confirmed && !owes) else { return };
         let matter = earlier.iter().rev().filter_map(|e| e.prompt.as_ref()).find(|before| before.is_substantive());
         match matter.filter(|_| prompt.refers_back && reported.is_none()) {
             Some(before) => {

@@ -7,6 +7,7 @@ use super::list::JOIN;
 use super::marks::{Mark, reword, statements};
 use super::story::narrates;
 use crate::distill::Said;
+use crate::distill::over::says_over;
 use crate::memory::remember::remembered;
 use crate::scope::TurnId;
 use crate::statement::{Label, Speaker, Statement, here_documents};
@@ -463,7 +464,9 @@ fn is_data(text: &str) -> bool {
 }
 
 fn purpose(own: &[Statement], reports: bool) -> Purpose {
-    let has = |label: Label| own.iter().any(|s| s.label == label);
+    // "I sent Marta the table" asks for nothing.
+    let is_over = |s: &Statement| !s.asks && !s.sure && says_over(&s.text);
+    let has = |label: Label| own.iter().any(|s| s.label == label && !is_over(s));
     if own.is_empty() {
         return if reports { Purpose::Report } else { Purpose::Empty };
     }
@@ -484,6 +487,7 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
             s.label,
             Label::Directive | Label::Decision | Label::Commitment | Label::Identity | Label::Remaining | Label::Assent
         ) && (s.sure || s.label != Label::Remaining)
+            || is_over(s)
     };
     if own.iter().all(kept) && !own.iter().all(|s| s.label == Label::Assent) {
         return Purpose::Note;

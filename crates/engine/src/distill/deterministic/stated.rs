@@ -9,6 +9,7 @@ use super::list::{JOIN, List, Noted, replacing};
 use super::marks::{Mark, retracts};
 use super::prompt::{self, Prompt, Purpose};
 use super::story;
+use crate::distill::over::{drops, says_over};
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
@@ -34,6 +35,9 @@ const MOST_RULES: usize = 16;
 
 /// Maximum length of a question about a choice, and of its answer, in bytes: together a line of a handoff.
 const PUT: usize = 140;
+
+/// Maximum number of words of a model's sentence that reports in passing what is over.
+const REPORTED: usize = 14;
 
 /// Prefix of a decision that was taken back, before the words that did so.
 pub const TAKEN_BACK: &str = "Taken back: ";
@@ -73,6 +77,7 @@ impl Told {
             told.person(exchange, exchanges[..i].last(), (runs, i + 2 >= exchanges.len()));
             told.choice(exchange, exchanges[..i].last());
             told.confirmed(exchange);
+            told.reported(exchange);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             told.model(exchange, i + 1 == exchanges.len(), next.is_some_and(Prompt::complains));
         }
@@ -100,6 +105,9 @@ impl Told {
                 self.constraints.add(&rule, prompt.turn, 3);
                 listed = at + items;
                 continue;
+            }
+            if reports(s) {
+                self.done.add(&s.text, prompt.turn, 1);
             }
             if let Some(about) = taken_back(s) {
                 // The replacement is often in the sentence beside the retraction, so a short message is compared as a
@@ -204,6 +212,19 @@ impl Told {
                     _ => {}
                 }
             }
+        }
+    }
+
+    /// Adds what an answer without work says is over: "I have sent Marta the table."
+    fn reported(&mut self, exchange: &Exchange) {
+        let Some(answer) = exchange.answer.as_ref().filter(|_| !exchange.worked) else { return };
+        if exchange.prompt.as_ref().is_some_and(|p| p.purpose == Purpose::Question) {
+            return;
+        }
+        let is_told = |s: &&Statement| s.words() <= REPORTED && !s.bullet && !s.text.ends_with([':', '：']);
+        let said = answer.statements.iter().filter(is_told).filter(|s| reports(s));
+        for s in said.filter(|s| !Mark::Announcement.is_in(s)).take(1) {
+            self.done.add(&s.text, answer.turn, 0);
         }
     }
 
@@ -544,6 +565,16 @@ const EAST: [&str; 14] = [
     "ではなく",
     "元に戻",
 ];
+
+/// Whether a statement reports in passing that a matter is over: "I sent Marta the table", "we don't need it any more".
+fn reports(s: &Statement) -> bool {
+    let other = match s.label {
+        Label::Request => s.sure,
+        Label::Decision | Label::Directive => true,
+        _ => false,
+    };
+    !s.asks && if other { drops(&s.text) } else { says_over(&s.text) }
+}
 
 /// Returns the words of a retraction, to find the items it cancels: "we drop Redis", "forget what I said about tests",
 /// "you may push now".

@@ -152,6 +152,15 @@ pub fn is_state(text: &str) -> bool {
         || tasks::id_in(text).is_some()
 }
 
+/// Whether a command that passes shows that another one passes too: the same check, or a narrower one.
+pub fn shows_passing(passed: &str, failed: &str) -> bool {
+    let of = |command: &str| -> Vec<kinds::Check> {
+        shell::parse(command.trim_end_matches('…')).iter().filter_map(kinds::check).collect()
+    };
+    let (passed, failed) = (of(passed), of(failed));
+    !failed.is_empty() && failed.iter().all(|failed| passed.iter().any(|passed| passed.covers(failed)))
+}
+
 /// Returns the id at the end of a task's text: "Ship it (task 9)".
 pub fn task_id(text: &str) -> Option<&str> {
     tasks::id_in(text)
