@@ -147,7 +147,7 @@ fn a_line_taken_out_stays_out_until_its_item_changes() {
 }
 
 #[test]
-fn a_line_changed_is_both() {
+fn a_commitment_in_other_words_takes_the_place_of_its_loop() {
     let tree = Tree::new();
     tree.add("Water the plants");
     tree.refresh();
@@ -155,9 +155,14 @@ fn a_line_changed_is_both() {
     render::mark_all(&tree.at()).unwrap();
     let refreshed = tree.refresh();
     assert_eq!(refreshed.proposed.len(), 1);
-    assert!(!tree.text(MEMORY).contains("Water the plants"), "{}", tree.text(MEMORY));
-    let proposals = tree.entries(Kind::Proposal, State::Active);
-    assert_eq!(proposals[0].title, "Water the plants on Mondays only");
+    assert_eq!(tree.items(Kind::Proposal, State::Active), [""; 0]);
+    let open: Vec<String> = tree.entries(Kind::OpenLoop, State::Active).into_iter().map(|l| l.title).collect();
+    assert_eq!(open, ["Water the plants on Mondays only"]);
+    let closed = tree.entries(Kind::OpenLoop, State::Archived);
+    assert!(closed[0].field("resolution").is_some_and(|how| how.starts_with("reworded by hand: l:")));
+    render::mark_all(&tree.at()).unwrap();
+    tree.refresh();
+    assert!(block(&tree.text(MEMORY)).contains("Water the plants on Mondays only"), "{}", tree.text(MEMORY));
 }
 
 #[test]

@@ -274,6 +274,20 @@ mod tests {
     }
 
     #[test]
+    fn a_later_session_in_which_the_check_passes_closes_the_failure() {
+        let red = "`cargo test -p collector` fails: panicked at ws.rs:131";
+        let older = Distillate { blocked: vec![item(red, 2)], ..Distillate::default() };
+        let with = |said: &str| {
+            let newer = Distillate { context: vec![item(said, 9)], ..Distillate::default() };
+            fold(&older, &newer).blocked.len()
+        };
+        assert_eq!(with("Checked with `cargo test -p collector`"), 0);
+        assert_eq!(with("Checked with `cargo test --workspace`"), 0);
+        assert_eq!(with("Checked with `cargo test -p parser`"), 1);
+        assert_eq!(with("Checked with `npx vitest run`"), 1);
+    }
+
+    #[test]
     fn a_number_tells_two_items_apart() {
         let of = |n: i64| item(&format!("fix step {n} of the import"), n);
         let older = Distillate { open_loops: vec![of(3), of(4)], ..Distillate::default() };

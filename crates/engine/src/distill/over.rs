@@ -57,7 +57,7 @@ pub fn is_about(told: &str, item: &str) -> bool {
 
 /// "If the key arrives", "when it is sent".
 fn supposes(all: &[Word]) -> bool {
-    phrases!("if|when|once|unless|until|as soon as|after|whether / wenn|falls|sobald|ob|bis / si|quand|dès que / cuando|en cuanto / se|quando / если|когда / když")
+    phrases!("if|when|once|unless|until|after|whether / as soon as / wenn|falls|sobald|ob|bis / si|quand / dès que / cuando / en cuanto / se|quando / если|когда / když")
         .begin(all)
         .next()
         .is_some()
@@ -65,14 +65,14 @@ fn supposes(all: &[Word]) -> bool {
 
 /// "I moved the table and now it crashes" reports a failure.
 fn fails(low: &str) -> bool {
-    phrases!("fails|failed|failing|crash|crashes|crashed|broken|broke|wrong|error|errors|but / fehler|kaputt|schlägt fehl|aber / échoue|erreur|cassé|mais / falla|error|roto|pero")
+    phrases!("fails|failed|failing|crash|crashes|crashed|broken|broke|wrong|error|errors|but / fehler|kaputt|aber / schlägt fehl / échoue|erreur|cassé|mais / falla|error|roto|pero")
         .stand_in(low)
 }
 
 /// "We don't need it any more", "forget the table", "no longer blocked".
 fn gives_up(low: &str) -> bool {
     let unwanted = phrases!(
-        "no longer needed|necessary|required|needs|need|blocked|relevant|waiting / not needed|necessary|required anymore|any / forget the|about|that|this|it / never mind / hat sich erledigt / nicht mehr nötig|gebraucht|notwendig|blockiert / brauchen|brauche wir? das|es|ihn|sie? nicht mehr / vergiss / plus besoin|nécessaire / oublie|oubliez / laisse|laissez tomber / ya no hace|es|necesitamos|necesito / olvida|olvídate / non serve|servono più / não precisa|precisamos mais"
+        "no longer needed|necessary|required|needs|need|blocked|relevant|waiting / not needed|necessary|required anymore|any / forget the|about|that|this|it / never mind / hat sich erledigt / nicht mehr nötig|gebraucht|notwendig|blockiert / brauchen|brauche nicht mehr / brauchen wir nicht mehr / brauchen wir das|es|sie|ihn nicht mehr / vergiss / plus besoin|nécessaire / oublie|oubliez / laisse|laissez tomber / ya no hace|es|necesitamos|necesito / olvida|olvídate / non serve|servono più / não precisa|precisamos mais"
     );
     let needs = phrases!("don't|dont|doesn't|doesnt|do|does|we|i not? need");
     let any_more = phrases!("anymore / any more / any longer");
@@ -84,7 +84,7 @@ fn is_open(low: &str) -> bool {
     let rest =
         low.replace("nothing left", "").replace("nothing more", "").replace("no longer", "").replace("nichts mehr", "");
     phrases!(
-        "still|must|should|shall|will|i'll|we'll|he'll|she'll|they'll|it'll|won't|can|can't|cannot|could|would|todo|remains|remaining|tomorrow|later|next|please|let's|want|wants|waiting|wait|yet|not|never|don't|doesn't|didn't|isn't|aren't|wasn't|haven't|hasn't|left / have|has|need|needs|had|going|about to / muss|müssen|soll|sollen|sollte|sollten|noch|bitte|werde|werden|wird|wirst|morgen|später|will|wollen|kann|können|warte|warten|nicht|nie / faut|faudra|doit|doivent|devons|reste|restent|encore|vais|va|allons|sera|peux|peut|demain|plus tard|pas|jamais / n'est|n'ai|n'a / hay que|falta|faltan|queda|quedan|todavía|aún|tengo|tenemos|debe|debemos|voy|vamos|mañana|luego|no|nunca / devo|dobbiamo|manca|ancora|domani|non / preciso|falta|amanhã|ainda|não / ещё|нужно|надо|завтра|не / ještě|musím|zítra"
+        "still|must|should|shall|will|i'll|we'll|he'll|she'll|they'll|it'll|won't|can|can't|cannot|could|would|todo|remains|remaining|tomorrow|later|next|please|let's|want|wants|waiting|wait|waits|await|awaiting|awaits|yet|not|never|don't|doesn't|didn't|isn't|aren't|wasn't|haven't|hasn't|dont|doesnt|didnt|isnt|wasnt|havent|cant|left / have|has|need|needs|had|going|about to / muss|müssen|soll|sollen|sollte|sollten|noch|bitte|werde|werden|wird|wirst|morgen|später|will|wollen|kann|können|warte|warten|wartet|nicht|nie / en attente / esperando|espera|esperamos / faut|faudra|doit|doivent|devons|reste|restent|encore|vais|va|allons|sera|peux|peut|demain|pas|jamais / plus tard / n'est|n'ai|n'a / hay que / falta|faltan|queda|quedan|todavía|aún|tengo|tenemos|debe|debemos|voy|vamos|mañana|luego|nunca / no está|están|ha|han|he|hemos|se / devo|dobbiamo|manca|ancora|domani|non / preciso|falta|amanhã|ainda|não / ещё|нужно|надо|завтра|не / ještě|musím|zítra"
     )
     .stand_in(&rest)
 }
@@ -96,7 +96,7 @@ fn is_past(low: &str, all: &[Word]) -> bool {
         "done finished completed complete sent wrote written gave given got made paid bought sold built brought took taken met told came ran arrived answered replied received erledigt fertig geschickt gesendet bekommen erhalten angekommen bezahlt fait terminé fini envoyé reçu hecho listo terminado enviado recibido llegó fatto finito inviato arrivato feito pronto chegou готово сделано отправил отправила hotovo klaar"
     );
     let helps = words!(
-        "has have had was were is are been be got habe hat haben ist sind wurde wurden ai as a ont avons avez est sont été he ha hemos han está están fue fueron ya ho abbiamo è sono foi foram"
+        "has have had was were is are been be got habe hat haben ist sind wurde wurden ai ont avons avez est sont été he ha hemos han está están fue fueron ya ho abbiamo è sono foi foram"
     );
     let now = words!("now already jetzt schon bereits déjà maintenant ya ahora già ora já agora");
     let has = words!("has have hat haben a ont tiene tienen ha hanno tem");

@@ -3,7 +3,8 @@
 //! The opening marker contains a fingerprint of the block as it was rendered. If the block no longer matches it, the
 //! file as the person left it is kept as a revision. In MEMORY.md, in addition, a line added under Commitments becomes
 //! an open loop, the other added lines together become one proposal (the same text always makes the same proposal), and
-//! a removed line dismisses its item until the item changes. A changed line counts as removed and added.
+//! a removed line dismisses its item until the item changes. A changed line counts as removed and added; a changed
+//! commitment takes the place of the loop it was.
 
 use super::{memory, shared};
 use crate::continuity::open_loop::{self, NewLoop};
@@ -86,20 +87,17 @@ pub(super) fn process(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> R
     }
     let (now, before) = (lines(block.content), lines(last));
     let removed = without(&before, &now);
-    let added: Vec<(bool, String)> = added(&now, &before)
+    let added: Vec<(bool, &str, String)> = added(&now, &before)
         .into_iter()
-        .map(|(section, l)| (is_commitment(section, l), plain(l)))
-        .filter(|(_, l)| !l.is_empty() && l.len() <= LONGEST)
+        .map(|(section, l)| (is_commitment(section, l), l, plain(l)))
+        .filter(|(.., l)| !l.is_empty() && l.len() <= LONGEST)
         .take(MOST)
         .collect();
-    let (owed, added): (Vec<_>, Vec<_>) = added.into_iter().partition(|(owed, _)| *owed);
-    let added: Vec<String> = added.into_iter().map(|(_, l)| l).collect();
+    let (owed, added): (Vec<_>, Vec<_>) = added.into_iter().partition(|(owed, ..)| *owed);
+    let added: Vec<String> = added.into_iter().map(|(.., l)| l).collect();
     dismiss(lock, head, &removed)?;
-    for (_, line) in owed {
-        let (title, due) = dated(&line);
-        let source = Provenance { origin: Origin::Hand, ..Provenance::default() };
-        let new = NewLoop { title, due, kind: Some(PROMISE.into()), source, ..NewLoop::default() };
-        out.proposed.push(open_loop::add(lock, &new)?.id);
+    for (_, line, text) in owed {
+        out.proposed.push(owe(lock, line, &text)?);
     }
     if let Some(first) = added.first() {
         let title: String = first.chars().take(80).collect();
@@ -122,9 +120,27 @@ pub(super) fn process(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> R
 /// The kind of an open loop that a person wrote down as a commitment.
 const PROMISE: &str = "promise";
 
-/// Whether an added line is a new commitment. A changed line of another item is not.
+/// Whether an added line is a commitment: a new one, or an open loop in other words. A changed line of another item is
+/// not.
 fn is_commitment(section: &str, line: &str) -> bool {
-    section == memory::Section::Commitments.title() && reference_in(line).is_none()
+    section == memory::Section::Commitments.title() && reference_in(line).is_none_or(|id| id.starts_with("l:"))
+}
+
+/// Makes an open loop of a commitment and returns its id. The loop that the line named is closed: it goes on in the new
+/// words.
+fn owe(lock: &TreeLock, line: &str, text: &str) -> Result<String> {
+    let (title, due) = dated(text);
+    let source = Provenance { origin: Origin::Hand, ..Provenance::default() };
+    let id =
+        open_loop::add(lock, &NewLoop { title, due, kind: Some(PROMISE.into()), source, ..NewLoop::default() })?.id;
+    if let Some(before) = reference_in(line).filter(|before| *before != id) {
+        match open_loop::resolve(lock, &[before], Some(&format!("reworded by hand: {id}"))) {
+            // It was closed meanwhile, or no file was made of it yet.
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+    }
+    Ok(id)
 }
 
 /// Splits a commitment into its text and its day: `Send the table · due 2026-11-27`.

@@ -463,9 +463,15 @@ fn is_data(text: &str) -> bool {
     text.len() > 60 && 4 * digits > text.len()
 }
 
+/// Maximum number of words of a sentence that is guessed to be a request and is a report: "the key from Acme arrived".
+const SHORT_REPORT: usize = 14;
+
 fn purpose(own: &[Statement], reports: bool) -> Purpose {
     // "I sent Marta the table" asks for nothing.
-    let is_over = |s: &Statement| !s.asks && !s.sure && says_over(&s.text);
+    let is_over = |s: &Statement| {
+        let may = s.label != Label::Request || !s.sure && s.words() <= SHORT_REPORT;
+        !s.asks && may && says_over(&s.text)
+    };
     let has = |label: Label| own.iter().any(|s| s.label == label && !is_over(s));
     if own.is_empty() {
         return if reports { Purpose::Report } else { Purpose::Empty };

@@ -36,6 +36,9 @@ const MOST_RULES: usize = 16;
 /// Maximum length of a question about a choice, and of its answer, in bytes: together a line of a handoff.
 const PUT: usize = 140;
 
+/// Maximum number of statements of a person's message that reports in passing.
+const PASSING: usize = 4;
+
 /// Maximum number of words of a model's sentence that reports in passing what is over.
 const REPORTED: usize = 14;
 
@@ -92,6 +95,8 @@ impl Told {
         let asked = asked.filter(|(last, _)| last.asks);
         // A request of several sentences also says how its matter is to be done.
         let in_hand = self.in_hand.contains(&prompt.turn) || prompt.own.len() >= SPECIFIES;
+        // A brief tells how things were or will be; a short message reports.
+        let in_passing = prompt.own.len() <= PASSING;
         let mut listed = 0;
         // A decision that this message takes back, until the decision that replaces it is read.
         let mut replaced: Option<Item> = None;
@@ -106,7 +111,7 @@ impl Told {
                 listed = at + items;
                 continue;
             }
-            if reports(s) {
+            if in_passing && reports(s) {
                 self.done.add(&s.text, prompt.turn, 1);
             }
             if let Some(about) = taken_back(s) {
@@ -221,8 +226,7 @@ impl Told {
         if exchange.prompt.as_ref().is_some_and(|p| p.purpose == Purpose::Question) {
             return;
         }
-        let is_told = |s: &&Statement| s.words() <= REPORTED && !s.bullet && !s.text.ends_with([':', '：']);
-        let said = answer.statements.iter().filter(is_told).filter(|s| reports(s));
+        let said = answer.statements.iter().filter(|s| s.words() <= REPORTED && reports(s));
         for s in said.filter(|s| !Mark::Announcement.is_in(s)).take(1) {
             self.done.add(&s.text, answer.turn, 0);
         }
@@ -573,7 +577,8 @@ fn reports(s: &Statement) -> bool {
         Label::Decision | Label::Directive => true,
         _ => false,
     };
-    !s.asks && if other { drops(&s.text) } else { says_over(&s.text) }
+    let is_whole = !s.asks && !s.bullet && !s.text.ends_with([':', '：']);
+    is_whole && if other { drops(&s.text) } else { says_over(&s.text) }
 }
 
 /// Returns the words of a retraction, to find the items it cancels: "we drop Redis", "forget what I said about tests",
