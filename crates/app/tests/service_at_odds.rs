@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -92,6 +93,52 @@ fn clients_that_take_all_its_files_do_not_end_it() {
     served.until("it answers again", || served.answers());
     served.until("the call is stored", || served.turns() == 1 && served.spooled() == 0);
     served.all_is_well();
+}
+
+#[test]
+fn a_folder_of_a_program_that_is_replaced_is_watched_again() {
+    let served = Served::begin();
+    let user = served.world.test.user();
+    let (program, sessions) = (user.join(".claude"), user.join(".claude/projects"));
+    let away = |folder: &Path| {
+        let to = served.world.test.folder("away").join(served.turns().to_string());
+        fs::rename(folder, to).unwrap();
+    };
+    let again = || fs::create_dir_all(&sessions).unwrap();
+    let removed = |folder: &Path| {
+        fs::remove_dir_all(folder).unwrap();
+        again();
+    };
+    let moved = |folder: &Path| {
+        away(folder);
+        again();
+    };
+    let exchanged = |folder: &Path| {
+        fs::create_dir_all(user.join("new/projects")).unwrap();
+        away(folder);
+        fs::rename(user.join("new"), folder).unwrap();
+    };
+    let acts: [(&str, &dyn Fn()); 5] = [
+        ("the program's folder is removed", &|| removed(&program)),
+        ("its sessions are removed", &|| removed(&sessions)),
+        ("the program's folder is moved", &|| moved(&program)),
+        ("its sessions are moved", &|| moved(&sessions)),
+        ("the program's folder is exchanged", &|| exchanged(&program)),
+    ];
+    let mut written = 0;
+    let mut line = |what: &str| {
+        let session = format!("{written:08}-0b7d-4e55-9a41-6c1d2e3f4a5b");
+        served.write(&sessions.join(format!("-p{written}/{session}.jsonl")), written..written + 1);
+        written += 1;
+        served.until(what, || served.turns() == written as i64);
+    };
+    for (what, act) in acts {
+        line(&format!("a line before {what}"));
+        act();
+        // The first one is found because everything is looked at anew, the second one because the folder is watched.
+        line(&format!("a line after {what}"));
+        line(&format!("another line after {what}"));
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ use crate::looks::Looks;
 use crate::running::{Running, Watching};
 use crate::serve::{Chore, Order, Say};
 use crate::upgrade::Executable;
-use crate::watch::{Root, Watch, roots};
+use crate::watch::{Root, Watch, place, roots};
 
 /// Time in which further hints are gathered.
 const GATHER: Duration = Duration::from_millis(200);
@@ -280,21 +280,20 @@ impl Keeper {
         }
     }
 
-    /// Watches programs' folders that have been created. Returns whether there are any.
+    /// Watches programs' folders that have been created or replaced. Returns whether there are any.
     fn look_for_roots(&mut self, round: &mut Round) -> bool {
         let before = self.running.watching.roots.clone();
         let roots = roots(&self.programs);
         let mut refused = self.running.watching.why.clone();
+        let mut is_new = false;
         if let Some(watch) = &mut round.watch {
-            for root in roots.iter().filter(|root| !root.path.is_dir()) {
-                watch.lost(&root.path);
-            }
-            refused = watch.look_for_roots().err();
+            let looked = watch.look_for_folders();
+            (is_new, refused) = (looked == Ok(true), looked.err());
         }
         if refused.is_none() || round.looks.is_none() {
             self.watching(round, refused, &roots);
         }
-        self.running.watching.roots.iter().any(|root| !before.contains(root))
+        is_new || self.running.watching.roots.iter().any(|root| !before.contains(root))
     }
 
     /// Returns every store of every program.
@@ -451,10 +450,4 @@ impl Keeper {
             round.said = Some(what);
         }
     }
-}
-
-/// Returns device and inode of a folder.
-fn place(folder: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt as _;
-    std::fs::metadata(folder).ok().map(|meta| (meta.dev(), meta.ino()))
 }
