@@ -1,6 +1,7 @@
 //! The service under bad conditions: of the machine, of its clients, of other services.
 
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -139,6 +140,88 @@ fn a_folder_of_a_program_that_is_replaced_is_watched_again() {
         line(&format!("a line after {what}"));
         line(&format!("another line after {what}"));
     }
+}
+
+#[test]
+fn settings_that_make_no_sense_leave_the_old_ones_in_use() {
+    let mut served = Served::begin();
+    let config = served.home().join("config.toml");
+    let before = served.said()["since"].clone();
+    let wrong = [
+        ("[lineage]\nchunk_turns = \"30\n", "cannot be read"),
+        ("[daemon]\nprot = 7400\n", "has no prot"),
+        ("[lineage]\nchunk_trns = 30\n", "has no chunk_trns"),
+        ("[profile]\nname = \"Ada\"\n", "means nothing: profile"),
+    ];
+    for (settings, why) in wrong {
+        fs::write(&config, settings).unwrap();
+        served.until(why, || served.said()["old_settings"].as_str().is_some_and(|said| said.contains(why)));
+        let status = served.world.says(0, &["service", "status"]);
+        assert!(status.contains("the old ones are in use") && status.contains(why), "{status}");
+        let doctor = served.world.says(1, &["doctor"]);
+        assert!(doctor.contains("uses older settings") && doctor.contains(why), "{doctor}");
+    }
+    assert!(served.answers());
+    // The settings it began with need no new beginning.
+    fs::remove_file(&config).unwrap();
+    served.until("it is content", || served.said()["old_settings"].is_null() && served.said()["pid"].is_number());
+    assert_eq!(served.said()["since"], before);
+    fs::write(&config, wrong[1].0).unwrap();
+    served.until("it says so again", || served.said()["old_settings"].is_string());
+    fs::write(&config, "[lineage]\nchunk_turns = 30\n").unwrap();
+    served.until("it has begun again", || served.said()["since"].is_number() && served.said()["since"] != before);
+    served.until("it answers", || served.answers());
+    assert!(served.said()["old_settings"].is_null(), "{}", served.said());
+    served.signal("TERM");
+    let (code, log) = served.ended();
+    assert_eq!(code, Some(0), "{log}");
+    assert_eq!(log.matches("has no chunk_trns").count(), 1, "{log}");
+}
+
+/// Returns a port that nobody listens on.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn a_port_that_was_changed_is_listened_on_and_the_old_one_is_not() {
+    let mut served = Served::world();
+    let config = served.home().join("config.toml");
+    let (old, new) = (free_port(), free_port());
+    fs::write(&config, format!("[daemon]\nport = {old}\n")).unwrap();
+    served.serve_as_set(HEIRLOOM.as_ref(), &[]);
+    assert_eq!(served.said()["port"], old);
+    fs::write(&config, format!("[daemon]\nport = {new}\n")).unwrap();
+    served.until("it listens on the new port", || served.said()["port"] == new && served.answers());
+    TcpStream::connect(("127.0.0.1", new)).unwrap();
+    assert!(TcpStream::connect(("127.0.0.1", old)).is_err());
+    // A port that cannot be had leaves it where it is.
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    fs::write(&config, format!("[daemon]\nport = {}\n", taken.local_addr().unwrap().port())).unwrap();
+    served.until("it says so", || {
+        served.said()["old_settings"].as_str().is_some_and(|why| why.contains("cannot listen"))
+    });
+    served.until("it answers", || served.answers());
+    assert_eq!(served.said()["port"], new);
+}
+
+#[test]
+fn the_address_it_listens_on_is_the_one_it_names() {
+    if TcpListener::bind("[::1]:0").is_err() {
+        println!("skipped: this machine has no IPv6");
+        return;
+    }
+    let mut served = Served::world();
+    served.serve(HEIRLOOM.as_ref(), &["--listen", "[::1]:0"]);
+    let url = format!("http://[::1]:{}", served.said()["port"]);
+    assert_eq!(served.world.json(&["service", "status"])["url"], url);
+    for args in [&["service", "status"][..], &["doctor"], &["ui", "--no-open"]] {
+        let said = served.world.run(args).stdout;
+        assert!(said.contains(&url), "{args:?}: {said}");
+    }
+    served.signal("TERM");
+    let (_, log) = served.ended();
+    assert!(log.contains(&url), "{log}");
 }
 
 #[test]

@@ -283,11 +283,15 @@ struct Report {
     build: Option<String>,
     socket: Option<String>,
     port: Option<u16>,
+    /// URL of the port.
+    url: Option<String>,
     connections: Option<u64>,
     /// `events` if the system reports changes, `looks` if the service polls.
     watching: Option<&'static str>,
     why: Option<String>,
     roots: Vec<String>,
+    /// Reason why the settings in use are older than config.toml.
+    old_settings: Option<String>,
 }
 
 fn status(global: &Global) -> Result<Exit> {
@@ -305,12 +309,14 @@ fn status(global: &Global) -> Result<Exit> {
             build: running.map(|r| r.build.clone()),
             socket: running.map(|r| r.socket.display().to_string()),
             port: running.and_then(|r| r.port),
+            url: running.and_then(heirloom_service::Running::url),
             connections: seen.as_ref().and_then(|seen| seen.connections),
             watching: running.map(|r| if r.watching.by_events { "events" } else { "looks" }),
             why: running.and_then(|r| r.watching.why.clone()),
             roots: running
                 .map(|r| r.watching.roots.iter().map(|root| root.display().to_string()).collect())
                 .unwrap_or_default(),
+            old_settings: running.and_then(|r| r.old_settings.clone()),
         });
     } else {
         people(seen.as_ref(), installed);
@@ -354,13 +360,16 @@ fn people(seen: Option<&Seen>, installed: bool) {
     for root in &running.watching.roots {
         rows.push(vec![String::new(), programs::tilde(root, &user)]);
     }
+    if let Some(why) = &running.old_settings {
+        rows.push(vec!["Settings".into(), format!("the old ones are in use: {}", print::safe_line(why))]);
+    }
     rows.push(vec!["Start".into(), at_start.into()]);
     print::out(&print::table(&rows));
 }
 
 /// Returns the addresses the running service listens on, as one line for people.
 pub fn listens(running: &heirloom_service::Running) -> String {
-    let port = running.port.map_or(String::new(), |port| format!(" and http://127.0.0.1:{port}"));
+    let port = running.url().map_or(String::new(), |url| format!(" and {url}"));
     format!("{}{port}", running.socket.display())
 }
 
