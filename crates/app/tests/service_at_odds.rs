@@ -225,6 +225,20 @@ fn the_address_it_listens_on_is_the_one_it_names() {
 }
 
 #[test]
+fn a_service_that_cannot_start_says_why() {
+    let served = Served::world();
+    let config = served.home().join("config.toml");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = taken.local_addr().unwrap();
+    fs::write(&config, format!("[daemon]\nport = {}\n", at.port())).unwrap();
+    let said = served.world.says(1, &["service", "start"]);
+    assert!(said.contains(&format!("cannot listen on {at}")) && said.contains("choose another port"), "{said}");
+    fs::write(&config, "[daemon]\nprot = 1\n").unwrap();
+    let said = served.world.says(1, &["service", "start"]);
+    assert!(said.contains("has no prot") && !said.contains("cannot listen"), "{said}");
+}
+
+#[test]
 fn a_home_of_a_long_path_without_a_short_folder_says_what_to_do() {
     let served = Served::world();
     let long = served.world.test.user().join("l".repeat(120));
