@@ -1,6 +1,6 @@
 //! The home's service, as commands see it: whether it runs, what it reports, and how the system starts it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,20 @@ pub fn look(home: &Home) -> Option<Seen> {
     // This question itself is one connection and is not counted.
     let connections = said.and_then(|said| said["connections"].as_u64()).map(|all| all.saturating_sub(1));
     Some(Seen { running, connections })
+}
+
+/// Asks the home's service, if one runs, to hand over to the build that is now in the place of its own. The service
+/// decides whether there is one.
+pub fn hand_over(home: &Home) {
+    if let Some(running) = running::of(home) {
+        retire(&running.socket, PATIENCE);
+    }
+}
+
+/// Asks the service at the socket to make room for a newer build. An answer is not needed: whoever asks does without.
+pub fn retire(socket: &Path, patience: Duration) {
+    let until = Instant::now() + patience;
+    let _ = ask(socket, &Question { method: "POST", path: "/v1/daemon/retire", headers: &[], body: b"", until });
 }
 
 /// Log of a service that was started a moment ago, from the place where that service began to write.

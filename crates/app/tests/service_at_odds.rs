@@ -239,6 +239,30 @@ fn a_service_that_cannot_start_says_why() {
 }
 
 #[test]
+fn up_has_a_service_hand_over_to_the_build_in_its_place() {
+    let mut served = Served::world();
+    let program = served.world.test.folder("bin").join("heirloom");
+    let replace = || {
+        let new = program.with_extension("new");
+        fs::copy(HEIRLOOM, &new).unwrap();
+        fs::rename(&new, &program).unwrap();
+        // A file that was just written may be incomplete, so the service waits until it is a second old.
+        std::thread::sleep(Duration::from_millis(1_100));
+    };
+    replace();
+    served.serve(&program, &[]);
+    let before = served.said()["since"].clone();
+    served.world.says(0, &["up"]);
+    assert_eq!(served.said()["since"], before, "there is no new build");
+    replace();
+    served.world.says(0, &["up"]);
+    served.until("the new build serves", || {
+        let since = served.said()["since"].clone();
+        since.is_number() && since != before && served.answers()
+    });
+}
+
+#[test]
 fn a_home_of_a_long_path_without_a_short_folder_says_what_to_do() {
     let served = Served::world();
     let long = served.world.test.user().join("l".repeat(120));
